@@ -1,0 +1,123 @@
+package casefile
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// rewrite is the -rewrite flag of every test binary that imports this package.
+var rewrite = flag.Bool("rewrite", false, "replace the expected outputs of case files by the actual ones")
+
+// Rewriting reports whether -rewrite was given, for runners of other file
+// formats that follow the same habit.
+func Rewriting() bool { return *rewrite }
+
+// Run runs every case of every .txt file under dir, each as a subtest named
+// file:line, and compares what handle returns with the expected output. One
+// final newline of the answer is ignored. A handler may use its own t to fail or
+// skip; such a case keeps its expected output under -rewrite.
+//
+// A directory without case files fails: a test that runs nothing proves nothing.
+func Run(t *testing.T, dir string, handle func(t *testing.T, c *Case) string) {
+	t.Helper()
+	paths, err := list(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Fatalf("no case files (*.txt) under %s", dir)
+	}
+	for _, path := range paths {
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		RunFile(t, filepath.ToSlash(name), path, handle)
+	}
+}
+
+// RunFile runs the cases of one file; name begins the names of the subtests.
+func RunFile(t *testing.T, name, path string, handle func(t *testing.T, c *Case) string) {
+	t.Helper()
+	f, err := Open(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if len(f.Cases) == 0 {
+		t.Errorf("%s: no cases in it", path)
+	}
+	answers := make([]*string, len(f.Cases))
+	for i, c := range f.Cases {
+		t.Run(fmt.Sprintf("%s:%d", name, c.Line), func(t *testing.T) {
+			got := strings.TrimSuffix(handle(t, c), "\n")
+			answers[i] = &got
+			if got != c.want && !*rewrite {
+				t.Errorf("\n%s", report(f, c, got))
+			}
+		})
+	}
+	if !*rewrite {
+		return
+	}
+	old := strings.Join(f.lines, "\n") + "\n"
+	if text := f.rewritten(answers); text != old {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// report describes a case whose answer differs from what its file expects.
+func report(f *File, c *Case, got string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", c.Position(), c.Verb)
+	for _, line := range f.lines[c.Line : c.outStart-1] {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	fmt.Fprintf(&b, "  output (- expected, + got):\n")
+	for _, line := range strings.Split(Diff(c.want, got), "\n") {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	fmt.Fprintf(&b, "  If the new output is right, run the test again with -rewrite.")
+	return b.String()
+}
+
+// rewritten returns the text of the file with the outputs replaced by answers;
+// a nil answer keeps the old output.
+func (f *File) rewritten(answers []*string) string {
+	var out []string
+	done := 0
+	for i, c := range f.Cases {
+		if answers[i] == nil || *answers[i] == c.want {
+			continue
+		}
+		out = append(out, f.lines[done:c.outStart]...)
+		out = append(out, outputLines(*answers[i])...)
+		done = c.outEnd
+	}
+	out = append(out, f.lines[done:]...)
+	return strings.Join(out, "\n") + "\n"
+}
+
+// outputLines formats an answer as it stands in a file: doubled dashes if a blank
+// line or a leading separator would end or confuse it otherwise.
+func outputLines(answer string) []string {
+	if answer == "" {
+		return nil
+	}
+	lines := strings.Split(answer, "\n")
+	plain := lines[0] != separator
+	for _, line := range lines {
+		plain = plain && line != ""
+	}
+	if plain {
+		return lines
+	}
+	lines = append([]string{separator}, lines...)
+	return append(lines, separator, separator)
+}
