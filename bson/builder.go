@@ -1,0 +1,242 @@
+package bson
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+)
+
+// Builder appends one document to a byte slice. The outermost document is open
+// from NewBuilder on; Finish closes it. Begin and End nest documents and
+// arrays; inside an array the name of each element is its position and the
+// caller passes "" for it.
+//
+// A Builder never fails: what it writes is well-formed if Begin and End match.
+// Its bytes may move while it grows, so slices of it are taken after Finish.
+type Builder struct {
+	buf   []byte
+	stack []frame
+	inl   [8]frame
+}
+
+type frame struct {
+	start int // position of the length prefix
+	next  int // next array index, or -1 in a document
+}
+
+// NewBuilder opens a document at the end of dst.
+func NewBuilder(dst []byte) *Builder {
+	b := &Builder{}
+	b.Reset(dst)
+	return b
+}
+
+// Reset opens a new document at the end of dst and forgets the old one.
+func (b *Builder) Reset(dst []byte) {
+	b.buf = dst
+	b.stack = append(b.inl[:0], frame{len(dst), -1})
+	b.buf = append(b.buf, 0, 0, 0, 0)
+}
+
+// Finish closes the outermost document and returns the whole slice: what dst
+// held before, then the document.
+func (b *Builder) Finish() []byte {
+	for len(b.stack) > 0 {
+		b.End()
+	}
+	return b.buf
+}
+
+// Doc closes the outermost document and returns only it.
+func (b *Builder) Doc() Raw {
+	start := b.stack[0].start
+	return Raw(b.Finish()[start:])
+}
+
+// Len is the length of everything written so far, dst included.
+func (b *Builder) Len() int { return len(b.buf) }
+
+// Count is the number of elements of the innermost array.
+func (b *Builder) Count() int { return b.stack[len(b.stack)-1].next }
+
+// Mark returns a position that Cut goes back to; valid while the same
+// document or array is innermost.
+func (b *Builder) Mark() Mark { return Mark{len(b.buf), b.stack[len(b.stack)-1].next, len(b.stack)} }
+
+// Mark is a position in a Builder.
+type Mark struct{ len, next, depth int }
+
+// Cut drops everything written since m.
+func (b *Builder) Cut(m Mark) {
+	b.buf = b.buf[:m.len]
+	b.stack = b.stack[:m.depth]
+	b.stack[m.depth-1].next = m.next
+}
+
+func (b *Builder) head(t Type, name string) {
+	f := &b.stack[len(b.stack)-1]
+	b.buf = append(b.buf, byte(t))
+	if f.next >= 0 {
+		b.buf = strconv.AppendInt(b.buf, int64(f.next), 10)
+		f.next++
+	} else {
+		b.buf = append(b.buf, name...)
+	}
+	b.buf = append(b.buf, 0)
+}
+
+// BeginDoc opens a nested document.
+func (b *Builder) BeginDoc(name string) { b.begin(TypeDocument, name, -1) }
+
+// BeginArray opens a nested array.
+func (b *Builder) BeginArray(name string) { b.begin(TypeArray, name, 0) }
+
+func (b *Builder) begin(t Type, name string, next int) {
+	b.head(t, name)
+	b.stack = append(b.stack, frame{len(b.buf), next})
+	b.buf = append(b.buf, 0, 0, 0, 0)
+}
+
+// End closes the innermost document or array.
+func (b *Builder) End() {
+	f := b.stack[len(b.stack)-1]
+	b.stack = b.stack[:len(b.stack)-1]
+	b.buf = append(b.buf, 0)
+	binary.LittleEndian.PutUint32(b.buf[f.start:], uint32(len(b.buf)-f.start))
+}
+
+// Value appends any value; a missing one appends nothing.
+func (b *Builder) Value(name string, v Value) {
+	if v.Type == TypeMissing {
+		return
+	}
+	b.head(v.Type, name)
+	b.buf = append(b.buf, v.Data...)
+}
+
+// ValueBytes is Value with the name as bytes.
+func (b *Builder) ValueBytes(name []byte, v Value) {
+	if v.Type == TypeMissing {
+		return
+	}
+	f := &b.stack[len(b.stack)-1]
+	if f.next >= 0 {
+		b.head(v.Type, "")
+	} else {
+		b.buf = append(b.buf, byte(v.Type))
+		b.buf = append(b.buf, name...)
+		b.buf = append(b.buf, 0)
+	}
+	b.buf = append(b.buf, v.Data...)
+}
+
+// BeginDocBytes and BeginArrayBytes open a nested value with its name as bytes.
+func (b *Builder) BeginDocBytes(name []byte) { b.beginBytes(TypeDocument, name, -1) }
+
+// BeginArrayBytes opens a nested array with its name as bytes.
+func (b *Builder) BeginArrayBytes(name []byte) { b.beginBytes(TypeArray, name, 0) }
+
+func (b *Builder) beginBytes(t Type, name []byte, next int) {
+	if b.stack[len(b.stack)-1].next >= 0 {
+		b.head(t, "")
+	} else {
+		b.buf = append(append(append(b.buf, byte(t)), name...), 0)
+	}
+	b.stack = append(b.stack, frame{len(b.buf), next})
+	b.buf = append(b.buf, 0, 0, 0, 0)
+}
+
+// Splice appends elements as they are (see Raw.Elements), names included. It
+// must not be used inside an array.
+func (b *Builder) Splice(elements []byte) { b.buf = append(b.buf, elements...) }
+
+// Raw appends a document as a nested value.
+func (b *Builder) Raw(name string, r Raw) { b.Value(name, Value{TypeDocument, r}) }
+
+// Array appends an array body as a nested value.
+func (b *Builder) Array(name string, r Raw) { b.Value(name, Value{TypeArray, r}) }
+
+// Double appends a double.
+func (b *Builder) Double(name string, f float64) {
+	b.head(TypeDouble, name)
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, math.Float64bits(f))
+}
+
+// Int32 appends an int32.
+func (b *Builder) Int32(name string, n int32) {
+	b.head(TypeInt32, name)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(n))
+}
+
+// Int64 appends an int64.
+func (b *Builder) Int64(name string, n int64) {
+	b.head(TypeInt64, name)
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(n))
+}
+
+// Int appends the smallest integer type that holds n, as MongoDB does in
+// counters of replies.
+func (b *Builder) Int(name string, n int64) {
+	if n >= math.MinInt32 && n <= math.MaxInt32 {
+		b.Int32(name, int32(n))
+	} else {
+		b.Int64(name, n)
+	}
+}
+
+// Bool appends a boolean.
+func (b *Builder) Bool(name string, v bool) {
+	b.head(TypeBool, name)
+	if v {
+		b.buf = append(b.buf, 1)
+	} else {
+		b.buf = append(b.buf, 0)
+	}
+}
+
+// String appends a string.
+func (b *Builder) String(name, s string) {
+	b.head(TypeString, name)
+	b.buf = appendString(b.buf, s)
+}
+
+// StringBytes appends a string given as bytes.
+func (b *Builder) StringBytes(name string, s []byte) {
+	b.head(TypeString, name)
+	b.buf = appendString(b.buf, s)
+}
+
+func appendString[S string | []byte](dst []byte, s S) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)+1))
+	dst = append(dst, s...)
+	return append(dst, 0)
+}
+
+// Null appends null.
+func (b *Builder) Null(name string) { b.head(TypeNull, name) }
+
+// ObjectID appends an ObjectId.
+func (b *Builder) ObjectID(name string, id [12]byte) {
+	b.head(TypeObjectID, name)
+	b.buf = append(b.buf, id[:]...)
+}
+
+// DateTime appends a date in milliseconds since the Unix epoch.
+func (b *Builder) DateTime(name string, ms int64) {
+	b.head(TypeDateTime, name)
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(ms))
+}
+
+// Timestamp appends a timestamp of t seconds and increment i.
+func (b *Builder) Timestamp(name string, t, i uint32) {
+	b.head(TypeTimestamp, name)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, i)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, t)
+}
+
+// Binary appends a binary value.
+func (b *Builder) Binary(name string, subtype byte, p []byte) {
+	b.head(TypeBinary, name)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(p)))
+	b.buf = append(append(b.buf, subtype), p...)
+}

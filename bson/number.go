@@ -1,0 +1,234 @@
+package bson
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+)
+
+// CompareNumbers orders two numbers of any numeric types by exact value; NaN is
+// below all others and equal to itself, -0 equals 0.
+// Manual: reference/bson-type-comparison-order#numeric-types.
+func CompareNumbers(a, b Value) int {
+	x, xok := a.Int64()
+	y, yok := b.Int64()
+	switch {
+	case xok && yok:
+		return cmp.Compare(x, y)
+	case a.Type == TypeDecimal128 || b.Type == TypeDecimal128:
+		return compareDecimals(a, b)
+	case xok:
+		f, _ := b.Double()
+		return -compareDoubleInt(f, x)
+	case yok:
+		f, _ := a.Double()
+		return compareDoubleInt(f, y)
+	}
+	f, _ := a.Double()
+	g, _ := b.Double()
+	return cmp.Compare(f, g) // cmp.Compare puts NaN first and -0 == 0
+}
+
+// compareDoubleInt compares without rounding the integer to a double.
+func compareDoubleInt(f float64, n int64) int {
+	switch {
+	case f != f:
+		return -1
+	case f >= 1<<63:
+		return 1
+	case f < -1<<63:
+		return -1
+	}
+	t := math.Trunc(f)
+	if c := cmp.Compare(int64(t), n); c != 0 {
+		return c
+	}
+	return cmp.Compare(f, t)
+}
+
+func compareDecimals(a, b Value) int {
+	x, y := decimalRank(a), decimalRank(b)
+	if x != y || x != rankNegative && x != rankPositive {
+		return cmp.Compare(x, y)
+	}
+	if n, ok := smallInt(a); ok {
+		if m, ok := smallInt(b); ok {
+			return cmp.Compare(n, m)
+		}
+	}
+	// Exponents far apart decide without building huge integers.
+	if ma, mb := magnitude(a), magnitude(b); ma > mb+1 || mb > ma+1 {
+		if x == rankNegative {
+			return cmp.Compare(mb, ma)
+		}
+		return cmp.Compare(ma, mb)
+	}
+	return exact(a).Cmp(exact(b))
+}
+
+// The order of numbers by kind; zero is its own kind.
+const (
+	rankNaN = iota
+	rankNegInf
+	rankNegative
+	rankZero
+	rankPositive
+	rankInf
+)
+
+func decimalRank(v Value) int {
+	switch v.Type {
+	case TypeDecimal128:
+		d, _ := v.Decimal()
+		neg, hi, lo, _, kind := d.Decompose()
+		switch {
+		case kind == DecimalNaN:
+			return rankNaN
+		case kind == DecimalInfinity && neg:
+			return rankNegInf
+		case kind == DecimalInfinity:
+			return rankInf
+		case hi == 0 && lo == 0:
+			return rankZero
+		case neg:
+			return rankNegative
+		}
+		return rankPositive
+	case TypeDouble:
+		f, _ := v.Double()
+		switch {
+		case f != f:
+			return rankNaN
+		case math.IsInf(f, -1):
+			return rankNegInf
+		case math.IsInf(f, 1):
+			return rankInf
+		case f == 0:
+			return rankZero
+		case f < 0:
+			return rankNegative
+		}
+		return rankPositive
+	}
+	n, _ := v.Int64()
+	return rankZero + cmp.Compare(n, 0)
+}
+
+// magnitude is about log10 of the absolute value, off by at most one.
+func magnitude(v Value) int {
+	switch v.Type {
+	case TypeDecimal128:
+		d, _ := v.Decimal()
+		_, hi, lo, exp, _ := d.Decompose()
+		f := float64(hi)*math.Exp2(64) + float64(lo)
+		return exp + int(math.Floor(math.Log10(f)))
+	case TypeDouble:
+		f, _ := v.Double()
+		return int(math.Floor(math.Log10(math.Abs(f))))
+	}
+	n, _ := v.Int64()
+	return int(math.Floor(math.Log10(math.Abs(float64(n)))))
+}
+
+func smallInt(v Value) (int64, bool) {
+	if d, ok := v.Decimal(); ok {
+		return d.asInt64()
+	}
+	return v.Int64()
+}
+
+func exact(v Value) *big.Rat {
+	switch v.Type {
+	case TypeDecimal128:
+		d, _ := v.Decimal()
+		return d.Rat()
+	case TypeDouble:
+		f, _ := v.Double()
+		return new(big.Rat).SetFloat64(f)
+	}
+	n, _ := v.Int64()
+	return new(big.Rat).SetInt64(n)
+}
+
+// AsFloat converts any number to the nearest double.
+func (v Value) AsFloat() (float64, bool) {
+	switch v.Type {
+	case TypeDouble:
+		return v.Double()
+	case TypeInt32, TypeInt64:
+		n, _ := v.Int64()
+		return float64(n), true
+	case TypeDecimal128:
+		switch decimalRank(v) {
+		case rankNaN:
+			return math.NaN(), true
+		case rankInf:
+			return math.Inf(1), true
+		case rankNegInf:
+			return math.Inf(-1), true
+		case rankZero:
+			return 0, true
+		}
+		switch m := magnitude(v); { // keep Rat's powers of ten small
+		case m > 310:
+			return math.Inf(decimalRank(v) - rankZero), true
+		case m < -330:
+			return 0, true
+		}
+		f, _ := exact(v).Float64()
+		return f, true
+	}
+	return 0, false
+}
+
+// AsInt64 converts a number with an integral value inside the int64 range;
+// ok is false for others (fractions, NaN, too large) and for non-numbers.
+func (v Value) AsInt64() (n int64, ok bool) {
+	switch v.Type {
+	case TypeInt32, TypeInt64:
+		return v.Int64()
+	case TypeDouble:
+		f, _ := v.Double()
+		if f != math.Trunc(f) || f >= 1<<63 || f < -1<<63 {
+			return 0, false
+		}
+		return int64(f), true
+	case TypeDecimal128:
+		d, _ := v.Decimal()
+		if n, ok := d.asInt64(); ok {
+			return n, true
+		}
+		if rank := decimalRank(v); rank == rankZero {
+			return 0, true
+		} else if rank != rankNegative && rank != rankPositive {
+			return 0, false
+		}
+		if m := magnitude(v); m > 19 || m < -1 {
+			return 0, false
+		}
+		r := exact(v)
+		if !r.IsInt() || !r.Num().IsInt64() {
+			return 0, false
+		}
+		return r.Num().Int64(), true
+	}
+	return 0, false
+}
+
+// TruncInt64 converts a number to an integer towards zero, clamping what lies
+// outside the int64 range; NaN becomes 0. ok is false for non-numbers.
+func (v Value) TruncInt64() (n int64, ok bool) {
+	if n, ok = v.AsInt64(); ok {
+		return n, true
+	}
+	f, ok := v.AsFloat()
+	switch {
+	case !ok || f != f:
+		return 0, ok
+	case f >= 1<<63:
+		return math.MaxInt64, true
+	case f < -1<<63:
+		return math.MinInt64, true
+	}
+	return int64(f), true
+}

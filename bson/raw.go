@@ -1,0 +1,179 @@
+package bson
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+)
+
+// Raw is one complete BSON document or array body, length prefix and trailing
+// zero included. It aliases caller memory.
+type Raw []byte
+
+// Empty is the document without fields.
+var Empty = Raw{5, 0, 0, 0, 0}
+
+// Field is one element: its name (aliasing the document) and value.
+type Field struct {
+	Name  []byte
+	Value Value
+}
+
+// Iter walks the elements of a Raw without allocation, for the places where a
+// range-over-func closure would cost one.
+type Iter struct {
+	rest []byte
+	// Name and Value of the current element; both alias the document.
+	Name  []byte
+	Value Value
+}
+
+// Iter starts before the first element.
+func (r Raw) Iter() Iter {
+	if len(r) < 5 {
+		return Iter{}
+	}
+	return Iter{rest: r[4:]}
+}
+
+// Next steps to the next element.
+func (it *Iter) Next() bool {
+	b := it.rest
+	if len(b) < 2 || b[0] == 0 {
+		return false
+	}
+	t := Type(b[0])
+	n := bytes.IndexByte(b[1:], 0)
+	if n < 0 {
+		return false
+	}
+	it.Name = b[1 : 1+n]
+	b = b[2+n:]
+	size := elementSize(t, b)
+	if size < 0 {
+		it.rest = nil
+		return false
+	}
+	it.Value = Value{Type: t, Data: b[:size:size]}
+	it.rest = b[size:]
+	return true
+}
+
+// Fields ranges over the elements in stored order; name and value alias r.
+func (r Raw) Fields() iter.Seq2[[]byte, Value] {
+	return func(yield func([]byte, Value) bool) {
+		it := r.Iter()
+		for it.Next() {
+			if !yield(it.Name, it.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Values ranges over the values only: the elements of an array.
+func (r Raw) Values() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		it := r.Iter()
+		for it.Next() {
+			if !yield(it.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup returns the value of the first field called name. It compares names in
+// place and skips values by length; nothing is allocated.
+func (r Raw) Lookup(name string) (Value, bool) {
+	if len(r) < 5 {
+		return Value{}, false
+	}
+	b := []byte(r[4:])
+	for len(b) > 1 && b[0] != 0 {
+		t := Type(b[0])
+		b = b[1:]
+		hit := len(b) > len(name) && b[len(name)] == 0 && string(b[:len(name)]) == name
+		var n int
+		if hit {
+			n = len(name)
+		} else if n = bytes.IndexByte(b, 0); n < 0 {
+			return Value{}, false
+		}
+		b = b[n+1:]
+		size := elementSize(t, b)
+		if size < 0 {
+			return Value{}, false
+		}
+		if hit {
+			return Value{Type: t, Data: b[:size:size]}, true
+		}
+		b = b[size:]
+	}
+	return Value{}, false
+}
+
+// Get is Lookup without the flag: missing when there is no such field.
+func (r Raw) Get(name string) Value {
+	v, _ := r.Lookup(name)
+	return v
+}
+
+// Index returns the i-th element of an array, by position and not by name.
+func (r Raw) Index(i int) (Value, bool) {
+	it := r.Iter()
+	for it.Next() {
+		if i == 0 {
+			return it.Value, true
+		}
+		i--
+	}
+	return Value{}, false
+}
+
+// Len counts the elements.
+func (r Raw) Len() int {
+	n := 0
+	for it := r.Iter(); it.Next(); {
+		n++
+	}
+	return n
+}
+
+// IsEmpty reports a document without elements.
+func (r Raw) IsEmpty() bool { return len(r) <= 5 }
+
+// First returns the first element.
+func (r Raw) First() (Field, bool) {
+	it := r.Iter()
+	if !it.Next() {
+		return Field{}, false
+	}
+	return Field{it.Name, it.Value}, true
+}
+
+// Elements returns the bytes between length prefix and trailing zero: the
+// elements themselves, ready to be spliced into another document.
+func (r Raw) Elements() []byte {
+	if len(r) < 5 {
+		return nil
+	}
+	return r[4 : len(r)-1]
+}
+
+// Clone copies the bytes.
+func (r Raw) Clone() Raw { return bytes.Clone(r) }
+
+// Value returns the document as a value.
+func (r Raw) Value() Value { return Value{Type: TypeDocument, Data: r} }
+
+// ArrayValue returns an array body as a value.
+func (r Raw) ArrayValue() Value { return Value{Type: TypeArray, Data: r} }
+
+// Size is the length that the document states of itself.
+func (r Raw) Size() int {
+	if len(r) < 4 {
+		return 0
+	}
+	return int(int32(binary.LittleEndian.Uint32(r)))
+}
