@@ -1,0 +1,192 @@
+// Package mongoerr holds the one error type that reaches a client, and the codes it can carry.
+//
+// An Error is born, with its code and its text, at the place that knows why something
+// cannot be done, and passes upward untouched: nobody wraps it with fmt.Errorf between
+// birth and wire. Context for the log goes into Because. Labels are attached in one
+// place, the command chain, which knows the session's state.
+//
+//	return mongoerr.New(mongoerr.BadValue, "limit must be positive, got %d", n)
+//	return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
+//
+// The package is a leaf: anybody may import it, it imports nothing of ours. Errors are
+// immutable after they are shared; With, WithFields and Because return copies.
+package mongoerr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Code is a MongoDB error code. Any number is allowed, see codes.txt for those with names.
+type Code int32
+
+// Category is a group of codes that clients treat alike, see Code.Is.
+type Category uint8
+
+// String returns the codeName a client sees: the name of the table, or Location<number>.
+func (c Code) String() string {
+	if s := c.name(); s != "" {
+		return s
+	}
+	return "Location" + strconv.Itoa(int(c))
+}
+
+// Labels is a set of error labels.
+// Spec: driver-sessions, transactions, retryable-writes, retryable-reads.
+type Labels uint8
+
+// The labels a server may attach.
+const (
+	TransientTransactionError Labels = 1 << iota
+	UnknownTransactionCommitResult
+	RetryableWriteError
+	ResumableChangeStreamError
+	NoWritesPerformed
+	SystemOverloadedError
+	RetryableError
+)
+
+// labelNames lists the names by bit number.
+var labelNames = [...]string{
+	"TransientTransactionError",
+	"UnknownTransactionCommitResult",
+	"RetryableWriteError",
+	"ResumableChangeStreamError",
+	"NoWritesPerformed",
+	"SystemOverloadedError",
+	"RetryableError",
+}
+
+// LabelByName returns the label of that name, 0 if there is none.
+func LabelByName(name string) Labels {
+	for i, s := range labelNames {
+		if s == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// Names returns the names of the set in a fixed order.
+func (l Labels) Names() []string {
+	var names []string
+	for i, s := range labelNames {
+		if l&(1<<i) != 0 {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+// Error is a failure as a client sees it.
+type Error struct {
+	Code   Code
+	Msg    string // errmsg, verbatim
+	Labels Labels
+	Fields []byte // BSON elements spliced into the reply: keyPattern, keyValue, errInfo, RetryAfterMs
+	cause  error  // for the log only
+}
+
+// New makes an error. Without args the format is the text itself, so that text with
+// per cent signs from a client needs no escaping.
+func New(c Code, format string, args ...any) *Error {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	return &Error{Code: c, Msg: format}
+}
+
+// Error returns the code's name and the text, for logs and tests.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("(")
+	b.WriteString(e.Code.String())
+	b.WriteString(") ")
+	b.WriteString(e.Msg)
+	if e.cause != nil {
+		b.WriteString(": ")
+		b.WriteString(e.cause.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is makes errors.Is(err, &Error{Code: c}) compare by code alone.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// With returns a copy that carries further labels.
+func (e *Error) With(l Labels) *Error {
+	c := *e
+	c.Labels |= l
+	return &c
+}
+
+// WithFields returns a copy with further BSON elements for the reply. The bytes are
+// copied.
+func (e *Error) WithFields(elements []byte) *Error {
+	c := *e
+	c.Fields = append(c.Fields[:len(c.Fields):len(c.Fields)], elements...)
+	return &c
+}
+
+// Prefix returns a copy whose text starts with the formatted context. It is for the
+// places where MongoDB itself prefixes the text of an inner error.
+func (e *Error) Prefix(format string, args ...any) *Error {
+	c := *e
+	c.Msg = fmt.Sprintf(format, args...) + e.Msg
+	return &c
+}
+
+// Because returns a copy that remembers a cause for the log.
+func (e *Error) Because(cause error) *Error {
+	c := *e
+	c.cause = cause
+	return &c
+}
+
+// Cause returns what Because recorded, nil if nothing.
+func (e *Error) Cause() error { return e.cause }
+
+// From makes any error one for the client. An *Error in err's chain is returned itself; an
+// expired or cancelled context becomes MaxTimeMSExpired or Interrupted; anything else
+// becomes InternalError with err as cause, which the caller logs. nil stays nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		if e == nil {
+			return nil
+		}
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return New(MaxTimeMSExpired, "operation exceeded time limit").Because(err)
+	case errors.Is(err, context.Canceled):
+		return New(Interrupted, "operation was interrupted").Because(err)
+	}
+	return New(InternalError, "an internal error occurred").Because(err)
+}
+
+// CodeOf returns the code From would give err, 0 for nil.
+func CodeOf(err error) Code {
+	if e := From(err); e != nil {
+		return e.Code
+	}
+	return 0
+}
+
+// WriteError is the failure of one statement of a bulk write; Index counts from 0.
+type WriteError struct {
+	Index int32
+	Err   *Error
+}
