@@ -1,0 +1,40 @@
+// Package storage is the seam between the document engine and whatever keeps
+// the bytes: one ordered, transactional key space. Everything the server knows
+// (catalog, records, index entries, change log) lives in one Store, so a
+// transaction over several shards, one snapshot for a scatter-gather and a
+// split that moves no record come for free.
+//
+//	collection/…, shard/…, wire/session
+//	              │ Store, Reader, Txn, Iterator
+//	              ▼
+//	storage/{pebblekv, memkv, faultkv, …}
+//
+// The interfaces carry the whole contract; engines document only what differs.
+// storagetest.Conformance holds one test per sentence of it. The sentences:
+//
+//  1. Snapshot isolation, first committer wins. A Txn reads one snapshot, taken
+//     by Begin, plus its own writes. Write skew is possible unless Lock is used;
+//     Lock counts as a write of the key for conflict detection and changes
+//     nothing.
+//  2. The timestamp given to Begin and Snapshot is 0 (newest) or one at which a
+//     Reader is still open. An engine may accept more.
+//  3. Get copies into dst; iterators alias the engine's memory until their next
+//     step.
+//  4. A value is never empty. A key is never empty and its first byte lies in
+//     0x01..0xFE: the rest is the engine's own.
+//  5. While an iterator of a Txn is open, the Txn is not written to.
+//  6. Seek goes only onward.
+//  7. Commit ends the transaction whatever happens. ErrConflict: nothing was
+//     written. ErrUndetermined: nobody knows. Close ends a Txn abandoned without
+//     Commit and does nothing after Commit.
+//  8. AppendLog records get their place at commit. ReadLog delivers a stream in
+//     commit order, shows only what is durable and never skips a record that
+//     appears later.
+//  9. No retries inside the seam. The caller owns the loop, with a bound and
+//     jitter, and never by matching text.
+//
+// Glossary: snapshot — the state after exactly the commits up to one timestamp;
+// durable — would survive a power cut; undetermined — the outcome of a commit
+// is unknown; latch — a short wait for a key that spares a conflict; stream —
+// one named sequence of log records.
+package storage

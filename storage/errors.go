@@ -1,0 +1,41 @@
+package storage
+
+import "errors"
+
+// Errors of the seam, matched with errors.Is. Engines wrap them to add the
+// cause; callers never match text. Everything else an engine returns is
+// unexpected and means an internal error.
+var (
+	// ErrNotFound: the key is absent in the snapshot.
+	ErrNotFound = errors.New("storage: key not found")
+	// ErrConflict: another transaction committed a write (or Lock) of a key this
+	// one wrote or locked, after this one's snapshot. Nothing was written; the
+	// whole transaction may be run again.
+	ErrConflict = errors.New("storage: write conflict")
+	// ErrUndetermined: the commit may or may not have happened.
+	ErrUndetermined = errors.New("storage: commit outcome unknown")
+	// ErrSnapshotTooOld: the state at the wanted timestamp is not kept.
+	ErrSnapshotTooOld = errors.New("storage: snapshot too old")
+	// ErrLogTruncated: records after the wanted position were already truncated.
+	ErrLogTruncated = errors.New("storage: log history lost")
+	// ErrTxnTooLarge: the writes of the transaction exceed the engine's bound.
+	ErrTxnTooLarge = errors.New("storage: transaction too large")
+	// ErrValueTooLarge: one key or value exceeds the engine's bound.
+	ErrValueTooLarge = errors.New("storage: key or value too large")
+	// ErrInvalidKey: an empty key, an empty value, or a first key byte outside
+	// 0x01..0xFE. A bug of the caller.
+	ErrInvalidKey = errors.New("storage: invalid key or value")
+	// ErrReadOnly: a write on a Txn begun with ReadOnly. A bug of the caller.
+	ErrReadOnly = errors.New("storage: read-only transaction")
+	// ErrDiskFull: free space is below the reserve; only commits that delete are
+	// taken. Nothing was written.
+	ErrDiskFull = errors.New("storage: disk full")
+	// ErrLocked: another process has the store open.
+	ErrLocked = errors.New("storage: store is in use by another process")
+	// ErrFormat: the store was written by a version this one cannot read.
+	ErrFormat = errors.New("storage: unknown store format")
+	// ErrCorruption: stored bytes fail their checksum or make no sense.
+	ErrCorruption = errors.New("storage: corruption")
+	// ErrClosed: the store, reader or transaction is closed.
+	ErrClosed = errors.New("storage: closed")
+)

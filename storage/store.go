@@ -1,0 +1,116 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+)
+
+// Range is the keys k with Start <= k < End. Start nil begins at the first key;
+// End nil is unbounded.
+type Range struct{ Start, End []byte }
+
+// Contains reports whether key lies in the range.
+func (r Range) Contains(key []byte) bool {
+	return bytes.Compare(r.Start, key) <= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
+}
+
+// Empty reports whether no key can lie in the range.
+func (r Range) Empty() bool { return r.End != nil && bytes.Compare(r.Start, r.End) >= 0 }
+
+// Durability says what a successful Commit promises.
+type Durability uint8
+
+const (
+	// Buffered: visible to all; survives neither a power cut nor the death of the
+	// process until the engine's next background sync (pebblekv: 100 ms) or the
+	// next Synced commit of anybody.
+	Buffered Durability = iota
+	// Synced: survives a power cut. Concurrent commits share one sync.
+	Synced
+)
+
+// Store is one ordered transactional key space with a change log beside it.
+// All methods may be called concurrently.
+type Store interface {
+	// Begin starts a transaction on the newest state, or at o.At.
+	// It waits for the latches of o.Latch before it takes the snapshot.
+	// Errors: ErrSnapshotTooOld, ErrClosed, ctx.Err().
+	Begin(ctx context.Context, o TxnOptions) (Txn, error)
+
+	// Snapshot opens the state at a timestamp; 0 is the newest. The Reader must
+	// be closed: it keeps old versions alive.
+	// Errors: ErrSnapshotTooOld (also for a time not yet reached), ErrClosed.
+	Snapshot(ctx context.Context, at Timestamp) (Reader, error)
+
+	// ReadLog yields the durable records of a stream with a timestamp above
+	// after, in commit order; the records of one commit share its timestamp and
+	// keep the order of their AppendLog calls. after 0 starts at the oldest
+	// record kept. rec aliases engine memory until yield returns.
+	//
+	// next is the after of the next call. At the end of the stream it is the
+	// durable timestamp the read went up to: nothing at or below can appear
+	// later. When yield returns false at a record of timestamp ts it is ts-1, so
+	// the next call repeats that commit from its first record; a reader that
+	// stops inside a commit counts the records of that timestamp it has taken.
+	// Errors: ErrLogTruncated if after > 0 and later records are gone already.
+	ReadLog(ctx context.Context, stream []byte, after Timestamp, yield func(ts Timestamp, rec []byte) bool) (next Timestamp, err error)
+
+	// TruncateLog drops the records of a stream with a timestamp <= ts.
+	TruncateLog(ctx context.Context, stream []byte, ts Timestamp) error
+
+	// WaitLog returns once a durable timestamp above after exists. It wakes for
+	// every stream; the caller reads on and waits again.
+	// Errors: ErrClosed, ctx.Err().
+	WaitLog(ctx context.Context, after Timestamp) error
+
+	// Latest returns the timestamp of the newest visible commit; never 0 once
+	// anything was committed.
+	Latest() Timestamp
+
+	// Durable returns the newest timestamp up to which all commits would survive
+	// a power cut. Durable <= Latest.
+	Durable() Timestamp
+
+	// Sync makes everything committed before the call durable. Several Buffered
+	// commits and one Sync cost one wait.
+	Sync(ctx context.Context) error
+
+	// ApproximateBytes estimates the space a range takes on disk, cheaply; small
+	// ranges are counted, unflushed data of large ones may be missed.
+	ApproximateBytes(ctx context.Context, r Range) (uint64, error)
+
+	// DeleteRange removes a range physically and cheaply, outside transactions:
+	// it conflicts with nobody, open snapshots may or may not still see the keys.
+	// For ranges no reader or writer uses any more. Idempotent; durable together
+	// with the next Synced commit.
+	DeleteRange(ctx context.Context, r Range) error
+
+	// Checkpoint writes a consistent, openable copy of the durable store into dir,
+	// which must not exist. Engines without files return an error.
+	Checkpoint(ctx context.Context, dir string) error
+
+	// Metrics returns counters and gauges; cheap enough for every second.
+	Metrics() Metrics
+
+	// Close syncs and closes. Readers, iterators and transactions must be closed
+	// before; if some are not, Close returns an error and names their number.
+	Close() error
+}
+
+// Metrics is a store at a glance. Counters count from the opening of the store;
+// fields an engine cannot know stay 0.
+type Metrics struct {
+	DiskBytes        uint64 // files of the store, logs included
+	MemtableBytes    uint64 // written, not yet in sorted files
+	BlockCacheBytes  int64
+	BlockCacheHits   int64
+	BlockCacheMisses int64
+	WALSyncs         int64 // group syncs; Commits / WALSyncs is the group size
+	Commits          int64 // that wrote something
+	Conflicts        int64 // commits refused with ErrConflict
+	OpenSnapshots    int64 // open Readers and Txns
+	OpenIterators    int64
+	ConflictKeys     int64 // keys remembered for conflict detection
+	WriteStalls      int64 // times the engine held back writers
+	DiskFull         bool  // commits are refused with ErrDiskFull
+}
