@@ -1,0 +1,21 @@
+// Package ratelimit is the meter and the valve of the server: it knows work, not commands.
+//
+// A Meter counts what one command did (partitions visited, documents loaded, bytes written), per shard. A PriceList
+// turns the counts into request units. A Bucket holds the budget of one shard, a Pool the provisioned throughput of one
+// collection or database divided over its Buckets, and Budgets all Pools of a server.
+//
+//	command ──Admit──► Budgets ─► Pool ─► Bucket        may it start? looks at the balance only
+//	   │ runs, counting into a Meter
+//	   └──────Charge─► Budgets ─► Pool ─► Bucket        the true price, afterwards; the balance may become a debt
+//
+// Because the price is measured, no estimate of a query is needed: a large request is let through and pays by making
+// the next one wait. Prices are deterministic: the same operation on the same data costs the same, whatever the
+// cache or the clock.
+//
+// Invariants: all arithmetic is integer, in millionths of a request unit; no method reads a clock (the caller passes
+// now), except that Wait sleeps on timers; nothing here imports any other package of this module.
+//
+// Glossary. Request unit (RU): the currency of work. Request charge: the RU of one request. Provisioned throughput:
+// RU/s bought for a collection or database. Physical partition: here a shard, one range of positions with a share of
+// the RU/s. Rate limiting: refusing with code 16500 while the balance is not positive.
+package ratelimit

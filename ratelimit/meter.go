@@ -1,0 +1,223 @@
+package ratelimit
+
+// Place names where work happened: one shard of one collection, by the numbers the catalog gave them.
+type Place struct {
+	Collection uint64
+	Shard      int
+}
+
+// Meter counts the work of one command, per shard and item. The zero Meter is ready; a nil *Meter counts nothing, so
+// code below never asks whether somebody is counting. A Meter belongs to one goroutine: give every other goroutine its
+// own with Fork and add it up with Merge. Quantities are integers, so the order of merging does not matter.
+type Meter struct {
+	prices     *PriceList
+	collection uint64
+	strong     bool
+	last       int // slot used last, tried first
+	n          int // inline slots in use
+	inline     [inlineShards]slot
+	more       []slot        // the shards beyond the inline ones
+	index      map[Place]int // their places in more
+}
+
+// inlineShards is how many shards a Meter holds without allocating.
+const inlineShards = 4
+
+// slot is the work at one place.
+type slot struct {
+	place    Place
+	quantity [itemCount]int64
+}
+
+// Reset empties the meter and prepares it for one collection's work; prices nil means Standard.
+func (m *Meter) Reset(collection uint64, prices *PriceList) {
+	if m == nil {
+		return
+	}
+	*m = Meter{prices: prices, collection: collection, more: m.more[:0]}
+}
+
+// SetCollection makes Add count for another collection from now on; what was counted stays.
+func (m *Meter) SetCollection(collection uint64) {
+	if m != nil {
+		m.collection = collection
+	}
+}
+
+// SetStrong applies rule R11 to everything this meter read: reads cost ReadFactor times as much.
+func (m *Meter) SetStrong(strong bool) {
+	if m != nil {
+		m.strong = strong
+	}
+}
+
+// Fork returns an empty meter for another goroutine or another collection ($lookup, $merge), to be merged later.
+// Fork of nil is nil.
+func (m *Meter) Fork(collection uint64) *Meter {
+	if m == nil {
+		return nil
+	}
+	return &Meter{prices: m.prices, strong: m.strong, collection: collection}
+}
+
+// Merge adds everything o counted to m. Either may be nil.
+func (m *Meter) Merge(o *Meter) {
+	if m == nil || o == nil {
+		return
+	}
+	o.each(func(s *slot) {
+		to := m.slot(s.place)
+		for i, q := range s.quantity {
+			to.quantity[i] += q
+		}
+	})
+}
+
+// Add counts a quantity of an item at one shard. Quantities that are not positive count nothing.
+func (m *Meter) Add(shard int, i Item, quantity int64) {
+	if m == nil || quantity <= 0 || i >= itemCount {
+		return
+	}
+	m.slot(Place{m.collection, shard}).quantity[i] += quantity
+}
+
+// PointRead counts one read by _id and shard key; bytes is the document's size, 0 when nothing was found.
+func (m *Meter) PointRead(shard int, bytes int) {
+	if m != nil {
+		m.sized(shard, PointRead, bytes)
+	}
+}
+
+// WriteNew counts one document stored: an insert, or the new version of an update.
+func (m *Meter) WriteNew(shard int, bytes int) {
+	if m != nil {
+		m.sized(shard, WriteNew, bytes)
+	}
+}
+
+// WriteOld counts one document removed: a delete, or the old version of an update.
+func (m *Meter) WriteOld(shard int, bytes int) {
+	if m != nil {
+		m.sized(shard, WriteOld, bytes)
+	}
+}
+
+// Visit counts one partition looked into with the given number of index ranges, which is at least 1.
+func (m *Meter) Visit(shard int, seeks int) {
+	if m == nil {
+		return
+	}
+	s := m.slot(Place{m.collection, shard})
+	s.quantity[PartitionVisit]++
+	s.quantity[ExtraSeek] += max(0, int64(seeks)-1)
+}
+
+// Terms counts index entries whose weights (PriceList.TermWeight) add up to the given sums.
+func (m *Meter) Terms(shard int, added, removed int64) {
+	m.Add(shard, TermAdded, added)
+	m.Add(shard, TermRemoved, removed)
+}
+
+// TermWeight is the weight of one index entry under this meter's prices.
+func (m *Meter) TermWeight(keyBytes int) int64 { return m.list().TermWeight(keyBytes) }
+
+// Quantity is what was counted of an item at one shard of the current collection.
+func (m *Meter) Quantity(shard int, i Item) int64 {
+	if m == nil || i >= itemCount {
+		return 0
+	}
+	var q int64
+	m.each(func(s *slot) {
+		if s.place == (Place{m.collection, shard}) {
+			q = s.quantity[i]
+		}
+	})
+	return q
+}
+
+// Sum is what was counted of an item at all places.
+func (m *Meter) Sum(i Item) int64 {
+	if m == nil || i >= itemCount {
+		return 0
+	}
+	var q int64
+	m.each(func(s *slot) { q += s.quantity[i] })
+	return q
+}
+
+// Total is the charge for everything counted so far. A command answered in pages charges each page with the growth of
+// Total, so the pages add up to the price of the whole.
+func (m *Meter) Total() MicroRU {
+	var total MicroRU
+	m.EachCharge(func(_ Place, c MicroRU) { total = addSaturating(total, c) })
+	return total
+}
+
+// EachCharge calls yield with the charge of every place, in the order the places were first met. It does not allocate.
+func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
+	if m == nil {
+		return
+	}
+	p := m.list()
+	m.each(func(s *slot) {
+		var c MicroRU
+		for i, q := range s.quantity {
+			if q != 0 {
+				c = addSaturating(c, p.priceFor(Item(i), q, m.strong))
+			}
+		}
+		yield(s.place, c)
+	})
+}
+
+// sized counts one operation of the given base item and its bytes beyond the first KiB, whose item follows the base's.
+func (m *Meter) sized(shard int, base Item, bytes int) {
+	s := m.slot(Place{m.collection, shard})
+	s.quantity[base]++
+	s.quantity[base+1] += max(0, int64(bytes)-m.list().FirstBytes)
+}
+
+func (m *Meter) list() *PriceList {
+	if m == nil || m.prices == nil {
+		return &standard
+	}
+	return m.prices
+}
+
+// slot finds or makes the slot of a place.
+func (m *Meter) slot(p Place) *slot {
+	if m.last < m.n && m.inline[m.last].place == p {
+		return &m.inline[m.last]
+	}
+	for i := range m.n {
+		if m.inline[i].place == p {
+			m.last = i
+			return &m.inline[i]
+		}
+	}
+	if m.n < inlineShards {
+		m.inline[m.n].place = p
+		m.last = m.n
+		m.n++
+		return &m.inline[m.last]
+	}
+	if i, ok := m.index[p]; ok {
+		return &m.more[i]
+	}
+	if m.index == nil {
+		m.index = make(map[Place]int)
+	}
+	m.index[p] = len(m.more)
+	m.more = append(m.more, slot{place: p})
+	return &m.more[len(m.more)-1]
+}
+
+// each visits the slots in the order they were made.
+func (m *Meter) each(visit func(*slot)) {
+	for i := range m.n {
+		visit(&m.inline[i])
+	}
+	for i := range m.more {
+		visit(&m.more[i])
+	}
+}

@@ -1,0 +1,66 @@
+package ratelimit
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// MicroRU is an amount of work in millionths of a request unit. Amounts saturate instead of overflowing.
+type MicroRU int64
+
+// RU is one request unit.
+const RU MicroRU = 1_000_000
+
+// microMax bounds every amount so that sums of a few amounts cannot overflow.
+const microMax = MicroRU(math.MaxInt64 / 8)
+
+// Hundredths is the amount in hundredths of a request unit, rounded half up: the precision shown to users.
+func (c MicroRU) Hundredths() int64 {
+	const unit = int64(RU) / 100
+	n := int64(c)
+	q, r := n/unit, n%unit
+	if r < 0 {
+		q, r = q-1, r+unit
+	}
+	if r >= unit/2 {
+		q++
+	}
+	return q
+}
+
+// Float is the amount in request units rounded half up to 0.01, as replies carry it (RequestCharge is a double).
+func (c MicroRU) Float() float64 { return float64(c.Hundredths()) / 100 }
+
+// String prints the amount in request units with two decimals, rounded half up: "2.57".
+func (c MicroRU) String() string { return string(c.Append(nil)) }
+
+// Append appends String's text to dst.
+func (c MicroRU) Append(dst []byte) []byte {
+	h := c.Hundredths()
+	if h < 0 {
+		dst, h = append(dst, '-'), -h
+	}
+	dst = strconv.AppendInt(dst, h/100, 10)
+	return append(dst, '.', byte('0'+h/10%10), byte('0'+h%10))
+}
+
+// addSaturating adds two amounts within ±microMax.
+func addSaturating(a, b MicroRU) MicroRU {
+	return max(-microMax, min(microMax, max(-microMax, min(microMax, a))+max(-microMax, min(microMax, b))))
+}
+
+// scale is n*num/den rounded half up, saturating; n ≥ 0, num ≥ 0, den > 0.
+func scale(n, num, den int64) MicroRU {
+	if n <= 0 || num <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(num))
+	lo, carry := bits.Add64(lo, uint64(den/2), 0)
+	hi += carry
+	if hi >= uint64(den) {
+		return microMax
+	}
+	q, _ := bits.Div64(hi, lo, uint64(den))
+	return MicroRU(min(q, uint64(microMax)))
+}

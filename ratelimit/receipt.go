@@ -1,0 +1,56 @@
+package ratelimit
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Receipt is the itemised charge of one request, for explain, logs and getLastRequestStatistics. The items of a line add
+// up to its Total and the lines to the receipt's Total, exactly.
+type Receipt struct {
+	Prices string // version of the price list
+	Total  MicroRU
+	Lines  []Line // by collection, then shard
+}
+
+// Line is the part of a receipt that one shard has to pay for.
+type Line struct {
+	Place
+	Total MicroRU
+	Items []ItemCharge // in Item order; only items with a quantity
+}
+
+// ItemCharge is one row of a receipt.
+type ItemCharge struct {
+	Item     Item
+	Quantity int64
+	Charge   MicroRU
+}
+
+// Receipt prices everything counted so far. The receipt shares nothing with the meter.
+func (m *Meter) Receipt() Receipt {
+	p := m.list()
+	r := Receipt{Prices: p.Version}
+	if m == nil {
+		return r
+	}
+	m.each(func(s *slot) {
+		line := Line{Place: s.place}
+		for i, q := range s.quantity {
+			if q == 0 {
+				continue
+			}
+			c := p.priceFor(Item(i), q, m.strong)
+			line.Items = append(line.Items, ItemCharge{Item(i), q, c})
+			line.Total = addSaturating(line.Total, c)
+		}
+		if len(line.Items) != 0 {
+			r.Lines = append(r.Lines, line)
+			r.Total = addSaturating(r.Total, line.Total)
+		}
+	})
+	slices.SortFunc(r.Lines, func(a, b Line) int {
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.Shard, b.Shard))
+	})
+	return r
+}
