@@ -17,8 +17,8 @@ type Arg struct {
 	Line  int    // 1-based line in the file
 }
 
-// Case is one verb with its inputs. The expected output is not exported: a
-// handler answers, and Run compares.
+// Case is one verb with its inputs. A handler answers it, and Run compares the
+// answer with the expected output.
 type Case struct {
 	Verb string
 	Args []Arg
@@ -50,6 +50,11 @@ func (c *Case) All(key string) []string {
 	}
 	return out
 }
+
+// Want returns the expected output. Handlers need it only where several answers
+// are right, for example if the order of a result is not defined: they return
+// Want when their answer is equivalent to it.
+func (c *Case) Want() string { return c.want }
 
 // Position prints where the case begins, as file:line.
 func (c *Case) Position() string { return fmt.Sprintf("%s:%d", c.File, c.Line) }

@@ -1,0 +1,63 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+// Root returns the directory of the module: the nearest parent with a go.mod.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod in this directory or above it")
+		}
+		dir = parent
+	}
+}
+
+// Binary returns the path of the server's executable, built once per process with
+// the build tag "invariants" unless CANTLE_BINARY names a ready one.
+var Binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("CANTLE_BINARY"); path != "" {
+		return path, nil
+	}
+	return Build("invariants")
+})
+
+// Build compiles ./cmd/cantle with the given build tags into the git-ignored
+// directory .cache of the module and returns the executable's path. Processes that build
+// at the same time do not disturb each other: each renames a whole file into place.
+func Build(tags string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, ".cache", "bin")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	name := "cantle"
+	if tags != "" {
+		name += "-" + tags
+	}
+	path := filepath.Join(dir, name)
+	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	cmd := exec.Command("go", "build", "-tags", tags, "-o", temp, "./cmd/cantle")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building ./cmd/cantle: %w\n%s", err, out)
+	}
+	return path, os.Rename(temp, path)
+}

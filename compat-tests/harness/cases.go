@@ -1,0 +1,310 @@
+package harness
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/casefile"
+)
+
+// RunCases runs every case file under dir against one server started with config
+// c. Verbs:
+//
+//	setup   commands run before each later case of the file, up to the next setup;
+//	        every one must succeed, so its output is empty
+//	run     commands and their replies, one reply (Render) per command
+//
+// A command is a document in shell notation, sent to database test unless it has
+// a $db; "more" continues the cursor opened last. A case with the argument
+// `errmsg: yes` prints error messages too. Every case begins with empty databases, so
+// any case can be run alone.
+func RunCases(t *testing.T, dir string, c *Config) {
+	o := Options{Args: c.Flags}
+	if c.Disk {
+		o.Data = t.TempDir()
+	}
+	server := Start(t, o)
+	paths, err := caseFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.checkSkips(t, paths)
+	for _, name := range paths {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		f, err := casefile.Open(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		r := &runner{config: c, conn: server.Dial(t), file: f}
+		casefile.RunFile(t, name, path, func(t *testing.T, cs *casefile.Case) string {
+			for _, key := range []string{name, fmt.Sprintf("%s:%d", name, cs.Line)} {
+				if reason, ok := c.Skips[key]; ok {
+					t.Skipf("skipped in configuration %s: %s", c.Name, reason)
+				}
+			}
+			return r.handle(t, cs)
+		})
+	}
+}
+
+// caseFiles lists the .txt files under dir, relative and with slashes.
+func caseFiles(dir string) ([]string, error) {
+	var out []string
+	for _, pattern := range []string{"*.txt", "*/*.txt", "*/*/*.txt"} {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			name, err := filepath.Rel(dir, path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, filepath.ToSlash(name))
+		}
+	}
+	slices.Sort(out)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no case files under %s", dir)
+	}
+	return out, nil
+}
+
+// checkSkips fails for a skip of a file that does not exist: it has outlived its reason.
+func (c *Config) checkSkips(t *testing.T, files []string) {
+	for key := range c.Skips {
+		file, _, _ := strings.Cut(key, ":")
+		if !slices.Contains(files, file) {
+			t.Errorf("configuration %s skips %s, which does not exist", c.Name, key)
+		}
+	}
+}
+
+// runner holds what one case file needs between its commands.
+type runner struct {
+	config *Config
+	conn   *Conn
+	file   *casefile.File
+
+	databases map[string]bool // ever used; dropped before each case
+	prepared  map[string]bool // namespaces sharded and indexed in this case
+	cursor    int64           // id of the cursor opened last
+	namespace string          // its namespace
+}
+
+// handle runs one case.
+func (r *runner) handle(t *testing.T, c *casefile.Case) string {
+	r.reset(t)
+	switch c.Verb {
+	case "setup":
+		r.setup(t, c)
+		return ""
+	case "run":
+		if before := r.setupFor(c); before != nil {
+			r.setup(t, before)
+		}
+		return r.run(t, c)
+	}
+	t.Fatalf("%s: unknown verb %q; end-to-end cases know setup and run", c.Position(), c.Verb)
+	return ""
+}
+
+// reset empties the databases and forgets the cursor.
+func (r *runner) reset(t *testing.T) {
+	if r.databases == nil {
+		r.databases = map[string]bool{"test": true}
+	}
+	for db := range r.databases {
+		reply, err := r.conn.Command(db, mustMarshal(bson.D{{Key: "dropDatabase", Value: 1}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := Render(reply, true); strings.HasPrefix(text, "error") {
+			t.Fatalf("dropDatabase %s: %s", db, text)
+		}
+	}
+	r.prepared = map[string]bool{}
+	r.cursor, r.namespace = 0, ""
+}
+
+// setupFor returns the last setup before c in the file.
+func (r *runner) setupFor(c *casefile.Case) *casefile.Case {
+	var last *casefile.Case
+	for _, other := range r.file.Cases {
+		if other.Verb == "setup" && other.Line < c.Line {
+			last = other
+		}
+	}
+	return last
+}
+
+// setup runs the commands of a setup case; each must succeed.
+func (r *runner) setup(t *testing.T, c *casefile.Case) {
+	for _, a := range c.Args {
+		reply := r.command(t, c, a)
+		text := Render(reply, true)
+		if _, err := reply.LookupErr("writeErrors"); err == nil || strings.HasPrefix(text, "error") {
+			t.Fatalf("%s:%d: setup failed: %s\n%s", c.File, a.Line, a.Value, text)
+		}
+	}
+}
+
+// run runs the commands of a case and prints their replies.
+func (r *runner) run(t *testing.T, c *casefile.Case) string {
+	var replies, commands []string
+	messages := false
+	for _, a := range c.Args {
+		if a.Key == "errmsg" {
+			messages = true
+			continue
+		}
+		commands = append(commands, a.Value)
+		replies = append(replies, Render(r.command(t, c, a), messages))
+	}
+	if r.config.Unordered && sameUnordered(commands, replies, c.Want()) {
+		return c.Want()
+	}
+	return strings.Join(replies, "\n")
+}
+
+// command sends one argument of a case as a command and returns the reply.
+func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg) bson.Raw {
+	t.Helper()
+	if a.Key != "" {
+		t.Fatalf("%s:%d: a command is a document or the word more, found key %q", c.File, a.Line, a.Key)
+	}
+	var doc bson.Raw
+	if a.Value == "more" {
+		_, coll, _ := strings.Cut(r.namespace, ".")
+		doc = mustMarshal(bson.D{{Key: "getMore", Value: r.cursor}, {Key: "collection", Value: coll}})
+	} else {
+		var err error
+		if doc, err = parseCommand(a.Value); err != nil {
+			t.Fatalf("%s:%d: %v", c.File, a.Line, err)
+		}
+	}
+	db := databaseOf(doc)
+	if !isSystem(db) {
+		r.databases[db] = true
+	}
+	r.prepare(t, db, doc, false)
+	reply, err := r.conn.Command(db, doc)
+	if err != nil {
+		t.Fatalf("%s:%d: %s: %v", c.File, a.Line, a.Value, err)
+	}
+	r.prepare(t, db, doc, true)
+	if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
+		r.cursor, _ = cursor.Lookup("id").AsInt64OK()
+		r.namespace, _ = cursor.Lookup("ns").StringValueOK()
+	}
+	return reply
+}
+
+// writers are the commands that bring a collection into being: before the first of them
+// the configuration shards and indexes it. create does so only afterwards.
+var writers = []string{"aggregate", "bulkWrite", "create", "createIndexes", "findAndModify", "insert", "update"}
+
+// prepare applies the configuration's sharding and indexes to the collection a
+// command is about to create (after=false) or has created (after=true).
+func (r *runner) prepare(t *testing.T, db string, cmd bson.Raw, after bool) {
+	if (r.config.Shards == 0 && len(r.config.Indexes) == 0) || isSystem(db) {
+		return
+	}
+	first, err := cmd.IndexErr(0)
+	if err != nil || !slices.Contains(writers, first.Key()) || (first.Key() == "create") != after {
+		return
+	}
+	coll, ok := first.Value().StringValueOK()
+	if !ok || first.Key() == "aggregate" || r.prepared[db+"."+coll] {
+		return
+	}
+	if kind, err := cmd.LookupErr("viewOn"); err == nil && kind.Type == bson.TypeString {
+		return
+	}
+	r.prepared[db+"."+coll] = true
+	if r.config.Shards > 0 {
+		r.must(t, "admin", bson.D{
+			{Key: "shardCollection", Value: db + "." + coll},
+			{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}},
+			{Key: "numInitialChunks", Value: r.config.Shards},
+		})
+	}
+	for _, pattern := range r.config.Indexes {
+		key, _ := parseCommand(pattern)
+		r.must(t, db, bson.D{
+			{Key: "createIndexes", Value: coll},
+			{Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: key}, {Key: "name", Value: "config " + pattern}}}},
+		})
+	}
+}
+
+// must runs a command of the configuration itself.
+func (r *runner) must(t *testing.T, db string, cmd bson.D) {
+	t.Helper()
+	reply, err := r.conn.Command(db, mustMarshal(cmd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := Render(reply, true); strings.HasPrefix(text, "error") {
+		t.Fatalf("configuration %s: %s: %s", r.config.Name, Text(cmd), text)
+	}
+}
+
+// sameUnordered reports whether the replies equal want when the batches of
+// commands without a sort are compared as multisets.
+func sameUnordered(commands, replies []string, want string) bool {
+	wants := blocks(want)
+	if len(wants) != len(replies) {
+		return false
+	}
+	for i, reply := range replies {
+		got, expected := strings.Split(reply, "\n"), wants[i]
+		if !strings.Contains(commands[i], "sort") {
+			slices.Sort(got[1:])
+			slices.Sort(expected[1:])
+		}
+		if !slices.Equal(got, expected) {
+			return false
+		}
+	}
+	return true
+}
+
+// blocks splits a printed output into replies: a line and the indented lines after it.
+func blocks(text string) [][]string {
+	var out [][]string
+	for _, line := range strings.Split(text, "\n") {
+		if len(out) > 0 && strings.HasPrefix(line, "  ") {
+			out[len(out)-1] = append(out[len(out)-1], line)
+			continue
+		}
+		out = append(out, []string{line})
+	}
+	return out
+}
+
+// databaseOf returns where a command goes.
+func databaseOf(cmd bson.Raw) string {
+	if db, ok := cmd.Lookup("$db").StringValueOK(); ok {
+		return db
+	}
+	return "test"
+}
+
+// isSystem reports whether a database belongs to the server.
+func isSystem(db string) bool { return db == "admin" || db == "config" || db == "local" }
+
+// mustMarshal encodes a document that is known to be encodable.
+func mustMarshal(doc bson.D) bson.Raw {
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}

@@ -1,0 +1,260 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// readyPrefix begins the line on standard output that says where the server listens.
+const readyPrefix = "cantle ready "
+
+// Bounds on waiting for a server. They are generous: a busy machine is no failure.
+const (
+	startSecondsMax = 60
+	stopSecondsMax  = 30
+)
+
+// Options says how to start a server.
+type Options struct {
+	Data string   // data directory; "" keeps everything in memory
+	Args []string // further flags of `cantle serve`
+	Env  []string // further NAME=value pairs for the server's environment
+}
+
+// Server is one running server process.
+type Server struct {
+	URI  string // connection string, as the server printed it
+	Addr string // host:port out of URI
+
+	cmd  *exec.Cmd
+	log  tail
+	done chan struct{} // closed when the process has been waited for
+	err  error         // result of the wait; read after done
+}
+
+// Start starts a server for a test and stops it when the test ends. The test
+// fails if the server does not start, panics, or exits with an error. With
+// CANTLE_URI set and no data directory wanted, it hands out that server instead.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	if uri := os.Getenv("CANTLE_URI"); uri != "" {
+		if o.Data != "" || len(o.Args) > 0 {
+			tb.Skip("CANTLE_URI is set, and this test needs a server of its own")
+		}
+		s, err := external(uri)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return s
+	}
+	s, err := Launch(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		err := s.Stop()
+		if tb.Failed() || err != nil {
+			tb.Logf("last lines of the server's log:\n%s", s.Log())
+		}
+		if err != nil {
+			tb.Errorf("stopping the server: %v", err)
+		}
+	})
+	return s
+}
+
+// Launch starts a server outside a test; the caller stops it.
+func Launch(o Options) (*Server, error) {
+	binary, err := Binary()
+	if err != nil {
+		return nil, err
+	}
+	return LaunchBinary(binary, o)
+}
+
+// LaunchBinary starts the given executable and returns when it has printed that
+// it is ready.
+func LaunchBinary(binary string, o Options) (*Server, error) {
+	args := []string{"serve", "--listen", "127.0.0.1:0"}
+	if o.Data == "" {
+		args = append(args, "--memory")
+	} else {
+		args = append(args, "--data", o.Data)
+	}
+	s := &Server{cmd: exec.Command(binary, append(args, o.Args...)...), done: make(chan struct{})}
+	s.cmd.Env = append(os.Environ(), o.Env...)
+	s.cmd.Stderr = &s.log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan string, 1)
+	go s.watch(out, ready)
+	select {
+	case s.URI = <-ready:
+	case <-s.done:
+		return nil, fmt.Errorf("the server ended before it was ready: %v\n%s", s.err, s.Log())
+	case <-time.After(startSecondsMax * time.Second):
+		s.Kill()
+		return nil, fmt.Errorf("no %q line within %d s\n%s", readyPrefix, startSecondsMax, s.Log())
+	}
+	u, err := url.Parse(s.URI)
+	if err != nil {
+		s.Kill()
+		return nil, fmt.Errorf("ready line: %w", err)
+	}
+	s.Addr = u.Host
+	return s, nil
+}
+
+// external describes a server that somebody else started.
+func external(uri string) (*Server, error) {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{URI: uri, Addr: u.Host}, nil
+}
+
+// watch copies the server's output to the log, reports the first ready line, and
+// waits for the process.
+func (s *Server) watch(out io.Reader, ready chan<- string) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
+	for found := false; lines.Scan(); {
+		if uri, ok := strings.CutPrefix(lines.Text(), readyPrefix); ok && !found {
+			uri, _, _ = strings.Cut(uri, " ")
+			ready <- strings.TrimSpace(uri)
+			found = true
+		}
+		_, _ = s.log.Write(append(lines.Bytes(), '\n'))
+	}
+	_, _ = io.Copy(io.Discard, out)
+	s.err = s.cmd.Wait()
+	close(s.done)
+}
+
+// PID returns the process id, 0 for a server that was not started here.
+func (s *Server) PID() int {
+	if s.cmd == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
+}
+
+// CPU returns the processor time the ended process used; call it after Stop.
+func (s *Server) CPU() time.Duration {
+	if s.cmd == nil || s.cmd.ProcessState == nil {
+		return 0
+	}
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
+}
+
+// Log returns the last lines the server wrote.
+func (s *Server) Log() string { return s.log.String() }
+
+// Kill ends the process the hard way, as a power failure of the process would,
+// and waits for it.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}
+
+// Stop asks the server to end and waits for it. It returns an error if the server does not
+// end, ends with a failure, or wrote a panic to its log. A second call, or a call
+// after Kill, does nothing.
+func (s *Server) Stop() error {
+	if s.cmd == nil {
+		return nil
+	}
+	select {
+	case <-s.done:
+		return s.trouble(nil)
+	default:
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopSecondsMax*time.Second)
+	defer cancel()
+	select {
+	case <-s.done:
+		return s.trouble(s.err)
+	case <-ctx.Done():
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // the goroutine stacks go to the log
+		select {
+		case <-s.done:
+		case <-time.After(5 * time.Second):
+			s.Kill()
+		}
+		return fmt.Errorf("the server did not end within %d s of SIGTERM", stopSecondsMax)
+	}
+}
+
+// trouble adds what the log gives away to the result of the process.
+func (s *Server) trouble(err error) error {
+	if mark := s.log.mark(); mark != "" {
+		return errors.Join(err, fmt.Errorf("the server's log contains %q", mark))
+	}
+	return err
+}
+
+// tailBytesMax is how much of a server's log is kept.
+const tailBytesMax = 64 << 10
+
+// troubleMarks are texts in a log that fail a test whatever the server answered.
+var troubleMarks = []string{"panic:", "BUG:", "DATA RACE", "fatal error:"}
+
+// tail keeps the end of a log and notices trouble as it goes by.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+	seen string
+}
+
+// Write implements io.Writer.
+func (l *tail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, mark := range troubleMarks {
+		if l.seen == "" && strings.Contains(string(p), mark) {
+			l.seen = mark
+		}
+	}
+	l.text = append(l.text, p...)
+	if over := len(l.text) - tailBytesMax; over > tailBytesMax {
+		l.text = append(l.text[:0], l.text[over:]...)
+	}
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text[max(0, len(l.text)-tailBytesMax):])
+}
+
+// mark returns the first trouble mark seen.
+func (l *tail) mark() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen
+}
