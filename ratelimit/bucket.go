@@ -1,0 +1,271 @@
+package ratelimit
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of the optional sources a bucket may draw on once the second's budget is spent.
+const (
+	burstSecondsMax  = 300         // banked idle seconds
+	burstRate        = 3000 * RU   // spent per second at most; buckets at or above it do not bank
+	perMinuteFactor  = 10          // RU-per-minute add-on: this many seconds' worth in every minute
+	perMinuteRateMax = 5000 * RU   // buckets above it get no add-on
+	lowPriorityRest  = 5           // Low leaves 1/5 of the second to High
+	backgroundRest   = 2           // Background leaves 1/2 of the second to everybody else
+	refillStep       = time.Second // budgets are refilled in whole seconds of the clock
+)
+
+// Bucket is the budget of one shard: so many units every second, reset each second. A request is admitted while the
+// balance is positive and its true price is subtracted afterwards, so the balance may become a debt, which the
+// following seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
+type Bucket struct {
+	limited atomic.Bool // read without mu: an unlimited bucket admits without locking
+
+	mu       sync.Mutex
+	started  bool
+	second   int64 // the clock second that balance belongs to
+	rate     MicroRU
+	balance  MicroRU
+	burst    bool
+	bank     MicroRU // idle units of earlier seconds
+	drawn    MicroRU // taken from bank in this second
+	perMin   bool
+	minute   int64
+	minutely MicroRU // left of this minute's add-on
+	lastHigh int64   // the last second with High traffic
+	pending  MicroRU // expected price of queued requests let go in this second and not charged yet
+	typical  MicroRU // moving average of charges
+	groups   [GroupsMax]groupBudget
+	use      usage
+	queue    queue
+}
+
+// groupBudget caps one throughput bucket within a shard.
+type groupBudget struct {
+	rate    MicroRU // 0: no cap
+	balance MicroRU
+}
+
+// setRate changes the budget; the balance is capped but a debt stays. rate ≤ 0 makes the bucket unlimited.
+func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	fresh := !b.started || !b.limited.Load()
+	b.roll(now)
+	added := rate - b.rate
+	b.rate = min(max(rate, 0), microMax)
+	b.burst, b.perMin = o.Burst && rate < burstRate, o.RUPerMinute && rate <= perMinuteRateMax
+	b.bank = min(b.bank, b.bankMax())
+	if !b.perMin {
+		b.minutely = 0
+	} else if fresh {
+		b.minutely = perMinuteFactor * b.rate
+	}
+	switch {
+	case fresh:
+		b.balance = b.rate
+	case added > 0: // the higher rate is usable at once
+		b.balance = addSaturating(b.balance, added)
+	}
+	b.balance = min(b.balance, b.rate)
+	for i := range b.groups {
+		g := &b.groups[i]
+		rate := b.rate / 100 * MicroRU(o.Groups[i].Percent)
+		if g.rate == 0 {
+			g.balance = rate
+		}
+		g.rate, g.balance = rate, min(g.balance, rate)
+	}
+	b.limited.Store(rate > 0)
+	b.queue.wakeHead()
+}
+
+// Admit says whether a high-priority request may start: 0 means now, otherwise the time after which it may if nobody
+// else asks. A refusal is counted.
+func (b *Bucket) Admit(now time.Time) (wait time.Duration) { return b.AdmitAs(now, Class{}) }
+
+// AdmitAs is Admit for a class of requests.
+func (b *Bucket) AdmitAs(now time.Time, c Class) (wait time.Duration) {
+	if !b.limited.Load() {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.roll(now)
+	if wait = b.wait(now, c); wait > 0 {
+		b.use.refuse()
+	}
+	return wait
+}
+
+// Charge subtracts the true price of a request that ran.
+func (b *Bucket) Charge(now time.Time, c MicroRU) { b.ChargeAs(now, Class{}, c) }
+
+// ChargeAs is Charge for a class of requests.
+func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
+	if c < 0 {
+		c = 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.roll(now)
+	b.use.charge(c, class.Priority != Background)
+	if !b.limited.Load() {
+		return
+	}
+	b.balance = addSaturating(b.balance, -c)
+	if class.Group == 0 && class.Priority != Background {
+		b.draw()
+	} else if class.Group > 0 && class.Group <= GroupsMax {
+		g := &b.groups[class.Group-1]
+		if g.rate > 0 {
+			g.balance = addSaturating(g.balance, -c)
+		}
+	}
+	b.typical += (c - b.typical) / 8
+	b.pending = max(0, b.pending-max(b.typical, 1))
+}
+
+// Balance is what is left of this second's budget; negative is a debt.
+func (b *Bucket) Balance(now time.Time) MicroRU {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.roll(now)
+	return b.balance
+}
+
+// roll brings the bucket to the second of now. A clock that steps back is taken as standing still.
+func (b *Bucket) roll(now time.Time) {
+	second := now.Unix()
+	if !b.started {
+		b.started, b.second, b.minute = true, second, second/60
+		b.use.start(second)
+		return
+	}
+	steps := second - b.second
+	if steps <= 0 {
+		return
+	}
+	b.second = second
+	b.use.advance(second)
+	b.pending = 0
+	if b.rate == 0 {
+		return
+	}
+	if minute := second / 60; minute != b.minute {
+		b.minute = minute
+		if b.perMin {
+			b.minutely = perMinuteFactor * b.rate
+		}
+	}
+	for i := range b.groups {
+		g := &b.groups[i]
+		g.balance = min(g.rate, refill(g.balance, g.rate, steps))
+	}
+	b.refill(steps)
+}
+
+// refill adds the budgets of some seconds to the balance. The bank helps to pay a debt second by second; what a second
+// leaves over goes into the bank or is lost.
+func (b *Bucket) refill(steps int64) {
+	b.drawn = 0
+	for steps > 0 && b.balance < 0 && b.bank > 0 {
+		b.drawn = 0
+		b.balance += b.rate
+		b.draw()
+		steps--
+	}
+	if steps > 0 {
+		b.drawn = 0
+		b.balance = refill(b.balance, b.rate, steps)
+	}
+	if over := b.balance - b.rate; over > 0 {
+		b.balance = b.rate
+		b.bank = min(b.bankMax(), addSaturating(b.bank, over))
+	}
+	if b.balance < 0 {
+		b.draw()
+	}
+}
+
+// refill is balance + rate·steps, saturating.
+func refill(balance, rate MicroRU, steps int64) MicroRU {
+	if rate == 0 {
+		return balance
+	}
+	if steps > int64(microMax/rate) {
+		return microMax
+	}
+	return addSaturating(balance, rate*MicroRU(steps))
+}
+
+// draw pays a debt from the bank, as fast as bursting allows, and then from the minute's add-on.
+func (b *Bucket) draw() {
+	if t := min(-b.balance, b.bank, b.burstLeft()); t > 0 {
+		b.balance, b.bank, b.drawn = b.balance+t, b.bank-t, b.drawn+t
+	}
+	if t := min(-b.balance, b.minutely); t > 0 {
+		b.balance, b.minutely = b.balance+t, b.minutely-t
+	}
+}
+
+// bankMax is the most this bucket may bank.
+func (b *Bucket) bankMax() MicroRU {
+	if !b.burst {
+		return 0
+	}
+	return burstSecondsMax * b.rate
+}
+
+// burstLeft is what may still be taken from the bank in this second.
+func (b *Bucket) burstLeft() MicroRU {
+	if !b.burst {
+		return 0
+	}
+	return burstRate - b.rate - b.drawn
+}
+
+// wait is the time until a request of the class may start; 0 is now. The bucket has been rolled to now.
+func (b *Bucket) wait(now time.Time, c Class) time.Duration {
+	if !b.limited.Load() {
+		return 0
+	}
+	var need MicroRU // the balance must be above it
+	switch c.Priority {
+	case High:
+		b.lastHigh = b.second
+	case Low:
+		if b.lastHigh >= b.second-1 {
+			need = b.rate / lowPriorityRest
+		}
+	case Background:
+		need = b.rate / backgroundRest
+	}
+	wait := b.untilAbove(now, b.balance, b.rate, need)
+	if wait > 0 && c == (Class{}) && b.balance == 0 && (min(b.bank, b.burstLeft()) > 0 || b.minutely > 0) {
+		wait = 0
+	}
+	if c.Group > 0 && c.Group <= GroupsMax {
+		if g := &b.groups[c.Group-1]; g.rate > 0 {
+			wait = max(wait, b.untilAbove(now, g.balance, g.rate, 0))
+		}
+	}
+	return wait
+}
+
+// untilAbove is the time until a balance refilled with rate in whole seconds is above need; need < rate.
+func (b *Bucket) untilAbove(now time.Time, balance, rate, need MicroRU) time.Duration {
+	if balance > need {
+		return 0
+	}
+	steps := int64((need-balance)/rate) + 1
+	if steps > int64(waitMax/refillStep) {
+		return waitMax
+	}
+	return max(time.Nanosecond, time.Unix(b.second+steps, 0).Sub(now))
+}
+
+// waitMax bounds every wait a refusal may report: a day.
+const waitMax = 24 * time.Hour

@@ -1,0 +1,228 @@
+package ratelimit
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Scope is what a request wants to work on.
+type Scope struct {
+	Collection uint64
+	Shards     []int // as routed; nil before routing: then one shard that can pay is enough
+}
+
+// Budgets are all throughput of a server: one Pool per collection, one per database with shared throughput, and the
+// metadata budget. The zero Budgets is ready and unlimited. Safe for concurrent use.
+type Budgets struct {
+	// Clock, when set, replaces sleeping: Wait moves it on by what it would have slept. For deterministic tests.
+	Clock *VirtualClock
+
+	collections [16]pools // by number
+	dbMu        sync.Mutex
+	databases   map[string]*Pool
+	metadata    Bucket
+	rules       rules
+	changes     changes
+}
+
+// pools is one stripe of the collections' pools.
+type pools struct {
+	mu sync.RWMutex
+	m  map[uint64]*Pool
+}
+
+// Collection is the pool of a collection, made on first use: unlimited, one shard.
+func (b *Budgets) Collection(id uint64) *Pool {
+	s := &b.collections[id%uint64(len(b.collections))]
+	s.mu.RLock()
+	p := s.m[id]
+	s.mu.RUnlock()
+	if p != nil {
+		return p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p = s.m[id]; p == nil {
+		if s.m == nil {
+			s.m = make(map[uint64]*Pool)
+		}
+		p = newPool(id)
+		s.m[id] = p
+	}
+	return p
+}
+
+// Database is the pool of a database, made on first use: unlimited.
+func (b *Budgets) Database(name string) *Pool {
+	b.dbMu.Lock()
+	defer b.dbMu.Unlock()
+	p := b.databases[name]
+	if p == nil {
+		if b.databases == nil {
+			b.databases = make(map[string]*Pool)
+		}
+		p = newPool(0)
+		b.databases[name] = p
+	}
+	return p
+}
+
+// Share makes a collection pay from a database's throughput; an empty name ends that.
+func (b *Budgets) Share(collection uint64, database string) {
+	var parent *Pool
+	if database != "" {
+		parent = b.Database(database)
+	}
+	b.Collection(collection).parent.Store(parent)
+}
+
+// Drop forgets a dropped collection.
+func (b *Budgets) Drop(collection uint64) {
+	s := &b.collections[collection%uint64(len(b.collections))]
+	s.mu.Lock()
+	delete(s.m, collection)
+	s.mu.Unlock()
+}
+
+// DropDatabase forgets a dropped database's throughput; its collections are dropped one by one.
+func (b *Budgets) DropDatabase(name string) {
+	b.dbMu.Lock()
+	delete(b.databases, name)
+	b.dbMu.Unlock()
+}
+
+// SetMetadataRate limits metadata commands to so many RU/s over the whole server; 0 is unlimited, MetadataRate the
+// published value.
+func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
+	b.metadata.setRate(now, MicroRU(rus)*RU, &Options{})
+}
+
+// Metadata is the budget of metadata commands.
+func (b *Budgets) Metadata() *Bucket { return &b.metadata }
+
+// Admit says whether a request may start. nil means now; a refusal has changed nothing but statistics.
+func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
+	p := b.Collection(s.Collection)
+	shard, wait := p.admit(now, s.Shards, c)
+	if parent := p.parent.Load(); parent != nil && wait == 0 {
+		shard, wait = parent.admit(now, s.Shards, c)
+	}
+	if wait == 0 {
+		return nil
+	}
+	return &Throttled{Place: Place{s.Collection, shard}, RetryAfter: wait}
+}
+
+// Charge pays for everything a meter counted, at the collections and shards where it happened. It does not allocate.
+// It returns the total.
+func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
+	m.EachCharge(func(at Place, charge MicroRU) {
+		total = addSaturating(total, charge)
+		b.ChargeAt(now, c, at, charge)
+	})
+	return total
+}
+
+// ChargeAt pays for work at one place.
+func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
+	if charge <= 0 {
+		return
+	}
+	p := b.Collection(at.Collection)
+	p.set.Load().at(at.Shard).ChargeAs(now, c, charge)
+	if parent := p.parent.Load(); parent != nil {
+		parent.set.Load().at(at.Shard).ChargeAs(now, c, charge)
+	}
+}
+
+// Enter admits a request the way its collection is configured: with server-side retry it waits, else it is refused at
+// once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
+func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
+	p := b.Collection(s.Collection)
+	parent := p.parent.Load()
+	if p.retry.Load() || parent != nil && parent.retry.Load() {
+		return b.Wait(ctx, now, s, c, RetrySecondsMax*time.Second)
+	}
+	if t := b.Admit(now, s, c); t != nil {
+		return 0, t
+	}
+	return 0, nil
+}
+
+// Wait admits a request, waiting for at most limit in the order of arrival at each shard. It returns the time spent.
+// Errors: ErrRetryTimeout; *Throttled when too many wait already; ctx.Err().
+func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, limit time.Duration) (waited time.Duration, err error) {
+	p := b.Collection(s.Collection)
+	for pool := range p.chain() {
+		set := pool.set.Load()
+		if !set.limited {
+			continue
+		}
+		for _, shard := range waitOrder(now, set, s.Shards, c) {
+			var w time.Duration
+			if b.Clock != nil {
+				w, err = b.waitVirtual(ctx, set.at(shard), c, limit-waited)
+			} else {
+				w, err = set.at(shard).Wait(ctx, now.Add(waited), c, limit-waited)
+			}
+			waited += w
+			if t, full := err.(*Throttled); full {
+				t.Place = Place{s.Collection, shard}
+			}
+			if err != nil {
+				return waited, err
+			}
+		}
+	}
+	return waited, nil
+}
+
+// chain yields the pools that a request has to pass: the collection's, then its database's.
+func (p *Pool) chain() func(yield func(*Pool) bool) {
+	return func(yield func(*Pool) bool) {
+		if yield(p) {
+			if parent := p.parent.Load(); parent != nil {
+				yield(parent)
+			}
+		}
+	}
+}
+
+// waitOrder is the shards to wait for, ascending; before routing it is the one that lets the request start first.
+func waitOrder(now time.Time, set *bucketSet, shards []int, c Class) []int {
+	if len(shards) > 0 {
+		return slices.Sorted(slices.Values(shards))
+	}
+	best, shortest := 0, time.Duration(-1)
+	for i, b := range set.buckets {
+		if w := b.peek(now, c); shortest < 0 || w < shortest {
+			best, shortest = i, w
+		}
+	}
+	return set.shards[best : best+1]
+}
+
+// NoteChange counts one change of throughput; more than ChangesMax in ChangesSeconds are refused.
+// Errors: *InvalidThroughput.
+func (b *Budgets) NoteChange(now time.Time) error { return b.changes.note(now) }
+
+// changes remembers the times of the latest throughput changes.
+type changes struct {
+	mu   sync.Mutex
+	at   [ChangesMax]time.Time
+	next int
+}
+
+func (c *changes) note(now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if oldest := c.at[c.next]; !oldest.IsZero() && now.Sub(oldest) < ChangesSeconds*time.Second {
+		return invalid(RuleTooManyChanges, ChangesMax+1, ChangesMax,
+			"throughput may be changed at most %d times in %d seconds", ChangesMax, ChangesSeconds)
+	}
+	c.at[c.next] = now
+	c.next = (c.next + 1) % ChangesMax
+	return nil
+}

@@ -1,0 +1,312 @@
+package ratelimit
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are the switches of a collection or database beside its throughput.
+type Options struct {
+	Burst           bool // bank idle units, see Bucket
+	RUPerMinute     bool // the retired RU-per-minute add-on
+	ServerSideRetry bool // queue throttled requests instead of refusing them
+	Groups          Groups
+}
+
+// Share is the part of a Pool's throughput that one shard gets.
+type Share struct {
+	Shard int
+	RUs   int64
+}
+
+// Pool is the provisioned throughput of one collection or database, divided over the buckets of its shards: evenly
+// unless redistributed. The zero Pool is not ready; Budgets makes them. Safe for concurrent use.
+type Pool struct {
+	collection uint64
+	parent     atomic.Pointer[Pool] // the database whose throughput this collection shares
+	set        atomic.Pointer[bucketSet]
+	retry      atomic.Bool
+
+	mu         sync.Mutex // changes of the fields below and of set
+	throughput Throughput
+	options    Options
+	uneven     []Share  // as redistributed; nil is even
+	hot        sync.Map // shard int → *HotKeys
+}
+
+// bucketSet is an immutable list of the shards' buckets, by shard number.
+type bucketSet struct {
+	limited bool
+	shards  []int
+	buckets []*Bucket
+}
+
+// at is the bucket of a shard. A shard that is not in the set (a command still working with an older map of the
+// collection) is accounted to one of the others, always the same.
+func (s *bucketSet) at(shard int) *Bucket {
+	if i, ok := slices.BinarySearch(s.shards, shard); ok {
+		return s.buckets[i]
+	}
+	return s.buckets[uint(shard)%uint(len(s.buckets))]
+}
+
+// newPool is an unlimited pool of one shard.
+func newPool(collection uint64) *Pool {
+	p := &Pool{collection: collection}
+	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{{}}})
+	return p
+}
+
+// Throughput is what the pool has been given.
+func (p *Pool) Throughput() Throughput {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.throughput
+}
+
+// Options are the pool's switches.
+func (p *Pool) Options() Options {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.options
+}
+
+// Limited reports whether requests can be refused by this pool itself.
+func (p *Pool) Limited() bool { return p.set.Load().limited }
+
+// Set changes throughput and options; a redistribution ends. A higher rate is usable at once; a debt stays a debt.
+// The caller has checked t with CheckCollection or CheckDatabase.
+func (p *Pool) Set(now time.Time, t Throughput, o Options) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.throughput, p.options, p.uneven = t, o, nil
+	p.retry.Store(o.ServerSideRetry)
+	p.divide(now, p.set.Load().shards)
+}
+
+// SetShards tells the pool the shards of the collection's current map. Shards that stay keep their balances; the
+// throughput is divided anew, evenly.
+func (p *Pool) SetShards(now time.Time, shards []int) {
+	if len(shards) == 0 {
+		return
+	}
+	shards = slices.Clone(shards)
+	slices.Sort(shards)
+	shards = slices.Compact(shards)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.Equal(shards, p.set.Load().shards) {
+		return
+	}
+	p.uneven = nil
+	p.divide(now, shards)
+	p.hot.Range(func(k, _ any) bool {
+		if _, ok := slices.BinarySearch(shards, k.(int)); !ok {
+			p.hot.Delete(k)
+		}
+		return true
+	})
+}
+
+// divide publishes buckets for the shards with their shares of the throughput. Holds p.mu.
+func (p *Pool) divide(now time.Time, shards []int) {
+	old := p.set.Load()
+	perSecond := min(p.throughput.PerSecond(len(shards)), int64(microMax/RU))
+	s := &bucketSet{limited: perSecond > 0, shards: shards, buckets: make([]*Bucket, len(shards))}
+	total, n := perSecond*int64(RU), int64(len(shards))
+	for i, id := range shards {
+		if j, ok := slices.BinarySearch(old.shards, id); ok {
+			s.buckets[i] = old.buckets[j]
+		} else {
+			s.buckets[i] = &Bucket{}
+		}
+		rate := total / n
+		if int64(i) < total%n { // a millionth more for the first ones, so that the shares add up
+			rate++
+		}
+		if p.uneven != nil {
+			rate = p.uneven[i].RUs * int64(RU)
+		}
+		s.buckets[i].setRate(now, MicroRU(rate), &p.options)
+	}
+	p.set.Store(s)
+	for i, id := range old.shards {
+		if _, ok := slices.BinarySearch(shards, id); !ok {
+			old.buckets[i].setRate(now, 0, &Options{}) // lets its waiters go
+		}
+	}
+}
+
+// Shares lists the shards' parts of the throughput in whole RU/s, rounded down; 0 when unlimited.
+func (p *Pool) Shares() []Share {
+	s := p.set.Load()
+	out := make([]Share, len(s.shards))
+	for i, b := range s.buckets {
+		b.mu.Lock()
+		out[i] = Share{s.shards[i], int64(b.rate / RU)}
+		b.mu.Unlock()
+	}
+	return out
+}
+
+// Redistribute moves throughput between shards: the named shards get the given RU/s, the sources give up the
+// difference in equal parts. No shard may fall below ShardRateMin or rise above ShardRateMax, and the sum
+// stays. Errors: *InvalidThroughput.
+func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set := p.set.Load()
+	if !set.limited {
+		return invalid(RuleShares, 0, 0, "throughput can only be redistributed where it is provisioned")
+	}
+	plan := slices.Clone(p.uneven)
+	if plan == nil {
+		total, n := p.throughput.PerSecond(len(set.shards)), int64(len(set.shards))
+		for i, id := range set.shards {
+			share := total / n
+			if int64(i) < total%n {
+				share++
+			}
+			plan = append(plan, Share{id, share})
+		}
+	}
+	touched := make([]bool, len(plan))
+	var needed int64
+	for _, t := range targets {
+		i, ok := slices.BinarySearch(set.shards, t.Shard)
+		if !ok || touched[i] {
+			return invalid(RuleShares, int64(t.Shard), 0, "shard %d is unknown or named twice", t.Shard)
+		}
+		if t.RUs < ShardRateMin || t.RUs > ShardRateMax {
+			return invalid(RuleShares, t.RUs, ShardRateMin, "shard %d must get between %d and %d RU/s, requested %d",
+				t.Shard, ShardRateMin, ShardRateMax, t.RUs)
+		}
+		touched[i] = true
+		needed += t.RUs - plan[i].RUs
+		plan[i].RUs = t.RUs
+	}
+	if len(sources) == 0 && needed != 0 {
+		return invalid(RuleShares, needed, 0, "the shares change the sum by %d RU/s; name the shards to take it from", needed)
+	}
+	for k, id := range sources {
+		i, ok := slices.BinarySearch(set.shards, id)
+		if !ok || touched[i] {
+			return invalid(RuleShares, int64(id), 0, "shard %d is unknown or named twice", id)
+		}
+		touched[i] = true
+		part := needed / int64(len(sources)-k)
+		needed -= part
+		plan[i].RUs -= part
+		if plan[i].RUs < ShardRateMin || plan[i].RUs > ShardRateMax {
+			return invalid(RuleShares, plan[i].RUs, ShardRateMin, "shard %d would be left with %d RU/s; allowed are %d to %d",
+				id, plan[i].RUs, ShardRateMin, ShardRateMax)
+		}
+	}
+	p.uneven = plan
+	p.divide(now, set.shards)
+	return nil
+}
+
+// Equalize ends a redistribution.
+func (p *Pool) Equalize(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.uneven = nil
+	p.divide(now, p.set.Load().shards)
+}
+
+// admit says how long a request on the shards has to wait. Without shards (not routed yet) it may start if any shard
+// would let it. It counts a refusal at the shard that decided.
+func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time.Duration) {
+	set := p.set.Load()
+	if !set.limited {
+		return 0, 0
+	}
+	if len(shards) == 1 {
+		return shards[0], set.at(shards[0]).AdmitAs(now, c)
+	}
+	if len(shards) == 0 {
+		deny := 0
+		for i, b := range set.buckets {
+			w := b.peek(now, c)
+			if w == 0 {
+				return set.shards[i], 0
+			}
+			if i == 0 || w < wait {
+				wait, deny = w, i
+			}
+		}
+		set.buckets[deny].refused()
+		return set.shards[deny], wait
+	}
+	for _, s := range shards {
+		if w := set.at(s).peek(now, c); w > wait {
+			shard, wait = s, w
+		}
+	}
+	if wait > 0 {
+		set.at(shard).refused()
+	}
+	return shard, wait
+}
+
+// Stats lists what each shard used, by shard number.
+func (p *Pool) Stats(now time.Time) []BucketStats {
+	s := p.set.Load()
+	out := make([]BucketStats, len(s.buckets))
+	for i, b := range s.buckets {
+		b.mu.Lock()
+		b.roll(now)
+		out[i] = b.stats()
+		b.mu.Unlock()
+		out[i].Shard = s.shards[i]
+	}
+	return out
+}
+
+// Normalized is the Normalized RU Consumption of the last minute: the busiest shard's busiest second in percent of its
+// share, 0..100.
+func (p *Pool) Normalized(now time.Time) int {
+	highest := 0
+	for _, s := range p.Stats(now) {
+		highest = max(highest, s.Normalized)
+	}
+	return highest
+}
+
+// Autoscaled is the RU/s an autoscale pool is billed for: the highest reached in the running hour and in the hour before,
+// summed over shards, each between a tenth of its share and its share. 0, 0 in other modes.
+func (p *Pool) Autoscaled(now time.Time) (thisHour, lastHour int64) {
+	if p.Throughput().Mode != Autoscale {
+		return 0, 0
+	}
+	var this, last MicroRU
+	for _, b := range p.set.Load().buckets {
+		b.mu.Lock()
+		b.roll(now)
+		this += max(b.rate/10, min(b.rate, b.use.peak))
+		last += max(b.rate/10, min(b.rate, b.use.peakLast))
+		b.mu.Unlock()
+	}
+	return ceilDiv(int64(this), int64(RU)), ceilDiv(int64(last), int64(RU))
+}
+
+// peek is AdmitAs without counting a refusal.
+func (b *Bucket) peek(now time.Time, c Class) time.Duration {
+	if !b.limited.Load() {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.roll(now)
+	return b.wait(now, c)
+}
+
+// refused counts a refusal decided elsewhere.
+func (b *Bucket) refused() {
+	b.mu.Lock()
+	b.use.refuse()
+	b.mu.Unlock()
+}

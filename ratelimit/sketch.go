@@ -1,0 +1,122 @@
+package ratelimit
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"sync"
+)
+
+// keyBytesMax is how much of a key a sketch keeps; longer keys that agree so far count as one.
+const keyBytesMax = 512
+
+// Sketch finds the heaviest keys of a stream in bounded memory (the space-saving algorithm): with room for k keys, every
+// key with more than 1/k of the total weight is in it, and a weight is too high by at most its Error. The zero Sketch
+// has room for 64 keys. Safe for concurrent use.
+type Sketch struct {
+	mu    sync.Mutex
+	room  int
+	index map[string]*hotKey
+	heap  hotHeap // lightest first
+}
+
+// Hot is one key of a Sketch.
+type Hot struct {
+	Key    string // as given to Add, cut at 512 bytes
+	Weight int64
+	Error  int64 // the true weight is between Weight-Error and Weight
+}
+
+type hotKey struct {
+	Hot
+	at int // place in the heap
+}
+
+// NewSketch makes a sketch with room for k keys.
+func NewSketch(k int) *Sketch { return &Sketch{room: max(1, k)} }
+
+// Add counts weight for a key, whose bytes it copies when it has to. A known key does not allocate.
+func (s *Sketch) Add(key []byte, weight int64) {
+	if weight <= 0 {
+		return
+	}
+	key = key[:min(len(key), keyBytesMax)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index == nil {
+		if s.room == 0 {
+			s.room = 64
+		}
+		s.index = make(map[string]*hotKey, s.room)
+	}
+	h, ok := s.index[string(key)]
+	switch {
+	case ok:
+	case len(s.heap) < s.room:
+		h = &hotKey{Hot: Hot{Key: string(key)}}
+		s.index[h.Key] = h
+		heap.Push(&s.heap, h)
+	default: // take over the lightest key's place and, as possible error, its weight
+		h = s.heap[0]
+		delete(s.index, h.Key)
+		h.Key, h.Error = string(key), h.Weight
+		s.index[h.Key] = h
+	}
+	h.Weight = int64(addSaturating(MicroRU(h.Weight), MicroRU(weight)))
+	heap.Fix(&s.heap, h.at)
+}
+
+// Top lists the n heaviest keys, heaviest first, equal weights by key.
+func (s *Sketch) Top(n int) []Hot {
+	s.mu.Lock()
+	out := make([]Hot, len(s.heap))
+	for i, h := range s.heap {
+		out[i] = h.Hot
+	}
+	s.mu.Unlock()
+	slices.SortFunc(out, func(a, b Hot) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Key, b.Key))
+	})
+	return out[:max(0, min(n, len(out)))]
+}
+
+// Halve halves all weights, so that a sketch halved every minute speaks of the last minutes.
+func (s *Sketch) Halve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.heap {
+		h.Weight, h.Error = h.Weight/2, h.Error/2
+	}
+}
+
+// hotHeap orders keys by weight. Halving keeps the order.
+type hotHeap []*hotKey
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (h hotHeap) Len() int           { return len(h) }
+func (h hotHeap) Less(i, j int) bool { return h[i].Weight < h[j].Weight }
+func (h hotHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i]; h[i].at, h[j].at = i, j }
+func (h *hotHeap) Push(x any)        { k := x.(*hotKey); k.at = len(*h); *h = append(*h, k) }
+func (h *hotHeap) Pop() any          { k := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return k }
+
+// HotKeys are the heaviest shard key values of one shard.
+type HotKeys struct {
+	ByRU    Sketch // weights in MicroRU
+	ByBytes Sketch // weights in bytes written
+}
+
+// Touch notes what one shard key value (in any printable or binary form the caller can show again) cost and wrote.
+func (p *Pool) Touch(shard int, key []byte, charge MicroRU, bytesWritten int64) {
+	h := p.Hot(shard)
+	h.ByRU.Add(key, int64(charge))
+	h.ByBytes.Add(key, bytesWritten)
+}
+
+// Hot are the heaviest shard key values of a shard.
+func (p *Pool) Hot(shard int) *HotKeys {
+	if h, ok := p.hot.Load(shard); ok {
+		return h.(*HotKeys)
+	}
+	h, _ := p.hot.LoadOrStore(shard, &HotKeys{})
+	return h.(*HotKeys)
+}

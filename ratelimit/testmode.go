@@ -1,0 +1,129 @@
+package ratelimit
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// VirtualClock is a clock that moves only when told: the deterministic test mode. Safe for concurrent use.
+type VirtualClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewVirtualClock starts a clock.
+func NewVirtualClock(start time.Time) *VirtualClock { return &VirtualClock{now: start} }
+
+// Now is the clock's time.
+func (c *VirtualClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock on and returns its new time.
+func (c *VirtualClock) Advance(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(max(0, d))
+	return c.now
+}
+
+// waitVirtual waits for a bucket by moving the virtual clock.
+func (b *Budgets) waitVirtual(ctx context.Context, k *Bucket, c Class, limit time.Duration) (time.Duration, error) {
+	var waited time.Duration
+	for {
+		if err := ctx.Err(); err != nil {
+			return waited, err
+		}
+		wait := k.AdmitAs(b.Clock.Now(), c)
+		if wait == 0 {
+			return waited, nil
+		}
+		if waited+wait > limit {
+			b.Clock.Advance(limit - waited)
+			return limit, ErrRetryTimeout
+		}
+		b.Clock.Advance(wait)
+		waited += wait
+	}
+}
+
+// Kind is what a statement does, for rules that refuse only some.
+type Kind uint8
+
+// The kinds of statement.
+const (
+	AnyKind Kind = iota
+	ReadKind
+	WriteKind
+)
+
+// RefuseRule refuses statements by count, whatever the budgets say: "throttle the fifth write". A bulk write counts each
+// of its statements.
+type RefuseRule struct {
+	Collection uint64 // 0 for all
+	Kind       Kind
+	Nth        int64 // the first statement refused, counted from 1 after Inject
+	Count      int64 // how many in a row, at least 1; negative for all that follow
+	Every      int64 // repeat after so many statements; 0 for once
+	RetryAfter time.Duration
+}
+
+// rules are the active RefuseRules.
+type rules struct {
+	active atomic.Bool
+	mu     sync.Mutex
+	list   []activeRule
+}
+
+type activeRule struct {
+	RefuseRule
+	seen int64
+}
+
+// Inject replaces all rules; none switches the test mode off.
+func (b *Budgets) Inject(list ...RefuseRule) {
+	b.rules.mu.Lock()
+	defer b.rules.mu.Unlock()
+	b.rules.list = nil
+	for _, r := range list {
+		b.rules.list = append(b.rules.list, activeRule{RefuseRule: r})
+	}
+	b.rules.active.Store(len(list) > 0)
+}
+
+// Injected counts one statement about to run and says whether a rule refuses it. Without rules it costs one atomic read.
+func (b *Budgets) Injected(at Place, k Kind) *Throttled {
+	if !b.rules.active.Load() {
+		return nil
+	}
+	b.rules.mu.Lock()
+	defer b.rules.mu.Unlock()
+	var out *Throttled
+	for i := range b.rules.list {
+		r := &b.rules.list[i]
+		if r.Collection != 0 && r.Collection != at.Collection || r.Kind != AnyKind && r.Kind != k {
+			continue
+		}
+		r.seen++
+		if r.hits() && out == nil {
+			out = &Throttled{Place: at, RetryAfter: r.RetryAfter}
+		}
+	}
+	return out
+}
+
+// hits says whether the statement just counted is one to refuse.
+func (r *activeRule) hits() bool {
+	past := r.seen - max(1, r.Nth)
+	if past < 0 {
+		return false
+	}
+	if r.Every > 0 {
+		past %= r.Every
+	}
+	return r.Count < 0 || past < max(1, r.Count)
+}

@@ -1,0 +1,212 @@
+package ratelimit
+
+import "fmt"
+
+// Mode is how throughput is provisioned.
+type Mode uint8
+
+// The modes. Unlimited is metered and never refused: the default of a server without limits.
+const (
+	Unlimited Mode = iota
+	Manual
+	Autoscale
+	Serverless
+)
+
+// String is the mode's name as administration commands print it.
+func (m Mode) String() string {
+	return [...]string{"none", "manual", "autoscale", "serverless"}[min(m, Serverless)]
+}
+
+// Throughput is what a collection or database has been given.
+type Throughput struct {
+	Mode Mode
+	RUs  int64 // RU/s; for Autoscale the maximum, of which a tenth is the minimum; unused by the other modes
+}
+
+// Minimum is the RU/s that GetCollection and GetDatabase report as provisioned: a tenth of an autoscale maximum.
+func (t Throughput) Minimum() int64 {
+	if t.Mode == Autoscale {
+		return t.RUs / 10
+	}
+	return t.RUs
+}
+
+// PerSecond is the RU/s to divide over the given number of shards; 0 is unlimited.
+func (t Throughput) PerSecond(shards int) int64 {
+	switch t.Mode {
+	case Manual, Autoscale:
+		return t.RUs
+	case Serverless:
+		return ServerlessRate(shards)
+	}
+	return 0
+}
+
+// The published limits on provisioned throughput.
+const (
+	ManualStep          = 100
+	ManualMin           = 400
+	AutoscaleStep       = 1000
+	AutoscaleMin        = 1000
+	UnshardedMax        = 10_000 // a collection without shard key is one partition
+	ShardRateMax        = 10_000
+	ShardRateMin        = 100 // of a redistributed share
+	RateMax             = 1_000_000_000
+	SharedCollections   = 25  // collections a shared database holds at its lowest price, and may hold at most
+	NamespacesMax       = 500 // databases and collections of one account
+	MetadataRate        = 240 // RU/s for metadata commands of one account
+	ChangesMax          = 25  // throughput changes per ChangesSeconds
+	ChangesSeconds      = 300
+	SplitAtManual       = 6_000  // RU/s per shard at creation, manual
+	SplitAtAutoscale    = 10_000 // RU/s per shard at creation, autoscale and shared; and for later growth
+	serverlessRate      = 5_000
+	serverlessShards    = 5
+	serverlessShardRate = 1_000
+)
+
+// Load is what the lower limit of a collection's or database's throughput depends on.
+type Load struct {
+	StoredGB    int64 // rounded up
+	HighestRUs  int64 // the highest RU/s ever provisioned
+	Collections int   // sharing a database's throughput; 0 for a collection
+}
+
+// MinManual is the lowest manual RU/s allowed.
+func MinManual(l Load) int64 {
+	m := max(ManualMin, l.StoredGB, ceilDiv(l.HighestRUs, 100))
+	if extra := int64(l.Collections) - SharedCollections; extra > 0 {
+		m = max(m, ManualMin+extra*ManualStep)
+	}
+	return roundUp(m, ManualStep)
+}
+
+// MinAutoscale is the lowest autoscale maximum allowed.
+func MinAutoscale(l Load) int64 {
+	m := max(AutoscaleMin, l.StoredGB*10, ceilDiv(l.HighestRUs, 10))
+	if extra := int64(l.Collections) - SharedCollections; extra > 0 {
+		m = max(m, AutoscaleMin+extra*AutoscaleStep)
+	}
+	return roundUp(m, AutoscaleStep)
+}
+
+// ToAutoscale is the maximum a manual throughput starts with after a switch to autoscale. The way back keeps the number.
+func ToAutoscale(manual int64, l Load) int64 {
+	return roundUp(max(AutoscaleMin, manual, l.StoredGB*10, ceilDiv(l.HighestRUs, 10)), AutoscaleStep)
+}
+
+// AutoscaleForStorage raises an autoscale maximum so far that a tenth of it in GB holds the data.
+func AutoscaleForStorage(rus, storedGB int64) int64 {
+	return max(rus, roundUp(storedGB*10, AutoscaleStep))
+}
+
+// ServerlessRate is the RU/s of a serverless collection over the given number of shards.
+func ServerlessRate(shards int) int64 {
+	return serverlessRate + max(0, int64(shards)-serverlessShards)*serverlessShardRate
+}
+
+// Rule names the limit that an InvalidThroughput breaks.
+type Rule uint8
+
+// The rules on throughput.
+const (
+	RuleStep Rule = iota + 1
+	RuleMinimum
+	RuleMaximum
+	RuleNeedsShardKey
+	RuleModeSwitch
+	RuleShares
+	RuleTooManyCollections
+	RuleTooManyChanges
+)
+
+// InvalidThroughput is a refused throughput setting. Its text says what would be accepted.
+type InvalidThroughput struct {
+	Rule  Rule
+	Given int64
+	Want  int64 // the step, minimum, maximum or count that the rule demands
+	text  string
+}
+
+// Error is a sentence for the client.
+func (e *InvalidThroughput) Error() string { return e.text }
+
+func invalid(r Rule, given, want int64, format string, args ...any) error {
+	return &InvalidThroughput{r, given, want, fmt.Sprintf(format, args...)}
+}
+
+// CheckCollection says whether a collection may have the throughput. Errors: *InvalidThroughput.
+func CheckCollection(t Throughput, sharded bool, l Load) error {
+	l.Collections = 0
+	if err := checkAmount(t, l); err != nil {
+		return err
+	}
+	if (t.Mode == Manual || t.Mode == Autoscale) && !sharded && t.RUs > UnshardedMax {
+		return invalid(RuleNeedsShardKey, t.RUs, UnshardedMax,
+			"a collection without a shard key is limited to %d RU/s, requested %d; create it with a shardKey to go higher",
+			UnshardedMax, t.RUs)
+	}
+	return nil
+}
+
+// CheckDatabase says whether a database may have the throughput shared by l.Collections collections.
+// Errors: *InvalidThroughput.
+func CheckDatabase(t Throughput, l Load) error { return checkAmount(t, l) }
+
+// CheckSwitch says whether an update may replace old by new: manual and autoscale do not turn into each other by
+// UpdateCollection or UpdateDatabase. Errors: *InvalidThroughput.
+func CheckSwitch(old, new Throughput) error {
+	if old.Mode != new.Mode && (old.Mode == Manual || old.Mode == Autoscale) && (new.Mode == Manual || new.Mode == Autoscale) {
+		return invalid(RuleModeSwitch, int64(new.Mode), int64(old.Mode),
+			"throughput cannot be changed from %v to %v by an update", old.Mode, new.Mode)
+	}
+	return nil
+}
+
+// CheckShared says whether a database with shared throughput may get one more collection.
+// Errors: *InvalidThroughput.
+func CheckShared(collections int, sharded bool) error {
+	if !sharded {
+		return invalid(RuleNeedsShardKey, 0, 1, "Shared throughput collection should have a partition key")
+	}
+	if collections >= SharedCollections {
+		return invalid(RuleTooManyCollections, int64(collections)+1, SharedCollections,
+			"a database with shared throughput may have at most %d collections; give the collection its own throughput",
+			SharedCollections)
+	}
+	return nil
+}
+
+func checkAmount(t Throughput, l Load) error {
+	var step, lowest int64
+	var field string
+	switch t.Mode {
+	case Manual:
+		step, lowest, field = ManualStep, MinManual(l), "offerThroughput"
+	case Autoscale:
+		step, lowest, field = AutoscaleStep, MinAutoscale(l), "autoScaleSettings.maxThroughput"
+	default:
+		return nil
+	}
+	switch {
+	case t.RUs < lowest:
+		return invalid(RuleMinimum, t.RUs, lowest,
+			"%s must be at least %d RU/s, requested %d; the minimum grows with stored data (%d GB), "+
+				"the highest throughput ever set (%d RU/s) and the number of collections that share it (%d)",
+			field, lowest, t.RUs, l.StoredGB, l.HighestRUs, l.Collections)
+	case t.RUs > RateMax:
+		return invalid(RuleMaximum, t.RUs, RateMax, "%s must be at most %d RU/s, requested %d", field, int64(RateMax), t.RUs)
+	case t.RUs%step != 0:
+		return invalid(RuleStep, t.RUs, step, "%s must be a multiple of %d RU/s, requested %d", field, step, t.RUs)
+	}
+	return nil
+}
+
+func ceilDiv(n, d int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return (n-1)/d + 1
+}
+
+func roundUp(n, step int64) int64 { return ceilDiv(n, step) * step }

@@ -1,0 +1,88 @@
+package ratelimit
+
+// usageSeconds is how many seconds of history a bucket keeps.
+const usageSeconds = 60
+
+// usage is the statistics of one bucket: units and refusals for each of the last usageSeconds seconds.
+type usage struct {
+	second    int64 // the running second
+	spent     [usageSeconds]MicroRU
+	refused   [usageSeconds]int32
+	throttled int64   // refusals since start
+	total     MicroRU // units since start
+	hour      int64   // the running hour
+	peak      MicroRU // highest foreground second of the running hour
+	peakNow   MicroRU // foreground units of the running second
+	peakLast  MicroRU // highest second of the hour before
+}
+
+func (u *usage) start(second int64) { u.second, u.hour = second, second/3600 }
+
+// advance moves to a later second, forgetting the seconds that fall out of the window.
+func (u *usage) advance(second int64) {
+	gone := second - u.second
+	for i := range min(gone, usageSeconds) {
+		s := slotOf(second - i)
+		u.spent[s], u.refused[s] = 0, 0
+	}
+	u.second, u.peakNow = second, 0
+	if hour := second / 3600; hour != u.hour {
+		u.peakLast = u.peak
+		if hour != u.hour+1 {
+			u.peakLast = 0
+		}
+		u.hour, u.peak = hour, 0
+	}
+}
+
+func (u *usage) charge(c MicroRU, foreground bool) {
+	s := slotOf(u.second)
+	u.spent[s] = addSaturating(u.spent[s], c)
+	u.total = addSaturating(u.total, c)
+	if foreground {
+		u.peakNow = addSaturating(u.peakNow, c)
+		u.peak = max(u.peak, u.peakNow)
+	}
+}
+
+func (u *usage) refuse() {
+	u.refused[slotOf(u.second)]++
+	u.throttled++
+}
+
+// slotOf is the ring slot of a second, also of one before 1970.
+func slotOf(second int64) int64 { return ((second % usageSeconds) + usageSeconds) % usageSeconds }
+
+// BucketStats is what one shard used, for hot-partition diagnosis.
+type BucketStats struct {
+	Shard           int
+	Limit           MicroRU // its RU/s share; 0 when unlimited
+	LastSecond      MicroRU // used in the last complete second
+	LastMinute      MicroRU // used in the last 60 seconds, the running one included
+	Total           MicroRU // used since the server started
+	Normalized      int     // busiest second of the last minute in percent of the share, 0..100; 0 when unlimited
+	Throttled       int64   // refusals since the server started
+	ThrottledMinute int64   // refusals in the last 60 seconds
+	Balance         MicroRU // left of the running second; negative is a debt
+	Bank            MicroRU // banked for bursts
+	Waiting         int     // requests queued for server-side retry
+}
+
+// stats reads the statistics; the bucket has been rolled and is locked.
+func (b *Bucket) stats() BucketStats {
+	u := &b.use
+	s := BucketStats{
+		Limit: b.rate, LastSecond: u.spent[slotOf(u.second-1)], Total: u.total, Throttled: u.throttled,
+		Balance: b.balance, Bank: b.bank, Waiting: b.queue.len(),
+	}
+	var busiest MicroRU
+	for i := range u.spent {
+		s.LastMinute = addSaturating(s.LastMinute, u.spent[i])
+		s.ThrottledMinute += int64(u.refused[i])
+		busiest = max(busiest, u.spent[i])
+	}
+	if b.rate > 0 {
+		s.Normalized = int(min(100, scale(int64(busiest), 100, int64(b.rate))))
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// RetrySecondsMax is how long server-side retry keeps a request waiting.
+const RetrySecondsMax = 60
+
+// queueMax is how many requests may wait for one bucket; more are refused at once.
+const queueMax = 1000
+
+// ErrRetryTimeout means that server-side retry gave up; the client gets ExceededTimeLimit.
+var ErrRetryTimeout = errors.New("ratelimit: request still throttled after server-side retry")
+
+// queue is the waiting requests of one bucket, first come first served. Guarded by the bucket's mutex.
+type queue struct {
+	waiters []*waiter
+}
+
+// waiter is one queued request; turn is signalled when it may look at the balance (again).
+type waiter struct{ turn chan struct{} }
+
+func (q *queue) len() int { return len(q.waiters) }
+
+// wakeHead makes the first waiter look again.
+func (q *queue) wakeHead() {
+	if len(q.waiters) == 0 {
+		return
+	}
+	select {
+	case q.waiters[0].turn <- struct{}{}:
+	default:
+	}
+}
+
+// remove takes a waiter out; a new head is woken.
+func (q *queue) remove(w *waiter) {
+	for i, o := range q.waiters {
+		if o == w {
+			q.waiters = append(q.waiters[:i], q.waiters[i+1:]...)
+			if i == 0 {
+				q.wakeHead()
+			}
+			return
+		}
+	}
+}
+
+// stopwatch tells the time from timers alone: the caller's now plus what timers say has passed since.
+type stopwatch struct {
+	now, first time.Time
+	timer      *time.Timer
+}
+
+// newStopwatch starts at the caller's now.
+func newStopwatch(now time.Time) *stopwatch {
+	s := &stopwatch{now: now, timer: time.NewTimer(0)}
+	s.first = <-s.timer.C
+	return s
+}
+
+func (s *stopwatch) at(tick time.Time) time.Time { return s.now.Add(tick.Sub(s.first)) }
+
+// Wait admits a request, queueing it behind earlier ones while the bucket is in debt, for at most limit. It returns the
+// time spent. Errors: ErrRetryTimeout; *Throttled without place when the queue is full; ctx.Err().
+func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Duration) (time.Duration, error) {
+	if !b.limited.Load() {
+		return 0, nil
+	}
+	b.mu.Lock()
+	b.roll(now)
+	wait := b.wait(now, c)
+	if wait == 0 && b.queue.len() == 0 {
+		b.mu.Unlock()
+		return 0, nil
+	}
+	b.use.refuse()
+	if b.queue.len() >= queueMax {
+		b.mu.Unlock()
+		return 0, &Throttled{RetryAfter: max(wait, refillStep)}
+	}
+	w := &waiter{turn: make(chan struct{}, 1)}
+	head := b.queue.len() == 0
+	b.queue.waiters = append(b.queue.waiters, w)
+	b.mu.Unlock()
+
+	watch := newStopwatch(now)
+	defer watch.timer.Stop()
+	deadline := now.Add(limit)
+	watch.timer.Reset(limit)
+	if head {
+		watch.timer.Reset(min(wait, limit))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			b.mu.Lock()
+			b.queue.remove(w)
+			b.mu.Unlock()
+			return 0, ctx.Err()
+		case <-w.turn:
+			watch.timer.Reset(0) // ask for the time
+			continue
+		case tick := <-watch.timer.C:
+			now := watch.at(tick)
+			wait := b.turn(now, c, w)
+			if wait == 0 {
+				return now.Sub(watch.now), nil
+			}
+			left := deadline.Sub(now)
+			if left <= 0 {
+				b.mu.Lock()
+				b.queue.remove(w)
+				b.mu.Unlock()
+				return now.Sub(watch.now), ErrRetryTimeout
+			}
+			watch.timer.Reset(min(wait, left))
+		}
+	}
+}
+
+// turn lets a waiter look at the balance: 0 admits it and removes it from the queue. Only the head may go, and only as
+// many in one second as the balance is expected to pay for, judged by the typical price; otherwise a whole queue
+// would start at the second's first instant, before any of it is charged.
+func (b *Bucket) turn(now time.Time, c Class, w *waiter) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queue.waiters[0] != w {
+		return waitMax // its turn is signalled
+	}
+	b.roll(now)
+	wait := b.wait(now, c)
+	left := addSaturating(b.balance, min(b.bank, b.burstLeft())+b.minutely)
+	if wait == 0 && b.limited.Load() && b.pending > 0 && b.pending >= left {
+		wait = max(time.Nanosecond, time.Unix(b.second+1, 0).Sub(now))
+	}
+	if wait == 0 {
+		b.pending = addSaturating(b.pending, max(b.typical, 1))
+		b.queue.remove(w)
+	}
+	return wait
+}
