@@ -1,0 +1,36 @@
+package keyspace
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// CollectionID names a collection for ever; a dropped one is not reused.
+type CollectionID uint64
+
+// IndexID names an index within its collection; never reused within it.
+type IndexID uint32
+
+// PartitionID names one generation of index entries of one shard within its
+// collection; never reused within it.
+type PartitionID uint32
+
+// Hash is a hashed position: opaque, ordered by value.
+type Hash uint64
+
+// The ends of the line of hashed positions. Unsharded collections put every
+// document at HashMin.
+const (
+	HashMin Hash = 0
+	HashMax Hash = math.MaxUint64
+)
+
+// hashLen is the length of a hashed position in a key.
+const hashLen = 8
+
+// Append appends the position as it stands in keys: eight bytes, big-endian.
+func (h Hash) Append(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, uint64(h)) }
+
+// String prints the position as 16 hexadecimal digits.
+func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }

@@ -1,0 +1,156 @@
+package keyspace
+
+import (
+	"encoding/binary"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// entryValuesAt is where the keystrings of the values begin in an entry's key.
+const entryValuesAt = 1 + 8 + 4 + 4
+
+// AppendEntryPrefix appends what all entries of a partition of an index begin
+// with. A caller that builds many keys keeps it and appends to a copy.
+func AppendEntryPrefix(dst []byte, c CollectionID, ix IndexID, p PartitionID) []byte {
+	return binary.BigEndian.AppendUint32(appendIndex(dst, c, ix), uint32(p))
+}
+
+// appendIndex appends the prefix of all entries of an index.
+func appendIndex(dst []byte, c CollectionID, ix IndexID) []byte {
+	return binary.BigEndian.AppendUint32(appendIndexes(dst, c), uint32(ix))
+}
+
+// appendIndexes appends the prefix of all indexes of a collection.
+func appendIndexes(dst []byte, c CollectionID) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, familyIndex), uint64(c))
+}
+
+// AppendEntry appends the key of a non-unique entry: values is the keystrings of
+// the indexed values in order, id that of _id. Its stored value is the type bits,
+// or one zero byte if there are none: see AppendEntryValue.
+func AppendEntry(dst []byte, c CollectionID, ix IndexID, p PartitionID, values []byte, h Hash, id []byte) []byte {
+	return append(h.Append(AppendUnique(dst, c, ix, p, values)), id...)
+}
+
+// AppendUnique appends the key of a unique entry, which holds only the values, so
+// that two writers of one value collide. Its stored value: AppendUniqueValue.
+func AppendUnique(dst []byte, c CollectionID, ix IndexID, p PartitionID, values []byte) []byte {
+	return append(AppendEntryPrefix(dst, c, ix, p), values...)
+}
+
+// AppendEntryValue appends the stored value of a non-unique entry; a stored value
+// is never empty.
+func AppendEntryValue(dst, typeBits []byte) []byte {
+	if len(typeBits) == 0 {
+		return append(dst, 0)
+	}
+	return append(dst, typeBits...)
+}
+
+// AppendUniqueValue appends the stored value of a unique entry.
+func AppendUniqueValue(dst []byte, h Hash, id, typeBits []byte) []byte {
+	return append(append(h.Append(dst), id...), typeBits...)
+}
+
+// Skipper returns the length of the keystring of one value at the start of b, or
+// a negative number if there is none.
+type Skipper func(b []byte) int
+
+// SplitEntry takes the key of a non-unique entry over so many fields apart;
+// values and id alias key.
+func SplitEntry(key []byte, fields int, skip Skipper) (values []byte, h Hash, id []byte, ok bool) {
+	if len(key) < entryValuesAt || key[0] != familyIndex {
+		return nil, 0, nil, false
+	}
+	rest := key[entryValuesAt:]
+	n := skipMany(rest, fields, skip)
+	if n < 0 || len(rest) <= n+hashLen {
+		return nil, 0, nil, false
+	}
+	return rest[:n], Hash(binary.BigEndian.Uint64(rest[n:])), rest[n+hashLen:], true
+}
+
+// SplitEntryAt is SplitEntry for a caller that knows how long the values are,
+// for instance because it looks at entries of one value only.
+func SplitEntryAt(key []byte, valuesLen int) (h Hash, id []byte, ok bool) {
+	n := entryValuesAt + valuesLen
+	if len(key) <= n+hashLen || key[0] != familyIndex {
+		return 0, nil, false
+	}
+	return Hash(binary.BigEndian.Uint64(key[n:])), key[n+hashLen:], true
+}
+
+// SplitUnique returns the values of a unique entry's key, aliasing it.
+func SplitUnique(key []byte) (values []byte, ok bool) {
+	if len(key) <= entryValuesAt || key[0] != familyIndex {
+		return nil, false
+	}
+	return key[entryValuesAt:], true
+}
+
+// SplitUniqueValue takes the stored value of a unique entry apart; id and
+// typeBits alias value.
+func SplitUniqueValue(value []byte, skip Skipper) (h Hash, id, typeBits []byte, ok bool) {
+	if len(value) <= hashLen {
+		return 0, nil, nil, false
+	}
+	rest := value[hashLen:]
+	n := skipMany(rest, 1, skip)
+	if n <= 0 {
+		return 0, nil, nil, false
+	}
+	return Hash(binary.BigEndian.Uint64(value)), rest[:n], rest[n:], true
+}
+
+// EntryTypeBits returns the type bits in the stored value of a non-unique entry.
+// Type bits never consist of one zero byte.
+func EntryTypeBits(value []byte) []byte {
+	if len(value) == 1 && value[0] == 0 {
+		return nil
+	}
+	return value
+}
+
+// EntryOwner returns what an entry's key begins with, of either form.
+func EntryOwner(key []byte) (c CollectionID, ix IndexID, p PartitionID, ok bool) {
+	if len(key) < entryValuesAt || key[0] != familyIndex {
+		return 0, 0, 0, false
+	}
+	return CollectionID(binary.BigEndian.Uint64(key[1:])), IndexID(binary.BigEndian.Uint32(key[9:])),
+		PartitionID(binary.BigEndian.Uint32(key[13:])), true
+}
+
+// skipMany returns the length of n keystrings at the start of b, or -1.
+func skipMany(b []byte, n int, skip Skipper) int {
+	at := 0
+	for ; n > 0; n-- {
+		if at >= len(b) {
+			return -1
+		}
+		k := skip(b[at:])
+		if k <= 0 || k > len(b)-at {
+			return -1
+		}
+		at += k
+	}
+	return at
+}
+
+// CollectionIndexRange is the entries of all indexes of a collection.
+func CollectionIndexRange(c CollectionID) storage.Range { return PrefixRange(appendIndexes(nil, c)) }
+
+// IndexRange is all entries of an index, over all partitions.
+func IndexRange(c CollectionID, ix IndexID) storage.Range {
+	return PrefixRange(appendIndex(nil, c, ix))
+}
+
+// PartitionRange is all entries of a partition of an index.
+func PartitionRange(c CollectionID, ix IndexID, p PartitionID) storage.Range {
+	return PrefixRange(AppendEntryPrefix(nil, c, ix, p))
+}
+
+// EntryRange is the entries of a partition, of either form, whose values lie
+// within b.
+func EntryRange(c CollectionID, ix IndexID, p PartitionID, b Bounds) storage.Range {
+	return b.under(AppendEntryPrefix(nil, c, ix, p))
+}

@@ -1,0 +1,47 @@
+package keyspace
+
+import "github.com/cantledb/cantle/storage"
+
+// First bytes of the families.
+const (
+	familyMeta   = 'm'
+	familyRecord = 'r'
+	familyIndex  = 'i'
+)
+
+// MetaKind is a family of server metadata, each with its own names or ids.
+type MetaKind byte
+
+// The kinds of metadata.
+const (
+	MetaCollection  MetaKind = 'c' // catalog entry, by id
+	MetaDatabase    MetaKind = 'd' // catalog entry, by name
+	MetaJob         MetaKind = 'j' // background work and its progress
+	MetaCounter     MetaKind = 'n' // id generators and statistics
+	MetaRole        MetaKind = 'r'
+	MetaSetting     MetaKind = 's' // server-wide settings and identity
+	MetaTransaction MetaKind = 't' // retryable-write and transaction records, by session
+	MetaUser        MetaKind = 'u'
+	MetaVersion     MetaKind = 'v' // catalog version
+)
+
+// AppendMeta appends the key of a metadata value.
+func AppendMeta(dst []byte, kind MetaKind, name []byte) []byte {
+	return append(append(dst, familyMeta, byte(kind)), name...)
+}
+
+// MetaRange is all keys of a kind.
+func MetaRange(kind MetaKind) storage.Range { return PrefixRange([]byte{familyMeta, byte(kind)}) }
+
+// MetaPrefixRange is all keys of a kind whose name begins with prefix.
+func MetaPrefixRange(kind MetaKind, prefix []byte) storage.Range {
+	return PrefixRange(AppendMeta(nil, kind, prefix))
+}
+
+// SplitMeta takes a metadata key apart; name aliases key.
+func SplitMeta(key []byte) (kind MetaKind, name []byte, ok bool) {
+	if len(key) < 2 || key[0] != familyMeta {
+		return 0, nil, false
+	}
+	return MetaKind(key[1]), key[2:], true
+}

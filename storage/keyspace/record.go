@@ -1,0 +1,46 @@
+package keyspace
+
+import (
+	"encoding/binary"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// recordIDAt is where the keystring of _id begins in a record key.
+const recordIDAt = 1 + 8 + hashLen
+
+// AppendRecord appends the key of a document; id is the keystring of its _id.
+func AppendRecord(dst []byte, c CollectionID, h Hash, id []byte) []byte {
+	return append(h.Append(appendRecords(dst, c)), id...)
+}
+
+// appendRecords appends the prefix of all documents of a collection.
+func appendRecords(dst []byte, c CollectionID) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, familyRecord), uint64(c))
+}
+
+// SplitRecord takes a record key apart; id aliases key.
+func SplitRecord(key []byte) (c CollectionID, h Hash, id []byte, ok bool) {
+	if len(key) <= recordIDAt || key[0] != familyRecord {
+		return 0, 0, nil, false
+	}
+	return CollectionID(binary.BigEndian.Uint64(key[1:])), Hash(binary.BigEndian.Uint64(key[9:])), key[recordIDAt:], true
+}
+
+// RecordRange is all documents of a collection.
+func RecordRange(c CollectionID) storage.Range { return PrefixRange(appendRecords(nil, c)) }
+
+// RecordHashRange is the documents of a collection with lo <= position <= hi.
+// HashMin, HashMax gives them all.
+func RecordHashRange(c CollectionID, lo, hi Hash) storage.Range {
+	return storage.Range{
+		Start: lo.Append(appendRecords(nil, c)),
+		End:   PrefixEnd(hi.Append(appendRecords(nil, c))),
+	}
+}
+
+// RecordIDRange is the documents at one position whose _id lies within b. On an
+// unsharded collection (position HashMin) it is the _id index.
+func RecordIDRange(c CollectionID, h Hash, b Bounds) storage.Range {
+	return b.under(h.Append(appendRecords(nil, c)))
+}

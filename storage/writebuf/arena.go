@@ -1,0 +1,80 @@
+package writebuf
+
+// Chunk sizes in bytes: the first one fits a typical single-document write, the
+// largest keeps the waste of a big transaction small.
+const (
+	chunkBytesMin = 4 << 10
+	chunkBytesMax = 1 << 20
+)
+
+// arena hands out memory that is never moved or freed before reset.
+type arena struct {
+	chunks [][]byte // chunks[:at] are full, chunks[at] is being filled, the rest are empty
+	at     int
+}
+
+// arenaMark is a fill state to go back to.
+type arenaMark struct{ at, used int }
+
+// copy stores b and returns the stored bytes, with no spare capacity. It never
+// returns nil.
+func (a *arena) copy(b []byte) []byte {
+	if len(a.chunks) == 0 {
+		a.chunks = append(a.chunks, make([]byte, 0, max(chunkBytesMin, len(b))))
+	}
+	c := a.chunks[a.at]
+	if cap(c)-len(c) < len(b) {
+		c = a.next(len(b))
+	}
+	n := len(c)
+	c = append(c, b...)
+	a.chunks[a.at] = c
+	return c[n:len(c):len(c)]
+}
+
+// next moves on to an empty chunk of at least n bytes.
+func (a *arena) next(n int) []byte {
+	if a.at+1 < len(a.chunks) && cap(a.chunks[a.at+1]) >= n {
+		a.at++
+		return a.chunks[a.at]
+	}
+	size := max(n, min(2*cap(a.chunks[a.at]), chunkBytesMax))
+	a.chunks = append(a.chunks[:a.at+1], make([]byte, 0, size))
+	a.at++
+	return a.chunks[a.at]
+}
+
+func (a *arena) mark() arenaMark {
+	if len(a.chunks) == 0 {
+		return arenaMark{}
+	}
+	return arenaMark{a.at, len(a.chunks[a.at])}
+}
+
+// release makes everything stored after m available again.
+func (a *arena) release(m arenaMark) {
+	if len(a.chunks) == 0 {
+		return
+	}
+	for i := m.at; i <= a.at; i++ {
+		from := 0
+		if i == m.at {
+			from = m.used
+		}
+		poison(a.chunks[i][from:])
+		a.chunks[i] = a.chunks[i][:from]
+	}
+	a.at = m.at
+}
+
+// reset empties the arena and keeps at most keep bytes of it.
+func (a *arena) reset(keep int) {
+	a.release(arenaMark{})
+	n := 0
+	for n < len(a.chunks) && cap(a.chunks[n]) <= keep {
+		keep -= cap(a.chunks[n])
+		n++
+	}
+	clear(a.chunks[n:])
+	a.chunks = a.chunks[:n]
+}

@@ -1,0 +1,188 @@
+package writebuf
+
+import (
+	"iter"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// keepBytes is how much memory a Buffer keeps over Reset, to be pooled.
+const keepBytes = 64 << 10
+
+// LogRecord is one AppendLog call.
+type LogRecord struct{ Stream, Rec []byte }
+
+// State is what a Buffer knows of a key.
+type State uint8
+
+const (
+	Untouched State = iota // ask the snapshot
+	Written                // the buffer has the value
+	Deleted                // absent, whatever the snapshot says
+)
+
+// Buffer is the uncommitted content of one transaction. The zero value is empty
+// and ready. It does not check keys and values; see CheckKey.
+type Buffer struct {
+	writes sorted
+	arena  arena
+	locks  [][]byte
+	logs   []LogRecord
+	undo   []undo
+	marks  []mark
+	size   int
+}
+
+// undo restores one key: to prev, or to untouched.
+type undo struct {
+	prev    entry
+	existed bool
+}
+
+// mark is a savepoint: the lengths to go back to.
+type mark struct {
+	undo, locks, logs, size int
+	arena                   arenaMark
+}
+
+// CheckKey tells whether key may be used. Errors: ErrInvalidKey.
+func CheckKey(key []byte) error {
+	if len(key) == 0 || key[0] == 0 || key[0] == 0xFF {
+		return storage.ErrInvalidKey
+	}
+	return nil
+}
+
+// Set copies key and value into the buffer. value is not empty.
+func (b *Buffer) Set(key, value []byte) { b.put(key, b.arena.copy(value)) }
+
+// Delete copies key into the buffer as a deletion.
+func (b *Buffer) Delete(key []byte) { b.put(key, nil) }
+
+func (b *Buffer) put(key, value []byte) {
+	p, ok := b.writes.find(key)
+	if ok {
+		e := b.writes.entry(p)
+		if len(b.marks) > 0 {
+			b.undo = append(b.undo, undo{*e, true})
+		}
+		b.size += len(value) - len(e.value)
+		e.value = value
+		return
+	}
+	e := entry{b.arena.copy(key), value}
+	if len(b.marks) > 0 {
+		b.undo = append(b.undo, undo{prev: e})
+	}
+	b.writes.insert(p, e)
+	b.size += len(key) + len(value)
+}
+
+// Lock copies key into the list of locks.
+func (b *Buffer) Lock(key []byte) {
+	b.locks = append(b.locks, b.arena.copy(key))
+	b.size += len(key)
+}
+
+// AppendLog copies a log record.
+func (b *Buffer) AppendLog(stream, rec []byte) {
+	b.logs = append(b.logs, LogRecord{b.arena.copy(stream), b.arena.copy(rec)})
+	b.size += len(stream) + len(rec)
+}
+
+// Get returns the buffered value of key, aliasing the buffer.
+func (b *Buffer) Get(key []byte) ([]byte, State) {
+	if b.writes.count == 0 {
+		return nil, Untouched
+	}
+	p, ok := b.writes.find(key)
+	if !ok {
+		return nil, Untouched
+	}
+	if v := b.writes.entry(p).value; v != nil {
+		return v, Written
+	}
+	return nil, Deleted
+}
+
+// Len is the number of keys written or deleted.
+func (b *Buffer) Len() int { return b.writes.count }
+
+// Bytes is the size of all keys, values, locks and records held.
+func (b *Buffer) Bytes() int { return b.size }
+
+// Empty reports whether a commit would have nothing to do.
+func (b *Buffer) Empty() bool { return b.writes.count == 0 && len(b.locks) == 0 && len(b.logs) == 0 }
+
+// Locks returns the locked keys in call order, aliasing the buffer.
+func (b *Buffer) Locks() [][]byte { return b.locks }
+
+// Logs returns the log records in call order, aliasing the buffer.
+func (b *Buffer) Logs() []LogRecord { return b.logs }
+
+// All yields the writes in key order; value nil is a deletion.
+func (b *Buffer) All() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for _, block := range b.writes.blocks {
+			for i := range block {
+				if !yield(block[i].key, block[i].value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Savepoint marks the present state.
+func (b *Buffer) Savepoint() storage.Savepoint {
+	m := mark{len(b.undo), len(b.locks), len(b.logs), b.size, b.arena.mark()}
+	if n := len(b.marks); n == 0 || b.marks[n-1] != m {
+		b.marks = append(b.marks, m)
+	}
+	return storage.Savepoint(len(b.marks) - 1)
+}
+
+// RollbackTo goes back to a savepoint, which stays valid.
+func (b *Buffer) RollbackTo(s storage.Savepoint) {
+	if int(s) < 0 || int(s) >= len(b.marks) {
+		panic("BUG: writebuf: unknown savepoint")
+	}
+	m := b.marks[s]
+	b.marks = b.marks[:s+1]
+	for i := len(b.undo) - 1; i >= m.undo; i-- {
+		u := &b.undo[i]
+		p, _ := b.writes.find(u.prev.key)
+		if u.existed {
+			b.writes.entry(p).value = u.prev.value
+		} else {
+			b.writes.remove(p)
+		}
+	}
+	clear(b.undo[m.undo:])
+	clear(b.locks[m.locks:])
+	clear(b.logs[m.logs:])
+	b.undo, b.locks, b.logs, b.size = b.undo[:m.undo], b.locks[:m.locks], b.logs[:m.logs], m.size
+	b.arena.release(m.arena)
+}
+
+// Reset empties the buffer for another transaction and drops large memory.
+func (b *Buffer) Reset() {
+	b.writes.reset()
+	clear(b.locks)
+	clear(b.logs)
+	clear(b.undo)
+	b.locks, b.logs, b.undo, b.marks, b.size = b.locks[:0], b.logs[:0], b.undo[:0], b.marks[:0], 0
+	if cap(b.locks) > 256 {
+		b.locks = nil
+	}
+	if cap(b.logs) > 256 {
+		b.logs = nil
+	}
+	if cap(b.undo) > 256 {
+		b.undo = nil
+	}
+	if cap(b.marks) > 256 {
+		b.marks = nil
+	}
+	b.arena.reset(keepBytes)
+}

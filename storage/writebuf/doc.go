@@ -1,0 +1,14 @@
+// Package writebuf holds the uncommitted writes of one transaction in key order,
+// for engines that have snapshots but no transactions of their own: an overlay
+// to read through, an iterator that merges it with the snapshot's, savepoints,
+// and the whole content in order for the commit.
+//
+//	Txn.Set ──► Buffer ──Get──► overlay, else snapshot
+//	              │ ──Merge──► Iterator over both
+//	              └──All─────► the engine's batch
+//
+// Most transactions write fewer than ten keys, so the order is kept in one short
+// sorted slice; larger ones get a row of such slices. Keys and values are copied
+// once, into chunks that live as long as the Buffer. A Buffer belongs to one
+// transaction; concurrent reads are fine, a write needs it alone.
+package writebuf

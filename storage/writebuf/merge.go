@@ -1,0 +1,170 @@
+package writebuf
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Merge returns an iterator over base with the buffer's writes laid over it.
+// base walks r in the direction of reverse and is closed with the result. The
+// buffer must not change before that.
+func Merge(base storage.Iterator, b *Buffer, r storage.Range, reverse bool) storage.Iterator {
+	return &merge{base: base, b: &b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
+}
+
+// merge walks two sorted sequences; where both have a key the buffer wins.
+type merge struct {
+	base           storage.Iterator
+	b              *sorted
+	r              storage.Range
+	at             place
+	reverse        bool
+	started        bool
+	baseOK, bufOK  bool // the side stands on an entry
+	onBase, onBuf  bool // the current entry comes from, or hides one of, the side
+	closed, failed bool
+}
+
+func (m *merge) Next() bool {
+	if m.closed || m.failed {
+		return false
+	}
+	if !m.started {
+		m.started = true
+		m.baseOK = m.base.Next()
+		m.firstBuf()
+	} else {
+		m.advance()
+	}
+	return m.settle()
+}
+
+func (m *merge) Seek(key []byte) bool {
+	if m.closed || m.failed {
+		return false
+	}
+	if m.onBase || m.onBuf {
+		if c := bytes.Compare(m.Key(), key); c == 0 || (c > 0) != m.reverse {
+			return true
+		}
+	} else if m.started { // already past the end
+		return false
+	}
+	m.baseOK = (!m.started || m.baseOK) && m.base.Seek(key)
+	if !m.started || m.bufOK {
+		if !m.started {
+			m.firstBuf()
+		}
+		if m.bufOK && m.before(m.b.entry(m.at).key, key) {
+			m.seekBuf(key)
+		}
+	}
+	m.started = true
+	return m.settle()
+}
+
+// advance steps every side that took part in the current entry.
+func (m *merge) advance() {
+	if m.onBase {
+		m.baseOK = m.base.Next()
+	}
+	if m.onBuf {
+		m.stepBuf()
+	}
+	m.onBase, m.onBuf = false, false
+}
+
+// settle finds the current entry, skipping deletions.
+func (m *merge) settle() bool {
+	for {
+		m.onBase, m.onBuf = m.baseOK, m.bufOK
+		if m.baseOK && m.bufOK {
+			c := bytes.Compare(m.base.Key(), m.b.entry(m.at).key)
+			if m.reverse {
+				c = -c
+			}
+			m.onBase, m.onBuf = c <= 0, c >= 0
+		}
+		if !m.baseOK && m.base.Err() != nil {
+			m.failed, m.onBase, m.onBuf = true, false, false
+			return false
+		}
+		if !m.onBuf {
+			return m.onBase
+		}
+		if m.b.entry(m.at).value != nil {
+			return true
+		}
+		m.advance()
+	}
+}
+
+func (m *merge) firstBuf() {
+	if !m.reverse {
+		m.at, _ = m.b.find(m.r.Start)
+	} else if m.r.End == nil {
+		m.at = m.b.prev(place{len(m.b.blocks), 0})
+	} else {
+		m.at, _ = m.b.find(m.r.End)
+		m.at = m.b.prev(m.at)
+	}
+	m.checkBuf()
+}
+
+func (m *merge) seekBuf(key []byte) {
+	var ok bool
+	m.at, ok = m.b.find(key)
+	if m.reverse && !ok {
+		m.at = m.b.prev(m.at)
+	}
+	m.checkBuf()
+}
+
+func (m *merge) stepBuf() {
+	if m.reverse {
+		m.at = m.b.prev(m.at)
+	} else {
+		m.at = m.b.next(m.at)
+	}
+	m.checkBuf()
+}
+
+func (m *merge) checkBuf() {
+	m.bufOK = m.b.valid(m.at) && m.r.Contains(m.b.entry(m.at).key)
+}
+
+// before reports whether a comes before b in the direction of the iterator.
+func (m *merge) before(a, b []byte) bool {
+	c := bytes.Compare(a, b)
+	return c != 0 && (c < 0) != m.reverse
+}
+
+func (m *merge) Key() []byte {
+	if m.onBuf {
+		return m.b.entry(m.at).key
+	}
+	if m.onBase {
+		return m.base.Key()
+	}
+	return nil
+}
+
+func (m *merge) Value() []byte {
+	if m.onBuf {
+		return m.b.entry(m.at).value
+	}
+	if m.onBase {
+		return m.base.Value()
+	}
+	return nil
+}
+
+func (m *merge) Err() error { return m.base.Err() }
+
+func (m *merge) Close() {
+	if !m.closed {
+		m.closed, m.onBase, m.onBuf = true, false, false
+		m.base.Close()
+	}
+}

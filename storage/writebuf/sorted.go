@@ -1,0 +1,142 @@
+package writebuf
+
+import (
+	"bytes"
+	"slices"
+)
+
+// blockMax is the number of entries at which a block is split: an insertion
+// moves 3 KiB on average, about 50 ns.
+const blockMax = 128
+
+// entry is one buffered write; value nil is a deletion.
+type entry struct{ key, value []byte }
+
+// sorted is the entries in key order, in a row of blocks none of which is empty.
+type sorted struct {
+	blocks [][]entry
+	count  int
+}
+
+// place is the position of an entry, or the one past the last: (len(blocks), 0).
+type place struct{ block, at int }
+
+// find returns where key is, or where the first larger key is.
+func (s *sorted) find(key []byte) (p place, ok bool) {
+	// The last block whose first key is <= key is the only one that can hold it.
+	lo, hi := 0, len(s.blocks)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if bytes.Compare(s.blocks[mid][0].key, key) <= 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return place{}, false
+	}
+	p.block = lo - 1
+	b := s.blocks[p.block]
+	l, h := 0, len(b)
+	for l < h {
+		mid := int(uint(l+h) >> 1)
+		if c := bytes.Compare(b[mid].key, key); c == 0 {
+			return place{p.block, mid}, true
+		} else if c < 0 {
+			l = mid + 1
+		} else {
+			h = mid
+		}
+	}
+	p.at = l
+	if l == len(b) {
+		p = place{p.block + 1, 0}
+	}
+	return p, false
+}
+
+func (s *sorted) entry(p place) *entry { return &s.blocks[p.block][p.at] }
+
+// insert puts e before p, as returned by find for e.key.
+func (s *sorted) insert(p place, e entry) {
+	s.count++
+	if p.at == 0 && p.block > 0 {
+		p = place{p.block - 1, len(s.blocks[p.block-1])} // append to the block before
+	}
+	if len(s.blocks) == 0 {
+		if cap(s.blocks) > 0 { // keep the block of the last use
+			s.blocks = s.blocks[:1]
+			s.blocks[0] = append(s.blocks[0][:0], e)
+		} else {
+			s.blocks = append(s.blocks, append(make([]entry, 0, 8), e))
+		}
+		return
+	}
+	b := s.blocks[p.block]
+	if len(b) < blockMax {
+		s.blocks[p.block] = slices.Insert(b, p.at, e)
+		return
+	}
+	if p.block == len(s.blocks)-1 && p.at == len(b) { // ascending load: leave full blocks behind
+		s.blocks = append(s.blocks, append(make([]entry, 0, blockMax), e))
+		return
+	}
+	half := blockMax / 2
+	right := append(make([]entry, 0, blockMax), b[half:]...)
+	clear(b[half:])
+	s.blocks[p.block] = b[:half]
+	s.blocks = slices.Insert(s.blocks, p.block+1, right)
+	if p.at > half {
+		s.blocks[p.block+1] = slices.Insert(right, p.at-half, e)
+	} else {
+		s.blocks[p.block] = slices.Insert(b[:half], p.at, e)
+	}
+}
+
+// remove takes out the entry at p.
+func (s *sorted) remove(p place) {
+	s.count--
+	b := slices.Delete(s.blocks[p.block], p.at, p.at+1)
+	s.blocks[p.block] = b
+	if len(b) == 0 {
+		s.blocks = slices.Delete(s.blocks, p.block, p.block+1)
+	}
+}
+
+// next and prev step; prev of the first place has block -1.
+func (s *sorted) next(p place) place {
+	if p.at+1 < len(s.blocks[p.block]) {
+		return place{p.block, p.at + 1}
+	}
+	return place{p.block + 1, 0}
+}
+
+func (s *sorted) prev(p place) place {
+	if p.at > 0 {
+		return place{p.block, p.at - 1}
+	}
+	if p.block == 0 {
+		return place{-1, 0}
+	}
+	return place{p.block - 1, len(s.blocks[p.block-1]) - 1}
+}
+
+func (s *sorted) valid(p place) bool { return p.block >= 0 && p.block < len(s.blocks) }
+
+// reset empties s and keeps one small block.
+func (s *sorted) reset() {
+	s.count = 0
+	if len(s.blocks) == 0 {
+		return
+	}
+	first := s.blocks[0]
+	clear(first)
+	clear(s.blocks)
+	if cap(s.blocks) > 64 {
+		s.blocks = make([][]entry, 1)
+	}
+	s.blocks = s.blocks[:1]
+	s.blocks[0] = first[:0]
+	s.blocks = s.blocks[:0]
+}
