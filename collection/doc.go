@@ -1,0 +1,15 @@
+// Package collection names things: databases, collections and their ids. Its
+// sub-packages are the document engine, from the language to one document's
+// write:
+//
+//	mql        what one command's language code runs in (Env)
+//	expr       aggregation expressions        match    filters
+//	project    document transforms            update   update operators
+//	order      sort patterns and keys         index    index specs and keys
+//	catalog    databases, collections, indexes, shard maps, as snapshots
+//	plan       canonical query → solutions    exec     solutions → operators
+//	write      one document into one shard    agg      pipelines
+//	changelog  the record of committed writes
+//
+// Each imports only those before it; ARCHITECTURE.md has the levels.
+package collection

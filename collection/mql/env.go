@@ -1,0 +1,84 @@
+package mql
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Env is the environment of one command. Fields are set before the command
+// runs and read-only then, except where a comment says otherwise. Not safe for
+// concurrent use; see Fork.
+type Env struct {
+	ctx context.Context
+
+	// NowMillis is $$NOW: the time the command started, fixed for its duration.
+	NowMillis int64
+	// ClusterTime is $$CLUSTER_TIME: seconds in the high half, increment in the low.
+	ClusterTime uint64
+	// DB is the database that the command was sent to; $lookup and friends resolve against it.
+	DB string
+	// Collation orders and compares strings; nil means byte order.
+	Collation *Collation
+	// Vars are the variables of `let`; never nil.
+	Vars *Vars
+	// Memory bounds what blocking operators hold; shared by forks; never nil.
+	Memory *Memory
+	// Meter counts the work for the request charge; nil means nobody asks.
+	Meter *ratelimit.Meter
+	// UserRoles is $$USER_ROLES as an array value.
+	UserRoles bson.Value
+	// JavaScript allows $where, $function and $accumulator.
+	JavaScript bool
+	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
+	Strict bool
+
+	ticks uint
+}
+
+// NewEnv makes an Env around ctx with an empty variable set and the default
+// memory budget.
+func NewEnv(ctx context.Context) *Env {
+	return &Env{ctx: ctx, Vars: &Vars{}, Memory: NewMemory(StageBytesMax), UserRoles: bson.EmptyArray}
+}
+
+// Context is the command's context: its deadline is maxTimeMS, its
+// cancellation a disconnect or killOp.
+func (e *Env) Context() context.Context { return e.ctx }
+
+// WithContext returns a copy of e under another context.
+func (e *Env) WithContext(ctx context.Context) *Env {
+	f := *e
+	f.ctx = ctx
+	return &f
+}
+
+// Fork returns an Env for one more goroutine of the same command: with its own
+// variables and meter (merge it back with Meter.Merge), sharing the memory budget.
+func (e *Env) Fork(ctx context.Context) *Env {
+	f := *e
+	f.ctx = ctx
+	f.Vars = e.Vars.clone()
+	if e.Meter != nil {
+		f.Meter = e.Meter.Fork(0)
+	}
+	return &f
+}
+
+// Tick is called once per row. Every 128th call looks whether the command is
+// to end and then returns the context's cause.
+func (e *Env) Tick() error {
+	if e.ticks++; e.ticks&127 != 0 {
+		return nil
+	}
+	return e.Interrupted()
+}
+
+// Interrupted returns why the command must end, or nil.
+func (e *Env) Interrupted() error {
+	if e.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(e.ctx)
+}

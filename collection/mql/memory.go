@@ -1,0 +1,45 @@
+package mql
+
+import (
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// StageBytesMax is what one blocking operator may hold before it spills.
+// Manual: core/aggregation-pipeline-limits#memory-restrictions.
+const StageBytesMax = 100 << 20
+
+// Memory is a budget of bytes shared by the goroutines of one blocking
+// operator or command. Safe for concurrent use.
+type Memory struct {
+	max  int64
+	used atomic.Int64
+	// Spill says that operators may write to SpillDir when the budget is used
+	// up (allowDiskUse); otherwise they fail.
+	Spill bool
+	// SpillDir is where temporary files go; empty forbids them.
+	SpillDir string
+}
+
+// NewMemory makes a budget of max bytes.
+func NewMemory(max int64) *Memory { return &Memory{max: max} }
+
+// Max is the size of the budget in bytes.
+func (m *Memory) Max() int64 { return m.max }
+
+// Grow counts n more bytes and reports whether the budget still holds. The
+// caller that gets false spills (if Spill) or returns TooMuch, and in any case
+// gives back what it counted with Shrink when it lets go of the memory.
+func (m *Memory) Grow(n int) bool { return m.used.Add(int64(n)) <= m.max }
+
+// Shrink gives n bytes back.
+func (m *Memory) Shrink(n int) { m.used.Add(-int64(n)) }
+
+// CanSpill reports whether temporary files are allowed.
+func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
+
+// TooMuch is the error of an operator that may not spill.
+func (m *Memory) TooMuch(what string) error {
+	return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in", what)
+}

@@ -1,0 +1,51 @@
+package mql
+
+import "github.com/cantledb/cantle/bson"
+
+// Vars are named values that expressions refer to by slot. Names are declared
+// before parsing; values may be set again for each run, as $lookup does for
+// each input document. Values must stay valid while expressions run.
+type Vars struct {
+	names  []string
+	values []bson.Value
+}
+
+// Declare adds a variable, or finds the one that has this name, and returns
+// its slot. The value stays what it was, missing at first.
+func (v *Vars) Declare(name string) int {
+	if s, ok := v.Slot(name); ok {
+		return s
+	}
+	v.names = append(v.names, name)
+	v.values = append(v.values, bson.Value{})
+	return len(v.names) - 1
+}
+
+// Slot finds a declared variable.
+func (v *Vars) Slot(name string) (slot int, ok bool) {
+	for i := len(v.names) - 1; i >= 0; i-- {
+		if v.names[i] == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Set gives a declared variable its value.
+func (v *Vars) Set(slot int, x bson.Value) { v.values[slot] = x }
+
+// Get returns the value in a slot.
+func (v *Vars) Get(slot int) bson.Value { return v.values[slot] }
+
+// Len is the number of declared variables.
+func (v *Vars) Len() int { return len(v.names) }
+
+// Name is the name of a slot.
+func (v *Vars) Name(slot int) string { return v.names[slot] }
+
+// Clone copies names and values, for a nested scope or another goroutine.
+func (v *Vars) Clone() *Vars { return v.clone() }
+
+func (v *Vars) clone() *Vars {
+	return &Vars{append([]string(nil), v.names...), append([]bson.Value(nil), v.values...)}
+}
