@@ -1,0 +1,14 @@
+// Package path holds dotted field paths over raw documents, with the array
+// rules of the three places that use them, each by name:
+//
+//	Traverse   queries: arrays on the way are looked into, "a.0" is a position too
+//	Stop       aggregation: "$a.b" maps over arrays of documents
+//	LeafOnly   index keys: every array is expanded, missing becomes null
+//
+// A Path is compiled once per command and immutable after that. Walking one
+// allocates nothing; values alias the document.
+//
+// Glossary. Component: one name between dots. Position: the array index that a
+// component like "0" can also mean. Trail: the array indices taken on the way
+// to a value, outermost first. Leaf: the value of the last component.
+package path

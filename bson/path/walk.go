@@ -1,0 +1,208 @@
+package path
+
+import (
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// Arrays names what a walk does with arrays.
+type Arrays uint8
+
+const (
+	// Traverse is the rule of query predicates. An array on the way is looked
+	// into: each document in it goes on with the next component, scalars and
+	// arrays directly inside it do not. A component like "0" additionally means
+	// that position. The leaf is yielded as it is. Missing values:
+	//
+	//   - a document without the next component yields missing, also one inside
+	//     an array ({"a.b": null} matches {a: [{b: 1}, {}]});
+	//   - a scalar or null that is not inside an array yields missing
+	//     ({"a.b": null} matches {a: 5});
+	//   - an array in which nothing can go on yields nothing ({"a.b": null}
+	//     matches neither {a: []} nor {a: [1]}, and {"a.b": {$exists: false}}
+	//     matches both, as nothing exists).
+	//
+	// Manual: tutorial/query-array-of-documents, tutorial/query-for-null-fields.
+	Traverse Arrays = iota
+	// Stop is the rule of aggregation field paths: each document in an array
+	// goes on, other elements and missing values are skipped, and digits are
+	// plain names. The leaf is yielded as it is. Lookup builds the value of
+	// such a path. Manual: core/field-paths.
+	Stop
+	// LeafOnly is the rule of index and sort keys: every array on the way is
+	// expanded, a leaf array gives its elements, an empty leaf array gives
+	// undefined and everything missing gives null. A component that is a
+	// position of the array at hand means only that element.
+	// Manual: core/indexes/index-types/index-multikey.
+	LeafOnly
+	// TraverseLeaf is Traverse that looks into the leaf as well: when it is an
+	// array, its elements are yielded first, with their index as the last one
+	// of the trail, and then the array itself, without it.
+	TraverseLeaf
+)
+
+// Walk yields the values that p has in doc under the rule a, in document order,
+// until yield returns false; it reports whether yield let it finish. The value
+// aliases doc; it is missing where the rule says so. trail holds the array
+// indices taken, outermost first, and is valid only inside yield.
+//
+// Walk does not allocate, and yield does not escape.
+func (p Path) Walk(doc bson.Raw, a Arrays, yield func(v bson.Value, trail []int32) bool) bool {
+	if len(p.parts) == 0 {
+		return yield(doc.Value(), nil)
+	}
+	// The way to the first array needs no trail and no recursion.
+	last := len(p.parts) - 1
+	for i := 0; ; i++ {
+		v, _ := doc.Lookup(p.parts[i].Name)
+		switch {
+		case v.Type == bson.TypeArray && (i < last || a >= LeafOnly):
+			t := trails.Get().(*trail)
+			t.depth = 0
+			ok := p.array(bson.Raw(v.Data), i+1, a, t, yield)
+			if ok && i == last && a == TraverseLeaf {
+				ok = yield(v, nil)
+			}
+			trails.Put(t)
+			return ok
+		case i == last:
+			return yieldLeaf(v, a, nil, yield)
+		case v.Type == bson.TypeDocument:
+			doc = bson.Raw(v.Data)
+		default:
+			return yieldLeaf(bson.Value{}, a, nil, yield)
+		}
+	}
+}
+
+// trail is the storage of the indices on the way. It lives in a pool because
+// what is handed to yield would otherwise be allocated anew per walk.
+type trail struct {
+	depth int
+	index [bson.MaxDepth + 56]int32
+}
+
+var trails = sync.Pool{New: func() any { return new(trail) }}
+
+func (t *trail) slice() []int32 { return t.index[:t.depth] }
+
+// yieldLeaf hands out a leaf that is not expanded.
+func yieldLeaf(v bson.Value, a Arrays, trail []int32, yield func(bson.Value, []int32) bool) bool {
+	if v.Type == bson.TypeMissing {
+		switch a {
+		case Stop:
+			return true
+		case LeafOnly:
+			v = bson.Null
+		}
+	}
+	return yield(v, trail)
+}
+
+// document goes on with component i in a document.
+func (p *Path) document(doc bson.Raw, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
+	v, _ := doc.Lookup(p.parts[i].Name)
+	return p.value(v, i+1, a, t, yield)
+}
+
+// value goes on with component i in any value that was reached by name.
+func (p *Path) value(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
+	switch {
+	case v.Type == bson.TypeArray && (i < len(p.parts) || a >= LeafOnly):
+		if !p.array(bson.Raw(v.Data), i, a, t, yield) {
+			return false
+		}
+		if i == len(p.parts) && a == TraverseLeaf {
+			return yield(v, t.slice())
+		}
+		return true
+	case i == len(p.parts):
+		return yieldLeaf(v, a, t.slice(), yield)
+	case v.Type == bson.TypeDocument:
+		return p.document(bson.Raw(v.Data), i, a, t, yield)
+	}
+	return yieldLeaf(bson.Value{}, a, t.slice(), yield)
+}
+
+// array goes on with component i inside an array, or yields its elements when
+// there is none.
+func (p *Path) array(arr bson.Raw, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
+	if t.depth == len(t.index) {
+		return true
+	}
+	if a == LeafOnly {
+		return p.keyArray(arr, i, t, yield)
+	}
+	position := int32(-1)
+	if i < len(p.parts) && a != Stop {
+		position = p.parts[i].Index
+	}
+	t.depth++
+	n := int32(0)
+	for it := arr.Iter(); it.Next(); n++ {
+		t.index[t.depth-1] = n
+		if i == len(p.parts) {
+			if !yield(it.Value, t.slice()) {
+				return false
+			}
+			continue
+		}
+		if it.Value.Type == bson.TypeDocument && !p.document(bson.Raw(it.Value.Data), i, a, t, yield) {
+			return false
+		}
+		if n == position && !p.at(it.Value, i+1, a, t, yield) {
+			return false
+		}
+	}
+	t.depth--
+	return true
+}
+
+// at goes on with component i in an element that a position named.
+func (p *Path) at(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
+	if i < len(p.parts) && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		return true // a scalar inside an array is not "missing"
+	}
+	return p.value(v, i, a, t, yield)
+}
+
+// keyArray is array for index keys.
+func (p *Path) keyArray(arr bson.Raw, i int, t *trail, yield func(bson.Value, []int32) bool) bool {
+	leaf := i == len(p.parts)
+	if arr.IsEmpty() {
+		if leaf {
+			return yield(bson.Value{Type: bson.TypeUndefined}, t.slice())
+		}
+		return yield(bson.Null, t.slice())
+	}
+	t.depth++
+	if !leaf && p.parts[i].Index >= 0 {
+		if v, ok := arr.Index(int(p.parts[i].Index)); ok {
+			t.index[t.depth-1] = p.parts[i].Index
+			ok = p.value(v, i+1, LeafOnly, t, yield)
+			t.depth--
+			return ok
+		}
+	}
+	n := int32(0)
+	for it := arr.Iter(); it.Next(); n++ {
+		t.index[t.depth-1] = n
+		v := it.Value
+		switch {
+		case leaf:
+		case v.Type == bson.TypeDocument:
+			if !p.document(bson.Raw(v.Data), i, LeafOnly, t, yield) {
+				return false
+			}
+			continue
+		default:
+			v = bson.Null
+		}
+		if !yield(v, t.slice()) {
+			return false
+		}
+	}
+	t.depth--
+	return true
+}
