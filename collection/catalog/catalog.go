@@ -1,0 +1,148 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Catalog is the one owner of the meta keys of a store. Safe for concurrent use.
+type Catalog struct {
+	store   storage.Store
+	current atomic.Pointer[Snapshot]
+
+	mu  sync.Mutex  // one change at a time
+	old []*Snapshot // published before current and perhaps still pinned; under mu
+}
+
+
+// Open reads the catalog of a store.
+func Open(ctx context.Context, store storage.Store) (*Catalog, error) {
+	c := &Catalog{store: store}
+	r, err := store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := newSnapshot(1)
+	env := mql.NewEnv(ctx)
+	env.JavaScript = true // stored validators were checked when they were made
+	err = eachMeta(ctx, r, keyspace.MetaDatabase, func(value []byte) error {
+		d, err := decodeDatabase(value)
+		if err == nil {
+			s.databases[d.Name] = d
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading databases: %w", err)
+	}
+	err = eachMeta(ctx, r, keyspace.MetaCollection, func(value []byte) error {
+		coll, err := decodeCollection(env, value)
+		if err != nil {
+			return err
+		}
+		s.byName[coll.Namespace] = coll
+		s.byID[coll.ID] = coll
+		s.Version = max(s.Version, coll.Version)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading collections: %w", err)
+	}
+	c.current.Store(s)
+	return c, nil
+}
+
+func eachMeta(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit func(value []byte) error) error {
+	it, err := r.Iter(ctx, keyspace.MetaRange(kind), storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		if err := visit(append([]byte(nil), it.Value()...)); err != nil {
+			return fmt.Errorf("%s: %w", keyspace.Pretty(it.Key()), err)
+		}
+	}
+	return it.Err()
+}
+
+// Pin returns the current snapshot and holds it until its Unpin.
+func (c *Catalog) Pin() *Snapshot {
+	for {
+		if s := c.current.Load(); s.pin() {
+			return s
+		}
+	}
+}
+
+// Peek returns the current snapshot without holding it: good for a look, never
+// for a write.
+func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
+
+// Change runs one DDL step: fn edits a Mutation; what it did is committed
+// durably and published as the next snapshot. An error of fn changes nothing
+// and is returned. Changes run one after another. fn must not wait for a drain.
+func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return err
+	}
+	defer txn.Close()
+	m := newMutation(ctx, c.current.Load(), txn)
+	if err := fn(m); err != nil {
+		return err
+	}
+	if !m.changed {
+		return nil
+	}
+	if err := m.write(); err != nil {
+		return err
+	}
+	if _, err := txn.Commit(ctx, storage.Synced); err != nil {
+		return err
+	}
+	old := c.current.Swap(m.next)
+	c.old = append(c.old, old)
+	old.Unpin()
+	c.forget()
+	return nil
+}
+
+// forget drops the snapshots that nobody pins any more.
+func (c *Catalog) forget() {
+	kept := c.old[:0]
+	for _, s := range c.old {
+		select {
+		case <-s.gone:
+		default:
+			kept = append(kept, s)
+		}
+	}
+	clear(c.old[len(kept):])
+	c.old = kept
+}
+
+// Drain waits until every snapshot older than the current one is unpinned. The
+// caller must not hold a pin itself.
+func (c *Catalog) Drain(ctx context.Context) error {
+	c.mu.Lock()
+	old := append([]*Snapshot(nil), c.old...)
+	c.mu.Unlock()
+	for _, s := range old {
+		select {
+		case <-s.gone:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

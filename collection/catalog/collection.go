@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Database is a named set of collections with optional shared throughput.
+type Database struct {
+	Name       string
+	Throughput Throughput
+}
+
+// Collection is one collection or view definition at one catalog version.
+// Immutable; use the With methods inside Change.
+type Collection struct {
+	Namespace collection.Namespace
+	ID        keyspace.CollectionID
+	UUID      [16]byte
+	// Version is the catalog version that last changed this entry.
+	Version uint64
+	Options Options
+	// Key is the shard key pattern, nil for an unsharded collection.
+	Key *shard.KeyPattern
+	// Map places hash ranges on shards; an unsharded collection has one shard.
+	Map *shard.Map
+	// Indexes holds every index; the first is _id_.
+	Indexes    []*Index
+	Throughput Throughput
+	// NextIndex is the number the next index gets.
+	NextIndex keyspace.IndexID
+	// NextPartition is the number the next index partition gets.
+	NextPartition keyspace.PartitionID
+}
+
+// IndexState says who must maintain an index and who may read it.
+type IndexState string
+
+// The states. A building index is maintained by writers and not read; a
+// dropping one is neither.
+const (
+	IndexReady    IndexState = "ready"
+	IndexBuilding IndexState = "building"
+	IndexDropping IndexState = "dropping"
+)
+
+// Index is one index of a collection.
+type Index struct {
+	*index.Spec
+	ID    keyspace.IndexID
+	State IndexState
+	// Multikey says which components of which fields have met arrays.
+	Multikey index.MultikeyPaths
+}
+
+// ThroughputMode is how a collection's or database's RU/s are provisioned.
+type ThroughputMode string
+
+// The modes. Source: Azure Cosmos DB, "set-throughput"; none is ours: metered,
+// not limited.
+const (
+	ThroughputNone       ThroughputMode = ""
+	ThroughputManual     ThroughputMode = "manual"
+	ThroughputAutoscale  ThroughputMode = "autoscale"
+	ThroughputServerless ThroughputMode = "serverless"
+)
+
+// Throughput is provisioned request units per second.
+type Throughput struct {
+	Mode ThroughputMode
+	// RU is the manual value, or the maximum of autoscale.
+	RU int64
+	// HighestRU is the highest value ever set; it bounds how far RU may fall.
+	HighestRU int64
+}
+
+// Sharded reports whether the collection has a shard key.
+func (c *Collection) Sharded() bool { return c.Key != nil }
+
+// IsView reports a view definition.
+func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
+
+// ID index: for an unsharded collection the record key itself.
+
+// IDIndex returns the _id_ index.
+func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
+
+// PhysicalID reports whether _id_ has entries of its own. Without a shard key
+// records lie in _id order and need none.
+func (c *Collection) PhysicalID() bool { return c.Sharded() }
+
+// Index finds an index by name.
+func (c *Collection) Index(name string) *Index {
+	for _, ix := range c.Indexes {
+		if ix.Name == name {
+			return ix
+		}
+	}
+	return nil
+}
+
+// clone copies the entry one level deep, for a change.
+func (c *Collection) clone() *Collection {
+	d := *c
+	d.Indexes = append([]*Index(nil), c.Indexes...)
+	return &d
+}
+
+// With returns a copy that fn has changed.
+func (c *Collection) With(fn func(c *Collection)) *Collection {
+	d := c.clone()
+	fn(d)
+	return d
+}
+
+// WithIndex returns a copy in which the index of the same ID is replaced, or
+// added.
+func (c *Collection) WithIndex(ix *Index) *Collection {
+	d := c.clone()
+	for i := range d.Indexes {
+		if d.Indexes[i].ID == ix.ID {
+			d.Indexes[i] = ix
+			return d
+		}
+	}
+	d.Indexes = append(d.Indexes, ix)
+	return d
+}
+
+// WithoutIndex returns a copy that lacks the index.
+func (c *Collection) WithoutIndex(id keyspace.IndexID) *Collection {
+	d := c.clone()
+	d.Indexes = d.Indexes[:0]
+	for _, ix := range c.Indexes {
+		if ix.ID != id {
+			d.Indexes = append(d.Indexes, ix)
+		}
+	}
+	return d
+}
+
+// newIDIndex makes the _id_ index that every collection has.
+func newIDIndex(env *mql.Env, coll bson.Raw) (*Index, error) {
+	b := bson.NewBuilder(nil)
+	b.Int32("v", 2)
+	b.BeginDoc("key")
+	b.Int32("_id", 1)
+	b.End()
+	b.String("name", "_id_")
+	if len(coll) > 0 {
+		b.Raw("collation", coll)
+	}
+	spec, err := index.ParseSpec(env, b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	return &Index{Spec: spec, ID: 1, State: IndexReady}, nil
+}

@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// newUUID makes a random (version 4) UUID.
+func newUUID() (u [16]byte) {
+	rand.Read(u[:])
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
+
+func encodeDatabase(d *Database) []byte {
+	b := bson.NewBuilder(nil)
+	b.String("name", d.Name)
+	appendThroughput(b, d.Throughput)
+	return b.Doc()
+}
+
+func decodeDatabase(value []byte) (*Database, error) {
+	r, err := bson.Parse(value, bson.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	d := &Database{Throughput: decodeThroughput(r)}
+	d.Name, _ = r.Get("name").Str()
+	return d, nil
+}
+
+func appendThroughput(b *bson.Builder, t Throughput) {
+	if t.RU == 0 && t.Mode == ThroughputNone {
+		return
+	}
+	b.BeginDoc("throughput")
+	b.String("mode", string(t.Mode))
+	b.Int64("ru", t.RU)
+	b.Int64("highest", t.HighestRU)
+	b.End()
+}
+
+func decodeThroughput(r bson.Raw) (t Throughput) {
+	d, ok := r.Get("throughput").Doc()
+	if !ok {
+		return t
+	}
+	mode, _ := d.Get("mode").Str()
+	t.Mode = ThroughputMode(mode)
+	t.RU, _ = d.Get("ru").Int64()
+	t.HighestRU, _ = d.Get("highest").Int64()
+	return t
+}
+
+// encodeCollection writes an entry. Format: the fields below; unknown ones are
+// ignored by decodeCollection, so later versions may add some.
+func encodeCollection(c *Collection) []byte {
+	b := bson.NewBuilder(nil)
+	b.String("db", c.Namespace.DB)
+	b.String("coll", c.Namespace.Coll)
+	b.Int64("id", int64(c.ID))
+	b.Binary("uuid", 4, c.UUID[:])
+	b.Int64("version", int64(c.Version))
+	b.Raw("options", c.Options.Raw)
+	b.Int64("nextIndex", int64(c.NextIndex))
+	b.Int64("nextPartition", int64(c.NextPartition))
+	appendThroughput(b, c.Throughput)
+	if c.Key != nil {
+		b.Raw("key", c.Key.Spec())
+	}
+	if c.Map != nil {
+		b.BeginDoc("map")
+		c.Map.AppendTo(b)
+		b.End()
+	}
+	b.BeginArray("indexes")
+	for _, ix := range c.Indexes {
+		b.BeginDoc("")
+		b.Int64("id", int64(ix.ID))
+		b.String("state", string(ix.State))
+		b.BeginDoc("spec")
+		ix.Append(b)
+		b.End()
+		b.BeginDoc("multikey")
+		ix.Multikey.Append(b)
+		b.End()
+		b.End()
+	}
+	b.End()
+	return b.Doc()
+}
+
+func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
+	r, err := bson.Parse(value, bson.Limits{Bytes: 64 << 20})
+	if err != nil {
+		return nil, err
+	}
+	c := &Collection{Throughput: decodeThroughput(r)}
+	c.Namespace = collection.Namespace{DB: text(r, "db"), Coll: text(r, "coll")}
+	c.ID = keyspace.CollectionID(number(r, "id"))
+	_, uuid, _ := r.Get("uuid").Binary()
+	copy(c.UUID[:], uuid)
+	c.Version = uint64(number(r, "version"))
+	c.NextIndex = keyspace.IndexID(number(r, "nextIndex"))
+	c.NextPartition = keyspace.PartitionID(number(r, "nextPartition"))
+	options, _ := r.Get("options").Doc()
+	if c.Options, err = ParseOptions(env, options); err != nil {
+		return nil, fmt.Errorf("options of %s: %w", c.Namespace, err)
+	}
+	if key, ok := r.Get("key").Doc(); ok {
+		if c.Key, err = shard.ParseKeyPattern(key); err != nil {
+			return nil, fmt.Errorf("shard key of %s: %w", c.Namespace, err)
+		}
+	}
+	if m, ok := r.Get("map").Doc(); ok {
+		if c.Map, err = shard.ParseMap(m); err != nil {
+			return nil, fmt.Errorf("shard map of %s: %w", c.Namespace, err)
+		}
+	}
+	list, _ := r.Get("indexes").Array()
+	for v := range list.Values() {
+		ix, err := decodeIndex(env, v)
+		if err != nil {
+			return nil, fmt.Errorf("index of %s: %w", c.Namespace, err)
+		}
+		c.Indexes = append(c.Indexes, ix)
+	}
+	return c, nil
+}
+
+func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
+	d, _ := v.Doc()
+	ix := &Index{ID: keyspace.IndexID(number(d, "id")), State: IndexState(text(d, "state"))}
+	spec, _ := d.Get("spec").Doc()
+	var err error
+	if ix.Spec, err = index.ParseSpec(env, spec); err != nil {
+		return nil, err
+	}
+	multi, _ := d.Get("multikey").Doc()
+	ix.Multikey = index.ParseMultikey(multi)
+	return ix, nil
+}
+
+func text(r bson.Raw, name string) string {
+	s, _ := r.Get(name).Str()
+	return s
+}
+
+func number(r bson.Raw, name string) int64 {
+	n, _ := r.Get(name).Int64()
+	return n
+}

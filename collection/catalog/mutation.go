@@ -1,0 +1,196 @@
+package catalog
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Mutation is the catalog being changed by one Change: the base it started
+// from, and the next snapshot taking shape.
+type Mutation struct {
+	ctx     context.Context
+	next    *Snapshot
+	txn     storage.Txn
+	changed bool
+	puts    map[keyspace.CollectionID]*Collection
+	drops   map[keyspace.CollectionID]bool
+	dbPuts  map[string]*Database
+	dbDrops map[string]bool
+}
+
+func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn) *Mutation {
+	next := newSnapshot(base.Version + 1)
+	maps.Copy(next.databases, base.databases)
+	maps.Copy(next.byName, base.byName)
+	maps.Copy(next.byID, base.byID)
+	return &Mutation{
+		ctx: ctx, next: next, txn: txn,
+		puts:    map[keyspace.CollectionID]*Collection{},
+		drops:   map[keyspace.CollectionID]bool{},
+		dbPuts:  map[string]*Database{},
+		dbDrops: map[string]bool{},
+	}
+}
+
+// Snapshot is the state with the changes made so far; for looking only.
+func (m *Mutation) Snapshot() *Snapshot { return m.next }
+
+// Txn is the transaction the change commits in, for further meta keys and for
+// records of the change log.
+func (m *Mutation) Txn() storage.Txn { m.changed = true; return m.txn }
+
+// PutDatabase adds or replaces a database entry.
+func (m *Mutation) PutDatabase(d *Database) {
+	m.changed = true
+	m.next.databases[d.Name] = d
+	m.dbPuts[d.Name] = d
+	delete(m.dbDrops, d.Name)
+}
+
+// DropDatabase removes the entry of a database; its collections are dropped one
+// by one before.
+func (m *Mutation) DropDatabase(name string) {
+	m.changed = true
+	delete(m.next.databases, name)
+	delete(m.dbPuts, name)
+	m.dbDrops[name] = true
+}
+
+// Put adds a collection or replaces the one of the same ID, which may have
+// another name. The database is made when it is missing.
+// Errors: NamespaceExists (48), 13297 (a database that differs only in case).
+func (m *Mutation) Put(c *Collection) error {
+	if other := m.next.byName[c.Namespace]; other != nil && other.ID != c.ID {
+		return mongoerr.NamespaceTaken(c.Namespace.String())
+	}
+	if err := m.needDatabase(c.Namespace.DB); err != nil {
+		return err
+	}
+	m.changed = true
+	if before := m.next.byID[c.ID]; before != nil {
+		delete(m.next.byName, before.Namespace)
+	}
+	c.Version = m.next.Version
+	m.next.byName[c.Namespace] = c
+	m.next.byID[c.ID] = c
+	m.puts[c.ID] = c
+	delete(m.drops, c.ID)
+	return nil
+}
+
+// Drop removes a collection from the catalog. Its keys are deleted by whoever
+// drains afterwards.
+func (m *Mutation) Drop(c *Collection) {
+	m.changed = true
+	delete(m.next.byName, c.Namespace)
+	delete(m.next.byID, c.ID)
+	delete(m.puts, c.ID)
+	m.drops[c.ID] = true
+}
+
+func (m *Mutation) needDatabase(name string) error {
+	if m.next.databases[name] != nil {
+		return nil
+	}
+	for other := range m.next.databases {
+		if equalFold(other, name) {
+			return mongoerr.New(13297, "db already exists with different case already have: [%s] trying to create [%s]", other, name)
+		}
+	}
+	m.PutDatabase(&Database{Name: name})
+	return nil
+}
+
+func equalFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		x, y := a[i], b[i]
+		if 'A' <= x && x <= 'Z' {
+			x += 'a' - 'A'
+		}
+		if 'A' <= y && y <= 'Z' {
+			y += 'a' - 'A'
+		}
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// NewCollection makes an entry with a fresh ID and an _id_ index, not yet Put.
+func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options bson.Raw) (*Collection, error) {
+	o, err := ParseOptions(env, options.Clone())
+	if err != nil {
+		return nil, err
+	}
+	n, err := m.nextID()
+	if err != nil {
+		return nil, err
+	}
+	c := &Collection{Namespace: ns, ID: keyspace.CollectionID(n), UUID: newUUID(), Options: o, NextIndex: 2, NextPartition: 1}
+	if c.IsView() {
+		return c, nil
+	}
+	ix, err := newIDIndex(env, o.CollationRaw)
+	if err != nil {
+		return nil, err
+	}
+	c.Indexes = []*Index{ix}
+	return c, nil
+}
+
+// nextID hands out numbers that are never given again.
+func (m *Mutation) nextID() (uint64, error) {
+	key := keyspace.AppendMeta(nil, keyspace.MetaCounter, []byte("collection"))
+	v, err := m.txn.Get(m.ctx, key, nil)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return 0, err
+	}
+	n := uint64(1)
+	if len(v) == 8 {
+		n = binary.BigEndian.Uint64(v) + 1
+	}
+	m.changed = true
+	return n, m.txn.Set(key, binary.BigEndian.AppendUint64(nil, n))
+}
+
+// write puts the changed entries into the transaction.
+func (m *Mutation) write() error {
+	for name, d := range m.dbPuts {
+		if err := m.txn.Set(keyspace.AppendMeta(nil, keyspace.MetaDatabase, []byte(name)), encodeDatabase(d)); err != nil {
+			return err
+		}
+	}
+	for name := range m.dbDrops {
+		if err := m.txn.Delete(keyspace.AppendMeta(nil, keyspace.MetaDatabase, []byte(name))); err != nil {
+			return err
+		}
+	}
+	for id, c := range m.puts {
+		if err := m.txn.Set(collectionKey(id), encodeCollection(c)); err != nil {
+			return err
+		}
+	}
+	for id := range m.drops {
+		if err := m.txn.Delete(collectionKey(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func collectionKey(id keyspace.CollectionID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaCollection, binary.BigEndian.AppendUint64(nil, uint64(id)))
+}

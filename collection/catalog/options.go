@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// Options are what create and collMod set on a collection, parsed.
+// Manual: reference/command/create.
+type Options struct {
+	// Raw is the options document as listCollections prints it.
+	Raw bson.Raw
+
+	Capped    bool
+	CapBytes  int64 // size; most bytes of a capped collection
+	CapDocs   int64 // max; most documents, 0 = unlimited
+	ViewOn    string
+	Pipeline  []bson.Raw
+	Collation *mql.Collation
+	// CollationRaw is the collation document as given, nil for none.
+	CollationRaw bson.Raw
+
+	Validator        match.Node // nil accepts everything
+	ValidationLevel  string     // "strict", "moderate", "off"
+	ValidationAction string     // "error", "warn"
+
+	Clustered          bool
+	ClusteredName      string
+	ExpireAfterSeconds int64 // of clustered and time-series collections; -1 = none
+	TimeSeries         bson.Raw
+	PrePostImages      bool // changeStreamPreAndPostImages
+}
+
+// ParseOptions reads an options document that create has already checked field
+// by field. The bytes are kept.
+func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
+	o := Options{Raw: raw, ValidationLevel: "strict", ValidationAction: "error", ExpireAfterSeconds: -1}
+	for name, v := range raw.Fields() {
+		var err error
+		switch string(name) {
+		case "capped":
+			o.Capped = v.Truthy()
+		case "size":
+			o.CapBytes, _ = v.TruncInt64()
+		case "max":
+			o.CapDocs, _ = v.TruncInt64()
+		case "viewOn":
+			o.ViewOn, _ = v.Str()
+		case "pipeline":
+			stages, _ := v.Array()
+			for s := range stages.Values() {
+				if d, ok := s.Doc(); ok {
+					o.Pipeline = append(o.Pipeline, d)
+				}
+			}
+		case "collation":
+			if d, ok := v.Doc(); ok {
+				o.CollationRaw = d
+				o.Collation, err = mql.ParseCollation(d)
+			}
+		case "validator":
+			if d, ok := v.Doc(); ok && !d.IsEmpty() {
+				o.Validator, err = match.Parse(env, d)
+			}
+		case "validationLevel":
+			o.ValidationLevel, _ = v.Str()
+		case "validationAction":
+			o.ValidationAction, _ = v.Str()
+		case "clusteredIndex":
+			o.Clustered = v.Truthy()
+			if d, ok := v.Doc(); ok {
+				o.ClusteredName, _ = d.Get("name").Str()
+			}
+		case "expireAfterSeconds":
+			if n, ok := v.TruncInt64(); ok {
+				o.ExpireAfterSeconds = n
+			}
+		case "timeseries":
+			o.TimeSeries, _ = v.Doc()
+		case "changeStreamPreAndPostImages":
+			if d, ok := v.Doc(); ok {
+				o.PrePostImages = d.Get("enabled").Truthy()
+			}
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}

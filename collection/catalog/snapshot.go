@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"sort"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Snapshot is the whole catalog at one version. Immutable.
+type Snapshot struct {
+	Version   uint64
+	databases map[string]*Database
+	byName    map[collection.Namespace]*Collection
+	byID      map[keyspace.CollectionID]*Collection
+
+	refs atomic.Int64
+	gone chan struct{} // closed when the last reference is dropped
+}
+
+func newSnapshot(version uint64) *Snapshot {
+	s := &Snapshot{
+		Version:   version,
+		databases: map[string]*Database{},
+		byName:    map[collection.Namespace]*Collection{},
+		byID:      map[keyspace.CollectionID]*Collection{},
+		gone:      make(chan struct{}),
+	}
+	s.refs.Store(1) // held by being current
+	return s
+}
+
+// Unpin gives back what Catalog.Pin returned.
+func (s *Snapshot) Unpin() {
+	if s.refs.Add(-1) == 0 {
+		close(s.gone)
+	}
+}
+
+// pin takes a reference unless the last one is gone.
+func (s *Snapshot) pin() bool {
+	for {
+		n := s.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if s.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Collection finds a collection or view, nil when there is none.
+func (s *Snapshot) Collection(ns collection.Namespace) *Collection { return s.byName[ns] }
+
+// ByID finds a collection by its number, nil when it was dropped.
+func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID[id] }
+
+// Lookup finds a collection or view.
+// Errors: NamespaceNotFound (26).
+func (s *Snapshot) Lookup(ns collection.Namespace) (*Collection, error) {
+	if c := s.byName[ns]; c != nil {
+		return c, nil
+	}
+	return nil, mongoerr.NoNamespace(ns.String())
+}
+
+// viewDepthMax bounds views over views. Manual: core/views.
+const viewDepthMax = 20
+
+// Resolve follows view definitions to the collection that holds the documents,
+// which may not exist (nil), and the stages to run on it first. coll is the
+// namespace it ends at.
+// Errors: ViewDepthLimitExceeded (165).
+func (s *Snapshot) Resolve(ns collection.Namespace) (c *Collection, coll collection.Namespace, stages []bson.Raw, err error) {
+	for range viewDepthMax {
+		c := s.byName[ns]
+		if c == nil || !c.IsView() {
+			return c, ns, stages, nil
+		}
+		stages = append(append([]bson.Raw(nil), c.Options.Pipeline...), stages...)
+		ns.Coll = c.Options.ViewOn
+	}
+	return nil, ns, nil, mongoerr.New(165, "View depth too deep or view cycle detected on %s; a chain of views may have %d links", ns, viewDepthMax)
+}
+
+// Database finds a database that exists, by having been created or by holding
+// a collection.
+func (s *Snapshot) Database(name string) *Database { return s.databases[name] }
+
+// Databases lists all databases by name.
+func (s *Snapshot) Databases() []*Database {
+	out := make([]*Database, 0, len(s.databases))
+	for _, d := range s.databases {
+		out = append(out, d)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// Collections lists the collections and views of a database by name; of all
+// databases when db is empty.
+func (s *Snapshot) Collections(db string) []*Collection {
+	var out []*Collection
+	for ns, c := range s.byName {
+		if db == "" || ns.DB == db {
+			out = append(out, c)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i].Namespace, out[j].Namespace
+		return a.DB < b.DB || a.DB == b.DB && a.Coll < b.Coll
+	})
+	return out
+}

@@ -1,0 +1,21 @@
+// Package changelog is the record of committed writes, the oplog's role: what
+// change streams read, what local.oplog.rs shows, and what the counters of
+// shards are rebuilt from after a crash.
+//
+// A Record is appended to the writing transaction and so becomes durable and
+// visible together with the write. The store gives it its place: all records of
+// one commit share the commit's timestamp and keep their order. There is one
+// stream, Stream; a reader that wants one collection or one shard skips the
+// rest, which costs a few nanoseconds per record because the header says it.
+//
+// Format of a record, version 1:
+//
+//	version(1) op(1) flags(1) collection(8) position(8) bytes varint
+//	uvarint len, keystring(_id)        operations on documents
+//	uvarint len, document              flagDoc: new document, or the DDL document
+//	uvarint len, document              flagDelta: what an update changed
+//	uvarint len, document              flagPre: the document before
+//	16 bytes session id, uvarint number flagTxn
+//
+// bytes is by how much the documents of the position's shard grew.
+package changelog

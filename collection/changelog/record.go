@@ -1,0 +1,163 @@
+package changelog
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Stream is the name of the log's one stream.
+var Stream = []byte("changes")
+
+// Op says what a record describes.
+type Op uint8
+
+// The operations. Values are stored; never renumber.
+const (
+	Insert  Op = 1
+	Update  Op = 2 // operators or a pipeline; Delta says what changed
+	Replace Op = 3
+	Delete  Op = 4
+	Command Op = 5 // DDL; Doc says which, in the form of an oplog "c" entry
+	Moved   Op = 6 // a shard was split or merged; Doc names parents and children
+)
+
+// Record is one committed change. Byte slices alias what it was decoded from.
+type Record struct {
+	Op         Op
+	Collection keyspace.CollectionID
+	Position   keyspace.Hash
+	ID         []byte // keystring of _id, without type bits
+	// Bytes is the change in size of the document: its length for an insert,
+	// minus its length for a delete.
+	Bytes int64
+	Doc   bson.Raw // the new document (Insert, Update, Replace); the old one's _id and shard key (Delete)
+	Delta bson.Raw // Update: {updatedFields, removedFields, truncatedArrays}
+	Pre   bson.Raw // the document before, when the collection keeps pre-images
+	// Session and TxnNumber identify the transaction or retryable write; a zero
+	// Session means neither.
+	Session   [16]byte
+	TxnNumber int64
+}
+
+// Count is by how much the record changes the number of documents.
+func (r *Record) Count() int64 {
+	switch r.Op {
+	case Insert:
+		return 1
+	case Delete:
+		return -1
+	}
+	return 0
+}
+
+const (
+	version   = 1
+	headerLen = 3 + 8 + 8
+
+	flagDoc   = 1
+	flagDelta = 2
+	flagPre   = 4
+	flagTxn   = 8
+)
+
+// ErrFormat marks a record that cannot be read.
+var ErrFormat = errors.New("changelog: unreadable record")
+
+// Append appends the encoded record.
+func (r *Record) Append(dst []byte) []byte {
+	flags := byte(0)
+	if len(r.Doc) > 0 {
+		flags |= flagDoc
+	}
+	if len(r.Delta) > 0 {
+		flags |= flagDelta
+	}
+	if len(r.Pre) > 0 {
+		flags |= flagPre
+	}
+	if r.Session != [16]byte{} {
+		flags |= flagTxn
+	}
+	dst = append(dst, version, byte(r.Op), flags)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(r.Collection))
+	dst = r.Position.Append(dst)
+	dst = binary.AppendVarint(dst, r.Bytes)
+	dst = appendBytes(dst, r.ID)
+	if flags&flagDoc != 0 {
+		dst = appendBytes(dst, r.Doc)
+	}
+	if flags&flagDelta != 0 {
+		dst = appendBytes(dst, r.Delta)
+	}
+	if flags&flagPre != 0 {
+		dst = appendBytes(dst, r.Pre)
+	}
+	if flags&flagTxn != 0 {
+		dst = append(dst, r.Session[:]...)
+		dst = binary.AppendVarint(dst, r.TxnNumber)
+	}
+	return dst
+}
+
+func appendBytes(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// Decode reads a record; it aliases rec. Errors: ErrFormat.
+func Decode(rec []byte) (r Record, err error) {
+	if len(rec) < headerLen || rec[0] != version {
+		return r, ErrFormat
+	}
+	r.Op = Op(rec[1])
+	flags := rec[2]
+	r.Collection = keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:]))
+	r.Position = keyspace.Hash(binary.BigEndian.Uint64(rec[11:]))
+	rest := rec[headerLen:]
+	n, k := binary.Varint(rest)
+	if k <= 0 {
+		return r, ErrFormat
+	}
+	r.Bytes, rest = n, rest[k:]
+	var doc, delta, pre []byte
+	for _, part := range []struct {
+		flag byte
+		to   *[]byte
+	}{{0, &r.ID}, {flagDoc, &doc}, {flagDelta, &delta}, {flagPre, &pre}} {
+		if flags&part.flag != part.flag {
+			continue
+		}
+		if *part.to, rest, err = takeBytes(rest); err != nil {
+			return r, err
+		}
+	}
+	r.Doc, r.Delta, r.Pre = doc, delta, pre
+	if flags&flagTxn != 0 {
+		if len(rest) < 17 {
+			return r, ErrFormat
+		}
+		copy(r.Session[:], rest)
+		if r.TxnNumber, k = binary.Varint(rest[16:]); k <= 0 {
+			return r, ErrFormat
+		}
+	}
+	return r, nil
+}
+
+// Owner reads only the collection of a record, to skip the others cheaply.
+func Owner(rec []byte) (keyspace.CollectionID, bool) {
+	if len(rec) < headerLen || rec[0] != version {
+		return 0, false
+	}
+	return keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
+}
+
+func takeBytes(b []byte) (part, rest []byte, err error) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)-k) {
+		return nil, nil, ErrFormat
+	}
+	return b[k : k+int(n)], b[k+int(n):], nil
+}
