@@ -1,0 +1,126 @@
+package ratelimit
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+func TestNilMeter(t *testing.T) {
+	var m *Meter
+	m.Reset(1, nil)
+	m.SetStrong(true)
+	m.SetCollection(2)
+	m.Add(0, DocLoaded, 1)
+	m.PointRead(0, 1)
+	m.WriteNew(0, 1)
+	m.WriteOld(0, 1)
+	m.Visit(0, 1)
+	m.Terms(0, 1, 1)
+	m.Merge(&Meter{})
+	(&Meter{}).Merge(m)
+	if m.Fork(1) != nil || m.Total() != 0 || len(m.Receipt().Lines) != 0 || m.Sum(DocLoaded) != 0 || m.TermWeight(1) != 1 {
+		t.Error("a nil meter counts")
+	}
+}
+
+// Merging forks in any order gives the same receipt as counting in one meter.
+func TestMeterMerge(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		var whole Meter
+		whole.Reset(7, nil)
+		parts := make([]*Meter, 5)
+		for i := range parts {
+			parts[i] = whole.Fork(7)
+		}
+		for range 200 {
+			shard, item, q := r.IntN(12), Item(r.IntN(int(itemCount))), r.Int64N(5000)
+			whole.Add(shard, item, q)
+			parts[r.IntN(len(parts))].Add(shard, item, q)
+		}
+		var merged Meter
+		r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		for _, p := range parts {
+			merged.Merge(p)
+		}
+		if !reflect.DeepEqual(whole.Receipt(), merged.Receipt()) {
+			t.Fatalf("merged:\n%+v\nwhole:\n%+v", merged.Receipt(), whole.Receipt())
+		}
+	}
+}
+
+func TestMeterCollections(t *testing.T) {
+	var m Meter
+	m.Reset(1, nil)
+	m.PointRead(3, 100)
+	f := m.Fork(2)
+	f.PointRead(3, 100)
+	m.Merge(f)
+	r := m.Receipt()
+	if len(r.Lines) != 2 || r.Lines[0].Place != (Place{1, 3}) || r.Lines[1].Place != (Place{2, 3}) || r.Total != 2*RU {
+		t.Errorf("%+v", r)
+	}
+	if m.Quantity(3, PointRead) != 1 || m.Sum(PointRead) != 2 {
+		t.Error("quantities")
+	}
+}
+
+// The pages of a query add up to the price of the whole, whatever the page size.
+func TestPagesAddUp(t *testing.T) {
+	for _, page := range []int{1, 7, 100} {
+		var m Meter
+		var sum, before MicroRU
+		m.Visit(0, 1)
+		for i := 1; i <= 100; i++ {
+			m.Add(0, DocLoaded, 1)
+			m.Add(0, ByteReturned, 333)
+			if i%page == 0 || i == 100 {
+				sum += m.Total() - before
+				before = m.Total()
+			}
+		}
+		if sum != m.Total() || m.Total().String() != "9.20" {
+			t.Errorf("page %d: %s", page, sum)
+		}
+	}
+}
+
+func TestAllocsMeter(t *testing.T) {
+	var m Meter
+	var b Budgets
+	b.Collection(1)
+	if n := testing.AllocsPerRun(100, func() {
+		m.Reset(1, nil)
+		m.PointRead(0, 3000)
+		m.Visit(1, 2)
+		m.Terms(1, 2, 0)
+		if b.Admit(t0, Scope{Collection: 1}, Class{}) != nil {
+			t.Fatal("refused")
+		}
+		b.Charge(t0, Class{}, &m)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkMeterPointRead(b *testing.B) {
+	b.ReportAllocs()
+	var m Meter
+	for b.Loop() {
+		m.PointRead(2, 3000)
+	}
+}
+
+// A whole command on an unlimited collection: count, admit, charge.
+func BenchmarkUnlimitedCommand(b *testing.B) {
+	b.ReportAllocs()
+	var g Budgets
+	var m Meter
+	for b.Loop() {
+		m.Reset(1, nil)
+		g.Admit(t0, Scope{Collection: 1}, Class{})
+		m.PointRead(0, 3000)
+		g.Charge(t0, Class{}, &m)
+	}
+}
