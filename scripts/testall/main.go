@@ -1,0 +1,149 @@
+// Command testall runs everything continuous integration runs and ends with one
+// line, "N passed, N failed, N skipped", counted from what ran.
+//
+// Every step runs even if an earlier one failed, so that one run shows all there
+// is to repair. Nothing reads standard input.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// step is one part of a run.
+type step struct {
+	name string
+	what string // one line for -h
+	long bool   // only with --long
+	run  func(r *run) error
+}
+
+// steps in the order they run.
+var steps = []step{
+	{"mongosh", "install mongosh into .cache/mongosh unless it is there", false, (*run).installMongosh},
+	{"build", "go build, and the server that the end-to-end tests start", false, (*run).build},
+	{"vet", "go vet", false, (*run).vet},
+	{"staticcheck", "staticcheck", false, (*run).staticcheck},
+	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
+	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
+	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},
+	{"race", "all tests with the race detector", true, (*run).race},
+	{"soak", "crash and metamorphic tests for longer", true, (*run).soak},
+}
+
+// run is one run of the program.
+type run struct {
+	ctx      context.Context
+	long     bool
+	packages string // pattern the unit, vet and staticcheck steps work on
+	count    tally
+	env      []string // added to the environment of every command
+}
+
+func main() {
+	r := &run{}
+	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
+	flag.BoolVar(&r.long, "long", false, "longer fuzzing, race detector, soak: hours, not minutes")
+	flag.StringVar(&r.packages, "packages", "./...", "package `pattern` for vet, staticcheck, unit and fuzz")
+	flag.Usage = usage
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r.ctx = ctx
+	start := time.Now()
+	for _, s := range r.chosen(*only) {
+		r.do(s)
+	}
+	fmt.Printf("\ntook %s\n", time.Since(start).Round(time.Second))
+	r.count.report(os.Stdout)
+	if r.count.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// chosen returns the steps named in a comma-separated list, or all that are due.
+func (r *run) chosen(only string) []step {
+	var out []step
+	if only == "" {
+		for _, s := range steps {
+			if r.long || !s.long {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(steps, func(s step) bool { return s.name == name })
+		if i < 0 {
+			r.count.fail("no step is called " + name)
+			continue
+		}
+		out = append(out, steps[i])
+	}
+	return out
+}
+
+// usage prints the help text.
+func usage() {
+	out := flag.CommandLine.Output()
+	fmt.Fprintln(out, "usage: ./scripts/test [flags]")
+	flag.PrintDefaults()
+	fmt.Fprintln(out, "steps:")
+	for _, s := range steps {
+		when := ""
+		if s.long {
+			when = " (with --long)"
+		}
+		fmt.Fprintf(out, "  %-12s %s%s\n", s.name, s.what, when)
+	}
+}
+
+// do runs one step. A step that returns an error is one failure; a step that counts
+// nothing itself and returns nil is one pass.
+func (r *run) do(s step) {
+	if r.ctx.Err() != nil {
+		r.count.fail(s.name + ": not run, interrupted")
+		return
+	}
+	fmt.Printf("\n=== %s: %s\n", s.name, s.what)
+	before, start := r.count.total(), time.Now()
+	err := s.run(r)
+	took := time.Since(start).Round(100 * time.Millisecond)
+	switch {
+	case err != nil:
+		fmt.Printf("--- FAIL %s (%s): %v\n", s.name, took, err)
+		r.count.fail(s.name + ": " + err.Error())
+	default:
+		if r.count.total() == before {
+			r.count.passed++
+		}
+		fmt.Printf("--- done %s (%s)\n", s.name, took)
+	}
+}
+
+// command prepares a command in the module's root without standard input.
+func (r *run) command(limit time.Duration, name string, args ...string) (*exec.Cmd, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), r.env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd, cancel
+}
+
+// output runs a command to its end, its output going to ours.
+func (r *run) output(limit time.Duration, name string, args ...string) error {
+	cmd, cancel := r.command(limit, name, args...)
+	defer cancel()
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+	return cmd.Run()
+}

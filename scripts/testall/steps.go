@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// testTags are set for all tests: invariants turns on the costly self-checks.
+const testTags = "invariants"
+
+// mongoshDir is where npm puts mongosh. The leading dot keeps the Go tool out of it.
+const mongoshDir = ".cache/mongosh"
+
+// installMongosh installs the version named in compat-tests/mongosh/package.json.
+func (r *run) installMongosh() error {
+	wanted, err := os.ReadFile("compat-tests/mongosh/package.json")
+	if err != nil {
+		return err
+	}
+	copied := filepath.Join(mongoshDir, "package.json")
+	have, _ := os.ReadFile(copied)
+	_, missing := os.Stat(filepath.Join(mongoshDir, "node_modules", ".bin", "mongosh"))
+	if missing == nil && bytes.Equal(have, wanted) {
+		fmt.Println("mongosh is installed")
+		return nil
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		return errors.New("mongosh needs Node and npm: install Node 20 or newer")
+	}
+	if err := os.MkdirAll(mongoshDir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(copied, wanted, 0o644); err != nil {
+		return err
+	}
+	// A lock file would record where each package came from, so there is none; the
+	// version in package.json is exact.
+	err = r.output(8*time.Minute, "npm", "install", "--prefix", mongoshDir,
+		"--no-package-lock", "--no-audit", "--no-fund", "--no-save", "--loglevel=error")
+	if err != nil {
+		_ = os.Remove(copied) // so that the next run tries again
+		return fmt.Errorf("npm install: %w", err)
+	}
+	return nil
+}
+
+// build compiles everything, and the server that the end-to-end tests start.
+func (r *run) build() error {
+	if err := r.output(15*time.Minute, "go", "build", "./..."); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(".cache/bin", 0o755); err != nil {
+		return err
+	}
+	return r.output(15*time.Minute, "go", "build", "-tags", testTags, "-o", ".cache/bin/cantle-tested", "./cmd/cantle")
+}
+
+// useBuilt makes later commands start the server that build has made, if it has.
+func (r *run) useBuilt() {
+	if path, err := filepath.Abs(".cache/bin/cantle-tested"); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			r.env = append(r.env, "CANTLE_BINARY="+path)
+		}
+	}
+}
+
+// vet runs go vet over the product and its tests.
+func (r *run) vet() error {
+	return r.output(15*time.Minute, "go", "vet", "-tags", testTags, r.packages)
+}
+
+// staticcheck runs the version that go.mod names.
+func (r *run) staticcheck() error {
+	return r.output(15*time.Minute, "go", "tool", "staticcheck", "-tags", testTags, r.packages)
+}
+
+// endPattern matches the packages that start servers; they run in a step of their own.
+const endPattern = "/compat-tests/"
+
+// unit runs the tests of every package that starts no server.
+func (r *run) unit() error {
+	return r.testPackages(func(path string) bool {
+		return !strings.Contains(path, endPattern) || strings.HasSuffix(path, "/casefile")
+	}, nil)
+}
+
+// endToEnd runs the tests that start servers.
+func (r *run) endToEnd() error {
+	r.useBuilt()
+	return r.testPackages(func(path string) bool {
+		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile")
+	}, nil)
+}
+
+// race repeats all tests with the race detector.
+func (r *run) race() error {
+	if runtime.GOOS == "linux" {
+		if _, err := exec.LookPath("cc"); err != nil {
+			return errors.New("the race detector needs a C compiler")
+		}
+	}
+	return r.testPackages(func(string) bool { return true }, []string{"-race"})
+}
+
+// soak runs the randomised end-to-end tests for long.
+func (r *run) soak() error {
+	r.useBuilt()
+	r.env = append(r.env, "CANTLE_SOAK=1")
+	return r.testPackages(func(path string) bool {
+		return strings.HasSuffix(path, "/crash") || strings.HasSuffix(path, "/metamorphic")
+	}, nil)
+}
+
+// testPackages runs the tests of the packages that keep accepts.
+func (r *run) testPackages(keep func(path string) bool, flags []string) error {
+	cmd, cancel := r.command(5*time.Minute, "go", "list", "-tags", testTags, r.packages)
+	defer cancel()
+	cmd.Stderr = os.Stdout
+	listed, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	var packages []string
+	for path := range strings.FieldsSeq(string(listed)) {
+		if keep(path) {
+			packages = append(packages, path)
+		}
+	}
+	if len(packages) == 0 {
+		return errors.New("no packages to test")
+	}
+	limit := 20 * time.Minute
+	if r.long {
+		limit = 6 * time.Hour
+	}
+	args := []string{"test", "-json", "-tags", testTags, "-vet=off", "-timeout", limit.String()}
+	return r.test(limit+time.Minute, append(append(args, flags...), packages...)...)
+}
+
+// test runs `go test -json` and counts its tests. Failing tests are counted, not
+// returned: an error means the run itself went wrong.
+func (r *run) test(limit time.Duration, args ...string) error {
+	cmd, cancel := r.command(limit, "go", args...)
+	defer cancel()
+	cmd.Stderr = os.Stdout
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	failed := r.count.failed
+	heard := listen(&r.count, out, os.Stdout)
+	err = cmd.Wait()
+	if r.count.failed > failed {
+		err = nil // counted already
+	}
+	return errors.Join(heard, err)
+}
+
+// fuzz runs every fuzz target for a short time, or a longer one with --long.
+func (r *run) fuzz() error {
+	targets, err := r.fuzzTargets()
+	if err != nil {
+		return err
+	}
+	each := "5s"
+	if r.long {
+		each = "5m"
+	}
+	for _, t := range targets {
+		err := r.output(10*time.Minute, "go", "test", "-tags", testTags, "-vet=off", "-run", "^$",
+			"-fuzz", "^"+t.name+"$", "-fuzztime", each, t.path)
+		if err != nil {
+			r.count.fail(t.path + " " + t.name)
+			continue
+		}
+		r.count.passed++
+	}
+	return nil
+}
+
+// target is one fuzz target.
+type target struct{ path, name string }
+
+// fuzzTargets finds the targets of all packages by reading their test files.
+func (r *run) fuzzTargets() ([]target, error) {
+	cmd, cancel := r.command(5*time.Minute, "go", "list", "-tags", testTags, "-f",
+		`{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}{{"\n"}}{{end}}`+
+			`{{range .XTestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}{{"\n"}}{{end}}`, r.packages)
+	defer cancel()
+	cmd.Stderr = os.Stdout
+	listed, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var out []target
+	for line := range strings.Lines(string(listed)) {
+		path, file, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for source := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(source, "func Fuzz"); ok {
+				name, _, _ := strings.Cut(rest, "(")
+				out = append(out, target{path, "Fuzz" + name})
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// tally counts what ran. Tests are counted by their leaves: a test with subtests
+// stands for itself only if it fails although none of them did.
+type tally struct {
+	passed, failed, skipped int
+	failures, skips         []string // what failed and was skipped, for the end of the report
+}
+
+// total returns how much was counted.
+func (c *tally) total() int { return c.passed + c.failed + c.skipped }
+
+// fail counts one failure.
+func (c *tally) fail(what string) {
+	c.failed++
+	c.failures = append(c.failures, what)
+}
+
+// skipsShownMax bounds the list of skipped tests in the report.
+const skipsShownMax = 60
+
+// report prints what failed and was skipped, and the closing line.
+func (c *tally) report(w io.Writer) {
+	for i, s := range c.skips {
+		if i == skipsShownMax {
+			fmt.Fprintf(w, "skipped: and %d more\n", len(c.skips)-i)
+			break
+		}
+		fmt.Fprintf(w, "skipped: %s\n", s)
+	}
+	for _, f := range c.failures {
+		fmt.Fprintf(w, "failed: %s\n", f)
+	}
+	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
+}
+
+// event is one line of `go test -json`.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of build events
+	Test       string
+	Output     string
+}
+
+// listener turns the events of one `go test -json` into counts and prints the
+// closing line of each package and everything a failing test said.
+type listener struct {
+	count    *tally
+	out      io.Writer
+	said     map[string][]string // package + test → its output
+	parents  map[string]bool     // tests with subtests
+	broken   map[string]bool     // tests and packages with a failure inside
+	finished map[string]bool     // tests that reported a result
+}
+
+// listen reads events until the stream ends. Lines that are no events are printed.
+func listen(count *tally, in io.Reader, out io.Writer) error {
+	l := &listener{
+		count: count, out: out,
+		said: map[string][]string{}, parents: map[string]bool{}, broken: map[string]bool{}, finished: map[string]bool{},
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 1<<20), 64<<20)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			fmt.Fprintln(out, lines.Text())
+			continue
+		}
+		l.take(e)
+	}
+	return lines.Err()
+}
+
+// take handles one event.
+func (l *listener) take(e event) {
+	key := e.Package + "\x00" + e.Test
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(l.out, e.Output)
+	case "run":
+		if i := strings.LastIndexByte(e.Test, '/'); i >= 0 {
+			l.parents[e.Package+"\x00"+e.Test[:i]] = true
+		}
+	case "output":
+		l.output(key, e)
+	case "pass", "fail", "skip":
+		l.finished[key] = true
+		if e.Test == "" {
+			l.packageDone(e)
+		} else {
+			l.testDone(key, e)
+		}
+	}
+}
+
+// output keeps what a test says and prints the closing lines of packages.
+func (l *listener) output(key string, e event) {
+	if e.Test != "" {
+		if !strings.HasPrefix(strings.TrimSpace(e.Output), "=== ") {
+			l.said[key] = append(l.said[key], e.Output)
+		}
+		return
+	}
+	if e.Output == "PASS\n" || strings.Contains(e.Output, "[no test files]") {
+		return
+	}
+	fmt.Fprint(l.out, e.Output)
+}
+
+// testDone counts one test.
+func (l *listener) testDone(key string, e event) {
+	name := strings.TrimSpace(e.Package + " " + e.Test)
+	switch {
+	case e.Action == "fail":
+		for _, line := range l.said[key] {
+			fmt.Fprint(l.out, line)
+		}
+		if !l.broken[key] {
+			l.count.fail(name)
+		}
+		l.breakParents(e)
+	case l.parents[key]:
+	case e.Action == "skip":
+		l.count.skipped++
+		l.count.skips = append(l.count.skips, name+reason(l.said[key]))
+	default:
+		l.count.passed++
+	}
+	delete(l.said, key)
+}
+
+// packageDone counts a package that failed for another reason than a failing
+// test: it did not build, panicked, or ran out of time.
+func (l *listener) packageDone(e event) {
+	if e.Action != "fail" {
+		return
+	}
+	// A panic or a timeout leaves tests without a result; what they said matters.
+	for _, key := range slices.Sorted(maps.Keys(l.said)) {
+		if strings.HasPrefix(key, e.Package+"\x00") && !l.finished[key] {
+			for _, line := range l.said[key] {
+				fmt.Fprint(l.out, line)
+			}
+			delete(l.said, key)
+		}
+	}
+	if !l.broken[e.Package+"\x00"] {
+		l.count.fail(e.Package)
+	}
+}
+
+// breakParents marks the tests around a failed one, and its package.
+func (l *listener) breakParents(e event) {
+	l.broken[e.Package+"\x00"] = true
+	name := e.Test
+	for i := strings.LastIndexByte(name, '/'); i >= 0; i = strings.LastIndexByte(name, '/') {
+		name = name[:i]
+		l.broken[e.Package+"\x00"+name] = true
+	}
+}
+
+// reason finds what a skipped test said.
+func reason(said []string) string {
+	for _, line := range said {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "--- ") {
+			return ": " + line
+		}
+	}
+	return ""
+}
