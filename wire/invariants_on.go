@@ -1,0 +1,6 @@
+//go:build invariants
+
+package wire
+
+// invariants makes released buffers unreadable.
+const invariants = true

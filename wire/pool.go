@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// keepBytesMax is the most memory a connection keeps for each direction while idle.
+// Larger buffers return to the pool after each message.
+const keepBytesMax = 64 << 10
+
+// Size classes of the pool: powers of two from 2^classMin to 2^classMax bytes.
+const (
+	classMin = 17
+	classMax = 27
+)
+
+// Pool is the memory and the compressors shared by the connections of one server. The
+// zero Pool is ready; it must not be copied. Safe for concurrent use.
+type Pool struct {
+	frames [classMax - classMin + 1]sync.Pool
+	codecs codecs
+}
+
+// Frame is the memory of one message.
+type Frame struct{ buf []byte }
+
+// get returns a frame whose buffer has at least n bytes of capacity, nil if the pool has
+// none in stock. Small sizes are never pooled.
+func (p *Pool) get(n int) *Frame {
+	c := max(bits.Len(uint(n-1)), classMin)
+	if c > classMax {
+		return nil
+	}
+	f, _ := p.frames[c-classMin].Get().(*Frame)
+	return f
+}
+
+// put takes a frame back. Too small and too large ones are left to the collector.
+func (p *Pool) put(f *Frame) {
+	if f == nil {
+		return
+	}
+	if invariants {
+		poison(f.buf)
+	}
+	c := bits.Len(uint(cap(f.buf))) - 1
+	if c < classMin || c > classMax {
+		return
+	}
+	p.frames[c-classMin].Put(f)
+}
+
+// room rounds n up to what a new buffer should have, so that it can be pooled later.
+func room(n int) int {
+	return 1 << max(bits.Len(uint(n-1)), classMin)
+}
+
+// poison overwrites released memory, so that a use after release shows in a test.
+func poison(b []byte) {
+	b = b[:cap(b)]
+	for i := range b {
+		b[i] = 0xdb
+	}
+}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"bufio"
+	"io"
+)
+
+// readBufferBytes is the size of the buffer in front of the socket: one system call for
+// a request of usual size. Measured best for request/reply traffic.
+const readBufferBytes = 16 << 10
+
+// growStep is how much memory a message may claim before its bytes arrive.
+const growStep = 1 << 20
+
+// Reader reads messages from one connection. Not safe for concurrent use.
+type Reader struct {
+	Accept Compressors // methods a sender may use; none: OP_COMPRESSED is refused
+
+	br    *bufio.Reader
+	pool  *Pool
+	raw   []byte // kept buffer for the bytes of a message
+	plain []byte // kept buffer for a decompressed message
+	large [2]*Frame
+}
+
+// NewReader reads from r and takes large buffers from p.
+func NewReader(r io.Reader, p *Pool) *Reader {
+	return &Reader{br: bufio.NewReaderSize(r, readBufferBytes), pool: p, Accept: AllCompressors}
+}
+
+// Buffered is the number of bytes already read from the connection but not yet used.
+func (r *Reader) Buffered() int { return r.br.Buffered() }
+
+// Read reads the next message into m and releases the one before.
+//
+// Errors: io.EOF if the peer closed between two messages; ErrFrame, ErrHTTP or an
+// error of the connection if it cannot go on; *mongoerr.Error if the message cannot be
+// run but the sender can be told, unless m.WantsReply is false.
+func (r *Reader) Read(m *Message) error {
+	r.Release()
+	m.reset()
+	head, err := r.br.Peek(HeaderSize)
+	if err != nil {
+		if err == io.EOF && len(head) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	h := parseHeader(head)
+	if n := int(h.Length); n < HeaderSize || n > MessageSizeMax {
+		switch string(head[:4]) {
+		case "GET ", "POST", "HEAD", "PUT ":
+			return ErrHTTP
+		}
+		return broken("length %d is not between %d and %d", n, HeaderSize, MessageSizeMax)
+	}
+	b, err := r.fill(int(h.Length))
+	if err != nil {
+		return err
+	}
+	if h.OpCode != OpCompressed {
+		return m.parse(b)
+	}
+	return r.readCompressed(m, h, b)
+}
+
+// fill reads n bytes into memory of this reader. A large message gets its memory as
+// its bytes arrive, so that a header alone cannot claim 48 MB.
+func (r *Reader) fill(n int) ([]byte, error) {
+	if n <= keepBytesMax {
+		if cap(r.raw) < n {
+			r.raw = make([]byte, max(n, 4<<10), min(max(2*n, 4<<10), keepBytesMax))
+		}
+		b := r.raw[:n]
+		_, err := io.ReadFull(r.br, b)
+		return b, noEOF(err)
+	}
+	f := r.pool.get(n)
+	if f == nil {
+		f = &Frame{buf: make([]byte, room(min(n, growStep)))}
+	}
+	r.large[0] = f
+	for have := 0; ; {
+		b := f.buf[:min(n, cap(f.buf))]
+		m, err := io.ReadFull(r.br, b[have:])
+		if have += m; err != nil {
+			return nil, noEOF(err)
+		}
+		if have == n {
+			f.buf = b
+			return b, nil
+		}
+		grown := make([]byte, room(min(n, 2*cap(f.buf))))
+		copy(grown, b)
+		f.buf = grown
+	}
+}
+
+// noEOF makes the end of input inside a message an error of its own.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// readCompressed unpacks b, the bytes of an OP_COMPRESSED, and parses what is inside.
+func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
+	op, size, c, body, err := parseCompressedHead(b[HeaderSize:])
+	if err != nil {
+		return err
+	}
+	if !r.Accept.Has(c) {
+		return broken("compression method %d was not agreed on", c)
+	}
+	n := HeaderSize + size
+	var plain []byte
+	if n <= keepBytesMax {
+		if cap(r.plain) < n {
+			r.plain = make([]byte, max(n, 4<<10))
+		}
+		plain = r.plain[:n]
+	} else {
+		f := r.pool.get(n)
+		if f == nil {
+			f = &Frame{buf: make([]byte, room(n))}
+		}
+		r.large[1] = f
+		f.buf = f.buf[:n]
+		plain = f.buf
+	}
+	Header{Length: int32(n), RequestID: h.RequestID, ResponseTo: h.ResponseTo, OpCode: op}.put(plain)
+	if err := r.pool.codecs.decompress(plain[HeaderSize:], body, c); err != nil {
+		return err
+	}
+	err = m.parse(plain)
+	m.Compressed, m.Compressor = true, c
+	return err
+}
+
+// Release gives the memory of the last message back. Its Message must not be used after.
+func (r *Reader) Release() {
+	for i, f := range r.large {
+		r.pool.put(f)
+		r.large[i] = nil
+	}
+	if invariants {
+		poison(r.raw)
+		poison(r.plain)
+	}
+}

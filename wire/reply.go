@@ -1,0 +1,200 @@
+package wire
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// Bytes before the document in the two kinds of reply.
+const (
+	msgHead   = HeaderSize + 4 + 1
+	queryHead = HeaderSize + replyHead
+)
+
+// Reply is the answer being written to one request; its memory is reused for the next.
+// Not safe for concurrent use; must not be copied.
+type Reply struct {
+	// More asks for the same request to be handled again after this reply went out. The
+	// handler may set it only if the request has ExhaustAllowed; ignored otherwise.
+	More bool
+
+	pool  *Pool
+	frame *Frame // memory of the builder: &small or a large one from the pool
+	small Frame
+	zip   []byte // memory of the compressed form
+	b     bson.Builder
+	to    Header
+	flags Flags // of the request
+	comp  Compressor
+	isZip bool
+	last  int  // length of the last reply if it was large: the next is likely as long
+	fail  bool // OP_REPLY: queryFailure
+	none  [8]byte
+}
+
+// NewReply makes a reply that takes large buffers from p.
+func NewReply(p *Pool) *Reply {
+	r := &Reply{pool: p}
+	r.frame = &r.small
+	return r
+}
+
+// Start begins the answer to m. The answer is valid until Release.
+func (r *Reply) Start(m *Message) {
+	r.to, r.flags = m.Header, m.Flags
+	r.comp, r.isZip = m.Compressor, m.Compressed
+	if r.last > keepBytesMax {
+		if f := r.pool.get(r.last); f != nil {
+			r.frame = f
+		} else {
+			r.frame = &Frame{buf: make([]byte, 0, room(r.last))}
+		}
+	} else if r.frame.buf == nil {
+		r.frame.buf = make([]byte, 0, 1<<10)
+	}
+	r.last = 0
+	r.begin(r.frame.buf[:0])
+}
+
+// Restart drops what was written to the body.
+func (r *Reply) Restart() { r.begin(r.b.Finish()[:0]) }
+
+// begin leaves room for the head and opens the body.
+func (r *Reply) begin(buf []byte) {
+	r.More, r.fail = false, false
+	head := msgHead
+	if r.to.OpCode == OpQuery || r.to.OpCode == OpGetMore {
+		head = queryHead
+	}
+	for range head {
+		buf = append(buf, 0)
+	}
+	r.b.Reset(buf)
+}
+
+// Body is the builder of the reply document, open until Finish.
+func (r *Reply) Body() *bson.Builder { return &r.b }
+
+// Fail marks an OP_REPLY as one that carries an error; without effect on OP_MSG.
+func (r *Reply) Fail() { r.fail = true }
+
+// Exhausts reports whether the request allows more than one reply.
+func (r *Reply) Exhausts() bool { return r.flags&ExhaustAllowed != 0 }
+
+// Finish closes the body and returns the bytes of the whole message, compressed and
+// checksummed as the request was. id is the id of this message; to is the id of the
+// message it answers, which differs from the request's for the later replies of an
+// exhaust request.
+// Errors: only of a compressor that refuses.
+func (r *Reply) Finish(id, to int32) ([]byte, error) {
+	b := r.b.Finish()
+	h := Header{RequestID: id, ResponseTo: to, OpCode: OpMsg}
+	if r.to.OpCode == OpQuery || r.to.OpCode == OpGetMore {
+		h.OpCode = OpReply
+		if r.fail {
+			b[HeaderSize] = queryFailure
+		}
+		b[queryHead-4] = 1
+	} else {
+		var f Flags
+		if r.More && r.Exhausts() {
+			f |= MoreToCome
+		}
+		if r.flags&ChecksumPresent != 0 && !r.isZip {
+			f |= ChecksumPresent
+			b = append(b, 0, 0, 0, 0)
+		}
+		binary.LittleEndian.PutUint32(b[HeaderSize:], uint32(f))
+	}
+	h.Length = int32(len(b))
+	h.put(b)
+	if h.OpCode == OpMsg && r.flags&ChecksumPresent != 0 && !r.isZip {
+		end := len(b) - 4
+		binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
+	}
+	r.frame.buf = b
+	if len(b) > keepBytesMax {
+		r.last = len(b)
+	}
+	if !r.isZip {
+		return b, nil
+	}
+	z, err := AppendCompressed(r.zip[:0], b, r.comp, r.pool)
+	r.zip = z
+	return z, err
+}
+
+// Release gives large memory back after the reply was written.
+func (r *Reply) Release() {
+	r.b.Reset(r.none[:0]) // forgets the buffer that frame owns
+	if invariants {
+		poison(r.frame.buf)
+	}
+	switch {
+	case r.frame != &r.small:
+		r.pool.put(r.frame)
+		r.frame = &r.small
+	case cap(r.small.buf) > keepBytesMax:
+		r.pool.put(&Frame{buf: r.small.buf})
+		r.small.buf = nil
+	}
+	if cap(r.zip) > keepBytesMax {
+		r.pool.put(&Frame{buf: r.zip})
+		r.zip = nil
+	}
+}
+
+// AppendCompressed appends the OP_COMPRESSED form of msg, a whole message, to dst.
+func AppendCompressed(dst, msg []byte, c Compressor, p *Pool) ([]byte, error) {
+	h := parseHeader(msg)
+	start := len(dst)
+	dst = append(dst, make([]byte, HeaderSize+compressedHead)...)
+	binary.LittleEndian.PutUint32(dst[start+HeaderSize:], uint32(h.OpCode))
+	binary.LittleEndian.PutUint32(dst[start+HeaderSize+4:], uint32(len(msg)-HeaderSize))
+	dst[start+HeaderSize+8] = byte(c)
+	dst, err := p.codecs.compress(dst, msg[HeaderSize:], c)
+	if err != nil {
+		return dst[:start], err
+	}
+	h.OpCode = OpCompressed
+	h.Length = int32(len(dst) - start)
+	h.put(dst[start:])
+	return dst, nil
+}
+
+// AppendMsg appends an OP_MSG as a client sends it. With ChecksumPresent among the
+// flags a checksum follows.
+func AppendMsg(dst []byte, id int32, f Flags, body bson.Raw, sequences ...Sequence) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, HeaderSize)...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(f))
+	dst = append(append(dst, 0), body...)
+	for _, s := range sequences {
+		dst = append(dst, 1)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(4+len(s.Name)+1+len(s.Data)))
+		dst = append(append(dst, s.Name...), 0)
+		dst = append(dst, s.Data...)
+	}
+	n := len(dst) - start
+	if f&ChecksumPresent != 0 {
+		n += 4
+	}
+	Header{Length: int32(n), RequestID: id, OpCode: OpMsg}.put(dst[start:])
+	if f&ChecksumPresent != 0 {
+		dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	}
+	return dst
+}
+
+// AppendQuery appends an OP_QUERY of one command, as old drivers say hello.
+func AppendQuery(dst []byte, id int32, namespace string, query bson.Raw) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, HeaderSize+4)...)
+	dst = append(append(dst, namespace...), 0)
+	dst = append(dst, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff)
+	dst = append(dst, query...)
+	Header{Length: int32(len(dst) - start), RequestID: id, OpCode: OpQuery}.put(dst[start:])
+	return dst
+}
