@@ -1,0 +1,375 @@
+package mql
+
+import (
+	"bytes"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/unicode/norm"
+)
+
+// The engine below (x/text/collate) knows the weights of three levels and the
+// tailorings of languages, but not shifted punctuation, case first, a case
+// level of its own or numbers with leading zeros. So a string is cut into runs,
+// the engine is asked for the weights of plain text only, and the levels are
+// put together here:
+//
+//	primary… 00 00 [secondary… 00 00] [case… 00] [tertiary… 00] [quaternary… 00] [identical]
+//
+// Weights never begin with the bytes of a separator. The most common weight of
+// the second and third level is also the least one, so dropping it at the end
+// of a level keeps the order and makes most keys short.
+
+// collateState is the working memory of one comparison.
+type collateState struct {
+	engine                         *collate.Collator
+	buf                            collate.Buffer
+	primary, secondary, tertiary   []byte
+	caseLevel, quaternary, rewrite []byte
+	a, b                           []byte
+}
+
+const (
+	commonSecondary = 0x20
+	commonTertiary  = 2
+	// numberMark follows the weight of the digit zero; no weight begins with it.
+	numberMark = 0xff
+	// numberDigitsMax is how many digits form one number.
+	numberDigitsMax = 254
+)
+
+func (c *Collation) appendKey(dst, s []byte, st *collateState) []byte {
+	st.primary, st.secondary, st.tertiary = st.primary[:0], st.secondary[:0], st.tertiary[:0]
+	st.caseLevel, st.quaternary = st.caseLevel[:0], st.quaternary[:0]
+	switch {
+	case c.lang.posix:
+		c.posixWeights(s, st)
+	case c.lang.plain && !c.spec.numericOrdering && c.asciiWeights(s, st):
+	default:
+		c.runs(s, st)
+	}
+	return c.assemble(dst, s, st)
+}
+
+// assemble writes the levels that the strength asks for.
+func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
+	sp := &c.spec
+	dst = append(append(dst, st.primary...), 0, 0)
+	if sp.strength >= 2 {
+		w := st.secondary
+		if sp.backwards {
+			for i, j := 0, len(w)-2; i < j; i, j = i+2, j-2 {
+				w[i], w[i+1], w[j], w[j+1] = w[j], w[j+1], w[i], w[i+1]
+			}
+		}
+		for len(w) > 0 && w[len(w)-1] == commonSecondary && w[len(w)-2] == 0 {
+			w = w[:len(w)-2]
+		}
+		dst = append(append(dst, w...), 0, 0)
+	}
+	if sp.caseLevel {
+		dst = append(appendCommonTrimmed(dst, st.caseLevel, caseLower), 0)
+	}
+	if sp.strength >= 3 {
+		w := st.tertiary
+		if sp.caseFirst == "upper" {
+			for i, t := range w {
+				w[i] = upperFirst(t)
+			}
+			dst = append(append(dst, w...), 0)
+		} else {
+			dst = append(appendCommonTrimmed(dst, w, commonTertiary), 0)
+		}
+	}
+	if c.hasQuaternary() {
+		dst = append(append(dst, st.quaternary...), 0)
+	}
+	if sp.strength >= 5 {
+		st.rewrite = norm.NFD.Append(st.rewrite[:0], s...)
+		dst = append(dst, st.rewrite...)
+	}
+	return dst
+}
+
+// hasQuaternary reports whether a fourth level can tell strings apart.
+func (c *Collation) hasQuaternary() bool {
+	return c.spec.strength >= 4 && (c.lang.kana || c.spec.alternate == "shifted")
+}
+
+// appendCommonTrimmed appends weights of one byte without the common ones at
+// the end.
+func appendCommonTrimmed(dst, w []byte, common byte) []byte {
+	n := len(w)
+	for n > 0 && w[n-1] == common {
+		n--
+	}
+	return append(dst, w[:n]...)
+}
+
+// upperFirst moves the third-level weights of capitals before the others.
+func upperFirst(t byte) byte {
+	if t >= 8 && t <= 12 {
+		return t - 6
+	}
+	return t + 16
+}
+
+// Weights of the case level.
+const (
+	caseLower = 1
+	caseUpper = 2
+)
+
+// runs cuts s into variable characters, numbers and plain text.
+func (c *Collation) runs(s []byte, st *collateState) {
+	shifted, numeric := c.spec.alternate == "shifted", c.spec.numericOrdering
+	start, afterVariable := 0, false
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRune(s[i:])
+		switch {
+		case shifted && c.variable(r):
+			c.plainText(s[start:i], st)
+			st.quaternary = appendRank(st.quaternary, r)
+			afterVariable = true
+			i += n
+			start = i
+		case shifted && afterVariable && unicode.Is(unicode.M, r):
+			i += n // a mark on an ignored character is ignored with it
+			start = i
+		case numeric && r >= '0' && unicode.Is(unicode.Nd, r):
+			c.plainText(s[start:i], st)
+			i += c.number(s[i:], st)
+			start, afterVariable = i, false
+		default:
+			afterVariable = false
+			i += n
+		}
+	}
+	c.plainText(s[start:], st)
+}
+
+// variable reports whether alternate: "shifted" ignores r on levels 1 to 3.
+// Manual: reference/collation#collation-document-fields (alternate, maxVariable).
+func (c *Collation) variable(r rune) bool {
+	if r == 0xa0 {
+		return c.spec.maxVariable == "punct"
+	}
+	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || c.spec.maxVariable == "punct" && unicode.IsPunct(r)
+}
+
+// appendRank appends the fourth-level weight of a variable character: three
+// bytes below 0xff, the weight of all others.
+func appendRank(dst []byte, r rune) []byte {
+	return append(dst, 1+byte(r>>14), 1+byte(r>>7&0x7f), 1+byte(r&0x7f))
+}
+
+// plainText asks the engine for the weights of s.
+func (c *Collation) plainText(s []byte, st *collateState) {
+	if len(s) == 0 {
+		return
+	}
+	if c.lang.kana {
+		s = c.foldKana(s, st)
+	}
+	if c.spec.caseLevel {
+		st.caseWeights(s)
+	}
+	if st.engine == nil {
+		st.engine = c.lang.newCollator()
+	}
+	st.buf.Reset()
+	n := st.split(st.engine.Key(&st.buf, s))
+	if !c.lang.kana {
+		c.addQuaternaries(n, st)
+	}
+}
+
+// addQuaternaries adds the fourth-level weight of n ordinary characters, which
+// is above that of variable ones.
+func (c *Collation) addQuaternaries(n int, st *collateState) {
+	if c.hasQuaternary() {
+		for range n {
+			st.quaternary = append(st.quaternary, 0xff)
+		}
+	}
+}
+
+// split takes a key of the engine apart: primaries of two bytes, or three if
+// the first has its high bit set; 0 0; secondaries of two; 0 0; tertiaries. It
+// returns how many primaries there are.
+func (st *collateState) split(key []byte) (primaries int) {
+	i := 0
+	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
+		if i += 2; key[i-2]&0x80 != 0 {
+			i++
+		}
+		primaries++
+	}
+	st.primary = append(st.primary, key[:i]...)
+	key = key[min(i+2, len(key)):]
+	i = 0
+	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
+		i += 2
+	}
+	st.secondary = append(st.secondary, key[:i]...)
+	st.tertiary = append(st.tertiary, key[min(i+2, len(key)):]...)
+	return primaries
+}
+
+// caseWeights adds a weight for each base letter.
+func (st *collateState) caseWeights(s []byte) {
+	st.rewrite = norm.NFD.Append(st.rewrite[:0], s...)
+	for _, r := range string(st.rewrite) {
+		switch {
+		case unicode.IsUpper(r) || unicode.IsTitle(r):
+			st.caseLevel = append(st.caseLevel, caseUpper)
+		case unicode.Is(unicode.M, r) || unicode.Is(unicode.C, r):
+		default:
+			st.caseLevel = append(st.caseLevel, caseLower)
+		}
+	}
+	if len(st.caseLevel) > 0 && cap(st.rewrite) > 1<<16 {
+		st.rewrite = nil
+	}
+}
+
+// foldKana turns katakana into hiragana and keeps the difference for level 4.
+func (c *Collation) foldKana(s []byte, st *collateState) []byte {
+	st.rewrite = st.rewrite[:0]
+	for _, r := range string(s) {
+		q := byte(0)
+		if r >= 0x30a1 && r <= 0x30f6 {
+			r -= 0x60
+			q = 0xfe
+		} else if r >= 0x3041 && r <= 0x3096 {
+			q = 0xfd
+		}
+		st.rewrite = utf8.AppendRune(st.rewrite, r)
+		if q != 0 && c.hasQuaternary() {
+			st.quaternary = append(st.quaternary, q)
+		}
+	}
+	return bytes.Clone(st.rewrite) // rewrite serves the case level as well
+}
+
+// number adds the weights of the digits that s begins with: the weight of the
+// digit zero, a mark, the count of digits and the digits, so that longer
+// numbers are greater. It returns how many bytes of s that are.
+func (c *Collation) number(s []byte, st *collateState) (size int) {
+	zero := rootASCII()['0']
+	begin := func() int {
+		st.primary = append(st.primary, zero.primary[0], zero.primary[1], numberMark, 0)
+		st.secondary = append(st.secondary, 0, commonSecondary)
+		st.tertiary = append(st.tertiary, commonTertiary)
+		c.addQuaternaries(1, st)
+		return len(st.primary) - 1
+	}
+	count := begin()
+	for size < len(s) {
+		r, n := utf8.DecodeRune(s[size:])
+		if !unicode.Is(unicode.Nd, r) {
+			break
+		}
+		size += n
+		d := digitValue(r)
+		if d == 0 && st.primary[count] == 0 {
+			continue
+		}
+		if st.primary[count] == numberDigitsMax {
+			count = begin()
+		}
+		st.primary[count]++
+		st.primary = append(st.primary, d+1)
+	}
+	return size
+}
+
+// digitValue returns what a decimal digit of any script stands for: digits come
+// in blocks of ten, and blocks may touch.
+func digitValue(r rune) byte {
+	if r <= '9' {
+		return byte(r - '0')
+	}
+	zero := r
+	for unicode.Is(unicode.Nd, zero-1) {
+		zero--
+	}
+	return byte((r - zero) % 10)
+}
+
+// posixWeights orders ASCII by code point, ahead of all else, on the first
+// level: the locale en_US_POSIX.
+func (c *Collation) posixWeights(s []byte, st *collateState) {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRune(s[i:])
+		if i += n; c.spec.alternate == "shifted" && c.variable(r) {
+			st.quaternary = appendRank(st.quaternary, r)
+			continue
+		}
+		st.primary = append(st.primary, 1+byte(r>>14), 1+byte(r>>7&0x7f), 1+byte(r&0x7f))
+		st.secondary = append(st.secondary, 0, commonSecondary)
+		st.tertiary = append(st.tertiary, commonTertiary)
+		c.addQuaternaries(1, st)
+	}
+}
+
+// asciiWeight is what the root order gives one ASCII character.
+type asciiWeight struct {
+	primary              [2]byte
+	tertiary             byte
+	ignored, punct, wide bool // no weights; variable; not expressible here
+}
+
+// rootASCII is computed once from the engine.
+var rootASCII = sync.OnceValue(func() *[utf8.RuneSelf]asciiWeight {
+	var table [utf8.RuneSelf]asciiWeight
+	var st collateState
+	engine := collate.New((&language{}).tag)
+	for i := range table {
+		st.primary, st.secondary, st.tertiary = st.primary[:0], st.secondary[:0], st.tertiary[:0]
+		st.buf.Reset()
+		st.split(engine.Key(&st.buf, []byte{byte(i)}))
+		w := &table[i]
+		w.punct = unicode.IsSpace(rune(i)) || unicode.IsPunct(rune(i))
+		switch {
+		case len(st.primary) == 0 && len(st.secondary) == 0 && len(st.tertiary) == 0:
+			w.ignored = true
+		case len(st.primary) == 2 && len(st.tertiary) == 1 && bytes.Equal(st.secondary, []byte{0, commonSecondary}):
+			w.primary, w.tertiary = [2]byte(st.primary), st.tertiary[0]
+		default:
+			w.wide = true
+		}
+	}
+	return &table
+})
+
+// asciiWeights is the short way for ASCII strings in languages without special
+// rules for them. It reports false, with nothing added, when s is none.
+func (c *Collation) asciiWeights(s []byte, st *collateState) bool {
+	table := rootASCII()
+	shifted := c.spec.alternate == "shifted"
+	for _, b := range s {
+		if b >= utf8.RuneSelf || table[b].wide || shifted && table[b].punct {
+			return false
+		}
+	}
+	for _, b := range s {
+		w := &table[b]
+		if !w.ignored {
+			st.primary = append(st.primary, w.primary[0], w.primary[1])
+			st.secondary = append(st.secondary, 0, commonSecondary)
+			st.tertiary = append(st.tertiary, w.tertiary)
+			c.addQuaternaries(1, st)
+		}
+		if c.spec.caseLevel && b >= ' ' && b != 0x7f {
+			if b >= 'A' && b <= 'Z' {
+				st.caseLevel = append(st.caseLevel, caseUpper)
+			} else {
+				st.caseLevel = append(st.caseLevel, caseLower)
+			}
+		}
+	}
+	return true
+}
