@@ -1,0 +1,263 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// What a connection's goroutine is doing: the low bits of Conn.phase.
+const (
+	reading uint64 = iota
+	running
+	writing
+
+	phaseMask = 3
+	phaseStep = 4 // a phase number is never used twice, so standstill can be seen
+)
+
+// Conn is one client connection. The exported fields but State do not change.
+type Conn struct {
+	ID     int64     // counts up from 1
+	Tag    string    // of the listener
+	Remote net.Addr  // the client
+	Local  net.Addr  // our side
+	Opened time.Time // when it was accepted
+
+	// State belongs to the handler. Only the connection's goroutine may use it.
+	State any
+
+	server *Server
+	nc     net.Conn
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	phase atomic.Uint64 // what the goroutine does, and a count of changes
+	watch standstill    // used by the watcher alone
+
+	reader *wire.Reader
+	reply  *wire.Reply
+	msg    wire.Message
+	sent   int32 // id of the last message sent
+	hangUp bool  // close after the reply
+}
+
+func newConn(ctx context.Context, s *Server, nc net.Conn, tag string) *Conn {
+	c := &Conn{Tag: tag, Remote: nc.RemoteAddr(), Local: nc.LocalAddr(), Opened: time.Now(), server: s, nc: nc}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	return c
+}
+
+// Close interrupts the running command, if any, with cause, and closes the connection.
+// Safe to call from any goroutine.
+func (c *Conn) Close(cause error) {
+	c.cancel(cause)
+	c.nc.SetReadDeadline(past)
+}
+
+// HangUpAfterReply closes the connection after the reply of the running command. For
+// use by the handler inside Handle.
+func (c *Conn) HangUpAfterReply() { c.hangUp = true }
+
+// Agree is called by the handler of hello with the methods the client offers. It returns
+// those it may use; messages compressed otherwise end the connection.
+// Spec: compression/OP_COMPRESSED.
+func (c *Conn) Agree(offered wire.Compressors) wire.Compressors {
+	c.reader.Accept = offered & c.server.cfg.Compressors
+	return c.reader.Accept
+}
+
+// TLS returns the state of an encrypted connection, nil if it is not.
+func (c *Conn) TLS() *tls.ConnectionState {
+	t, ok := c.nc.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	st := t.ConnectionState()
+	return &st
+}
+
+// enter marks the beginning of a phase.
+func (c *Conn) enter(p uint64) {
+	c.phase.Store((c.phase.Load() &^ phaseMask) + phaseStep + p)
+}
+
+// serve is the goroutine of the connection.
+func (c *Conn) serve() {
+	s := c.server
+	defer s.remove(c)
+	defer c.nc.Close()
+	defer c.cancel(ErrClientGone)
+	c.reader = wire.NewReader(c.nc, &s.pool)
+	c.reader.Accept = s.cfg.Compressors
+	c.reply = wire.NewReply(&s.pool)
+
+	s.cfg.Log.Debug().Int64("conn", c.ID).Stringer("remote", c.Remote).Str("listener", c.Tag).Msg("connection accepted")
+	if err := s.handler.Connect(c); err != nil {
+		s.cfg.Log.Warn().Int64("conn", c.ID).Err(err).Msg("connection refused")
+		return
+	}
+	defer s.handler.Disconnect(c)
+	err := c.loop()
+	switch {
+	case err == nil, err == io.EOF, errors.Is(err, ErrHangUp), s.draining.Load(), errors.Is(err, net.ErrClosed):
+		s.cfg.Log.Debug().Int64("conn", c.ID).Msg("connection ended")
+	case errors.Is(err, wire.ErrHTTP):
+		io.WriteString(c.nc, wire.HTTPAnswer)
+		s.cfg.Log.Debug().Int64("conn", c.ID).Msg("HTTP client answered")
+	case errors.Is(err, io.ErrUnexpectedEOF), isNetwork(err):
+		s.cfg.Log.Debug().Int64("conn", c.ID).Err(err).Msg("connection lost")
+	default:
+		s.cfg.Log.Warn().Int64("conn", c.ID).Stringer("remote", c.Remote).Err(err).Msg("connection closed")
+	}
+}
+
+// isNetwork reports an error of the connection itself.
+func isNetwork(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) || errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// loop reads and answers messages until the connection ends. It never returns nil
+// while the connection could go on.
+func (c *Conn) loop() error {
+	for !c.hangUp && !c.server.draining.Load() {
+		c.enter(reading)
+		err := c.reader.Read(&c.msg)
+		if c.ctx.Err() != nil {
+			return ErrHangUp
+		}
+		var refused *mongoerr.Error
+		if err != nil && !errors.As(err, &refused) {
+			return err
+		}
+		if refused == nil {
+			refused, err = c.refuse()
+		} else {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		if refused != nil {
+			err = c.answerError(refused)
+		} else {
+			err = c.answer()
+		}
+		c.reader.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse decides about messages that no handler sees. Errors: see loop.
+func (c *Conn) refuse() (*mongoerr.Error, error) {
+	m := &c.msg
+	switch m.Header.OpCode {
+	case wire.OpMsg:
+		return nil, nil
+	case wire.OpQuery:
+		if m.IsHello() {
+			return nil, nil
+		}
+		if f, ok := m.Body.First(); ok && len(m.Namespace) > 5 && string(m.Namespace[len(m.Namespace)-5:]) == ".$cmd" {
+			return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+				"Unsupported OP_QUERY command: %s. The client driver may require an upgrade.", f.Name), nil
+		}
+		return mongoerr.New(5739101, "OP_QUERY is no longer supported. The client driver may require an upgrade."), nil
+	case wire.OpGetMore:
+		return mongoerr.New(5739101, "OP_GET_MORE is no longer supported. The client driver may require an upgrade."), nil
+	case wire.OpInsert, wire.OpUpdate, wire.OpDelete, wire.OpKillCursors:
+		return nil, errors.New(m.Header.OpCode.String() + " is no longer supported")
+	}
+	return nil, errors.New("invalid " + m.Header.OpCode.String())
+}
+
+// answer runs the request and sends its reply, or its replies if it is an exhaust request.
+func (c *Conn) answer() error {
+	to := c.msg.Header.RequestID
+	for {
+		c.enter(running)
+		c.reply.Start(&c.msg)
+		if err := c.handle(); err != nil {
+			return err
+		}
+		if !c.msg.WantsReply() {
+			c.reply.Release()
+			return nil
+		}
+		more := c.reply.More && c.reply.Exhausts() && !c.hangUp
+		c.reply.More = more
+		if err := c.send(to); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		if c.server.draining.Load() || c.ctx.Err() != nil {
+			return ErrHangUp // the client waits for more, so it must see the end
+		}
+		c.msg.Repeat++
+		to = c.sent // each reply of a stream answers the one before
+	}
+}
+
+// answerError sends e as the reply, unless nobody waits for one.
+func (c *Conn) answerError(e *mongoerr.Error) error {
+	if !c.msg.WantsReply() {
+		return nil
+	}
+	c.reply.Start(&c.msg)
+	c.fail(e)
+	return c.send(c.msg.Header.RequestID)
+}
+
+// fail makes e the body of a reply just started.
+func (c *Conn) fail(e *mongoerr.Error) {
+	c.reply.Fail()
+	c.reply.Body().Splice(e.AppendTo(nil))
+}
+
+// handle calls the handler. If it panics, the client gets InternalError and the
+// connection closes.
+func (c *Conn) handle() error {
+	defer func() {
+		if invariants {
+			return // crash: a test must not overlook it
+		}
+		if p := recover(); p != nil {
+			c.server.cfg.Log.Error().Int64("conn", c.ID).Any("panic", p).Bytes("stack", debug.Stack()).Msg("command panicked")
+			c.hangUp = true
+			c.reply.Start(&c.msg)
+			c.fail(mongoerr.New(mongoerr.InternalError, "an internal error occurred"))
+		}
+	}()
+	return c.server.handler.Handle(c.ctx, c, &c.msg, c.reply)
+}
+
+// send writes the finished reply in one piece.
+func (c *Conn) send(to int32) error {
+	c.enter(writing)
+	c.sent++
+	b, err := c.reply.Finish(c.sent, to)
+	if err != nil {
+		return err
+	}
+	if len(b) > wire.MessageSizeMax {
+		return errors.New("BUG: reply is longer than a message may be")
+	}
+	_, err = c.nc.Write(b)
+	c.reply.Release()
+	return err
+}

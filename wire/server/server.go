@@ -1,0 +1,223 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/cantledb/cantle/wire"
+)
+
+// Config is how a server behaves. The zero Config has defaults for all.
+type Config struct {
+	Log         zerolog.Logger
+	ConnsMax    int              // further connections are closed at once; default 65,536
+	IdleMax     time.Duration    // silence before a connection is closed; default none, as MongoDB
+	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes
+	WatchEvery  time.Duration    // how often connections are looked at; default 50 ms
+	Compressors wire.Compressors // methods a client may use; default none
+}
+
+// Server is the set of connections of one process. Safe for concurrent use.
+type Server struct {
+	handler Handler
+	cfg     Config
+	pool    wire.Pool
+
+	wg     sync.WaitGroup // connections and the watcher
+	nextID atomic.Int64
+
+	mu        sync.Mutex
+	conns     map[*Conn]struct{}
+	listeners map[net.Listener]struct{}
+	draining  atomic.Bool
+	watching  bool
+	stopWatch chan struct{}
+
+	rejected atomic.Int64
+}
+
+// New makes a server that hands messages to h. It does nothing until Serve.
+func New(h Handler, cfg Config) *Server {
+	if cfg.ConnsMax == 0 {
+		cfg.ConnsMax = 65_536
+	}
+	if cfg.WriteMax == 0 {
+		cfg.WriteMax = 5 * time.Minute
+	}
+	if cfg.WatchEvery == 0 {
+		cfg.WatchEvery = 50 * time.Millisecond
+	}
+	return &Server{
+		handler:   h,
+		cfg:       cfg,
+		conns:     map[*Conn]struct{}{},
+		listeners: map[net.Listener]struct{}{},
+		stopWatch: make(chan struct{}),
+	}
+}
+
+// Stats counts connections.
+type Stats struct {
+	Current  int   // open now
+	Active   int   // of these, running a command
+	Total    int64 // opened since the start
+	Rejected int64 // closed at once because of ConnsMax
+	Free     int   // how many more may open
+}
+
+// Stats returns the numbers of this moment. Manual: reference/command/serverStatus#connections.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{Current: len(s.conns), Total: s.nextID.Load(), Rejected: s.rejected.Load()}
+	st.Free = s.cfg.ConnsMax - st.Current
+	for c := range s.conns {
+		if c.phase.Load()&phaseMask == running {
+			st.Active++
+		}
+	}
+	return st
+}
+
+// Each calls f for the open connections until it returns false. f must not block.
+func (s *Server) Each(f func(c *Conn) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if !f(c) {
+			return
+		}
+	}
+}
+
+// Serve accepts connections from l until l fails or Shutdown, and closes l. tag names the
+// listener in Conn.Tag. ctx is the parent of the connections' contexts; when it ends, l
+// is closed and running commands are interrupted. Several listeners can be served at
+// once. Serve returns before its connections end; Shutdown waits for them.
+//
+// Errors: nil after Shutdown or the end of ctx, else what l said.
+func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
+	defer l.Close()
+	if !s.addListener(l) {
+		return nil
+	}
+	defer s.removeListener(l)
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+
+	for pause := time.Duration(0); ; {
+		nc, err := l.Accept()
+		if err != nil {
+			if s.draining.Load() || ctx.Err() != nil {
+				return nil
+			}
+			if errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			// Out of file descriptors or the like: it passes, so do not give up.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("accept failed")
+			time.Sleep(pause)
+			continue
+		}
+		pause = 0
+		if !s.start(ctx, nc, tag) {
+			nc.Close()
+		}
+	}
+}
+
+// addListener remembers l and starts the watcher. False after Shutdown.
+func (s *Server) addListener(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	if !s.watching {
+		s.watching = true
+		s.wg.Go(s.watch)
+	}
+	return true
+}
+
+func (s *Server) removeListener(l net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, l)
+}
+
+// start begins a connection's goroutine. False if there are too many or the server stops.
+func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
+	c := newConn(ctx, s, nc, tag)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return false
+	}
+	if len(s.conns) >= s.cfg.ConnsMax {
+		if s.rejected.Add(1) == 1 {
+			s.cfg.Log.Warn().Int("limit", s.cfg.ConnsMax).Msg("too many connections; refusing more")
+		}
+		return false
+	}
+	c.ID = s.nextID.Add(1)
+	s.conns[c] = struct{}{}
+	s.wg.Go(c.serve)
+	return true
+}
+
+// remove forgets a connection that ended.
+func (s *Server) remove(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// Shutdown stops accepting, closes idle connections and waits for running commands to
+// finish and their replies to be written. When ctx ends first, commands are interrupted
+// and connections cut. It may be called again and while another call waits.
+//
+// Errors: ctx.Err() if commands had to be interrupted.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.draining.Swap(true) {
+		close(s.stopWatch)
+	}
+	for l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.conns {
+		// A blocked read returns at once; a running command notices at its next read.
+		c.nc.SetReadDeadline(past)
+	}
+	s.mu.Unlock()
+
+	done := make(chan struct{})
+	go func() {
+		s.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.conns {
+		c.cancel(ErrShutdown)
+		c.nc.Close()
+	}
+	s.mu.Unlock()
+	<-done // handlers promise to end soon after their context
+	return ctx.Err()
+}
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)

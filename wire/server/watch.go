@@ -1,0 +1,73 @@
+package server
+
+import (
+	"net"
+	"time"
+)
+
+// standstill is how long a connection has been in the same phase, in rounds of the watcher.
+type standstill struct {
+	phase  uint64
+	rounds int
+}
+
+// goneEvery is how many rounds pass between two looks at the socket of a long command.
+const goneEvery = 4
+
+// watch looks at all connections now and then: interrupts commands whose client is gone
+// and closes connections that are idle or stuck for too long. Doing that from here keeps
+// timers and deadlines out of the path of every request.
+func (s *Server) watch() {
+	t := time.NewTicker(s.cfg.WatchEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-s.stopWatch:
+			return
+		}
+		s.mu.Lock()
+		for c := range s.conns {
+			s.look(c)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// look is one round for one connection.
+func (s *Server) look(c *Conn) {
+	p := c.phase.Load()
+	if p != c.watch.phase {
+		c.watch = standstill{phase: p}
+		return
+	}
+	c.watch.rounds++
+	since := time.Duration(c.watch.rounds) * s.cfg.WatchEvery
+	switch p & phaseMask {
+	case running:
+		if c.watch.rounds%goneEvery == 1 && gone(c.nc) {
+			c.cancel(ErrClientGone)
+		}
+	case reading:
+		if s.cfg.IdleMax > 0 && since > s.cfg.IdleMax {
+			s.cfg.Log.Debug().Int64("conn", c.ID).Msg("closing idle connection")
+			c.nc.SetReadDeadline(past)
+		}
+	case writing:
+		if since > s.cfg.WriteMax {
+			s.cfg.Log.Warn().Int64("conn", c.ID).Msg("client does not take its reply; closing")
+			c.nc.SetWriteDeadline(past)
+		}
+	}
+}
+
+// rawConn finds the socket below wrappers such as *tls.Conn.
+func rawConn(nc net.Conn) net.Conn {
+	for {
+		w, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nc
+		}
+		nc = w.NetConn()
+	}
+}
