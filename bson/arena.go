@@ -168,3 +168,22 @@ func NewArrayBuilder(dst []byte) *Builder {
 	b.stack[0].next = 0
 	return b
 }
+
+// ArenaMark is a position that Release goes back to.
+type ArenaMark struct{ full, used int }
+
+// Mark returns the present position.
+func (a *Arena) Mark() ArenaMark { return ArenaMark{len(a.full), len(a.chunk)} }
+
+// Release makes the memory taken since m available again. Values made since
+// are invalid, older ones stay. Loops use it to run in constant space.
+func (a *Arena) Release(m ArenaMark) {
+	if len(a.full) > m.full {
+		// The chunk of m stays as it is; going on in the newest one avoids
+		// allocating it again on every round.
+		a.full = a.full[:m.full+1]
+		a.chunk = a.chunk[:0]
+		return
+	}
+	a.chunk = a.chunk[:m.used]
+}

@@ -38,6 +38,12 @@ func (b *Builder) Reset(dst []byte) {
 	b.buf = append(b.buf, 0, 0, 0, 0)
 }
 
+// ResetArray is Reset with an array as the outermost level.
+func (b *Builder) ResetArray(dst []byte) {
+	b.Reset(dst)
+	b.stack[0].next = 0
+}
+
 // Finish closes the outermost document and returns the whole slice: what dst
 // held before, then the document.
 func (b *Builder) Finish() []byte {

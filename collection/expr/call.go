@@ -1,0 +1,212 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// function computes an operator from its evaluated arguments. The arguments
+// and the result may alias documents and the arena.
+type function func(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
+
+// call is an operator that evaluates all its arguments.
+type call struct {
+	name string
+	fn   function
+	args []Expr
+	flat bool // prints without the array around a single argument
+}
+
+// positional makes the parse function of an operator {$op: [a, b, …]}.
+func positional(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
+	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
+		args, err := p.list(op, v)
+		if err != nil {
+			return nil, err
+		}
+		return p.fold(&call{name: op.Name, fn: fn, args: args})
+	}
+}
+
+func (c *call) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	base := len(s.stack)
+	for _, e := range c.args {
+		v, err := e.Eval(env, doc, s)
+		if err != nil {
+			s.stack = s.stack[:base]
+			return v, err
+		}
+		s.stack = append(s.stack, v)
+	}
+	v, err := c.fn(env, s, s.stack[base:])
+	s.stack = s.stack[:base]
+	return v, err
+}
+
+func (c *call) children(add func(Expr)) {
+	for _, e := range c.args {
+		add(e)
+	}
+}
+
+func (c *call) Paths(add func(string)) { pathsOf(c, add) }
+
+func (c *call) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	if c.flat {
+		c.args[0].Append(b, c.name)
+	} else {
+		b.BeginArray(c.name)
+		for _, e := range c.args {
+			e.Append(b, "")
+		}
+		b.End()
+	}
+	b.End()
+}
+
+// field is one named argument of an operator.
+type field struct {
+	name string
+	// missing is the error code when the argument is absent; 0 if it is optional.
+	missing mongoerr.Code
+	// missingText overrides the usual message.
+	missingText string
+}
+
+// signature describes an operator with named arguments.
+type signature struct {
+	fields    []field
+	notObject mongoerr.Code
+	unknown   mongoerr.Code
+	// check looks at constant arguments at parse time; args[i] is nil if absent.
+	check func(p *parser, args []Expr) error
+}
+
+// given says which named arguments are present, by position.
+type given uint32
+
+func (g given) has(i int) bool { return g&(1<<i) != 0 }
+
+// namedFunction computes an operator with named arguments, in the order of its
+// signature; g tells an absent argument from one that is missing in the document.
+type namedFunction func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error)
+
+// namedCall is an operator with named arguments that evaluates all of them.
+type namedCall struct {
+	name string
+	sig  *signature
+	fn   namedFunction
+	args []Expr // nil: absent
+	g    given
+}
+
+// named makes the parse function of an operator {$op: {name: arg, …}}.
+func named(sig *signature, fn namedFunction) func(*parser, *Operator, bson.Value) (Expr, error) {
+	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
+		args, err := p.namedArgs(op, sig, v)
+		if err != nil {
+			return nil, err
+		}
+		if sig.check != nil {
+			if err := sig.check(p, args); err != nil {
+				return nil, err
+			}
+		}
+		c := &namedCall{name: op.Name, sig: sig, fn: fn, args: args}
+		for i, e := range args {
+			if e != nil {
+				c.g |= 1 << i
+			}
+		}
+		return p.fold(c)
+	}
+}
+
+// namedArgs reads {name: arg, …} into the order of sig.
+func (p *parser) namedArgs(op *Operator, sig *signature, v bson.Value) ([]Expr, error) {
+	raw, err := p.namedValues(op, sig, v)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]Expr, len(raw))
+	for i, v := range raw {
+		if v.IsMissing() {
+			continue
+		}
+		if args[i], err = p.parse(v); err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// namedValues checks the shape of {name: arg, …} and returns the unparsed
+// arguments in the order of sig, missing where absent.
+func (p *parser) namedValues(op *Operator, sig *signature, v bson.Value) ([]bson.Value, error) {
+	d, ok := v.Doc()
+	if !ok {
+		return nil, mongoerr.New(sig.notObject, "%s requires an object as an argument, found: %s", op.Name, v.Type)
+	}
+	raw := make([]bson.Value, len(sig.fields))
+next:
+	for it := d.Iter(); it.Next(); {
+		for i := range sig.fields {
+			if string(it.Name) == sig.fields[i].name {
+				raw[i] = it.Value
+				continue next
+			}
+		}
+		return nil, mongoerr.New(sig.unknown, "%s found an unknown argument: %s", op.Name, it.Name)
+	}
+	for i, f := range sig.fields {
+		if raw[i].IsMissing() && f.missing != 0 {
+			if f.missingText != "" {
+				return nil, mongoerr.New(f.missing, "%s", f.missingText)
+			}
+			return nil, mongoerr.New(f.missing, "Missing '%s' parameter to %s", f.name, op.Name)
+		}
+	}
+	return raw, nil
+}
+
+func (c *namedCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	base := len(s.stack)
+	for _, e := range c.args {
+		var v bson.Value
+		if e != nil {
+			var err error
+			if v, err = e.Eval(env, doc, s); err != nil {
+				s.stack = s.stack[:base]
+				return v, err
+			}
+		}
+		s.stack = append(s.stack, v)
+	}
+	v, err := c.fn(env, s, s.stack[base:], c.g)
+	s.stack = s.stack[:base]
+	return v, err
+}
+
+func (c *namedCall) children(add func(Expr)) {
+	for _, e := range c.args {
+		if e != nil {
+			add(e)
+		}
+	}
+}
+
+func (c *namedCall) Paths(add func(string)) { pathsOf(c, add) }
+
+func (c *namedCall) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc(c.name)
+	for i, e := range c.args {
+		if e != nil {
+			e.Append(b, c.sig.fields[i].name)
+		}
+	}
+	b.End()
+	b.End()
+}

@@ -1,0 +1,26 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// comparison makes $eq, $ne, $gt, $gte, $lt, $lte from what the sign of the
+// comparison must satisfy.
+func comparison(holds func(sign int) bool) function {
+	return func(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
+		return bson.Bool(holds(bson.Compare(a[0], a[1], order(env)))), nil
+	}
+}
+
+// compareValues is $cmp.
+func compareValues(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+	return s.Int32(int32(bson.Compare(a[0], a[1], order(env)))), nil
+}
+
+func isEq(sign int) bool  { return sign == 0 }
+func isNe(sign int) bool  { return sign != 0 }
+func isGt(sign int) bool  { return sign > 0 }
+func isGte(sign int) bool { return sign >= 0 }
+func isLt(sign int) bool  { return sign < 0 }
+func isLte(sign int) bool { return sign <= 0 }

@@ -1,0 +1,56 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// Expr is a parsed expression. Immutable, safe for concurrent use.
+type Expr interface {
+	// Eval computes the value for doc, which is $$CURRENT, and $$ROOT unless
+	// s.Root says otherwise. A missing result is the zero Value. The result may
+	// alias doc, s or the expression itself.
+	Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error)
+	// Paths reports the dotted paths of the document that are read; "" is the
+	// whole document.
+	Paths(add func(path string))
+	// Append appends the expression as canonical MQL under name.
+	Append(b *bson.Builder, name string)
+}
+
+// parent is an Expr with sub-expressions.
+type parent interface {
+	children(add func(Expr))
+}
+
+// Parse reads an expression. Variables declared in env.Vars may be referred to;
+// what has only constant arguments is evaluated now.
+//
+// Errors: 168 for an unknown operator, 16020 for a wrong number of arguments,
+// 15983 for an operator beside other fields, 17276 for an unknown variable, and
+// those of the operators.
+func Parse(env *mql.Env, v bson.Value) (Expr, error) {
+	p := parser{env: env, operators: Operators}
+	return p.parse(v)
+}
+
+// Walk calls visit for e and all its sub-expressions, parents first.
+func Walk(e Expr, visit func(Expr)) {
+	visit(e)
+	if p, ok := e.(parent); ok {
+		p.children(func(c Expr) { Walk(c, visit) })
+	}
+}
+
+// pathsOf reports the paths of every child.
+func pathsOf(p parent, add func(string)) {
+	p.children(func(c Expr) { c.Paths(add) })
+}
+
+// order is the string order of the command: nil for byte order.
+func order(env *mql.Env) bson.StringOrder {
+	if env.Collation == nil {
+		return nil
+	}
+	return env.Collation
+}

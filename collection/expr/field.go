@@ -1,0 +1,234 @@
+package expr
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// source says where a field path starts.
+type source uint8
+
+const (
+	fromCurrent source = iota // the document given to Eval
+	fromRoot                  // $$ROOT
+	fromSlot                  // a local variable
+	fromVar                   // a variable of env.Vars
+	fromNow
+	fromClusterTime
+	fromUserRoles
+	fromNothing // $$REMOVE
+)
+
+// fieldPath is "$a.b", "$$var" or "$$var.a.b".
+type fieldPath struct {
+	from source
+	slot int
+	text string   // as it is printed
+	path string   // dotted path below the start
+	list []string // its components
+}
+
+// pathDepthMax is how many components a field path may have.
+// Manual: reference/limits#std-label-limit-nested-depth.
+const pathDepthMax = 200
+
+// parseField reads "$path" or "$$variable.path".
+func (p *parser) parseField(text string) (Expr, error) {
+	if text == "$" {
+		return nil, mongoerr.New(16872, "'$' by itself is not a valid FieldPath")
+	}
+	if text[1] != '$' {
+		if err := checkPath(text[1:]); err != nil {
+			return nil, err
+		}
+		e := p.variable("CURRENT")
+		f := *e
+		f.text, f.path, f.list = text, text[1:], strings.Split(text[1:], ".")
+		return &f, nil
+	}
+	name, path, dotted := strings.Cut(text[2:], ".")
+	if err := checkVariable(name, false); err != nil {
+		return nil, err
+	}
+	e := p.variable(name)
+	if e == nil {
+		return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
+	}
+	if e.from == fromNothing && !dotted {
+		return Constant(bson.Value{}), nil
+	}
+	e.text = text
+	if dotted {
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
+		e.path, e.list = path, strings.Split(path, ".")
+	}
+	return e, nil
+}
+
+// variable resolves a name, innermost scope first; nil if there is none.
+func (p *parser) variable(name string) *fieldPath {
+	for i := len(p.scope) - 1; i >= 0; i-- {
+		if p.scope[i] == name {
+			return &fieldPath{from: fromSlot, slot: i}
+		}
+	}
+	if slot, ok := p.env.Vars.Slot(name); ok {
+		return &fieldPath{from: fromVar, slot: slot}
+	}
+	switch name {
+	case "CURRENT":
+		return &fieldPath{from: fromCurrent}
+	case "ROOT":
+		return &fieldPath{from: fromRoot}
+	case "NOW":
+		return &fieldPath{from: fromNow}
+	case "CLUSTER_TIME":
+		return &fieldPath{from: fromClusterTime}
+	case "USER_ROLES":
+		return &fieldPath{from: fromUserRoles}
+	case "REMOVE":
+		return &fieldPath{from: fromNothing}
+	}
+	return nil
+}
+
+// checkPath validates a dotted path after the dollar sign.
+func checkPath(path string) error {
+	switch {
+	case path == "":
+		return mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
+	case strings.HasSuffix(path, "."):
+		return mongoerr.New(40353, "FieldPath must not end with a '.'.")
+	case strings.IndexByte(path, 0) >= 0:
+		return mongoerr.New(16411, "FieldPath field names may not contain '\\0'.")
+	}
+	n := 0
+	for part := range strings.SplitSeq(path, ".") {
+		if part == "" {
+			return mongoerr.New(15998, "FieldPath field names may not be empty strings.")
+		}
+		if part[0] == '$' {
+			return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		}
+		if n++; n > pathDepthMax {
+			return mongoerr.New(mongoerr.Overflow, "FieldPath is too long")
+		}
+	}
+	return nil
+}
+
+// checkVariable validates a variable name. Names that users define begin with
+// a lower-case letter; CURRENT may be defined as well.
+func checkVariable(name string, define bool) error {
+	if name == "" {
+		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
+	}
+	if define && name == "CURRENT" {
+		return nil
+	}
+	r, _ := utf8.DecodeRuneInString(name)
+	lower := r >= 'a' && r <= 'z' || r >= utf8.RuneSelf
+	upper := r >= 'A' && r <= 'Z'
+	if !lower && (define || !upper) {
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c < utf8.RuneSelf && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return mongoerr.New(mongoerr.FailedToParse, "'%s' contains an invalid character for a variable name: '%c'", name, c)
+		}
+	}
+	return nil
+}
+
+func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	var v bson.Value
+	switch f.from {
+	case fromCurrent:
+		if len(f.list) > 0 {
+			return followDoc(doc, f.list, s), nil
+		}
+		v = doc.Value()
+	case fromRoot:
+		if s.Root != nil {
+			doc = s.Root
+		}
+		v = doc.Value()
+	case fromSlot:
+		v = s.slots[f.slot]
+	case fromVar:
+		v = env.Vars.Get(f.slot)
+	case fromNow:
+		v = s.DateTime(env.NowMillis)
+	case fromClusterTime:
+		if env.ClusterTime == 0 {
+			return v, mongoerr.New(10071200, "Builtin variable '$$CLUSTER_TIME' is not available")
+		}
+		v = s.Timestamp(uint32(env.ClusterTime>>32), uint32(env.ClusterTime))
+	case fromUserRoles:
+		v = env.UserRoles
+	}
+	return follow(v, f.list, s), nil
+}
+
+// follow walks names below v. Arrays on the way are mapped over, their
+// elements that are not documents left out; positions are not names here.
+// Manual: core/document#dot-notation (aggregation).
+func follow(v bson.Value, names []string, s *Scratch) bson.Value {
+	if len(names) == 0 {
+		return v
+	}
+	switch v.Type {
+	case bson.TypeDocument:
+		return followDoc(v.Data, names, s)
+	case bson.TypeArray:
+		b := s.newArray()
+		for it := bson.Raw(v.Data).Iter(); it.Next(); {
+			if it.Value.Type == bson.TypeDocument {
+				b.Value("", followDoc(it.Value.Data, names, s))
+			}
+		}
+		return s.endArray(b)
+	}
+	return bson.Value{}
+}
+
+func followDoc(d bson.Raw, names []string, s *Scratch) bson.Value {
+	for i, name := range names {
+		v, ok := d.Lookup(name)
+		if !ok {
+			return bson.Value{}
+		}
+		if i == len(names)-1 {
+			return v
+		}
+		if v.Type != bson.TypeDocument {
+			return follow(v, names[i+1:], s)
+		}
+		d = v.Data
+	}
+	return d.Value()
+}
+
+func (f *fieldPath) Paths(add func(string)) {
+	if f.from == fromCurrent || f.from == fromRoot {
+		add(f.path)
+	}
+}
+
+func (f *fieldPath) Append(b *bson.Builder, name string) { b.String(name, f.text) }
+
+// FieldPath returns the dotted path if e is a plain field path of the document.
+func FieldPath(e Expr) (path string, ok bool) {
+	f, ok := e.(*fieldPath)
+	if !ok || f.from != fromCurrent && f.from != fromRoot || f.path == "" {
+		return "", false
+	}
+	return f.path, true
+}

@@ -1,0 +1,3 @@
+package expr
+
+const metaKinds = 12

@@ -1,0 +1,165 @@
+package expr
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// depthMax is how deep expressions may nest.
+const depthMax = 1000
+
+// parser holds what one Parse needs: the table, and the local variables in
+// scope. A variable's slot is its position among them, so that a Scratch needs
+// only as many slots as scopes nest.
+type parser struct {
+	env       *mql.Env
+	operators []Operator // not the global itself: its rows refer to parse functions
+	scope     []string
+	depth     int
+	lazy      int // > 0 inside operands that may never be evaluated
+	scratch   Scratch
+}
+
+// parse reads any operand.
+func (p *parser) parse(v bson.Value) (Expr, error) {
+	if p.depth++; p.depth > depthMax {
+		return nil, mongoerr.New(mongoerr.Overflow, "expression nesting exceeds the limit of %d levels", depthMax)
+	}
+	defer func() { p.depth-- }()
+	switch v.Type {
+	case bson.TypeString:
+		if text, _ := v.Str(); strings.HasPrefix(text, "$") {
+			return p.parseField(text)
+		}
+	case bson.TypeDocument:
+		return p.parseDoc(bson.Raw(v.Data))
+	case bson.TypeArray:
+		return p.parseArray(bson.Raw(v.Data))
+	}
+	return Constant(v.Clone()), nil
+}
+
+// parseDoc reads an operator or an object whose fields are expressions.
+func (p *parser) parseDoc(d bson.Raw) (Expr, error) {
+	f, ok := d.First()
+	if !ok {
+		return Constant(bson.EmptyDoc), nil
+	}
+	if len(f.Name) == 0 || f.Name[0] != '$' {
+		return p.parseObject(d)
+	}
+	if d.Len() != 1 {
+		return nil, mongoerr.New(15983, "an object representing an expression must have exactly one field: %s", names(d))
+	}
+	name := string(f.Name)
+	op := p.find(name)
+	if op == nil {
+		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	}
+	return op.Parse(p, op, f.Value)
+}
+
+// find looks an operator up.
+func (p *parser) find(name string) *Operator {
+	i := sort.Search(len(p.operators), func(i int) bool { return p.operators[i].Name >= name })
+	if i < len(p.operators) && p.operators[i].Name == name {
+		return &p.operators[i]
+	}
+	return nil
+}
+
+// parseLazy is parse for an operand that may not be evaluated at all: constant
+// parts that fail are left for evaluation.
+func (p *parser) parseLazy(v bson.Value) (Expr, error) {
+	p.lazy++
+	defer func() { p.lazy-- }()
+	return p.parse(v)
+}
+
+// parseIn is parse with local variables in scope.
+func (p *parser) parseIn(v bson.Value, vars ...string) (Expr, error) {
+	n := len(p.scope)
+	p.scope = append(p.scope, vars...)
+	defer func() { p.scope = p.scope[:n] }()
+	return p.parse(v)
+}
+
+// slot returns the slot that the next local variable gets.
+func (p *parser) slot() int { return len(p.scope) }
+
+// list reads operands: the elements of an array, or a single value.
+func (p *parser) list(op *Operator, v bson.Value) ([]Expr, error) {
+	var args []Expr
+	if a, ok := v.Array(); ok {
+		for it := a.Iter(); it.Next(); {
+			e, err := p.parse(it.Value)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, e)
+		}
+	} else {
+		e, err := p.parse(v)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+	}
+	if n := len(args); n < op.Min || op.Max >= 0 && n > op.Max {
+		return nil, op.arity(n)
+	}
+	return args, nil
+}
+
+// arity is the error of a wrong number of arguments.
+func (op *Operator) arity(n int) error {
+	switch {
+	case op.Max < 0:
+		return mongoerr.New(mongoerr.Code(28667), "Expression %s takes at least %d arguments, and %d were passed in.", op.Name, op.Min, n)
+	case op.Min == op.Max:
+		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", op.Name, op.Min, n)
+	}
+	return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", op.Name, op.Min, op.Max, n)
+}
+
+// fold evaluates e now if all its arguments are constants.
+func (p *parser) fold(e Expr) (Expr, error) {
+	constant := true
+	e.(parent).children(func(c Expr) {
+		if _, ok := IsConstant(c); !ok {
+			constant = false
+		}
+	})
+	if !constant {
+		return e, nil
+	}
+	p.scratch.Reset()
+	v, err := e.Eval(p.env, bson.Empty, &p.scratch)
+	if err != nil {
+		if p.lazy > 0 {
+			return e, nil
+		}
+		return nil, err
+	}
+	return Constant(v.Clone()), nil
+}
+
+// names lists the field names of a document for messages.
+func names(d bson.Raw) string {
+	var b strings.Builder
+	b.WriteString("{ ")
+	i := 0
+	for name := range d.Fields() {
+		if i++; i > 1 {
+			b.WriteString(", ")
+		}
+		b.Write(name)
+		b.WriteString(": …")
+	}
+	b.WriteString(" }")
+	return b.String()
+}
