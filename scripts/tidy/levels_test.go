@@ -1,0 +1,52 @@
+package tidy
+
+import "slices"
+
+// levels says which packages may import which: only packages of a lower level.
+// A new package gets the lowest level that is above everything it imports.
+var levels = [][]string{
+	0:  {"bson", "ratelimit", "storage", "wire/mongoerr"},
+	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "storage/keyspace", "storage/writebuf", "wire"},
+	2:  {"collection/mql", "shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest"},
+	3:  {"collection/changelog", "collection/expr", "collection/order"},
+	4:  {"collection/match"},
+	5:  {"collection/index", "collection/project"},
+	6:  {"collection/catalog", "collection/update"},
+	7:  {"collection/plan", "collection/write", "shard/router"},
+	8:  {"collection/exec"},
+	9:  {"collection/agg", "collection/changestream", "shard/jobs"},
+	10: {"shard/balance", "shard/cluster"},
+	11: {"wire/auth", "wire/session"},
+	12: {"wire/cursor"},
+	13: {"wire/command"},
+	14: {"wire/server"},
+	15: {"cmd/cantle"},
+}
+
+// levelOf returns the level of a package; ok is false for one without a row.
+// Scripts and the test rig stand above everything.
+func levelOf(dir string) (level int, ok bool) {
+	if under(dir, "compat-tests", "scripts") {
+		return len(levels), true
+	}
+	for level, row := range levels {
+		if slices.Contains(row, dir) {
+			return level, true
+		}
+	}
+	return 0, false
+}
+
+// separations are imports that the levels would allow and the design does not.
+// From and to are packages with everything below them.
+var separations = []struct{ from, to, why string }{
+	{"bson", "collection", "the value room knows no namespace"},
+	{"bson", "wire", "the value room knows no command and no error code; it returns its own sentinels"},
+	{"storage", "bson", "a store keeps bytes under ordered bytes; what they mean is decided above"},
+	{"storage", "collection", "a store knows no namespace"},
+	{"storage", "wire", "a store knows no command and no error code; shard/cluster translates its sentinels"},
+	{"wire/server", "collection", "the connection loop hands messages to a Handler and knows nothing else"},
+	{"wire/server", "shard", "the connection loop hands messages to a Handler and knows nothing else"},
+	{"wire/server", "storage", "the connection loop hands messages to a Handler and knows nothing else"},
+	{"wire/server", "wire/command", "wire/command stands behind server.Handler"},
+}

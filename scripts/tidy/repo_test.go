@@ -1,0 +1,166 @@
+package tidy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// modulePath is the path in go.mod.
+const modulePath = "github.com/cantledb/cantle"
+
+// file is one parsed Go file.
+type file struct {
+	path   string // slash-separated, relative to the root
+	dir    string // the package, as in the table of levels: "collection/match"
+	test   bool   // ends in _test.go
+	source []byte
+	syntax *ast.File
+}
+
+// repo is everything the rules look at.
+type repo struct {
+	fsys  fs.FS
+	set   *token.FileSet
+	files []*file
+}
+
+// load parses every Go file of the module below fsys. Directories that the Go
+// tool ignores, and nested modules, are left out.
+func load(fsys fs.FS) (*repo, error) {
+	r := &repo{fsys: fsys, set: token.NewFileSet()}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && ignored(fsys, name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		return r.add(name)
+	})
+	return r, err
+}
+
+// ignored reports whether a directory holds no package of this module.
+func ignored(fsys fs.FS, name string) bool {
+	base := path.Base(name)
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" || name == "data" {
+		return true
+	}
+	_, err := fs.Stat(fsys, path.Join(name, "go.mod"))
+	return err == nil
+}
+
+// add parses one file.
+func (r *repo) add(name string) error {
+	source, err := fs.ReadFile(r.fsys, name)
+	if err != nil {
+		return err
+	}
+	syntax, err := parser.ParseFile(r.set, name, source, parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	r.files = append(r.files, &file{
+		path: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), source: source, syntax: syntax,
+	})
+	return nil
+}
+
+// packages returns the directories that have Go files, sorted.
+func (r *repo) packages() []string {
+	var out []string
+	for _, f := range r.files {
+		out = append(out, f.dir)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// library returns the files of the product itself: no tests, no commands, no
+// scripts, no test rig.
+func (r *repo) library() []*file {
+	var out []*file
+	for _, f := range r.files {
+		if !f.test && !under(f.dir, "cmd", "compat-tests", "scripts") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// imports returns the import paths of a file with their positions.
+func (f *file) imports() map[string]token.Pos {
+	out := map[string]token.Pos{}
+	for _, spec := range f.syntax.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			out[p] = spec.Pos()
+		}
+	}
+	return out
+}
+
+// importName returns the name under which a file imports path, "" if it does not.
+func (f *file) importName(importPath string) string {
+	for _, spec := range f.syntax.Imports {
+		if p, _ := strconv.Unquote(spec.Path.Value); p == importPath {
+			if spec.Name != nil {
+				return spec.Name.Name
+			}
+			return path.Base(p)
+		}
+	}
+	return ""
+}
+
+// calls reports every use of pkg.name in a file, for the given names.
+func (f *file) uses(importPath string, names []string, found func(pos token.Pos, name string)) {
+	local := f.importName(importPath)
+	if local == "" {
+		return
+	}
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == local && x.Obj == nil && slices.Contains(names, s.Sel.Name) {
+			found(s.Pos(), s.Sel.Name)
+		}
+		return true
+	})
+}
+
+// ours returns the package of this module that an import path names, as in the
+// table of levels.
+func ours(importPath string) (string, bool) {
+	return strings.CutPrefix(importPath, modulePath+"/")
+}
+
+// under reports whether a directory is one of roots or below one.
+func under(dir string, roots ...string) bool {
+	for _, root := range roots {
+		if dir == root || strings.HasPrefix(dir, root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// position prints a place in a file.
+func (r *repo) position(pos token.Pos) string {
+	p := r.set.Position(pos)
+	return fmt.Sprintf("%s:%d", p.Filename, p.Line)
+}

@@ -1,0 +1,321 @@
+package tidy
+
+import (
+	"bytes"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// reporter takes one violation: where, and what is wrong there.
+type reporter func(where, what string)
+
+// rule is one check over the whole repository.
+type rule struct {
+	name  string
+	why   string // printed with every violation
+	check func(r *repo, report reporter)
+}
+
+// rules, alphabetical.
+var rules = []rule{
+	{"clock", "below wire, time comes from Env.Now or a parameter: tests run on a fake clock, and one command sees one time; only shard/jobs runs by the clock", checkClock},
+	{"comments", "every exported declaration says what its name does not: shape, units, ownership, errors", checkComments},
+	{"context", "context.TODO is a promise to think later; take the context from the caller", checkContext},
+	{"decoded", "documents stay raw BSON from the socket to the store; decoding one costs twenty to forty times as much as looking at it", checkDecoded},
+	{"doors", "each library is used at one door, so that it can be exchanged or upgraded in one place", checkDoors},
+	{"format", "gofmt leaves nothing to discuss", checkFormat},
+	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
+	{"init", "what happens at import cannot be ordered, configured or tested; tables are literals", checkInit},
+	{"levels", "a package imports only packages of lower levels (scripts/tidy/levels_test.go), so every room can be understood, tested and exchanged without those above it", checkLevels},
+	{"names", "a function without a home belongs to its only caller; a package named after nothing collects them", checkNames},
+	{"output", "library code returns errors and counts; who runs it decides what is printed", checkOutput},
+	{"rig", "the product must build without its test rig", checkRig},
+	{"tables", "tables are read as the list of what is covered: alphabetical, each row with the page it follows", checkTables},
+	{"tested", "a row without a case is a promise nobody checks: name the operator in a case file of its package", checkTested},
+}
+
+func TestTidy(t *testing.T) {
+	r, err := load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.files) < 10 {
+		t.Fatalf("only %d Go files found: is this the repository?", len(r.files))
+	}
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			rule.check(r, func(where, what string) {
+				t.Errorf("%s: %s\n\twhy: %s", where, what, rule.why)
+			})
+		})
+	}
+}
+
+// checkLevels compares every import of our own packages with the table.
+func checkLevels(r *repo, report reporter) {
+	for _, dir := range r.packages() {
+		if _, ok := levelOf(dir); !ok {
+			report(dir, "this package has no level; add it to scripts/tidy/levels_test.go, in the lowest row above everything it imports")
+		}
+	}
+	for level, row := range levels {
+		if !slices.IsSorted(row) {
+			report("scripts/tidy/levels_test.go", "row "+string(rune('0'+level/10))+string(rune('0'+level%10))+" is not sorted")
+		}
+	}
+	for _, f := range r.files {
+		own, known := levelOf(f.dir)
+		if f.test || !known {
+			continue
+		}
+		for p, pos := range f.imports() {
+			to, mine := ours(p)
+			if !mine {
+				continue
+			}
+			if level, ok := levelOf(to); ok && level >= own && own < len(levels) {
+				report(r.position(pos), f.dir+" may not import "+to+": it is not on a lower level")
+			}
+			for _, s := range separations {
+				// A package may import its own room, even if a row speaks of a part of it.
+				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) {
+					report(r.position(pos), f.dir+" may not import "+to+": "+s.why)
+				}
+			}
+		}
+	}
+}
+
+// checkDoors compares every import of a library with the table.
+func checkDoors(r *repo, report reporter) {
+	for _, f := range r.files {
+		if f.test || under(f.dir, "compat-tests", "scripts") {
+			continue
+		}
+		for p, pos := range f.imports() {
+			if first, _, _ := strings.Cut(p, "/"); !strings.Contains(first, ".") || strings.HasPrefix(p, modulePath) {
+				continue
+			}
+			row := -1
+			for i, d := range doors {
+				if under(p, d.library) && (row < 0 || len(d.library) > len(doors[row].library)) {
+					row = i
+				}
+			}
+			switch {
+			case row < 0:
+				report(r.position(pos), p+" has no row in scripts/tidy/doors_test.go: add it with the packages that may use it and why")
+			case slices.Contains(doors[row].users, ""):
+			case under(p, "go.mongodb.org/mongo-driver/v2") && f.dir != "bson" && f.dir != "bson/ejson",
+				!under(f.dir, doors[row].users...):
+				report(r.position(pos), f.dir+" may not use "+p+": "+doors[row].why)
+			}
+		}
+	}
+}
+
+// checkRig looks for imports of the test rig in the product.
+func checkRig(r *repo, report reporter) {
+	for _, f := range r.files {
+		if f.test || under(f.dir, "compat-tests", "scripts") {
+			continue
+		}
+		for p, pos := range f.imports() {
+			if to, ok := ours(p); ok && under(to, "compat-tests", "scripts") {
+				report(r.position(pos), "imports "+to)
+			}
+		}
+	}
+}
+
+// checkClock looks for the clock below wire.
+func checkClock(r *repo, report reporter) {
+	for _, f := range r.library() {
+		if under(f.dir, "wire", "shard/jobs") {
+			continue
+		}
+		f.uses("time", []string{"Now", "Since", "Until"}, func(pos token.Pos, name string) {
+			report(r.position(pos), "time."+name)
+		})
+	}
+}
+
+// checkContext looks for context.TODO everywhere.
+func checkContext(r *repo, report reporter) {
+	for _, f := range r.files {
+		f.uses("context", []string{"TODO"}, func(pos token.Pos, name string) {
+			report(r.position(pos), "context.TODO")
+		})
+	}
+}
+
+// checkOutput looks for printing in library code.
+func checkOutput(r *repo, report reporter) {
+	for _, f := range r.library() {
+		f.uses("fmt", []string{"Print", "Printf", "Println"}, func(pos token.Pos, name string) {
+			report(r.position(pos), "fmt."+name)
+		})
+		for _, p := range []string{"log", "log/slog"} {
+			if pos, ok := f.imports()[p]; ok {
+				report(r.position(pos), "imports "+p)
+			}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok {
+				if x, ok := c.Fun.(*ast.Ident); ok && x.Obj == nil && (x.Name == "print" || x.Name == "println") {
+					report(r.position(c.Pos()), "the predeclared "+x.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// checkDecoded looks for decoded documents in library code. bson/ejson is the
+// door through which tests and tools decode.
+func checkDecoded(r *repo, report reporter) {
+	for _, f := range r.library() {
+		if f.dir == "bson/ejson" {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if m, ok := n.(*ast.MapType); ok && isNamed(m.Key, "string") && isAny(m.Value) {
+				report(r.position(m.Pos()), "map[string]any")
+			}
+			return true
+		})
+		f.uses("go.mongodb.org/mongo-driver/v2/bson", []string{"A", "D", "E", "M"}, func(pos token.Pos, name string) {
+			report(r.position(pos), "the driver's bson."+name)
+		})
+	}
+}
+
+// isNamed reports whether an expression is the plain name.
+func isNamed(x ast.Expr, name string) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// isAny reports whether an expression is any or interface{}.
+func isAny(x ast.Expr) bool {
+	if i, ok := x.(*ast.InterfaceType); ok {
+		return len(i.Methods.List) == 0
+	}
+	return isNamed(x, "any")
+}
+
+// namelessNames are package names that say nothing.
+var namelessNames = []string{"base", "common", "core", "helper", "helpers", "lib", "misc", "shared", "types", "util", "utils"}
+
+// checkNames looks at the names of packages.
+func checkNames(r *repo, report reporter) {
+	for _, dir := range r.packages() {
+		if slices.Contains(namelessNames, path.Base(dir)) {
+			report(dir, "a package named "+path.Base(dir))
+		}
+	}
+}
+
+// checkFormat compares every file with what gofmt makes of it.
+func checkFormat(r *repo, report reporter) {
+	for _, f := range r.files {
+		formatted, err := format.Source(f.source)
+		if err != nil || !bytes.Equal(formatted, f.source) {
+			report(f.path, "not formatted; run gofmt -w "+f.path)
+		}
+	}
+}
+
+// checkComments looks for exported declarations without a comment in the product
+// and the rig. Methods of an interface are described there: an implementation says
+// only what differs, and may say nothing.
+func checkComments(r *repo, report reporter) {
+	contracts := r.interfaceMethods()
+	for _, f := range r.files {
+		if f.test {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil && contracts[d.Name.Name] {
+					continue
+				}
+				if d.Doc == nil && d.Name.IsExported() && exportedReceiver(d) {
+					report(r.position(d.Pos()), "func "+d.Name.Name+" has no comment")
+				}
+			case *ast.GenDecl:
+				checkSpecComments(r, d, report)
+			}
+		}
+	}
+}
+
+// interfaceMethods returns the names of all methods that an interface of ours or a
+// well-known one of the standard library describes.
+func (r *repo) interfaceMethods() map[string]bool {
+	out := map[string]bool{"Error": true, "Is": true, "Len": true, "Less": true, "Pop": true, "Push": true,
+		"Read": true, "String": true, "Swap": true, "Unwrap": true, "Write": true}
+	for _, f := range r.files {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			i, ok := n.(*ast.InterfaceType)
+			if !ok {
+				return true
+			}
+			for _, m := range i.Methods.List {
+				for _, name := range m.Names {
+					out[name.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// exportedReceiver reports whether a function is no method or one of an exported type.
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return true
+	}
+	x := d.Recv.List[0].Type
+	for {
+		switch t := x.(type) {
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.IndexListExpr:
+			x = t.X
+		case *ast.Ident:
+			return t.IsExported()
+		default:
+			return false
+		}
+	}
+}
+
+// checkSpecComments checks one const, var or type declaration. A comment on a group
+// speaks for all its names; so does one at the end of a line.
+func checkSpecComments(r *repo, d *ast.GenDecl, report reporter) {
+	for _, s := range d.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			if s.Name.IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+				report(r.position(s.Pos()), "type "+s.Name.Name+" has no comment")
+			}
+		case *ast.ValueSpec:
+			for _, name := range s.Names {
+				if name.IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+					report(r.position(name.Pos()), d.Tok.String()+" "+name.Name+" has no comment")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package tidy
+
+import (
+	"slices"
+	"testing"
+	"testing/fstest"
+)
+
+// Each rule must fail on code that breaks it and pass on code beside it.
+func TestRulesFail(t *testing.T) {
+	cases := []struct {
+		rule  string
+		path  string
+		text  string
+		wants int // number of violations
+	}{
+		{"clock", "shard/a.go", "package shard\nimport \"time\"\nvar x = time.Now\nvar y = time.Second\n", 1},
+		{"clock", "wire/a.go", "package wire\nimport \"time\"\nvar x = time.Now\n", 0},
+		{"comments", "bson/a.go", "package bson\nfunc Loud() {}\nfunc quiet() {}\n// Said is.\nfunc Said() {}\ntype T int\nconst (\n\tA = 1 // a\n\tB = 2\n)\n", 3},
+		{"comments", "bson/a.go", "package bson\ntype t int\nfunc (t) M() {}\n", 0},
+		{"comments", "bson/a.go", "package bson\n// I does.\ntype I interface{ M() }\n// T is.\ntype T int\nfunc (T) M() {}\nfunc (T) N() {}\n", 1},
+		{"context", "cmd/cantle/a.go", "package main\nimport \"context\"\nvar c = context.TODO()\n", 1},
+		{"decoded", "bson/a.go", "package bson\nvar a map[string]any\nvar b map[string]interface{}\nvar c map[string]int\n", 2},
+		{"decoded", "bson/a.go", "package bson\nimport d \"go.mongodb.org/mongo-driver/v2/bson\"\nvar a d.D\nvar b d.ObjectID\n", 1},
+		{"decoded", "bson/ejson/a.go", "package ejson\nvar a map[string]any\n", 0},
+		{"doors", "collection/match/a.go", "package match\nimport _ \"go.mongodb.org/mongo-driver/v2/bson\"\n", 1},
+		{"doors", "bson/path/a.go", "package path\nimport _ \"go.mongodb.org/mongo-driver/v2/bson\"\n", 1},
+		{"doors", "bson/ejson/a.go", "package ejson\nimport _ \"go.mongodb.org/mongo-driver/v2/bson\"\n", 0},
+		{"doors", "wire/a.go", "package wire\nimport _ \"example.org/unheard/of\"\n", 1},
+		{"doors", "storage/memkv/a.go", "package memkv\nimport _ \"github.com/cockroachdb/pebble/v2/vfs\"\n", 1},
+		{"format", "bson/a.go", "package bson\nvar  a = 1\n", 1},
+		{"globals", "bson/a.go", "package bson\nvar a int\nvar b []int\nfunc f() { a = 1; b[0]++; c := 0; c = 1; _ = c }\n", 2},
+		{"globals", "bson/a.go", "package bson\nvar a int\nfunc f() { a := 0; a = 2; _ = a }\nfunc g(a int) { a++ }\n", 0},
+		{"globals", "bson/a.go", "package bson\nimport \"sync\"\nvar mu sync.Mutex\nvar pool sync.Pool\n", 1},
+		{"init", "bson/a.go", "package bson\nfunc init() {}\n", 1},
+		{"levels", "collection/match/a.go", "package match\nimport _ \"github.com/cantledb/cantle/collection/plan\"\n", 1},
+		{"levels", "collection/match/a.go", "package match\nimport _ \"github.com/cantledb/cantle/collection/expr\"\n", 0},
+		{"levels", "collection/order/a.go", "package order\nimport _ \"github.com/cantledb/cantle/collection/expr\"\n", 1},
+		{"levels", "storage/keyspace/a.go", "package keyspace\nimport _ \"github.com/cantledb/cantle/bson\"\n", 1},
+		{"levels", "wire/newroom/a.go", "package newroom\n", 1},
+		{"names", "wire/util/a.go", "package util\n", 1},
+		{"output", "bson/a.go", "package bson\nimport \"fmt\"\nfunc f() { fmt.Println(fmt.Sprint(1)); println() }\n", 2},
+		{"output", "bson/a.go", "package bson\nimport _ \"log\"\n", 1},
+		{"output", "cmd/cantle/a.go", "package main\nimport \"fmt\"\nfunc f() { fmt.Println() }\n", 0},
+		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/compat-tests/casefile\"\n", 1},
+		{"tables", "collection/match/a.go", "package match\nvar Operators = []Operator{opB, opA, {Name: \"$c\", Doc: \"x\"}}\nvar opA = Operator{Name: \"$a\", Doc: \"x\"}\nvar opB = Operator{Name: \"$b\"}\n", 2},
+		{"tested", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$known\"}, {Name: \"$knowne\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},
+	}
+	seen := map[string]bool{}
+	for _, tc := range cases {
+		seen[tc.rule] = seen[tc.rule] || tc.wants > 0
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.name == tc.rule })
+		if i < 0 {
+			t.Fatalf("no rule %s", tc.rule)
+		}
+		r, err := load(fstest.MapFS{
+			tc.path:                            {Data: []byte(tc.text)},
+			"collection/match/testdata/op.txt": {Data: []byte("match\nfilter: {a: {$known: 1}}\n----\n")},
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", tc.text, err)
+		}
+		var got []string
+		rules[i].check(r, func(where, what string) { got = append(got, where+": "+what) })
+		if len(got) != tc.wants {
+			t.Errorf("rule %s on\n%s\nfound %q, want %d", tc.rule, tc.text, got, tc.wants)
+		}
+	}
+	for _, r := range rules {
+		if !seen[r.name] {
+			t.Errorf("rule %s is never shown failing", r.name)
+		}
+	}
+	if !slices.IsSortedFunc(rules, func(a, b rule) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	}) {
+		t.Error("the rules are not alphabetical")
+	}
+}

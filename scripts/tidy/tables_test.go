@@ -1,0 +1,207 @@
+package tidy
+
+import (
+	"go/ast"
+	"io/fs"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// tables are the package-level literals whose rows are things a client can name.
+// A table that does not exist yet is no violation.
+var tables = []struct{ dir, name string }{
+	{"collection/agg", "Accumulators"},
+	{"collection/agg", "Stages"},
+	{"collection/agg", "WindowFunctions"},
+	{"collection/expr", "Operators"},
+	{"collection/index", "Kinds"},
+	{"collection/match", "Operators"},
+	{"collection/update", "Operators"},
+	{"wire/command", "Commands"},
+}
+
+// row is one row of a table.
+type row struct {
+	name    string // value of its Name field
+	doc     string // value of its Doc field
+	refused bool   // known but not implemented
+	node    ast.Expr
+}
+
+// tableRows finds a table and its rows. A row is a composite literal, or the name of a
+// package-level variable that is one.
+func (r *repo) tableRows(dir, name string) (where ast.Node, rows []row) {
+	literals := map[string]*ast.CompositeLit{}
+	var table *ast.CompositeLit
+	for _, f := range r.files {
+		if f.dir != dir || f.test {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range g.Specs {
+				v, ok := s.(*ast.ValueSpec)
+				if !ok || len(v.Names) != len(v.Values) {
+					continue
+				}
+				for i, id := range v.Names {
+					value := v.Values[i]
+					if u, ok := value.(*ast.UnaryExpr); ok {
+						value = u.X
+					}
+					if lit, ok := value.(*ast.CompositeLit); ok {
+						literals[id.Name] = lit
+						if id.Name == name {
+							table = lit
+						}
+					}
+				}
+			}
+		}
+	}
+	if table == nil {
+		return nil, nil
+	}
+	for _, e := range table.Elts {
+		if u, ok := e.(*ast.UnaryExpr); ok {
+			e = u.X
+		}
+		lit, ok := e.(*ast.CompositeLit)
+		if id, isName := e.(*ast.Ident); isName {
+			lit, ok = literals[id.Name], literals[id.Name] != nil
+		}
+		if ok {
+			rows = append(rows, readRow(lit, e))
+		}
+	}
+	return table, rows
+}
+
+// readRow reads the fields the rules look at.
+func readRow(lit *ast.CompositeLit, at ast.Expr) row {
+	out := row{node: at}
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		switch value := kv.Value.(type) {
+		case *ast.BasicLit:
+			text, _ := strconv.Unquote(value.Value)
+			switch {
+			case isNamed(kv.Key, "Name"):
+				out.name = text
+			case isNamed(kv.Key, "Doc"):
+				out.doc = text
+			}
+		case *ast.Ident:
+			out.refused = out.refused || strings.HasPrefix(value.Name, "notImplemented") || strings.HasPrefix(value.Name, "notSupported")
+		}
+	}
+	return out
+}
+
+// checkTables wants every table alphabetical, without doubles, and every row with its Doc.
+func checkTables(r *repo, report reporter) {
+	for _, t := range tables {
+		_, rows := r.tableRows(t.dir, t.name)
+		last := ""
+		for _, row := range rows {
+			if row.name == "" {
+				continue
+			}
+			where := r.position(row.node.Pos())
+			switch {
+			case row.name == last:
+				report(where, row.name+" stands twice in "+t.name)
+			case row.name < last:
+				report(where, row.name+" stands after "+last+" in "+t.name)
+			}
+			if row.doc == "" && !row.refused {
+				report(where, row.name+" has no Doc: the page of the manual it follows")
+			}
+			last = row.name
+		}
+	}
+}
+
+// checkTested wants every implemented row named in a case file.
+func checkTested(r *repo, report reporter) {
+	for _, t := range tables {
+		_, rows := r.tableRows(t.dir, t.name)
+		if len(rows) == 0 {
+			continue
+		}
+		cases := path.Join(t.dir, "testdata")
+		if t.dir == "wire/command" {
+			cases = "compat-tests"
+		}
+		text := r.allText(cases)
+		for _, row := range rows {
+			if row.name != "" && !row.refused && !mentions(text, row.name) {
+				report(r.position(row.node.Pos()), row.name+" appears in no case file under "+cases)
+			}
+		}
+	}
+}
+
+// allText returns everything in the case files and scripts under dir.
+func (r *repo) allText(dir string) string {
+	var b strings.Builder
+	_ = fs.WalkDir(r.fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if slices.Contains([]string{".txt", ".js", ".go"}, path.Ext(name)) {
+			text, _ := fs.ReadFile(r.fsys, name)
+			b.Write(text)
+			b.WriteByte('\n')
+		}
+		return nil
+	})
+	return b.String()
+}
+
+// mentions reports whether text has name as a whole word.
+func mentions(text, name string) bool {
+	for rest := text; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		after := rest[i+len(name):]
+		before := byte(' ')
+		if i > 0 {
+			before = rest[i-1]
+		}
+		if (after == "" || !isLetter(after[0])) && !isLetter(before) {
+			return true
+		}
+		rest = after
+	}
+}
+
+// isLetter reports whether b can be part of a name.
+func isLetter(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
+}
+
+// Generated files are in step with what they are made from.
+func TestGenerated(t *testing.T) {
+	for _, command := range [][]string{
+		{"run", "./scripts/gencodes", "-check"},
+	} {
+		cmd := exec.Command("go", command...)
+		cmd.Dir = "../.."
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(command, " "), err, out)
+		}
+	}
+}
