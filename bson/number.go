@@ -124,7 +124,8 @@ func magnitude(v Value) int {
 		return exp + int(math.Floor(math.Log10(f)))
 	case TypeDouble:
 		f, _ := v.Double()
-		return int(math.Floor(math.Log10(math.Abs(f))))
+		m, e := math.Frexp(math.Abs(f)) // Log10 is far off for subnormal numbers
+		return int(math.Floor(math.Log10(m) + float64(e)*(math.Ln2/math.Ln10)))
 	}
 	n, _ := v.Int64()
 	return int(math.Floor(math.Log10(math.Abs(float64(n)))))

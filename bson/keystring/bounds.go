@@ -1,0 +1,47 @@
+package keystring
+
+// Bytes that are below and above every encoded value in either direction. A
+// range over all keys that begin with the complete values k is
+// [k, append(k, MaxBound)).
+const (
+	MinBound = 0x00
+	MaxBound = 0xFF
+)
+
+// Successor appends the least key that is above every key beginning with k; k
+// may be any bytes, not only complete values. Of bytes that are all FF, which no
+// key is, it appends k and another FF.
+func Successor(dst, k []byte) []byte {
+	for n := len(k); n > 0; n-- {
+		if k[n-1] != 0xFF {
+			dst = append(dst, k[:n]...)
+			dst[len(dst)-1]++
+			return dst
+		}
+	}
+	return append(append(dst, k...), 0xFF)
+}
+
+// ClassBounds returns the first bytes of the values of a class (see
+// bson.Type.Class) as a half-open range [lo, hi): every key of the class begins
+// with a byte in it, and no other does. Class 0, and others that do not exist,
+// give the range of all values. Undefined (class 2) has a range of its own below
+// null (class 3), and missing values are encoded as null.
+func ClassBounds(class int, dir Dir) (lo, hi byte) {
+	lo, hi = tMinKey, tMaxKey+1
+	if class > 0 && class < len(classBounds) {
+		lo, hi = classBounds[class][0], classBounds[class][1]
+	}
+	if dir == Descending {
+		return ^(hi - 1), ^lo + 1
+	}
+	return lo, hi
+}
+
+var classBounds = [...][2]byte{
+	1: {tMinKey, tMinKey + 1}, 2: {tUndefined, tUndefined + 1}, 3: {tNull, tNull + 1},
+	4: {tNaN, tPositive + 1}, 5: {tString, tString + 1}, 6: {tObject, tObject + 1}, 7: {tArray, tArray + 1},
+	8: {tBinary, tBinary + 1}, 9: {tObjectID, tObjectID + 1}, 10: {tFalse, tTrue + 1}, 11: {tDate, tDate + 1},
+	12: {tTimestamp, tTimestamp + 1}, 13: {tRegex, tRegex + 1}, 14: {tDBPointer, tDBPointer + 1},
+	15: {tCode, tCode + 1}, 16: {tCodeScope, tCodeScope + 1}, 17: {tMaxKey, tMaxKey + 1},
+}
