@@ -1,0 +1,178 @@
+package pebblekv
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Timestamps are handed out only below a stored ceiling, raised by the commit
+// that first needs it, so that none is given twice after a restart. These are the
+// steps by which it is raised.
+const (
+	ceilingSeconds = 10
+	ceilingCount   = 1 << 20
+)
+
+// Commit implements storage.Txn.
+func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	if t.closed.Load() {
+		return 0, storage.ErrClosed
+	}
+	t.dropPoints()
+	if t.work == nil || t.work.buf.Empty() {
+		ts := t.snap.ts
+		t.Close()
+		if d == storage.Synced {
+			return ts, t.s.syncer.wait(ts)
+		}
+		return ts, nil
+	}
+	ts, err := t.write(ctx)
+	t.Close() // if write did not come that far
+	if err == nil && d == storage.Synced {
+		err = t.s.syncer.wait(ts)
+	} else if err == nil {
+		t.s.syncer.soon()
+	}
+	return ts, err
+}
+
+// write makes the writes visible.
+func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	w, s := t.work, t.s
+	sets, deletes := 0, 0
+	size := 64 + w.buf.Bytes() + 64*len(w.buf.Logs()) + 16*w.buf.Len()
+	b := s.db.NewBatchWithSize(size)
+	defer func() { _ = b.Close() }()
+	for key, value := range w.buf.All() {
+		w.prints = append(w.prints, maphash.Bytes(s.seed, key))
+		var err error
+		if value != nil {
+			sets++
+			err = b.Set(key, value, nil)
+		} else {
+			deletes++
+			err = b.Delete(key, nil)
+		}
+		if err != nil {
+			return 0, translate(err)
+		}
+	}
+	for _, key := range w.buf.Locks() {
+		w.prints = append(w.prints, maphash.Bytes(s.seed, key))
+	}
+	if s.diskFull.Load() && !t.o.Essential && (sets > 0 && sets >= deletes || sets+deletes == 0 && len(w.buf.Logs()) > 0) {
+		return 0, storage.ErrDiskFull
+	}
+	return s.apply(b, w, t)
+}
+
+// apply is the commit section: it gives the batch its timestamp and log records
+// and makes it visible. t is nil for writes outside transactions.
+func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, error) {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+
+	s.mu.Lock()
+	if t != nil {
+		err := error(nil)
+		if s.closed {
+			err = storage.ErrClosed
+		} else if s.conflicts.anyNewer(w.prints, t.snap.ts) {
+			s.refused.Add(1)
+			err = storage.ErrConflict
+		}
+		if err != nil {
+			s.mu.Unlock()
+			return 0, err
+		}
+	}
+	// Whoever begins while the batch is being applied gets the state before it.
+	s.materialize(s.snaps.newest)
+	s.mu.Unlock()
+
+	ts := s.next()
+	if err := s.addLog(b, w, ts); err != nil {
+		return 0, translate(err)
+	}
+	if !b.Empty() {
+		if err := s.db.Apply(b, pebble.NoSync); err != nil {
+			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, translate(err))
+		}
+	}
+	s.commits.Add(1)
+
+	s.mu.Lock()
+	s.latest.Store(uint64(ts))
+	var own *pebble.Snapshot
+	if t != nil {
+		t.closed.Store(true)
+		own = t.leave()
+	}
+	unused := s.snaps.advance(ts)
+	s.remember(w.prints, ts)
+	s.mu.Unlock()
+	if s.o.InMemory {
+		s.syncer.advance(ts)
+	}
+	if t != nil {
+		t.finish(own)
+	}
+	closeSnapshot(unused)
+	return ts, nil
+}
+
+// next returns the timestamp of the commit; store.commit is held.
+func (s *store) next() storage.Timestamp { return max(s.Latest()+1, s.clock()) }
+
+// clock is the present time as a timestamp, 0 without a clock.
+func (s *store) clock() storage.Timestamp {
+	if s.o.Clock == nil {
+		return 0
+	}
+	return storage.MakeTimestamp(uint32(s.o.Clock().Unix()), 1)
+}
+
+// addLog appends the log records of a commit, and a new ceiling if ts needs one.
+func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
+	for i, r := range w.buf.Logs() {
+		w.key = appendLogKey(w.key[:0], r.Stream, ts, uint32(i))
+		if err := b.Set(w.key, r.Rec, nil); err != nil {
+			return err
+		}
+	}
+	if ts > s.ceiling && !s.o.InMemory {
+		c := ts + ceilingCount
+		if now := s.clock(); now.Seconds() == ts.Seconds() && now != 0 {
+			c = max(c, storage.MakeTimestamp(now.Seconds()+ceilingSeconds, 0))
+		}
+		if err := b.Set(keyCeiling, encodeTimestamp(c), nil); err != nil {
+			return err
+		}
+		s.ceiling = c
+	}
+	return nil
+}
+
+// remember enters the keys of a commit for those who must conflict with it;
+// store.mu is held and the committer has left.
+func (s *store) remember(prints []uint64, ts storage.Timestamp) {
+	if s.open == 0 {
+		s.conflicts.forget(ts)
+		return
+	}
+	s.conflicts.add(prints, ts)
+	oldest := ts
+	if s.txns.head != nil {
+		oldest = s.txns.head.snap.ts
+	}
+	s.conflicts.prune(oldest, s.snaps.oldest())
+}

@@ -1,0 +1,18 @@
+package pebblekv
+
+// checkDisk compares the free space with the reserve. A write-ahead log that
+// cannot grow ends the process, so writers are turned away before.
+func (s *store) checkDisk() {
+	if s.o.ReserveBytes < 0 {
+		return
+	}
+	du, err := s.o.FS.GetDiskUsage(s.dir)
+	if err != nil {
+		return // the file system does not tell
+	}
+	reserve := uint64(s.o.ReserveBytes)
+	if reserve == 0 {
+		reserve = min(du.TotalBytes/20, 2<<30)
+	}
+	s.diskFull.Store(du.AvailBytes < reserve)
+}

@@ -1,0 +1,64 @@
+package pebblekv
+
+import (
+	"encoding/binary"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// The engine's own keys, out of reach of callers, whose first byte is >= 0x01:
+//
+//	00 'f'                                       → format version, 1 byte
+//	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record
+//	00 't'                                       → 8 bytes: no commit has a later timestamp
+//	00 'x' ‖ stream                              → 8 bytes: records up to here were truncated
+var (
+	keyFormat  = []byte{0, 'f'}
+	keyCeiling = []byte{0, 't'}
+
+	userStart = []byte{0x01}
+	userEnd   = []byte{0xFF}
+)
+
+// formatVersion is what this version writes and the newest it can read.
+const formatVersion = 1
+
+// streamBytesMax bounds a stream's name.
+const streamBytesMax = 1 << 10
+
+// appendLogKey appends the key of the n-th record of a commit.
+func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
+	dst = binary.BigEndian.AppendUint16(append(dst, 0, 'l'), uint16(len(stream)))
+	dst = append(dst, stream...)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(ts)), n)
+}
+
+// logKeyTimestamp returns the timestamp in a log key.
+func logKeyTimestamp(key []byte) storage.Timestamp {
+	return storage.Timestamp(binary.BigEndian.Uint64(key[len(key)-12:]))
+}
+
+// appendTruncatedKey appends the key of a stream's truncation mark.
+func appendTruncatedKey(dst, stream []byte) []byte { return append(append(dst, 0, 'x'), stream...) }
+
+func encodeTimestamp(ts storage.Timestamp) []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(ts))
+}
+
+func decodeTimestamp(b []byte) (storage.Timestamp, error) {
+	if len(b) != 8 {
+		return 0, storage.ErrCorruption
+	}
+	return storage.Timestamp(binary.BigEndian.Uint64(b)), nil
+}
+
+// clip cuts a range to callers' keys.
+func clip(r storage.Range) storage.Range {
+	if len(r.Start) == 0 || r.Start[0] == 0 {
+		r.Start = userStart
+	}
+	if r.End == nil || len(r.End) > 0 && r.End[0] == 0xFF {
+		r.End = userEnd
+	}
+	return r
+}

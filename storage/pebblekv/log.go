@@ -1,0 +1,101 @@
+package pebblekv
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// ReadLog implements storage.Store.
+func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) (next storage.Timestamp, err error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return after, err
+	}
+	defer done()
+	durable := s.Durable()
+	if after >= durable {
+		return after, nil
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendLogKey(nil, stream, after+1, 0),
+		UpperBound: appendLogKey(nil, stream, durable+1, 0),
+	})
+	if err != nil {
+		return after, translate(err)
+	}
+	defer func() {
+		if closeErr := translate(it.Close()); err == nil {
+			err = closeErr
+		}
+	}()
+	// Read after the iterator was opened: a truncation it does not see is either
+	// seen here or left its records in place.
+	if after > 0 {
+		mark, err := s.truncated(stream)
+		if err != nil {
+			return after, err
+		}
+		if mark > after {
+			return after, storage.ErrLogTruncated
+		}
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := ctx.Err(); err != nil {
+			return after, err
+		}
+		ts := logKeyTimestamp(it.Key())
+		rec, err := it.ValueAndErr()
+		if err != nil {
+			return after, translate(err)
+		}
+		if !yield(ts, rec) {
+			return ts - 1, nil
+		}
+	}
+	if err := it.Error(); err != nil {
+		return after, translate(err)
+	}
+	return durable, nil
+}
+
+// truncated returns up to where a stream was truncated, 0 if never.
+func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
+	v, err := s.read(appendTruncatedKey(nil, stream))
+	if errors.Is(err, storage.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return decodeTimestamp(v)
+}
+
+// TruncateLog implements storage.Store. It leaves out the range truncated before,
+// so that range tombstones do not pile up.
+func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Timestamp) error {
+	done, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ts = min(ts, s.Durable())
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	mark, err := s.truncated(stream)
+	if err != nil || ts <= mark {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.DeleteRange(appendLogKey(nil, stream, mark, 0), appendLogKey(nil, stream, ts+1, 0), nil); err != nil {
+		return translate(err)
+	}
+	if err := b.Set(appendTruncatedKey(nil, stream), encodeTimestamp(ts), nil); err != nil {
+		return translate(err)
+	}
+	return translate(s.db.Apply(b, pebble.NoSync))
+}

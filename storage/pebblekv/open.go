@@ -1,0 +1,117 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// Open opens the store in dir, creating it if there is none.
+// Errors: ErrLocked, ErrFormat, ErrCorruption, what the file system says.
+func Open(dir string, o Options) (storage.Store, error) {
+	o = o.defaults()
+	if o.InMemory {
+		dir = "memory"
+	}
+	s := &store{
+		o: o, dir: dir,
+		seed:    maphash.MakeSeed(),
+		latches: writebuf.NewLatches(),
+		stop:    make(chan struct{}),
+	}
+	s.conflicts.last = map[uint64]storage.Timestamp{}
+	s.buffers.New = func() any { return new(work) }
+	if err := s.openPebble(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	if err := s.recover(); err != nil {
+		err = errors.Join(err, s.db.Close(), s.lock.Close())
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	s.syncer.start(s)
+	s.checkDisk()
+	s.stopped.Go(s.background)
+	return s, nil
+}
+
+// openPebble locks the directory and opens Pebble in it.
+func (s *store) openPebble() error {
+	if err := s.o.FS.MkdirAll(s.dir, 0o755); err != nil {
+		return err
+	}
+	lock, err := pebble.LockDirectory(s.dir, s.o.FS)
+	if err != nil {
+		// Pebble has no sentinel for a second store in one process.
+		if errors.Is(err, syscall.EAGAIN) || err.Error() == "lock held by current process" {
+			return fmt.Errorf("%w (%v)", storage.ErrLocked, err)
+		}
+		return err
+	}
+	po := s.o.pebble(func() { s.stalls.Add(1) })
+	defer po.Cache.Unref()
+	po.Lock = lock
+	if s.db, err = pebble.Open(s.dir, po); err != nil {
+		_ = lock.Close()
+		return translate(err)
+	}
+	s.lock = lock
+	return nil
+}
+
+// recover checks the format and finds where timestamps go on.
+func (s *store) recover() error {
+	format, err := s.read(keyFormat)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		if err := s.db.Set(keyFormat, []byte{formatVersion}, s.synced()); err != nil {
+			return translate(err)
+		}
+	case err != nil:
+		return err
+	case len(format) != 1 || format[0] > formatVersion:
+		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, format, formatVersion)
+	}
+	stored, err := s.read(keyCeiling)
+	latest := storage.Timestamp(1)
+	if err == nil {
+		if s.ceiling, err = decodeTimestamp(stored); err != nil {
+			return err
+		}
+		latest = max(latest, s.ceiling)
+	} else if !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	latest = max(latest, s.clock())
+	s.latest.Store(uint64(latest))
+	s.conflicts.horizon = latest
+	s.snaps.newest = &snap{ts: latest}
+	s.snaps.head = s.snaps.newest
+	return nil
+}
+
+// synced are the write options of the engine's own rare writes.
+func (s *store) synced() *pebble.WriteOptions {
+	if s.o.InMemory {
+		return pebble.NoSync
+	}
+	return pebble.Sync
+}
+
+// read returns a copy of the newest value of one of the engine's own keys.
+func (s *store) read(key []byte) ([]byte, error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, storage.ErrNotFound
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	v = append([]byte(nil), v...)
+	return v, closer.Close()
+}

@@ -1,0 +1,142 @@
+package pebblekv
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// FS is a file system as Pebble sees it, so that callers can pass one on without
+// importing Pebble: the disk, memory, or memory that forgets what was not synced.
+type FS = vfs.FS
+
+// Options are the settings of a store. The zero value is a durable store on disk
+// sized by the machine's memory.
+type Options struct {
+	// InMemory keeps everything in memory, without a write-ahead log; dir is
+	// ignored and every commit counts as durable at once.
+	InMemory bool
+
+	// FS is the file system; nil is the disk.
+	FS FS
+
+	// CacheBytes is the size of the block cache; 0 = a quarter of the memory, in
+	// memory 32 MiB.
+	CacheBytes int64
+
+	// MemtableBytes is the size of one memtable, of which there may be four; 0 =
+	// a 64th of the memory, at most 64 MiB.
+	MemtableBytes int64
+
+	// SyncInterval is the longest time a Buffered commit stays without a sync;
+	// 0 = 100 ms.
+	SyncInterval time.Duration
+
+	// ReserveBytes is the free disk space below which commits are refused with
+	// ErrDiskFull unless they delete; 0 = 5 % of the disk, at most 2 GiB; negative
+	// = none.
+	ReserveBytes int64
+
+	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value;
+	// 0 = 256 MiB and 64 MiB.
+	TxnBytesMax, ValueBytesMax int
+
+	// Clock gives timestamps their seconds; nil = they count from 1.
+	Clock func() time.Time
+
+	// Log receives Pebble's messages; nil drops them.
+	Log func(isError bool, message string)
+
+	// Fatal is called when the store cannot go on (a failed sync of the log must
+	// never be repeated). It should flush logs. The process exits with status 3
+	// when it returns.
+	Fatal func(message string)
+}
+
+// defaults returns o with zero fields filled in.
+func (o Options) defaults() Options {
+	ram := memoryBytes()
+	if o.InMemory {
+		o.FS = vfs.NewMem()
+		o.ReserveBytes = -1
+		o.CacheBytes = orElse(o.CacheBytes, 32<<20)
+	}
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	o.CacheBytes = orElse(o.CacheBytes, min(max(ram/4, 8<<20), 16<<30))
+	o.MemtableBytes = orElse(o.MemtableBytes, min(max(ram/64, 1<<20), 64<<20))
+	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
+	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)
+	o.ValueBytesMax = orElse(o.ValueBytesMax, 64<<20)
+	return o
+}
+
+func orElse[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// pebble returns the engine's settings. The caller unrefs the cache.
+func (o Options) pebble(stalls func()) *pebble.Options {
+	p := &pebble.Options{
+		Cache:                       pebble.NewCache(o.CacheBytes),
+		FS:                          o.FS,
+		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: the default is old and going up is one-way
+		DisableWAL:                  o.InMemory,
+		MemTableSize:                uint64(o.MemtableBytes),
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		BytesPerSync:                512 << 10,
+		WALBytesPerSync:             512 << 10,
+		MaxOpenFiles:                4096,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, runtime.GOMAXPROCS(0)/2) },
+		FlushDelayDeleteRange:       10 * time.Second,
+		Logger:                      logger{o},
+		EventListener: &pebble.EventListener{
+			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls() },
+			BackgroundError: func(err error) { logger{o}.Errorf("background error: %v", err) },
+		},
+	}
+	for i := range p.Levels {
+		// Without a filter on the last level a duplicate check reads a block for
+		// every absent key: 9–31 µs instead of 1.4 µs.
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		p.Levels[i].BlockSize = 8 << 10
+		p.Levels[i].IndexBlockSize = 256 << 10
+	}
+	return p
+}
+
+// logger passes Pebble's messages on.
+type logger struct{ o Options }
+
+func (l logger) Infof(format string, args ...any) {
+	if l.o.Log != nil {
+		l.o.Log(false, fmt.Sprintf(format, args...))
+	}
+}
+
+func (l logger) Errorf(format string, args ...any) {
+	if l.o.Log != nil {
+		l.o.Log(true, fmt.Sprintf(format, args...))
+	}
+}
+
+// Fatalf does not return: Pebble's goroutines would wait for ever.
+func (l logger) Fatalf(format string, args ...any) {
+	if l.o.Fatal != nil {
+		l.o.Fatal(fmt.Sprintf(format, args...))
+	}
+	os.Exit(3)
+}

@@ -1,0 +1,189 @@
+package pebblekv
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// view is what readers and transactions share: reads of one snapshot.
+type view struct {
+	s      *store
+	snap   *snap
+	points atomic.Pointer[points] // kept for the next point lookup; transactions only
+	closed atomic.Bool
+}
+
+// points is an iterator for lookups of single keys through the Bloom filters.
+type points struct {
+	o  pebble.IterOptions
+	it *pebble.Iterator
+}
+
+// ReadTimestamp implements storage.Reader.
+func (v *view) ReadTimestamp() storage.Timestamp { return v.snap.ts }
+
+// check is called by every read.
+func (v *view) check(ctx context.Context) error {
+	if v.closed.Load() {
+		return storage.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// get appends the value of a key in the snapshot.
+func (v *view) get(key, dst []byte) ([]byte, error) {
+	value, closer, err := v.s.pebble(v.snap).Get(key)
+	if err != nil {
+		if errors.Is(err, pebble.ErrNotFound) {
+			return dst, storage.ErrNotFound
+		}
+		return dst, translate(err)
+	}
+	dst = append(dst, value...)
+	if err := closer.Close(); err != nil {
+		return dst, translate(err)
+	}
+	return dst, nil
+}
+
+// takePoints returns the lookup iterator, a new one if it is in use.
+func (v *view) takePoints() (*points, error) {
+	if p := v.points.Swap(nil); p != nil {
+		return p, nil
+	}
+	p := &points{o: pebble.IterOptions{UseL6Filters: true}}
+	var err error
+	if p.it, err = v.s.pebble(v.snap).NewIter(&p.o); err != nil {
+		return nil, translate(err)
+	}
+	return p, nil
+}
+
+// givePoints hands the iterator back: for the next lookup if keep, else it is closed.
+func (v *view) givePoints(p *points, keep bool) error {
+	if keep && v.points.CompareAndSwap(nil, p) {
+		return nil
+	}
+	return translate(p.it.Close())
+}
+
+// lookup stands p on key. The default comparer's prefix is the whole key, so the
+// filters are exact for it.
+func (p *points) lookup(key []byte) (bool, error) {
+	if p.it.SeekPrefixGE(key) {
+		return true, nil
+	}
+	return false, translate(p.it.Error())
+}
+
+// has looks a key of the snapshot up.
+func (v *view) has(key []byte, keep bool) (bool, error) {
+	p, err := v.takePoints()
+	if err != nil {
+		return false, err
+	}
+	ok, err := p.lookup(key)
+	return ok, errors.Join(err, v.givePoints(p, keep && err == nil))
+}
+
+// getMany looks up keys of the snapshot laid under buf, which may be nil.
+func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte, emit func(i int, value []byte) error) error {
+	p, err := v.takePoints()
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if i%256 == 255 {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+		}
+		var value []byte
+		state := writebuf.Untouched
+		if buf != nil {
+			value, state = buf.Get(key)
+		}
+		if state == writebuf.Untouched {
+			var ok bool
+			if ok, err = p.lookup(key); err != nil {
+				break
+			} else if ok {
+				if value, err = p.it.ValueAndErr(); err != nil {
+					err = translate(err)
+					break
+				}
+			}
+		}
+		if err = emit(i, value); err != nil {
+			break
+		}
+	}
+	if closeErr := v.givePoints(p, false); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// release ends the view; store.mu is held. It returns a snapshot to close.
+func (v *view) release() *pebble.Snapshot {
+	v.s.open--
+	return v.s.snaps.release(v.snap)
+}
+
+// dropPoints closes the kept lookup iterator.
+func (v *view) dropPoints() {
+	if p := v.points.Swap(nil); p != nil {
+		_ = p.it.Close() // an error was seen by the lookup
+	}
+}
+
+// reader implements storage.Reader.
+type reader struct{ view }
+
+func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	if err := r.check(ctx); err != nil {
+		return dst, err
+	}
+	return r.get(key, dst)
+}
+
+func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
+	if err := r.check(ctx); err != nil {
+		return false, err
+	}
+	return r.has(key, false)
+}
+
+func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	if err := r.check(ctx); err != nil {
+		return err
+	}
+	return r.getMany(ctx, nil, keys, emit)
+}
+
+func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	if err := r.check(ctx); err != nil {
+		return nil, err
+	}
+	it, err := r.iter(clip(rg), o)
+	if err != nil {
+		return nil, err
+	}
+	return writebuf.Guard(it), nil
+}
+
+func (r *reader) Close() {
+	if r.closed.Swap(true) {
+		return
+	}
+	r.s.mu.Lock()
+	ps := r.release()
+	r.s.mu.Unlock()
+	closeSnapshot(ps)
+}

@@ -1,0 +1,233 @@
+package pebblekv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// store implements storage.Store.
+type store struct {
+	o       Options
+	dir     string
+	db      *pebble.DB
+	lock    *pebble.Lock
+	seed    maphash.Seed // of key fingerprints
+	latches *writebuf.Latches
+	buffers sync.Pool // *work
+
+	commit  sync.Mutex        // one commit at a time; taken before mu
+	ceiling storage.Timestamp // as stored; guarded by commit
+
+	mu        sync.Mutex // the fields below; never held over disk access
+	snaps     snaps
+	txns      txnList // open writable transactions in order of their start
+	conflicts conflicts
+	open      int // readers and transactions
+	closed    bool
+
+	direct    sync.RWMutex // read-held by calls that use db without a snapshot
+	latest    atomic.Uint64
+	syncer    syncer
+	iterators atomic.Int64
+	commits   atomic.Int64
+	refused   atomic.Int64 // commits that conflicted
+	stalls    atomic.Int64
+	diskFull  atomic.Bool
+	stop      chan struct{}
+	stopped   sync.WaitGroup
+}
+
+// Latest implements storage.Store.
+func (s *store) Latest() storage.Timestamp { return storage.Timestamp(s.latest.Load()) }
+
+// Durable implements storage.Store.
+func (s *store) Durable() storage.Timestamp { return s.syncer.durable() }
+
+// Snapshot implements storage.Store.
+func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := &reader{view: view{s: s}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.acquire(&r.view, at); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// acquire gives v the state at a timestamp; store.mu is held.
+func (s *store) acquire(v *view, at storage.Timestamp) error {
+	if s.closed {
+		return storage.ErrClosed
+	}
+	sn := s.snaps.newest
+	if at != 0 {
+		if sn = s.snaps.at(at); sn == nil {
+			return storage.ErrSnapshotTooOld
+		}
+	}
+	sn.refs++
+	s.open++
+	v.snap = sn
+	return nil
+}
+
+// use is called by methods that touch db without a snapshot.
+// It returns what to defer. Errors: ErrClosed.
+func (s *store) use(ctx context.Context) (done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.direct.RLock()
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		s.direct.RUnlock()
+		return nil, storage.ErrClosed
+	}
+	return s.direct.RUnlock, nil
+}
+
+// ApproximateBytes implements storage.Store. Pebble's estimate leaves out what is
+// not flushed yet, so ranges of few rows are counted.
+func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	r = clip(r)
+	if r.Empty() {
+		return 0, nil
+	}
+	estimate, err := s.db.EstimateDiskUsage(r.Start, r.End)
+	if err != nil {
+		return 0, translate(err)
+	}
+	const countMax = 1000
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End})
+	if err != nil {
+		return 0, translate(err)
+	}
+	counted, n := uint64(0), 0
+	for ok := it.First(); ok && n < countMax; ok = it.Next() {
+		v := it.LazyValue()
+		counted += uint64(len(it.Key()) + v.Len())
+		n++
+	}
+	if err := it.Close(); err != nil {
+		return 0, translate(err)
+	}
+	if n < countMax {
+		return counted, nil
+	}
+	return max(counted, estimate), nil
+}
+
+// DeleteRange implements storage.Store.
+func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
+	done, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r = clip(r)
+	if r.Empty() {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.DeleteRange(r.Start, r.End, nil); err != nil {
+		return translate(err)
+	}
+	_, err = s.apply(b, &work{}, nil)
+	return err
+}
+
+// Checkpoint implements storage.Store.
+func (s *store) Checkpoint(ctx context.Context, dir string) error {
+	done, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if s.o.InMemory {
+		return errors.New("pebblekv: a store in memory has no files to copy")
+	}
+	return translate(s.db.Checkpoint(dir, pebble.WithFlushedWAL()))
+}
+
+// Metrics implements storage.Store.
+func (s *store) Metrics() storage.Metrics {
+	s.direct.RLock()
+	defer s.direct.RUnlock()
+	s.mu.Lock()
+	m := storage.Metrics{OpenSnapshots: int64(s.open), ConflictKeys: int64(s.conflicts.len())}
+	closed := s.closed
+	s.mu.Unlock()
+	m.Commits, m.Conflicts, m.WALSyncs = s.commits.Load(), s.refused.Load(), s.syncer.syncs.Load()
+	m.OpenIterators, m.WriteStalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.diskFull.Load()
+	if closed {
+		return m
+	}
+	p := s.db.Metrics()
+	m.DiskBytes, m.MemtableBytes = p.DiskSpaceUsage(), p.MemTable.Size
+	m.BlockCacheBytes, m.BlockCacheHits, m.BlockCacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
+	return m
+}
+
+// Close implements storage.Store. With readers left open the files stay open
+// too: closing under a running read would crash it.
+func (s *store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return storage.ErrClosed
+	}
+	s.closed = true
+	s.mu.Unlock()
+	close(s.stop)
+	s.stopped.Wait()
+	s.direct.Lock()
+	defer s.direct.Unlock()
+	s.commit.Lock() // let the last commit be applied
+	defer s.commit.Unlock()
+	err := s.syncer.close(s.Latest())
+	s.mu.Lock()
+	open := s.open
+	newest := s.snaps.newest.ps.Swap(nil)
+	s.mu.Unlock()
+	if n := s.iterators.Load(); open > 0 || n > 0 {
+		return errors.Join(err, fmt.Errorf("pebblekv: closed with %d readers and %d iterators open", open, n))
+	}
+	closeSnapshot(newest)
+	if !s.o.InMemory {
+		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))
+	}
+	return errors.Join(err, translate(s.db.Close()), s.lock.Close())
+}
+
+// translate gives Pebble's errors the seam's names.
+func translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case pebble.IsCorruptionError(err):
+		return fmt.Errorf("%w: %w", storage.ErrCorruption, err)
+	case errors.Is(err, pebble.ErrClosed):
+		return fmt.Errorf("%w: %w", storage.ErrClosed, err)
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+//go:build invariants
+
+package writebuf
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Guard wraps an iterator so that keys and values are overwritten at the next
+// step, keys must be ordered, and use after Close panics.
+func Guard(it storage.Iterator) storage.Iterator { return &guard{it: it} }
+
+type guard struct {
+	it         storage.Iterator
+	key, value []byte
+	last       []byte
+	dir        int
+	closed     bool
+}
+
+func (g *guard) Next() bool { g.leave(); return g.enter(g.it.Next(), false) }
+func (g *guard) Seek(key []byte) bool {
+	k := bytes.Clone(key)
+	g.leave()
+	return g.enter(g.it.Seek(k), true)
+}
+func (g *guard) Key() []byte { return g.key }
+func (g *guard) Err() error  { return g.it.Err() }
+
+func (g *guard) Value() []byte {
+	if g.value == nil {
+		g.value = bytes.Clone(g.it.Value())
+	}
+	return g.value
+}
+
+func (g *guard) Close() {
+	if !g.closed {
+		g.leave()
+		g.closed = true
+		g.it.Close()
+	}
+}
+
+func (g *guard) leave() {
+	if g.closed {
+		panic("BUG: storage: iterator used after Close")
+	}
+	poison(g.key)
+	poison(g.value)
+	g.key, g.value = nil, nil
+}
+
+func (g *guard) enter(ok, seek bool) bool {
+	if !ok {
+		return false
+	}
+	g.key = bytes.Clone(g.it.Key())
+	c := bytes.Compare(g.key, g.last)
+	if g.last != nil && !(seek && c == 0) {
+		if c == 0 || g.dir != 0 && c != g.dir {
+			panic("BUG: storage: iterator out of order")
+		}
+		g.dir = c
+	}
+	g.last = append(g.last[:0], g.key...)
+	return true
+}
