@@ -136,15 +136,7 @@ func (c *Conn) loop() error {
 		if c.ctx.Err() != nil {
 			return ErrHangUp
 		}
-		var refused *mongoerr.Error
-		if err != nil && !errors.As(err, &refused) {
-			return err
-		}
-		if refused == nil {
-			refused, err = c.refuse()
-		} else {
-			err = nil
-		}
+		refused, err := c.refuse(err)
 		if err != nil {
 			return err
 		}
@@ -161,8 +153,16 @@ func (c *Conn) loop() error {
 	return nil
 }
 
-// refuse decides about messages that no handler sees. Errors: see loop.
-func (c *Conn) refuse() (*mongoerr.Error, error) {
+// refuse decides about messages that no handler sees, after reading one ended with err:
+// the first result is told to the client, the second closes the connection.
+func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
+	if err != nil {
+		var told *mongoerr.Error
+		if errors.As(err, &told) {
+			return told, nil
+		}
+		return nil, err
+	}
 	m := &c.msg
 	switch m.Header.OpCode {
 	case wire.OpMsg:
