@@ -1,0 +1,24 @@
+// Package shard is the map of a collection's line of positions: where a document belongs, and which shard owns that
+// place.
+//
+//	document ──KeyPattern──► position ──Map──► Descriptor (shard: id, bounds, index partitions)
+//
+// The shard key gives every document a position, ordered bytes that code above treats as opaque. Three ways to compute
+// it: hashed, eight bytes of xxhash64; hierarchical, hashes of two or three fields side by side, so that a prefix of
+// the fields is a contiguous range; ranged, the keystrings of the values. An unsharded collection has no key and keeps
+// every document at position zero of its only shard.
+//
+// A Map is immutable: Split, Merge and Settle return the next one, with the next minor version. Records do not name
+// their shard, so a split moves none of them; index entries belong to a shard through partitions:
+//
+//	split    A [p0]                 →  B [p0]   C [p0 p1]     new entries of C go to p1, reads look into both
+//	settle   C [p0 p1]              →  C [p1]                 after C's entries have been moved out of p0
+//	merge    B [p0]  C [p1]         →  D [p0 p1]              and settle again
+//
+// Invariants, which Map.Check proves: shards cover the line without gap or overlap, in order; ids and partition numbers
+// are never used again; no two shards write their entries to the same partition.
+//
+// Glossary. Position: place of a document on its collection's line. Shard: a range of positions with a share of the
+// RU/s (Cosmos DB: physical partition). Logical partition: all documents of one shard key value. Partition: generation
+// of index entries. Epoch: the life of one shard key; a reshard begins a new one. Minor: counts the changes within.
+package shard

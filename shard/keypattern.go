@@ -1,0 +1,304 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Kind is how positions are computed.
+type Kind uint8
+
+// The kinds. All but Ranged have positions of eight bytes.
+const (
+	Unsharded    Kind = iota // no key: everything at position zero
+	Hashed                   // {a: "hashed"}
+	Hierarchical             // {a: "hashed", b: "hashed"}, up to three fields
+	Ranged                   // {a: 1, b: 1}, one of the fields may be hashed
+)
+
+// String is the kind's name in stored maps and in explain.
+func (k Kind) String() string {
+	return [...]string{"unsharded", "hashed", "hierarchical", "ranged"}[min(k, Ranged)]
+}
+
+// Field is one field of a shard key.
+type Field struct {
+	Path   path.Path
+	Hashed bool
+}
+
+// KeyPattern is a parsed shard key. The zero KeyPattern is that of an unsharded collection. Immutable, safe for
+// concurrent use, cheap to copy.
+type KeyPattern struct {
+	p    *pattern
+	seed uint64
+}
+
+// pattern is what copies of a KeyPattern share.
+type pattern struct {
+	kind    Kind
+	fields  []Field
+	spec    bson.Raw
+	scratch sync.Pool // *[]byte for the bytes to be hashed
+}
+
+// IsZero reports an unsharded collection.
+func (k KeyPattern) IsZero() bool { return k.p == nil }
+
+// Kind is how positions are computed.
+func (k KeyPattern) Kind() Kind {
+	if k.p == nil {
+		return Unsharded
+	}
+	return k.p.kind
+}
+
+// Fields are the fields of the key, in order. Not to be changed.
+func (k KeyPattern) Fields() []Field {
+	if k.p == nil {
+		return nil
+	}
+	return k.p.fields
+}
+
+// Spec is the key as the client gave it, {a: "hashed"}; nil when unsharded. Not to be changed.
+func (k KeyPattern) Spec() bson.Raw {
+	if k.p == nil {
+		return nil
+	}
+	return k.p.spec
+}
+
+// WithSeed returns the pattern with the collection's own random seed, so that nobody can prepare keys that collide.
+// The seed is stored with the collection and never changes.
+func (k KeyPattern) WithSeed(seed uint64) KeyPattern { return KeyPattern{k.p, seed} }
+
+// Seed is the collection's seed.
+func (k KeyPattern) Seed() uint64 { return k.seed }
+
+// IsID reports that the key is exactly the field _id.
+func (k KeyPattern) IsID() bool {
+	return k.p != nil && len(k.p.fields) == 1 && k.p.fields[0].Path.String() == "_id"
+}
+
+// Hash is the position of a document under a key whose positions have eight bytes; HashMin when unsharded.
+// A missing field counts as null. Errors: ShardKeyNotFound if the key holds or crosses an array.
+func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
+	if k.p == nil {
+		return keyspace.HashMin, nil
+	}
+	if k.p.kind == Ranged {
+		mongoerr.Bug("Hash of a ranged shard key")
+	}
+	var h keyspace.Hash
+	for i, f := range k.p.fields {
+		v, array := get(doc, f.Path)
+		if array {
+			return 0, ArrayInKey()
+		}
+		h |= k.level(i, k.hash(v))
+	}
+	return h, nil
+}
+
+// HashValue is the position of every document whose single hashed field has the value: routing by equality.
+func (k KeyPattern) HashValue(v bson.Value) keyspace.Hash { return keyspace.Hash(k.hash(v)) }
+
+// AppendPosition appends the position of a document under any key, eight zero bytes when unsharded.
+// Errors: ShardKeyNotFound if the key holds or crosses an array.
+func (k KeyPattern) AppendPosition(dst []byte, doc bson.Raw) ([]byte, error) {
+	if k.Kind() != Ranged {
+		h, err := k.Hash(doc)
+		if err != nil {
+			return dst, err
+		}
+		return h.Append(dst), nil
+	}
+	for _, f := range k.p.fields {
+		v, array := get(doc, f.Path)
+		if array {
+			return dst, ArrayInKey()
+		}
+		dst = k.appendField(dst, f, v)
+	}
+	return dst, nil
+}
+
+// EqualRange is the positions of all documents whose leading key fields have the given values. No values, or no key,
+// is the whole line.
+func (k KeyPattern) EqualRange(values ...bson.Value) Range {
+	if k.p == nil || len(values) == 0 {
+		return Range{}
+	}
+	if k.p.kind != Ranged {
+		lo, hi := k.EqualHashes(values...)
+		return HashRange(lo, hi)
+	}
+	var lo Position
+	for i, v := range values[:min(len(values), len(k.p.fields))] {
+		lo = k.appendField(lo, k.p.fields[i], v)
+	}
+	return Range{Lo: lo, Hi: keyspace.PrefixEnd(bytes.Clone(lo))}
+}
+
+// EqualHashes is EqualRange for positions of eight bytes, as first and last hash. With all fields given, they are equal.
+func (k KeyPattern) EqualHashes(values ...bson.Value) (lo, hi keyspace.Hash) {
+	if k.p == nil {
+		return keyspace.HashMin, keyspace.HashMin
+	}
+	n := min(len(values), len(k.p.fields))
+	for i, v := range values[:n] {
+		lo |= k.level(i, k.hash(v))
+	}
+	hi = lo
+	for i := n; i < len(k.p.fields); i++ {
+		hi |= k.level(i, ^uint64(0))
+	}
+	return lo, hi
+}
+
+// Missing returns the first key field that a document does not have, for those who refuse such documents.
+func (k KeyPattern) Missing(doc bson.Raw) (path string, missing bool) {
+	for _, f := range k.Fields() {
+		if v, array := get(doc, f.Path); v.IsMissing() && !array {
+			return f.Path.String(), true
+		}
+	}
+	return "", false
+}
+
+// AppendValues appends the shard key of a document as elements under their dotted names, null for missing ones:
+// documentKey of change events, messages about a key.
+func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
+	for _, f := range k.Fields() {
+		v, _ := get(doc, f.Path)
+		b.Value(f.Path.String(), orNull(v))
+	}
+}
+
+// AppendLogical appends bytes that name the logical partition of a document: equal for equal shard keys.
+func (k KeyPattern) AppendLogical(dst []byte, doc bson.Raw) []byte {
+	for _, f := range k.Fields() {
+		v, _ := get(doc, f.Path)
+		dst = keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
+	}
+	return dst
+}
+
+// SameKey reports that two versions of a document have equal shard keys. If not, an update moves the document.
+func (k KeyPattern) SameKey(a, b bson.Raw) bool {
+	for _, f := range k.Fields() {
+		v, _ := get(a, f.Path)
+		w, _ := get(b, f.Path)
+		if !v.Identical(w) && !bson.Equal(orNull(v), orNull(w), nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsPrefixOf reports that an index key pattern begins with the fields of the shard key. Only then can an index be unique:
+// equal values mean one shard. Manual: core/sharding-shard-key#unique-indexes.
+func (k KeyPattern) IsPrefixOf(index bson.Raw) bool {
+	it := index.Iter()
+	for _, f := range k.Fields() {
+		if !it.Next() || string(it.Name) != f.Path.String() || !it.Value.IsNumber() {
+			return false
+		}
+	}
+	return true
+}
+
+// ArrayInKey is the refusal of a document whose shard key holds or crosses an array.
+func ArrayInKey() *mongoerr.Error {
+	return mongoerr.New(mongoerr.ShardKeyNotFound, "Shard key cannot contain array values or array descendants.")
+}
+
+// MissingKey is the refusal of a document without a shard key field, for collections that do not take its absence
+// for null. Observed: Cosmos DB.
+func MissingKey(path string) *mongoerr.Error {
+	return mongoerr.New(mongoerr.ShardKeyNotFound, "The document does not contain shard key at '%s'", path)
+}
+
+// appendField appends the place of one field's value to a ranged position. A hashed field stands there as its hash,
+// an int64.
+func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
+	if f.Hashed {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], k.hash(v))
+		v = bson.Value{Type: bson.TypeInt64, Data: b[:]}
+	}
+	return keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
+}
+
+// hash is xxhash64 of the seed and the value's keystring, which leaves out the type bits: 1, 1.0 and NumberLong(1) meet.
+// Undefined hashes as null, because filters for null may accept it.
+func (k KeyPattern) hash(v bson.Value) uint64 {
+	if v.IsNullish() {
+		v = bson.Null
+	}
+	buf, _ := k.p.scratch.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	b := binary.LittleEndian.AppendUint64((*buf)[:0], k.seed)
+	b = keystring.Append(b, v, keystring.Ascending, nil, nil)
+	h := xxhash.Sum64(b)
+	if cap(b) <= scratchMax {
+		*buf = b
+		k.p.scratch.Put(buf)
+	}
+	return h
+}
+
+// scratchMax is the largest buffer kept for the next hash; a key value may have megabytes.
+const scratchMax = 64 << 10
+
+// level places the hash of the i-th field in a position: 64 bits of one field; 32 and 32 of two; 32, 16 and 16 of three.
+func (k KeyPattern) level(i int, h uint64) keyspace.Hash {
+	switch n := len(k.p.fields); {
+	case n == 1:
+		return keyspace.Hash(h)
+	case i == 0:
+		return keyspace.Hash(h >> 32 << 32)
+	case n == 2:
+		return keyspace.Hash(h >> 32)
+	case i == 1:
+		return keyspace.Hash(h >> 48 << 16)
+	}
+	return keyspace.Hash(h >> 48)
+}
+
+// get reads a key field; array says that the way to it, or the value itself, is an array.
+func get(doc bson.Raw, p path.Path) (v bson.Value, array bool) {
+	for i := range p.Len() {
+		v = doc.Get(p.Name(i))
+		if v.Type == bson.TypeArray {
+			return bson.Value{}, true
+		}
+		if i == p.Len()-1 {
+			break
+		}
+		var ok bool
+		if doc, ok = v.Doc(); !ok {
+			return bson.Value{}, false
+		}
+	}
+	return v, false
+}
+
+func orNull(v bson.Value) bson.Value {
+	if v.IsMissing() {
+		return bson.Null
+	}
+	return v
+}

@@ -1,0 +1,182 @@
+package shard
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// ID names a shard within its collection, readable like Cosmos DB's range ids: "0" splits into "1" and "2". Never used
+// again within the epoch.
+type ID uint32
+
+// String is the id as clients see it.
+func (id ID) String() string { return strconv.FormatUint(uint64(id), 10) }
+
+// Version says which state of a collection's map somebody has seen.
+type Version struct {
+	Epoch uint64 // a new one for every shard key the collection gets
+	Minor uint64 // counts the changes of the map
+}
+
+// String is epoch|minor.
+func (v Version) String() string { return fmt.Sprintf("%d|%d", v.Epoch, v.Minor) }
+
+// Before reports that v is an older state of the same epoch as w, or of an older epoch.
+func (v Version) Before(w Version) bool {
+	return v.Epoch < w.Epoch || v.Epoch == w.Epoch && v.Minor < w.Minor
+}
+
+// Descriptor is one shard: a range of positions and the index partitions that hold its entries. Immutable.
+type Descriptor struct {
+	ID ID
+	Range
+	Partitions []keyspace.PartitionID // entries may lie in any of them; new ones go to the last
+	Since      uint64                 // minor version of the map that made or changed it
+	Parents    []ID                   // the shards it came from by split (one) or merge (two)
+}
+
+// Newest is the partition that new index entries go to.
+func (d *Descriptor) Newest() keyspace.PartitionID { return d.Partitions[len(d.Partitions)-1] }
+
+// Settled reports that all entries lie in one partition.
+func (d *Descriptor) Settled() bool { return len(d.Partitions) == 1 }
+
+// Middle is the hash that halves a shard of eight-byte positions; ok is false if it is too small.
+func (d *Descriptor) Middle() (at keyspace.Hash, ok bool) {
+	lo, hi := d.Hashes()
+	return lo + (hi-lo)/2 + 1, lo < hi
+}
+
+// ShardsMax bounds the shards of one collection.
+const ShardsMax = 8192
+
+// Map is the shards of one collection at one version. Immutable, safe for concurrent use.
+type Map struct {
+	version       Version
+	kind          Kind
+	shards        []*Descriptor // by position
+	los           []uint64      // the shards' first hashes; nil for ranged keys
+	byID          map[ID]int
+	nextID        ID
+	nextPartition keyspace.PartitionID
+}
+
+// NewMap divides the line evenly into n shards with ids and partitions 0…n-1. Maps of Unsharded and Ranged keys begin
+// with one shard. Errors: BadValue.
+func NewMap(kind Kind, epoch uint64, n int) (*Map, error) {
+	most := ShardsMax
+	if kind == Unsharded || kind == Ranged {
+		most = 1
+	}
+	if n < 1 || n > most {
+		return nil, mongoerr.New(mongoerr.BadValue, "a collection with this shard key begins with 1 to %d shards, requested %d", most, n)
+	}
+	m := &Map{version: Version{epoch, 1}, kind: kind, nextID: ID(n), nextPartition: keyspace.PartitionID(n)}
+	for i := range n {
+		d := &Descriptor{ID: ID(i), Partitions: []keyspace.PartitionID{keyspace.PartitionID(i)}, Since: 1}
+		if i > 0 {
+			first, _ := bits.Div64(uint64(i), 0, uint64(n)) // i/n of the line
+			d.Lo = HashPosition(keyspace.Hash(first))
+			m.shards[i-1].Hi = d.Lo
+		}
+		m.shards = append(m.shards, d)
+	}
+	return m.index(), nil
+}
+
+// index fills what is derived from the shards.
+func (m *Map) index() *Map {
+	m.byID = make(map[ID]int, len(m.shards))
+	m.los = nil
+	for i, d := range m.shards {
+		m.byID[d.ID] = i
+		if m.kind != Ranged {
+			m.los = append(m.los, uint64(d.Lo.hash()))
+		}
+	}
+	return m
+}
+
+// Version is the map's version.
+func (m *Map) Version() Version { return m.version }
+
+// Kind is how positions of the collection are computed.
+func (m *Map) Kind() Kind { return m.kind }
+
+// Len is the number of shards.
+func (m *Map) Len() int { return len(m.shards) }
+
+// Shards are all shards by position. Not to be changed.
+func (m *Map) Shards() []*Descriptor { return m.shards }
+
+// Shard is the shard with an id, nil if there is none.
+func (m *Map) Shard(id ID) *Descriptor {
+	if i, ok := m.byID[id]; ok {
+		return m.shards[i]
+	}
+	return nil
+}
+
+// Find is the shard that owns a hash; not for ranged keys.
+func (m *Map) Find(h keyspace.Hash) *Descriptor {
+	if len(m.shards) == 1 {
+		return m.shards[0]
+	}
+	i := sort.Search(len(m.los), func(i int) bool { return m.los[i] > uint64(h) })
+	return m.shards[i-1]
+}
+
+// FindPosition is the shard that owns a position, under any key.
+func (m *Map) FindPosition(p Position) *Descriptor { return m.shards[m.find(p)] }
+
+// FindRange is the shards that own positions of r, by position. Not to be changed.
+func (m *Map) FindRange(r Range) []*Descriptor {
+	if r.IsEmpty() {
+		return nil
+	}
+	i, j := m.find(r.Lo), len(m.shards)
+	if r.Hi != nil {
+		j = i + sort.Search(len(m.shards)-i, func(k int) bool { return bytes.Compare(m.shards[i+k].Lo, r.Hi) >= 0 })
+	}
+	return m.shards[i:j]
+}
+
+// find is the index of the shard that owns p: the last one that begins at or before it.
+func (m *Map) find(p Position) int {
+	return sort.Search(len(m.shards), func(i int) bool { return bytes.Compare(m.shards[i].Lo, p) > 0 }) - 1
+}
+
+// Partitions lists the index partitions in use, ascending. The others may be deleted once nobody holds an older map.
+func (m *Map) Partitions() []keyspace.PartitionID {
+	var out []keyspace.PartitionID
+	for _, d := range m.shards {
+		out = append(out, d.Partitions...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Ints are the ids as package ratelimit wants them.
+func (m *Map) Ints() []int {
+	out := make([]int, len(m.shards))
+	for i, d := range m.shards {
+		out[i] = int(d.ID)
+	}
+	return out
+}
+
+// Count is how many shards a collection of the given RU/s needs when one carries at most perShard: RU/s ÷ perShard,
+// rounded up, within 1…ShardsMax.
+func Count(rus, perShard int64) int {
+	if rus <= 0 || perShard <= 0 {
+		return 1
+	}
+	return int(min((rus-1)/perShard+1, ShardsMax))
+}

@@ -1,0 +1,113 @@
+package shard
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// partitionsMax bounds the partitions of one shard: beyond it, it has to settle before it may split or merge again.
+const partitionsMax = 8
+
+// Split returns the map in which a shard is replaced by two that meet at the given position, which becomes the first of
+// the right one. The left one keeps the partitions, the right one gets a new one for its new entries.
+// Errors: ShardNotFound; CannotSplit.
+func (m *Map) Split(id ID, at Position) (*Map, error) {
+	i, ok := m.byID[id]
+	if !ok {
+		return nil, unknownShard(id)
+	}
+	d := m.shards[i]
+	switch {
+	case m.kind == Unsharded:
+		return nil, mongoerr.New(mongoerr.CannotSplit, "a collection without a shard key cannot be split")
+	case m.kind != Ranged && len(at) != len(HashPosition(0)):
+		return nil, mongoerr.New(mongoerr.CannotSplit, "split position %v is not a hash", at)
+	case bytes.Equal(at, d.Lo) || !d.Contains(at) || len(at) == 0 || m.kind != Ranged && at.hash() == d.Lo.hash():
+		return nil, mongoerr.New(mongoerr.CannotSplit, "split position %v does not lie inside shard %v", at, id)
+	case len(d.Partitions) >= partitionsMax:
+		return nil, mongoerr.New(mongoerr.CannotSplit, "shard %v still settles its earlier splits", id)
+	case len(m.shards) >= ShardsMax:
+		return nil, mongoerr.New(mongoerr.CannotSplit, "the collection already has %d shards", ShardsMax)
+	}
+	next := m.next()
+	at = bytes.Clone(at)
+	left := &Descriptor{ID: next.nextID, Range: Range{d.Lo, at}, Partitions: d.Partitions,
+		Since: next.version.Minor, Parents: []ID{id}}
+	right := &Descriptor{ID: next.nextID + 1, Range: Range{at, d.Hi},
+		Partitions: append(slices.Clone(d.Partitions), next.nextPartition),
+		Since:      next.version.Minor, Parents: []ID{id}}
+	next.nextID += 2
+	next.nextPartition++
+	next.shards = slices.Replace(next.shards, i, i+1, left, right)
+	return next.index(), nil
+}
+
+// SplitHash is Split at a hash.
+func (m *Map) SplitHash(id ID, at keyspace.Hash) (*Map, error) { return m.Split(id, HashPosition(at)) }
+
+// Merge returns the map in which two neighbours, in either order, are one shard. New entries go to the partition of the
+// one on the right. Errors: ShardNotFound; BadValue.
+func (m *Map) Merge(a, b ID) (*Map, error) {
+	i, ok := m.byID[a]
+	if !ok {
+		return nil, unknownShard(a)
+	}
+	j, ok := m.byID[b]
+	if !ok {
+		return nil, unknownShard(b)
+	}
+	i, j = min(i, j), max(i, j)
+	if j != i+1 {
+		return nil, mongoerr.New(mongoerr.BadValue, "shards %v and %v are not neighbours", a, b)
+	}
+	left, right := m.shards[i], m.shards[j]
+	partitions := slices.Clone(left.Partitions)
+	for _, p := range right.Partitions {
+		if k := slices.Index(partitions, p); k >= 0 {
+			partitions = slices.Delete(partitions, k, k+1)
+		}
+		partitions = append(partitions, p)
+	}
+	if len(partitions) > partitionsMax {
+		return nil, mongoerr.New(mongoerr.BadValue, "shards %v and %v still settle earlier changes", a, b)
+	}
+	next := m.next()
+	d := &Descriptor{ID: next.nextID, Range: Range{left.Lo, right.Hi}, Partitions: partitions,
+		Since: next.version.Minor, Parents: []ID{left.ID, right.ID}}
+	next.nextID++
+	next.shards = slices.Replace(next.shards, i, j+1, d)
+	return next.index(), nil
+}
+
+// Settle returns the map in which a shard keeps only its newest partition, after its entries have been moved there.
+// A settled shard gives the same map. Errors: ShardNotFound.
+func (m *Map) Settle(id ID) (*Map, error) {
+	i, ok := m.byID[id]
+	if !ok {
+		return nil, unknownShard(id)
+	}
+	if m.shards[i].Settled() {
+		return m, nil
+	}
+	next := m.next()
+	d := *m.shards[i]
+	d.Partitions = []keyspace.PartitionID{d.Newest()}
+	d.Since = next.version.Minor
+	next.shards[i] = &d
+	return next.index(), nil
+}
+
+// next is a copy to be changed, at the next minor version.
+func (m *Map) next() *Map {
+	n := *m
+	n.version.Minor++
+	n.shards = slices.Clone(m.shards)
+	return &n
+}
+
+func unknownShard(id ID) error {
+	return mongoerr.New(mongoerr.ShardNotFound, "shard %v does not exist; the collection may have been split meanwhile", id)
+}
