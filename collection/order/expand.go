@@ -1,0 +1,206 @@
+package order
+
+import (
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+)
+
+// Tuples enumerates the tuples of values that several paths have in one
+// document: one if no path meets an array, otherwise one for each element of the
+// array they go through, with arrays inside of it expanded in turn. Missing
+// values are null and an empty array is undefined, or null if the path goes on.
+// A component that is a position of the array at hand means only that element.
+// Manual: core/indexes/index-types/index-multikey.
+//
+// Tuples come from Borrow and go back with Release; not safe for concurrent use.
+type Tuples struct {
+	paths  []path.Path
+	values []bson.Value
+	// arrays has bit i of entry f set if component i of path f held an array that
+	// was expanded.
+	arrays []uint64
+	state  []place
+}
+
+// place is how far a path has got: the value at hand and the next component.
+type place struct {
+	v    bson.Value
+	next int
+	open bool // v is an array to be expanded
+}
+
+var pool = sync.Pool{New: func() any { return new(Tuples) }}
+
+// Borrow returns a Tuples with its memory.
+func Borrow() *Tuples { return pool.Get().(*Tuples) }
+
+// Release gives t back.
+func (t *Tuples) Release() {
+	clear(t.values)
+	clear(t.state[:cap(t.state)])
+	t.paths = nil
+	pool.Put(t)
+}
+
+// Arrays says, for each path of the last Each, which of its components held
+// arrays: bit i for component i (components beyond 63 share the last bit).
+func (t *Tuples) Arrays() []uint64 { return t.arrays }
+
+// Descend follows p from v through documents, starting at component next, and
+// stops at a leaf (at == p.Len()), at an array, or where nothing is left
+// (missing).
+func Descend(v bson.Value, p path.Path, next int) (at int, _ bson.Value) {
+	for n := p.Len(); next < n; next++ {
+		switch v.Type {
+		case bson.TypeDocument:
+			v, _ = bson.Raw(v.Data).Lookup(p.Name(next))
+		case bson.TypeArray:
+			return next, v
+		default:
+			return n, bson.Value{}
+		}
+	}
+	return next, v
+}
+
+// Each calls yield for every tuple; values are valid only inside of it, alias
+// doc, and are never missing. parallel reports that two paths go through
+// different arrays, and then the enumeration is incomplete; err is yield's.
+func (t *Tuples) Each(doc bson.Raw, paths []path.Path, yield func(values []bson.Value) error) (parallel bool, err error) {
+	n := len(paths)
+	t.paths = paths
+	t.values = grown(t.values, n)
+	t.arrays = grown(t.arrays, n)
+	clear(t.arrays)
+	t.state = t.state[:0]
+	frame := t.push(n)
+	for i := range frame {
+		frame[i] = place{v: doc.Value()}
+	}
+	return t.step(0, yield)
+}
+
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// push adds a frame of n places to the stack.
+func (t *Tuples) push(n int) []place {
+	base := len(t.state)
+	for range n {
+		t.state = append(t.state, place{})
+	}
+	return t.state[base:]
+}
+
+// step moves all places of the frame at base forward and expands the array
+// they have in common, if there is one.
+func (t *Tuples) step(base int, yield func([]bson.Value) error) (parallel bool, err error) {
+	n := len(t.paths)
+	var array bson.Value
+	for i := range n {
+		pl := &t.state[base+i]
+		t.advance(i, pl)
+		if !pl.open {
+			continue
+		}
+		if array.Type == 0 {
+			array = pl.v
+		} else if &array.Data[0] != &pl.v.Data[0] {
+			return true, nil
+		}
+	}
+	if array.Type == 0 {
+		for i := range n {
+			t.values[i] = leaf(t.state[base+i].v)
+		}
+		return false, yield(t.values)
+	}
+	return t.expand(base, bson.Raw(array.Data), yield)
+}
+
+// advance follows path i to its leaf or to an array that must be expanded.
+func (t *Tuples) advance(i int, pl *place) {
+	p := t.paths[i]
+	for !pl.open && pl.next < p.Len() {
+		pl.next, pl.v = Descend(pl.v, p, pl.next)
+		if pl.v.Type != bson.TypeArray {
+			pl.next = p.Len()
+			return
+		}
+		if pl.next < p.Len() {
+			if pos := p.Component(pl.next).Index; pos >= 0 {
+				if v, ok := bson.Raw(pl.v.Data).Index(int(pos)); ok {
+					pl.v = v
+					if pl.next++; pl.next < p.Len() && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+						pl.v, pl.next = bson.Null, p.Len()
+						return
+					}
+					if pl.next == p.Len() && v.Type == bson.TypeArray {
+						pl.open = true
+					}
+					continue
+				}
+			}
+		}
+		pl.open = true
+	}
+	if pl.open {
+		t.arrays[i] |= 1 << min(pl.next-1, 63)
+	}
+}
+
+// expand goes on with each element of arr in the paths that are open at it.
+func (t *Tuples) expand(base int, arr bson.Raw, yield func([]bson.Value) error) (parallel bool, err error) {
+	n := len(t.paths)
+	t.push(n)
+	child := base + n
+	if arr.IsEmpty() {
+		for i := range n {
+			pl := t.state[base+i]
+			if pl.open {
+				pl.open = false
+				if pl.next == t.paths[i].Len() {
+					pl.v = bson.Value{Type: bson.TypeUndefined}
+				} else {
+					pl.v, pl.next = bson.Null, t.paths[i].Len()
+				}
+			}
+			t.state[child+i] = pl
+		}
+		parallel, err = t.step(child, yield)
+		t.state = t.state[:child]
+		return parallel, err
+	}
+	for it := arr.Iter(); it.Next(); {
+		for i := range n {
+			pl := t.state[base+i]
+			if pl.open {
+				pl.open = false
+				pl.v = it.Value
+				if pl.next < t.paths[i].Len() && pl.v.Type != bson.TypeDocument {
+					pl.v, pl.next = bson.Null, t.paths[i].Len()
+				}
+			}
+			t.state[child+i] = pl
+		}
+		if parallel, err = t.step(child, yield); parallel || err != nil {
+			break
+		}
+	}
+	t.state = t.state[:child]
+	return parallel, err
+}
+
+// leaf makes null of a missing value.
+func leaf(v bson.Value) bson.Value {
+	if v.Type == bson.TypeMissing {
+		return bson.Null
+	}
+	return v
+}

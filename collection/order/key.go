@@ -1,0 +1,113 @@
+package order
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Meta yields the metadata of the document at hand by name ("textScore");
+// missing if there is none.
+type Meta func(name string) bson.Value
+
+// AppendKey appends the sort key of doc; metadata counts as null. bytes.Compare
+// of two keys is the order of the documents. Nothing is allocated beyond dst,
+// except under a collation.
+//
+// Errors: BadValue for parallel arrays.
+func (p Pattern) AppendKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte, error) {
+	return p.AppendKeyMeta(env, dst, doc, nil)
+}
+
+// AppendKeyMeta is AppendKey for documents that carry metadata.
+func (p Pattern) AppendKeyMeta(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) ([]byte, error) {
+	start, o := len(dst), env.Order()
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		var v bson.Value
+		if part.Meta != "" {
+			if meta != nil {
+				v = meta(part.Meta)
+			}
+		} else if _, v = Descend(doc.Value(), part.Path, 0); v.Type == bson.TypeArray {
+			return p.expandedKey(env, dst[:start], doc, meta)
+		}
+		dst = keystring.Append(dst, leaf(v), part.Dir, o, nil)
+	}
+	return dst, nil
+}
+
+// expandedKey is AppendKeyMeta for documents with arrays on the way.
+func (p Pattern) expandedKey(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) ([]byte, error) {
+	if len(p.Parts) == 1 {
+		return p.onlyKey(env, dst, doc), nil
+	}
+	t := Borrow()
+	defer t.Release()
+	start, best, o := len(dst), -1, env.Order()
+	parallel, err := t.Each(doc, p.paths, func(values []bson.Value) error {
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		from, n := len(dst), 0
+		for i := range p.Parts {
+			part := &p.Parts[i]
+			var v bson.Value
+			switch {
+			case part.Meta == "":
+				v = values[n]
+				n++
+			case meta != nil:
+				v = meta(part.Meta)
+			}
+			dst = keystring.Append(dst, leaf(v), part.Dir, o, nil)
+		}
+		switch {
+		case best < 0:
+			best = len(dst)
+		case bytes.Compare(dst[from:], dst[start:best]) < 0:
+			best = start + copy(dst[start:], dst[from:])
+			dst = dst[:best]
+		default:
+			dst = dst[:from]
+		}
+		return nil
+	})
+	if parallel {
+		return dst[:start], mongoerr.New(mongoerr.BadValue, "cannot sort with keys that are parallel arrays")
+	}
+	return dst, err
+}
+
+// onlyKey picks the element that a single part sorts by and encodes only it.
+func (p Pattern) onlyKey(env *mql.Env, dst []byte, doc bson.Raw) []byte {
+	part, o := &p.Parts[0], env.Order()
+	var best bson.Value
+	part.Path.Walk(doc, path.LeafOnly, func(v bson.Value, _ []int32) bool {
+		if best.Type == bson.TypeMissing || bson.Compare(v, best, o)*int(part.Dir) < 0 {
+			best = v
+		}
+		return true
+	})
+	return keystring.Append(dst, leaf(best), part.Dir, o, nil)
+}
+
+// CompareDocs orders two documents by the pattern.
+//
+// Errors: as AppendKey.
+func (p Pattern) CompareDocs(env *mql.Env, a, b bson.Raw) (int, error) {
+	var buf [512]byte
+	x, err := p.AppendKey(env, buf[:0], a)
+	if err != nil {
+		return 0, err
+	}
+	n := len(x)
+	if x, err = p.AppendKey(env, x, b); err != nil {
+		return 0, err
+	}
+	return bytes.Compare(x[:n], x[n:]), nil
+}

@@ -1,0 +1,92 @@
+package order
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+)
+
+// Part is one field of a pattern: a path and its direction, or metadata.
+type Part struct {
+	Path path.Path
+	Dir  keystring.Dir
+	// Name is the field name as written; for metadata it means nothing.
+	Name string
+	// Meta is what {$meta: …} names ("textScore"), "" for an ordinary field.
+	Meta string
+}
+
+// Pattern is a parsed sort pattern. Immutable, safe for concurrent use; the
+// zero Pattern sorts nothing.
+type Pattern struct {
+	Parts []Part
+	paths []path.Path // of the parts that are no metadata
+}
+
+// IsEmpty reports a pattern without parts.
+func (p Pattern) IsEmpty() bool { return len(p.Parts) == 0 }
+
+// Append writes the pattern as canonical MQL under name: {a: 1, b: -1}.
+func (p Pattern) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	p.AppendFields(b)
+	b.End()
+}
+
+// AppendFields writes the fields of the pattern into an open document.
+func (p Pattern) AppendFields(b *bson.Builder) {
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		if part.Meta != "" {
+			b.BeginDoc(part.Name)
+			b.String("$meta", part.Meta)
+			b.End()
+			continue
+		}
+		b.Int32(part.Name, int32(part.Dir))
+	}
+}
+
+// Reverse returns the pattern with every direction turned around.
+func (p Pattern) Reverse() Pattern {
+	r := Pattern{append([]Part(nil), p.Parts...), p.paths}
+	for i := range r.Parts {
+		r.Parts[i].Dir = -r.Parts[i].Dir
+	}
+	return r
+}
+
+// Equal reports the same paths and directions.
+func (p Pattern) Equal(q Pattern) bool { return len(p.Parts) == len(q.Parts) && p.IsPrefixOf(q) }
+
+// IsPrefixOf reports that documents sorted by q are sorted by p as well,
+// because p is how q begins.
+func (p Pattern) IsPrefixOf(q Pattern) bool {
+	if len(p.Parts) > len(q.Parts) {
+		return false
+	}
+	for i := range p.Parts {
+		a, b := &p.Parts[i], &q.Parts[i]
+		if a.Dir != b.Dir || a.Meta != b.Meta || a.Meta == "" && !a.Path.Equal(b.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// Paths reports the paths that keys are made from, in order.
+func (p Pattern) Paths(add func(path.Path)) {
+	for _, q := range p.paths {
+		add(q)
+	}
+}
+
+// HasMeta reports whether a part sorts by metadata.
+func (p Pattern) HasMeta() bool {
+	for i := range p.Parts {
+		if p.Parts[i].Meta != "" {
+			return true
+		}
+	}
+	return false
+}
