@@ -33,12 +33,15 @@ const (
 	// LeafOnly is the rule of index and sort keys: every array on the way is
 	// expanded, a leaf array gives its elements, an empty leaf array gives
 	// undefined and everything missing gives null. A component that is a
-	// position of the array at hand means only that element.
+	// position of the array at hand means only that element, which stays whole
+	// if it is an array itself.
 	// Manual: core/indexes/index-types/index-multikey.
 	LeafOnly
 	// TraverseLeaf is Traverse that looks into the leaf as well: when it is an
 	// array, its elements are yielded first, with their index as the last one
-	// of the trail, and then the array itself, without it.
+	// of the trail, and then the array itself, without it. A leaf that a position
+	// named ("a.0" of {a: [[1, 2]]}) lies directly inside an array and is not
+	// looked into.
 	TraverseLeaf
 )
 
@@ -161,10 +164,15 @@ func (p *Path) array(arr bson.Raw, i int, a Arrays, t *trail, yield func(bson.Va
 
 // at goes on with component i in an element that a position named.
 func (p *Path) at(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
-	if i < len(p.parts) && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
-		return true // a scalar inside an array is not "missing"
+	switch {
+	case i == len(p.parts):
+		return yield(v, t.slice()) // an array directly inside an array stays whole
+	case v.Type == bson.TypeDocument || v.Type == bson.TypeArray:
+		return p.value(v, i, a, t, yield)
+	case a == LeafOnly:
+		return yield(bson.Null, t.slice())
 	}
-	return p.value(v, i, a, t, yield)
+	return true // a scalar inside an array is not "missing"
 }
 
 // keyArray is array for index keys.
@@ -180,7 +188,7 @@ func (p *Path) keyArray(arr bson.Raw, i int, t *trail, yield func(bson.Value, []
 	if !leaf && p.parts[i].Index >= 0 {
 		if v, ok := arr.Index(int(p.parts[i].Index)); ok {
 			t.index[t.depth-1] = p.parts[i].Index
-			ok = p.value(v, i+1, LeafOnly, t, yield)
+			ok = p.at(v, i+1, LeafOnly, t, yield)
 			t.depth--
 			return ok
 		}

@@ -66,7 +66,12 @@ func TestWalk(t *testing.T) {
 		{LeafOnly, `{a: [{b: 1}, {}, 7, {b: []}, {b: [8, 9]}]}`, "a.b", `1[0] null[1] null[2] {"$undefined":true}[3] 8[4 0] 9[4 1]`},
 		{LeafOnly, `{a: [1, 2]}`, "a.1", "2[1]"},
 		{LeafOnly, `{a: [1, 2]}`, "a.5", "null[0] null[1]"},
-		{LeafOnly, `{a: [[1, 2], 3]}`, "a.0", "1[0 0] 2[0 1]"},
+		{LeafOnly, `{a: [[1, 2], 3]}`, "a.0", "[1,2][0]"},
+		{LeafOnly, `{a: [[{b: 1}, 2], 3]}`, "a.0.b", "1[0 0] null[0 1]"},
+		{LeafOnly, `{a: [5]}`, "a.0.b", "null[0]"},
+		{TraverseLeaf, `{a: [[1, 2], 3]}`, "a.0", "[1,2][0]"},
+		{TraverseLeaf, `{a: [5]}`, "a.0.b", ""},
+		{TraverseLeaf, `{a: [{b: [1]}]}`, "a.0.b", "missing[0] 1[0 0] [1][0]"},
 		{LeafOnly, `{a: [{b: 1}, {b: 2}]}`, "a.1.b", "2[1]"},
 	} {
 		if got := walkText(mustDoc(t, c.doc), Must(c.path), c.rule); got != c.want {
