@@ -3,7 +3,6 @@ package expr
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Scratch is the working memory of evaluation: an arena for computed values,
@@ -115,7 +114,7 @@ func (s *Scratch) element(env *mql.Env, b *bson.Builder, v bson.Value) error {
 		return err
 	}
 	if b.Len()+len(v.Data) > valueBytesMax {
-		return mongoerr.New(mongoerr.ExceededMemoryLimit, "an expression's result would use more than %d bytes", valueBytesMax)
+		return tooLarge()
 	}
 	if v.IsMissing() {
 		v = bson.Null

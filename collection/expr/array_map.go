@@ -1,0 +1,159 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// loop is $map and $filter: an expression for each element of an array, which
+// is in a slot meanwhile.
+type loop struct {
+	name  string // operator
+	body  string // name of the argument that is evaluated per element
+	as    string // variable; "this" if not given
+	slot  int
+	input Expr
+	each  Expr
+	limit Expr // $filter; nil if absent
+}
+
+var mapSignature = &signature{
+	fields:    []field{{name: "input", missing: 16880}, {name: "as"}, {name: "in", missing: 16882}},
+	notObject: 16878, unknown: 16879,
+}
+
+var filterSignature = &signature{
+	fields:    []field{{name: "input", missing: 28648}, {name: "as"}, {name: "cond", missing: 28650}, {name: "limit"}},
+	notObject: 28646, unknown: 28647,
+}
+
+// parseLoop makes the parse function of $map and $filter.
+func parseLoop(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error) {
+	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
+		raw, err := p.namedValues(op, sig, v)
+		if err != nil {
+			return nil, err
+		}
+		l := &loop{name: op.Name, body: sig.fields[2].name, as: "this", slot: p.slot()}
+		if !raw[1].IsMissing() {
+			name, ok := raw[1].Str()
+			if !ok {
+				name = ""
+			}
+			if err := checkVariable(name, true); err != nil {
+				return nil, err
+			}
+			l.as = name
+		}
+		if l.input, err = p.parse(raw[0]); err != nil {
+			return nil, err
+		}
+		p.lazy++ // an empty array never evaluates it
+		l.each, err = p.parseIn(raw[2], l.as)
+		p.lazy--
+		if err != nil {
+			return nil, err
+		}
+		if len(raw) > 3 && !raw[3].IsMissing() {
+			if l.limit, err = p.parse(raw[3]); err != nil {
+				return nil, err
+			}
+		}
+		return l, nil
+	}
+}
+
+func (l *loop) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	v, err := l.input.Eval(env, doc, s)
+	if err != nil {
+		return v, err
+	}
+	filter := l.name == "$filter"
+	limit := int64(-1)
+	if l.limit != nil {
+		if limit, err = l.evalLimit(env, doc, s); err != nil {
+			return v, err
+		}
+	}
+	if v.IsNullish() {
+		return bson.Null, nil
+	}
+	a, ok := v.Array()
+	if !ok {
+		if filter {
+			return v, mongoerr.New(28651, "input to $filter must be an array not %s", v.Type)
+		}
+		return v, mongoerr.New(16883, "input to $map must be an array not %s", v.Type)
+	}
+	b := s.newArray()
+	mark := s.Mark()
+	for it := a.Iter(); it.Next() && limit != 0; s.Release(mark) {
+		s.setSlot(l.slot, it.Value)
+		r, err := l.each.Eval(env, doc, s)
+		if err == nil {
+			switch {
+			case !filter:
+				err = s.element(env, b, r)
+			case r.Truthy():
+				limit--
+				err = s.element(env, b, it.Value)
+			default:
+				err = env.Tick()
+			}
+		}
+		if err != nil {
+			s.drop(b)
+			return r, err
+		}
+	}
+	return s.endArray(b), nil
+}
+
+// evalLimit returns how many elements $filter lets pass, -1 for all.
+func (l *loop) evalLimit(env *mql.Env, doc bson.Raw, s *Scratch) (int64, error) {
+	v, err := l.limit.Eval(env, doc, s)
+	if err != nil {
+		return 0, err
+	}
+	if v.IsNullish() {
+		return -1, nil
+	}
+	n, ok := asInt32(v)
+	if !ok {
+		return 0, mongoerr.New(327391, "$filter: limit must be represented as a 32-bit integral value: %s", show(v))
+	}
+	if n <= 0 {
+		return 0, mongoerr.New(327392, "$filter: limit must be greater than 0: %d", n)
+	}
+	return int64(n), nil
+}
+
+func (l *loop) children(add func(Expr)) {
+	add(l.input)
+	add(l.each)
+	if l.limit != nil {
+		add(l.limit)
+	}
+}
+
+func (l *loop) Paths(add func(string)) { pathsOf(l, add) }
+
+func (l *loop) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc(l.name)
+	l.input.Append(b, "input")
+	b.String("as", l.as)
+	l.each.Append(b, l.body)
+	if l.limit != nil {
+		l.limit.Append(b, "limit")
+	}
+	b.End()
+	b.End()
+}
+
+// asInt32 converts a number that is integral and fits into 32 bits.
+func asInt32(v bson.Value) (int32, bool) {
+	n, ok := v.AsInt64()
+	return int32(n), ok && n == int64(int32(n))
+}

@@ -1,0 +1,100 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// reduce is $reduce: $$this is the element, $$value what came out so far.
+type reduce struct {
+	slot               int // of this; value is next
+	input, initial, in Expr
+}
+
+var reduceSignature = &signature{
+	fields:    []field{{name: "input", missing: 40077}, {name: "initialValue", missing: 40078}, {name: "in", missing: 40079}},
+	notObject: 40075, unknown: 40076,
+}
+
+func parseReduce(p *parser, op *Operator, v bson.Value) (Expr, error) {
+	raw, err := p.namedValues(op, reduceSignature, v)
+	if err != nil {
+		return nil, err
+	}
+	r := &reduce{slot: p.slot()}
+	if r.input, err = p.parse(raw[0]); err != nil {
+		return nil, err
+	}
+	if r.initial, err = p.parse(raw[1]); err != nil {
+		return nil, err
+	}
+	p.lazy++
+	r.in, err = p.parseIn(raw[2], "this", "value")
+	p.lazy--
+	return r, err
+}
+
+// Eval keeps the value in two buffers by turns, so that a long array needs no
+// more memory than two values.
+func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	v, err := r.input.Eval(env, doc, s)
+	if err != nil {
+		return v, err
+	}
+	if v.IsNullish() {
+		return bson.Null, nil
+	}
+	a, ok := v.Array()
+	if !ok {
+		return v, mongoerr.New(40080, "$reduce requires that 'input' be an array, found: %s", show(v))
+	}
+	acc, err := r.initial.Eval(env, doc, s)
+	if err != nil {
+		return acc, err
+	}
+	mark := s.Mark()
+	old, spare := s.buffer(), s.buffer()
+	for it := a.Iter(); it.Next(); s.Release(mark) {
+		s.setSlot(r.slot, it.Value)
+		s.setSlot(r.slot+1, acc)
+		if acc, err = r.in.Eval(env, doc, s); err != nil {
+			break
+		}
+		if len(acc.Data) > valueBytesMax {
+			err = tooLarge()
+			break
+		}
+		spare = append(spare[:0], acc.Data...)
+		acc.Data = spare
+		old, spare = spare, old
+		if err = env.Tick(); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		acc = s.Keep(acc)
+	}
+	s.giveBack(old)
+	s.giveBack(spare)
+	return acc, err
+}
+
+func (r *reduce) children(add func(Expr)) { add(r.input); add(r.initial); add(r.in) }
+
+func (r *reduce) Paths(add func(string)) { pathsOf(r, add) }
+
+func (r *reduce) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc("$reduce")
+	r.input.Append(b, "input")
+	r.initial.Append(b, "initialValue")
+	r.in.Append(b, "in")
+	b.End()
+	b.End()
+}
+
+// tooLarge is the error of a value beyond all limits.
+func tooLarge() error {
+	return mongoerr.New(mongoerr.ExceededMemoryLimit, "an expression's result would use more than %d bytes", valueBytesMax)
+}

@@ -1,0 +1,135 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// sortArray is $sortArray. With keys, elements are compared by the values at
+// their paths, a missing one as null; without, as whole values.
+type sortArray struct {
+	input Expr
+	by    bson.Value // as given
+	whole int        // 1 or -1 without keys
+	keys  []sortKey
+}
+
+type sortKey struct {
+	path []string
+	sign int
+}
+
+var sortArraySignature = &signature{
+	fields:    []field{{name: "input", missing: 2942502}, {name: "sortBy", missing: 2942503}},
+	notObject: 2942500, unknown: 2942501,
+}
+
+func parseSortArray(p *parser, op *Operator, v bson.Value) (Expr, error) {
+	raw, err := p.namedValues(op, sortArraySignature, v)
+	if err != nil {
+		return nil, err
+	}
+	e := &sortArray{by: raw[1].Clone()}
+	if e.input, err = p.parse(raw[0]); err != nil {
+		return nil, err
+	}
+	switch d, ok := raw[1].Doc(); {
+	case ok:
+		if d.IsEmpty() {
+			return nil, mongoerr.New(2942505, "Invalid sortBy: an empty object")
+		}
+		for it := d.Iter(); it.Next(); {
+			sign, ok := sortSign(it.Value)
+			if !ok {
+				return nil, mongoerr.New(2942505, "Invalid sortBy: the value of '%s' must be 1 or -1", it.Name)
+			}
+			path := string(it.Name)
+			if err := checkPath(path); err != nil {
+				return nil, err
+			}
+			e.keys = append(e.keys, sortKey{strings.Split(path, "."), sign})
+		}
+	case raw[1].IsNumber():
+		if e.whole, ok = sortSign(raw[1]); !ok {
+			return nil, mongoerr.New(2942506, "Invalid sortBy: must be 1, -1 or an object")
+		}
+	default:
+		return nil, mongoerr.New(2942507, "sortBy requires either an object or a number, found: %s", raw[1].Type)
+	}
+	return p.fold(e)
+}
+
+func sortSign(v bson.Value) (int, bool) {
+	n, ok := v.AsInt64()
+	return int(n), ok && (n == 1 || n == -1)
+}
+
+func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	v, err := e.input.Eval(env, doc, s)
+	if err != nil {
+		return v, err
+	}
+	if v.IsNullish() {
+		return bson.Null, nil
+	}
+	d, ok := v.Array()
+	if !ok {
+		return v, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
+	}
+	base := len(s.stack)
+	for it := d.Iter(); it.Next(); {
+		s.stack = append(s.stack, it.Value)
+	}
+	vs, o := s.stack[base:], order(env)
+	slices.SortStableFunc(vs, func(x, y bson.Value) int {
+		if e.keys == nil {
+			return e.whole * bson.Compare(x, y, o)
+		}
+		for _, k := range e.keys {
+			if c := bson.Compare(keyAt(x, k.path), keyAt(y, k.path), o); c != 0 {
+				return c * k.sign
+			}
+		}
+		return 0
+	})
+	b := s.newArray()
+	for _, v := range vs {
+		b.Value("", v)
+	}
+	s.stack = s.stack[:base]
+	return s.endArray(b), nil
+}
+
+// keyAt is the value at a path; positions in arrays are names.
+func keyAt(v bson.Value, path []string) bson.Value {
+	if v.Type != bson.TypeDocument {
+		return bson.Null
+	}
+	for _, name := range path {
+		if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+			return bson.Null
+		}
+		v = bson.Raw(v.Data).Get(name)
+	}
+	if v.IsMissing() {
+		return bson.Null
+	}
+	return v
+}
+
+func (e *sortArray) children(add func(Expr)) { add(e.input) }
+
+func (e *sortArray) Paths(add func(string)) { pathsOf(e, add) }
+
+func (e *sortArray) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc("$sortArray")
+	e.input.Append(b, "input")
+	b.Value("sortBy", e.by)
+	b.End()
+	b.End()
+}

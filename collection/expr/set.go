@@ -1,0 +1,182 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// sorted pushes the elements of an array onto the stack, in order and without
+// duplicates, and returns them; the caller cuts the stack again.
+func (s *Scratch) sorted(env *mql.Env, v bson.Value) []bson.Value {
+	base := len(s.stack)
+	for it := bson.Raw(v.Data).Iter(); it.Next(); {
+		s.stack = append(s.stack, it.Value)
+	}
+	return s.dedupe(env, base)
+}
+
+// dedupe sorts the stack from base on and removes duplicates.
+func (s *Scratch) dedupe(env *mql.Env, base int) []bson.Value {
+	o := order(env)
+	slices.SortStableFunc(s.stack[base:], func(x, y bson.Value) int { return bson.Compare(x, y, o) })
+	set := slices.CompactFunc(s.stack[base:], func(x, y bson.Value) bool { return bson.Equal(x, y, o) })
+	s.stack = s.stack[:base+len(set)]
+	return s.stack[base:]
+}
+
+// contains searches a sorted set.
+func contains(env *mql.Env, set []bson.Value, v bson.Value) bool {
+	o := order(env)
+	_, ok := slices.BinarySearchFunc(set, v, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
+	return ok
+}
+
+// arrayOf makes an array of values.
+func (s *Scratch) arrayOf(env *mql.Env, vs []bson.Value) (bson.Value, error) {
+	b := s.newArray()
+	for _, v := range vs {
+		if err := s.element(env, b, v); err != nil {
+			s.drop(b)
+			return v, err
+		}
+	}
+	return s.endArray(b), nil
+}
+
+// setUnion is $setUnion.
+func setUnion(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+	base := len(s.stack)
+	defer func() { s.stack = s.stack[:base] }()
+	for _, v := range a {
+		if v.IsNullish() {
+			return bson.Null, nil
+		}
+		if v.Type != bson.TypeArray {
+			return v, mongoerr.New(17043, "All operands of $setUnion must be arrays. One argument is of type: %s", v.Type)
+		}
+		for it := bson.Raw(v.Data).Iter(); it.Next(); {
+			s.stack = append(s.stack, it.Value)
+		}
+	}
+	return s.arrayOf(env, s.dedupe(env, base))
+}
+
+// setIntersection is $setIntersection.
+func setIntersection(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+	base := len(s.stack)
+	defer func() { s.stack = s.stack[:base] }()
+	var set []bson.Value
+	for i, v := range a {
+		if v.IsNullish() {
+			return bson.Null, nil
+		}
+		if v.Type != bson.TypeArray {
+			return v, mongoerr.New(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s", v.Type)
+		}
+		next := s.sorted(env, v)
+		if i == 0 {
+			set = slices.Clone(next)
+		} else {
+			set = slices.DeleteFunc(set, func(x bson.Value) bool { return !contains(env, next, x) })
+		}
+		s.stack = s.stack[:base]
+	}
+	return s.arrayOf(env, set)
+}
+
+// setDifference is $setDifference: in the order of the first operand.
+func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+	if a[0].IsNullish() || a[1].IsNullish() {
+		return bson.Null, nil
+	}
+	if a[0].Type != bson.TypeArray {
+		return a[0], mongoerr.New(17048, "both operands of $setDifference must be arrays. First argument is of type: %s", a[0].Type)
+	}
+	if a[1].Type != bson.TypeArray {
+		return a[0], mongoerr.New(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s", a[1].Type)
+	}
+	base := len(s.stack)
+	defer func() { s.stack = s.stack[:base] }()
+	without := s.sorted(env, a[1])
+	mine := slices.Clone(s.sorted(env, a[0]))
+	used := make([]bool, len(mine))
+	o := order(env)
+	b := s.newArray()
+	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
+		i, ok := slices.BinarySearchFunc(mine, it.Value, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
+		if ok && !used[i] && !contains(env, without, it.Value) {
+			used[i] = true
+			b.Value("", it.Value)
+		}
+	}
+	return s.endArray(b), nil
+}
+
+// setEquals is $setEquals.
+func setEquals(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+	base := len(s.stack)
+	defer func() { s.stack = s.stack[:base] }()
+	for _, v := range a {
+		if v.Type != bson.TypeArray {
+			return v, mongoerr.New(17044, "All operands of $setEquals must be arrays. One argument is of type: %s", v.Type)
+		}
+	}
+	set := slices.Clone(s.sorted(env, a[0]))
+	o := order(env)
+	for _, v := range a[1:] {
+		s.stack = s.stack[:base]
+		next := s.sorted(env, v)
+		if !slices.EqualFunc(set, next, func(x, y bson.Value) bool { return bson.Equal(x, y, o) }) {
+			return bson.False, nil
+		}
+	}
+	return bson.True, nil
+}
+
+// setIsSubset is $setIsSubset.
+func setIsSubset(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+	if a[0].Type != bson.TypeArray {
+		return a[0], mongoerr.New(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s", a[0].Type)
+	}
+	if a[1].Type != bson.TypeArray {
+		return a[0], mongoerr.New(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", a[1].Type)
+	}
+	base := len(s.stack)
+	defer func() { s.stack = s.stack[:base] }()
+	set := s.sorted(env, a[1])
+	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
+		if !contains(env, set, it.Value) {
+			return bson.False, nil
+		}
+	}
+	return bson.True, nil
+}
+
+// allElementsTrue is $allElementsTrue.
+func allElementsTrue(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
+	if a[0].Type != bson.TypeArray {
+		return a[0], mongoerr.New(17040, "$allElementsTrue's argument must be an array, but is %s", a[0].Type)
+	}
+	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
+		if !it.Value.Truthy() {
+			return bson.False, nil
+		}
+	}
+	return bson.True, nil
+}
+
+// anyElementTrue is $anyElementTrue.
+func anyElementTrue(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
+	if a[0].Type != bson.TypeArray {
+		return a[0], mongoerr.New(17041, "$anyElementTrue's argument must be an array, but is %s", a[0].Type)
+	}
+	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
+		if it.Value.Truthy() {
+			return bson.True, nil
+		}
+	}
+	return bson.False, nil
+}
