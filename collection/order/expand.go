@@ -9,9 +9,10 @@ import (
 
 // Tuples enumerates the tuples of values that several paths have in one
 // document: one if no path meets an array, otherwise one for each element of the
-// array they go through, with arrays inside of it expanded in turn. Missing
-// values are null and an empty array is undefined, or null if the path goes on.
-// A component that is a position of the array at hand means only that element.
+// array they go through, with arrays inside of it expanded in turn. What is not
+// there is missing (an index and a sort read it as null), and an empty array at
+// the end of a path is undefined. A component that is a position of the array at
+// hand means only that element.
 // Manual: core/indexes/index-types/index-multikey.
 //
 // Tuples come from Borrow and go back with Release; not safe for concurrent use.
@@ -65,8 +66,8 @@ func Descend(v bson.Value, p path.Path, next int) (at int, _ bson.Value) {
 	return next, v
 }
 
-// Each calls yield for every tuple; values are valid only inside of it, alias
-// doc, and are never missing. parallel reports that two paths go through
+// Each calls yield for every tuple; values are valid only inside of it and alias
+// doc. parallel reports that two paths go through
 // different arrays, and then the enumeration is incomplete; err is yield's.
 func (t *Tuples) Each(doc bson.Raw, paths []path.Path, yield func(values []bson.Value) error) (parallel bool, err error) {
 	n := len(paths)
@@ -117,7 +118,7 @@ func (t *Tuples) step(base int, yield func([]bson.Value) error) (parallel bool, 
 	}
 	if array.Type == 0 {
 		for i := range n {
-			t.values[i] = leaf(t.state[base+i].v)
+			t.values[i] = t.state[base+i].v
 		}
 		return false, yield(t.values)
 	}
@@ -138,13 +139,10 @@ func (t *Tuples) advance(i int, pl *place) {
 				if v, ok := bson.Raw(pl.v.Data).Index(int(pos)); ok {
 					pl.v = v
 					if pl.next++; pl.next < p.Len() && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
-						pl.v, pl.next = bson.Null, p.Len()
+						pl.v, pl.next = bson.Value{}, p.Len()
 						return
 					}
-					if pl.next == p.Len() && v.Type == bson.TypeArray {
-						pl.open = true
-					}
-					continue
+					continue // at the end of the path an element named so is one value
 				}
 			}
 		}
@@ -168,7 +166,7 @@ func (t *Tuples) expand(base int, arr bson.Raw, yield func([]bson.Value) error) 
 				if pl.next == t.paths[i].Len() {
 					pl.v = bson.Value{Type: bson.TypeUndefined}
 				} else {
-					pl.v, pl.next = bson.Null, t.paths[i].Len()
+					pl.v, pl.next = bson.Value{}, t.paths[i].Len()
 				}
 			}
 			t.state[child+i] = pl
@@ -184,7 +182,7 @@ func (t *Tuples) expand(base int, arr bson.Raw, yield func([]bson.Value) error) 
 				pl.open = false
 				pl.v = it.Value
 				if pl.next < t.paths[i].Len() && pl.v.Type != bson.TypeDocument {
-					pl.v, pl.next = bson.Null, t.paths[i].Len()
+					pl.v, pl.next = bson.Value{}, t.paths[i].Len()
 				}
 			}
 			t.state[child+i] = pl
