@@ -63,7 +63,7 @@ func Decode(doc bson.Raw) (*Map, error) {
 	r := reader{}
 	m := &Map{
 		kind:          r.kind(doc.Get("kind")),
-		version:       Version{uint64(r.long(doc.Get("epoch"))), uint64(r.long(doc.Get("minor")))},
+		version:       Version{uint64(r.long(doc.Get("epoch"))), r.count(doc.Get("minor"))},
 		nextID:        ID(r.number(doc.Get("nextID"))),
 		nextPartition: keyspace.PartitionID(r.number(doc.Get("nextPartition"))),
 	}
@@ -79,7 +79,7 @@ func Decode(doc bson.Raw) (*Map, error) {
 		if !ok || len(m.shards) >= ShardsMax {
 			return nil, fmt.Errorf("%w: shards", ErrCorrupt)
 		}
-		d := &Descriptor{ID: ID(r.number(s.Get("id"))), Since: uint64(r.long(s.Get("since")))}
+		d := &Descriptor{ID: ID(r.number(s.Get("id"))), Since: r.count(s.Get("since"))}
 		_, lo, ok := s.Get("lo").Binary()
 		if !ok {
 			r.bad = "lo"
@@ -116,6 +116,15 @@ func (r *reader) long(v bson.Value) int64 {
 		r.bad = "not an integer"
 	}
 	return n
+}
+
+// count reads an integer that is at least 1.
+func (r *reader) count(v bson.Value) uint64 {
+	n := r.long(v)
+	if n < 1 {
+		r.bad = "count out of range"
+	}
+	return uint64(n)
 }
 
 // number reads an integer that fits 32 bits unsigned.
