@@ -1,0 +1,17 @@
+//go:build unix
+
+package storagetest
+
+import (
+	"syscall"
+	"time"
+)
+
+// cpuTime is the user and system time this process has used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
