@@ -1,0 +1,26 @@
+package cases
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// reference is the configuration whose answers -rewrite accepts.
+const reference = "memory"
+
+func TestCases(t *testing.T) {
+	configs, err := harness.ReadConfigs("../configs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs {
+		t.Run(c.Name, func(t *testing.T) {
+			if casefile.Rewriting() && c.Name != reference {
+				t.Skip("only the configuration " + reference + " rewrites")
+			}
+			harness.RunCases(t, ".", c)
+		})
+	}
+}

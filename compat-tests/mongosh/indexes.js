@@ -1,0 +1,20 @@
+// Indexes: create, list, use, drop; unique ones refuse.
+db.c.insertMany([{_id: 1, a: 1, b: 1}, {_id: 2, a: 2, b: 1}, {_id: 3, a: [3, 4], b: 2}]);
+show(db.c.createIndex({a: 1}));
+show(db.c.createIndex({b: 1, a: -1}, {name: "both"}));
+show(db.c.getIndexes());
+show(db.c.find({a: 4}).toArray());
+show(db.c.find({b: 1}).sort({b: 1, a: -1}).toArray());
+fails(() => db.c.createIndex({b: 1}, {unique: true}));
+show(db.c.createIndex({a: 1}));
+fails(() => db.c.createIndex({a: 1}, {unique: true}));
+fails(() => db.c.createIndex({a: 5.5, b: "sideways"}));
+show(db.c.createIndex({u: 1}, {unique: true, sparse: true}));
+show(db.c.insertOne({_id: 4, u: 1}));
+fails(() => db.c.insertOne({_id: 5, u: 1}));
+const plan = db.c.find({a: 2}).explain("executionStats");
+show([plan.executionStats.nReturned, plan.executionStats.totalKeysExamined, plan.executionStats.totalDocsExamined]);
+show(db.c.dropIndex("both").ok);
+fails(() => db.c.dropIndex("absent"));
+fails(() => db.c.dropIndex("_id_"));
+show(db.c.getIndexes().map((i) => i.name));
