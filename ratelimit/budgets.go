@@ -156,27 +156,34 @@ func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (w
 func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, limit time.Duration) (waited time.Duration, err error) {
 	p := b.Collection(s.Collection)
 	for pool := range p.chain() {
-		set := pool.set.Load()
-		if !set.limited {
-			continue
-		}
-		for _, shard := range waitOrder(now, set, s.Shards, c) {
-			var w time.Duration
-			if b.Clock != nil {
-				w, err = b.waitVirtual(ctx, set.at(shard), c, limit-waited)
-			} else {
-				w, err = set.at(shard).Wait(ctx, now.Add(waited), c, limit-waited)
+		for set := pool.set.Load(); set.limited; {
+			before := waited
+			for _, shard := range waitOrder(now, set, s.Shards, c) {
+				w, err := b.waitAt(ctx, now.Add(waited), set.at(shard), c, limit-waited)
+				waited += w
+				if t, full := err.(*Throttled); full {
+					t.Place = Place{s.Collection, shard}
+				}
+				if err != nil {
+					return waited, err
+				}
 			}
-			waited += w
-			if t, full := err.(*Throttled); full {
-				t.Place = Place{s.Collection, shard}
+			latest := pool.set.Load()
+			if latest == set || waited == before {
+				break
 			}
-			if err != nil {
-				return waited, err
-			}
+			set = latest // the shards changed while it waited: their successors have budgets of their own
 		}
 	}
 	return waited, nil
+}
+
+// waitAt waits for one bucket, in real or virtual time.
+func (b *Budgets) waitAt(ctx context.Context, now time.Time, k *Bucket, c Class, limit time.Duration) (time.Duration, error) {
+	if b.Clock != nil {
+		return b.waitVirtual(ctx, k, c, limit)
+	}
+	return k.Wait(ctx, now, c, limit)
 }
 
 // chain yields the pools that a request has to pass: the collection's, then its database's.

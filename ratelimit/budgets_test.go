@@ -111,6 +111,14 @@ func TestDivision(t *testing.T) {
 	if b.Admit(t0, Scope{1, []int{8}}, Class{}) != nil {
 		t.Error("a new shard starts in debt")
 	}
+	if spent, _ := p.Totals(); spent != 900*RU {
+		t.Errorf("totals %s", spent)
+	}
+	b.ChargeAt(t0, Class{}, Place{1, 9}, RU)
+	p.SetShards(t0, []int{3, 5, 8})
+	if spent, throttled := p.Totals(); spent != 901*RU || throttled != 1 {
+		t.Errorf("totals %s, %d after a shard is gone", spent, throttled)
+	}
 	// Fan-out needs every shard, an unrouted request only one.
 	if b.Admit(t0, Scope{1, []int{3, 8}}, Class{}) == nil {
 		t.Error("a fan-out ignores the debt of one shard")

@@ -44,6 +44,14 @@ func (m *Meter) SetCollection(collection uint64) {
 	}
 }
 
+// Collection is the collection that Add counts for.
+func (m *Meter) Collection() uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.collection
+}
+
 // SetStrong applies rule R11 to everything this meter read: reads cost ReadFactor times as much.
 func (m *Meter) SetStrong(strong bool) {
 	if m != nil {

@@ -33,7 +33,14 @@ type Pool struct {
 	throughput Throughput
 	options    Options
 	uneven     []Share  // as redistributed; nil is even
+	retired    totals   // of shards that are gone
 	hot        sync.Map // shard int → *HotKeys
+}
+
+// totals are counters that never fall.
+type totals struct {
+	spent     MicroRU
+	throttled int64
 }
 
 // bucketSet is an immutable list of the shards' buckets, by shard number.
@@ -134,7 +141,12 @@ func (p *Pool) divide(now time.Time, shards []int) {
 	p.set.Store(s)
 	for i, id := range old.shards {
 		if _, ok := slices.BinarySearch(shards, id); !ok {
-			old.buckets[i].setRate(now, 0, &Options{}) // lets its waiters go
+			b := old.buckets[i]
+			b.setRate(now, 0, &Options{}) // lets its waiters go
+			b.mu.Lock()
+			p.retired.spent = addSaturating(p.retired.spent, b.use.total)
+			p.retired.throttled += b.use.throttled
+			b.mu.Unlock()
 		}
 	}
 }
@@ -264,6 +276,20 @@ func (p *Pool) Stats(now time.Time) []BucketStats {
 		out[i].Shard = s.shards[i]
 	}
 	return out
+}
+
+// Totals are the units used and the requests refused since the server started, over all shards the collection ever had.
+func (p *Pool) Totals() (spent MicroRU, throttled int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sum := p.retired
+	for _, b := range p.set.Load().buckets {
+		b.mu.Lock()
+		sum.spent = addSaturating(sum.spent, b.use.total)
+		sum.throttled += b.use.throttled
+		b.mu.Unlock()
+	}
+	return sum.spent, sum.throttled
 }
 
 // Normalized is the Normalized RU Consumption of the last minute: the busiest shard's busiest second in percent of its

@@ -135,6 +135,28 @@ func TestWaitQueueIsBounded(t *testing.T) {
 	})
 }
 
+// A request that waits for a shard that splits goes on waiting for what took its place.
+func TestWaitAcrossSplit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := retryBudgets(400)
+		p := b.Collection(1)
+		start := time.Now()
+		b.ChargeAt(start, Class{}, Place{1, 0}, 100_000*RU)
+		go func() {
+			time.Sleep(1500 * time.Millisecond)
+			p.SetShards(time.Now(), []int{1, 2})
+			b.ChargeAt(time.Now(), Class{}, Place{1, 1}, 500*RU)
+		}()
+		w, err := b.Enter(t.Context(), start, Scope{1, []int{0, 1}}, Class{})
+		if err != nil || w < 1500*time.Millisecond || w > 4*time.Second {
+			t.Error(w, err)
+		}
+		if got := p.Stats(time.Now()); got[0].Balance <= 0 || got[0].Waiting != 0 {
+			t.Errorf("admitted in debt: %+v", got[0])
+		}
+	})
+}
+
 func TestVirtualClock(t *testing.T) {
 	var b Budgets
 	b.Clock = NewVirtualClock(t0)

@@ -61,7 +61,7 @@ func (e *Env) Fork(ctx context.Context) *Env {
 	f.ctx = ctx
 	f.Vars = e.Vars.clone()
 	if e.Meter != nil {
-		f.Meter = e.Meter.Fork(0)
+		f.Meter = e.Meter.Fork(e.Meter.Collection())
 	}
 	return &f
 }
