@@ -1,0 +1,55 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var (
+	opAlwaysFalse = Operator{Name: "$alwaysFalse", Where: Top, Parse: parseAlways, Doc: "reference/operator/query"}
+	opAlwaysTrue  = Operator{Name: "$alwaysTrue", Where: Top, Parse: parseAlways, Doc: "reference/operator/query"}
+)
+
+// parseAlways reads {$alwaysTrue: 1} and {$alwaysFalse: 1}: what explain
+// prints for a filter without choice, and tools send back.
+func parseAlways(_ *parser, a operand) (Node, error) {
+	n, ok := a.value.AsInt64()
+	switch {
+	case !a.value.IsNumber():
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an integer value", a.op.Name)
+	case !ok || n != 1:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an integer value of 1", a.op.Name)
+	}
+	return Always(a.op.Name == "$alwaysTrue"), nil
+}
+
+// Always matches every document or none.
+type Always bool
+
+// Matches see Node.
+func (n Always) Matches(*mql.Env, bson.Raw, *expr.Scratch) (bool, error) { return bool(n), nil }
+
+func (n Always) holds(*mql.Env, bson.Value, *expr.Scratch) (bool, error) { return bool(n), nil }
+
+// Children see Node.
+func (n Always) Children() []Node { return nil }
+
+// Append see Node.
+func (n Always) Append(b *bson.Builder) {
+	if n {
+		b.Int32("$alwaysTrue", 1)
+	} else {
+		b.Int32("$alwaysFalse", 1)
+	}
+}
+
+func (n Always) appendOps(b *bson.Builder) { n.Append(b) }
+
+func (n Always) shape(dst []byte) []byte {
+	if n {
+		return append(dst, "true"...)
+	}
+	return append(dst, "false"...)
+}

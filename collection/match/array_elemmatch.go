@@ -1,0 +1,171 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var opElemMatch = Operator{Name: "$elemMatch", Where: Field, Parse: parseElemMatch, Doc: "reference/operator/query/elemMatch"}
+
+// parseElemMatch tells the two forms apart: operators on the elements
+// themselves, {$gt: 1}, or a filter on elements that are documents, {b: 1}.
+func parseElemMatch(p *parser, a operand) (Node, error) {
+	d, ok := a.value.Doc()
+	if !ok {
+		return nil, badValue("$elemMatch needs an Object")
+	}
+	nested := p.nested
+	p.nested = true
+	defer func() { p.nested = nested }()
+	if p.isValueForm(d) {
+		list, err := p.ops(nil, path.Path{}, d)
+		if err != nil {
+			return nil, err
+		}
+		sub := make([]valued, len(list))
+		for i, c := range list {
+			if sub[i], ok = c.(valued); !ok {
+				return nil, badValue("%s cannot be in $elemMatch", firstName(d))
+			}
+		}
+		return &Leaf{path: a.path, parts: components(a.path), pred: &elemValue{sub, list}, whole: true}, nil
+	}
+	sub, err := p.filter(d)
+	if err != nil {
+		return nil, err
+	}
+	return &ElemMatch{Leaf{path: a.path, parts: components(a.path), pred: &elemDoc{sub}, whole: true}, sub}, nil
+}
+
+func (p *parser) isValueForm(d bson.Raw) bool {
+	if !isOperatorDoc(d.Value(), true) {
+		return false
+	}
+	return p.find(firstName(d), Top) == nil || firstName(d) == "$comment"
+}
+
+// elemValue asks for an array one of whose elements satisfies all conditions.
+type elemValue struct {
+	sub  []valued
+	list []Node
+}
+
+func (e *elemValue) name() string { return "$elemMatch" }
+
+func (e *elemValue) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	i, err := e.find(env, v, s)
+	return i >= 0, err
+}
+
+// find returns the position of the first element that satisfies all
+// conditions, -1 if there is none.
+func (e *elemValue) find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error) {
+	if v.Type != bson.TypeArray {
+		return -1, nil
+	}
+	n := 0
+next:
+	for it := bson.Raw(v.Data).Iter(); it.Next(); n++ {
+		for _, c := range e.sub {
+			ok, err := c.holds(env, it.Value, s)
+			if err != nil {
+				return -1, err
+			}
+			if !ok {
+				continue next
+			}
+		}
+		return n, nil
+	}
+	return -1, nil
+}
+
+func (e *elemValue) append(b *bson.Builder) {
+	b.BeginDoc("$elemMatch")
+	for _, c := range e.sub {
+		c.appendOps(b)
+	}
+	b.End()
+}
+
+func (e *elemValue) shape(dst []byte) []byte { return appendList(dst, "$elemMatch", e.list) }
+
+// bounds: one element lies within the bounds of all conditions. They are not
+// exact, as a value that is no array has the same keys.
+func (e *elemValue) bounds(add func(Interval)) (exact bool) {
+	list := []Interval{AllValues()}
+	for _, c := range e.sub {
+		p, ok := c.(Pathed)
+		if !ok {
+			continue
+		}
+		var own []Interval
+		p.Bounds(func(i Interval) { own = append(own, i) })
+		list = intersect(list, own)
+	}
+	for _, i := range list {
+		add(i)
+	}
+	return false
+}
+
+// ElemMatch is $elemMatch on elements that are documents or arrays: one of
+// them must match a filter. An index on a path below needs it: the conditions
+// of Sub hold for the same element.
+type ElemMatch struct {
+	Leaf
+	sub Node
+}
+
+// Sub is the filter on the elements.
+func (n *ElemMatch) Sub() Node { return n.sub }
+
+// Children see Node.
+func (n *ElemMatch) Children() []Node { return []Node{n.sub} }
+
+// elemDoc is the predicate of ElemMatch.
+type elemDoc struct{ sub Node }
+
+func (e *elemDoc) name() string { return "$elemMatch" }
+
+func (e *elemDoc) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	i, err := e.find(env, v, s)
+	return i >= 0, err
+}
+
+func (e *elemDoc) find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error) {
+	if v.Type != bson.TypeArray {
+		return -1, nil
+	}
+	n := 0
+	for it := bson.Raw(v.Data).Iter(); it.Next(); n++ {
+		if t := it.Value.Type; t != bson.TypeDocument && t != bson.TypeArray {
+			continue
+		}
+		ok, err := e.sub.Matches(env, bson.Raw(it.Value.Data), s)
+		if err != nil {
+			return -1, err
+		}
+		if ok {
+			return n, nil
+		}
+	}
+	return -1, nil
+}
+
+func (e *elemDoc) append(b *bson.Builder) {
+	b.BeginDoc("$elemMatch")
+	e.sub.Append(b)
+	b.End()
+}
+
+func (e *elemDoc) shape(dst []byte) []byte {
+	return append(e.sub.shape(append(dst, "$elemMatch("...)), ')')
+}
+
+func (e *elemDoc) bounds(add func(Interval)) (exact bool) {
+	add(Interval{bson.EmptyDoc, emptyBinary, true, false})
+	return false
+}

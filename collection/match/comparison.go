@@ -1,0 +1,211 @@
+package match
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// relation is what a comparison asks for.
+type relation uint8
+
+const (
+	opEqual relation = iota
+	opGreater
+	opGreaterEqual
+	opLess
+	opLessEqual
+)
+
+var relationNames = [...]string{"$eq", "$gt", "$gte", "$lt", "$lte"}
+
+// comparison compares a value with a constant of the same class.
+// Manual: reference/method/db.collection.find#type-bracketing.
+type comparison struct {
+	rel   relation
+	with  bson.Value
+	order bson.StringOrder
+	nan   bool // with is NaN
+}
+
+// comparison makes the node of a comparison on a field.
+func (p *parser) comparison(at path.Path, rel relation, v bson.Value) (Node, error) {
+	switch {
+	case v.Type == bson.TypeUndefined:
+		return nil, badValue("cannot compare to undefined")
+	case v.Type == bson.TypeRegex && rel != opEqual:
+		return nil, badValue("Can't have RegEx as arg to predicate over field '%s'.", at.String())
+	}
+	return newLeaf(at, newComparison(rel, v, p.order)), nil
+}
+
+func newComparison(rel relation, v bson.Value, o bson.StringOrder) *comparison {
+	return &comparison{rel: rel, with: v, order: o, nan: isNaN(v)}
+}
+
+func isNaN(v bson.Value) bool {
+	switch v.Type {
+	case bson.TypeDouble:
+		f, _ := v.Double()
+		return f != f
+	case bson.TypeDecimal128:
+		d, _ := v.Decimal()
+		return d.IsNaN()
+	}
+	return false
+}
+
+func (c *comparison) name() string { return relationNames[c.rel] }
+
+func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+	if v.Type.Class() != c.with.Type.Class() {
+		return c.acrossClasses(v), nil
+	}
+	if c.rel == opEqual && v.Type == c.with.Type && len(v.Data) <= 12 && bytes.Equal(v.Data, c.with.Data) {
+		return true, nil // short cut for numbers, ObjectIds, booleans, dates
+	}
+	if v.IsNumber() && (c.nan || isNaN(v)) {
+		// NaN equals NaN and is neither less nor greater than anything.
+		return c.nan && c.rel != opLess && c.rel != opGreater && isNaN(v), nil
+	}
+	n := bson.Compare(v, c.with, c.order)
+	switch c.rel {
+	case opGreater:
+		return n > 0, nil
+	case opGreaterEqual:
+		return n >= 0, nil
+	case opLess:
+		return n < 0, nil
+	case opLessEqual:
+		return n <= 0, nil
+	}
+	return n == 0, nil
+}
+
+// acrossClasses compares with a value of another class: only null, which
+// missing and undefined equal, and MinKey and MaxKey, which are below and above
+// everything, can hold.
+// Manual: reference/bson-type-comparison-order.
+func (c *comparison) acrossClasses(v bson.Value) bool {
+	switch c.with.Type {
+	case bson.TypeNull:
+		return v.IsNullish() && c.rel != opGreater && c.rel != opLess
+	case bson.TypeMinKey:
+		return c.rel == opGreater || c.rel == opGreaterEqual
+	case bson.TypeMaxKey:
+		return c.rel == opLess || c.rel == opLessEqual
+	}
+	return false
+}
+
+func (c *comparison) append(b *bson.Builder) { b.Value(c.name(), c.with) }
+
+func (c *comparison) shape(dst []byte) []byte {
+	return append(append(append(dst, c.name()...), ' '), valueShape(c.with))
+}
+
+func (c *comparison) bounds(add func(Interval)) (exact bool) {
+	v := c.with
+	if c.rel == opEqual {
+		return equalBounds(v, add)
+	}
+	switch {
+	case v.Type == bson.TypeNull:
+		return nullBounds(add)
+	case v.Type == bson.TypeArray:
+		// Whole arrays are not in an index: their elements may be anything.
+		add(AllValues())
+		return false
+	case c.nan:
+		if c.rel == opLess || c.rel == opGreater {
+			return true
+		}
+		add(point(nan))
+		return true
+	case v.Type == bson.TypeMinKey && c.rel == opGreaterEqual, v.Type == bson.TypeMaxKey && c.rel == opLessEqual:
+		add(AllValues())
+		return true
+	case v.Type == bson.TypeMinKey && c.rel == opLess, v.Type == bson.TypeMaxKey && c.rel == opGreater:
+		return true
+	case v.Type == bson.TypeMinKey && c.rel == opLessEqual, v.Type == bson.TypeMaxKey && c.rel == opGreaterEqual:
+		add(point(v))
+		return true
+	}
+	i := classBounds(v.Type)
+	switch {
+	case v.Type == bson.TypeMinKey, v.Type == bson.TypeMaxKey:
+		i = AllValues()
+	case v.IsNumber():
+		i.Lo = minusInfinity // NaN is not less than anything
+	}
+	switch c.rel {
+	case opGreater:
+		i.Lo, i.LoInclusive = v, false
+	case opGreaterEqual:
+		i.Lo, i.LoInclusive = v, true
+	case opLess:
+		i.Hi, i.HiInclusive = v, false
+	case opLessEqual:
+		i.Hi, i.HiInclusive = v, true
+	}
+	if n := bson.Compare(i.Lo, i.Hi, nil); n > 0 || n == 0 && !(i.LoInclusive && i.HiInclusive) {
+		return true
+	}
+	add(i)
+	return true
+}
+
+// proofs see prover: where the path is a single field, a null key is a null or
+// a missing value.
+func (c *comparison) proofs(single bool, add func(Interval)) {
+	if c.with.Type == bson.TypeNull && c.rel != opGreater && c.rel != opLess {
+		if single {
+			add(point(bson.Null))
+		}
+		return
+	}
+	var list []Interval
+	if c.bounds(func(i Interval) { list = append(list, i) }) {
+		for _, i := range list {
+			add(i)
+		}
+	}
+}
+
+// equalBounds are the bounds of equality with v.
+func equalBounds(v bson.Value, add func(Interval)) (exact bool) {
+	switch v.Type {
+	case bson.TypeNull:
+		return nullBounds(add)
+	case bson.TypeArray:
+		// An index holds the elements; as an element, an array is a key itself.
+		first, ok := bson.Raw(v.Data).Index(0)
+		switch {
+		case !ok:
+			add(point(undefined))
+			add(point(v))
+		case bson.Compare(first, v, nil) < 0:
+			add(point(first))
+			add(point(v))
+		case bson.Compare(first, v, nil) == 0:
+			add(point(v))
+		default:
+			add(point(v))
+			add(point(first))
+		}
+		return false
+	}
+	add(point(v))
+	return true
+}
+
+// nullBounds are the keys of null, of missing fields and of undefined. A null
+// key also stands for a path that ends inside an array of scalars, where
+// nothing equals null.
+func nullBounds(add func(Interval)) (exact bool) {
+	add(Interval{undefined, bson.Null, true, true})
+	return false
+}

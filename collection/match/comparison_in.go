@@ -1,0 +1,158 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var (
+	opIn  = Operator{Name: "$in", Where: Field, Parse: parseIn, Doc: "reference/operator/query/in"}
+	opNin = Operator{Name: "$nin", Where: Field, Parse: parseNin, Doc: "reference/operator/query/nin"}
+)
+
+func parseIn(p *parser, a operand) (Node, error) { return p.in(a) }
+
+func parseNin(p *parser, a operand) (Node, error) {
+	n, err := p.in(a)
+	if err != nil {
+		return nil, err
+	}
+	return &Not{a.path, n}, nil
+}
+
+func (p *parser) in(a operand) (Node, error) {
+	arr, ok := a.value.Array()
+	if !ok {
+		return nil, badValue("%s needs an array", a.op.Name)
+	}
+	in := &in{order: p.order}
+	for v := range arr.Values() {
+		switch v.Type {
+		case bson.TypeDocument:
+			if name := firstName(bson.Raw(v.Data)); len(name) > 0 && name[0] == '$' && !isDBRef(bson.Raw(v.Data), true) {
+				return nil, badValue("cannot nest $ under %s", a.op.Name)
+			}
+		case bson.TypeUndefined:
+			return nil, badValue("InMatchExpression equality cannot be undefined")
+		case bson.TypeRegex:
+			r, err := p.regexOf(v)
+			if err != nil {
+				return nil, err
+			}
+			in.regexes = append(in.regexes, r)
+			continue
+		}
+		in.values = append(in.values, v)
+	}
+	in.sort()
+	return newLeaf(a.path, in), nil
+}
+
+// in asks whether a value equals one of many, or matches one of the patterns.
+type in struct {
+	values  []bson.Value // sorted by order, without repetitions
+	regexes []*regex
+	order   bson.StringOrder
+	null    bool // values has null
+}
+
+// newIn makes the predicate from values that are no regular expressions.
+func newIn(values []bson.Value, o bson.StringOrder) *in {
+	n := &in{values: values, order: o}
+	n.sort()
+	return n
+}
+
+func (n *in) sort() {
+	slices.SortStableFunc(n.values, func(a, b bson.Value) int { return bson.Compare(a, b, n.order) })
+	n.values = slices.CompactFunc(n.values, func(a, b bson.Value) bool { return bson.Equal(a, b, n.order) })
+	n.null = slices.ContainsFunc(n.values, func(v bson.Value) bool { return v.Type == bson.TypeNull })
+}
+
+func (n *in) name() string { return "$in" }
+
+func (n *in) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	if v.IsNullish() {
+		return n.null, nil
+	}
+	// Binary search by hand: the generic one takes a closure.
+	lo, hi := 0, len(n.values)
+	for lo < hi {
+		m := int(uint(lo+hi) / 2)
+		switch c := bson.Compare(v, n.values[m], n.order); {
+		case c == 0:
+			return true, nil
+		case c < 0:
+			hi = m
+		default:
+			lo = m + 1
+		}
+	}
+	for _, r := range n.regexes {
+		if ok, err := r.holds(env, v, s); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+func (n *in) append(b *bson.Builder) {
+	b.BeginArray("$in")
+	for _, v := range n.values {
+		b.Value("", v)
+	}
+	for _, r := range n.regexes {
+		b.Value("", r.source)
+	}
+	b.End()
+}
+
+func (n *in) shape(dst []byte) []byte {
+	dst = append(dst, "$in "...)
+	for _, c := range "nadsrkv" {
+		if slices.ContainsFunc(n.values, func(v bson.Value) bool { return valueShape(v) == byte(c) }) {
+			dst = append(dst, byte(c))
+		}
+	}
+	if len(n.regexes) > 0 {
+		dst = append(dst, 'r')
+	}
+	return dst
+}
+
+func (n *in) bounds(add func(Interval)) (exact bool) {
+	exact = true
+	var list []Interval
+	collect := func(i Interval) { list = append(list, i) }
+	for _, v := range n.values {
+		exact = equalBounds(v, collect) && exact
+	}
+	for _, r := range n.regexes {
+		exact = r.bounds(collect) && exact
+	}
+	for _, i := range union(list) {
+		add(i)
+	}
+	return exact
+}
+
+// proofs see prover.
+func (n *in) proofs(single bool, add func(Interval)) {
+	var list []Interval
+	collect := func(i Interval) { list = append(list, i) }
+	for _, v := range n.values {
+		(&comparison{rel: opEqual, with: v}).proofs(single, collect)
+	}
+	for _, i := range union(list) {
+		add(i)
+	}
+}
+
+// leafIn is the node {path: {$in: values}}.
+func leafIn(p path.Path, values []bson.Value, o bson.StringOrder) *Leaf {
+	return newLeaf(p, newIn(values, o))
+}

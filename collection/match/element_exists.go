@@ -1,0 +1,43 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var opExists = Operator{Name: "$exists", Where: Field, Parse: parseExists, Doc: "reference/operator/query/exists"}
+
+// parseExists takes any value: what is true as a condition asks for existence.
+func parseExists(_ *parser, a operand) (Node, error) {
+	n := newWholeLeaf(a.path, exists{})
+	if a.value.Truthy() {
+		return n, nil
+	}
+	return &Not{a.path, n}, nil
+}
+
+// exists asks whether there is a value, null included.
+type exists struct{}
+
+func (exists) name() string { return "$exists" }
+
+func (exists) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+	return !v.IsMissing(), nil
+}
+
+func (exists) append(b *bson.Builder) { b.Bool("$exists", true) }
+
+func (exists) shape(dst []byte) []byte { return append(dst, "$exists"...) }
+
+// bounds: a null key can be a null or a missing value.
+func (exists) bounds(add func(Interval)) (exact bool) {
+	add(AllValues())
+	return false
+}
+
+// proofs see prover.
+func (exists) proofs(_ bool, add func(Interval)) {
+	add(Interval{bson.MinKey, bson.Null, true, false})
+	add(Interval{bson.Null, bson.MaxKey, false, true})
+}

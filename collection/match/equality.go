@@ -1,0 +1,98 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+)
+
+// Equalities reports the paths that a matching document must have equal to a
+// value, in the order of the filter: equalities alone, under $and, in $or, $in
+// and $all of one member. An upsert starts from them; it looks itself for paths
+// that come twice or that contain each other.
+// Manual: reference/method/db.collection.update#upsert-with-dotted-_id-query.
+func Equalities(n Node, add func(p string, v bson.Value)) {
+	switch n := n.(type) {
+	case *And:
+		for _, c := range n.list {
+			Equalities(c, add)
+		}
+	case *Or:
+		if len(n.list) == 1 {
+			Equalities(n.list[0], add)
+		}
+	case *Leaf:
+		if v, ok := singleValue(n); ok {
+			add(n.path.String(), v)
+		}
+	}
+}
+
+func singleValue(l *Leaf) (bson.Value, bool) {
+	switch p := l.pred.(type) {
+	case *comparison:
+		return p.with, p.rel == opEqual
+	case *in:
+		if len(p.values) == 1 && len(p.regexes) == 0 {
+			return p.values[0], true
+		}
+	}
+	return bson.Value{}, false
+}
+
+// Points returns values of path such that every matching document has one of
+// them there, under simple string comparison; ok is false if the filter does
+// not tell. An empty list with ok means that nothing can match. Shard targeting
+// asks with each field of the key, in which arrays cannot stand; so a compared
+// array or null, which other values match as well, gives ok false, and null is
+// returned only for a field that is null or missing.
+func Points(n Node, path string) (values []bson.Value, ok bool) {
+	switch n := n.(type) {
+	case Always:
+		return nil, !bool(n)
+	case *And:
+		for _, c := range n.list {
+			v, found := Points(c, path)
+			if found && (!ok || len(v) < len(values)) {
+				values, ok = v, true
+			}
+		}
+	case *Or:
+		for _, c := range n.list {
+			v, found := Points(c, path)
+			if !found {
+				return nil, false
+			}
+			values = append(values, v...)
+		}
+		return values, true
+	case *Leaf:
+		if n.path.String() != path {
+			return nil, false
+		}
+		list, order, found := equalTo(n)
+		if !found {
+			return nil, false
+		}
+		for _, v := range list {
+			if order != nil && hasText(v) || v.Type == bson.TypeArray {
+				return nil, false
+			}
+		}
+		return list, true
+	}
+	return values, ok
+}
+
+// hasText reports a value whose comparison depends on the collation.
+func hasText(v bson.Value) bool {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol:
+		return true
+	case bson.TypeDocument, bson.TypeArray:
+		for e := range bson.Raw(v.Data).Values() {
+			if hasText(e) {
+				return true
+			}
+		}
+	}
+	return false
+}

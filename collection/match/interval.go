@@ -1,0 +1,148 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// Interval is a range of index keys in ascending BSON order. Lo and Hi are
+// values as an index holds them; of a string under a collation they are the
+// string itself, which the planner replaces by its sort key.
+type Interval struct {
+	Lo, Hi                   bson.Value
+	LoInclusive, HiInclusive bool
+}
+
+// IsPoint reports an interval of one value.
+func (i Interval) IsPoint() bool {
+	return i.LoInclusive && i.HiInclusive && bson.Compare(i.Lo, i.Hi, nil) == 0
+}
+
+// IsAll reports the interval of all keys.
+func (i Interval) IsAll() bool {
+	return i.Lo.Type == bson.TypeMinKey && i.Hi.Type == bson.TypeMaxKey && i.LoInclusive && i.HiInclusive
+}
+
+// AllValues is the interval of all keys.
+func AllValues() Interval { return Interval{bson.MinKey, bson.MaxKey, true, true} }
+
+func point(v bson.Value) Interval { return Interval{v, v, true, true} }
+
+// undefined is the index key of an empty array.
+var undefined = bson.Value{Type: bson.TypeUndefined}
+
+// classBounds returns the interval of all values that compare with v's type.
+func classBounds(t bson.Type) Interval {
+	switch t {
+	case bson.TypeDouble, bson.TypeInt32, bson.TypeInt64, bson.TypeDecimal128:
+		return Interval{nan, infinity, true, true}
+	case bson.TypeString, bson.TypeSymbol:
+		return Interval{emptyString, bson.EmptyDoc, true, false}
+	case bson.TypeDocument:
+		return Interval{bson.EmptyDoc, bson.EmptyArray, true, false}
+	case bson.TypeArray:
+		return Interval{bson.EmptyArray, emptyBinary, true, false}
+	case bson.TypeBinary:
+		return Interval{emptyBinary, firstObjectID, true, false}
+	case bson.TypeObjectID:
+		return Interval{firstObjectID, bson.False, true, false}
+	case bson.TypeBool:
+		return Interval{bson.False, bson.True, true, true}
+	case bson.TypeDateTime:
+		return Interval{firstDate, firstTimestamp, true, false}
+	case bson.TypeTimestamp:
+		return Interval{firstTimestamp, emptyRegex, true, false}
+	case bson.TypeRegex:
+		return Interval{emptyRegex, firstDBPointer, true, false}
+	case bson.TypeDBPointer:
+		return Interval{firstDBPointer, emptyCode, true, false}
+	case bson.TypeCode:
+		return Interval{emptyCode, emptyCodeScope, true, false}
+	case bson.TypeCodeScope:
+		return Interval{emptyCodeScope, bson.MaxKey, true, false}
+	case bson.TypeMinKey:
+		return point(bson.MinKey)
+	case bson.TypeMaxKey:
+		return point(bson.MaxKey)
+	case bson.TypeUndefined:
+		return point(undefined)
+	}
+	return point(bson.Null)
+}
+
+// The least values of the classes, and the greatest number.
+var (
+	nan            = bson.Value{Type: bson.TypeDouble, Data: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}}
+	infinity       = bson.Value{Type: bson.TypeDouble, Data: []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x7f}}
+	minusInfinity  = bson.Value{Type: bson.TypeDouble, Data: []byte{0, 0, 0, 0, 0, 0, 0xf0, 0xff}}
+	emptyString    = bson.Value{Type: bson.TypeString, Data: []byte{1, 0, 0, 0, 0}}
+	emptyBinary    = bson.Value{Type: bson.TypeBinary, Data: []byte{0, 0, 0, 0, 0}}
+	firstObjectID  = bson.Value{Type: bson.TypeObjectID, Data: make([]byte, 12)}
+	firstDate      = bson.Value{Type: bson.TypeDateTime, Data: []byte{0, 0, 0, 0, 0, 0, 0, 0x80}}
+	firstTimestamp = bson.Value{Type: bson.TypeTimestamp, Data: make([]byte, 8)}
+	emptyRegex     = bson.Value{Type: bson.TypeRegex, Data: []byte{0, 0}}
+	firstDBPointer = bson.Value{Type: bson.TypeDBPointer, Data: append([]byte{1, 0, 0, 0, 0}, make([]byte, 12)...)}
+	emptyCode      = bson.Value{Type: bson.TypeCode, Data: []byte{1, 0, 0, 0, 0}}
+	emptyCodeScope = bson.Value{Type: bson.TypeCodeScope, Data: []byte{14, 0, 0, 0, 1, 0, 0, 0, 0, 5, 0, 0, 0, 0}}
+)
+
+// union sorts intervals and merges those that overlap or touch.
+func union(list []Interval) []Interval {
+	if len(list) < 2 {
+		return list
+	}
+	slices.SortFunc(list, func(a, b Interval) int {
+		if c := bson.Compare(a.Lo, b.Lo, nil); c != 0 {
+			return c
+		}
+		switch {
+		case a.LoInclusive == b.LoInclusive:
+			return 0
+		case a.LoInclusive:
+			return -1
+		}
+		return 1
+	})
+	out := list[:1]
+	for _, i := range list[1:] {
+		last := &out[len(out)-1]
+		c := bson.Compare(i.Lo, last.Hi, nil)
+		if c > 0 || c == 0 && !i.LoInclusive && !last.HiInclusive {
+			out = append(out, i)
+			continue
+		}
+		switch c := bson.Compare(i.Hi, last.Hi, nil); {
+		case c > 0:
+			last.Hi, last.HiInclusive = i.Hi, i.HiInclusive
+		case c == 0:
+			last.HiInclusive = last.HiInclusive || i.HiInclusive
+		}
+	}
+	return out
+}
+
+// intersect returns what two sorted lists of intervals have in common.
+func intersect(a, b []Interval) []Interval {
+	var out []Interval
+	for len(a) > 0 && len(b) > 0 {
+		x, y := a[0], b[0]
+		i := x
+		if c := bson.Compare(y.Lo, x.Lo, nil); c > 0 || c == 0 && !y.LoInclusive {
+			i.Lo, i.LoInclusive = y.Lo, y.LoInclusive
+		}
+		c := bson.Compare(y.Hi, x.Hi, nil)
+		if c < 0 || c == 0 && !y.HiInclusive {
+			i.Hi, i.HiInclusive = y.Hi, y.HiInclusive
+		}
+		if n := bson.Compare(i.Lo, i.Hi, nil); n < 0 || n == 0 && i.LoInclusive && i.HiInclusive {
+			out = append(out, i)
+		}
+		if c < 0 || c == 0 && x.HiInclusive {
+			b = b[1:]
+		} else {
+			a = a[1:]
+		}
+	}
+	return out
+}

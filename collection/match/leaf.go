@@ -1,0 +1,158 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// predicate is what an operator asks of one value.
+type predicate interface {
+	// name is the operator's name as in the table ("$gt").
+	name() string
+	// holds answers for one value, missing where the path leads nowhere.
+	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
+	// append appends the operator as {field: {…}} holds it.
+	append(b *bson.Builder)
+	// bounds is Pathed.Bounds.
+	bounds(add func(Interval)) (exact bool)
+	// shape appends the operator without its values.
+	shape(dst []byte) []byte
+}
+
+// Leaf applies a predicate to the values of a path: it matches when one of
+// them satisfies it. Arrays on the way are looked into; so is an array at the
+// end, whose elements are asked before the array itself, unless whole is set.
+// Manual: tutorial/query-arrays.
+type Leaf struct {
+	path  path.Path
+	parts []path.Component
+	pred  predicate
+	// whole asks only the array itself ($exists, $size).
+	whole bool
+}
+
+// newLeaf makes a Leaf that looks into arrays at the end of the path.
+func newLeaf(p path.Path, pred predicate) *Leaf {
+	return &Leaf{path: p, parts: components(p), pred: pred}
+}
+
+// newWholeLeaf makes a Leaf that takes an array at the end as one value.
+func newWholeLeaf(p path.Path, pred predicate) *Leaf {
+	return &Leaf{path: p, parts: components(p), pred: pred, whole: true}
+}
+
+func components(p path.Path) []path.Component {
+	parts := make([]path.Component, p.Len())
+	for i := range parts {
+		parts[i] = p.Component(i)
+	}
+	return parts
+}
+
+// at returns the same predicate on another path.
+func (l *Leaf) at(p path.Path) *Leaf {
+	c := *l
+	c.path, c.parts = p, components(p)
+	return &c
+}
+
+// Path is the path whose values are asked.
+func (l *Leaf) Path() path.Path { return l.path }
+
+// Operator is the name of the operator ("$gt").
+func (l *Leaf) Operator() string { return l.pred.name() }
+
+// Children returns nil.
+func (l *Leaf) Children() []Node { return nil }
+
+// Bounds see Pathed. A position in the path reaches other values in an index
+// than in a document, so bounds are not exact there.
+func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
+	return l.pred.bounds(add) && !l.path.HasPosition()
+}
+
+// Append see Node.
+func (l *Leaf) Append(b *bson.Builder) {
+	b.BeginDoc(l.path.String())
+	l.pred.append(b)
+	b.End()
+}
+
+func (l *Leaf) appendOps(b *bson.Builder) { l.pred.append(b) }
+
+func (l *Leaf) shape(dst []byte) []byte {
+	return l.pred.shape(append(appendName(dst, l.path.String()), ' '))
+}
+
+// Matches see Node.
+func (l *Leaf) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
+	return l.inDocument(env, doc, 0, s)
+}
+
+func (l *Leaf) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	return l.pred.holds(env, v, s)
+}
+
+// inDocument goes on with component i in a document.
+func (l *Leaf) inDocument(env *mql.Env, doc bson.Raw, i int, s *expr.Scratch) (bool, error) {
+	for ; ; i++ {
+		v, _ := doc.Lookup(l.parts[i].Name)
+		switch {
+		case i == len(l.parts)-1:
+			return l.value(env, v, s)
+		case v.Type == bson.TypeDocument:
+			doc = bson.Raw(v.Data)
+		case v.Type == bson.TypeArray:
+			return l.inArray(env, bson.Raw(v.Data), i+1, s)
+		default:
+			return l.pred.holds(env, bson.Value{}, s)
+		}
+	}
+}
+
+// inArray goes on with component i in the elements of an array: in each
+// document, and in the element whose position the component names. Elements
+// that cannot go on are not "missing": {"a.b": null} does not match {a: [1]}.
+func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool, error) {
+	n := int32(0)
+	for it := arr.Iter(); it.Next(); n++ {
+		v := it.Value
+		if v.Type == bson.TypeDocument {
+			if ok, err := l.inDocument(env, bson.Raw(v.Data), i, s); ok || err != nil {
+				return ok, err
+			}
+		}
+		if n != l.parts[i].Index {
+			continue
+		}
+		var ok bool
+		var err error
+		switch {
+		case i == len(l.parts)-1:
+			// An element named by position is one value, even if it is an array.
+			ok, err = l.pred.holds(env, v, s)
+		case v.Type == bson.TypeDocument:
+			ok, err = l.inDocument(env, bson.Raw(v.Data), i+1, s)
+		case v.Type == bson.TypeArray:
+			ok, err = l.inArray(env, bson.Raw(v.Data), i+1, s)
+		}
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// value asks the value at the end of the path.
+func (l *Leaf) value(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	if v.Type == bson.TypeArray && !l.whole {
+		for it := bson.Raw(v.Data).Iter(); it.Next(); {
+			if ok, err := l.pred.holds(env, it.Value, s); ok || err != nil {
+				return ok, err
+			}
+		}
+	}
+	return l.pred.holds(env, v, s)
+}

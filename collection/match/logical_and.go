@@ -1,0 +1,183 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var opAnd = Operator{Name: "$and", Where: Top, Parse: parseAnd, Doc: "reference/operator/query/and"}
+
+func parseAnd(p *parser, a operand) (Node, error) {
+	list, err := p.clauses(a)
+	if err != nil {
+		return nil, err
+	}
+	return newAnd(list), nil
+}
+
+// clauses reads the argument of $and, $or and $nor.
+func (p *parser) clauses(a operand) ([]Node, error) {
+	arr, ok := a.value.Array()
+	switch {
+	case !ok:
+		return nil, badValue("%s must be an array", a.op.Name)
+	case arr.IsEmpty():
+		return nil, badValue("%s must be a nonempty array", a.op.Name)
+	}
+	var list []Node
+	for v := range arr.Values() {
+		d, ok := v.Doc()
+		if !ok {
+			return nil, badValue("%s entries need to be full objects", a.op.Name[1:])
+		}
+		n, err := p.filter(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// And matches when all its children do; without children it matches all.
+type And struct {
+	list []Node
+	// fields are the children on top-level fields, grouped by field, and rest
+	// the others: the fields are read in one pass over the document.
+	fields []topField
+	rest   []Node
+}
+
+// topField is a top-level field and what is asked of its value.
+type topField struct {
+	name   string
+	leaves []*Leaf
+}
+
+// topFieldsMax is how many fields one pass looks for; a bit marks each.
+const topFieldsMax = 64
+
+func newAnd(list []Node) *And {
+	n := &And{list: list}
+	for _, c := range list {
+		l, ok := c.(*Leaf)
+		if !ok || len(l.parts) != 1 || !n.addTop(l) {
+			n.rest = append(n.rest, c)
+		}
+	}
+	if len(n.fields) < 2 {
+		n.fields, n.rest = nil, list
+	}
+	return n
+}
+
+func (n *And) addTop(l *Leaf) bool {
+	for i := range n.fields {
+		if n.fields[i].name == l.parts[0].Name {
+			n.fields[i].leaves = append(n.fields[i].leaves, l)
+			return true
+		}
+	}
+	if len(n.fields) == topFieldsMax {
+		return false
+	}
+	n.fields = append(n.fields, topField{l.parts[0].Name, []*Leaf{l}})
+	return true
+}
+
+// conjunction is the node for a list of conditions: alone without $and.
+func conjunction(list []Node) Node {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return newAnd(list)
+}
+
+// Matches see Node.
+func (n *And) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
+	if n.fields != nil {
+		if ok, err := n.scan(env, doc, s); !ok || err != nil {
+			return false, err
+		}
+	}
+	for _, c := range n.rest {
+		if ok, err := c.Matches(env, doc, s); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// scan reads the document once and asks each top-level field as it comes by.
+func (n *And) scan(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
+	found, left := uint64(0), len(n.fields)
+	for it := doc.Iter(); left > 0 && it.Next(); {
+		for i := range n.fields {
+			f := &n.fields[i]
+			if string(it.Name) != f.name || found&(1<<i) != 0 {
+				continue
+			}
+			found |= 1 << i
+			left--
+			if ok, err := f.holds(env, it.Value, s); !ok || err != nil {
+				return false, err
+			}
+			break
+		}
+	}
+	for i := range n.fields {
+		if found&(1<<i) == 0 {
+			if ok, err := n.fields[i].holds(env, bson.Value{}, s); !ok || err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+func (f *topField) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	for _, l := range f.leaves {
+		if ok, err := l.value(env, v, s); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (n *And) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	for _, c := range n.list {
+		if ok, err := c.(valued).holds(env, v, s); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Children see Node.
+func (n *And) Children() []Node { return n.list }
+
+// Append see Node.
+func (n *And) Append(b *bson.Builder) { appendClauses(b, "$and", n.list) }
+
+func (n *And) appendOps(b *bson.Builder) {
+	for _, c := range n.list {
+		c.(valued).appendOps(b)
+	}
+}
+
+func (n *And) shape(dst []byte) []byte { return appendList(dst, "and", n.list) }
+
+// appendClauses appends {$op: [child, …]}; nothing without children.
+func appendClauses(b *bson.Builder, op string, list []Node) {
+	if len(list) == 0 {
+		return
+	}
+	b.BeginArray(op)
+	for _, c := range list {
+		b.BeginDoc("")
+		c.Append(b)
+		b.End()
+	}
+	b.End()
+}

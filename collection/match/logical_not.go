@@ -1,0 +1,124 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var opNot = Operator{Name: "$not", Where: Field, Parse: parseNot, Doc: "reference/operator/query/not"}
+
+func parseNot(p *parser, a operand) (Node, error) {
+	if a.value.Type == bson.TypeRegex {
+		n, err := p.regexLeaf(a.path, a.value)
+		if err != nil {
+			return nil, err
+		}
+		return &Not{a.path, n}, nil
+	}
+	d, ok := a.value.Doc()
+	switch {
+	case !ok:
+		return nil, badValue("$not needs a regex or a document")
+	case d.IsEmpty():
+		return nil, badValue("$not cannot be empty")
+	}
+	list, err := p.ops(nil, a.path, d)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		if _, ok := c.(valued); !ok {
+			return nil, badValue("$not cannot contain %s", firstName(d))
+		}
+	}
+	return &Not{a.path, conjunction(list)}, nil
+}
+
+func firstName(d bson.Raw) string {
+	f, _ := d.First()
+	return string(f.Name)
+}
+
+// Not matches when its only child, conditions on one path, does not.
+type Not struct {
+	path  path.Path
+	child Node
+}
+
+// Matches see Node.
+func (n *Not) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
+	ok, err := n.child.Matches(env, doc, s)
+	return !ok && err == nil, err
+}
+
+func (n *Not) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
+	ok, err := n.child.(valued).holds(env, v, s)
+	return !ok && err == nil, err
+}
+
+// Children see Node.
+func (n *Not) Children() []Node { return []Node{n.child} }
+
+// Path is the field that the negated conditions are about.
+func (n *Not) Path() path.Path { return n.path }
+
+// Bounds is what the keys that prove a match of the child leave over. They are
+// not exact: another element of the same array may satisfy the child.
+func (n *Not) Bounds(add func(Interval)) (exact bool) {
+	lo, open := bson.MinKey, true
+	for _, i := range proofs(n.child) {
+		if c := bson.Compare(lo, i.Lo, nil); c < 0 || c == 0 && open && !i.LoInclusive {
+			add(Interval{lo, i.Lo, open, !i.LoInclusive})
+		}
+		lo, open = i.Hi, !i.HiInclusive
+	}
+	if lo.Type != bson.TypeMaxKey || open {
+		add(Interval{lo, bson.MaxKey, open, true})
+	}
+	return false
+}
+
+// prover is a predicate some of whose intervals prove a match though its bounds
+// as a whole are not exact.
+type prover interface {
+	// proofs adds intervals in ascending order; single says that the path has
+	// one component.
+	proofs(single bool, add func(Interval))
+}
+
+// proofs returns the intervals every key of which belongs to a match of n.
+func proofs(n Node) (list []Interval) {
+	l, ok := n.(*Leaf)
+	if !ok || l.path.HasPosition() {
+		return nil
+	}
+	add := func(i Interval) { list = append(list, i) }
+	if p, ok := l.pred.(prover); ok {
+		p.proofs(len(l.parts) == 1, add)
+	} else if !l.pred.bounds(add) {
+		return nil
+	}
+	return list
+}
+
+// Append see Node. What is not {field: {$not: {…}}} with one condition is
+// printed as $nor, as MongoDB does.
+func (n *Not) Append(b *bson.Builder) {
+	if _, ok := n.child.(*And); ok {
+		appendClauses(b, "$nor", []Node{n.child})
+		return
+	}
+	b.BeginDoc(n.path.String())
+	n.appendOps(b)
+	b.End()
+}
+
+func (n *Not) appendOps(b *bson.Builder) {
+	b.BeginDoc("$not")
+	n.child.(valued).appendOps(b)
+	b.End()
+}
+
+func (n *Not) shape(dst []byte) []byte { return append(n.child.shape(append(dst, "not("...)), ')') }

@@ -1,0 +1,116 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// Node is a parsed filter or a part of one. Immutable, safe for concurrent use.
+// The concrete types are those of this package: And, Or, Nor, Not, Leaf,
+// ElemMatch, ElemMatchValue, Expr, Text, Where, Schema, Always and Sample.
+type Node interface {
+	// Matches reports whether doc satisfies the node. It allocates nothing
+	// except where expressions, JavaScript or patterns do; computed values live
+	// in s. Errors: those of evaluating $expr and $where.
+	Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
+	// Children returns the sub-filters; the caller must not change the slice.
+	Children() []Node
+	// Append appends the fields of the node as canonical MQL, the form that
+	// explain shows ({a: {$eq: 1}}), to an open document.
+	Append(b *bson.Builder)
+
+	// shape appends the node without its values; see Shape.
+	shape(dst []byte) []byte
+}
+
+// Pathed is a node about the values of one path: what the planner turns into
+// index bounds.
+type Pathed interface {
+	Node
+	// Path is the dotted path from the node's document.
+	Path() path.Path
+	// Bounds adds the intervals of index keys outside of which no document can
+	// match, in ascending order and without overlap. exact reports that each
+	// key inside belongs to a match, so that the document need not be looked
+	// at again. Keys are the values of an ascending index on Path: elements of
+	// arrays, undefined for an empty array, null for missing.
+	Bounds(add func(Interval)) (exact bool)
+}
+
+// valued is a node that can be asked about one value instead of a document:
+// what may stand inside $not and the value form of $elemMatch.
+type valued interface {
+	Node
+	// holds reports whether v satisfies the node. v is missing where a path
+	// leads nowhere.
+	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
+	// appendOps appends the operators as {field: {…}} holds them.
+	appendOps(b *bson.Builder)
+}
+
+// String is the filter as canonical MQL.
+func String(n Node) bson.Raw {
+	b := bson.NewBuilder(nil)
+	n.Append(b)
+	return b.Doc()
+}
+
+// Walk calls visit for n and every node below it, parents first.
+func Walk(n Node, visit func(Node)) {
+	visit(n)
+	for _, c := range n.Children() {
+		Walk(c, visit)
+	}
+}
+
+// Shape returns the filter without its values: filters of one shape can be
+// answered by the same plan. What changes the plans that are possible stays in:
+// paths, operators, and whether a compared value is null, an array, a string or
+// anything else (a collation concerns only some of them).
+func Shape(n Node) string { return string(n.shape(nil)) }
+
+// valueShape is what Shape tells about a value.
+func valueShape(v bson.Value) byte {
+	switch v.Type {
+	case bson.TypeNull, bson.TypeUndefined, bson.TypeMissing:
+		return 'n'
+	case bson.TypeArray:
+		return 'a'
+	case bson.TypeDocument:
+		return 'd'
+	case bson.TypeString, bson.TypeSymbol:
+		return 's'
+	case bson.TypeRegex:
+		return 'r'
+	case bson.TypeMinKey, bson.TypeMaxKey:
+		return 'k'
+	}
+	return 'v'
+}
+
+// appendName appends a path to a shape so that no two paths can be confused.
+func appendName(dst []byte, name string) []byte {
+	for i := range len(name) {
+		switch c := name[i]; c {
+		case '(', ')', '[', ']', ',', '\\', ' ':
+			dst = append(dst, '\\', c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// appendList appends the shapes of children in parentheses.
+func appendList(dst []byte, op string, list []Node) []byte {
+	dst = append(append(dst, op...), '(')
+	for i, c := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = c.shape(dst)
+	}
+	return append(dst, ')')
+}

@@ -1,0 +1,217 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// Normalize returns an equal filter in the form that planning and plan caching
+// expect: nested $and and $or are flattened, those of one child replaced by it,
+// constants folded, an $in of one value made $eq, an $or of equalities on one
+// path made $in, double negations dropped, and children sorted.
+func Normalize(n Node) Node {
+	switch n := n.(type) {
+	case *And:
+		return normalAnd(n)
+	case *Or:
+		return normalOr(n)
+	case *Nor:
+		return normalNor(n)
+	case *Not:
+		return normalNot(n)
+	case *ElemMatch:
+		return normalElemMatch(n)
+	case *Leaf:
+		return normalLeaf(n)
+	}
+	return n
+}
+
+func normalAnd(n *And) Node {
+	var list []Node
+	for _, c := range n.list {
+		switch c := Normalize(c).(type) {
+		case Always:
+			if !c {
+				return Always(false)
+			}
+		case *And:
+			list = append(list, c.list...)
+		default:
+			list = append(list, c)
+		}
+	}
+	list = sorted(list)
+	list = slices.CompactFunc(list, same)
+	return conjunction(list)
+}
+
+func normalOr(n *Or) Node {
+	var list []Node
+	for _, c := range n.list {
+		switch c := Normalize(c).(type) {
+		case Always:
+			if c {
+				return newAnd(nil)
+			}
+		case *Or:
+			list = append(list, c.list...)
+		case *And:
+			if len(c.list) == 0 {
+				return c
+			}
+			list = append(list, c)
+		default:
+			list = append(list, c)
+		}
+	}
+	list = slices.CompactFunc(sorted(joinEqualities(list)), same)
+	switch len(list) {
+	case 0:
+		return Always(false)
+	case 1:
+		return list[0]
+	}
+	return &Or{list}
+}
+
+// joinEqualities makes one $in of the $eq and $in on the same path.
+func joinEqualities(list []Node) []Node {
+	var out []Node
+	first := map[string]int{}
+	for _, c := range list {
+		l, ok := c.(*Leaf)
+		if !ok {
+			out = append(out, c)
+			continue
+		}
+		values, order, ok := equalTo(l)
+		if !ok {
+			out = append(out, c)
+			continue
+		}
+		i, seen := first[l.path.String()]
+		if !seen {
+			first[l.path.String()] = len(out)
+			out = append(out, c)
+			continue
+		}
+		before, _, _ := equalTo(out[i].(*Leaf))
+		out[i] = leafIn(l.path, slices.Concat(before, values), order)
+	}
+	return out
+}
+
+// equalTo returns the values that a leaf compares for equality.
+func equalTo(l *Leaf) (values []bson.Value, order bson.StringOrder, ok bool) {
+	switch p := l.pred.(type) {
+	case *comparison:
+		if p.rel == opEqual && p.with.Type != bson.TypeRegex {
+			return []bson.Value{p.with}, p.order, true
+		}
+	case *in:
+		if len(p.regexes) == 0 {
+			return p.values, p.order, true
+		}
+	}
+	return nil, nil, false
+}
+
+func normalNor(n *Nor) Node {
+	var list []Node
+	for _, c := range n.list {
+		switch c := Normalize(c).(type) {
+		case Always:
+			if c {
+				return Always(false)
+			}
+		case *And:
+			if len(c.list) == 0 {
+				return Always(false)
+			}
+			list = append(list, c)
+		case *Or:
+			list = append(list, c.list...)
+		default:
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return newAnd(nil)
+	}
+	return &Nor{slices.CompactFunc(sorted(list), same)}
+}
+
+func normalNot(n *Not) Node {
+	switch c := Normalize(n.child).(type) {
+	case Always:
+		if c {
+			return Always(false)
+		}
+		return newAnd(nil)
+	case *Not:
+		return c.child
+	case valued:
+		return &Not{n.path, c}
+	}
+	return n
+}
+
+func normalElemMatch(n *ElemMatch) Node {
+	sub := Normalize(n.sub)
+	if sub == Always(false) {
+		return sub
+	}
+	l := n.Leaf
+	l.pred = &elemDoc{sub}
+	return &ElemMatch{l, sub}
+}
+
+func normalLeaf(l *Leaf) Node {
+	p, ok := l.pred.(*in)
+	switch {
+	case !ok:
+	case len(p.values) == 0 && len(p.regexes) == 0:
+		return Always(false)
+	case len(p.values) == 1 && len(p.regexes) == 0:
+		return newLeaf(l.path, newComparison(opEqual, p.values[0], p.order))
+	case len(p.values) == 0 && len(p.regexes) == 1:
+		return newLeaf(l.path, p.regexes[0])
+	}
+	return l
+}
+
+// sorted orders children by kind, path, operator and at last value: equal
+// filters written in another order become the same.
+func sorted(list []Node) []Node {
+	list = slices.Clone(list)
+	keys := make(map[Node]string, len(list))
+	for _, c := range list {
+		keys[c] = rank(c) + string(c.shape(nil)) + "\x00" + string(String(c))
+	}
+	slices.SortStableFunc(list, func(a, b Node) int { return strings.Compare(keys[a], keys[b]) })
+	return list
+}
+
+// rank puts what is on a path before combinations, and those before the rest.
+func rank(n Node) string {
+	switch n.(type) {
+	case *Leaf, *ElemMatch:
+		return "a"
+	case *Not:
+		return "b"
+	case *And, *Or, *Nor:
+		return "c"
+	}
+	return "d"
+}
+
+// same reports that two filters are written alike.
+func same(a, b Node) bool {
+	if _, ok := a.(Sample); ok {
+		return false
+	}
+	return string(String(a)) == string(String(b)) && string(a.shape(nil)) == string(b.shape(nil))
+}

@@ -1,0 +1,89 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+)
+
+// Where says where an operator may stand.
+type Where uint8
+
+// The places.
+const (
+	// Field operators stand in {field: {$op: …}}.
+	Field Where = 1 << iota
+	// Top operators stand in place of a field: {$op: …}.
+	Top
+)
+
+// Operator is a row of the table of operators.
+type Operator struct {
+	// Name with the dollar sign.
+	Name string
+	// Where the operator may stand.
+	Where Where
+	// Parse reads the operator; a nil Node without error adds nothing.
+	Parse func(p *parser, a operand) (Node, error)
+	// Doc is the page of the manual.
+	Doc string
+}
+
+// operand is what an operator's parse function is given.
+type operand struct {
+	// op is the row of the operator.
+	op *Operator
+	// path is the field; the zero Path for Top operators and in the value form
+	// of $elemMatch.
+	path path.Path
+	// value is the operator's argument.
+	value bson.Value
+	// all is the document the operator stands in, for those that look at their
+	// neighbours ($regex and $options, $near and $maxDistance).
+	all bson.Raw
+}
+
+// Operators is the table of query operators.
+// Manual: reference/operator/query.
+var Operators = []Operator{
+	opAll,
+	opAlwaysFalse,
+	opAlwaysTrue,
+	opAnd,
+	opBitsAllClear,
+	opBitsAllSet,
+	opBitsAnyClear,
+	opBitsAnySet,
+	opComment,
+	opElemMatch,
+	opEq,
+	opExists,
+	opExpr,
+	opGt,
+	opGte,
+	opIn,
+	opLt,
+	opLte,
+	opMod,
+	opNe,
+	opNin,
+	opNor,
+	opNot,
+	opOptions,
+	opOr,
+	opRegex,
+	opSampleRate,
+	opSize,
+	opType,
+}
+
+// find looks an operator up that may stand at w.
+func (p *parser) find(name string, w Where) *Operator {
+	i, ok := slices.BinarySearchFunc(p.operators, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
+	if !ok || p.operators[i].Where&w == 0 {
+		return nil
+	}
+	return &p.operators[i]
+}

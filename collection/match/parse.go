@@ -1,0 +1,144 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// parser holds what one Parse needs.
+type parser struct {
+	env       *mql.Env
+	operators []Operator // not the global itself: its rows refer to parse functions
+	order     bson.StringOrder
+	depth     int
+	// nested is set inside $elemMatch, where $where, $text and $expr may not stand.
+	nested bool
+}
+
+// depthMax is how deep filters may nest; a document cannot nest deeper either.
+const depthMax = 200
+
+// Parse reads a filter. Nodes keep no reference to its bytes. Strings will
+// compare by env's collation; variables of env.Vars may be used in $expr.
+//
+// Errors: 2 BadValue for unknown operators and bad arguments, 14, 9 and
+// numbered codes of single operators, those of expr.Parse.
+func Parse(env *mql.Env, filter bson.Raw) (Node, error) {
+	p := parser{env: env, operators: Operators, order: env.Order()}
+	return p.filter(filter.Clone())
+}
+
+// filter reads {field: condition, …}; all fields must hold.
+func (p *parser) filter(doc bson.Raw) (Node, error) {
+	if p.depth++; p.depth > depthMax {
+		return nil, mongoerr.New(mongoerr.BadValue, "exceeded maximum query tree depth of %d", depthMax)
+	}
+	defer func() { p.depth-- }()
+	var list []Node
+	for it := doc.Iter(); it.Next(); {
+		name := string(it.Name)
+		if len(name) > 0 && name[0] == '$' && !(p.nested && isDBRefField(name)) {
+			op := p.find(name, Top)
+			if op == nil {
+				return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.", name)
+			}
+			n, err := op.Parse(p, operand{op: op, value: it.Value, all: doc})
+			if err != nil {
+				return nil, err
+			}
+			if n != nil {
+				list = append(list, n)
+			}
+			continue
+		}
+		var err error
+		if list, err = p.field(list, path.Must(name), it.Value); err != nil {
+			return nil, err
+		}
+	}
+	return conjunction(list), nil
+}
+
+// field reads the condition of one field.
+func (p *parser) field(list []Node, at path.Path, v bson.Value) ([]Node, error) {
+	if isOperatorDoc(v, p.nested) {
+		return p.ops(list, at, bson.Raw(v.Data))
+	}
+	var n Node
+	var err error
+	if v.Type == bson.TypeRegex {
+		n, err = p.regexLeaf(at, v)
+	} else {
+		n, err = p.comparison(at, opEqual, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(list, n), nil
+}
+
+// ops reads {$op: argument, …} on a field.
+func (p *parser) ops(list []Node, at path.Path, doc bson.Raw) ([]Node, error) {
+	if p.depth++; p.depth > depthMax {
+		return nil, mongoerr.New(mongoerr.BadValue, "exceeded maximum query tree depth of %d", depthMax)
+	}
+	defer func() { p.depth-- }()
+	if n, ok, err := p.near(at, doc); ok || err != nil {
+		return append(list, n), err
+	}
+	for it := doc.Iter(); it.Next(); {
+		name := string(it.Name)
+		op := p.find(name, Field)
+		if op == nil {
+			return nil, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", name)
+		}
+		n, err := op.Parse(p, operand{op: op, path: at, value: it.Value, all: doc})
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+// isOperatorDoc tells {$op: …} from a document to compare with. The first
+// field decides; the fields of a DBRef are data. incomplete admits a DBRef of
+// which not all fields are there.
+// Manual: reference/database-references.
+func isOperatorDoc(v bson.Value, incomplete bool) bool {
+	d, ok := v.Doc()
+	if !ok {
+		return false
+	}
+	f, ok := d.First()
+	if !ok || len(f.Name) == 0 || f.Name[0] != '$' {
+		return false
+	}
+	return !isDBRef(d, incomplete)
+}
+
+func isDBRef(d bson.Raw, incomplete bool) bool {
+	ref, id, db := false, false, false
+	for it := d.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "$ref":
+			ref = true
+		case "$id":
+			id = true
+		case "$db":
+			db = true
+		}
+	}
+	return incomplete && (ref || id || db) || ref && id
+}
+
+func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
+
+// badValue makes the error of most bad arguments.
+func badValue(format string, args ...any) error {
+	return mongoerr.New(mongoerr.BadValue, format, args...)
+}

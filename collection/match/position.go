@@ -1,0 +1,137 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// MatchPosition returns the index that the positional operator $ stands for: in
+// a document that n matches, the position of the array element that made it
+// match, of the outermost array where several nest, of the last condition where
+// several meet arrays. ok is false when no condition met an array.
+// Manual: reference/operator/update/positional, reference/operator/projection/positional.
+func MatchPosition(env *mql.Env, doc bson.Raw, n Node, s *expr.Scratch) (index int, ok bool, err error) {
+	p := positioner{env: env, s: s, index: -1}
+	matched, err := p.node(n, doc)
+	if err != nil || !matched || p.index < 0 {
+		return 0, false, err
+	}
+	return p.index, true, nil
+}
+
+// positioner matches once more, slowly, and remembers positions.
+type positioner struct {
+	env   *mql.Env
+	s     *expr.Scratch
+	index int
+}
+
+func (p *positioner) node(n Node, doc bson.Raw) (bool, error) {
+	switch n := n.(type) {
+	case *And:
+		before := p.index
+		for _, c := range n.list {
+			if ok, err := p.node(c, doc); !ok || err != nil {
+				p.index = before
+				return false, err
+			}
+		}
+		return true, nil
+	case *Or:
+		for _, c := range n.list {
+			if ok, err := p.node(c, doc); ok || err != nil {
+				return ok, err
+			}
+		}
+		return false, nil
+	case *Leaf:
+		return p.document(n, doc, 0, -1)
+	case *ElemMatch:
+		return p.document(&n.Leaf, doc, 0, -1)
+	}
+	return n.Matches(p.env, doc, p.s)
+}
+
+// finder is a predicate on an array that knows which element made it hold.
+type finder interface {
+	find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error)
+}
+
+// hold asks for one value; at is the outermost array position so far, or -1.
+func (p *positioner) hold(l *Leaf, v bson.Value, at int) (bool, error) {
+	if f, ok := l.pred.(finder); ok {
+		i, err := f.find(p.env, v, p.s)
+		if i < 0 || err != nil {
+			return false, err
+		}
+		if at < 0 {
+			at = i
+		}
+	} else if ok, err := l.pred.holds(p.env, v, p.s); !ok || err != nil {
+		return ok, err
+	}
+	if at >= 0 {
+		p.index = at
+	}
+	return true, nil
+}
+
+func (p *positioner) document(l *Leaf, doc bson.Raw, i, at int) (bool, error) {
+	v, _ := doc.Lookup(l.parts[i].Name)
+	switch {
+	case i < len(l.parts)-1:
+		switch v.Type {
+		case bson.TypeDocument:
+			return p.document(l, bson.Raw(v.Data), i+1, at)
+		case bson.TypeArray:
+			return p.array(l, bson.Raw(v.Data), i+1, at)
+		}
+		v = bson.Value{}
+	case v.Type == bson.TypeArray && !l.whole:
+		n := 0
+		for it := bson.Raw(v.Data).Iter(); it.Next(); n++ {
+			if ok, err := p.hold(l, it.Value, outermost(at, n)); ok || err != nil {
+				return ok, err
+			}
+		}
+	}
+	return p.hold(l, v, at)
+}
+
+func (p *positioner) array(l *Leaf, arr bson.Raw, i, at int) (bool, error) {
+	n := 0
+	for it := arr.Iter(); it.Next(); n++ {
+		v := it.Value
+		if v.Type == bson.TypeDocument {
+			if ok, err := p.document(l, bson.Raw(v.Data), i, outermost(at, n)); ok || err != nil {
+				return ok, err
+			}
+		}
+		if int32(n) != l.parts[i].Index {
+			continue
+		}
+		// A position that the path names is not one that $ stands for.
+		var ok bool
+		var err error
+		switch {
+		case i == len(l.parts)-1:
+			ok, err = p.hold(l, v, at)
+		case v.Type == bson.TypeDocument:
+			ok, err = p.document(l, bson.Raw(v.Data), i+1, at)
+		case v.Type == bson.TypeArray:
+			ok, err = p.array(l, bson.Raw(v.Data), i+1, at)
+		}
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+func outermost(at, n int) int {
+	if at >= 0 {
+		return at
+	}
+	return n
+}

@@ -1,0 +1,205 @@
+package match
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var (
+	opOptions = Operator{Name: "$options", Where: Field, Parse: parseOptions, Doc: "reference/operator/query/regex#mongodb-query-op.-options"}
+	opRegex   = Operator{Name: "$regex", Where: Field, Parse: parseRegex, Doc: "reference/operator/query/regex"}
+)
+
+// parseOptions leaves the work to $regex, which must stand beside.
+func parseOptions(_ *parser, a operand) (Node, error) {
+	if _, ok := a.all.Lookup("$regex"); !ok {
+		return nil, badValue("$options needs a $regex")
+	}
+	return nil, nil
+}
+
+// parseRegex reads {$regex: pattern, $options: "i"}. The pattern may be a
+// regular expression; its own options and $options exclude each other.
+func parseRegex(p *parser, a operand) (Node, error) {
+	var pattern, options string
+	given, first := bson.Value{}, false
+	for it := a.all.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "$options":
+			given = it.Value
+		case "$regex":
+			first = given.IsMissing()
+		}
+	}
+	switch v := a.value; v.Type {
+	case bson.TypeString:
+		pattern, _ = v.Str()
+	case bson.TypeRegex:
+		pattern, options, _ = v.Regex()
+	default:
+		return nil, badValue("$regex has to be a string")
+	}
+	if !given.IsMissing() {
+		text, ok := given.Str()
+		switch {
+		case !ok || given.Type != bson.TypeString:
+			return nil, badValue("$options has to be a string")
+		case options != "" && first:
+			return nil, mongoerr.New(51075, "options set in both $regex and $options")
+		case options != "":
+			return nil, mongoerr.New(51074, "options set in both $regex and $options")
+		}
+		options = text
+	}
+	if strings.IndexByte(pattern, 0) >= 0 {
+		return nil, badValue("Regular expression cannot contain an embedded null byte")
+	}
+	var arena bson.Arena
+	r, err := p.newRegex(pattern, options, &arena)
+	if err != nil {
+		return nil, err
+	}
+	return newLeaf(a.path, r), nil
+}
+
+// regexLeaf makes the node {path: /pattern/options}.
+func (p *parser) regexLeaf(at path.Path, v bson.Value) (Node, error) {
+	r, err := p.regexOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return newLeaf(at, r), nil
+}
+
+func (p *parser) regexOf(v bson.Value) (*regex, error) {
+	pattern, options, _ := v.Regex()
+	return p.newRegex(pattern, options, &bson.Arena{})
+}
+
+func (p *parser) newRegex(pattern, options string, arena *bson.Arena) (*regex, error) {
+	re, err := compileRegex(pattern, options)
+	if err != nil {
+		return nil, err
+	}
+	r := &regex{source: arena.Regex(pattern, options), pattern: pattern, options: options, re: re}
+	if p.order == nil {
+		r.prefix, r.whole = regexPrefix(pattern, options)
+	}
+	return r, nil
+}
+
+// regex asks whether a string contains a match of a pattern, or a value is the
+// same regular expression. A collation plays no part.
+type regex struct {
+	source           bson.Value // the BSON value
+	pattern, options string
+	re               compiledRegex
+	prefix           string // what each match starts with
+	whole            bool   // the pattern asks for nothing but the prefix
+}
+
+func (r *regex) name() string { return "$regex" }
+
+func (r *regex) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol:
+		text, _ := v.Text()
+		return r.re.Match(text)
+	case bson.TypeRegex:
+		return bson.Equal(v, r.source, nil), nil
+	}
+	return false, nil
+}
+
+func (r *regex) append(b *bson.Builder) {
+	b.String("$regex", r.pattern)
+	if r.options != "" {
+		b.String("$options", r.options)
+	}
+}
+
+func (r *regex) shape(dst []byte) []byte {
+	if r.prefix == "" {
+		return append(dst, "$regex"...)
+	}
+	return append(dst, "$regex ^"...)
+}
+
+func (r *regex) bounds(add func(Interval)) (exact bool) {
+	i := classBounds(bson.TypeString)
+	if r.prefix != "" {
+		var arena bson.Arena
+		i.Lo = arena.String(r.prefix)
+		if next := successor(r.prefix); next != "" {
+			i.Hi = arena.String(next)
+		}
+	}
+	add(i)
+	add(point(r.source))
+	return r.whole
+}
+
+// successor is the least string above all that start with s, "" if none is.
+func successor(s string) string {
+	b := []byte(s)
+	for len(b) > 0 && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
+	if len(b) > 0 {
+		b[len(b)-1]++
+	}
+	return string(b)
+}
+
+// regexPrefix returns the literal text that every match begins with, and
+// whether the pattern asks for nothing else: /^abc/ does not, /^abc.d/ does.
+func regexPrefix(pattern, options string) (prefix string, whole bool) {
+	if strings.ContainsAny(options, "imx") || strings.ContainsAny(pattern, "|") {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(pattern, "^")
+	if !ok {
+		if rest, ok = strings.CutPrefix(pattern, `\A`); !ok {
+			return "", false
+		}
+	}
+	var b []byte
+	for len(rest) > 0 {
+		c := rest[0]
+		n := 1
+		switch {
+		case c == '\\':
+			if len(rest) < 2 || !isPunctuation(rest[1]) {
+				return string(b), false // a class, \Q, a back reference, …
+			}
+			c, n = rest[1], 2
+		case c == '.' && (rest == ".*" || rest == ".*$") && strings.Contains(options, "s"):
+			return string(b), true
+		case strings.IndexByte(`.^$*+?()[]{`, c) >= 0:
+			return string(b), false
+		case c >= 0x80:
+			for n < len(rest) && rest[n]&0xc0 == 0x80 {
+				n++
+			}
+		}
+		if len(rest) > n && strings.IndexByte("*?{", rest[n]) >= 0 {
+			return string(b), false // the character is optional
+		}
+		if n == 2 && c < 0x80 && rest[0] == '\\' {
+			b = append(b, c)
+		} else {
+			b = append(b, rest[:n]...)
+		}
+		rest = rest[n:]
+	}
+	return string(b), len(b) > 0
+}
+
+func isPunctuation(c byte) bool {
+	return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+}

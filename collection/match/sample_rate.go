@@ -1,0 +1,42 @@
+package match
+
+import (
+	"math/rand/v2"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var opSampleRate = Operator{Name: "$sampleRate", Where: Top, Parse: parseSampleRate, Doc: "reference/operator/aggregation/sampleRate"}
+
+func parseSampleRate(_ *parser, a operand) (Node, error) {
+	f, ok := a.value.AsFloat()
+	switch {
+	case !ok:
+		return nil, badValue("argument to $sampleRate must be a numeric type")
+	case !(f >= 0 && f <= 1):
+		return nil, badValue("numeric argument to $sampleRate must be in [0, 1]")
+	case f == 0:
+		return Always(false), nil
+	case f == 1:
+		return Always(true), nil
+	}
+	return Sample(f), nil
+}
+
+// Sample matches a document by chance, with this probability.
+type Sample float64
+
+// Matches see Node.
+func (n Sample) Matches(*mql.Env, bson.Raw, *expr.Scratch) (bool, error) {
+	return rand.Float64() < float64(n), nil
+}
+
+// Children see Node.
+func (n Sample) Children() []Node { return nil }
+
+// Append see Node.
+func (n Sample) Append(b *bson.Builder) { b.Double("$sampleRate", float64(n)) }
+
+func (n Sample) shape(dst []byte) []byte { return append(dst, "$sampleRate"...) }
