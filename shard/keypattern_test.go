@@ -289,6 +289,9 @@ func TestHashSpreads(t *testing.T) {
 }
 
 func TestAllocsHash(t *testing.T) {
+	if raceDetector {
+		t.Skip("pools are unreliable under the race detector")
+	}
 	k := parsed(t, `{"a.b": "hashed", c: "hashed"}`)
 	m, _ := NewMap(Hierarchical, 1, 16)
 	d := doc(t, `{_id: 1, a: {b: "some text"}, c: 5}`)

@@ -1,0 +1,6 @@
+//go:build !race
+
+package shard
+
+// raceDetector is off.
+const raceDetector = false
