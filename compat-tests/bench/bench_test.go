@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// TestMain lets the test binary be the stub, as the program itself can.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		if err := serveStub(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Every workload runs against the stub and gives plausible numbers.
+func TestWorkloadsAgainstStub(t *testing.T) {
+	s := settings{documents: 2000, seconds: 0.05}
+	var rows []result
+	err := measureTarget(context.Background(), s, "stub", os.Args[0], harness.Options{}, func(r result) { rows = append(rows, r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 11 {
+		t.Errorf("%d rows, want the load and five workloads with two numbers of clients", len(rows))
+	}
+	for _, r := range rows {
+		if r.Operations == 0 || r.PerSecond <= 0 || r.P50Micros <= 0 || r.P99Micros < r.P50Micros {
+			t.Errorf("implausible: %+v", r)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.json")
+	row := result{Target: "cantle", Workload: "C", Clients: 1, PerSecond: 100, P50Micros: 10, P99Micros: 20}
+	if err := save(path, []result{row}); err != nil {
+		t.Fatal(err)
+	}
+	row.PerSecond, row.P50Micros = 150, 9
+	var out strings.Builder
+	if err := compare(&out, path, []result{row, {Target: "cantle", Workload: "new"}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "+50.0%") || !strings.Contains(text, "-10.0%") || strings.Contains(text, "new") {
+		t.Errorf("comparison:\n%s", text)
+	}
+}

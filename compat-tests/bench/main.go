@@ -1,0 +1,195 @@
+// Command bench measures a Cantle server through the official Go driver: it loads
+// 100,000 documents of 1 KB and runs mixes of reads and writes after YCSB with a few
+// and with many clients. Beside it, it measures a stub that answers every command with
+// a canned reply: what the driver and the sockets cost on this machine, and so
+// the ceiling for any server on it.
+//
+//	./scripts/bench                        about two minutes
+//	./scripts/bench --only=C,load          some workloads
+//	./scripts/bench --json=old.json        keep the numbers
+//	./scripts/bench --compare=old.json     show the change against kept numbers
+//
+// Client and server share the machine's cores, so numbers compare only with others from
+// the same machine. CPU per operation is the server's alone and varies less than throughput.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+func main() {
+	// Started as a server by itself: be the stub.
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		if err := serveStub(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := bench(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the flags of one run.
+type settings struct {
+	documents int
+	seconds   float64
+	only      map[string]bool // empty = all
+	json      string
+	compare   string
+	memory    bool
+	noStub    bool
+	flags     string
+	uri       string
+	shards    int
+}
+
+// parseFlags reads the command line.
+func parseFlags() settings {
+	var s settings
+	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update")
+	flag.IntVar(&s.documents, "documents", 100_000, "documents to load, 1 KB each")
+	flag.Float64Var(&s.seconds, "seconds", 4, "seconds to measure each workload")
+	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
+	flag.StringVar(&s.compare, "compare", "", "show the change against the results in this `file`")
+	flag.BoolVar(&s.memory, "memory", false, "run the server in memory instead of on disk")
+	flag.BoolVar(&s.noStub, "no-stub", false, "do not measure the stub")
+	flag.StringVar(&s.flags, "server", "", "further `flags` for the server, separated by blanks")
+	flag.StringVar(&s.uri, "uri", "", "measure this running server (`connection string`) instead of starting one")
+	flag.IntVar(&s.shards, "shards", 0, "shard the collection over so many partitions")
+	flag.Parse()
+	s.only = map[string]bool{}
+	for name := range strings.FieldsFuncSeq(*only, func(c rune) bool { return c == ',' }) {
+		s.only[name] = true
+	}
+	return s
+}
+
+// bench runs everything and prints the table.
+func bench(ctx context.Context) error {
+	s := parseFlags()
+	for name := range s.only {
+		if !known(name) {
+			return fmt.Errorf("no workload is called %s", name)
+		}
+	}
+	fmt.Printf("%d cores, %s, %d documents of 1 KB, %g s each\n\n", runtime.NumCPU(), runtime.Version(), s.documents, s.seconds)
+	var results []result
+	printHeader(os.Stdout)
+	report := func(r result) {
+		results = append(results, r)
+		r.print(os.Stdout)
+	}
+	if !s.noStub {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		if err := measureTarget(ctx, s, "stub", self, harness.Options{}, report); err != nil {
+			return err
+		}
+	}
+	if err := measureCantle(ctx, s, report); err != nil {
+		return err
+	}
+	if s.json != "" {
+		if err := save(s.json, results); err != nil {
+			return err
+		}
+	}
+	if s.compare != "" {
+		return compare(os.Stdout, s.compare, results)
+	}
+	return nil
+}
+
+// measureCantle starts the real server and measures it.
+func measureCantle(ctx context.Context, s settings, report func(result)) error {
+	if s.uri != "" {
+		return measureURI(ctx, s, "cantle", s.uri, 0, report)
+	}
+	binary := os.Getenv("CANTLE_BINARY")
+	if binary == "" {
+		var err error
+		if binary, err = harness.Build(""); err != nil {
+			return err
+		}
+	}
+	o := harness.Options{Args: strings.Fields(s.flags)}
+	if !s.memory {
+		root, err := harness.Root()
+		if err != nil {
+			return err
+		}
+		// Not the system's directory for temporary files: that may be memory.
+		if o.Data, err = os.MkdirTemp(filepath.Join(root, ".cache"), "bench"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(o.Data)
+	}
+	return measureTarget(ctx, s, "cantle", binary, o, report)
+}
+
+// measureTarget starts a server, measures it and stops it.
+func measureTarget(ctx context.Context, s settings, name, binary string, o harness.Options, report func(result)) error {
+	server, err := harness.LaunchBinary(binary, o)
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	if err := measureURI(ctx, s, name, server.URI, server.PID(), report); err != nil {
+		return fmt.Errorf("%w\n%s", err, server.Log())
+	}
+	return server.Stop()
+}
+
+// measureURI runs the wanted workloads against a running server.
+func measureURI(ctx context.Context, s settings, name, uri string, pid int, report func(result)) error {
+	r, err := newRunner(ctx, s, name, uri, pid)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	loaded, err := r.load(ctx)
+	if err != nil {
+		return err
+	}
+	if s.wants("load") {
+		report(loaded)
+	}
+	for _, w := range workloads {
+		if !s.wants(w.name) || (w.durable && name == "stub") {
+			continue
+		}
+		for _, clients := range w.clients {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			got, err := r.measure(ctx, w, clients, time.Duration(s.seconds*float64(time.Second)))
+			if err != nil {
+				return err
+			}
+			report(got)
+		}
+	}
+	return nil
+}
+
+// wants reports whether a workload was asked for.
+func (s settings) wants(name string) bool { return len(s.only) == 0 || s.only[name] }
