@@ -1,0 +1,308 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// count streams the numbers below to.
+type count struct {
+	at, to int32
+	inUse  atomic.Bool
+	closed atomic.Int32
+}
+
+func (s *count) Append(ctx context.Context, b *bson.Builder, max, maxBytes int) (int, bool, error) {
+	if s.inUse.Swap(true) || s.closed.Load() > 0 {
+		panic("used by two, or closed")
+	}
+	defer s.inUse.Store(false)
+	n := 0
+	for ; s.at < s.to && (max == 0 || n < max); n++ {
+		b.BeginDoc("")
+		b.Int32("_id", s.at)
+		b.End()
+		s.at++
+	}
+	return n, s.at < s.to, ctx.Err()
+}
+
+func (s *count) Close() {
+	if s.inUse.Load() {
+		panic("closed in use")
+	}
+	s.closed.Add(1)
+}
+
+var (
+	ns    = collection.Namespace{DB: "db", Coll: "c"}
+	open  = Options{Namespace: ns, TxnNumber: -1}
+	reach = Access{Namespace: ns, TxnNumber: -1}
+	sidA  = session.ID{UUID: [16]byte{1}}
+	sidB  = session.ID{UUID: [16]byte{2}}
+)
+
+// add opens a cursor and leaves it waiting.
+func add(t *testing.T, r *Registry, o Options) (ID, *count) {
+	t.Helper()
+	src := &count{to: 10}
+	c, err := r.Add(o, src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Checkin(0, true), src
+}
+
+func code(err error) int { return int(mongoerr.CodeOf(err)) }
+
+func TestBatches(t *testing.T) {
+	r := New(Config{})
+	src := &count{to: 10}
+	c, err := r.Add(open, src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, got := c.ID, 0
+	for batch := 0; ; batch++ {
+		b := bson.NewArrayBuilder(nil)
+		n, more, err := c.Append(t.Context(), b, 4, 1<<20)
+		if err != nil || b.Doc().Len() != n {
+			t.Fatal(n, err)
+		}
+		got += n
+		if left := c.Checkin(n, more); left == 0 {
+			break
+		} else if left != id {
+			t.Fatalf("id changed from %d to %d", id, left)
+		}
+		if l := r.List(); len(l) != 1 || l[0].Returned != int64(got) || l[0].Batches != int64(batch+1) || l[0].Pinned {
+			t.Errorf("%+v", l)
+		}
+		if c, err = r.Checkout(id, reach); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got != 10 || src.closed.Load() != 1 {
+		t.Errorf("%d documents, closed %d times", got, src.closed.Load())
+	}
+	if _, err := r.Checkout(id, reach); code(err) != 43 {
+		t.Error(err)
+	}
+	if st := r.Stats(); st.Open != 0 || st.Opened != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestAccess(t *testing.T) {
+	in := func(s session.ID, n int64, user string) Options {
+		return Options{Namespace: ns, Session: s, TxnNumber: n, User: user}
+	}
+	by := func(s session.ID, n int64, user string) Access {
+		return Access{Namespace: ns, Session: s, TxnNumber: n, User: user}
+	}
+	none := session.ID{}
+	for i, c := range []struct {
+		o    Options
+		a    Access
+		want int
+	}{
+		{open, reach, 0},
+		{open, Access{Namespace: collection.Namespace{DB: "db", Coll: "d"}, TxnNumber: -1}, 13},
+		{in(none, -1, "u@a"), by(none, -1, "u@b"), 13},
+		{in(none, -1, ""), by(sidA, -1, ""), 50736},
+		{in(sidA, -1, ""), by(none, -1, ""), 50737},
+		{in(sidA, -1, ""), by(sidB, -1, ""), 50738},
+		{in(sidA, -1, ""), by(sidA, 1, ""), 50739},
+		{in(sidA, 1, ""), by(sidA, -1, ""), 50740},
+		{in(sidA, 1, ""), by(sidA, 2, ""), 50741},
+		{in(sidA, 1, "u@a"), by(sidA, 1, "u@a"), 0},
+	} {
+		r := New(Config{})
+		id, src := add(t, r, c.o)
+		got, err := r.Checkout(id, c.a)
+		if code(err) != c.want {
+			t.Errorf("%d: %v, want %d", i, err, c.want)
+		}
+		if err == nil {
+			if _, err := r.Checkout(id, c.a); code(err) != 143 {
+				t.Errorf("%d: used by two: %v", i, err)
+			}
+			got.Checkin(0, true)
+		}
+		r.Close()
+		if src.closed.Load() != 1 {
+			t.Errorf("%d: closed %d times", i, src.closed.Load())
+		}
+	}
+}
+
+func TestKill(t *testing.T) {
+	r := New(Config{})
+	id, src := add(t, r, open)
+	deny := errors.New("not yours")
+	if found, err := r.Kill(id, func(*Options) error { return deny }); !found || err != deny || src.closed.Load() != 0 {
+		t.Error(found, err)
+	}
+	for i := range 2 {
+		if found, err := r.Kill(id, nil); found != (i == 0) || err != nil || src.closed.Load() != 1 {
+			t.Errorf("kill %d: %v %v, closed %d", i, found, err, src.closed.Load())
+		}
+	}
+
+	// A pinned cursor is closed only when its command is done with it.
+	id, src = add(t, r, open)
+	var cause error
+	a := reach
+	a.Interrupt = func(err error) { cause = err }
+	c, err := r.Checkout(id, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := r.Kill(id, nil); !found || cause != ErrKilled || src.closed.Load() != 0 {
+		t.Errorf("cause %v, closed %d", cause, src.closed.Load())
+	}
+	if left := c.Checkin(1, true); left != 0 || src.closed.Load() != 1 {
+		t.Errorf("id %d, closed %d", left, src.closed.Load())
+	}
+}
+
+func TestKillMany(t *testing.T) {
+	r := New(Config{})
+	o := func(s session.ID, n int64, user string) Options {
+		return Options{Namespace: ns, Session: s, TxnNumber: n, User: user}
+	}
+	for _, x := range []Options{o(sidA, 1, "u"), o(sidA, 2, "u"), o(sidA, -1, "u"), o(sidB, 1, "u"), o(sidB, -1, "v")} {
+		add(t, r, x)
+	}
+	if a, b, c := r.KillTxn(sidA, 1), r.KillSession(sidA), r.KillUser("v"); a != 1 || b != 2 || c != 1 || r.Stats().Open != 1 {
+		t.Error(a, b, c, r.Stats())
+	}
+}
+
+func TestPoison(t *testing.T) {
+	r := New(Config{})
+	why := mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped")
+	other := open
+	other.Namespace.Coll = "d"
+	a, srcA := add(t, r, open)
+	b, _ := add(t, r, other)
+	if n := r.Poison(ns, why); n != 1 {
+		t.Errorf("%d poisoned", n)
+	}
+	if _, err := r.Checkout(a, reach); code(err) != 175 || srcA.closed.Load() != 1 {
+		t.Error(err)
+	}
+	if _, err := r.Checkout(a, reach); code(err) != 43 {
+		t.Error(err)
+	}
+	if n := r.Poison(collection.Namespace{DB: "db"}, why); n != 1 {
+		t.Errorf("%d poisoned", n)
+	}
+	if found, _ := r.Kill(b, nil); !found {
+		t.Error("killCursors does not find it")
+	}
+}
+
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(Config{})
+		ctx, stop := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		forever, inTxn := open, open
+		forever.NoTimeout, inTxn.TxnNumber = true, 1
+		add(t, r, forever)
+		add(t, r, inTxn)
+		id, src := add(t, r, open)
+		pinned, _ := add(t, r, open)
+		c, _ := r.Checkout(pinned, reach)
+
+		time.Sleep(9 * time.Minute)
+		used, err := r.Checkout(id, reach)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used.Checkin(0, true)
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		if src.closed.Load() != 0 {
+			t.Error("closed although used")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if st := r.Stats(); src.closed.Load() != 1 || st.TimedOut != 1 || st.Open != 3 || st.Pinned != 1 || st.NoTimeout != 1 {
+			t.Errorf("closed %d, %+v", src.closed.Load(), st)
+		}
+		c.Checkin(0, false)
+		r.SetIdleMax(time.Second)
+		r.Close()
+		stop()
+	})
+}
+
+func TestMax(t *testing.T) {
+	r := New(Config{Max: 2})
+	add(t, r, open)
+	add(t, r, open)
+	src := &count{}
+	if _, err := r.Add(open, src, nil); code(err) != 96 || src.closed.Load() != 0 {
+		t.Error(err)
+	}
+}
+
+// TestConcurrent uses, kills and closes the same cursors from many goroutines; count
+// panics if a source is used by two or closed in use.
+func TestConcurrent(t *testing.T) {
+	r := New(Config{})
+	var sources []*count
+	var ids []ID
+	for range 50 {
+		src := &count{to: 1000}
+		c, err := r.Add(open, src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources, ids = append(sources, src), append(ids, c.Checkin(0, true))
+	}
+	var wg sync.WaitGroup
+	for w := range 6 {
+		wg.Go(func() {
+			for i := range 2000 {
+				id := ids[(i*7+w)%len(ids)]
+				if w == 0 && i%40 == 0 {
+					r.Kill(id, nil)
+					continue
+				}
+				c, err := r.Checkout(id, reach)
+				if err != nil {
+					if k := code(err); k != 43 && k != 143 {
+						t.Error(err)
+					}
+					continue
+				}
+				n, more, _ := c.Append(t.Context(), bson.NewArrayBuilder(nil), 3, 1000)
+				c.Checkin(n, more)
+			}
+		})
+	}
+	wg.Wait()
+	r.Close()
+	for i, s := range sources {
+		if s.closed.Load() != 1 {
+			t.Errorf("source %d closed %d times", i, s.closed.Load())
+		}
+	}
+	if fmt.Sprint(len(r.List())) != "0" {
+		t.Error("cursors left")
+	}
+}

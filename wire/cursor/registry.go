@@ -1,0 +1,277 @@
+package cursor
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// ErrKilled is the cause given to Access.Interrupt.
+var ErrKilled = errors.New("cursor killed")
+
+// Config bounds a registry. The zero Config has defaults.
+type Config struct {
+	Max     int           // open cursors; default 100,000
+	IdleMax time.Duration // unused cursors are closed; default 10 minutes (cursorTimeoutMillis)
+}
+
+// Registry holds all open cursors. Safe for concurrent use.
+type Registry struct {
+	cfg Config
+
+	mu      sync.Mutex
+	cursors map[ID]*Cursor
+	idleMax time.Duration
+	stats   Stats
+}
+
+// New makes an empty registry.
+func New(cfg Config) *Registry {
+	if cfg.Max == 0 {
+		cfg.Max = 100_000
+	}
+	if cfg.IdleMax == 0 {
+		cfg.IdleMax = 10 * time.Minute
+	}
+	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, idleMax: cfg.IdleMax}
+}
+
+// SetIdleMax changes how long a cursor may go unused.
+func (r *Registry) SetIdleMax(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.idleMax = d
+}
+
+// Add opens a cursor over src and gives it to the command that opens it, checked out;
+// Checkin must follow. On an error src is still the caller's.
+// Errors: OperationFailed if too many are open.
+func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, error) {
+	o.Command = o.Command.Clone()
+	now := time.Now()
+	c := &Cursor{Options: o, Opened: now, registry: r, source: src, pinned: true, used: now, interrupt: interrupt}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.cursors) >= r.cfg.Max {
+		return nil, mongoerr.New(mongoerr.OperationFailed, "cannot open a cursor: %d are open already", len(r.cursors))
+	}
+	c.ID = r.newID()
+	r.cursors[c.ID] = c
+	r.stats.Opened++
+	return c, nil
+}
+
+// newID picks a positive number nobody can guess. The caller holds mu.
+func (r *Registry) newID() ID {
+	for {
+		var b [8]byte
+		rand.Read(b[:]) // never fails
+		id := ID(binary.LittleEndian.Uint64(b[:]) >> 1)
+		if id != 0 && r.cursors[id] == nil {
+			return id
+		}
+	}
+}
+
+// Checkout gives a cursor to a command; Checkin must follow.
+//
+// Errors: CursorNotFound, CursorInUse, Unauthorized, Location50736 to Location50741; the
+// reason if the cursor was poisoned, which closes it.
+func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
+	r.mu.Lock()
+	c := r.cursors[id]
+	if c == nil {
+		r.mu.Unlock()
+		return nil, mongoerr.NoCursor(int64(id))
+	}
+	err := c.check(a)
+	if err == nil && c.pinned {
+		err = mongoerr.New(mongoerr.CursorInUse, "cursor id %d is already in use", id)
+	}
+	if err == nil && c.poison != nil {
+		err = c.poison
+		r.remove(c)
+		r.mu.Unlock()
+		c.source.Close()
+		return nil, err
+	}
+	if err == nil {
+		c.pinned, c.interrupt = true, a.Interrupt
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Checkin ends a command's use of a cursor after a batch of n documents. Without more, or
+// if it was killed meanwhile, the cursor is closed. It returns the id the client gets to
+// see: 0 once closed.
+func (c *Cursor) Checkin(n int, more bool) ID {
+	r := c.registry
+	r.mu.Lock()
+	c.pinned, c.interrupt, c.used = false, nil, time.Now()
+	c.batches++
+	c.returned += int64(n)
+	if !more && !c.dead {
+		r.remove(c)
+	}
+	dead := c.dead
+	r.mu.Unlock()
+	if dead {
+		c.source.Close()
+		return 0
+	}
+	return c.ID
+}
+
+// remove takes a cursor out of the registry. The caller holds mu and closes the source if
+// the cursor is not pinned.
+func (r *Registry) remove(c *Cursor) {
+	c.dead = true
+	delete(r.cursors, c.ID)
+}
+
+// Kill closes a cursor, or interrupts the command that uses it. may decides whether the
+// caller is allowed to, nil allows. found is false if there is no such cursor.
+// Errors: those of may.
+func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err error) {
+	r.mu.Lock()
+	c := r.cursors[id]
+	if c == nil {
+		r.mu.Unlock()
+		return false, nil
+	}
+	if may != nil {
+		if err := may(&c.Options); err != nil {
+			r.mu.Unlock()
+			return true, err
+		}
+	}
+	r.remove(c)
+	close := r.letGo(c)
+	r.mu.Unlock()
+	close()
+	return true, nil
+}
+
+// letGo returns what remains to be done for a removed cursor without holding mu. The
+// caller holds mu.
+func (r *Registry) letGo(c *Cursor) func() {
+	if !c.pinned {
+		return c.source.Close
+	}
+	if f := c.interrupt; f != nil {
+		return func() { f(ErrKilled) }
+	}
+	return func() {}
+}
+
+// KillSession closes the cursors of a session that ended. It returns how many.
+func (r *Registry) KillSession(s session.ID) int {
+	return r.killIf(func(c *Cursor) bool { return c.Options.Session == s })
+}
+
+// KillTxn closes the cursors opened in a transaction that ended.
+func (r *Registry) KillTxn(s session.ID, number int64) int {
+	return r.killIf(func(c *Cursor) bool { return c.Options.TxnNumber == number && c.Options.Session == s })
+}
+
+// KillUser closes the cursors of a user who was dropped.
+func (r *Registry) KillUser(user string) int {
+	return r.killIf(func(c *Cursor) bool { return c.Options.User == user })
+}
+
+// Close closes all cursors, for the end of the server: commands that use one are interrupted.
+func (r *Registry) Close() {
+	r.killIf(func(*Cursor) bool { return true })
+}
+
+// killIf closes the cursors that match.
+func (r *Registry) killIf(match func(c *Cursor) bool) int {
+	var rest []func()
+	r.mu.Lock()
+	for _, c := range r.cursors {
+		if match(c) {
+			r.remove(c)
+			rest = append(rest, r.letGo(c))
+		}
+	}
+	r.mu.Unlock()
+	for _, f := range rest {
+		f()
+	}
+	return len(rest)
+}
+
+// Poison ends the streams over a namespace that was dropped or renamed: the next
+// getMore of each gets why (QueryPlanKilled), and killCursors still finds them. An empty
+// ns.Coll means the whole database. A command that uses one now is not disturbed; it
+// reads from a snapshot.
+func (r *Registry) Poison(ns collection.Namespace, why *mongoerr.Error) int {
+	n := 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.cursors {
+		if o := c.Options.Namespace; o == ns || ns.Coll == "" && o.DB == ns.DB {
+			c.poison = why
+			n++
+		}
+	}
+	return n
+}
+
+// Stats counts cursors. Manual: reference/command/serverStatus#metrics (metrics.cursor).
+type Stats struct {
+	Open      int // now
+	Pinned    int // of these
+	NoTimeout int // of these
+	Opened    int64
+	TimedOut  int64
+}
+
+// Stats returns the numbers of this moment.
+func (r *Registry) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := r.stats
+	st.Open = len(r.cursors)
+	for _, c := range r.cursors {
+		if c.pinned {
+			st.Pinned++
+		}
+		if c.Options.NoTimeout {
+			st.NoTimeout++
+		}
+	}
+	return st
+}
+
+// Info describes an open cursor. Manual: reference/operator/aggregation/currentOp (cursor).
+type Info struct {
+	ID       ID
+	Options  Options
+	Opened   time.Time
+	Used     time.Time
+	Pinned   bool
+	Batches  int64
+	Returned int64 // documents
+}
+
+// List describes all open cursors.
+func (r *Registry) List() []Info {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]Info, 0, len(r.cursors))
+	for _, c := range r.cursors {
+		list = append(list, Info{c.ID, c.Options, c.Opened, c.used, c.pinned, c.batches, c.returned})
+	}
+	return list
+}

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Owner is the SHA-256 of "user@db"; of the empty string without authentication.
+// Manual: reference/command/startSession (uid).
+type Owner [32]byte
+
+// OwnerOf returns the digest of a user, given as "user@db", "" for nobody.
+func OwnerOf(user string) Owner { return sha256.Sum256([]byte(user)) }
+
+// ID names a logical session: the client's UUID and the user it belongs to, so that
+// users cannot meet in one session. The zero ID is no session.
+type ID struct {
+	UUID  [16]byte
+	Owner Owner
+}
+
+// IsZero reports no session.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// String prints the UUID.
+func (id ID) String() string {
+	var b [36]byte
+	for i, at := 0, 0; i < 16; i++ {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			b[at] = '-'
+			at++
+		}
+		hex.Encode(b[at:], id.UUID[i:i+1])
+		at += 2
+	}
+	return string(b[:])
+}
+
+// NewID makes a fresh session id for startSession: a random (version 4) UUID.
+func NewID(o Owner) ID {
+	id := ID{Owner: o}
+	rand.Read(id.UUID[:]) // never fails
+	id.UUID[6] = id.UUID[6]&0x0f | 0x40
+	id.UUID[8] = id.UUID[8]&0x3f | 0x80
+	return id
+}
+
+// Append appends {id: UUID} under name, as lsid looks to a client.
+func (id ID) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.Binary("id", 4, id.UUID[:])
+	b.End()
+}
+
+// ParseID reads an lsid document: id is a UUID; uid, if present, must be the digest of
+// somebody and replaces o (only privileged users send it). field names it in errors.
+// Errors: TypeMismatch, IDLFailedToParse, IDLUnknownField, InvalidUUID.
+func ParseID(v bson.Value, o Owner, field string) (ID, error) {
+	doc, ok := v.Doc()
+	if !ok {
+		return ID{}, mongoerr.WrongType(field, v.Type.String(), "object")
+	}
+	id := ID{Owner: o}
+	found := false
+	for it := doc.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "id":
+			sub, b, ok := it.Value.Binary()
+			if !ok {
+				return ID{}, mongoerr.WrongType(field+".id", it.Value.Type.String(), "binData")
+			}
+			if sub != 4 || len(b) != 16 {
+				return ID{}, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
+			}
+			copy(id.UUID[:], b)
+			found = true
+		case "uid":
+			_, b, ok := it.Value.Binary()
+			if !ok {
+				return ID{}, mongoerr.WrongType(field+".uid", it.Value.Type.String(), "binData")
+			}
+			if len(b) != len(id.Owner) {
+				return ID{}, mongoerr.New(mongoerr.UnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(b))
+			}
+			copy(id.Owner[:], b)
+		case "txnNumber", "txnUUID":
+			return ID{}, mongoerr.New(mongoerr.InvalidOptions, "Internal sessions are only allowed for internal clients")
+		default:
+			return ID{}, mongoerr.UnknownField(field + "." + string(it.Name))
+		}
+	}
+	if !found {
+		return ID{}, mongoerr.MissingField(field + ".id")
+	}
+	return id, nil
+}

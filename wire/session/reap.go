@@ -1,0 +1,119 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// How often Run looks.
+const (
+	txnEvery  = time.Second
+	idleEvery = time.Minute
+)
+
+// Run ends what lived too long until ctx ends: transactions looked at every second, unused
+// sessions every minute.
+func (r *Registry) Run(ctx context.Context) {
+	txns, idle := time.NewTicker(txnEvery), time.NewTicker(idleEvery)
+	defer txns.Stop()
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-txns.C:
+			r.expireTxns()
+		case <-idle.C:
+			r.expireSessions(ctx)
+		}
+	}
+}
+
+// expireTxns aborts transactions past their lifetime.
+// Manual: reference/parameters (transactionLifetimeLimitSeconds).
+func (r *Registry) expireTxns() {
+	old := map[*Session]time.Time{}
+	limit := time.Now().Add(-time.Duration(r.txnMax.Load()))
+	r.openMu.Lock()
+	for s, since := range r.open {
+		if since.Before(limit) {
+			old[s] = since
+		}
+	}
+	r.openMu.Unlock()
+	for s, since := range old {
+		s.doomTxn(ErrExpired, since)
+	}
+}
+
+// expireSessions drops sessions nobody used for IdleMax. One with a command running is used.
+func (r *Registry) expireSessions(ctx context.Context) {
+	limit := time.Now().Add(-r.cfg.IdleMax).UnixNano()
+	old := func(s *Session) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.used.Load() < limit && !s.busy
+	}
+	var gone []ID
+	for i := range r.stripes {
+		st := &r.stripes[i]
+		var ids []ID
+		st.mu.Lock()
+		for id, s := range st.m {
+			if old(s) {
+				ids = append(ids, id)
+			}
+		}
+		st.mu.Unlock()
+		for _, id := range ids {
+			if r.drop(id, ErrExpired, old) {
+				gone = append(gone, id)
+			}
+		}
+	}
+	if h := r.cfg.History; h != nil && len(gone) > 0 {
+		_ = h.Forget(ctx, gone) // what stays is dropped by a later round of the store's own upkeep
+	}
+}
+
+// resize accounts for memory of results.
+func (r *Registry) resize(by int) { r.bytes.Add(int64(by)) }
+
+// trim drops the results of the sessions used longest ago when all together need too
+// much memory. A retry of theirs is refused, never run twice.
+func (r *Registry) trim() {
+	if r.bytes.Load() <= r.cfg.ResultBytes || !r.trimmer.TryLock() {
+		return
+	}
+	defer r.trimmer.Unlock()
+	var all []*Session
+	for i := range r.stripes {
+		st := &r.stripes[i]
+		st.mu.Lock()
+		for _, s := range st.m {
+			all = append(all, s)
+		}
+		st.mu.Unlock()
+	}
+	used := make(map[*Session]int64, len(all))
+	for _, s := range all {
+		used[s] = s.used.Load()
+	}
+	slices.SortFunc(all, func(a, b *Session) int { return cmp.Compare(used[a], used[b]) })
+	for _, s := range all {
+		if r.bytes.Load() <= r.cfg.ResultBytes*3/4 {
+			return
+		}
+		select {
+		case s.sem <- struct{}{}:
+			if s.done.bytes > 0 {
+				r.resize(-s.done.bytes)
+				s.done, s.incomplete = results{}, true
+			}
+			s.release()
+		default: // in use
+		}
+	}
+}

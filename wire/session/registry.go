@@ -1,0 +1,281 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Config bounds a registry. The zero Config has MongoDB's defaults.
+type Config struct {
+	Max         int           // sessions; default 1,000,000 (parameter maxSessions)
+	IdleMax     time.Duration // unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
+	TxnMax      time.Duration // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
+	ResultBytes int64         // memory for results of retryable writes, all sessions; default 64 MiB
+	History     History       // nil: memory only
+	// OnEnd is called for each session that ended, was killed or expired, so that its
+	// cursors and operations can be ended too. May be nil.
+	OnEnd func(id ID)
+}
+
+// stripes is how many locks share the sessions.
+const stripes = 16
+
+// Registry holds all logical sessions. Safe for concurrent use.
+type Registry struct {
+	cfg     Config
+	stripes [stripes]stripe
+	count   atomic.Int64
+	bytes   atomic.Int64 // of results
+	trimmer sync.Mutex
+	txnMax  atomic.Int64 // nanoseconds
+
+	openMu sync.Mutex
+	open   map[*Session]time.Time // transactions in progress, since when
+
+	stats struct {
+		started, committed, aborted, replayed atomic.Int64
+	}
+}
+
+// stripe is a part of the sessions.
+type stripe struct {
+	mu sync.Mutex
+	m  map[ID]*Session
+}
+
+// New makes an empty registry.
+func New(cfg Config) *Registry {
+	if cfg.Max == 0 {
+		cfg.Max = 1_000_000
+	}
+	if cfg.IdleMax == 0 {
+		cfg.IdleMax = 30 * time.Minute
+	}
+	if cfg.TxnMax == 0 {
+		cfg.TxnMax = time.Minute
+	}
+	if cfg.ResultBytes == 0 {
+		cfg.ResultBytes = 64 << 20
+	}
+	r := &Registry{cfg: cfg, open: map[*Session]time.Time{}}
+	r.SetTxnMax(cfg.TxnMax)
+	for i := range r.stripes {
+		r.stripes[i].m = map[ID]*Session{}
+	}
+	return r
+}
+
+// IdleMax returns how long a session lives unused.
+func (r *Registry) IdleMax() time.Duration { return r.cfg.IdleMax }
+
+// SetTxnMax changes the lifetime of transactions, those in progress included.
+func (r *Registry) SetTxnMax(d time.Duration) { r.txnMax.Store(int64(d)) }
+
+func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.UUID[15]%stripes] }
+
+// get returns the session of that id, made if need be, and notes its use.
+// Errors: TooManyLogicalSessions.
+func (r *Registry) get(id ID) (*Session, error) {
+	st := r.stripe(id)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	s := st.m[id]
+	if s == nil {
+		if r.count.Load() >= int64(r.cfg.Max) {
+			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions,
+				"Unable to add session ID %v into the cache because the number of active sessions is too high", id)
+		}
+		s = &Session{ID: id, registry: r, sem: make(chan struct{}, 1), number: -1}
+		st.m[id] = s
+		r.count.Add(1)
+	}
+	s.touch()
+	return s, nil
+}
+
+// Touch notes the use of a session by a command without txnNumber, by startSession or by
+// refreshSessions.
+// Errors: TooManyLogicalSessions.
+func (r *Registry) Touch(id ID) error {
+	_, err := r.get(id)
+	return err
+}
+
+// Checkout takes the session of a command with a txnNumber for exclusive use, waiting
+// for the command that has it, and moves its state as the command demands. Checkin must
+// follow unless there is an error.
+//
+// Errors: TooManyLogicalSessions, TransactionTooOld, NoSuchTransaction,
+// TransactionCommitted, ConflictingOperationInProgress, IncompleteTransactionHistory,
+// ctx.Err(), those of History.
+func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
+	for {
+		s, err := r.get(a.ID)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case s.sem <- struct{}{}:
+		default:
+			select {
+			case s.sem <- struct{}{}:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		s.mu.Lock()
+		dead := s.dead
+		if !dead {
+			s.busy, s.interrupt = true, a.Interrupt
+		}
+		s.mu.Unlock()
+		if dead { // ended while we waited; the next get makes a new one
+			s.release()
+			continue
+		}
+		if err = s.load(ctx); err == nil {
+			err = s.begin(a)
+		}
+		if err != nil {
+			s.Checkin()
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// End forgets sessions, as endSessions does; their transactions are aborted.
+func (r *Registry) End(ids ...ID) {
+	for _, id := range ids {
+		r.drop(id, ErrKilled, nil)
+	}
+}
+
+// Kill aborts the transactions of the sessions that match and interrupts their running
+// commands. The sessions stay, and so does what they remember: a retried write must not
+// run twice. It returns how many matched.
+// Manual: reference/command/killSessions.
+func (r *Registry) Kill(match func(id ID) bool) int {
+	ids := r.ids(match)
+	for _, id := range ids {
+		st := r.stripe(id)
+		st.mu.Lock()
+		s := st.m[id]
+		st.mu.Unlock()
+		if s != nil {
+			s.doomTxn(ErrKilled, time.Time{})
+		}
+		if r.cfg.OnEnd != nil {
+			r.cfg.OnEnd(id)
+		}
+	}
+	return len(ids)
+}
+
+// ids lists the sessions that match.
+func (r *Registry) ids(match func(id ID) bool) []ID {
+	var ids []ID
+	for i := range r.stripes {
+		st := &r.stripes[i]
+		st.mu.Lock()
+		for id := range st.m {
+			if match(id) {
+				ids = append(ids, id)
+			}
+		}
+		st.mu.Unlock()
+	}
+	return ids
+}
+
+// drop removes a session if still (when given) agrees.
+func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
+	st := r.stripe(id)
+	st.mu.Lock()
+	s := st.m[id]
+	if s == nil || still != nil && !still(s) {
+		st.mu.Unlock()
+		return false
+	}
+	delete(st.m, id)
+	r.count.Add(-1)
+	s.mu.Lock()
+	s.dead = true
+	s.mu.Unlock()
+	st.mu.Unlock()
+
+	s.doomTxn(cause, time.Time{})
+	if r.cfg.OnEnd != nil {
+		r.cfg.OnEnd(id)
+	}
+	return true
+}
+
+// opened and closed keep the list of transactions in progress.
+func (r *Registry) opened(s *Session) {
+	r.stats.started.Add(1)
+	r.openMu.Lock()
+	defer r.openMu.Unlock()
+	r.open[s] = s.begun
+}
+
+// isOpen reports whether the transaction begun at since is still in progress.
+func (r *Registry) isOpen(s *Session, since time.Time) bool {
+	r.openMu.Lock()
+	defer r.openMu.Unlock()
+	t, ok := r.open[s]
+	return ok && t.Equal(since)
+}
+
+func (r *Registry) closed(s *Session, st State) {
+	if st == Committed {
+		r.stats.committed.Add(1)
+	} else {
+		r.stats.aborted.Add(1)
+	}
+	r.openMu.Lock()
+	defer r.openMu.Unlock()
+	delete(r.open, s)
+}
+
+// Stats counts sessions and transactions. Manual: reference/command/serverStatus#transactions.
+type Stats struct {
+	Sessions    int
+	Open        int // transactions in progress
+	Started     int64
+	Committed   int64
+	Aborted     int64
+	Replayed    int64 // statements answered from memory
+	ResultBytes int64
+}
+
+// Stats returns the numbers of this moment.
+func (r *Registry) Stats() Stats {
+	r.openMu.Lock()
+	open := len(r.open)
+	r.openMu.Unlock()
+	return Stats{
+		Sessions: int(r.count.Load()), Open: open,
+		Started: r.stats.started.Load(), Committed: r.stats.committed.Load(), Aborted: r.stats.aborted.Load(),
+		Replayed: r.stats.replayed.Load(), ResultBytes: r.bytes.Load(),
+	}
+}
+
+// Each calls f with every session and its last use until it returns false.
+func (r *Registry) Each(f func(id ID, used time.Time) bool) {
+	for i := range r.stripes {
+		st := &r.stripes[i]
+		st.mu.Lock()
+		for id, s := range st.m {
+			if !f(id, time.Unix(0, s.used.Load())) {
+				st.mu.Unlock()
+				return
+			}
+		}
+		st.mu.Unlock()
+	}
+}

@@ -1,0 +1,342 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// State is what the highest txnNumber of a session is, and how far.
+type State uint8
+
+// The states. None: no transaction, perhaps a retryable write.
+const (
+	None State = iota
+	InProgress
+	Committed
+	Aborted
+	Undetermined // a commit whose outcome the store does not know
+)
+
+// String names the state as MongoDB's texts do.
+func (s State) String() string {
+	return [...]string{"TxnState::None", "TxnState::InProgress", "TxnState::Committed", "TxnState::AbortedWithoutPrepare", "TxnState::CommittingUnknown"}[s]
+}
+
+// Causes given to Args.Interrupt.
+var (
+	// ErrKilled: killSessions, killAllSessions or endSessions.
+	ErrKilled = errors.New("session killed")
+	// ErrExpired: the transaction ran longer than allowed.
+	ErrExpired = errors.New("transaction exceeded its lifetime")
+)
+
+// Holding is what a transaction holds, supplied by the caller of Attach.
+type Holding struct {
+	Txn     storage.Txn
+	View    any    // the caller's own, e.g. what its commands read through
+	Release func() // called once after Txn ended; may be nil
+}
+
+// Session is one logical session. Between Checkout and Checkin its methods belong to
+// the goroutine that checked it out.
+type Session struct {
+	ID ID
+
+	registry *Registry
+	used     atomic.Int64  // Unix nanoseconds of the last use
+	sem      chan struct{} // holds one token while checked out
+
+	// Guarded by sem.
+	loaded     bool // asked History
+	number     int64
+	state      State
+	begun      time.Time
+	committed  storage.Timestamp
+	hold       Holding
+	done       results
+	incomplete bool // results of this number were dropped
+
+	// Guarded by mu: what others may do while the session is checked out.
+	mu        sync.Mutex
+	dead      bool // no longer in the registry
+	busy      bool
+	doom      error // why the transaction must end at Checkin
+	interrupt func(error)
+}
+
+// touch notes a use.
+func (s *Session) touch() { s.used.Store(time.Now().UnixNano()) }
+
+// State returns where the transaction stands.
+func (s *Session) State() State { return s.state }
+
+// TxnNumber returns the highest number seen, -1 if none.
+func (s *Session) TxnNumber() int64 { return s.number }
+
+// Txn returns what Attach gave; the Holding's Txn is nil before that.
+func (s *Session) Txn() Holding { return s.hold }
+
+// Attach gives the transaction what it works with, at its first read or write. The
+// session owns it from now on.
+func (s *Session) Attach(h Holding) {
+	if s.state != InProgress || s.hold.Txn != nil {
+		mongoerr.Bug("Attach in state %v", s.state)
+	}
+	s.hold = h
+}
+
+// begin applies the rules of numbers and states to a command.
+// Errors: TransactionTooOld, NoSuchTransaction, TransactionCommitted,
+// ConflictingOperationInProgress, IncompleteTransactionHistory.
+func (s *Session) begin(a Args) error {
+	n := a.TxnNumber
+	switch {
+	case n < s.number && a.InTxn:
+		return mongoerr.New(mongoerr.TransactionTooOld,
+			"Cannot start transaction with { txnNumber: %d } on session %v because a newer transaction with txnNumber %d has already started on this session.", n, s.ID, s.number)
+	case n < s.number:
+		return mongoerr.New(mongoerr.TransactionTooOld,
+			"Retryable write with txnNumber %d is prohibited on session %v because a newer retryable write with txnNumber %d has already started on this session.", n, s.ID, s.number)
+	case !a.InTxn:
+		if n == s.number && s.state != None {
+			return mongoerr.New(mongoerr.IncompleteTransactionHistory,
+				"Cannot retry a retryable write that has been converted to a transaction. Transaction number %d on session %v", n, s.ID)
+		}
+		if n > s.number {
+			s.advance(n, None)
+		}
+		return nil
+	case a.Start:
+		if n == s.number {
+			return mongoerr.New(mongoerr.ConflictingOperationInProgress,
+				"Cannot start a transaction with given transaction number %d: a transaction with the same number is in state %v", n, s.state)
+		}
+		s.advance(n, InProgress)
+		s.begun = time.Now()
+		s.registry.opened(s)
+		return nil
+	case n > s.number:
+		return mongoerr.New(mongoerr.NoSuchTransaction,
+			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", n, s.number)
+	}
+	switch s.state {
+	case None:
+		return mongoerr.New(mongoerr.NoSuchTransaction,
+			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", n, s.number)
+	case Aborted:
+		return s.errAborted()
+	case Committed, Undetermined:
+		if !a.Ending {
+			return s.errCommitted()
+		}
+	}
+	return nil
+}
+
+func (s *Session) errAborted() error {
+	return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction with { txnNumber: %d } has been aborted.", s.number)
+}
+
+func (s *Session) errCommitted() error {
+	return mongoerr.New(mongoerr.TransactionCommitted, "Transaction with { txnNumber: %d } has been committed.", s.number)
+}
+
+// advance moves to a new number and ends what the last one left open.
+func (s *Session) advance(n int64, st State) {
+	if s.state == InProgress {
+		s.end(Aborted)
+	}
+	s.registry.resize(-s.done.bytes)
+	s.done, s.incomplete = results{}, false
+	s.number, s.state, s.committed = n, st, 0
+}
+
+// end leaves InProgress and gives back what the transaction holds.
+func (s *Session) end(st State) {
+	s.state = st
+	h := s.hold
+	s.hold = Holding{}
+	if h.Txn != nil {
+		h.Txn.Close()
+	}
+	if h.Release != nil {
+		h.Release()
+	}
+	s.registry.closed(s, st)
+}
+
+// Commit ends the transaction. Repeated, it answers as the first time. at is the commit's
+// timestamp, 0 if the transaction touched nothing.
+//
+// Errors: those of storage.Txn.Commit: after ErrUndetermined the outcome stays unknown,
+// after any other the transaction is aborted; NoSuchTransaction if it was aborted before.
+func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.Timestamp, err error) {
+	switch s.state {
+	case Committed:
+		return s.committed, nil
+	case Undetermined:
+		return 0, storage.ErrUndetermined
+	case InProgress:
+	default:
+		return 0, s.errAborted()
+	}
+	if t := s.hold.Txn; t != nil {
+		if h := s.registry.cfg.History; h != nil {
+			err = h.SaveCommit(t, s.ID, s.number)
+		}
+		if err == nil {
+			at, err = t.Commit(ctx, d)
+		}
+	}
+	switch {
+	case err == nil:
+		s.committed = at
+		s.end(Committed)
+	case errors.Is(err, storage.ErrUndetermined):
+		s.end(Undetermined)
+	default:
+		s.end(Aborted)
+	}
+	return at, err
+}
+
+// Abort ends the transaction without effect, by abortTransaction or because a statement
+// failed.
+// Errors: NoSuchTransaction if it was aborted before, TransactionCommitted.
+func (s *Session) Abort() error {
+	switch s.state {
+	case InProgress:
+		s.end(Aborted)
+		return nil
+	case Committed, Undetermined:
+		return s.errCommitted()
+	}
+	return s.errAborted()
+}
+
+// Replay returns the result of a statement of the current retryable write if it was
+// already executed. The result must not be changed.
+// Errors: IncompleteTransactionHistory if nobody remembers: it must not run again.
+func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
+	r, ok := s.done.get(stmt)
+	if !ok && s.incomplete {
+		return nil, false, mongoerr.New(mongoerr.IncompleteTransactionHistory,
+			"Incomplete history detected for transaction %d on session %v", s.number, s.ID)
+	}
+	if ok {
+		s.registry.stats.replayed.Add(1)
+	}
+	return r, ok, nil
+}
+
+// Stage hands the result of a statement to the History, inside the transaction that has
+// the effect. Remember follows once that is committed.
+func (s *Session) Stage(t storage.Txn, stmt int32, result bson.Raw) error {
+	if h := s.registry.cfg.History; h != nil {
+		return h.Save(t, s.ID, s.number, stmt, result)
+	}
+	return nil
+}
+
+// Remember keeps a copy of the result of a statement whose effect is committed, for Replay.
+func (s *Session) Remember(stmt int32, result bson.Raw) {
+	before := s.done.bytes
+	s.done.add(stmt, result)
+	s.registry.resize(s.done.bytes - before)
+}
+
+// load asks the History once.
+func (s *Session) load(ctx context.Context) error {
+	h := s.registry.cfg.History
+	if s.loaded || h == nil {
+		return nil
+	}
+	p, ok, err := h.Load(ctx, s.ID)
+	if err != nil {
+		return fmt.Errorf("session %v: %w", s.ID, err)
+	}
+	s.loaded = true
+	if !ok {
+		return nil
+	}
+	s.number = p.TxnNumber
+	if p.Committed {
+		s.state = Committed
+	}
+	for _, r := range p.Results {
+		s.Remember(r.Stmt, r.Result)
+	}
+	return nil
+}
+
+// Checkin lets the next command use the session. A session killed or expired meanwhile
+// loses its transaction now.
+func (s *Session) Checkin() {
+	s.touch()
+	s.release()
+	s.registry.trim()
+}
+
+// release gives the token back, after doing what others asked for while it was held. Whoever
+// takes the token gives it back here, so that nothing asked for is forgotten.
+func (s *Session) release() {
+	for {
+		s.mu.Lock()
+		if s.state == InProgress && (s.dead || s.doom != nil) {
+			s.doom = nil
+			s.mu.Unlock()
+			s.end(Aborted) // may take long, so not under mu
+			continue
+		}
+		if s.dead {
+			s.registry.resize(-s.done.bytes)
+			s.done = results{}
+		}
+		s.busy, s.doom, s.interrupt = false, nil, nil
+		<-s.sem // under mu: who marks the session sees either us or the token
+		s.mu.Unlock()
+		return
+	}
+}
+
+// doomTxn ends the session's transaction: now if nobody uses it, else by interrupting the
+// command and at Checkin. A since that is not zero spares a transaction begun at another
+// time.
+func (s *Session) doomTxn(cause error, since time.Time) {
+	for {
+		select {
+		case s.sem <- struct{}{}:
+			if s.state == InProgress && (since.IsZero() || s.begun.Equal(since)) {
+				s.end(Aborted)
+			}
+			s.release()
+			return
+		default:
+		}
+		if !since.IsZero() && !s.registry.isOpen(s, since) {
+			return
+		}
+		s.mu.Lock()
+		busy, f := s.busy, s.interrupt
+		if busy {
+			s.doom = cause
+		}
+		s.mu.Unlock()
+		if busy {
+			if f != nil {
+				f(cause)
+			}
+			return
+		}
+		runtime.Gosched() // the token is changing hands
+	}
+}
