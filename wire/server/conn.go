@@ -25,16 +25,13 @@ const (
 	phaseStep = 4 // a phase number is never used twice, so standstill can be seen
 )
 
-// Conn is one client connection. The exported fields but State do not change.
+// Conn is one client connection; it implements wire.Conn.
 type Conn struct {
-	ID     int64     // counts up from 1
-	Tag    string    // of the listener
-	Remote net.Addr  // the client
-	Local  net.Addr  // our side
-	Opened time.Time // when it was accepted
-
-	// State belongs to the handler. Only the connection's goroutine may use it.
-	State any
+	id            int64
+	tag           string
+	remote, local net.Addr
+	opened        time.Time
+	state         any // the handler's
 
 	server *Server
 	nc     net.Conn
@@ -52,31 +49,48 @@ type Conn struct {
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn, tag string) *Conn {
-	c := &Conn{Tag: tag, Remote: nc.RemoteAddr(), Local: nc.LocalAddr(), Opened: time.Now(), server: s, nc: nc}
+	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
 
-// Close interrupts the running command, if any, with cause, and closes the connection.
-// Safe to call from any goroutine.
+// ID implements wire.Conn.
+func (c *Conn) ID() int64 { return c.id }
+
+// Tag implements wire.Conn.
+func (c *Conn) Tag() string { return c.tag }
+
+// Remote implements wire.Conn.
+func (c *Conn) Remote() net.Addr { return c.remote }
+
+// Local implements wire.Conn.
+func (c *Conn) Local() net.Addr { return c.local }
+
+// Opened implements wire.Conn.
+func (c *Conn) Opened() time.Time { return c.opened }
+
+// State implements wire.Conn.
+func (c *Conn) State() any { return c.state }
+
+// SetState implements wire.Conn.
+func (c *Conn) SetState(v any) { c.state = v }
+
+// Close implements wire.Conn.
 func (c *Conn) Close(cause error) {
 	c.cancel(cause)
 	c.nc.SetReadDeadline(past)
 }
 
-// HangUpAfterReply closes the connection after the reply of the running command. For
-// use by the handler inside Handle.
+// HangUpAfterReply implements wire.Conn.
 func (c *Conn) HangUpAfterReply() { c.hangUp = true }
 
-// Agree is called by the handler of hello with the methods the client offers. It returns
-// those it may use; messages compressed otherwise end the connection.
-// Spec: compression/OP_COMPRESSED.
+// Agree implements wire.Conn.
 func (c *Conn) Agree(offered wire.Compressors) wire.Compressors {
 	c.reader.Accept = offered & c.server.cfg.Compressors
 	return c.reader.Accept
 }
 
-// TLS returns the state of an encrypted connection, nil if it is not.
+// TLS implements wire.Conn.
 func (c *Conn) TLS() *tls.ConnectionState {
 	t, ok := c.nc.(*tls.Conn)
 	if !ok {
@@ -96,28 +110,28 @@ func (c *Conn) serve() {
 	s := c.server
 	defer s.remove(c)
 	defer c.nc.Close()
-	defer c.cancel(ErrClientGone)
+	defer c.cancel(wire.ErrClientGone)
 	c.reader = wire.NewReader(c.nc, &s.pool)
 	c.reader.Accept = s.cfg.Compressors
 	c.reply = wire.NewReply(&s.pool)
 
-	s.cfg.Log.Debug().Int64("conn", c.ID).Stringer("remote", c.Remote).Str("listener", c.Tag).Msg("connection accepted")
+	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")
 	if err := s.handler.Connect(c); err != nil {
-		s.cfg.Log.Warn().Int64("conn", c.ID).Err(err).Msg("connection refused")
+		s.cfg.Log.Warn().Int64("conn", c.id).Err(err).Msg("connection refused")
 		return
 	}
 	defer s.handler.Disconnect(c)
 	err := c.loop()
 	switch {
-	case err == nil, err == io.EOF, errors.Is(err, ErrHangUp), s.draining.Load(), errors.Is(err, net.ErrClosed):
-		s.cfg.Log.Debug().Int64("conn", c.ID).Msg("connection ended")
+	case err == nil, err == io.EOF, errors.Is(err, wire.ErrHangUp), s.draining.Load(), errors.Is(err, net.ErrClosed):
+		s.cfg.Log.Debug().Int64("conn", c.id).Msg("connection ended")
 	case errors.Is(err, wire.ErrHTTP):
 		io.WriteString(c.nc, wire.HTTPAnswer)
-		s.cfg.Log.Debug().Int64("conn", c.ID).Msg("HTTP client answered")
+		s.cfg.Log.Debug().Int64("conn", c.id).Msg("HTTP client answered")
 	case errors.Is(err, io.ErrUnexpectedEOF), isNetwork(err):
-		s.cfg.Log.Debug().Int64("conn", c.ID).Err(err).Msg("connection lost")
+		s.cfg.Log.Debug().Int64("conn", c.id).Err(err).Msg("connection lost")
 	default:
-		s.cfg.Log.Warn().Int64("conn", c.ID).Stringer("remote", c.Remote).Err(err).Msg("connection closed")
+		s.cfg.Log.Warn().Int64("conn", c.id).Stringer("remote", c.remote).Err(err).Msg("connection closed")
 	}
 }
 
@@ -134,7 +148,7 @@ func (c *Conn) loop() error {
 		c.enter(reading)
 		err := c.reader.Read(&c.msg)
 		if c.ctx.Err() != nil {
-			return ErrHangUp
+			return wire.ErrHangUp
 		}
 		refused, err := c.refuse(err)
 		if err != nil {
@@ -206,7 +220,7 @@ func (c *Conn) answer() error {
 			return nil
 		}
 		if c.server.draining.Load() || c.ctx.Err() != nil {
-			return ErrHangUp // the client waits for more, so it must see the end
+			return wire.ErrHangUp // the client waits for more, so it must see the end
 		}
 		c.msg.Repeat++
 		to = c.sent // each reply of a stream answers the one before
@@ -237,7 +251,7 @@ func (c *Conn) handle() error {
 			return // crash: a test must not overlook it
 		}
 		if p := recover(); p != nil {
-			c.server.cfg.Log.Error().Int64("conn", c.ID).Any("panic", p).Bytes("stack", debug.Stack()).Msg("command panicked")
+			c.server.cfg.Log.Error().Int64("conn", c.id).Any("panic", p).Bytes("stack", debug.Stack()).Msg("command panicked")
 			c.hangUp = true
 			c.reply.Start(&c.msg)
 			c.fail(mongoerr.New(mongoerr.InternalError, "an internal error occurred"))

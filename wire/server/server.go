@@ -86,7 +86,7 @@ func (s *Server) Stats() Stats {
 }
 
 // Each calls f for the open connections until it returns false. f must not block.
-func (s *Server) Each(f func(c *Conn) bool) {
+func (s *Server) Each(f func(c wire.Conn) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
@@ -97,7 +97,7 @@ func (s *Server) Each(f func(c *Conn) bool) {
 }
 
 // Serve accepts connections from l until l fails or Shutdown, and closes l. tag names the
-// listener in Conn.Tag. ctx is the parent of the connections' contexts; when it ends, l
+// listener in wire.Conn.Tag. ctx is the parent of the connections' contexts; when it ends, l
 // is closed and running commands are interrupted. Several listeners can be served at
 // once. Serve returns before its connections end; Shutdown waits for them.
 //
@@ -167,7 +167,7 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 		}
 		return false
 	}
-	c.ID = s.nextID.Add(1)
+	c.id = s.nextID.Add(1)
 	s.conns[c] = struct{}{}
 	s.wg.Go(c.serve)
 	return true
@@ -211,7 +211,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	for c := range s.conns {
-		c.cancel(ErrShutdown)
+		c.cancel(wire.ErrShutdown)
 		c.nc.Close()
 	}
 	s.mu.Unlock()

@@ -67,25 +67,25 @@ func newStub() *stub {
 	return &stub{causes: make(chan error, 10), started: make(chan struct{}, 10), release: make(chan struct{})}
 }
 
-func (h *stub) Connect(c *Conn) error {
-	if c.Tag == "closed" {
+func (h *stub) Connect(c wire.Conn) error {
+	if c.Tag() == "closed" {
 		return errors.New("not today")
 	}
 	h.connects.Add(1)
-	c.State = new(int)
+	c.SetState(new(int))
 	return nil
 }
 
-func (h *stub) Disconnect(c *Conn) {
-	if c.State == nil {
+func (h *stub) Disconnect(c wire.Conn) {
+	if c.State() == nil {
 		panic("State is gone")
 	}
 	h.disconnects.Add(1)
 }
 
-func (h *stub) Handle(ctx context.Context, c *Conn, m *wire.Message, r *wire.Reply) error {
+func (h *stub) Handle(ctx context.Context, c wire.Conn, m *wire.Message, r *wire.Reply) error {
 	h.handled.Add(1)
-	*c.State.(*int)++
+	*c.State().(*int)++
 	f, _ := m.Body.First()
 	n, _ := f.Value.Int64()
 	b := r.Body()
@@ -101,7 +101,7 @@ func (h *stub) Handle(ctx context.Context, c *Conn, m *wire.Message, r *wire.Rep
 		b.BeginDoc("half")
 		panic("as asked")
 	case "hangup":
-		return ErrHangUp
+		return wire.ErrHangUp
 	case "last":
 		c.HangUpAfterReply()
 	case "stream":
@@ -113,8 +113,8 @@ func (h *stub) Handle(ctx context.Context, c *Conn, m *wire.Message, r *wire.Rep
 		s, _ := m.Sequence("documents")
 		b.Int32("n", int32(s.Count))
 	}
-	b.Int32("seen", int32(*c.State.(*int)))
-	b.String("tag", c.Tag)
+	b.Int32("seen", int32(*c.State().(*int)))
+	b.String("tag", c.Tag())
 	b.Double("ok", 1)
 	return nil
 }
@@ -394,7 +394,7 @@ func TestClientGone(t *testing.T) {
 		} else {
 			c.nc.Close()
 		}
-		if err := <-h.causes; err != ErrClientGone {
+		if err := <-h.causes; err != wire.ErrClientGone {
 			t.Errorf("cause %v", err)
 		}
 	}
@@ -480,7 +480,7 @@ func TestShutdownInterrupts(t *testing.T) {
 	if err := s.Shutdown(ctx); err != context.Canceled {
 		t.Error(err)
 	}
-	if err := <-h.causes; err != ErrShutdown {
+	if err := <-h.causes; err != wire.ErrShutdown {
 		t.Errorf("cause %v", err)
 	}
 }
@@ -493,7 +493,7 @@ func TestCloseByOthers(t *testing.T) {
 	c.send(wire.AppendMsg(nil, 1, 0, cmd("wait", 1)))
 	<-h.started
 	why := errors.New("because")
-	s.Each(func(c *Conn) bool { c.Close(why); return true })
+	s.Each(func(c wire.Conn) bool { c.Close(why); return true })
 	if err := <-h.causes; err != why {
 		t.Errorf("cause %v", err)
 	}
@@ -570,9 +570,9 @@ func TestAgree(t *testing.T) {
 // null answers everything with {ok: 1}.
 type null struct{}
 
-func (null) Connect(*Conn) error { return nil }
-func (null) Disconnect(*Conn)    {}
-func (null) Handle(_ context.Context, _ *Conn, _ *wire.Message, r *wire.Reply) error {
+func (null) Connect(wire.Conn) error { return nil }
+func (null) Disconnect(wire.Conn)    {}
+func (null) Handle(_ context.Context, _ wire.Conn, _ *wire.Message, r *wire.Reply) error {
 	r.Body().Double("ok", 1)
 	return nil
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"net"
 	"time"
+
+	"github.com/cantledb/cantle/wire"
 )
 
 // standstill is how long a connection has been in the same phase, in rounds of the watcher.
@@ -46,16 +48,16 @@ func (s *Server) look(c *Conn) {
 	switch p & phaseMask {
 	case running:
 		if c.watch.rounds%goneEvery == 1 && gone(c.nc) {
-			c.cancel(ErrClientGone)
+			c.cancel(wire.ErrClientGone)
 		}
 	case reading:
 		if s.cfg.IdleMax > 0 && since > s.cfg.IdleMax {
-			s.cfg.Log.Debug().Int64("conn", c.ID).Msg("closing idle connection")
+			s.cfg.Log.Debug().Int64("conn", c.id).Msg("closing idle connection")
 			c.nc.SetReadDeadline(past)
 		}
 	case writing:
 		if since > s.cfg.WriteMax {
-			s.cfg.Log.Warn().Int64("conn", c.ID).Msg("client does not take its reply; closing")
+			s.cfg.Log.Warn().Int64("conn", c.id).Msg("client does not take its reply; closing")
 			c.nc.SetWriteDeadline(past)
 		}
 	}
