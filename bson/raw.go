@@ -49,7 +49,7 @@ func (it *Iter) Next() bool {
 	}
 	it.Name = b[1 : 1+n]
 	b = b[2+n:]
-	size := elementSize(t, b)
+	size := sizeAt(t, b)
 	if size < 0 {
 		it.rest = nil
 		return false
@@ -86,31 +86,67 @@ func (r Raw) Values() iter.Seq[Value] {
 // Lookup returns the value of the first field called name. It compares names in
 // place and skips values by length; nothing is allocated.
 func (r Raw) Lookup(name string) (Value, bool) {
-	if len(r) < 5 {
-		return Value{}, false
-	}
-	b := []byte(r[4:])
-	for len(b) > 1 && b[0] != 0 {
-		t := Type(b[0])
-		b = b[1:]
-		hit := len(b) > len(name) && b[len(name)] == 0 && string(b[:len(name)]) == name
-		var n int
-		if hit {
-			n = len(name)
-		} else if n = bytes.IndexByte(b, 0); n < 0 {
-			return Value{}, false
+	p := 4
+	for p < len(r) && r[p] != 0 {
+		t := Type(r[p])
+		p++
+		b := r[p:]
+		n := len(name)
+		hit := len(b) > n && b[n] == 0 && string(b[:n]) == name
+		if !hit {
+			// Names are short: a plain loop beats a call of bytes.IndexByte.
+			for n = 0; n < len(b) && b[n] != 0; n++ {
+			}
+			if n == len(b) {
+				break
+			}
 		}
 		b = b[n+1:]
-		size := elementSize(t, b)
+		size := sizeAt(t, b)
 		if size < 0 {
-			return Value{}, false
+			break
 		}
 		if hit {
 			return Value{Type: t, Data: b[:size:size]}, true
 		}
-		b = b[size:]
+		p += n + 1 + size
 	}
 	return Value{}, false
+}
+
+// Scan is Lookup of several names in one pass. From offset p on (4 at first) it
+// finds the next element whose name is one of names, and returns which of them
+// it is, the value, and the offset behind it; which is -1 when there is none.
+func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
+	for p < len(r) && r[p] != 0 {
+		t := Type(r[p])
+		p++
+		b := r[p:]
+		which, n := -1, 0
+		for i, name := range names {
+			if n = len(name); len(b) > n && b[n] == 0 && string(b[:n]) == name {
+				which = i
+				break
+			}
+		}
+		if which < 0 {
+			for n = 0; n < len(b) && b[n] != 0; n++ {
+			}
+			if n == len(b) {
+				break
+			}
+		}
+		b = b[n+1:]
+		size := sizeAt(t, b)
+		if size < 0 {
+			break
+		}
+		p += n + 1 + size
+		if which >= 0 {
+			return which, Value{Type: t, Data: b[:size:size]}, p
+		}
+	}
+	return -1, Value{}, len(r)
 }
 
 // Get is Lookup without the flag: missing when there is no such field.

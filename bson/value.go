@@ -224,11 +224,33 @@ func (v Value) Truthy() bool {
 	return true
 }
 
+// fixedSizes holds the payload lengths of the types that have one, else -1.
+var fixedSizes = [256]int8{
+	TypeMissing: -1, TypeDouble: 8, TypeString: -1, TypeDocument: -1, TypeArray: -1, TypeBinary: -1,
+	TypeObjectID: 12, TypeBool: 1, TypeDateTime: 8, TypeRegex: -1, TypeDBPointer: -1, TypeCode: -1,
+	TypeSymbol: -1, TypeCodeScope: -1, TypeInt32: 4, TypeTimestamp: 8, TypeInt64: 8, TypeDecimal128: 16,
+}
+
+// sizeAt is elementSize, inlined for types of fixed length that are not empty.
+func sizeAt(t Type, b []byte) int {
+	if n := int(fixedSizes[t]); n > 0 && n <= len(b) {
+		return n
+	}
+	return elementSize(t, b)
+}
+
 // elementSize returns the payload length of a value of type t that starts at b,
 // or -1 when b is too short or malformed. It does not look inside documents.
 func elementSize(t Type, b []byte) int {
 	n := -1
 	switch t {
+	case TypeString: // first, as the most frequent one
+		if len(b) >= 4 {
+			n = int(int32(binary.LittleEndian.Uint32(b))) + 4
+			if n < 5 {
+				return -1
+			}
+		}
 	case TypeDouble, TypeDateTime, TypeTimestamp, TypeInt64:
 		n = 8
 	case TypeInt32:
@@ -241,7 +263,7 @@ func elementSize(t Type, b []byte) int {
 		n = 16
 	case TypeNull, TypeUndefined, TypeMinKey, TypeMaxKey:
 		n = 0
-	case TypeString, TypeCode, TypeSymbol:
+	case TypeCode, TypeSymbol:
 		if len(b) >= 4 {
 			n = int(int32(binary.LittleEndian.Uint32(b))) + 4
 			if n < 5 {

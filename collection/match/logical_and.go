@@ -46,6 +46,7 @@ type And struct {
 	// fields are the children on top-level fields, grouped by field, and rest
 	// the others: the fields are read in one pass over the document.
 	fields []topField
+	names  []string // of fields
 	rest   []Node
 }
 
@@ -68,6 +69,9 @@ func newAnd(list []Node) *And {
 	}
 	if len(n.fields) < 2 {
 		n.fields, n.rest = nil, list
+	}
+	for _, f := range n.fields {
+		n.names = append(n.names, f.name)
 	}
 	return n
 }
@@ -111,19 +115,20 @@ func (n *And) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 
 // scan reads the document once and asks each top-level field as it comes by.
 func (n *And) scan(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
-	found, left := uint64(0), len(n.fields)
-	for it := doc.Iter(); left > 0 && it.Next(); {
-		for i := range n.fields {
-			f := &n.fields[i]
-			if string(it.Name) != f.name || found&(1<<i) != 0 {
-				continue
-			}
-			found |= 1 << i
-			left--
-			if ok, err := f.holds(env, it.Value, s); !ok || err != nil {
-				return false, err
-			}
+	found := uint64(0)
+	for left, at := len(n.fields), 4; left > 0; {
+		i, v, next := doc.Scan(at, n.names)
+		if i < 0 {
 			break
+		}
+		at = next
+		if found&(1<<i) != 0 {
+			continue // a second field of that name
+		}
+		found |= 1 << i
+		left--
+		if ok, err := n.fields[i].holds(env, v, s); !ok || err != nil {
+			return false, err
 		}
 	}
 	for i := range n.fields {
