@@ -32,8 +32,12 @@ func (p *parser) parse(v bson.Value) (Expr, error) {
 	defer func() { p.depth-- }()
 	switch v.Type {
 	case bson.TypeString:
-		if text, _ := v.Str(); strings.HasPrefix(text, "$") {
+		text, _ := v.Str()
+		if strings.HasPrefix(text, "$") {
 			return p.parseField(text)
+		}
+		if len(text) >= bson.MaxDocumentBytes {
+			return nil, longString("an expression")
 		}
 	case bson.TypeDocument:
 		return p.parseDoc(bson.Raw(v.Data))

@@ -1,0 +1,192 @@
+package expr
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// regexCall is $regexMatch, $regexFind and $regexFindAll. The last compiled
+// pattern is remembered, as it is nearly always the same for all documents.
+type regexCall struct {
+	name                  string
+	input, regex, options Expr // options nil if absent
+	last                  atomic.Pointer[mql.Regex]
+}
+
+var regexSignature = &signature{
+	fields:    []field{{name: "input", missing: 31022}, {name: "regex", missing: 31023}, {name: "options"}},
+	notObject: 51103, unknown: 31024,
+}
+
+func parseRegex(p *parser, op *Operator, v bson.Value) (Expr, error) {
+	args, err := p.namedArgs(op, regexSignature, v)
+	if err != nil {
+		return nil, err
+	}
+	r := &regexCall{name: op.Name, input: args[0], regex: args[1], options: args[2]}
+	// A constant pattern is checked now, whatever the documents hold.
+	if re, ok := IsConstant(r.regex); ok && p.lazy == 0 {
+		var opt bson.Value
+		ok := r.options == nil
+		if !ok {
+			opt, ok = IsConstant(r.options)
+		}
+		if ok {
+			if _, err := r.compile(re, opt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.fold(r)
+}
+
+// compile returns the compiled pattern, nil if pattern or input are nullish.
+func (r *regexCall) compile(re, opt bson.Value) (*mql.Regex, error) {
+	pattern, options, isRegex := re.Regex()
+	switch {
+	case isRegex, re.IsNullish():
+	case re.Type == bson.TypeString:
+		pattern, _ = re.Str()
+	default:
+		return nil, mongoerr.New(51105, "%s needs 'regex' to be of type string or regex", r.name)
+	}
+	switch {
+	case opt.Type == bson.TypeString:
+		if options != "" {
+			return nil, mongoerr.New(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", r.name)
+		}
+		options, _ = opt.Str()
+	case !opt.IsNullish():
+		return nil, mongoerr.New(51106, "%s needs 'options' to be of type string", r.name)
+	}
+	if strings.IndexByte(pattern, 0) >= 0 {
+		return nil, mongoerr.New(51109, "%s: regular expression cannot contain an embedded null byte", r.name)
+	}
+	if strings.IndexByte(options, 0) >= 0 {
+		return nil, mongoerr.New(51110, "%s: regular expression options cannot contain an embedded null byte", r.name)
+	}
+	if re.IsNullish() {
+		return nil, nil
+	}
+	if c := r.last.Load(); c != nil && c.Pattern == pattern && c.Options == options {
+		return c, nil
+	}
+	c, err := mql.CompileRegex(pattern, options)
+	if err != nil {
+		var e *mongoerr.Error
+		if errors.As(err, &e) && e.Code == 51091 {
+			return nil, mongoerr.New(51111, "Invalid Regex in %s: %s", r.name, e.Msg)
+		}
+		return nil, err
+	}
+	r.last.Store(c)
+	return c, nil
+}
+
+func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	input, err := r.input.Eval(env, doc, s)
+	if err != nil {
+		return input, err
+	}
+	re, err := r.regex.Eval(env, doc, s)
+	if err != nil {
+		return re, err
+	}
+	var opt bson.Value
+	if r.options != nil {
+		if opt, err = r.options.Eval(env, doc, s); err != nil {
+			return opt, err
+		}
+	}
+	if !input.IsNullish() && input.Type != bson.TypeString {
+		return input, mongoerr.New(51104, "%s needs 'input' to be of type string", r.name)
+	}
+	c, err := r.compile(re, opt)
+	if err != nil {
+		return re, err
+	}
+	none := c == nil || input.IsNullish()
+	text, _ := input.Text()
+	switch r.name {
+	case "$regexMatch":
+		return bson.Bool(!none && c.Match(text)), nil
+	case "$regexFind":
+		if none {
+			return bson.Null, nil
+		}
+		m, err := c.FindIndex(text, 0)
+		if err != nil || m == nil {
+			return bson.Null, err
+		}
+		b := s.newDoc()
+		appendMatch(b, text, m)
+		return s.endDoc(b), nil
+	}
+	if none {
+		return bson.EmptyArray, nil
+	}
+	all, err := c.FindAll(text, -1)
+	if err != nil {
+		return re, err
+	}
+	b := s.newArray()
+	for _, m := range all {
+		b.BeginDoc("")
+		appendMatch(b, text, m)
+		b.End()
+		err := env.Tick()
+		if b.Len() > regexBytesMax {
+			err = mongoerr.New(51151, "%s: the size of buffer to store output exceeded the 64MB limit", r.name)
+		}
+		if err != nil {
+			s.drop(b)
+			return re, err
+		}
+	}
+	return s.endArray(b), nil
+}
+
+// regexBytesMax bounds the result of $regexFindAll.
+const regexBytesMax = 64 << 20
+
+// appendMatch appends match, idx (in code points) and captures.
+func appendMatch(b *bson.Builder, text []byte, m []int) {
+	b.StringBytes("match", text[m[0]:m[1]])
+	b.Int32("idx", int32(codePoints(text[:m[0]])))
+	b.BeginArray("captures")
+	for i := 2; i < len(m); i += 2 {
+		if m[i] < 0 {
+			b.Null("")
+		} else {
+			b.StringBytes("", text[m[i]:m[i+1]])
+		}
+	}
+	b.End()
+}
+
+func (r *regexCall) children(add func(Expr)) {
+	add(r.input)
+	add(r.regex)
+	if r.options != nil {
+		add(r.options)
+	}
+}
+
+func (r *regexCall) Paths(add func(string)) { pathsOf(r, add) }
+
+func (r *regexCall) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc(r.name)
+	r.input.Append(b, "input")
+	r.regex.Append(b, "regex")
+	if r.options != nil {
+		r.options.Append(b, "options")
+	}
+	b.End()
+	b.End()
+}

@@ -1,0 +1,66 @@
+package expr
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var replaceSignature = &signature{
+	fields:    []field{{name: "input", missing: 51749}, {name: "find", missing: 51748}, {name: "replacement", missing: 51747}},
+	notObject: 51751, unknown: 51750,
+}
+
+// replace makes $replaceOne (most 1) and $replaceAll (most -1).
+func replace(op string, most int) namedFunction {
+	return func(_ *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
+		for i, f := range replaceSignature.fields {
+			if a[i].Type != bson.TypeString && !a[i].IsNullish() {
+				return a[i], mongoerr.New([]mongoerr.Code{10503904, 10503901, 10503902}[i], "%s requires that '%s' be a string, found: %s", op, f.name, show(a[i]))
+			}
+		}
+		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {
+			return bson.Null, nil
+		}
+		input, _ := a[0].Text()
+		find, _ := a[1].Text()
+		with, _ := a[2].Text()
+		n := 0
+		if len(find) == 0 {
+			n = codePoints(input) + 1
+		} else {
+			n = bytes.Count(input, find)
+		}
+		if most >= 0 && n > most {
+			n = most
+		}
+		if n == 0 {
+			return a[0], nil
+		}
+		out, text, err := s.newText(op, len(input)+n*(len(with)-len(find)))
+		if err != nil {
+			return out, err
+		}
+		for rest := input; ; n-- {
+			i := -1
+			if n > 0 {
+				i = bytes.Index(rest, find)
+			}
+			if i < 0 {
+				copy(text, rest)
+				break
+			}
+			text = text[copy(text, rest[:i]):]
+			text = text[copy(text, with):]
+			rest = rest[i+len(find):]
+			if len(find) == 0 && len(rest) > 0 {
+				k := byteOffset(rest, 1)
+				text = text[copy(text, rest[:k]):]
+				rest = rest[k:]
+			}
+		}
+		return out, nil
+	}
+}

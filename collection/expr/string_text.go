@@ -1,0 +1,79 @@
+package expr
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// textOf is the reading of a value as text that the older string operators
+// share: strings as they are, nullish as "", numbers and dates printed.
+//
+// Errors: 16007 for other types.
+func textOf(v bson.Value) ([]byte, error) {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol:
+		t, _ := v.Text()
+		return t, nil
+	case bson.TypeMissing, bson.TypeNull, bson.TypeUndefined:
+		return nil, nil
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
+		if f, ok := v.Double(); ok && (f != f || math.IsInf(f, 0)) {
+			switch {
+			case f > 0:
+				return []byte("inf"), nil
+			case f < 0:
+				return []byte("-inf"), nil
+			}
+			return []byte("nan"), nil
+		}
+		return appendText(nil, v), nil
+	case bson.TypeCode:
+		c, _ := v.Code()
+		return []byte(c), nil
+	case bson.TypeTimestamp:
+		sec, inc, _ := v.Timestamp()
+		t := time.Unix(int64(sec), 0).UTC()
+		return []byte(t.Format("Jan _2 15:04:05") + ":" + strconv.FormatUint(uint64(inc), 10)), nil
+	}
+	return nil, mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
+}
+
+// appendText prints a number or a date the way conversions to string do.
+func appendText(dst []byte, v bson.Value) []byte {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64:
+		n, _ := v.Int64()
+		return strconv.AppendInt(dst, n, 10)
+	case bson.TypeDouble:
+		f, _ := v.Double()
+		return appendDouble(dst, f)
+	case bson.TypeDecimal128:
+		d, _ := v.Decimal()
+		return append(dst, d.String()...)
+	case bson.TypeDateTime:
+		ms, _ := v.DateTime()
+		return appendISO(dst, ms)
+	}
+	return dst
+}
+
+// appendDouble prints the shortest text that reads back as f; exponents have
+// at least two digits.
+func appendDouble(dst []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-Infinity"...)
+	case f != f:
+		return append(dst, "NaN"...)
+	}
+	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e17) {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(dst, f, 'f', -1, 64)
+}

@@ -1,0 +1,69 @@
+package expr
+
+import (
+	"unicode/utf8"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var trimSignature = &signature{
+	fields:    []field{{name: "input", missing: 50695}, {name: "chars"}},
+	notObject: 50696, unknown: 50694,
+}
+
+// trim makes $trim, $ltrim and $rtrim.
+func trim(op string, left, right bool) namedFunction {
+	return func(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
+		if a[0].IsNullish() {
+			return bson.Null, nil
+		}
+		if a[0].Type != bson.TypeString {
+			return a[0], mongoerr.New(50699, "%s requires its input to be a string, got %s instead.", op, a[0].Type)
+		}
+		text, _ := a[0].Text()
+		chars := trimDefault
+		if g.has(1) {
+			if a[1].IsNullish() {
+				return bson.Null, nil
+			}
+			if a[1].Type != bson.TypeString {
+				return a[1], mongoerr.New(50700, "%s requires 'chars' to be a string, got %s instead.", op, a[1].Type)
+			}
+			t, _ := a[1].Text()
+			chars = string(t)
+		}
+		for left && len(text) > 0 {
+			_, n := utf8.DecodeRune(text)
+			if !hasChar(chars, text[:n]) {
+				break
+			}
+			text = text[n:]
+		}
+		for right && len(text) > 0 {
+			_, n := utf8.DecodeLastRune(text)
+			if !hasChar(chars, text[len(text)-n:]) {
+				break
+			}
+			text = text[:len(text)-n]
+		}
+		return s.StringBytes(text), nil
+	}
+}
+
+// hasChar reports whether one of the characters is c, compared as bytes.
+func hasChar(chars string, c []byte) bool {
+	for len(chars) > 0 {
+		_, n := utf8.DecodeRuneInString(chars)
+		if chars[:n] == string(c) {
+			return true
+		}
+		chars = chars[n:]
+	}
+	return false
+}
+
+// trimDefault are the characters trimmed without `chars`.
+// Manual: reference/operator/aggregation/trim#whitespace-characters.
+const trimDefault = "\x00 \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

@@ -1,0 +1,278 @@
+package mql
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cantledb/cantle/wire/mongoerr"
+
+	"github.com/dlclark/regexp2"
+)
+
+// Regex is a compiled regular expression of MongoDB's kind (PCRE). Patterns
+// that mean the same in RE2 run there, in time linear in the text; look-around,
+// back-references, atomic groups and the like run on a backtracking engine
+// under a time limit. Immutable, safe for concurrent use.
+// Manual: reference/operator/query/regex.
+type Regex struct {
+	// Pattern and Options are what it was compiled from.
+	Pattern, Options string
+
+	linear *regexp.Regexp // nil if the pattern needs backtracking
+	// A `$` without option m also matches before a final newline, which RE2
+	// cannot say: texts that end with one are matched by backtracking.
+	dollar bool
+	slow   func() *regexp2.Regexp
+	prefix string
+	whole  bool
+	groups int
+}
+
+// backtrackMax is how long one match on the backtracking engine may take.
+const backtrackMax = 250 * time.Millisecond
+
+// patternBytesMax is the longest pattern.
+// Manual: reference/operator/query/regex (pattern length).
+const patternBytesMax = 16 << 10
+
+// CompileRegex compiles a pattern with options i, m, s, x and u.
+//
+// Errors: 51108 for an unknown option, 51091 for a pattern that does not compile.
+func CompileRegex(pattern, options string) (*Regex, error) {
+	t := translator{in: pattern}
+	for _, c := range options {
+		switch c {
+		case 'i':
+			t.fold = true
+		case 'm':
+			t.multiline = true
+		case 's':
+			t.dotAll = true
+		case 'x':
+			t.extended = true
+		case 'u':
+		default:
+			return nil, mongoerr.New(51108, "invalid flag in regex options: %c", c)
+		}
+	}
+	if strings.IndexByte(pattern, 0) >= 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Regular expression cannot contain an embedded null byte")
+	}
+	if len(pattern) > patternBytesMax {
+		return nil, badPattern("pattern is longer than 16384 bytes")
+	}
+	if !utf8.ValidString(pattern) {
+		return nil, badPattern("invalid UTF-8 string")
+	}
+	if err := t.run(); err != "" {
+		return nil, badPattern(err)
+	}
+	r := &Regex{Pattern: pattern, Options: options, dollar: t.dollar}
+	backtracking := t.slow.String()
+	flags := regexp2.None
+	if t.fold {
+		flags |= regexp2.IgnoreCase
+	}
+	if t.multiline {
+		flags |= regexp2.Multiline
+	}
+	if t.dotAll {
+		flags |= regexp2.Singleline
+	}
+	compile := func() (*regexp2.Regexp, error) {
+		re, err := regexp2.Compile(backtracking, flags)
+		if err == nil {
+			re.MatchTimeout = backtrackMax
+		}
+		return re, err
+	}
+	if !t.needsSlow {
+		head := ""
+		if t.fold {
+			head += "i"
+		}
+		if t.multiline {
+			head += "m"
+		}
+		if t.dotAll {
+			head += "s"
+		}
+		if head != "" {
+			head = "(?" + head + ")"
+		}
+		if re, err := regexp.Compile(head + t.fast.String()); err == nil {
+			r.linear, r.groups = re, re.NumSubexp()
+		}
+	}
+	if r.linear == nil {
+		re, err := compile()
+		if err != nil {
+			return nil, badPattern(err.Error())
+		}
+		r.groups = len(re.GetGroupNumbers()) - 1
+		r.slow = func() *regexp2.Regexp { return re }
+	} else if r.dollar {
+		r.slow = sync.OnceValue(func() *regexp2.Regexp {
+			re, _ := compile()
+			return re
+		})
+	}
+	r.prefix, r.whole = literalPrefix(pattern, options)
+	return r, nil
+}
+
+func badPattern(why string) error {
+	return mongoerr.New(51091, "Regular expression is invalid: %s", why)
+}
+
+// engine returns the backtracking engine if text needs it.
+func (r *Regex) engine(text []byte) *regexp2.Regexp {
+	if r.linear == nil || r.dollar && len(text) > 0 && text[len(text)-1] == '\n' {
+		return r.slow()
+	}
+	return nil
+}
+
+// Match reports whether the pattern matches somewhere in text. On the linear
+// engine it does not allocate. A match that takes too long is none.
+func (r *Regex) Match(text []byte) bool {
+	if re := r.engine(text); re != nil {
+		ok, err := re.MatchString(string(text))
+		return ok && err == nil
+	}
+	return r.linear.Match(text)
+}
+
+// Groups is the number of capturing groups.
+func (r *Regex) Groups() int { return r.groups }
+
+// FindIndex finds the first match that begins at or after byte from, and
+// returns the byte offsets of the match and of its groups in pairs, -1 for a
+// group that took no part; nil if there is none.
+//
+// Errors: 51156 if the match takes too long.
+func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
+	re := r.engine(text)
+	if re == nil {
+		// Offsets are found in the whole text, so that ^ and \b see what is before from.
+		if from == 0 {
+			return r.linear.FindSubmatchIndex(text), nil
+		}
+		for _, loc := range r.linear.FindAllSubmatchIndex(text, -1) {
+			if loc[0] >= from {
+				return loc, nil
+			}
+		}
+		return nil, nil
+	}
+	runes := bytes.Runes(text)
+	start := utf8.RuneCount(text[:from])
+	m, err := re.FindRunesMatchStartingAt(runes, start)
+	if err != nil {
+		return nil, mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+	}
+	if m == nil {
+		return nil, nil
+	}
+	return byteOffsets(text, m, nil), nil
+}
+
+// FindAll returns the matches from left to right, each as FindIndex returns
+// it; an empty match moves on by one character. most bounds their number, -1
+// for all.
+//
+// Errors: 51156 if a match takes too long.
+func (r *Regex) FindAll(text []byte, most int) ([][]int, error) {
+	re := r.engine(text)
+	if re == nil {
+		return r.linear.FindAllSubmatchIndex(text, most), nil
+	}
+	var all [][]int
+	m, err := re.FindRunesMatch(bytes.Runes(text))
+	for err == nil && m != nil && (most < 0 || len(all) < most) {
+		all = append(all, byteOffsets(text, m, nil))
+		m, err = re.FindNextMatch(m)
+	}
+	if err != nil {
+		return nil, mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+	}
+	return all, nil
+}
+
+// byteOffsets converts the rune positions of a match.
+func byteOffsets(text []byte, m *regexp2.Match, dst []int) []int {
+	at := func(n int) int {
+		i := 0
+		for ; n > 0 && i < len(text); n-- {
+			_, size := utf8.DecodeRune(text[i:])
+			i += size
+		}
+		return i
+	}
+	for _, g := range m.Groups() {
+		if len(g.Captures) == 0 {
+			dst = append(dst, -1, -1)
+			continue
+		}
+		from := at(g.Index)
+		dst = append(dst, from, from+len(string(g.Runes())))
+	}
+	return dst
+}
+
+// LiteralPrefix returns the text that every match must begin with at the start
+// of the string, and whether the pattern is nothing but that: ^abc or ^abc.*
+// The prefix is empty if the pattern is not anchored or ignores case.
+func (r *Regex) LiteralPrefix() (prefix string, whole bool) { return r.prefix, r.whole }
+
+func literalPrefix(pattern, options string) (string, bool) {
+	if strings.ContainsAny(options, "imx") || strings.IndexByte(pattern, '|') >= 0 {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(pattern, "^")
+	if !ok {
+		if rest, ok = strings.CutPrefix(pattern, `\A`); !ok {
+			return "", false
+		}
+	}
+	var b []byte
+	for len(rest) > 0 {
+		c := rest[0]
+		size := 1
+		switch {
+		case c == '\\':
+			if len(rest) < 2 {
+				return string(b), false
+			}
+			if d := rest[1]; d >= utf8.RuneSelf || d >= '0' && d <= '9' || d >= 'a' && d <= 'z' || d >= 'A' && d <= 'Z' {
+				return string(b), false
+			}
+			c, size = rest[1], 2
+		case strings.IndexByte("^$.[]()*+?{}", c) >= 0:
+			// After "^abc", "." and ".*" at the end admit anything; everything else stops here.
+			return string(b), rest == ".*" && strings.Contains(options, "s")
+		}
+		if c >= utf8.RuneSelf {
+			_, size = utf8.DecodeRuneInString(rest)
+		}
+		next := rest[size:]
+		// A quantifier makes the last character optional or repeated.
+		if len(next) > 0 && strings.IndexByte("*?{", next[0]) >= 0 {
+			return string(b), false
+		}
+		if size > 1 && c != rest[0] {
+			b = append(b, c)
+		} else {
+			b = append(b, rest[:size]...)
+		}
+		if len(next) > 0 && next[0] == '+' {
+			return string(b), false
+		}
+		rest = next
+	}
+	return string(b), true
+}
