@@ -254,6 +254,19 @@ func TestDecompressBounds(t *testing.T) {
 	}
 }
 
+// TestClaim proves that a header alone cannot claim the memory of a whole message.
+func TestClaim(t *testing.T) {
+	b := AppendMsg(nil, 1, 0, doc("ping", 1))
+	binary.LittleEndian.PutUint32(b, MessageSizeMax)
+	r := NewReader(bytes.NewReader(b), &Pool{})
+	if err := r.Read(&Message{}); err != io.ErrUnexpectedEOF {
+		t.Error(err)
+	}
+	if n := cap(r.large[0].buf); n > growStep {
+		t.Errorf("%d bytes for a message of %d", n, len(b))
+	}
+}
+
 // TestAllocs pins the steady state: reading a request and finishing a reply is free.
 func TestAllocs(t *testing.T) {
 	if invariants {
