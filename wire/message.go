@@ -13,6 +13,11 @@ import (
 // sequencesMax is the most document sequences of one message; no command knows more than two.
 const sequencesMax = 16
 
+// requestLimits bound the documents of a message. A command may nest 200 levels below its
+// root, the root itself not counted.
+// Observed: mongod 8.0.
+var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
+
 // Message is a request (or, on the client's side of a test, a reply). All bytes alias
 // the Reader's frame and are valid until its next Read or Release.
 type Message struct {
@@ -165,7 +170,7 @@ func (m *Message) parseBody(b []byte) ([]byte, error) {
 	if m.Body != nil {
 		return nil, mongoerr.New(40430, "Multiple body sections in message")
 	}
-	doc, err := bson.Parse(b, bson.Limits{})
+	doc, err := bson.Parse(b, requestLimits)
 	if err != nil {
 		return nil, documentError(err)
 	}
@@ -195,7 +200,7 @@ func (m *Message) parseSequence(b []byte) ([]byte, error) {
 		return nil, mongoerr.New(40431, "Duplicate document sequence: %s", s.Name)
 	}
 	for d := s.Data; len(d) > 0; s.Count++ {
-		doc, err := bson.Parse(d, bson.Limits{})
+		doc, err := bson.Parse(d, requestLimits)
 		if err != nil {
 			return nil, documentError(err)
 		}

@@ -26,7 +26,7 @@ func (m *Message) parseQuery(b []byte) error {
 		return broken("OP_QUERY without namespace")
 	}
 	m.Namespace = b[:n]
-	doc, err := bson.Parse(b[n+1+8:], bson.Limits{})
+	doc, err := bson.Parse(b[n+1+8:], requestLimits)
 	if err != nil {
 		return documentError(err)
 	}
@@ -63,7 +63,7 @@ func (m *Message) parseReply(b []byte) error {
 	if len(b) < replyHead {
 		return broken("OP_REPLY of %d bytes", len(b))
 	}
-	doc, err := bson.Parse(b[replyHead:], bson.Limits{})
+	doc, err := bson.Parse(b[replyHead:], requestLimits)
 	if err != nil {
 		return documentError(err)
 	}

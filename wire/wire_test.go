@@ -80,11 +80,17 @@ func TestRefused(t *testing.T) {
 		return append(append(b, name+"\x00"...), docs...)
 	}
 	deep := ping
-	for range 250 {
+	for range bson.MaxDepth {
 		b := bson.NewBuilder(nil)
 		b.Raw("a", deep)
 		deep = b.Doc()
 	}
+	if _, err := read(t, AppendMsg(nil, 1, 0, deep)); err != nil {
+		t.Errorf("deepest: %v", err)
+	}
+	b := bson.NewBuilder(nil)
+	b.Raw("a", deep)
+	deep = b.Doc()
 	cases := []struct {
 		name string
 		in   []byte
