@@ -1,0 +1,173 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// TestCases runs the verbs spec (parse and print as listIndexes does), keys
+// (entries of documents) and conflict (a requested index against an existing
+// one).
+func TestCases(t *testing.T) {
+	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
+		env := mql.NewEnv(context.Background())
+		var out strings.Builder
+		for _, text := range c.All("spec") {
+			s, err := index.ParseSpec(env, parse(t, text))
+			switch {
+			case err != nil:
+				out.WriteString(failure(err))
+			case c.Verb == "spec":
+				out.WriteString(ejson.String(s.Raw()) + "\n")
+				again, err := index.ParseSpec(env, s.Raw())
+				if err != nil || !bytes.Equal(again.Raw(), s.Raw()) {
+					t.Errorf("printed specification does not parse to itself: %v, %v", again, err)
+				}
+			case c.Verb == "keys":
+				for _, d := range c.All("doc") {
+					out.WriteString(keys(t, env, s, parse(t, d)))
+				}
+			case c.Verb == "conflict":
+				old, _ := c.Get("existing")
+				o, err := index.ParseSpec(env, parse(t, old))
+				if err != nil {
+					t.Fatal(err)
+				}
+				same, err := s.Conflict(o)
+				if err != nil {
+					out.WriteString(failure(err))
+				} else {
+					fmt.Fprintf(&out, "same: %v\n", same)
+				}
+			}
+		}
+		return out.String()
+	})
+}
+
+func failure(err error) string {
+	e := mongoerr.From(err)
+	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
+}
+
+func parse(t testing.TB, s string) bson.Raw {
+	t.Helper()
+	d, err := ejson.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// keys prints the entries of one document on one line.
+func keys(t *testing.T, env *mql.Env, s *index.Spec, doc bson.Raw) string {
+	var out []string
+	var last []byte
+	arrays, err := s.Keys(env, doc, &expr.Scratch{}, func(values, bits []byte) error {
+		if last != nil && bytes.Compare(last, values) >= 0 {
+			t.Errorf("entries not ascending")
+		}
+		last = bytes.Clone(values)
+		b := bson.NewArrayBuilder(nil)
+		rest, err := keystring.Decode(b, values, s.Dirs(), bits)
+		if err != nil || len(rest) != 0 {
+			return fmt.Errorf("decoding %x: %v, rest %x", values, err, rest)
+		}
+		out = append(out, ejson.ValueString(b.Doc().ArrayValue()))
+		return nil
+	})
+	if err != nil {
+		return failure(err)
+	}
+	line := strings.Join(out, " ")
+	if len(out) == 0 {
+		line = "none"
+	}
+	if arrays.Any() {
+		b := bson.NewBuilder(nil)
+		arrays.AppendPaths(b, s.Fields())
+		line += "  arrays " + ejson.String(b.Doc())
+	}
+	return line + "\n"
+}
+
+func TestAllocsKeys(t *testing.T) {
+	env := mql.NewEnv(context.Background())
+	s, err := index.ParseSpec(env, parse(t, `{key: {a: 1, "b.c": -1}, name: "i"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, sc := parse(t, `{a: 1, b: {c: "text"}, d: [1, 2]}`), &expr.Scratch{}
+	add := func(values, bits []byte) error { return nil }
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := s.Keys(env, doc, sc, add); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestMultikeyPaths(t *testing.T) {
+	env := mql.NewEnv(context.Background())
+	s, err := index.ParseSpec(env, parse(t, `{key: {"a.b": 1, "a.c": 1, d: 1}, name: "i"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(d string) index.MultikeyPaths {
+		m, err := s.Keys(env, parse(t, d), &expr.Scratch{}, func(_, _ []byte) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	none, shared, single := of(`{a: {b: 1}, d: 1}`), of(`{a: [{b: 1, c: 2}]}`), of(`{a: {b: [1]}, d: 2}`)
+	if none != nil || !shared.Field(0) || !shared.Field(1) || shared.Field(2) || !single.Field(0) || single.Field(1) {
+		t.Errorf("arrays: %v %v %v", none, shared, single)
+	}
+	if !shared.SharesPrefix(1, []int{0}) || shared.SharesPrefix(2, []int{0, 1}) || single.SharesPrefix(1, []int{0}) {
+		t.Error("SharesPrefix")
+	}
+	u := single.Union(shared)
+	if !u.Covers(single) || !u.Covers(shared) || single.Covers(shared) {
+		t.Error("Union")
+	}
+	b := bson.NewBuilder(nil)
+	u.Append(b)
+	if r := index.ParseMultikey(b.Doc()); !r.Covers(u) || !u.Covers(r) {
+		t.Errorf("ParseMultikey: %v", r)
+	}
+}
+
+func TestWith(t *testing.T) {
+	env := mql.NewEnv(context.Background())
+	s, err := index.ParseSpec(env, parse(t, `{key: {a: 1}, name: "i"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.With(env, "hidden", bson.True)
+	if err != nil || !h.Hidden || s.Hidden {
+		t.Fatalf("hidden: %v", err)
+	}
+	if h, err = h.With(env, "hidden", bson.Value{}); err != nil || h.Hidden || !bytes.Equal(h.Raw(), s.Raw()) {
+		t.Fatalf("unhidden: %v %v", err, h)
+	}
+}
+
+func TestDefaultName(t *testing.T) {
+	if got := index.DefaultName(parse(t, `{a: 1, "b.c": -1.0, d: "hashed"}`)); got != "a_1_b.c_-1_d_hashed" {
+		t.Error(got)
+	}
+}

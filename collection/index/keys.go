@@ -1,0 +1,176 @@
+package index
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Add receives one entry of a document: the keystrings of its values and what
+// their types need beside them (see keystring.TypeBits). Both are valid only
+// inside of it.
+type Add func(values, typeBits []byte) error
+
+// Keys generates the entries of doc, each of them once and in ascending order.
+// A document that the partial filter or sparseness leaves out has none. arrays
+// says which fields went through arrays; nil if none did. Documents without
+// arrays cost no allocation in a plain index.
+//
+// Errors: CannotIndexParallelArrays, those of evaluating the partial filter,
+// those of add, and numbered codes of single kinds (16766 for arrays in a hashed
+// index, 16755 for what is no geometry, 7246301 for arrays before a wildcard).
+func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arrays MultikeyPaths, err error) {
+	if s.Partial != nil {
+		if ok, err := s.Partial.Matches(env, doc, sc); !ok || err != nil {
+			return nil, err
+		}
+	}
+	g := generators.Get().(*generator)
+	g.reset(env, s, doc)
+	if err = s.Kind.keys(g); err == nil {
+		arrays, err = g.arrays, g.emit(add)
+	}
+	g.release()
+	return arrays, err
+}
+
+// generator is the working memory of one Keys.
+type generator struct {
+	env *mql.Env
+	s   *Spec
+	doc bson.Raw
+
+	keys    []byte // the entries one after the other
+	bits    []byte // their type bits
+	entries []entry
+	arrays  MultikeyPaths
+
+	tb    keystring.TypeBits
+	arena bson.Arena
+	start int // of the entry under construction
+	field int // keystrings it has
+}
+
+// entry is the place of one key and its type bits.
+type entry struct{ from, to, bitsFrom, bitsTo int }
+
+var generators = sync.Pool{New: func() any { return new(generator) }}
+
+func (g *generator) reset(env *mql.Env, s *Spec, doc bson.Raw) {
+	g.env, g.s, g.doc = env, s, doc
+	g.keys, g.bits, g.entries, g.arrays = g.keys[:0], g.bits[:0], g.entries[:0], nil
+	g.arena.Reset()
+	g.begin()
+}
+
+func (g *generator) release() {
+	g.env, g.s, g.doc, g.arrays = nil, nil, nil, nil
+	if cap(g.keys) < 1<<20 {
+		generators.Put(g)
+	}
+}
+
+// begin starts an entry, forgetting an unfinished one.
+func (g *generator) begin() {
+	if len(g.entries) > 0 {
+		g.keys = g.keys[:g.entries[len(g.entries)-1].to]
+	} else {
+		g.keys = g.keys[:0]
+	}
+	g.start, g.field = len(g.keys), 0
+	g.tb.Reset()
+}
+
+// value appends the next keystring of the entry.
+func (g *generator) value(v bson.Value) {
+	g.keys = keystring.Append(g.keys, v, g.s.dirs[g.field], g.s.order(g.field), &g.tb)
+	g.field++
+}
+
+// end finishes the entry and starts the next.
+func (g *generator) end() error {
+	from := len(g.bits)
+	g.bits = append(g.bits, g.tb.Bytes()...)
+	g.entries = append(g.entries, entry{g.start, len(g.keys), from, len(g.bits)})
+	g.begin()
+	return g.env.Tick()
+}
+
+// emit hands the entries over in order, equal ones once.
+func (g *generator) emit(add Add) error {
+	if len(g.entries) > 1 {
+		slices.SortStableFunc(g.entries, func(a, b entry) int {
+			return bytes.Compare(g.keys[a.from:a.to], g.keys[b.from:b.to])
+		})
+	}
+	for i, e := range g.entries {
+		key := g.keys[e.from:e.to]
+		if i > 0 {
+			if last := g.entries[i-1]; bytes.Equal(g.keys[last.from:last.to], key) {
+				continue
+			}
+		}
+		if err := add(key, g.bits[e.bitsFrom:e.bitsTo]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tuples calls yield for the tuples of values that the paths of the index have
+// in the document, and notes the arrays on the way. A tuple of which nothing is
+// there is left out if the index is sparse.
+func (g *generator) tuples(yield func(values []bson.Value) error) error {
+	t := order.Borrow()
+	defer t.Release()
+	parallel, err := t.Each(g.doc, g.s.paths, func(values []bson.Value) error {
+		if g.s.Sparse && allMissing(values) {
+			return nil
+		}
+		return yield(values)
+	})
+	if parallel {
+		return g.parallel()
+	}
+	for i, set := range t.Arrays() {
+		if set != 0 && g.arrays == nil {
+			g.arrays = make(MultikeyPaths, len(g.s.paths))
+			for k, p := range g.s.paths {
+				g.arrays[k].Path = p
+			}
+		}
+		if set != 0 {
+			g.arrays[i].Arrays = set
+		}
+	}
+	return err
+}
+
+func allMissing(values []bson.Value) bool {
+	for _, v := range values {
+		if v.Type != bson.TypeMissing {
+			return false
+		}
+	}
+	return true
+}
+
+// parallel makes the error of a document whose paths go through two arrays.
+func (g *generator) parallel() error {
+	var names [2]string
+	n := 0
+	for _, p := range g.s.paths {
+		if _, v := order.Descend(g.doc.Value(), p, 0); v.Type == bson.TypeArray && n < 2 {
+			names[n] = p.Last()
+			n++
+		}
+	}
+	return mongoerr.New(mongoerr.CannotIndexParallelArrays, "cannot index parallel arrays [%s] [%s]", names[1], names[0])
+}

@@ -1,0 +1,71 @@
+package index
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// kindHashed holds the hash of one field; a compound one has directions beside
+// it. Arrays cannot be hashed.
+// Manual: core/indexes/index-types/index-hashed.
+var kindHashed = Kind{
+	Plugin: "hashed",
+	Doc:    "core/indexes/index-types/index-hashed",
+	check:  checkHashed,
+	keys:   hashedKeys,
+}
+
+func checkHashed(p *parser) error {
+	n := 0
+	for i := range p.s.Parts {
+		if p.s.Parts[i].Plugin == "hashed" {
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return mongoerr.New(31303, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", n, p.s.Key)
+	case p.s.Unique:
+		return mongoerr.New(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+	}
+	return nil
+}
+
+func hashedKeys(g *generator) error {
+	missing := 0
+	for i, p := range g.s.paths {
+		_, v := order.Descend(g.doc.Value(), p, 0)
+		switch v.Type {
+		case bson.TypeArray:
+			return mongoerr.New(16766, "hashed indexes do not currently support array values. Found array at path: %s", p)
+		case bson.TypeMissing:
+			missing++
+		}
+		if g.s.Parts[i].Plugin == "hashed" {
+			v = g.hash(v)
+		}
+		g.value(v)
+	}
+	if g.s.Sparse && missing == len(g.s.paths) {
+		g.begin()
+		return nil
+	}
+	return g.end()
+}
+
+// hash returns the hash of v as an int64 value; under a collation strings hash
+// by their sort keys.
+func (g *generator) hash(v bson.Value) bson.Value {
+	if text, ok := v.Text(); ok && g.s.Collation != nil {
+		v = g.arena.StringBytes(g.s.Collation.AppendKey(nil, text))
+	}
+	return g.arena.Int64(bson.HashedKey(v))
+}
+
+// HashedValue is the value that a hashed field of the index holds for v, for
+// the bounds of an equality.
+func (s *Spec) HashedValue(v bson.Value) bson.Value {
+	g := generator{s: s}
+	return g.hash(v)
+}

@@ -1,0 +1,203 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// TextOptions are the options of a text index.
+// Manual: reference/command/createIndexes (options for text indexes).
+type TextOptions struct {
+	Weights          []TextWeight // by name
+	DefaultLanguage  string
+	LanguageOverride string
+	Version          int32
+}
+
+// TextWeight is the weight of a field; "$**" is every field with a string, and
+// has the zero Path.
+type TextWeight struct {
+	Name   string
+	Path   path.Path
+	Weight float64
+}
+
+func (t *TextOptions) equal(o *TextOptions) bool {
+	if t == nil || o == nil {
+		return t == o
+	}
+	return t.DefaultLanguage == o.DefaultLanguage && t.LanguageOverride == o.LanguageOverride && t.Version == o.Version &&
+		slices.EqualFunc(t.Weights, o.Weights, func(a, b TextWeight) bool { return a.Name == b.Name && a.Weight == b.Weight })
+}
+
+// kindText has an entry of term and weight for every term of the weighted
+// fields, between the values of the plain fields before and after.
+// Manual: core/indexes/index-types/index-text.
+var kindText = Kind{
+	Plugin:    "text",
+	Doc:       "core/indexes/index-types/index-text",
+	check:     checkText,
+	layout:    layoutText,
+	print:     printText,
+	keys:      func(*generator) error { return mongoerr.NotImplementedYet("a text index") },
+	plainText: func(s *Spec, i int) bool { return s.fields[i] == "_fts" },
+}
+
+// textLanguages are the names and codes that default_language may have.
+// Manual: reference/text-search-languages.
+var textLanguages = [...]string{
+	"da", "danish", "de", "dutch", "en", "english", "es", "fi", "finnish", "fr", "french", "german", "hu", "hungarian",
+	"it", "italian", "nb", "nl", "none", "norwegian", "porter", "portuguese", "pt", "ro", "romanian", "ru", "russian",
+	"spanish", "sv", "swedish", "tr", "turkish",
+}
+
+func checkText(p *parser) error {
+	s := p.s
+	t := &TextOptions{DefaultLanguage: "english", LanguageOverride: "language", Version: 3}
+	s.Text = t
+	if s.Collation != nil {
+		return cannot("Text index only supports simple collation, but got %s. To create a text index with simple collation, explicitly specify it in the index options", s.Collation.Locale())
+	}
+	if s.Unique || s.HasTTL {
+		return cannot("Text indexes cannot be unique or expire documents. Index spec: %s", p.raw)
+	}
+	if err := p.textWeights(t); err != nil {
+		return err
+	}
+	if text, ok := p.defaultLanguage.Str(); ok {
+		if _, known := slices.BinarySearch(textLanguages[:], strings.ToLower(text)); !known {
+			return cannot("default_language is not valid: unsupported language: \"%s\"", text)
+		}
+		t.DefaultLanguage = text
+	}
+	if text, ok := p.languageOverride.Str(); ok {
+		if text == "" || text[0] == '$' {
+			return cannot("language_override is not valid")
+		}
+		t.LanguageOverride = text
+	}
+	if v := p.textVersion; v.Type != bson.TypeMissing {
+		n, _ := v.AsInt64()
+		if v.Type == bson.TypeDecimal128 || n < 1 || n > 3 {
+			return cannot("bad textIndexVersion: %s", v)
+		}
+		t.Version = int32(n)
+	}
+	return p.textKey()
+}
+
+// textWeights takes the fields of the key pattern, with weight 1, and those of
+// the weights option.
+func (p *parser) textWeights(t *TextOptions) error {
+	add := func(name string, w float64) error {
+		weight := TextWeight{Name: name, Weight: w}
+		if name != "$**" {
+			var err error
+			if weight.Path, err = p.fieldPath(strings.TrimSuffix(name, ".$**")); err != nil {
+				return err
+			}
+		}
+		t.Weights = append(t.Weights, weight)
+		return nil
+	}
+	switch v := p.weights; v.Type {
+	case bson.TypeMissing:
+	case bson.TypeDocument:
+		for it := bson.Raw(v.Data).Iter(); it.Next(); {
+			w, ok := it.Value.AsFloat()
+			if !ok {
+				return cannot("weight for text index needs numeric type")
+			}
+			if !(w > 0 && w < 1e9) {
+				return cannot("text index weight must be in the exclusive interval (0, 1000000000) but found: %s", it.Value)
+			}
+			if err := add(string(it.Name), w); err != nil {
+				return err
+			}
+		}
+	case bson.TypeString, bson.TypeArray:
+		return cannot("text index option 'weights' must be an object")
+	default:
+		return wrongType("weights", v, "object")
+	}
+	for i := range p.s.Parts {
+		name := p.s.Parts[i].Name
+		if p.s.Parts[i].Plugin != "text" || name == "_fts" ||
+			slices.ContainsFunc(t.Weights, func(w TextWeight) bool { return w.Name == name }) {
+			continue
+		}
+		if err := add(name, 1); err != nil {
+			return err
+		}
+	}
+	if len(t.Weights) == 0 {
+		return cannot("text index option 'weights' must specify fields or the wildcard")
+	}
+	slices.SortFunc(t.Weights, func(a, b TextWeight) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// textKey replaces the text fields of the pattern by {_fts: "text", _ftsx: 1}.
+func (p *parser) textKey() error {
+	s := p.s
+	var parts []Part
+	b, state := bson.NewBuilder(nil), 0 // before, in, after the text fields
+	for it := s.Key.Iter(); it.Next(); {
+		name := string(it.Name)
+		if name == "_ftsx" {
+			continue
+		}
+		if it.Value.Type != bson.TypeString {
+			if state == 1 {
+				state = 2
+			}
+			b.ValueBytes(it.Name, it.Value)
+			for i := range s.Parts {
+				if s.Parts[i].Name == name {
+					parts = append(parts, s.Parts[i])
+				}
+			}
+			continue
+		}
+		switch state {
+		case 0:
+			b.String("_fts", "text")
+			b.Int32("_ftsx", 1)
+			parts = append(parts, Part{Name: "_fts", Plugin: "text", Dir: 1}, Part{Name: "_ftsx", Plugin: "text", Dir: 1})
+			state = 1
+		case 2:
+			return cannot("'text' fields in index must all be adjacent")
+		}
+	}
+	s.Key, s.Parts = b.Doc(), parts
+	return nil
+}
+
+func layoutText(s *Spec) {
+	for i := range s.Parts {
+		s.addKey(s.Parts[i].Name, s.Parts[i].Dir)
+		if s.Parts[i].Plugin == "" {
+			s.paths = append(s.paths, s.Parts[i].Path)
+		}
+	}
+}
+
+func printText(s *Spec, b *bson.Builder) {
+	b.BeginDoc("weights")
+	for _, w := range s.Text.Weights {
+		if w.Weight == float64(int32(w.Weight)) {
+			b.Int32(w.Name, int32(w.Weight))
+		} else {
+			b.Double(w.Name, w.Weight)
+		}
+	}
+	b.End()
+	b.String("default_language", s.Text.DefaultLanguage)
+	b.String("language_override", s.Text.LanguageOverride)
+	b.Int32("textIndexVersion", s.Text.Version)
+}

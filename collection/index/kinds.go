@@ -1,0 +1,47 @@
+package index
+
+import (
+	"github.com/cantledb/cantle/bson"
+)
+
+// Kind is a row of the table of index kinds.
+type Kind struct {
+	// Plugin is the value in the key pattern that asks for the kind, "" for a
+	// plain index of directions.
+	Plugin string
+	// Doc is the page of the manual.
+	Doc string
+
+	// check reads the kind's options and refuses others; nil needs nothing.
+	check func(p *parser) error
+	// layout sets the keystrings of entries, nil for one per field.
+	layout func(s *Spec)
+	// print appends the kind's options to the printed specification.
+	print func(s *Spec, b *bson.Builder)
+	// keys generates the entries of a document that passed the partial filter.
+	keys func(g *generator) error
+	// plainText reports that the i-th keystring of entries is a text that the
+	// collation does not concern; nil for none.
+	plainText func(s *Spec, i int) bool
+}
+
+// Kinds is the table of index kinds by plugin.
+// Manual: core/indexes/index-types.
+var Kinds = []Kind{
+	kindPlain,
+	kind2d,
+	kind2dsphere,
+	kindHashed,
+	kindText,
+	kindWildcard,
+}
+
+// kindOf finds the kind of a plugin, nil if there is none.
+func kindOf(plugin string) *Kind {
+	for i := range Kinds {
+		if Kinds[i].Plugin == plugin {
+			return &Kinds[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package index
+
+import (
+	"math/bits"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+)
+
+// fieldsMax is how many fields an index may have.
+// Manual: reference/limits#mongodb-limit-Number-of-Indexed-Fields-in-a-Compound-Index.
+const fieldsMax = 32
+
+// FieldArrays says which components of one field's path have held arrays: bit i
+// for component i.
+type FieldArrays struct {
+	Path   path.Path
+	Arrays uint64
+}
+
+// MultikeyPaths holds the arrays of each field of an index, in its order; nil
+// means that there has been none. Values are immutable; Union makes new ones.
+type MultikeyPaths []FieldArrays
+
+// Any reports whether any component of any field has held an array.
+func (m MultikeyPaths) Any() bool {
+	for i := range m {
+		if m[i].Arrays != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Field reports whether a component of field i has held an array.
+func (m MultikeyPaths) Field(i int) bool { return m.arrays(i) != 0 }
+
+func (m MultikeyPaths) arrays(i int) uint64 {
+	if i >= len(m) {
+		return 0
+	}
+	return m[i].Arrays
+}
+
+// SharesPrefix reports whether field i and one of the others go through the
+// same array, so that predicates on both need not be about one element and
+// their bounds must not be combined.
+// Manual: core/multikey-index-bounds.
+func (m MultikeyPaths) SharesPrefix(i int, others []int) bool {
+	if m.arrays(i) == 0 {
+		return false
+	}
+	for _, j := range others {
+		common := m[i].Arrays & m.arrays(j)
+		for k := 0; common != 0 && k < 64; k++ {
+			if common&(1<<k) != 0 && m[i].Path.HasPrefix(m[j].Path.Prefix(k+1)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Covers reports that every array in n is known in m already.
+func (m MultikeyPaths) Covers(n MultikeyPaths) bool {
+	for i := range n {
+		if n[i].Arrays&^m.arrays(i) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Union returns the arrays of both, which must be of the same index.
+func (m MultikeyPaths) Union(n MultikeyPaths) MultikeyPaths {
+	if m.Covers(n) {
+		return m
+	}
+	u := make(MultikeyPaths, max(len(m), len(n)))
+	copy(u, m)
+	for i := range n {
+		u[i] = FieldArrays{n[i].Path, n[i].Arrays | m.arrays(i)}
+	}
+	return u
+}
+
+// Append writes m into an open document: the components of each field by path.
+// ParseMultikey reads it.
+func (m MultikeyPaths) Append(b *bson.Builder) {
+	for i := range m {
+		b.Int64(m[i].Path.String(), int64(m[i].Arrays))
+	}
+}
+
+// ParseMultikey reads what Append wrote; anything else is ignored.
+func ParseMultikey(r bson.Raw) MultikeyPaths {
+	var m MultikeyPaths
+	for it := r.Iter(); it.Next() && len(m) <= fieldsMax; {
+		set, _ := it.Value.Int64()
+		m = append(m, FieldArrays{path.Must(string(it.Name)), uint64(set)})
+	}
+	return m
+}
+
+// AppendPaths writes m as explain's multiKeyPaths into an open document: for
+// each field the prefixes of its path that have held arrays.
+// Manual: reference/explain-results.
+func (m MultikeyPaths) AppendPaths(b *bson.Builder, fields []string) {
+	for i, name := range fields {
+		b.BeginArray(name)
+		for set := m.arrays(i); set != 0; set &= set - 1 {
+			b.String("", m[i].Path.Prefix(bits.TrailingZeros64(set)+1).String())
+		}
+		b.End()
+	}
+}

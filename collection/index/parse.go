@@ -1,0 +1,435 @@
+package index
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// ParseSpec validates an index specification: an element of createIndexes'
+// indexes array, or what Append wrote. Fields with another meaning elsewhere
+// (ns, dropDups) are dropped. The spec keeps no reference to the bytes.
+// Manual: reference/command/createIndexes.
+//
+// Errors: FailedToParse (no key, no name), CannotCreateIndex (bad key pattern or
+// option), InvalidIndexSpecificationOption (unknown option, or one that _id does
+// not take), TypeMismatch, BadValue, InvalidOptions, those of match.Parse and
+// mql.ParseCollation, and numbered codes of single kinds.
+func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
+	p := parser{env: env, raw: spec.Clone(), s: &Spec{}}
+	for it := p.raw.Iter(); it.Next(); {
+		if err := p.option(string(it.Name), it.Value); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case p.s.Key == nil:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+	case !p.hasName:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	}
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	p.s.print = p.printed()
+	return p.s, nil
+}
+
+// parser collects the options before they are checked against each other.
+type parser struct {
+	env     *mql.Env
+	raw     bson.Raw
+	s       *Spec
+	version int64
+	hasName bool
+	// Options of single kinds as given.
+	weights, defaultLanguage, languageOverride, textVersion bson.Value
+	sphereVersion, bits, min, max                           bson.Value
+	projection                                              bson.Value
+}
+
+// cannot makes the error of most bad specifications.
+func cannot(format string, args ...any) error {
+	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+}
+
+// option reads one field of the specification.
+func (p *parser) option(name string, v bson.Value) (err error) {
+	s := p.s
+	switch name {
+	case "key":
+		d, ok := v.Doc()
+		if !ok {
+			return wrongType(name, v, "object")
+		}
+		s.Key = d
+	case "name":
+		p.hasName = true
+		if v.Type != bson.TypeString {
+			return wrongType(name, v, "string")
+		}
+		s.Name, _ = v.Str()
+	case "v":
+		if !v.IsNumber() {
+			return wrongType(name, v, "number")
+		}
+		if p.version, _ = v.TruncInt64(); p.version < 1 || p.version > 2 {
+			return cannot("Invalid index specification %s; cannot create an index with v=%s", p.raw, v)
+		}
+	case "unique":
+		s.Unique, err = boolish(name, v)
+	case "sparse":
+		s.Sparse, err = boolish(name, v)
+	case "prepareUnique":
+		s.PrepareUnique, err = boolish(name, v)
+	case "clustered":
+		s.Clustered, err = boolish(name, v)
+	case "background", "dropDups", "disallowNewDuplicateKeys":
+		_, err = boolish(name, v)
+	case "hidden":
+		b, ok := v.Boolean()
+		if !ok {
+			return wrongType(name, v, "bool")
+		}
+		s.Hidden = b
+	case "expireAfterSeconds":
+		return p.ttl(v)
+	case "partialFilterExpression":
+		d, ok := v.Doc()
+		if !ok {
+			return wrongType(name, v, "object")
+		}
+		s.PartialFilter = d
+	case "collation":
+		d, ok := v.Doc()
+		if !ok {
+			return wrongType(name, v, "object")
+		}
+		if d.IsEmpty() {
+			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
+		}
+		s.Collation, err = mql.ParseCollation(v)
+	case "wildcardProjection":
+		if v.Type != bson.TypeDocument {
+			return wrongType(name, v, "object")
+		}
+		p.projection = v
+	case "ns":
+	case "storageEngine":
+		if v.Type != bson.TypeDocument {
+			return wrongType(name, v, "object")
+		}
+	case "weights":
+		p.weights = v
+	case "default_language":
+		p.defaultLanguage, err = typed(name, v, bson.TypeString)
+	case "language_override":
+		p.languageOverride, err = typed(name, v, bson.TypeString)
+	case "textIndexVersion":
+		p.textVersion, err = number(name, v)
+	case "2dsphereIndexVersion":
+		p.sphereVersion, err = number(name, v)
+	case "bits":
+		p.bits, err = number(name, v)
+	case "min":
+		p.min, err = number(name, v)
+	case "max":
+		p.max, err = number(name, v)
+	case "finestIndexedLevel", "coarsestIndexedLevel", "bucketSize":
+		_, err = number(name, v)
+	default:
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+			"The field '%s' is not valid for an index specification. Specification: %s", name, p.raw)
+	}
+	return err
+}
+
+func wrongType(name string, v bson.Value, want string) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "The field '%s' must be of type %s, but got %s", name, want, v.Type)
+}
+
+func boolish(name string, v bson.Value) (bool, error) {
+	if v.Type != bson.TypeBool && !v.IsNumber() {
+		return false, mongoerr.New(mongoerr.TypeMismatch,
+			"The field '%s' has value %s: %s, which is not convertible to bool", name, name, v)
+	}
+	return v.Truthy(), nil
+}
+
+func typed(name string, v bson.Value, t bson.Type) (bson.Value, error) {
+	if v.Type != t {
+		return v, wrongType(name, v, t.String())
+	}
+	return v, nil
+}
+
+func number(name string, v bson.Value) (bson.Value, error) {
+	if !v.IsNumber() {
+		return v, wrongType(name, v, "number")
+	}
+	return v, nil
+}
+
+// ttl reads expireAfterSeconds.
+func (p *parser) ttl(v bson.Value) error {
+	f, ok := v.AsFloat()
+	switch {
+	case !ok:
+		return cannot("TTL index 'expireAfterSeconds' option must be numeric, but received a type of '%s'. Index spec: %s", v.Type, p.raw)
+	case f != f || f < 0 || f > math.MaxInt32:
+		return cannot("TTL index 'expireAfterSeconds' option must be within the range 0 to %d. Index spec: %s", math.MaxInt32, p.raw)
+	}
+	p.s.HasTTL, p.s.ExpireAfterSeconds = true, int64(f)
+	return nil
+}
+
+// finish parses the key pattern and applies the rules between options.
+func (p *parser) finish() error {
+	s := p.s
+	if err := p.checkName(); err != nil {
+		return err
+	}
+	if err := p.keyPattern(); err != nil {
+		return err
+	}
+	if s.IsID() {
+		if err := p.checkID(); err != nil {
+			return err
+		}
+	}
+	if s.HasTTL && len(s.Parts) > 1 {
+		return cannot("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", p.raw)
+	}
+	if s.Sparse && s.PartialFilter != nil {
+		return cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options")
+	}
+	if p.weights.Type != bson.TypeMissing && s.Kind.Plugin != "text" {
+		return cannot("the field 'weights' can only be specified with text indexes")
+	}
+	if p.projection.Type != bson.TypeMissing && s.Kind.Plugin != "wildcard" {
+		return mongoerr.New(mongoerr.BadValue, "The field 'wildcardProjection' is only allowed in a 'wildcard' index")
+	}
+	if err := p.partial(); err != nil {
+		return err
+	}
+	if s.Kind.check != nil {
+		if err := s.Kind.check(p); err != nil {
+			return err
+		}
+	}
+	p.layout()
+	return nil
+}
+
+func (p *parser) checkName() error {
+	switch {
+	case p.s.Name == "":
+		return cannot("The index name cannot be empty")
+	case p.s.Name == "*":
+		return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
+	}
+	return nil
+}
+
+// keyPattern reads the fields of the key and finds the kind of index.
+func (p *parser) keyPattern() error {
+	s := p.s
+	if s.Key.IsEmpty() {
+		return cannot("Index keys cannot be an empty object")
+	}
+	for it := s.Key.Iter(); it.Next(); {
+		part, err := p.part(string(it.Name), it.Value)
+		if err != nil {
+			return err
+		}
+		if len(s.Parts) == fieldsMax {
+			return mongoerr.New(13103, "too many compound keys")
+		}
+		for i := range s.Parts {
+			if s.Parts[i].Name == part.Name {
+				return mongoerr.New(mongoerr.BadValue, "The field '%s' appears multiple times in the index key pattern", part.Name)
+			}
+		}
+		s.Parts = append(s.Parts, part)
+	}
+	plugin := ""
+	for i := range s.Parts {
+		switch q := s.Parts[i].Plugin; {
+		case q == "" || q == plugin:
+		case plugin == "":
+			plugin = q
+		default:
+			return cannot("Can't use more than one index plugin for a single index.")
+		}
+	}
+	s.Kind = kindOf(plugin)
+	return nil
+}
+
+func (p *parser) part(name string, v bson.Value) (Part, error) {
+	part := Part{Name: name, Dir: keystring.Ascending}
+	wildcard := isWildcard(name)
+	switch {
+	case v.IsNumber():
+		f, _ := v.AsFloat()
+		switch {
+		case f == 0 || f != f:
+			return part, cannot("Values in the index key pattern cannot be 0.")
+		case f < 0:
+			part.Dir = keystring.Descending
+		}
+		if wildcard {
+			part.Plugin = "wildcard"
+		}
+	case v.Type == bson.TypeString:
+		part.Plugin, _ = v.Str()
+		switch {
+		case part.Plugin == "wildcard" && !wildcard:
+			return part, mongoerr.New(7246202, "The index type 'wildcard' is not allowed as a value of the index key pattern")
+		case part.Plugin == "wildcard" || kindOf(part.Plugin) == nil || part.Plugin == "":
+			return part, cannot("Unknown index plugin '%s'", part.Plugin)
+		case wildcard && part.Plugin != "text":
+			return part, cannot("The key pattern value for an '$**' field must be a non-zero number or 'text', not '%s'", part.Plugin)
+		}
+	default:
+		return part, cannot("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", v.Type)
+	}
+	if wildcard {
+		name = name[:max(0, len(name)-len(".$**"))]
+		if name == "" {
+			return part, nil
+		}
+	}
+	var err error
+	part.Path, err = p.fieldPath(name)
+	return part, err
+}
+
+// isWildcard reports "$**" and "a.b.$**".
+func isWildcard(name string) bool {
+	return name == "$**" || len(name) > 4 && name[len(name)-4:] == ".$**"
+}
+
+func (p *parser) fieldPath(name string) (path.Path, error) {
+	if name == "" {
+		return path.Path{}, cannot("Index keys cannot be an empty field.")
+	}
+	at, err := path.Compile(name)
+	if err != nil {
+		return at, cannot("Index keys cannot contain a zero byte.")
+	}
+	if at.Len() > bson.MaxDepth {
+		return at, cannot("Index key path is too deep.")
+	}
+	for i := range at.Len() {
+		switch part := at.Name(i); {
+		case part == "":
+			return at, cannot("Index keys cannot contain an empty field.")
+		case part[0] == '$' && !(i > 0 && (part == "$id" || part == "$db" || part == "$ref")):
+			return at, cannot("Index key contains an illegal field name: field name starts with '$'.")
+		}
+	}
+	return at, nil
+}
+
+// isIDPattern reports {_id: 1} with any positive number.
+func isIDPattern(key bson.Raw) bool {
+	f, ok := key.First()
+	if !ok || string(f.Name) != "_id" || key.Len() != 1 {
+		return false
+	}
+	n, ok := f.Value.AsFloat()
+	return ok && n > 0
+}
+
+// checkID admits only what the _id index may say.
+func (p *parser) checkID() error {
+	for it := p.raw.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "key", "name", "v", "ns", "collation", "clustered", "background":
+		case "unique": // how clustered collections describe theirs
+			if !p.s.Clustered {
+				return p.notForID(string(it.Name))
+			}
+		default:
+			return p.notForID(string(it.Name))
+		}
+	}
+	if !p.s.Clustered {
+		p.s.Name = "_id_"
+	}
+	return nil
+}
+
+func (p *parser) notForID(name string) error {
+	return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+		"The field '%s' is not valid for an _id index specification. Specification: %s", name, p.raw)
+}
+
+// partial parses the partial filter under the index's own collation.
+func (p *parser) partial() (err error) {
+	s := p.s
+	if s.PartialFilter == nil {
+		return nil
+	}
+	if err := checkPartial(s.PartialFilter, 0); err != nil {
+		return err
+	}
+	env := *p.env
+	env.Collation = s.Collation
+	s.Partial, err = match.Parse(&env, s.PartialFilter)
+	return err
+}
+
+// layout works out the keystrings of an entry.
+func (p *parser) layout() {
+	s := p.s
+	if s.Kind.layout != nil {
+		s.Kind.layout(s)
+		return
+	}
+	for i := range s.Parts {
+		s.addKey(s.Parts[i].Name, s.Parts[i].Dir)
+		s.paths = append(s.paths, s.Parts[i].Path)
+	}
+}
+
+// addKey adds a keystring to the entries.
+func (s *Spec) addKey(name string, dir keystring.Dir) {
+	s.fields = append(s.fields, name)
+	s.dirs = append(s.dirs, dir)
+}
+
+// printed writes the specification in listIndexes' form.
+func (p *parser) printed() bson.Raw {
+	s, b := p.s, bson.NewBuilder(nil)
+	b.Int32("v", 2)
+	b.Raw("key", s.Key)
+	b.String("name", s.Name)
+	for it := p.raw.Iter(); it.Next(); {
+		switch name := string(it.Name); name {
+		case "v", "key", "name", "ns", "dropDups", "weights", "default_language", "language_override", "textIndexVersion", "2dsphereIndexVersion":
+		case "unique", "sparse", "prepareUnique", "clustered", "background", "disallowNewDuplicateKeys":
+			b.Bool(name, it.Value.Truthy())
+		case "hidden":
+			if s.Hidden {
+				b.Bool(name, true)
+			}
+		case "expireAfterSeconds":
+			b.Int(name, s.ExpireAfterSeconds)
+		case "collation":
+			s.Collation.Append(b, name)
+		default:
+			b.Value(name, it.Value)
+		}
+	}
+	if s.Kind.print != nil {
+		s.Kind.print(s, b)
+	}
+	return b.Doc()
+}

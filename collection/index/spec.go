@@ -1,0 +1,227 @@
+package index
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Part is one field of a key pattern.
+type Part struct {
+	// Name as in the pattern: "a.b", "$**", "a.$**", "_fts".
+	Name string
+	// Path of the values; for a wildcard the path before "$**", zero for all.
+	Path path.Path
+	Dir  keystring.Dir
+	// Plugin is the string in the pattern ("hashed"), "" for a direction, and
+	// "wildcard" for a wildcard field.
+	Plugin string
+}
+
+// Spec is a validated index specification. Immutable, safe for concurrent use;
+// With makes changed copies.
+type Spec struct {
+	Name  string
+	Key   bson.Raw // the key pattern as listIndexes prints it
+	Parts []Part
+	Kind  *Kind
+
+	Unique        bool
+	Sparse        bool
+	Hidden        bool
+	PrepareUnique bool
+	Clustered     bool
+
+	// HasTTL says that ExpireAfterSeconds was given.
+	HasTTL             bool
+	ExpireAfterSeconds int64
+
+	// Partial is the parsed PartialFilter; nil indexes every document.
+	Partial       match.Node
+	PartialFilter bson.Raw
+
+	Collation *mql.Collation // nil: byte order
+
+	// WildcardProjection as given; nil if there is none.
+	WildcardProjection bson.Raw
+
+	// Text, Sphere and Flat hold the options of text, 2dsphere and 2d indexes.
+	Text   *TextOptions
+	Sphere *SphereOptions
+	Flat   *FlatOptions
+
+	paths   []path.Path     // of the parts that have one
+	dirs    []keystring.Dir // of each keystring of an entry
+	fields  []string        // name of each keystring of an entry
+	project *wildcardTree
+	print   bson.Raw // the whole specification as listIndexes prints it
+}
+
+// Append writes the fields of the specification into an open document, in the
+// shape and order listIndexes uses: v, key, name, then the options as given.
+// ParseSpec reads it back.
+func (s *Spec) Append(b *bson.Builder) { b.Splice(s.print.Elements()) }
+
+// Raw is the specification as Append writes it.
+func (s *Spec) Raw() bson.Raw { return s.print }
+
+// IsID reports the index on {_id: 1}.
+func (s *Spec) IsID() bool { return isIDPattern(s.Key) }
+
+// IsOrdered reports a plain index, whose entries hold the fields' own values in
+// their order: one that can serve ranges and sorts.
+func (s *Spec) IsOrdered() bool { return s.Kind.Plugin == "" }
+
+// Fields names the keystrings of an entry in order: the fields of the key
+// pattern, and "$_path" before the values of a wildcard field.
+func (s *Spec) Fields() []string { return s.fields }
+
+// Dirs are the directions of the keystrings of an entry in order.
+func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
+
+// Width is how many keystrings an entry has.
+func (s *Spec) Width() int { return len(s.dirs) }
+
+// Paths reports the paths an entry is made from; a change elsewhere leaves the
+// entries as they are, unless there is a partial filter. all reports that any
+// path may count (wildcard and text over everything).
+func (s *Spec) Paths(add func(path.Path)) (all bool) {
+	for i := range s.Parts {
+		if f := &s.Parts[i]; f.Plugin == "wildcard" && f.Path.Len() == 0 {
+			return true
+		}
+	}
+	if s.Text != nil {
+		for _, w := range s.Text.Weights {
+			if w.Path.Len() == 0 {
+				return true
+			}
+			add(w.Path)
+		}
+		add(path.Must(s.Text.LanguageOverride))
+		if len(s.Text.LanguageOverride) > 0 {
+			return true // the override may stand in any embedded document
+		}
+	}
+	for _, p := range s.paths {
+		add(p)
+	}
+	return false
+}
+
+// Bound appends the encoding of v as the i-th keystring of an entry, for the
+// bounds of a scan. v is the value in the index: for a hashed field its hash.
+func (s *Spec) Bound(dst []byte, i int, v bson.Value) []byte {
+	return keystring.Append(dst, v, s.dirs[i], s.order(i), nil)
+}
+
+// order is the string order of the i-th keystring: paths of wildcard entries
+// and terms of text entries are compared as bytes whatever the collation.
+func (s *Spec) order(i int) bson.StringOrder {
+	if s.Collation == nil || s.Kind.plainText != nil && s.Kind.plainText(s, i) {
+		return nil
+	}
+	return s.Collation
+}
+
+// With returns the specification with one option replaced, or removed by a
+// missing value: what collMod does.
+//
+// Errors: as ParseSpec.
+func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
+	b, found := bson.NewBuilder(nil), false
+	for it := s.print.Iter(); it.Next(); {
+		if string(it.Name) == option {
+			found = true
+			b.Value(option, v)
+			continue
+		}
+		b.ValueBytes(it.Name, it.Value)
+	}
+	if !found {
+		b.Value(option, v)
+	}
+	return ParseSpec(env, b.Doc())
+}
+
+// Conflict compares a requested index with an existing one. same reports that
+// it exists already and nothing is to be done; the error that both cannot be.
+// Manual: reference/command/createIndexes#behaviors.
+//
+// Errors: IndexOptionsConflict, IndexKeySpecsConflict.
+func (s *Spec) Conflict(existing *Spec) (same bool, err error) {
+	sameSignature := s.sameSignature(existing)
+	if s.Name == existing.Name {
+		if !sameSignature {
+			return false, mongoerr.New(mongoerr.IndexKeySpecsConflict,
+				"An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
+				s.print, existing.print)
+		}
+		if !s.sameOptions(existing) {
+			return false, mongoerr.New(mongoerr.IndexOptionsConflict,
+				"An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
+				s.print, existing.print)
+		}
+		return true, nil
+	}
+	switch {
+	case sameSignature && s.sameOptions(existing):
+		return false, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", existing.Name)
+	case sameSignature:
+		return false, mongoerr.New(mongoerr.IndexOptionsConflict,
+			"An equivalent index already exists with a different name and options. Requested index: %s, existing index: %s",
+			s.print, existing.print)
+	case s.Text != nil && existing.Text != nil:
+		return false, mongoerr.New(mongoerr.IndexOptionsConflict, "only one text index per collection allowed, found existing text index \"%s\"", existing.Name)
+	}
+	return false, nil
+}
+
+// sameSignature reports that the indexes hold the same entries by the same
+// rules, so that only one of them may exist.
+func (s *Spec) sameSignature(o *Spec) bool {
+	return equalDocs(s.Key, o.Key) && s.Collation.Equal(o.Collation) && s.Unique == o.Unique && s.Sparse == o.Sparse &&
+		equalDocs(s.PartialFilter, o.PartialFilter) && equalDocs(s.WildcardProjection, o.WildcardProjection)
+}
+
+// sameOptions compares what is not part of the signature.
+func (s *Spec) sameOptions(o *Spec) bool {
+	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.ExpireAfterSeconds == o.ExpireAfterSeconds &&
+		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Sphere.equal(o.Sphere) && s.Flat.equal(o.Flat)
+}
+
+func equalDocs(a, b bson.Raw) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	return bson.Equal(a.Value(), b.Value(), nil)
+}
+
+// DefaultName is the name drivers give an index: field and direction of each
+// field, joined by underscores.
+func DefaultName(key bson.Raw) string {
+	var name []byte
+	for it := key.Iter(); it.Next(); {
+		if len(name) > 0 {
+			name = append(name, '_')
+		}
+		name = append(append(name, it.Name...), '_')
+		switch text, isText := it.Value.Text(); {
+		case isText:
+			name = append(name, text...)
+		default:
+			if n, ok := it.Value.AsInt64(); ok {
+				name = strconv.AppendInt(name, n, 10)
+			} else if f, ok := it.Value.AsFloat(); ok && !math.IsNaN(f) {
+				name = strconv.AppendFloat(name, f, 'g', -1, 64)
+			}
+		}
+	}
+	return string(name)
+}
