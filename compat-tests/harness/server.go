@@ -208,6 +208,10 @@ func (s *Server) Stop() error {
 	}
 }
 
+// Trouble returns an error if the server's log shows a panic or the like, whatever
+// the server answered. Stop checks the same.
+func (s *Server) Trouble() error { return s.trouble(nil) }
+
 // trouble adds what the log gives away to the result of the process.
 func (s *Server) trouble(err error) error {
 	if mark := s.log.mark(); mark != "" {
