@@ -15,8 +15,7 @@ var ErrFrame = errors.New("broken message")
 // ErrHTTP marks a client that speaks HTTP. The server answers with HTTPAnswer and closes.
 var ErrHTTP = errors.New("HTTP request on a MongoDB port")
 
-// HTTPAnswer is what a browser on a MongoDB port gets to see.
-// Observed: mongod 7.0 (same sentence with its own name).
+// HTTPAnswer is what a browser on a MongoDB port gets to see: the sentence people search for.
 const HTTPAnswer = "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 84\r\n\r\n" +
 	"It looks like you are trying to access MongoDB over HTTP on the native driver port.\n"
 

@@ -15,7 +15,7 @@ const sequencesMax = 16
 
 // requestLimits bound the documents of a message. A command may nest 200 levels below its
 // root, the root itself not counted.
-// Observed: mongod 8.0.
+// Manual: reference/limits (Nested Depth for BSON Documents).
 var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 
 // Message is a request (or, on the client's side of a test, a reply). All bytes alias

@@ -287,14 +287,15 @@ const (
 	RangeDeletionAbandonedBecauseCollectionWithUUIDDoesNotExist Code = 300
 	DataCorruptionDetected                                      Code = 301
 	OCSPCertificateStatusUnknown                                Code = 302
-	FeatureNotSupported                                         Code = 303
-	ShardInvalidatedForTargeting                                Code = 305
-	ReadThroughCacheLookupCanceled                              Code = 307
-	CurrentConfigNotCommittedYet                                Code = 309
-	ExhaustCommandFinished                                      Code = 310
-	PeriodicJobIsStopped                                        Code = 311
-	TransactionCoordinatorCanceled                              Code = 312
-	OperationIsKilledAndDelisted                                Code = 313
+	SplitHorizonChange                                          Code = 303
+	ShardInvalidatedForTargeting                                Code = 304
+	RangeDeletionAbandonedBecauseTaskDocumentDoesNotExist       Code = 307
+	CurrentConfigNotCommittedYet                                Code = 308
+	ExhaustCommandFinished                                      Code = 309
+	PeriodicJobIsStopped                                        Code = 310
+	TransactionCoordinatorCanceled                              Code = 311
+	OperationIsKilledAndDelisted                                Code = 312
+	ResumableRangeDeleterDisabled                               Code = 313
 	ObjectIsBusy                                                Code = 314
 	TooStaleToSyncFromSource                                    Code = 315
 	QueryTrialRunCompleted                                      Code = 316
@@ -305,19 +306,8 @@ const (
 	APIDeprecationError                                         Code = 324
 	CannotDowngrade                                             Code = 332
 	MechanismUnavailable                                        Code = 334
-	TimeseriesBucketCleared                                     Code = 336
-	AuthenticationAbandoned                                     Code = 337
-	ReshardCollectionInProgress                                 Code = 338
-	NoSuchReshardCollection                                     Code = 339
-	ReshardCollectionCommitted                                  Code = 340
-	ReshardCollectionAborted                                    Code = 341
-	ReshardingCriticalSectionTimeout                            Code = 342
-	AuditingNotEnabled                                          Code = 344
-	RuntimeAuditConfigurationNotEnabled                         Code = 345
-	ChangeStreamInvalidated                                     Code = 346
 	APIMismatchError                                            Code = 347
 	UnsupportedOpQueryCommand                                   Code = 352
-	NonConformantBSON                                           Code = 354
 	CannotConvertIndexToUnique                                  Code = 359
 	CollectionUUIDMismatch                                      Code = 361
 	UserWritesBlocked                                           Code = 371
@@ -340,13 +330,10 @@ const (
 	NotPrimaryOrSecondary                                       Code = 13436
 	OutOfDiskSpace                                              Code = 14031
 	TooManyRequests                                             Code = 16500
-	KeyTooLong                                                  Code = 17280
 	IDLFailedToParse                                            Code = 40414
 	IDLUnknownField                                             Code = 40415
 	ClientMarkedKilled                                          Code = 46841
 	NotARetryableWriteCommand                                   Code = 50768
-	BackupCursorOpenConflictWithCheckpoint                      Code = 50915
-	ConfigServerUnreachable                                     Code = 56846
 )
 
 // name returns the name of a code of the table, else "".
@@ -918,12 +905,12 @@ func (c Code) name() string {
 		return "DataCorruptionDetected"
 	case OCSPCertificateStatusUnknown:
 		return "OCSPCertificateStatusUnknown"
-	case FeatureNotSupported:
-		return "FeatureNotSupported"
+	case SplitHorizonChange:
+		return "SplitHorizonChange"
 	case ShardInvalidatedForTargeting:
 		return "ShardInvalidatedForTargeting"
-	case ReadThroughCacheLookupCanceled:
-		return "ReadThroughCacheLookupCanceled"
+	case RangeDeletionAbandonedBecauseTaskDocumentDoesNotExist:
+		return "RangeDeletionAbandonedBecauseTaskDocumentDoesNotExist"
 	case CurrentConfigNotCommittedYet:
 		return "CurrentConfigNotCommittedYet"
 	case ExhaustCommandFinished:
@@ -934,6 +921,8 @@ func (c Code) name() string {
 		return "TransactionCoordinatorCanceled"
 	case OperationIsKilledAndDelisted:
 		return "OperationIsKilledAndDelisted"
+	case ResumableRangeDeleterDisabled:
+		return "ResumableRangeDeleterDisabled"
 	case ObjectIsBusy:
 		return "ObjectIsBusy"
 	case TooStaleToSyncFromSource:
@@ -954,32 +943,10 @@ func (c Code) name() string {
 		return "CannotDowngrade"
 	case MechanismUnavailable:
 		return "MechanismUnavailable"
-	case TimeseriesBucketCleared:
-		return "TimeseriesBucketCleared"
-	case AuthenticationAbandoned:
-		return "AuthenticationAbandoned"
-	case ReshardCollectionInProgress:
-		return "ReshardCollectionInProgress"
-	case NoSuchReshardCollection:
-		return "NoSuchReshardCollection"
-	case ReshardCollectionCommitted:
-		return "ReshardCollectionCommitted"
-	case ReshardCollectionAborted:
-		return "ReshardCollectionAborted"
-	case ReshardingCriticalSectionTimeout:
-		return "ReshardingCriticalSectionTimeout"
-	case AuditingNotEnabled:
-		return "AuditingNotEnabled"
-	case RuntimeAuditConfigurationNotEnabled:
-		return "RuntimeAuditConfigurationNotEnabled"
-	case ChangeStreamInvalidated:
-		return "ChangeStreamInvalidated"
 	case APIMismatchError:
 		return "APIMismatchError"
 	case UnsupportedOpQueryCommand:
 		return "UnsupportedOpQueryCommand"
-	case NonConformantBSON:
-		return "NonConformantBSON"
 	case CannotConvertIndexToUnique:
 		return "CannotConvertIndexToUnique"
 	case CollectionUUIDMismatch:
@@ -1024,8 +991,6 @@ func (c Code) name() string {
 		return "OutOfDiskSpace"
 	case TooManyRequests:
 		return "TooManyRequests"
-	case KeyTooLong:
-		return "KeyTooLong"
 	case IDLFailedToParse:
 		return "IDLFailedToParse"
 	case IDLUnknownField:
@@ -1034,10 +999,6 @@ func (c Code) name() string {
 		return "ClientMarkedKilled"
 	case NotARetryableWriteCommand:
 		return "NotARetryableWriteCommand"
-	case BackupCursorOpenConflictWithCheckpoint:
-		return "BackupCursorOpenConflictWithCheckpoint"
-	case ConfigServerUnreachable:
-		return "ConfigServerUnreachable"
 	}
 	return ""
 }
