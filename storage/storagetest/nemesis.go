@@ -51,10 +51,15 @@ func Nemesis(t *testing.T, open Open, o NemesisOptions) {
 		writers.Go(func() { n.counters(w, rng(2)) })
 		watchers.Go(func() { n.sums(rng(3)) })
 	}
-	watchers.Go(n.tail)
+	tailing, stopTail := context.WithCancel(n.ctx)
+	defer stopTail()
+	watchers.Go(func() { n.tail(tailing) })
 	writers.Wait()
 	n.over.Store(true)
-	n.retry(func(tx storage.Txn) error { return tx.AppendLog([]byte("log"), []byte("end")) })
+	if err := n.s.Sync(n.ctx); err != nil {
+		t.Error(err)
+	}
+	stopTail()
 	watchers.Wait()
 	n.finish()
 	if err := n.s.Close(); err != nil {
@@ -229,25 +234,26 @@ func (n *nemesis) sum(r storage.Reader, way int) (sum int, err error) {
 	return sum, err
 }
 
-// tail follows the log to its end record.
-func (n *nemesis) tail() {
+// tail follows the log until ctx ends, and then to its end.
+func (n *nemesis) tail(ctx context.Context) {
 	var after, last storage.Timestamp
 	for ended := false; !ended; {
-		var err error
-		after, err = n.s.ReadLog(n.ctx, []byte("log"), after, func(ts storage.Timestamp, rec []byte) bool {
-			if ts <= last {
-				n.t.Errorf("log: %v after %v", ts, last)
-			}
-			last = ts
-			n.seen[ts] = struct{}{}
-			if string(rec) == "undone" {
-				n.t.Error("log: a record that was rolled back")
-			}
-			ended = string(rec) == "end"
-			return true
-		})
-		if err == nil && !ended {
-			err = n.s.WaitLog(n.ctx, after)
+		err := n.s.WaitLog(ctx, after)
+		if ended = errors.Is(err, context.Canceled); ended {
+			err = nil
+		}
+		if err == nil {
+			after, err = n.s.ReadLog(n.ctx, []byte("log"), after, func(ts storage.Timestamp, rec []byte) bool {
+				if ts <= last {
+					n.t.Errorf("log: %v after %v", ts, last)
+				}
+				last = ts
+				n.seen[ts] = struct{}{}
+				if string(rec) == "undone" {
+					n.t.Error("log: a record that was rolled back")
+				}
+				return true
+			})
 		}
 		if err != nil {
 			n.t.Error(err)

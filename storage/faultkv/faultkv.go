@@ -1,0 +1,251 @@
+// Package faultkv wraps a store and makes it misbehave as the contract of package
+// storage allows, by rule: conflicts, commits of unknown outcome, lost snapshots,
+// full disks, delays. Tests put it under code that must cope.
+package faultkv
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Op is a kind of call a rule applies to.
+type Op uint8
+
+// The calls, on a Store, its Readers and its Txns.
+const (
+	Begin Op = iota
+	Snapshot
+	Get // also Has and each GetMany
+	Iter
+	Set // also Delete
+	Commit
+	ReadLog
+	opCount
+)
+
+// Rule makes some calls of one kind fail or wait.
+type Rule struct {
+	Op          Op
+	Skip        int           // this many calls are spared first
+	Times       int           // then it strikes so often; 0 = without end
+	Probability float64       // of striking at a call; 0 = always
+	Delay       time.Duration // waited before the call, or until its context ends
+	Err         error         // returned; nil = only the delay
+
+	// After does the call first and then returns Err: with ErrUndetermined a
+	// commit that happened although its caller is told that nobody knows. Without
+	// After the commit is abandoned.
+	After bool
+}
+
+// Conflict refuses commits with a probability, as the following rules do theirs.
+func Conflict(p float64) Rule {
+	return Rule{Op: Commit, Probability: p, Err: storage.ErrConflict}
+}
+
+// UnknownDone commits and says ErrUndetermined.
+func UnknownDone(p float64) Rule {
+	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined, After: true}
+}
+
+// UnknownLost does not commit and says ErrUndetermined.
+func UnknownLost(p float64) Rule {
+	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined}
+}
+
+// OldSnapshot refuses to open snapshots.
+func OldSnapshot(p float64) Rule {
+	return Rule{Op: Snapshot, Probability: p, Err: storage.ErrSnapshotTooOld}
+}
+
+// Store is a store with rules.
+type Store struct {
+	storage.Store
+
+	mu    sync.Mutex
+	rng   *rand.Rand
+	rules []*active
+	calls [opCount]int
+}
+
+// active is a rule and what it has done.
+type active struct {
+	Rule
+	seen, struck int
+}
+
+// New wraps s; the seed decides where probabilities strike. Closing the result
+// closes s.
+func New(s storage.Store, seed uint64, rules ...Rule) *Store {
+	f := &Store{Store: s, rng: rand.New(rand.NewPCG(seed, 0))}
+	f.SetRules(rules...)
+	return f
+}
+
+// SetRules replaces the rules; counts start anew.
+func (f *Store) SetRules(rules ...Rule) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules = nil
+	for _, r := range rules {
+		f.rules = append(f.rules, &active{Rule: r})
+	}
+}
+
+// Calls is how many calls of a kind were made.
+func (f *Store) Calls(op Op) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[op]
+}
+
+// strike applies the rules to a call: the first one that fails it decides.
+func (f *Store) strike(ctx context.Context, op Op) (after bool, err error) {
+	f.mu.Lock()
+	f.calls[op]++
+	var delay time.Duration
+	for _, r := range f.rules {
+		if r.Op != op || err != nil {
+			continue
+		}
+		r.seen++
+		if r.seen <= r.Skip || r.Times > 0 && r.struck >= r.Times || r.Probability > 0 && f.rng.Float64() >= r.Probability {
+			continue
+		}
+		r.struck++
+		delay += r.Delay
+		err, after = r.Err, r.After
+	}
+	f.mu.Unlock()
+	if delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return after, err
+}
+
+// Begin implements storage.Store.
+func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
+	if _, err := f.strike(ctx, Begin); err != nil {
+		return nil, err
+	}
+	t, err := f.Store.Begin(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &txn{Txn: t, f: f}, nil
+}
+
+// Snapshot implements storage.Store.
+func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
+	if _, err := f.strike(ctx, Snapshot); err != nil {
+		return nil, err
+	}
+	r, err := f.Store.Snapshot(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{Reader: r, f: f}, nil
+}
+
+// ReadLog implements storage.Store.
+func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
+	if _, err := f.strike(ctx, ReadLog); err != nil {
+		return after, err
+	}
+	return f.Store.ReadLog(ctx, stream, after, yield)
+}
+
+// reader is a Reader under the rules.
+type reader struct {
+	storage.Reader
+	f *Store
+}
+
+func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	if _, err := r.f.strike(ctx, Get); err != nil {
+		return dst, err
+	}
+	return r.Reader.Get(ctx, key, dst)
+}
+
+func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
+	if _, err := r.f.strike(ctx, Get); err != nil {
+		return false, err
+	}
+	return r.Reader.Has(ctx, key)
+}
+
+func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	if _, err := r.f.strike(ctx, Get); err != nil {
+		return err
+	}
+	return r.Reader.GetMany(ctx, keys, emit)
+}
+
+func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	if _, err := r.f.strike(ctx, Iter); err != nil {
+		return nil, err
+	}
+	return r.Reader.Iter(ctx, rg, o)
+}
+
+// txn is a Txn under the rules.
+type txn struct {
+	storage.Txn
+	f *Store
+}
+
+func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	return (&reader{t.Txn, t.f}).Get(ctx, key, dst)
+}
+
+func (t *txn) Has(ctx context.Context, key []byte) (bool, error) {
+	return (&reader{t.Txn, t.f}).Has(ctx, key)
+}
+
+func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	return (&reader{t.Txn, t.f}).GetMany(ctx, keys, emit)
+}
+
+func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	return (&reader{t.Txn, t.f}).Iter(ctx, r, o)
+}
+
+func (t *txn) Set(key, value []byte) error {
+	if _, err := t.f.strike(context.Background(), Set); err != nil {
+		return err
+	}
+	return t.Txn.Set(key, value)
+}
+
+func (t *txn) Delete(key []byte) error {
+	if _, err := t.f.strike(context.Background(), Set); err != nil {
+		return err
+	}
+	return t.Txn.Delete(key)
+}
+
+func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	after, err := t.f.strike(ctx, Commit)
+	if err == nil {
+		return t.Txn.Commit(ctx, d)
+	}
+	if !after {
+		t.Txn.Close()
+		return 0, err
+	}
+	if _, commitErr := t.Txn.Commit(ctx, d); commitErr != nil {
+		return 0, commitErr // it failed for a known reason
+	}
+	return 0, err
+}
