@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -59,9 +60,9 @@ func (t *sum) add(v bson.Value) error {
 		case r == 3:
 			t.double = float64(t.long)
 		case r == 4 && old == 3:
-			t.decimal = decimalFromDouble(t.double)
+			t.decimal = decimal.FromFloat64(t.double)
 		case r == 4:
-			t.decimal = decimalFromInt64(t.long)
+			t.decimal = decimal.FromInt64(t.long)
 		}
 	}
 	switch t.widest {
@@ -84,9 +85,9 @@ func (t *sum) add(v bson.Value) error {
 		}
 	case 4:
 		if long {
-			t.decimal = decimalAdd(t.decimal, decimalFromInt64(n))
+			t.decimal = decimal.Add(t.decimal, decimal.FromInt64(n))
 		} else {
-			t.decimal = decimalAdd(t.decimal, toDecimal(v))
+			t.decimal = decimal.Add(t.decimal, toDecimal(v))
 		}
 	}
 	return nil
@@ -99,7 +100,7 @@ func (t *sum) value(a *bson.Arena) (bson.Value, error) {
 		case 3:
 			ms, ok = roundAway(t.double)
 		case 4:
-			ms, ok = decimalRoundInt64(t.decimal)
+			ms, ok = decimal.ToInt64(t.decimal, decimal.HalfEven)
 		}
 		if !ok {
 			return bson.Value{}, dateOverflow("$add")
@@ -166,7 +167,7 @@ func Subtract(a *bson.Arena, x, y bson.Value) (bson.Value, error) {
 			}
 		case bson.TypeDecimal128:
 			d, _ := y.Decimal()
-			if n, ok = decimalRoundInt64(d); !ok {
+			if n, ok = decimal.ToInt64(d, decimal.HalfEven); !ok {
 				return bson.Value{}, dateOverflow("$subtract")
 			}
 		default:
@@ -187,7 +188,7 @@ func Subtract(a *bson.Arena, x, y bson.Value) (bson.Value, error) {
 	}
 	switch r {
 	case 4:
-		return a.Decimal(decimalSub(toDecimal(x), toDecimal(y))), nil
+		return a.Decimal(decimal.Sub(toDecimal(x), toDecimal(y))), nil
 	case 3:
 		f, _ := x.AsFloat()
 		g, _ := y.AsFloat()
@@ -218,7 +219,7 @@ func Multiply(a *bson.Arena, x, y bson.Value) (bson.Value, error) {
 	r := max(rank(x.Type), rank(y.Type))
 	switch r {
 	case 4:
-		return a.Decimal(decimalMul(toDecimal(x), toDecimal(y))), nil
+		return a.Decimal(decimal.Mul(toDecimal(x), toDecimal(y))), nil
 	case 3:
 		f, _ := x.AsFloat()
 		g, _ := y.AsFloat()
@@ -262,14 +263,6 @@ func MultiplyInt64(x, y int64) (product int64, ok bool) {
 
 // toDecimal converts any number; doubles keep 15 significant digits.
 func toDecimal(v bson.Value) bson.Decimal128 {
-	switch v.Type {
-	case bson.TypeDecimal128:
-		d, _ := v.Decimal()
-		return d
-	case bson.TypeDouble:
-		f, _ := v.Double()
-		return decimalFromDouble(f)
-	}
-	n, _ := v.Int64()
-	return decimalFromInt64(n)
+	d, _ := decimal.FromValue(v)
+	return d
 }

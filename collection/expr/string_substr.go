@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -49,7 +50,7 @@ func substrBytes(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 }
 
 // truncInt64 is the conversion of numbers to int64 in operators that cut off
-// fractions.
+// the fractions of doubles and round decimals.
 //
 // Errors: 31109 if a double is outside the range.
 func truncInt64(v bson.Value) (int64, error) {
@@ -60,6 +61,10 @@ func truncInt64(v bson.Value) (int64, error) {
 		case bson.TypeDecimal128: // reads as the integer that marks an invalid conversion
 			return math.MinInt64, nil
 		}
+	}
+	if d, ok := v.Decimal(); ok {
+		n, _ := decimal.ToInt64(d, decimal.HalfEven)
+		return n, nil
 	}
 	n, _ := v.TruncInt64()
 	return n, nil

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"time"
@@ -21,14 +22,12 @@ func textOf(v bson.Value) ([]byte, error) {
 	case bson.TypeMissing, bson.TypeNull, bson.TypeUndefined:
 		return nil, nil
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
-		if f, ok := v.Double(); ok && (f != f || math.IsInf(f, 0)) {
-			switch {
-			case f > 0:
-				return []byte("inf"), nil
-			case f < 0:
-				return []byte("-inf"), nil
+		if f, ok := v.Double(); ok { // six digits, as a C++ stream prints it
+			t := strconv.AppendFloat(nil, f, 'g', 6, 64)
+			if f != f || math.IsInf(f, 0) {
+				t = bytes.TrimPrefix(bytes.ToLower(t), []byte("+"))
 			}
-			return []byte("nan"), nil
+			return t, nil
 		}
 		return appendText(nil, v), nil
 	case bson.TypeCode:

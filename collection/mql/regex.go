@@ -3,6 +3,7 @@ package mql
 import (
 	"bytes"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type Regex struct {
 	// cannot say: texts that end with one are matched by backtracking.
 	dollar bool
 	slow   func() *regexp2.Regexp
+	empty  bool // may match the empty text
 	prefix string
 	whole  bool
 	groups int
@@ -106,6 +108,8 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 		}
 		if re, err := regexp.Compile(head + t.fast.String()); err == nil {
 			r.linear, r.groups = re, re.NumSubexp()
+			tree, err := syntax.Parse(head+t.fast.String(), syntax.Perl)
+			r.empty = err != nil || minLength(tree) == 0
 		}
 	}
 	if r.linear == nil {
@@ -115,7 +119,7 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 		}
 		r.groups = len(re.GetGroupNumbers()) - 1
 		r.slow = func() *regexp2.Regexp { return re }
-	} else if r.dollar {
+	} else if r.dollar || r.empty {
 		r.slow = sync.OnceValue(func() *regexp2.Regexp {
 			re, _ := compile()
 			return re
@@ -182,25 +186,65 @@ func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
 }
 
 // FindAll returns the matches from left to right, each as FindIndex returns
-// it; an empty match moves on by one character. most bounds their number, -1
-// for all.
+// it. The search goes on where a match ends, or one character after an empty
+// one, and ends with the text: an empty match at the end of a text that is not
+// empty does not count. most bounds their number, -1 for all.
 //
 // Errors: 51156 if a match takes too long.
 func (r *Regex) FindAll(text []byte, most int) ([][]int, error) {
 	re := r.engine(text)
-	if re == nil {
+	if re == nil && !r.empty {
 		return r.linear.FindAllSubmatchIndex(text, most), nil
 	}
-	var all [][]int
-	m, err := re.FindRunesMatch(bytes.Runes(text))
-	for err == nil && m != nil && (most < 0 || len(all) < most) {
-		all = append(all, byteOffsets(text, m, nil))
-		m, err = re.FindNextMatch(m)
+	if re == nil {
+		re = r.slow() // RE2 leaves out empty matches right after others
 	}
-	if err != nil {
-		return nil, mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+	var all [][]int
+	runes := bytes.Runes(text)
+	for at := 0; most < 0 || len(all) < most; {
+		m, err := re.FindRunesMatchStartingAt(runes, at)
+		if err != nil {
+			return nil, mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+		}
+		if m == nil || at > 0 && m.Index >= len(runes) {
+			break
+		}
+		all = append(all, byteOffsets(text, m, nil))
+		if at = m.Index + max(m.Length, 1); at >= len(runes) {
+			break
+		}
 	}
 	return all, nil
+}
+
+// minLength is the least number of characters that re matches, 0 or more.
+func minLength(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpCapture, syntax.OpPlus:
+		return minLength(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min == 0 {
+			return 0
+		}
+		return minLength(re.Sub[0])
+	case syntax.OpConcat:
+		n := 0
+		for _, s := range re.Sub {
+			n += minLength(s)
+		}
+		return n
+	case syntax.OpAlternate:
+		n := minLength(re.Sub[0])
+		for _, s := range re.Sub[1:] {
+			n = min(n, minLength(s))
+		}
+		return n
+	}
+	return 0
 }
 
 // byteOffsets converts the rune positions of a match.
