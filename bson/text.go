@@ -1,114 +1,93 @@
 package bson
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 )
 
-// String prints a document in shell notation, as error messages quote it:
-// { a: 1, b: "x" }.
-func (r Raw) String() string { return string(appendFields(nil, r, '{', '}', true)) }
-
-// String prints a value in shell notation, as error messages and explain quote
-// it; doubles always have a fraction. Missing prints nothing.
-func (v Value) String() string { return string(AppendText(nil, v)) }
-
-// AppendText appends what Value.String returns.
-func AppendText(dst []byte, v Value) []byte {
+// String prints a value in the notation of MongoDB's messages and of explain:
+// doubles with a fraction, ObjectId('…'), new Date(…), { a: 1 }.
+func (v Value) String() string {
 	switch v.Type {
-	case TypeMissing:
-		return dst
 	case TypeMinKey:
-		return append(dst, "MinKey"...)
+		return "MinKey"
 	case TypeMaxKey:
-		return append(dst, "MaxKey"...)
+		return "MaxKey"
 	case TypeNull:
-		return append(dst, "null"...)
+		return "null"
+	case TypeUndefined:
+		return "undefined"
 	case TypeDouble:
-		return appendDoubleText(dst, v)
+		f, _ := v.Double()
+		switch {
+		case math.IsInf(f, 1):
+			return "inf.0"
+		case math.IsInf(f, -1):
+			return "-inf.0"
+		case f != f:
+			return "nan.0"
+		case f == math.Trunc(f) && math.Abs(f) < 1e15:
+			return strconv.FormatFloat(f, 'f', 1, 64)
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64)
 	case TypeInt32, TypeInt64:
 		n, _ := v.Int64()
-		return strconv.AppendInt(dst, n, 10)
+		return strconv.FormatInt(n, 10)
 	case TypeDecimal128:
 		d, _ := v.Decimal()
-		return append(dst, d.String()...)
+		return d.String()
 	case TypeString, TypeSymbol:
-		s, _ := v.Text()
-		return append(append(append(dst, '"'), s...), '"')
+		s, _ := v.Str()
+		return strconv.Quote(s)
 	case TypeBool:
-		return strconv.AppendBool(dst, v.Truthy())
+		if v.Truthy() {
+			return "true"
+		}
+		return "false"
 	case TypeObjectID:
-		return append(appendHex(append(dst, "ObjectId('"...), v.Data, "0123456789abcdef"), "')"...)
+		id, _ := v.ObjectID()
+		return fmt.Sprintf("ObjectId('%x')", id)
 	case TypeDateTime:
 		ms, _ := v.DateTime()
-		return append(strconv.AppendInt(append(dst, "new Date("...), ms, 10), ')')
+		return fmt.Sprintf("new Date(%d)", ms)
 	case TypeTimestamp:
 		t, i, _ := v.Timestamp()
-		dst = strconv.AppendUint(append(dst, "Timestamp("...), uint64(t), 10)
-		return append(strconv.AppendUint(append(dst, ", "...), uint64(i), 10), ')')
+		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
 	case TypeRegex:
 		p, o, _ := v.Regex()
-		return append(append(append(append(dst, '/'), p...), '/'), o...)
+		return "/" + p + "/" + o
 	case TypeDocument:
-		return appendFields(dst, v.Data, '{', '}', true)
+		d, _ := v.Doc()
+		return listText(d, "{", "}", true)
 	case TypeArray:
-		return appendFields(dst, v.Data, '[', ']', false)
+		d, _ := v.Array()
+		return listText(d, "[", "]", false)
 	case TypeBinary:
 		sub, b, _ := v.Binary()
-		dst = strconv.AppendUint(append(dst, "BinData("...), uint64(sub), 10)
-		return append(appendHex(append(dst, ", "...), b, "0123456789ABCDEF"), ')')
-	case TypeCode:
-		s, _ := v.Code()
-		return append(dst, s...)
-	case TypeDBPointer:
-		ns, id, _ := v.DBPointer()
-		dst = append(append(append(dst, `DBRef('`...), ns...), "', "...)
-		return append(appendHex(dst, id[:], "0123456789abcdef"), ')')
-	case TypeCodeScope:
-		code, scope, _ := v.CodeScope()
-		dst = append(append(append(dst, "CodeWScope( "...), code...), ", "...)
-		return append(appendFields(dst, scope, '{', '}', true), ')')
+		return fmt.Sprintf("BinData(%d, %X)", sub, b)
 	}
-	return append(dst, v.Type.String()...)
+	return v.Type.String()
 }
 
-func appendDoubleText(dst []byte, v Value) []byte {
-	f, _ := v.Double()
-	switch {
-	case math.IsInf(f, 1):
-		return append(dst, "inf.0"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-inf.0"...)
-	case f != f:
-		return append(dst, "nan.0"...)
-	case f == math.Trunc(f) && math.Abs(f) < 1e15:
-		return strconv.AppendFloat(dst, f, 'f', 1, 64)
+func listText(r Raw, open, end string, names bool) string {
+	if r.IsEmpty() {
+		return open + end
 	}
-	return strconv.AppendFloat(dst, f, 'g', -1, 64)
-}
-
-func appendFields(dst []byte, r Raw, open, end byte, names bool) []byte {
-	dst = append(dst, open)
+	s := open + " "
 	first := true
-	for it := r.Iter(); it.Next(); first = false {
+	for name, v := range r.Fields() {
 		if !first {
-			dst = append(dst, ',')
+			s += ", "
 		}
-		dst = append(dst, ' ')
+		first = false
 		if names {
-			dst = append(append(dst, it.Name...), ": "...)
+			s += string(name) + ": "
 		}
-		dst = AppendText(dst, it.Value)
+		s += v.String()
 	}
-	if first {
-		return append(dst, end)
-	}
-	return append(dst, ' ', end)
+	return s + " " + end
 }
 
-func appendHex(dst, b []byte, digits string) []byte {
-	for _, c := range b {
-		dst = append(dst, digits[c>>4], digits[c&15])
-	}
-	return dst
-}
+// String prints a document like a value.
+func (r Raw) String() string { return r.Value().String() }

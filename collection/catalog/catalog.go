@@ -20,7 +20,6 @@ type Catalog struct {
 	old []*Snapshot // published before current and perhaps still pinned; under mu
 }
 
-
 // Open reads the catalog of a store.
 func Open(ctx context.Context, store storage.Store) (*Catalog, error) {
 	c := &Catalog{store: store}

@@ -24,8 +24,9 @@ type Collection struct {
 	// Version is the catalog version that last changed this entry.
 	Version uint64
 	Options Options
-	// Key is the shard key pattern, nil for an unsharded collection.
-	Key *shard.KeyPattern
+	// Key is the shard key pattern, with the collection's seed; the zero pattern
+	// for an unsharded collection.
+	Key shard.KeyPattern
 	// Map places hash ranges on shards; an unsharded collection has one shard.
 	Map *shard.Map
 	// Indexes holds every index; the first is _id_.
@@ -33,8 +34,6 @@ type Collection struct {
 	Throughput Throughput
 	// NextIndex is the number the next index gets.
 	NextIndex keyspace.IndexID
-	// NextPartition is the number the next index partition gets.
-	NextPartition keyspace.PartitionID
 }
 
 // IndexState says who must maintain an index and who may read it.
@@ -79,12 +78,10 @@ type Throughput struct {
 }
 
 // Sharded reports whether the collection has a shard key.
-func (c *Collection) Sharded() bool { return c.Key != nil }
+func (c *Collection) Sharded() bool { return !c.Key.IsZero() }
 
 // IsView reports a view definition.
 func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
-
-// ID index: for an unsharded collection the record key itself.
 
 // IDIndex returns the _id_ index.
 func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
@@ -160,3 +157,7 @@ func newIDIndex(env *mql.Env, coll bson.Raw) (*Index, error) {
 	}
 	return &Index{Spec: spec, ID: 1, State: IndexReady}, nil
 }
+
+// Position is where a document lies on the collection's line.
+// Errors: ShardKeyNotFound (61) when the shard key holds an array.
+func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) { return c.Key.Hash(doc) }

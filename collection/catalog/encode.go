@@ -71,15 +71,13 @@ func encodeCollection(c *Collection) []byte {
 	b.Int64("version", int64(c.Version))
 	b.Raw("options", c.Options.Raw)
 	b.Int64("nextIndex", int64(c.NextIndex))
-	b.Int64("nextPartition", int64(c.NextPartition))
 	appendThroughput(b, c.Throughput)
-	if c.Key != nil {
+	if c.Sharded() {
 		b.Raw("key", c.Key.Spec())
+		b.Int64("seed", int64(c.Key.Seed()))
 	}
 	if c.Map != nil {
-		b.BeginDoc("map")
-		c.Map.AppendTo(b)
-		b.End()
+		b.Raw("map", c.Map.Encode())
 	}
 	b.BeginArray("indexes")
 	for _, ix := range c.Indexes {
@@ -110,7 +108,6 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	copy(c.UUID[:], uuid)
 	c.Version = uint64(number(r, "version"))
 	c.NextIndex = keyspace.IndexID(number(r, "nextIndex"))
-	c.NextPartition = keyspace.PartitionID(number(r, "nextPartition"))
 	options, _ := r.Get("options").Doc()
 	if c.Options, err = ParseOptions(env, options); err != nil {
 		return nil, fmt.Errorf("options of %s: %w", c.Namespace, err)
@@ -119,9 +116,10 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 		if c.Key, err = shard.ParseKeyPattern(key); err != nil {
 			return nil, fmt.Errorf("shard key of %s: %w", c.Namespace, err)
 		}
+		c.Key = c.Key.WithSeed(uint64(number(r, "seed")))
 	}
 	if m, ok := r.Get("map").Doc(); ok {
-		if c.Map, err = shard.ParseMap(m); err != nil {
+		if c.Map, err = shard.Decode(m); err != nil {
 			return nil, fmt.Errorf("shard map of %s: %w", c.Namespace, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -139,9 +140,12 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection{Namespace: ns, ID: keyspace.CollectionID(n), UUID: newUUID(), Options: o, NextIndex: 2, NextPartition: 1}
+	c := &Collection{Namespace: ns, ID: keyspace.CollectionID(n), UUID: newUUID(), Options: o, NextIndex: 2}
 	if c.IsView() {
 		return c, nil
+	}
+	if c.Map, err = shard.NewMap(shard.Unsharded, 1, 1); err != nil {
+		return nil, err
 	}
 	ix, err := newIDIndex(env, o.CollationRaw)
 	if err != nil {

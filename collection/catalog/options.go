@@ -57,7 +57,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 		case "collation":
 			if d, ok := v.Doc(); ok {
 				o.CollationRaw = d
-				o.Collation, err = mql.ParseCollation(d)
+				o.Collation, err = mql.ParseCollation(v)
 			}
 		case "validator":
 			if d, ok := v.Doc(); ok && !d.IsEmpty() {

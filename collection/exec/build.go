@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Build makes the operators of a solution for one shard. Nothing is read before
+// the first Next.
+func Build(n plan.Node, src Source) (Operator, error) {
+	switch n := n.(type) {
+	case *plan.EOF:
+		return &eof{node: n}, nil
+	case *plan.PointRead:
+		return &pointRead{node: n, src: src}, nil
+	case *plan.RecordScan:
+		return newRecordScan(n, src), nil
+	case *plan.IndexScan:
+		return buildIndexScan(n, src), nil
+	case *plan.Fetch:
+		in, err := Build(n.Input, src)
+		return &fetch{node: n, src: src, in: in}, err
+	case *plan.Or:
+		in, err := buildAll(n.Branches, src)
+		return &union{node: n, in: in}, err
+	case *plan.And:
+		in, err := buildAll(n.Branches, src)
+		return &intersect{node: n, in: in}, err
+	case *plan.SortMerge:
+		in, err := buildAll(n.Branches, src)
+		return &merge{node: n, pattern: n.Pattern, dedupe: true, in: in}, err
+	case *plan.Sort:
+		in, err := Build(n.Input, src)
+		return &sorter{node: n, in: in}, err
+	case *plan.Skip:
+		in, err := Build(n.Input, src)
+		return &skip{node: n, in: in, left: n.N}, err
+	case *plan.Limit:
+		in, err := Build(n.Input, src)
+		return &limit{node: n, in: in, left: n.N}, err
+	case *plan.Project:
+		in, err := Build(n.Input, src)
+		return &projection{node: n, in: in}, err
+	}
+	mongoerr.Bug("no operator for %s", fmt.Sprintf("%T", n))
+	return nil, nil
+}
+
+func buildAll(ns []plan.Node, src Source) ([]Operator, error) {
+	out := make([]Operator, len(ns))
+	for i, n := range ns {
+		var err error
+		if out[i], err = Build(n, src); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// buildIndexScan makes one scan per partition that may hold entries of the
+// shard and merges them by their keys.
+func buildIndexScan(n *plan.IndexScan, src Source) Operator {
+	parts := src.Shard.Partitions
+	if len(parts) == 1 {
+		return newIndexScan(n, src, parts[0], true)
+	}
+	in := make([]Operator, len(parts))
+	for i, p := range parts {
+		in[i] = newIndexScan(n, src, p, i == 0)
+	}
+	return &merge{node: n, reverse: n.Reverse, in: in}
+}

@@ -1,0 +1,302 @@
+package exec
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// indexScan walks the entries of an index within bounds, in one partition of
+// one shard. During a split a shard has entries in two partitions: Build then
+// merges two scans.
+type indexScan struct {
+	Counters
+	node      *plan.IndexScan
+	src       Source
+	partition keyspace.PartitionID
+	charge    bool // this scan pays for the visit of the shard
+
+	lo, hi keyspace.Hash // positions that the shard owns
+	dirs   []keystring.Dir
+	ranges []keyspace.Bounds // still to do, in scan order
+	check  bool              // ranges hold more than the bounds
+	prefix []byte            // of all entries of the partition
+	it     storage.Iterator
+	seek   []byte // where to go on, set by the last key
+	seen   map[string]struct{}
+	last   []byte // Distinct: the value delivered last
+
+	row     Row
+	builder bson.Builder
+	decoder keystring.Decoder
+	doc     []byte
+	key     []byte
+	scratch expr.Scratch
+}
+
+func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge bool) *indexScan {
+	s := &indexScan{node: n, src: src, partition: p, charge: charge, dirs: n.Index.Dirs()}
+	s.lo, s.hi = src.Shard.Hashes()
+	var exact bool
+	s.ranges, exact = n.Bounds.Ranges()
+	s.check = !exact
+	if n.Reverse {
+		for i, j := 0, len(s.ranges)-1; i < j; i, j = i+1, j-1 {
+			s.ranges[i], s.ranges[j] = s.ranges[j], s.ranges[i]
+		}
+	}
+	s.prefix = keyspace.AppendEntryPrefix(nil, src.Coll.ID, n.Index.ID, p)
+	if n.Index.Multikey.Any() && !n.Distinct {
+		s.seen = map[string]struct{}{}
+	}
+	return s
+}
+
+func (s *indexScan) Next(env *mql.Env) (*Row, error) {
+	if s.charge {
+		s.charge = false
+		env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
+	}
+	for !s.Done {
+		if s.it == nil {
+			if err := s.open(env); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		s.Works++
+		if !s.step() {
+			if err := s.it.Err(); err != nil {
+				return nil, err
+			}
+			s.it.Close()
+			s.it = nil
+			continue
+		}
+		row, err := s.look(env)
+		if row != nil || err != nil {
+			return row, err
+		}
+	}
+	return nil, nil
+}
+
+func (s *indexScan) open(env *mql.Env) (err error) {
+	if len(s.ranges) == 0 {
+		s.Done = true
+		return nil
+	}
+	r := keyspace.EntryRange(s.src.Coll.ID, s.node.Index.ID, s.partition, s.ranges[0])
+	s.ranges = s.ranges[1:]
+	s.seek = s.seek[:0]
+	if r.Empty() {
+		return nil
+	}
+	s.Seeks++
+	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse})
+	return err
+}
+
+// step moves to the next key, or jumps to where the bounds go on.
+func (s *indexScan) step() bool {
+	if len(s.seek) == 0 {
+		return s.it.Next()
+	}
+	s.Seeks++
+	ok := s.it.Seek(s.seek)
+	s.seek = s.seek[:0]
+	return ok
+}
+
+// look takes the entry under the iterator apart and checks it.
+func (s *indexScan) look(env *mql.Env) (*Row, error) {
+	s.KeysExamined++
+	key := s.it.Key()
+	values, err := s.values(key[len(s.prefix):])
+	if err != nil {
+		return nil, err
+	}
+	if s.check {
+		ok, next, err := s.node.Bounds.Contains(values, s.dirs)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			if !s.node.Reverse { // backwards, keys outside are stepped over one by one
+				if next == nil {
+					s.it.Close()
+					s.it = nil
+					return nil, nil
+				}
+				s.seek = append(append(s.seek[:0], s.prefix...), next...)
+			}
+			return nil, nil
+		}
+	}
+	h, id, bits, err := s.owner(key, len(values))
+	if err != nil {
+		return nil, err
+	}
+	if h < s.lo || h > s.hi {
+		return nil, nil // entry of a sibling that shares the partition during a split
+	}
+	if s.seen != nil && s.repeated(h, id) {
+		return nil, nil
+	}
+	if s.node.Distinct && s.sameValue(values) {
+		return nil, nil
+	}
+	s.row = Row{Hash: h, ID: id, Values: values, Shard: int(s.src.Shard.ID)}
+	if s.node.Rebuild {
+		var null bool
+		if s.row.Doc, null, err = s.rebuild(values, bits); err == nil && null {
+			s.row.Doc, err = s.record(env, h, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.node.Filter != nil {
+			s.scratch.Reset()
+			if ok, err := s.node.Filter.Matches(env, s.row.Doc, &s.scratch); !ok || err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.Returned++
+	return &s.row, nil
+}
+
+// values returns the encoded values at the start of rest.
+func (s *indexScan) values(rest []byte) ([]byte, error) {
+	at := 0
+	for _, d := range s.dirs {
+		n, err := keystring.Skip(rest[at:], d)
+		if err != nil {
+			return nil, err
+		}
+		at += n
+	}
+	return rest[:at], nil
+}
+
+// owner reads position, _id and type bits from key and stored value.
+func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits []byte, err error) {
+	var ok bool
+	if s.node.Index.Unique {
+		v := s.it.Value()
+		h, id, bits, ok = keyspace.SplitUniqueValue(v, skipID)
+	} else {
+		h, id, ok = keyspace.SplitEntryAt(key, valuesLen)
+		if ok && s.node.Rebuild {
+			bits = keyspace.EntryTypeBits(s.it.Value())
+		}
+	}
+	if !ok {
+		if err := s.it.Err(); err != nil {
+			return 0, nil, nil, err
+		}
+		return 0, nil, nil, storage.ErrCorruption
+	}
+	return h, id, bits, nil
+}
+
+func skipID(b []byte) int {
+	n, err := keystring.Skip(b, keystring.Ascending)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// repeated remembers the record and reports whether it came before: an array
+// gives a document several entries.
+func (s *indexScan) repeated(h keyspace.Hash, id []byte) bool {
+	s.key = append(h.Append(s.key[:0]), id...)
+	if _, ok := s.seen[string(s.key)]; ok {
+		return true
+	}
+	s.seen[string(s.key)] = struct{}{}
+	return false
+}
+
+// sameValue reports whether the first field repeats, and jumps past it
+// otherwise.
+func (s *indexScan) sameValue(values []byte) bool {
+	n, err := keystring.Skip(values, s.dirs[0])
+	if err != nil {
+		return true
+	}
+	first := values[:n]
+	if s.last != nil && bytes.Equal(first, s.last) {
+		return true
+	}
+	s.last = append(s.last[:0], first...)
+	if !s.node.Reverse {
+		s.seek = keyspace.PrefixEnd(append(append(s.seek[:0], s.prefix...), first...))
+	}
+	return false
+}
+
+// rebuild makes a document of the indexed fields. null is reported because a
+// key does not tell null from a missing field: the record has to be read then.
+func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
+	s.builder.Reset(s.doc[:0])
+	s.decoder.Reset(bits)
+	for i, f := range s.node.Index.Fields() {
+		null = null || values[0] == keystring.NullByte(s.dirs[i])
+		depth := 0
+		for {
+			head, tail, dotted := strings.Cut(f, ".")
+			if !dotted {
+				break
+			}
+			s.builder.BeginDoc(head)
+			f = tail
+			depth++
+		}
+		if values, err = s.decoder.Value(&s.builder, f, values, s.dirs[i]); err != nil {
+			return nil, false, err
+		}
+		for range depth {
+			s.builder.End()
+		}
+	}
+	s.doc = s.builder.Finish()
+	return bson.Raw(s.doc), null, nil
+}
+
+// record reads the whole document of the entry at hand.
+func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, error) {
+	s.key = keyspace.AppendRecord(s.key[:0], s.src.Coll.ID, h, id)
+	v, err := s.src.Reader.Get(env.Context(), s.key, s.doc[:0])
+	if err != nil {
+		return nil, err
+	}
+	s.doc = v
+	s.DocsExamined++
+	env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
+	return bson.Raw(v), nil
+}
+
+func (s *indexScan) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, s.node, &s.Counters, stats)
+}
+
+func (s *indexScan) Close() {
+	s.Done = true
+	if s.it != nil {
+		s.it.Close()
+		s.it = nil
+	}
+}

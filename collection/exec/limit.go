@@ -1,0 +1,148 @@
+package exec
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// skip drops the first rows.
+type skip struct {
+	Counters
+	node *plan.Skip
+	in   Operator
+	left int64
+}
+
+// Skip drops the first n rows of an operator.
+func Skip(in Operator, n int64) Operator {
+	return &skip{node: &plan.Skip{N: n}, in: in, left: n}
+}
+
+func (s *skip) Next(env *mql.Env) (*Row, error) {
+	for {
+		r, err := s.in.Next(env)
+		if r == nil || err != nil {
+			s.Done = err == nil
+			return nil, err
+		}
+		s.Works++
+		if s.left > 0 {
+			s.left--
+			continue
+		}
+		s.Returned++
+		return r, nil
+	}
+}
+
+func (s *skip) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, s.node, &s.Counters, stats, s.in)
+}
+func (s *skip) Close() { s.in.Close() }
+
+// limit ends after n rows.
+type limit struct {
+	Counters
+	node *plan.Limit
+	in   Operator
+	left int64
+}
+
+// Limit ends an operator after n rows.
+func Limit(in Operator, n int64) Operator {
+	return &limit{node: &plan.Limit{N: n}, in: in, left: n}
+}
+
+func (l *limit) Next(env *mql.Env) (*Row, error) {
+	if l.left <= 0 {
+		l.Done = true
+		return nil, nil
+	}
+	r, err := l.in.Next(env)
+	if r == nil || err != nil {
+		l.Done = err == nil
+		return nil, err
+	}
+	l.Works++
+	l.left--
+	l.Returned++
+	return r, nil
+}
+
+func (l *limit) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, l.node, &l.Counters, stats, l.in)
+}
+func (l *limit) Close() { l.in.Close() }
+
+// projection transforms each document.
+type projection struct {
+	Counters
+	node    *plan.Project
+	in      Operator
+	row     Row
+	builder bson.Builder
+	buf     []byte
+	scratch expr.Scratch
+}
+
+func (p *projection) Next(env *mql.Env) (*Row, error) {
+	r, err := p.in.Next(env)
+	if r == nil || err != nil {
+		p.Done = err == nil
+		return nil, err
+	}
+	p.Works++
+	p.scratch.Reset()
+	p.builder.Reset(p.buf[:0])
+	if err := p.node.Transform.Apply(env, &p.builder, r.Doc, &p.scratch); err != nil {
+		return nil, err
+	}
+	p.buf = p.builder.Finish()
+	p.row = *r
+	p.row.Doc = bson.Raw(p.buf)
+	p.Returned++
+	return &p.row, nil
+}
+
+func (p *projection) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, p.node, &p.Counters, stats, p.in)
+}
+func (p *projection) Close() { p.in.Close() }
+
+// eof delivers nothing.
+type eof struct {
+	Counters
+	node *plan.EOF
+}
+
+func (e *eof) Next(*mql.Env) (*Row, error) { e.Done = true; return nil, nil }
+func (e *eof) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, e.node, &e.Counters, stats)
+}
+func (e *eof) Close() {}
+
+// returned counts the bytes that leave a shard, for the request charge.
+type returned struct {
+	in Operator
+}
+
+// CountReturned charges the bytes of every row of one shard's operator.
+func CountReturned(in Operator) Operator {
+	if _, ok := in.(*pointRead); ok {
+		return in // its price holds the bytes already
+	}
+	return &returned{in}
+}
+
+func (r *returned) Next(env *mql.Env) (*Row, error) {
+	row, err := r.in.Next(env)
+	if row != nil {
+		env.Meter.Add(row.Shard, ratelimit.ByteReturned, int64(len(row.Doc)))
+	}
+	return row, err
+}
+func (r *returned) Explain(b *bson.Builder, stats bool) { r.in.Explain(b, stats) }
+func (r *returned) Close()                              { r.in.Close() }

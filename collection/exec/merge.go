@@ -1,0 +1,143 @@
+package exec
+
+import (
+	"bytes"
+	"container/heap"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/collection/plan"
+)
+
+// merge interleaves inputs that are each ordered by a key. The key of a row is
+// its SortKey, made from the document by pattern when the input did not set it,
+// or its index Values when there is no pattern.
+type merge struct {
+	Counters
+	node    plan.Node // for explain; nil for a merge of shards
+	pattern *order.Pattern
+	reverse bool // Values in descending order
+	dedupe  bool
+	in      []Operator
+	heap    mergeHeap
+	started bool
+	seen    recordSet
+}
+
+type mergeInput struct {
+	op  Operator
+	row *Row
+	key []byte
+	buf []byte
+	at  int // place among the inputs: ties keep their order
+}
+
+type mergeHeap struct {
+	items   []*mergeInput
+	reverse bool
+}
+
+func (h *mergeHeap) Len() int { return len(h.items) }
+func (h *mergeHeap) Less(i, j int) bool {
+	c := bytes.Compare(h.items[i].key, h.items[j].key)
+	if h.reverse {
+		c = -c
+	}
+	return c < 0 || c == 0 && h.items[i].at < h.items[j].at
+}
+func (h *mergeHeap) Swap(i, j int) { h.items[i], h.items[j] = h.items[j], h.items[i] }
+func (h *mergeHeap) Push(x any)    { h.items = append(h.items, x.(*mergeInput)) }
+func (h *mergeHeap) Pop() any {
+	x := h.items[len(h.items)-1]
+	h.items = h.items[:len(h.items)-1]
+	return x
+}
+
+// Merge puts the ordered outputs of several shards together, in the pattern's
+// order. It closes them when it is closed.
+func Merge(p *order.Pattern, in []Operator) Operator {
+	if len(in) == 1 {
+		return in[0]
+	}
+	return &merge{pattern: p, in: in}
+}
+
+func (m *merge) Next(env *mql.Env) (*Row, error) {
+	if !m.started {
+		m.started = true
+		m.heap.reverse = m.reverse
+		for i, op := range m.in {
+			x := &mergeInput{op: op, at: i}
+			ok, err := m.fill(env, x)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				m.heap.items = append(m.heap.items, x)
+			}
+		}
+		heap.Init(&m.heap)
+	} else if err := m.advance(env); err != nil {
+		return nil, err
+	}
+	for len(m.heap.items) > 0 {
+		r := m.heap.items[0].row
+		m.Works++
+		if !m.dedupe || m.seen.add(r) {
+			m.Returned++
+			return r, nil
+		}
+		if err := m.advance(env); err != nil {
+			return nil, err
+		}
+	}
+	m.Done = true
+	return nil, nil
+}
+
+// advance replaces the row delivered last, which stayed valid until now.
+func (m *merge) advance(env *mql.Env) error {
+	if len(m.heap.items) == 0 {
+		return nil
+	}
+	ok, err := m.fill(env, m.heap.items[0])
+	if err != nil {
+		return err
+	}
+	if ok {
+		heap.Fix(&m.heap, 0)
+	} else {
+		heap.Pop(&m.heap)
+	}
+	return nil
+}
+
+func (m *merge) fill(env *mql.Env, x *mergeInput) (bool, error) {
+	r, err := x.op.Next(env)
+	if r == nil || err != nil {
+		return false, err
+	}
+	x.row = r
+	switch {
+	case m.pattern == nil:
+		x.key = r.Values
+	case r.SortKey != nil:
+		x.key = r.SortKey
+	default:
+		if x.buf, err = m.pattern.AppendKey(env, x.buf[:0], r.Doc); err != nil {
+			return false, err
+		}
+		x.key, r.SortKey = x.buf, x.buf
+	}
+	return true, nil
+}
+
+func (m *merge) Explain(b *bson.Builder, stats bool) {
+	if m.node == nil {
+		m.in[0].Explain(b, stats)
+		return
+	}
+	explainStage(b, m.node, &m.Counters, stats, m.in...)
+}
+func (m *merge) Close() { closeAll(m.in) }

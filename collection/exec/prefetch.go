@@ -1,0 +1,196 @@
+package exec
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Pages: a goroutine per shard copies rows into a page and hands it over; one
+// page is in use, one waits, one is being filled.
+const (
+	pageRows  = 64
+	pageBytes = 1 << 20
+)
+
+// page is rows copied out of an operator.
+type page struct {
+	rows []Row
+	mem  []byte
+	err  error
+	last bool
+}
+
+// prefetch runs an operator in a goroutine of its own, one page ahead.
+type prefetch struct {
+	in     Operator
+	env    *mql.Env // the goroutine's own
+	parent *mql.Env
+	cancel context.CancelFunc
+	start  func(p *prefetch)
+	begun  bool
+	pages  chan *page
+	free   chan *page
+	cur    *page
+	at     int
+	err    error
+	done   bool
+	joined sync.WaitGroup
+}
+
+// Prefetch lets several operators of one command run at the same time, at most
+// workers at once; a stalled one gives its place back only when its page is
+// taken. The goroutines end before Close of their operator returns, and their
+// meters are merged into env's then or at the end of their rows.
+func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
+	if len(ops) < 2 {
+		return ops
+	}
+	slots := make(chan struct{}, workers)
+	out := make([]Operator, len(ops))
+	all := make([]*prefetch, len(ops))
+	started := false
+	start := func(*prefetch) {
+		if started {
+			return
+		}
+		started = true
+		for _, p := range all {
+			p.run(slots)
+		}
+	}
+	for i, op := range ops {
+		p := &prefetch{in: op, parent: env, start: start, pages: make(chan *page, 1), free: make(chan *page, 3)}
+		for range cap(p.free) {
+			p.free <- &page{}
+		}
+		all[i], out[i] = p, p
+	}
+	return out
+}
+
+// run starts the goroutine.
+func (p *prefetch) run(slots chan struct{}) {
+	p.begun = true
+	ctx, cancel := context.WithCancel(p.parent.Context())
+	p.cancel = cancel
+	p.env = p.parent.Fork(ctx)
+	p.joined.Add(1)
+	go func() {
+		defer p.joined.Done()
+		defer close(p.pages)
+		for {
+			var pg *page
+			select {
+			case pg = <-p.free:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			pg.fill(p.env, p.in)
+			<-slots
+			select {
+			case p.pages <- pg:
+			case <-ctx.Done():
+				return
+			}
+			if pg.last || pg.err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// fill copies rows until the page is full or the input ends.
+func (pg *page) fill(env *mql.Env, in Operator) {
+	pg.rows, pg.mem, pg.err, pg.last = pg.rows[:0], pg.mem[:0], nil, false
+	for len(pg.rows) < pageRows && len(pg.mem) < pageBytes {
+		r, err := in.Next(env)
+		if err != nil {
+			pg.err = err
+			return
+		}
+		if r == nil {
+			pg.last = true
+			return
+		}
+		pg.rows = append(pg.rows, pg.copy(r))
+	}
+}
+
+// copy puts what a row points to into the page. Growing the memory leaves
+// earlier rows pointing to its old array, which stays valid.
+func (pg *page) copy(r *Row) Row {
+	n := len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values)
+	if cap(pg.mem)-len(pg.mem) < n {
+		pg.mem = make([]byte, 0, max(2*cap(pg.mem), n, 4<<10))
+	}
+	own := func(b []byte) []byte {
+		if b == nil {
+			return nil
+		}
+		at := len(pg.mem)
+		pg.mem = append(pg.mem, b...)
+		return pg.mem[at:len(pg.mem):len(pg.mem)]
+	}
+	return Row{Doc: bson.Raw(own(r.Doc)), ID: own(r.ID), SortKey: own(r.SortKey), Values: own(r.Values), Hash: keyspace.Hash(r.Hash), Shard: r.Shard}
+}
+
+func (p *prefetch) Next(env *mql.Env) (*Row, error) {
+	if !p.begun {
+		p.start(p)
+	}
+	for {
+		if p.cur != nil && p.at < len(p.cur.rows) {
+			p.at++
+			return &p.cur.rows[p.at-1], nil
+		}
+		if p.done || p.err != nil {
+			return nil, p.err
+		}
+		if p.cur != nil {
+			if p.cur.err != nil || p.cur.last {
+				p.err, p.done = p.cur.err, true
+				p.join()
+				return nil, p.err
+			}
+			p.free <- p.cur
+			p.cur = nil
+		}
+		pg, ok := <-p.pages
+		if !ok {
+			p.done = true
+			if p.err = env.Interrupted(); p.err == nil {
+				p.err = context.Canceled
+			}
+			return nil, p.err
+		}
+		p.cur, p.at = pg, 0
+	}
+}
+
+// join waits for the goroutine and takes over what it metered.
+func (p *prefetch) join() {
+	if !p.begun || p.cancel == nil {
+		return
+	}
+	p.cancel()
+	p.joined.Wait()
+	p.cancel = nil
+	p.parent.Meter.Merge(p.env.Meter)
+}
+
+func (p *prefetch) Explain(b *bson.Builder, stats bool) { p.in.Explain(b, stats) }
+
+func (p *prefetch) Close() {
+	p.done = true
+	p.join()
+	p.in.Close()
+}

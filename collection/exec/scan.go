@@ -1,0 +1,181 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// pointRead delivers the one record of a position and an _id, or nothing.
+type pointRead struct {
+	Counters
+	node *plan.PointRead
+	src  Source
+	key  []byte
+	row  Row
+	buf  []byte
+}
+
+func (p *pointRead) Next(env *mql.Env) (*Row, error) {
+	if p.Done {
+		return nil, nil
+	}
+	p.Done = true
+	p.Works, p.KeysExamined = 1, 1
+	p.key = keyspace.AppendRecord(p.key[:0], p.src.Coll.ID, p.node.Hash, p.node.ID)
+	v, err := p.src.Reader.Get(env.Context(), p.key, p.buf[:0])
+	if errors.Is(err, storage.ErrNotFound) {
+		env.Meter.PointRead(int(p.src.Shard.ID), 0)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	env.Meter.PointRead(int(p.src.Shard.ID), len(v))
+	p.buf = v
+	p.DocsExamined, p.Returned = 1, 1
+	p.row = Row{Doc: bson.Raw(v), Hash: p.node.Hash, ID: p.node.ID, Shard: int(p.src.Shard.ID)}
+	return &p.row, nil
+}
+
+func (p *pointRead) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, p.node, &p.Counters, stats)
+}
+func (p *pointRead) Close() { p.Done = true }
+
+// recordScan walks records in key order.
+type recordScan struct {
+	Counters
+	node    *plan.RecordScan
+	src     Source
+	ranges  []storage.Range // still to do, in scan order
+	it      storage.Iterator
+	row     Row
+	scratch expr.Scratch
+	charged bool
+}
+
+func newRecordScan(n *plan.RecordScan, src Source) *recordScan {
+	return &recordScan{node: n, src: src, ranges: recordRanges(n, src)}
+}
+
+// recordRanges makes the key ranges of a place that the shard owns.
+func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
+	id := src.Coll.ID
+	lo, hi := src.Shard.Hashes()
+	var out []storage.Range
+	switch {
+	case n.Place.Hashes == nil && n.Place.IDs == nil:
+		out = []storage.Range{keyspace.RecordHashRange(id, lo, hi)}
+	case n.Place.Hashes == nil: // unsharded: one position
+		for _, ids := range n.Place.IDs {
+			out = append(out, keyspace.RecordIDRange(id, lo, ids))
+		}
+	default:
+		for _, h := range n.Place.Hashes {
+			if h < lo || h > hi {
+				continue
+			}
+			if n.Place.IDs == nil {
+				out = append(out, keyspace.RecordHashRange(id, h, h))
+			}
+			for _, ids := range n.Place.IDs {
+				out = append(out, keyspace.RecordIDRange(id, h, ids))
+			}
+		}
+	}
+	if n.Reverse {
+		for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+			out[i], out[j] = out[j], out[i]
+		}
+	}
+	return out
+}
+
+func (s *recordScan) Next(env *mql.Env) (*Row, error) {
+	if !s.charged {
+		s.charged = true
+		env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
+	}
+	for !s.Done {
+		if s.it == nil {
+			if err := s.open(env); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		s.Works++
+		if !s.it.Next() {
+			if err := s.it.Err(); err != nil {
+				return nil, err
+			}
+			s.it.Close()
+			s.it = nil
+			continue
+		}
+		row, err := s.look(env)
+		if row != nil || err != nil {
+			return row, err
+		}
+	}
+	return nil, nil
+}
+
+func (s *recordScan) open(env *mql.Env) (err error) {
+	if len(s.ranges) == 0 {
+		s.Done = true
+		return nil
+	}
+	r := s.ranges[0]
+	s.ranges = s.ranges[1:]
+	if r.Empty() {
+		return nil
+	}
+	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse})
+	return err
+}
+
+// look applies the filter to the record under the iterator.
+func (s *recordScan) look(env *mql.Env) (*Row, error) {
+	doc := bson.Raw(s.it.Value())
+	if doc == nil {
+		return nil, s.it.Err()
+	}
+	s.DocsExamined++
+	env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
+	if s.node.Filter != nil {
+		s.scratch.Reset()
+		ok, err := s.node.Filter.Matches(env, doc, &s.scratch)
+		if !ok || err != nil {
+			return nil, err
+		}
+	}
+	_, h, id, ok := keyspace.SplitRecord(s.it.Key())
+	if !ok {
+		return nil, storage.ErrCorruption
+	}
+	s.Returned++
+	s.row = Row{Doc: doc, Hash: h, ID: id, Shard: int(s.src.Shard.ID)}
+	return &s.row, nil
+}
+
+func (s *recordScan) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, s.node, &s.Counters, stats)
+}
+
+func (s *recordScan) Close() {
+	s.Done = true
+	if s.it != nil {
+		s.it.Close()
+		s.it = nil
+	}
+}

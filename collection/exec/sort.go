@@ -1,0 +1,244 @@
+package exec
+
+import (
+	"bytes"
+	"container/heap"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// sorter reads its whole input, then delivers it in order. With a limit it
+// keeps only the first rows, in a heap; without one it spills sorted runs to
+// disk when the memory budget is used up and merges them.
+type sorter struct {
+	Counters
+	node    *plan.Sort
+	in      Operator
+	loaded  bool
+	rows    []sortRow
+	held    int // bytes counted in the budget
+	largest topHeap
+	at      int
+	seq     int64
+	keyBuf  []byte
+	runs    *runSet
+	env     *mql.Env
+	row     Row
+	spilled int64 // bytes written
+}
+
+// sortRow is a kept row: its key and the copied document.
+type sortRow struct {
+	key   []byte
+	doc   bson.Raw
+	id    []byte
+	hash  keyspace.Hash
+	shard int
+	seq   int64 // input order, so that the sort is stable
+}
+
+func (r *sortRow) less(o *sortRow) bool {
+	c := bytes.Compare(r.key, o.key)
+	return c < 0 || c == 0 && r.seq < o.seq
+}
+
+func (r *sortRow) size() int { return len(r.key) + len(r.doc) + len(r.id) + 96 }
+
+// topHeap keeps the largest kept row on top.
+type topHeap []sortRow
+
+func (h topHeap) Len() int           { return len(h) }
+func (h topHeap) Less(i, j int) bool { return h[j].less(&h[i]) }
+func (h topHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *topHeap) Push(x any)        { *h = append(*h, x.(sortRow)) }
+func (h *topHeap) Pop() any {
+	x := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return x
+}
+
+func (s *sorter) Next(env *mql.Env) (*Row, error) {
+	if !s.loaded {
+		if err := s.load(env); err != nil {
+			return nil, err
+		}
+		s.loaded = true
+	}
+	var r *sortRow
+	if s.runs != nil {
+		var err error
+		if r, err = s.runs.next(); err != nil {
+			return nil, err
+		}
+	} else if s.at < len(s.rows) {
+		r = &s.rows[s.at]
+		s.at++
+	}
+	if r == nil {
+		s.Done = true
+		return nil, nil
+	}
+	s.Returned++
+	s.row = Row{Doc: r.doc, ID: r.id, Hash: r.hash, SortKey: r.key, Shard: r.shard}
+	return &s.row, nil
+}
+
+// load reads the input to its end.
+func (s *sorter) load(env *mql.Env) error {
+	s.env = env
+	for {
+		r, err := s.in.Next(env)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			break
+		}
+		s.Works++
+		if s.keyBuf, err = s.node.Pattern.AppendKey(env, s.keyBuf[:0], r.Doc); err != nil {
+			return err
+		}
+		s.seq++
+		if s.node.Limit > 0 {
+			err = s.keepTop(env, r)
+		} else {
+			err = s.keep(env, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.in.Close()
+	if s.node.Limit > 0 && s.runs == nil {
+		s.rows = s.largest
+	}
+	sortRows(s.rows)
+	if s.runs != nil {
+		if err := s.spill(env); err != nil {
+			return err
+		}
+		return s.runs.start()
+	}
+	return nil
+}
+
+func sortRows(rows []sortRow) {
+	slices.SortFunc(rows, func(a, b sortRow) int {
+		if a.less(&b) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// own copies what the row points to, in one allocation.
+func (s *sorter) own(r *Row) sortRow {
+	b := make([]byte, 0, len(s.keyBuf)+len(r.Doc)+len(r.ID))
+	b = append(append(append(b, s.keyBuf...), r.Doc...), r.ID...)
+	k, d := len(s.keyBuf), len(s.keyBuf)+len(r.Doc)
+	return sortRow{key: b[:k:k], doc: bson.Raw(b[k:d:d]), id: b[d:], hash: r.Hash, shard: r.Shard, seq: s.seq}
+}
+
+// keepTop keeps the row if it is among the first Limit so far.
+func (s *sorter) keepTop(env *mql.Env, r *Row) error {
+	if int64(len(s.largest)) >= s.node.Limit {
+		if bytes.Compare(s.keyBuf, s.largest[0].key) >= 0 {
+			return nil
+		}
+		s.shrink(env, s.largest[0].size())
+		s.largest[0] = s.own(r)
+		heap.Fix(&s.largest, 0)
+		s.grow(env, s.largest[0].size())
+		return nil
+	}
+	kept := s.own(r)
+	heap.Push(&s.largest, kept)
+	if !s.grow(env, kept.size()) {
+		return s.overflow(env)
+	}
+	return nil
+}
+
+// overflow turns a top-k that outgrew the budget into an external sort; the
+// limit above cuts what is too much.
+func (s *sorter) overflow(env *mql.Env) error {
+	if !env.Memory.CanSpill() {
+		return env.Memory.TooMuch("$sort")
+	}
+	if s.node.Limit > 0 {
+		s.rows = append(s.rows, s.largest...)
+		s.largest = s.largest[:0]
+	}
+	return s.spill(env)
+}
+
+func (s *sorter) keep(env *mql.Env, r *Row) error {
+	kept := s.own(r)
+	s.rows = append(s.rows, kept)
+	if s.grow(env, kept.size()) {
+		return nil
+	}
+	return s.overflow(env)
+}
+
+func (s *sorter) grow(env *mql.Env, n int) bool {
+	s.held += n
+	return env.Memory.Grow(n)
+}
+
+func (s *sorter) shrink(env *mql.Env, n int) {
+	s.held -= n
+	env.Memory.Shrink(n)
+}
+
+// spill writes the kept rows as one sorted run.
+func (s *sorter) spill(env *mql.Env) error {
+	if s.runs == nil {
+		var err error
+		if s.runs, err = newRunSet(env.Memory.SpillDir); err != nil {
+			return err
+		}
+	}
+	if s.node.Limit > 0 && len(s.largest) > 0 {
+		s.rows = append(s.rows, s.largest...)
+		s.largest = s.largest[:0]
+	}
+	sortRows(s.rows)
+	n, err := s.runs.add(s.rows)
+	s.spilled += n
+	clear(s.rows)
+	s.rows = s.rows[:0]
+	s.shrink(env, s.held)
+	return err
+}
+
+func (s *sorter) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, s.node, &s.Counters, stats)
+	if stats {
+		b.Int("totalDataSizeSorted", int64(s.held)+s.spilled)
+		b.Bool("usedDisk", s.runs != nil)
+		n := int64(0)
+		if s.runs != nil {
+			n = int64(s.runs.count())
+		}
+		b.Int("spills", n)
+	}
+	explainInputs(b, stats, s.in)
+}
+
+func (s *sorter) Close() {
+	s.in.Close()
+	if s.env != nil && s.held > 0 {
+		s.shrink(s.env, s.held)
+	}
+	s.rows, s.largest = nil, nil
+	if s.runs != nil {
+		s.runs.close()
+		s.runs = nil
+	}
+	s.loaded = true
+}

@@ -1,0 +1,152 @@
+package exec
+
+import (
+	"bufio"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// runSet is the sorted runs of one external sort, one after the other in one
+// temporary file. The file is unlinked as soon as it is open, so that nothing
+// is left behind even if the process dies.
+type runSet struct {
+	file *os.File
+	w    *bufio.Writer
+	size int64
+	runs []int64 // start of each run
+	heap runHeap
+	cur  *run
+}
+
+// run reads one run.
+type run struct {
+	r   *bufio.Reader
+	row sortRow
+	buf []byte
+}
+
+type runHeap []*run
+
+func (h runHeap) Len() int           { return len(h) }
+func (h runHeap) Less(i, j int) bool { return h[i].row.less(&h[j].row) }
+func (h runHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *runHeap) Push(x any)        { *h = append(*h, x.(*run)) }
+func (h *runHeap) Pop() any {
+	x := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return x
+}
+
+func newRunSet(dir string) (*runSet, error) {
+	f, err := os.CreateTemp(dir, "sort-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &runSet{file: f, w: bufio.NewWriterSize(f, 1<<20)}, nil
+}
+
+func (s *runSet) count() int { return len(s.runs) }
+
+// add writes rows, already sorted, and returns how many bytes they took.
+func (s *runSet) add(rows []sortRow) (int64, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	start := s.size
+	s.runs = append(s.runs, start)
+	var head []byte
+	for i := range rows {
+		r := &rows[i]
+		head = binary.AppendUvarint(head[:0], uint64(len(r.key)))
+		head = binary.AppendUvarint(head, uint64(len(r.doc)))
+		head = binary.AppendUvarint(head, uint64(len(r.id)))
+		head = binary.AppendUvarint(head, uint64(r.hash))
+		head = binary.AppendUvarint(head, uint64(r.shard))
+		head = binary.AppendUvarint(head, uint64(r.seq))
+		for _, p := range [][]byte{head, r.key, r.doc, r.id} {
+			n, err := s.w.Write(p)
+			s.size += int64(n)
+			if err != nil {
+				return s.size - start, err
+			}
+		}
+	}
+	return s.size - start, s.w.Flush()
+}
+
+// start opens all runs for reading.
+func (s *runSet) start() error {
+	for i, at := range s.runs {
+		end := s.size
+		if i+1 < len(s.runs) {
+			end = s.runs[i+1]
+		}
+		r := &run{r: bufio.NewReaderSize(io.NewSectionReader(s.file, at, end-at), 64<<10)}
+		if ok, err := r.read(); err != nil {
+			return err
+		} else if ok {
+			s.heap = append(s.heap, r)
+		}
+	}
+	heap.Init(&s.heap)
+	return nil
+}
+
+// next returns the next row over all runs, nil at the end. The row is valid
+// until the next call.
+func (s *runSet) next() (*sortRow, error) {
+	if s.cur != nil {
+		ok, err := s.cur.read()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			heap.Fix(&s.heap, 0)
+		} else {
+			heap.Pop(&s.heap)
+		}
+		s.cur = nil
+	}
+	if len(s.heap) == 0 {
+		return nil, nil
+	}
+	s.cur = s.heap[0]
+	return &s.cur.row, nil
+}
+
+func (s *runSet) close() { s.file.Close() }
+
+// read loads the next row of the run; false at its end.
+func (r *run) read() (bool, error) {
+	var n [6]uint64
+	for i := range n {
+		v, err := binary.ReadUvarint(r.r)
+		if i == 0 && errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		n[i] = v
+	}
+	k, d, id := int(n[0]), int(n[1]), int(n[2])
+	if cap(r.buf) < k+d+id {
+		r.buf = make([]byte, k+d+id)
+	}
+	b := r.buf[:k+d+id]
+	if _, err := io.ReadFull(r.r, b); err != nil {
+		return false, err
+	}
+	r.row = sortRow{key: b[:k:k], doc: bson.Raw(b[k : k+d : k+d]), id: b[k+d:], hash: keyspace.Hash(n[3]), shard: int(n[4]), seq: int64(n[5])}
+	return true, nil
+}

@@ -1,0 +1,122 @@
+package exec
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+)
+
+// recordSet remembers records by position and _id.
+type recordSet struct {
+	m   map[string]struct{}
+	key []byte
+}
+
+// add reports whether the record is new.
+func (s *recordSet) add(r *Row) bool {
+	if s.m == nil {
+		s.m = map[string]struct{}{}
+	}
+	s.key = append(r.Hash.Append(s.key[:0]), r.ID...)
+	if _, ok := s.m[string(s.key)]; ok {
+		return false
+	}
+	s.m[string(s.key)] = struct{}{}
+	return true
+}
+
+func (s *recordSet) has(r *Row) bool {
+	s.key = append(r.Hash.Append(s.key[:0]), r.ID...)
+	_, ok := s.m[string(s.key)]
+	return ok
+}
+
+// union runs its inputs one after the other and drops records seen before.
+type union struct {
+	Counters
+	node plan.Node
+	in   []Operator
+	at   int
+	seen recordSet
+}
+
+func (u *union) Next(env *mql.Env) (*Row, error) {
+	for u.at < len(u.in) {
+		r, err := u.in[u.at].Next(env)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			u.at++
+			continue
+		}
+		u.Works++
+		if u.seen.add(r) {
+			u.Returned++
+			return r, nil
+		}
+	}
+	u.Done = true
+	return nil, nil
+}
+
+func (u *union) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, u.node, &u.Counters, stats, u.in...)
+}
+
+func (u *union) Close() { closeAll(u.in) }
+
+func closeAll(ops []Operator) {
+	for _, o := range ops {
+		o.Close()
+	}
+}
+
+// intersect delivers the rows of its first input whose record all others
+// deliver too. The others are read whole first: the planner puts the largest
+// one first.
+type intersect struct {
+	Counters
+	node   plan.Node
+	in     []Operator
+	others []recordSet
+}
+
+func (x *intersect) Next(env *mql.Env) (*Row, error) {
+	if x.others == nil {
+		x.others = make([]recordSet, len(x.in)-1)
+		for i, o := range x.in[1:] {
+			for {
+				r, err := o.Next(env)
+				if err != nil {
+					return nil, err
+				}
+				if r == nil {
+					break
+				}
+				x.others[i].add(r)
+			}
+		}
+	}
+next:
+	for {
+		r, err := x.in[0].Next(env)
+		if r == nil || err != nil {
+			x.Done = err == nil
+			return nil, err
+		}
+		x.Works++
+		for i := range x.others {
+			if !x.others[i].has(r) {
+				continue next
+			}
+		}
+		x.Returned++
+		return r, nil
+	}
+}
+
+func (x *intersect) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, x.node, &x.Counters, stats, x.in...)
+}
+func (x *intersect) Close() { closeAll(x.in) }

@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"bytes"
+	"sort"
+
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// FieldBounds are the intervals of one index field, as keystrings in the
+// index's own direction: ascending, disjoint. Empty means that nothing can
+// match; FullField means everything.
+type FieldBounds struct {
+	Intervals []keyspace.Bounds
+	// Text prints each interval for explain: "[5.0, 5.0]".
+	Text []string
+}
+
+// FullField is unbounded.
+func FullField() FieldBounds { return FieldBounds{Intervals: []keyspace.Bounds{{}}} }
+
+// IsFull reports that every value lies in the bounds.
+func (f FieldBounds) IsFull() bool {
+	return len(f.Intervals) == 1 && len(f.Intervals[0].Lo) == 0 && len(f.Intervals[0].Hi) == 0
+}
+
+// IsPoint reports that the bounds are single values.
+func (f FieldBounds) IsPoint() bool {
+	for _, iv := range f.Intervals {
+		if iv.LoOpen || iv.HiOpen || len(iv.Lo) == 0 || !bytes.Equal(iv.Lo, iv.Hi) {
+			return false
+		}
+	}
+	return len(f.Intervals) > 0
+}
+
+// Bounds are the bounds of every field of an index, in its order.
+type Bounds []FieldBounds
+
+// Empty reports that nothing can match.
+func (b Bounds) Empty() bool {
+	for _, f := range b {
+		if len(f.Intervals) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Seeks is the number of index ranges the price list charges per partition:
+// the intervals of all bounded fields, at least one.
+func (b Bounds) Seeks() int {
+	n := 0
+	for _, f := range b {
+		if !f.IsFull() {
+			n += len(f.Intervals)
+		}
+	}
+	return max(n, 1)
+}
+
+// rangesMax bounds how many key ranges Ranges makes before it gives up and
+// leaves the work to skipping.
+const rangesMax = 4096
+
+// Ranges turns the bounds into ascending, disjoint ranges of encoded values
+// that hold every match. exact says that they hold nothing else; otherwise each
+// key must be checked with Contains.
+//
+// Leading fields with points are multiplied out; the first field with a range
+// ends the prefix, and the bounds of later fields are left to checking.
+func (b Bounds) Ranges() (ranges []keyspace.Bounds, exact bool) {
+	prefixes := [][]byte{nil}
+	for i, f := range b {
+		last := i == len(b)-1
+		if f.IsPoint() && len(prefixes)*len(f.Intervals) <= rangesMax {
+			next := make([][]byte, 0, len(prefixes)*len(f.Intervals))
+			for _, p := range prefixes {
+				for _, iv := range f.Intervals {
+					next = append(next, append(append(make([]byte, 0, len(p)+len(iv.Lo)), p...), iv.Lo...))
+				}
+			}
+			prefixes = next
+			continue
+		}
+		if len(prefixes)*len(f.Intervals) > rangesMax {
+			for _, p := range prefixes {
+				ranges = append(ranges, keyspace.Point(p))
+			}
+			return ranges, false
+		}
+		for _, p := range prefixes {
+			for _, iv := range f.Intervals {
+				ranges = append(ranges, under(p, iv))
+			}
+		}
+		return ranges, last || allFull(b[i+1:])
+	}
+	for _, p := range prefixes {
+		ranges = append(ranges, keyspace.Point(p))
+	}
+	return ranges, true
+}
+
+func allFull(fs []FieldBounds) bool {
+	for _, f := range fs {
+		if !f.IsFull() {
+			return false
+		}
+	}
+	return true
+}
+
+// under puts a prefix of points before an interval.
+func under(prefix []byte, iv keyspace.Bounds) keyspace.Bounds {
+	if len(prefix) == 0 {
+		return iv
+	}
+	r := keyspace.Bounds{Lo: prefix, Hi: prefix}
+	if len(iv.Lo) > 0 {
+		r.Lo, r.LoOpen = append(bytes.Clone(prefix), iv.Lo...), iv.LoOpen
+	}
+	if len(iv.Hi) > 0 {
+		r.Hi, r.HiOpen = append(bytes.Clone(prefix), iv.Hi...), iv.HiOpen
+	}
+	return r
+}
+
+// Contains tells whether the encoded values of a key lie within the bounds of
+// all fields. When they do not, seek is the encoded prefix to continue at: no
+// key before it can match. A nil seek means that none after this key can.
+//
+// dirs are the directions of the index's fields. Errors: keystring.ErrCorrupt.
+func (b Bounds) Contains(values []byte, dirs []keystring.Dir) (ok bool, seek []byte, err error) {
+	at := 0
+	for i, f := range b {
+		n, err := keystring.Skip(values[at:], dirs[i])
+		if err != nil {
+			return false, nil, err
+		}
+		inside, next := f.find(values[at : at+n])
+		if !inside {
+			if next == nil { // past the last interval: on to the next value of the field before
+				return false, keyspace.PrefixEnd(bytes.Clone(values[:at])), nil
+			}
+			return false, append(bytes.Clone(values[:at]), next...), nil
+		}
+		at += n
+	}
+	return true, nil, nil
+}
+
+// find looks a field's encoding up in the intervals. When it is in none, next
+// is the least encoding that lies in the first interval after it, nil if there
+// is no such interval.
+func (f FieldBounds) find(field []byte) (inside bool, next []byte) {
+	i := sort.Search(len(f.Intervals), func(i int) bool { return !endsBefore(f.Intervals[i], field) })
+	if i == len(f.Intervals) {
+		return false, nil
+	}
+	iv := f.Intervals[i]
+	if bytes.HasPrefix(field, iv.Lo) {
+		if iv.LoOpen && len(iv.Lo) > 0 {
+			return false, keyspace.PrefixEnd(bytes.Clone(iv.Lo))
+		}
+		return true, nil
+	}
+	if bytes.Compare(iv.Lo, field) < 0 {
+		return true, nil
+	}
+	return false, iv.Lo
+}
+
+// endsBefore reports that an interval lies wholly below field. An end speaks of
+// everything that begins with it.
+func endsBefore(iv keyspace.Bounds, field []byte) bool {
+	switch {
+	case len(iv.Hi) == 0:
+		return false
+	case bytes.HasPrefix(field, iv.Hi):
+		return iv.HiOpen
+	}
+	return bytes.Compare(iv.Hi, field) < 0
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Find is what a find asks for, or the leading part of a pipeline, an update, a
+// delete, a count or a distinct. Zero fields ask for nothing.
+type Find struct {
+	Filter, Sort, Projection bson.Raw
+	Hint                     bson.Value // index name or key pattern, or {$natural: ±1}
+	Min, Max                 bson.Raw   // index bounds by hand; need Hint
+	Skip, Limit              int64
+	ReturnKey, ShowRecordID  bool
+}
+
+// Query is a canonical query: everything parsed and normalised. Immutable.
+type Query struct {
+	Find
+	Coll      *catalog.Collection
+	Match     match.Node
+	Pattern   *order.Pattern    // nil without a sort
+	Transform project.Transform // nil without a projection
+	// Natural is the direction of $natural in sort or hint, 0 without it.
+	Natural int
+	// collation is the effective one: the command's, else the collection's.
+	collation *mql.Collation
+	// NeedKeys are the fields the caller reads when it does not need whole
+	// documents (count, distinct); nil means whole documents.
+	NeedKeys []string
+	// KeysOnly says that the caller reads the fields NeedKeys only; an empty
+	// NeedKeys then means that it counts rows.
+	KeysOnly bool
+}
+
+// Canonical parses a find against a collection.
+// Errors: those of parsing filter, sort and projection; BadValue (2) for a bad
+// combination.
+func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
+	n, err := match.Parse(env, f.Filter)
+	if err != nil {
+		return nil, err
+	}
+	return canonical(env, c, f, n)
+}
+
+// CanonicalNode is Canonical for a filter that is parsed already.
+func CanonicalNode(env *mql.Env, c *catalog.Collection, f Find, filter match.Node) (*Query, error) {
+	return canonical(env, c, f, filter)
+}
+
+func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Query, error) {
+	q := &Query{Find: f, Coll: c, Match: match.Normalize(n), collation: env.Collation}
+	if err := q.parseSort(env); err != nil {
+		return nil, err
+	}
+	if !f.Projection.IsEmpty() {
+		t, err := project.ParseFind(env, f.Projection, n)
+		if err != nil {
+			return nil, err
+		}
+		q.Transform = t
+	}
+	if d, ok := f.Hint.Doc(); ok {
+		if v, ok := d.Lookup("$natural"); ok {
+			if err := q.setNatural(v); err != nil {
+				return nil, err
+			}
+			q.Hint = bson.Value{}
+		}
+	}
+	return q, nil
+}
+
+func (q *Query) parseSort(env *mql.Env) error {
+	if q.Sort.IsEmpty() {
+		return nil
+	}
+	if v, ok := q.Sort.Lookup("$natural"); ok {
+		if q.Sort.Len() > 1 {
+			return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1 and cannot be combined with other fields")
+		}
+		return q.setNatural(v)
+	}
+	p, err := order.Parse(env, q.Sort)
+	if err != nil {
+		return err
+	}
+	if !p.IsEmpty() {
+		q.Pattern = &p
+	}
+	return nil
+}
+
+func (q *Query) setNatural(v bson.Value) error {
+	n, ok := v.AsInt64()
+	if !ok || n != 1 && n != -1 {
+		return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
+	}
+	q.Natural = int(n)
+	return nil
+}
+
+// Shape is the query without its values: the key of the plan cache.
+func (q *Query) Shape() string {
+	b := bson.NewBuilder(nil)
+	if q.Pattern != nil {
+		q.Pattern.Append(b, "s")
+	}
+	if len(q.Projection) > 0 {
+		b.Raw("p", q.Projection)
+	}
+	return match.Shape(q.Match) + string(b.Doc())
+}

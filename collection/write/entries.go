@@ -1,0 +1,283 @@
+package write
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// entrySet is the index entries of one document in one index: encoded values
+// with their type bits, distinct and ascending. The memory is reused.
+type entrySet struct {
+	list []entry
+	mem  []byte
+}
+
+type entry struct{ values, bits []byte }
+
+// load computes the entries of doc.
+func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw) (index.MultikeyPaths, error) {
+	s.list, s.mem = s.list[:0], s.mem[:0]
+	paths, err := ix.Keys(env, doc, &t.scratch, func(values, bits []byte) error {
+		at := len(s.mem)
+		s.mem = append(append(s.mem, values...), bits...)
+		s.list = append(s.list, entry{s.mem[at : at+len(values)], s.mem[at+len(values):]})
+		return nil
+	})
+	return paths, err
+}
+
+// maintained reports whether writers keep the index's entries. The _id_ index
+// of an unsharded collection is the record key itself.
+func (t *Target) maintained(ix *catalog.Index) bool {
+	return ix.State != catalog.IndexDropping && (ix.ID != 1 || t.Coll.PhysicalID())
+}
+
+// addEntries writes all entries of a new document and returns their weight,
+// without that of _id.
+func (t *Target) addEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
+	for _, ix := range t.Coll.Indexes {
+		if !t.maintained(ix) {
+			continue
+		}
+		if err := t.loadNew(env, ix, doc); err != nil {
+			return 0, err
+		}
+		for _, e := range t.newKeys.list {
+			if err := t.set(env, ix, e, doc, h); err != nil {
+				return 0, err
+			}
+			if ix.ID != 1 {
+				weight += t.weight(env, ix, e)
+			}
+		}
+	}
+	return weight, nil
+}
+
+// loadNew computes the entries of a document to be written and marks the index
+// multikey when they say so.
+func (t *Target) loadNew(env *mql.Env, ix *catalog.Index, doc bson.Raw) error {
+	t.scratch.Reset()
+	paths, err := t.newKeys.load(env, t, ix, doc)
+	if err != nil {
+		return err
+	}
+	if !ix.Multikey.Covers(paths) {
+		return t.Multikey(ix, paths)
+	}
+	return nil
+}
+
+func (t *Target) removeEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
+	for _, ix := range t.Coll.Indexes {
+		if !t.maintained(ix) {
+			continue
+		}
+		t.scratch.Reset()
+		if _, err := t.oldKeys.load(env, t, ix, doc); err != nil {
+			return 0, err
+		}
+		for _, e := range t.oldKeys.list {
+			if err := t.unset(env, ix, e, h); err != nil {
+				return 0, err
+			}
+			if ix.ID != 1 {
+				weight += t.weight(env, ix, e)
+			}
+		}
+	}
+	return weight, nil
+}
+
+// changeEntries writes the difference between the entries of two versions of a
+// document.
+func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash) (removed, added int64, err error) {
+	for _, ix := range t.Coll.Indexes {
+		if ix.ID == 1 || !t.maintained(ix) {
+			continue // _id never changes
+		}
+		t.scratch.Reset()
+		if _, err := t.oldKeys.load(env, t, ix, old); err != nil {
+			return 0, 0, err
+		}
+		if err := t.loadNew(env, ix, doc); err != nil {
+			return 0, 0, err
+		}
+		i, j := 0, 0
+		a, b := t.oldKeys.list, t.newKeys.list
+		for i < len(a) || j < len(b) {
+			c := 0
+			switch {
+			case i == len(a):
+				c = 1
+			case j == len(b):
+				c = -1
+			default:
+				c = bytes.Compare(a[i].values, b[j].values)
+			}
+			switch {
+			case c < 0:
+				if err := t.unset(env, ix, a[i], h); err != nil {
+					return 0, 0, err
+				}
+				removed += t.weight(env, ix, a[i])
+				i++
+			case c > 0:
+				if err := t.set(env, ix, b[j], doc, h); err != nil {
+					return 0, 0, err
+				}
+				added += t.weight(env, ix, b[j])
+				j++
+			default:
+				if !bytes.Equal(a[i].bits, b[j].bits) {
+					if err := t.put(ix, b[j], h); err != nil {
+						return 0, 0, err
+					}
+				}
+				i++
+				j++
+			}
+		}
+	}
+	return removed, added, nil
+}
+
+// weight is what the price list counts for one entry: its size in units, or
+// the number of fields of a compound index if that is more.
+func (t *Target) weight(env *mql.Env, ix *catalog.Index, e entry) int64 {
+	return max(env.Meter.TermWeight(len(e.values)), int64(ix.Weight()))
+}
+
+// entryKey builds the key of an entry in partition p.
+func (t *Target) entryKey(ix *catalog.Index, e entry, h keyspace.Hash, p keyspace.PartitionID) []byte {
+	if ix.Unique {
+		t.record = keyspace.AppendUnique(t.record[:0], t.Coll.ID, ix.ID, p, e.values)
+	} else {
+		t.record = keyspace.AppendEntry(t.record[:0], t.Coll.ID, ix.ID, p, e.values, h, t.id)
+	}
+	return t.record
+}
+
+// set writes a new entry after checking uniqueness in every partition that may
+// hold one.
+func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
+	if ix.Unique {
+		for _, p := range t.Shard.Partitions {
+			taken, err := t.Txn.Has(env.Context(), t.entryKey(ix, e, h, p))
+			if err != nil {
+				return err
+			}
+			if taken {
+				env.Meter.Add(int(t.Shard.ID), ratelimit.Failure, 1)
+				return t.duplicate(ix, doc, e)
+			}
+		}
+	}
+	return t.put(ix, e, h)
+}
+
+// put writes an entry into the newest partition.
+func (t *Target) put(ix *catalog.Index, e entry, h keyspace.Hash) error {
+	key := t.entryKey(ix, e, h, t.Shard.Newest())
+	n := len(key)
+	var value []byte
+	if ix.Unique {
+		value = keyspace.AppendUniqueValue(key, h, t.id, e.bits)[n:]
+	} else {
+		value = keyspace.AppendEntryValue(key, e.bits)[n:]
+	}
+	return t.Txn.Set(key[:n:n], value)
+}
+
+// unset removes an entry from every partition that may hold it.
+func (t *Target) unset(_ *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
+	for _, p := range t.Shard.Partitions {
+		if err := t.Txn.Delete(t.entryKey(ix, e, h, p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// duplicate is the error of a second document with the same unique values.
+func (t *Target) duplicate(ix *catalog.Index, doc bson.Raw, e entry) error {
+	kv := keyValue(ix, doc, e)
+	return mongoerr.Duplicate(t.Coll.Namespace.String(), ix.Name, kv.String(), ix.Key, kv)
+}
+
+// keyValue is the indexed values of a document under the names of the fields:
+// those of the entry that collides, or of the document itself where the entry
+// does not hold them (the record key; keys under a collation).
+func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
+	b := bson.NewBuilder(nil)
+	if e.values == nil || ix.Collation != nil {
+		for _, p := range ix.Parts {
+			v := p.Path.Get(doc)
+			if v.IsMissing() {
+				v = bson.Null
+			}
+			b.Value(p.Path.String(), v)
+		}
+		return b.Doc()
+	}
+	dec := keystring.NewDecoder(e.bits)
+	rest := e.values
+	for i, name := range ix.Fields() {
+		var err error
+		if rest, err = dec.Value(b, name, rest, ix.Dirs()[i]); err != nil {
+			break
+		}
+	}
+	return b.Doc()
+}
+
+// Build adds the entries of one existing document to an index being built.
+// Entries that a writer has added already are left alone.
+// Errors: DuplicateKey (11000).
+func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
+	if err := t.recordKey(doc, h); err != nil {
+		return 0, err
+	}
+	if err := t.loadNew(env, ix, doc); err != nil {
+		return 0, err
+	}
+	for _, e := range t.newKeys.list {
+		if ix.Unique {
+			own, err := t.ownEntry(env, ix, e, h)
+			if err != nil {
+				return 0, err
+			}
+			if own {
+				continue
+			}
+		}
+		if err := t.set(env, ix, e, doc, h); err != nil {
+			return 0, err
+		}
+		weight += t.weight(env, ix, e)
+	}
+	return weight, nil
+}
+
+// ownEntry reports that a unique entry exists and is this document's.
+func (t *Target) ownEntry(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) (bool, error) {
+	key := t.entryKey(ix, e, h, t.Shard.Newest())
+	has, err := t.Txn.Has(env.Context(), key)
+	if !has || err != nil {
+		return false, err
+	}
+	v, err := t.Txn.Get(env.Context(), key, nil)
+	if err != nil {
+		return false, err
+	}
+	own := append(h.Append(nil), t.id...)
+	return bytes.HasPrefix(v, own), nil
+}

@@ -1,0 +1,102 @@
+package write
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// DepthMax is the nesting a stored document may have.
+// Manual: reference/limits#std-label-limit-nested-depth.
+const DepthMax = 100
+
+// Prepare checks a document to be inserted and puts _id first, making one when
+// it is missing. The result aliases doc when nothing had to change. now fills
+// empty top-level timestamps (seconds high, increment low).
+// Errors: BSONObjectTooLarge (10334), InvalidIdField (53), DollarPrefixedFieldName
+// (52), Overflow (15).
+func Prepare(doc bson.Raw, now uint64) (bson.Raw, error) {
+	if len(doc) > bson.MaxDocumentBytes {
+		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
+	}
+	id, hasID := bson.Value{}, false
+	first, at, stamp := true, false, false
+	for it := doc.Iter(); it.Next(); first = false {
+		if string(it.Name) == "_id" && !hasID {
+			id, hasID, at = it.Value, true, first
+		}
+		if it.Value.Type == bson.TypeTimestamp && string(it.Name) != "_id" {
+			if t, i, _ := it.Value.Timestamp(); t == 0 && i == 0 {
+				stamp = true
+			}
+		}
+	}
+	if hasID {
+		if err := CheckID(id); err != nil {
+			return nil, err
+		}
+	}
+	if tooDeep(doc, DepthMax) {
+		return nil, mongoerr.New(mongoerr.Overflow, "cannot insert document because it exceeds %d levels of nesting", DepthMax)
+	}
+	if hasID && at && !stamp {
+		return doc, nil
+	}
+	b := bson.NewBuilder(make([]byte, 0, len(doc)+32))
+	if hasID {
+		b.Value("_id", id)
+	} else {
+		b.ObjectID("_id", bson.NewObjectID())
+	}
+	skipped := false
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Name) == "_id" && !skipped {
+			skipped = true
+			continue
+		}
+		if stamp && it.Value.Type == bson.TypeTimestamp {
+			if t, i, _ := it.Value.Timestamp(); t == 0 && i == 0 {
+				b.Timestamp(string(it.Name), uint32(now>>32), uint32(now))
+				continue
+			}
+		}
+		b.ValueBytes(it.Name, it.Value)
+	}
+	out := b.Doc()
+	if len(out) > bson.MaxDocumentBytes {
+		return nil, mongoerr.DocumentTooLarge(len(out), bson.MaxDocumentBytes)
+	}
+	return out, nil
+}
+
+// CheckID refuses what cannot be an _id.
+// Manual: core/document#the-_id-field. Errors: 53, 52.
+func CheckID(id bson.Value) error {
+	switch id.Type {
+	case bson.TypeArray:
+		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type array")
+	case bson.TypeRegex:
+		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type regex")
+	case bson.TypeUndefined:
+		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type undefined")
+	case bson.TypeDocument:
+		d, _ := id.Doc()
+		if f, ok := d.First(); ok && len(f.Name) > 0 && f.Name[0] == '$' {
+			return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", f.Name)
+		}
+	}
+	return nil
+}
+
+// tooDeep reports nesting beyond levels.
+func tooDeep(r bson.Raw, levels int) bool {
+	if levels <= 0 {
+		return true
+	}
+	for it := r.Iter(); it.Next(); {
+		if t := it.Value.Type; (t == bson.TypeDocument || t == bson.TypeArray) && tooDeep(bson.Raw(it.Value.Data), levels-1) {
+			return true
+		}
+	}
+	return false
+}
+

@@ -1,0 +1,201 @@
+package write
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Target is where documents go: one shard of one collection in one transaction.
+// Not safe for concurrent use; Reset makes it ready for another.
+type Target struct {
+	Coll  *catalog.Collection
+	Shard *shard.Descriptor
+	Txn   storage.Txn
+	// Multikey is told when a document has arrays where the index had none yet;
+	// it publishes the mark before the commit. Required.
+	Multikey func(ix *catalog.Index, paths index.MultikeyPaths) error
+	// Session and TxnNumber go into log records; zero outside transactions and
+	// retryable writes.
+	Session   [16]byte
+	TxnNumber int64
+	// Bypass skips the validator (bypassDocumentValidation).
+	Bypass bool
+
+	// Docs and Bytes are by how much the shard's documents grow.
+	Docs, Bytes int64
+
+	scratch expr.Scratch
+	bits    keystring.TypeBits
+	id, key []byte
+	record  []byte
+	oldKeys entrySet
+	newKeys entrySet
+	log     changelog.Record
+}
+
+// Insert adds a document that Prepare has returned, at position h.
+// Errors: DuplicateKey (11000), DocumentValidationFailure (121), and those of
+// index keys; storage errors.
+func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
+	if err := t.validate(env, doc, nil); err != nil {
+		return err
+	}
+	if err := t.recordKey(doc, h); err != nil {
+		return err
+	}
+	taken, err := t.Txn.Has(env.Context(), t.key)
+	if err != nil {
+		return err
+	}
+	if taken {
+		env.Meter.Add(int(t.Shard.ID), ratelimit.Failure, 1)
+		return t.duplicate(t.Coll.IDIndex(), doc, entry{})
+	}
+	if err := t.Txn.Set(t.key, doc); err != nil {
+		return err
+	}
+	added, err := t.addEntries(env, doc, h)
+	if err != nil {
+		return err
+	}
+	shardNo := int(t.Shard.ID)
+	env.Meter.WriteNew(shardNo, len(doc))
+	env.Meter.Terms(shardNo, added+t.keyTerms(env, doc), 0)
+	t.Docs++
+	t.Bytes += int64(len(doc))
+	t.log = changelog.Record{Op: changelog.Insert, Doc: doc, Bytes: int64(len(doc))}
+	return t.append(h)
+}
+
+// Update replaces the document old, at position h, by doc, which has the same
+// _id and position. op is Update or Replace; delta says what an Update changed.
+// Errors: as Insert.
+func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op changelog.Op, delta bson.Raw) error {
+	if err := t.validate(env, doc, old); err != nil {
+		return err
+	}
+	if len(doc) > bson.MaxDocumentBytes {
+		return mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
+	}
+	if err := t.recordKey(old, h); err != nil {
+		return err
+	}
+	if err := t.Txn.Set(t.key, doc); err != nil {
+		return err
+	}
+	removed, added, err := t.changeEntries(env, old, doc, h)
+	if err != nil {
+		return err
+	}
+	shardNo := int(t.Shard.ID)
+	env.Meter.WriteOld(shardNo, len(old))
+	env.Meter.WriteNew(shardNo, len(doc))
+	env.Meter.Terms(shardNo, added, removed)
+	grown := int64(len(doc) - len(old))
+	t.Bytes += grown
+	t.log = changelog.Record{Op: op, Doc: doc, Delta: delta, Bytes: grown}
+	if t.Coll.Options.PrePostImages {
+		t.log.Pre = old
+	}
+	return t.append(h)
+}
+
+// Delete removes the document old at position h.
+func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
+	if err := t.recordKey(old, h); err != nil {
+		return err
+	}
+	if err := t.Txn.Delete(t.key); err != nil {
+		return err
+	}
+	removed, err := t.removeEntries(env, old, h)
+	if err != nil {
+		return err
+	}
+	shardNo := int(t.Shard.ID)
+	env.Meter.WriteOld(shardNo, len(old))
+	env.Meter.Terms(shardNo, 0, removed+t.keyTerms(env, old))
+	t.Docs--
+	t.Bytes -= int64(len(old))
+	t.log = changelog.Record{Op: changelog.Delete, Doc: t.documentKey(old), Bytes: -int64(len(old))}
+	if t.Coll.Options.PrePostImages {
+		t.log.Pre = old
+	}
+	return t.append(h)
+}
+
+// keyTerms is the index weight of _id and shard key, which every document has
+// whether or not they have entries of their own in this collection.
+func (t *Target) keyTerms(env *mql.Env, doc bson.Raw) int64 {
+	n := env.Meter.TermWeight(len(t.id))
+	if t.Coll.Sharded() && !t.Coll.Key.IsID() {
+		t.record = t.Coll.Key.AppendLogical(t.record[:0], doc)
+		n += env.Meter.TermWeight(len(t.record))
+	}
+	return n
+}
+
+// recordKey fills id and key for a document at position h.
+func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
+	id, ok := doc.Lookup("_id")
+	if !ok {
+		return mongoerr.New(mongoerr.InternalError, "a document without _id reached the store of %s", t.Coll.Namespace)
+	}
+	t.id = keystring.Append(t.id[:0], id, keystring.Ascending, t.Coll.Options.Collation.Order(), nil)
+	t.key = keyspace.AppendRecord(t.key[:0], t.Coll.ID, h, t.id)
+	return nil
+}
+
+// documentKey is _id and shard key of a document: what a delete event names.
+func (t *Target) documentKey(doc bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for _, f := range t.Coll.Key.Fields() {
+		if f.Path.String() != "_id" {
+			t.Coll.Key.AppendValues(b, doc)
+			break
+		}
+	}
+	b.Value("_id", doc.Get("_id"))
+	return b.Doc()
+}
+
+// append writes the log record prepared in t.log.
+func (t *Target) append(h keyspace.Hash) error {
+	t.log.Collection, t.log.Position, t.log.ID = t.Coll.ID, h, t.id
+	t.log.Session, t.log.TxnNumber = t.Session, t.TxnNumber
+	t.record = t.log.Append(t.record[:0])
+	return t.Txn.AppendLog(changelog.Stream, t.record)
+}
+
+// validate applies the collection's validator. old is the document before, nil
+// for an insert: with level "moderate" an invalid old document may stay so.
+// Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
+func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
+	o := &t.Coll.Options
+	if o.Validator == nil || t.Bypass || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
+		return nil
+	}
+	t.scratch.Reset()
+	ok, err := o.Validator.Matches(env, doc, &t.scratch)
+	if ok || err != nil {
+		return err
+	}
+	if old != nil && o.ValidationLevel == "moderate" {
+		t.scratch.Reset()
+		if ok, err := o.Validator.Matches(env, old, &t.scratch); !ok || err != nil {
+			return err
+		}
+	}
+	env.Meter.Add(int(t.Shard.ID), ratelimit.Failure, 1)
+	return validationFailure(env, o.Validator, doc)
+}

@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Config is what a Cluster is made of.
+type Config struct {
+	Store   storage.Store
+	Catalog *catalog.Catalog
+	Budgets *ratelimit.Budgets
+	Tally   *tally.Board
+	// Now is the clock of budgets and of $$NOW.
+	Now func() time.Time
+	// ScratchDir is where blocking operators spill; empty forbids it.
+	ScratchDir string
+	// Workers bounds the goroutines of one scatter.
+	Workers int
+	// Limits are the partition rules of new collections.
+	Limits Limits
+	// Dropped is told of collections that are gone, so that cursors end.
+	Dropped func(ns collection.Namespace)
+	// Changed is told when shards of a collection may need attention from the
+	// background jobs.
+	Changed func(ns collection.Namespace)
+}
+
+// Limits are the rules by which collections get shards.
+type Limits struct {
+	ShardRU         int64 // most RU/s of one shard
+	ShardBytes      int64 // size at which a shard splits
+	DefaultShards   int   // of a sharded collection without throughput
+	DefaultRU       int64 // provisioned for new collections; 0 = unlimited
+	LogicalKeyBytes int64 // most bytes of one shard key value; 0 = unlimited
+}
+
+// Cluster runs commands. Safe for concurrent use.
+type Cluster struct {
+	Config
+}
+
+// New makes a Cluster.
+func New(c Config) *Cluster {
+	if c.Workers <= 0 {
+		c.Workers = 4
+	}
+	if c.Dropped == nil {
+		c.Dropped = func(collection.Namespace) {}
+	}
+	if c.Changed == nil {
+		c.Changed = func(collection.Namespace) {}
+	}
+	return &Cluster{c}
+}
+
+// sync makes everything committed so far durable.
+func (c *Cluster) sync(ctx context.Context) error { return translate(c.Store.Sync(ctx)) }

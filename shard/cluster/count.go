@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
+
+// Count counts matches, after skip and up to limit. Without a filter it answers
+// from the counters of the shards.
+func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
+	n, err := c.count(o, ns, f)
+	return n, translate(err)
+}
+
+func (c *Cluster) count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		if _, err := plan.Canonical(o.Env, nil, f); err != nil {
+			return 0, err
+		}
+		return 0, nil
+	}
+	if f.Filter.IsEmpty() && o.Txn == nil && f.Hint.IsMissing() {
+		o.begin(coll)
+		if err := c.admit(o, coll, coll.Map.Shards(), ratelimit.ReadKind); err != nil {
+			return 0, err
+		}
+		for _, d := range coll.Map.Shards() {
+			o.meter.Visit(int(d.ID), 1)
+		}
+		c.settle(o)
+		return window(c.Tally.Of(coll.ID).Total(coll.Map).Docs, f.Skip, f.Limit), nil
+	}
+	skip, limit := f.Skip, f.Limit
+	if limit > 0 {
+		f.Limit = skip + limit
+	}
+	f.Skip = 0
+	s, err := c.findKeys(o, ns, f, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	n := int64(0)
+	for {
+		row, err := s.Next(o.Env)
+		if err != nil {
+			return 0, err
+		}
+		if row == nil {
+			break
+		}
+		n++
+	}
+	c.settle(o)
+	return window(n, skip, limit), nil
+}
+
+// window is what is left of n rows after skip and limit.
+func window(n, skip, limit int64) int64 {
+	n = max(0, n-skip)
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	return n
+}
+
+// findKeys opens a find of which only the named fields are read; none named
+// means that rows are only counted.
+func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (*Stream, error) {
+	v, err := c.view(o, ns)
+	if err != nil {
+		return nil, err
+	}
+	coll := v.snap.Collection(ns)
+	if coll == nil {
+		v.close()
+		return nil, mongoerr.NoNamespace(ns.String())
+	}
+	useCollation(o.Env, coll)
+	q, err := plan.Canonical(o.Env, coll, f)
+	if err == nil {
+		q.KeysOnly, q.NeedKeys = true, fields
+		var s *Stream
+		if s, err = c.openQuery(o, v, q); err == nil {
+			return s, nil
+		}
+	}
+	v.close()
+	return nil, err
+}
+
+// Distinct returns the distinct values of a path among the matches, as an array
+// body: elements of arrays count one by one.
+// Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
+func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
+	r, err := c.distinct(o, ns, key, filter, hint)
+	return r, translate(err)
+}
+
+func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
+	out := bson.NewArrayBuilder(nil)
+	set, err := newValueSet(key)
+	if err != nil {
+		return nil, err
+	}
+	f := plan.Find{Filter: filter, Hint: hint}
+	if c.Catalog.Peek().Collection(ns) == nil {
+		if _, err := plan.Canonical(o.Env, nil, f); err != nil {
+			return nil, err
+		}
+		return out.Doc(), nil
+	}
+	s, err := c.findKeys(o, ns, f, []string{key})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var scratch expr.Scratch
+	for {
+		row, err := s.Next(o.Env)
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			break
+		}
+		scratch.Reset()
+		set.each(o.Env, row.Doc, func(v bson.Value) { out.Value("", v) })
+		if out.Len() > bson.MaxDocumentBytes {
+			return nil, mongoerr.New(17217, "distinct too big, 16mb cap")
+		}
+	}
+	c.settle(o)
+	return out.Doc(), nil
+}

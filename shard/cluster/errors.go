@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// ErrDisconnected, ErrKilled and ErrTimeLimit are causes of a command's context
+// that the layers above set with context.WithCancelCause.
+var (
+	ErrKilled    = errors.New("operation was interrupted")
+	ErrTimeLimit = errors.New("operation exceeded time limit")
+)
+
+// translate turns errors of storage, budgets and contexts into what a client
+// sees. It is the only place that does. nil and client errors pass unchanged.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *mongoerr.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var throttled *ratelimit.Throttled
+	var bad *ratelimit.InvalidThroughput
+	switch {
+	case errors.As(err, &throttled):
+		return Refused(throttled)
+	case errors.As(err, &bad):
+		return mongoerr.New(mongoerr.BadValue, "%s", bad.Error())
+	case errors.Is(err, ratelimit.ErrRetryTimeout):
+		return mongoerr.New(mongoerr.MaxTimeMSExpired, "Request timed out: it waited %d seconds for request units", ratelimit.RetrySecondsMax)
+	case errors.Is(err, storage.ErrConflict):
+		return mongoerr.New(mongoerr.WriteConflict, "Write conflict: another operation changed the same document; retry the operation").Because(err)
+	case errors.Is(err, storage.ErrSnapshotTooOld):
+		return mongoerr.New(mongoerr.SnapshotTooOld, "The snapshot the operation reads is no longer available").Because(err)
+	case errors.Is(err, storage.ErrTxnTooLarge):
+		return mongoerr.New(mongoerr.TransactionTooLarge, "The writes of one transaction exceed the limit").Because(err)
+	case errors.Is(err, storage.ErrValueTooLarge), errors.Is(err, bson.ErrTooLarge):
+		return mongoerr.New(mongoerr.BSONObjectTooLarge, "Document or index key is too large").Because(err)
+	case errors.Is(err, bson.ErrTooDeep):
+		return mongoerr.New(mongoerr.Overflow, "Document is nested too deeply").Because(err)
+	case errors.Is(err, bson.ErrInvalid):
+		return mongoerr.New(mongoerr.InvalidBSON, "%s", err.Error())
+	case errors.Is(err, storage.ErrDiskFull):
+		return mongoerr.New(mongoerr.OutOfDiskSpace, "The disk is almost full: writes are refused until space is freed; deletes still work").Because(err)
+	case errors.Is(err, storage.ErrUndetermined):
+		return mongoerr.New(mongoerr.InternalError, "The outcome of the commit is unknown").Because(err)
+	case errors.Is(err, storage.ErrClosed):
+		return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down").Because(err)
+	case errors.Is(err, ErrTimeLimit), errors.Is(err, context.DeadlineExceeded):
+		return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
+	case errors.Is(err, ErrKilled), errors.Is(err, context.Canceled):
+		return mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
+	}
+	return mongoerr.From(err)
+}
+
+// Translate is translate for the layers above, which meet storage errors while
+// they drain cursors.
+func Translate(err error) error { return translate(err) }
+
+// Refused is the error of a throttled command: Cosmos DB's code and text, with
+// the back-pressure labels that current drivers retry on.
+// Spec: client-backpressure.
+func Refused(t *ratelimit.Throttled) *mongoerr.Error {
+	b := bson.NewBuilder(nil)
+	b.Int64("baseBackoffMS", t.RetryAfterMs())
+	b.Int64("retryAfterMs", t.RetryAfterMs())
+	b.String("partition", itoa(t.Shard))
+	return mongoerr.New(ratelimit.CodeThrottled, "%s", t.Message()).
+		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements())
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}

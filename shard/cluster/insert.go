@@ -1,0 +1,217 @@
+package cluster
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Groups of an insert commit together; these bound them, so that a large batch
+// neither holds much memory nor starves others.
+const (
+	groupDocs  = 1024
+	groupBytes = 8 << 20
+)
+
+// Insert adds documents and returns how many, and the errors of the others by
+// their place. Ordered stops at the first error. A missing collection is
+// created. docs may alias the request.
+// Errors: only what concerns the whole command.
+func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
+	coll, err := c.ensure(o, ns)
+	if err != nil {
+		return 0, nil, translate(err)
+	}
+	placed, failed, err := c.place(o, coll, docs, ordered)
+	if err != nil {
+		return 0, nil, translate(err)
+	}
+	errs = failed
+	for _, g := range router.Place(coll, placed, ordered) {
+		for len(g.Docs) > 0 {
+			if err := o.Env.Interrupted(); err != nil {
+				return n, errs, translate(err)
+			}
+			part := g.Docs[:c.groupSize(coll, g.Docs)]
+			g.Docs = g.Docs[len(part):]
+			done, werrs, err := c.insertGroup(o, ns, part, ordered)
+			n += done
+			if err != nil {
+				return n, errs, translate(err)
+			}
+			if len(werrs) > 0 {
+				errs = append(errs, werrs...)
+				if ordered {
+					return n, firstOnly(errs), nil
+				}
+			}
+		}
+	}
+	sortErrors(errs)
+	return n, errs, nil
+}
+
+// firstOnly keeps the error with the smallest place.
+func firstOnly(errs []mongoerr.WriteError) []mongoerr.WriteError {
+	sortErrors(errs)
+	return errs[:1]
+}
+
+func sortErrors(errs []mongoerr.WriteError) {
+	for i := 1; i < len(errs); i++ {
+		for j := i; j > 0 && errs[j].Index < errs[j-1].Index; j-- {
+			errs[j], errs[j-1] = errs[j-1], errs[j]
+		}
+	}
+}
+
+// groupSize is how many documents commit together: one where the collection is
+// throttled, so that each is admitted by itself.
+func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int {
+	pool := c.Budgets.Collection(uint64(coll.ID))
+	if pool.Limited() || pool.Shared() {
+		return 1
+	}
+	size := 0
+	for i, d := range docs {
+		size += len(d.Doc)
+		if i+1 == groupDocs || size > groupBytes {
+			return i + 1
+		}
+	}
+	return len(docs)
+}
+
+// place checks each document, gives it an _id, and finds its position. With
+// ordered, what follows the first bad document is left out.
+func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
+	placed = make([]router.Placed, 0, len(docs))
+	now := uint64(c.Store.Latest()) + 1
+	for i, d := range docs {
+		doc, err := write.Prepare(d, now)
+		if err == nil && o.Env.Strict && coll.Sharded() {
+			if path, missing := coll.Key.Missing(doc); missing {
+				err = shard.MissingKey(path)
+			}
+		}
+		var p router.Placed
+		if err == nil {
+			p = router.Placed{Doc: doc, Index: i}
+			p.Hash, err = coll.Position(doc)
+		}
+		if err != nil {
+			errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: mongoerr.From(err)})
+			if ordered {
+				break
+			}
+			continue
+		}
+		placed = append(placed, p)
+	}
+	return placed, errs, nil
+}
+
+// insertGroup commits the documents of one shard together.
+func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
+	err = c.write(o, ns, func(a *attempt) error {
+		n, errs = 0, errs[:0]
+		if a.coll == nil {
+			return mongoerr.NoNamespace(ns.String())
+		}
+		if a.coll.IsView() {
+			return mongoerr.ViewNotAllowed(ns.String())
+		}
+		o.begin(a.coll)
+		d := a.coll.Map.Find(docs[0].Hash)
+		if err := c.admit(o, a.coll, []*shard.Descriptor{d}, ratelimit.WriteKind); err != nil {
+			var t *ratelimit.Throttled
+			if !errors.As(err, &t) {
+				return err
+			}
+			errs = append(errs, c.refusedWrite(docs[0].Index, t))
+			if !ordered {
+				for _, p := range docs[1:] {
+					errs = append(errs, c.refusedWrite(p.Index, t))
+				}
+			}
+			return nil
+		}
+		if err := a.begin(); err != nil {
+			return err
+		}
+		for _, p := range docs {
+			h := p.Hash
+			if a.coll.Sharded() != (h != 0) { // the collection was sharded or replaced meanwhile
+				var err error
+				if h, err = a.coll.Position(p.Doc); err != nil {
+					return err
+				}
+			}
+			save := a.txn.Savepoint()
+			t := a.target(a.coll.Map.Find(h))
+			count := *t
+			if err := t.Insert(o.Env, p.Doc, h); err != nil {
+				var known *mongoerr.Error
+				if !errors.As(err, &known) {
+					return err
+				}
+				a.txn.RollbackTo(save)
+				t.Docs, t.Bytes = count.Docs, count.Bytes
+				errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: known})
+				if ordered {
+					break
+				}
+				continue
+			}
+			n++
+		}
+		return nil
+	})
+	c.settle(o)
+	return n, errs, err
+}
+
+// refusedWrite is a throttled statement of a bulk write.
+func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteError {
+	return mongoerr.WriteError{Index: int32(i), Err: mongoerr.New(ratelimit.CodeThrottled, "%s", t.WriteMessage())}
+}
+
+// ensure returns the collection, creating it when it is missing.
+func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
+	snap := c.Catalog.Peek()
+	if o.Txn != nil {
+		snap = o.Txn.Catalog
+	}
+	if coll := snap.Collection(ns); coll != nil {
+		if coll.IsView() {
+			return nil, mongoerr.ViewNotAllowed(ns.String())
+		}
+		return coll, nil
+	}
+	if err := c.Create(o, ns, CreateOptions{Implicit: true}); err != nil {
+		var known *mongoerr.Error
+		if !errors.As(err, &known) || known.Code != mongoerr.NamespaceExists {
+			return nil, err
+		}
+	}
+	if o.Txn != nil {
+		// The transaction goes on with a catalog that has the collection.
+		fresh := c.Catalog.Pin()
+		o.Txn.Catalog.Unpin()
+		o.Txn.Catalog = fresh
+		snap = fresh
+	} else {
+		snap = c.Catalog.Peek()
+	}
+	if coll := snap.Collection(ns); coll != nil {
+		return coll, nil
+	}
+	return nil, mongoerr.NoNamespace(ns.String())
+}

@@ -1,0 +1,428 @@
+package cluster
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Modify is one update or delete statement, or the find and the change of a
+// findAndModify.
+type Modify struct {
+	Find   plan.Find
+	Update *update.Program // nil deletes
+	Multi  bool
+	Upsert bool
+	// Return asks for the document before (Old) or after (New) the change, for
+	// findAndModify.
+	Return Image
+}
+
+// Image says which version of a changed document is wanted.
+type Image uint8
+
+// The images.
+const (
+	NoImage Image = iota
+	OldImage
+	NewImage
+)
+
+// Modified is what a Modify did.
+type Modified struct {
+	Matched  int64
+	Changed  int64      // documents updated for real, or deleted
+	Upserted bson.Value // _id of the upserted document, missing without one
+	Doc      bson.Raw   // the image asked for, nil when nothing matched
+}
+
+// Modify runs one update or delete statement. The collection is created when
+// an upsert needs it.
+func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, error) {
+	if m.Upsert {
+		if _, err := c.ensure(o, ns); err != nil {
+			return Modified{}, translate(err)
+		}
+	}
+	var r Modified
+	var err error
+	if m.Multi {
+		r, err = c.modifyMany(o, ns, m)
+	} else {
+		r, err = c.modifyOne(o, ns, m)
+	}
+	return r, translate(err)
+}
+
+// modifyOne finds the first match and changes it, in one transaction.
+func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
+	defer c.settle(o)
+	f := m.Find
+	f.Limit = 1
+	err = c.write(o, ns, func(a *attempt) error {
+		r = Modified{}
+		if a.coll == nil {
+			if m.Upsert {
+				return errStale
+			}
+			return nil
+		}
+		if a.coll.IsView() {
+			return mongoerr.ViewNotAllowed(ns.String())
+		}
+		useCollation(o.Env, a.coll)
+		q, err := plan.Canonical(o.Env, a.coll, f)
+		if err != nil {
+			return err
+		}
+		sol, err := c.choose(o, nil, q)
+		if err != nil {
+			return err
+		}
+		shards := router.Targets(a.coll, q.Match, o.Env.Collation == nil)
+		if o.Env.Strict && a.coll.Sharded() && q.Hashes() == nil {
+			return mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
+				"add the shard key %s of %s to the filter", a.coll.Key, ns)
+		}
+		o.begin(a.coll)
+		if err := c.admit(o, a.coll, shards, ratelimit.WriteKind); err != nil {
+			return err
+		}
+		var latch [][]byte
+		if p, ok := point(sol); ok {
+			latch = [][]byte{keyspace.AppendRecord(nil, a.coll.ID, p.Hash, p.ID)}
+		}
+		if err := a.begin(latch...); err != nil {
+			return err
+		}
+		row, err := c.first(o, a, sol, shards)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			if m.Upsert {
+				return c.upsert(o, a, q, m, &r)
+			}
+			return nil
+		}
+		r.Matched = 1
+		return c.change(o, a, q.Match, m, row, &r)
+	})
+	return r, err
+}
+
+// point returns the single record a solution reads by key.
+func point(sol *plan.Solution) (*plan.PointRead, bool) {
+	n := sol.Shards
+	for {
+		switch x := n.(type) {
+		case *plan.PointRead:
+			return x, true
+		case *plan.Limit:
+			n = x.Input
+		case *plan.Project:
+			n = x.Input
+		default:
+			return nil, false
+		}
+	}
+}
+
+// first returns a copy of the first row of a solution, read through the
+// attempt's transaction, whose iterators are closed before it is written to.
+func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
+	ops := make([]exec.Operator, 0, len(shards))
+	for _, d := range shards {
+		op, err := exec.Build(sol.Shards, exec.Source{Coll: a.coll, Shard: d, Reader: a.txn})
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	var in exec.Operator
+	if sol.Pattern != nil {
+		in = exec.Merge(sol.Pattern, ops)
+	} else {
+		in = exec.Concat(ops)
+	}
+	defer in.Close()
+	row, err := in.Next(o.Env)
+	if row == nil || err != nil {
+		return nil, err
+	}
+	return &exec.Row{Doc: row.Doc.Clone(), Hash: row.Hash, ID: append([]byte(nil), row.ID...), Shard: row.Shard}, nil
+}
+
+// change applies the update or delete to one matched row.
+func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *exec.Row, r *Modified) error {
+	t := a.target(a.coll.Map.Find(row.Hash))
+	if m.Update == nil {
+		if m.Return != NoImage {
+			r.Doc = row.Doc
+		}
+		r.Changed++
+		return t.Delete(o.Env, row.Doc, row.Hash)
+	}
+	doc, res, err := applyUpdate(o, m.Update, filter, row.Doc)
+	if err != nil {
+		return err
+	}
+	switch m.Return {
+	case OldImage:
+		r.Doc = row.Doc
+	case NewImage:
+		r.Doc = doc
+	}
+	if !res.Modified {
+		if m.Return == NewImage {
+			r.Doc = row.Doc
+		}
+		return nil
+	}
+	r.Changed++
+	h, err := a.coll.Position(doc)
+	if err != nil {
+		return err
+	}
+	if h != row.Hash || a.coll.Sharded() && !a.coll.Key.SameKey(row.Doc, doc) {
+		return c.move(o, a, row, doc, h)
+	}
+	op, delta := changelog.Update, bson.Raw(nil)
+	if m.Update.IsReplacement() {
+		op = changelog.Replace
+	} else {
+		delta = update.Delta(row.Doc, doc)
+	}
+	return t.Update(o.Env, row.Doc, doc, h, op, delta)
+}
+
+// applyUpdate computes the new version of a document.
+func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (bson.Raw, update.Result, error) {
+	var s expr.Scratch
+	in := update.Input{Position: -1}
+	if p.NeedsPosition() && filter != nil {
+		i, ok, err := match.MatchPosition(o.Env, old, filter, &s)
+		if err != nil {
+			return nil, update.Result{}, err
+		}
+		if ok {
+			in.Position = i
+		}
+		s.Reset()
+	}
+	b := bson.NewBuilder(make([]byte, 0, len(old)+64))
+	res, err := p.Apply(o.Env, b, old, in, &s)
+	if err != nil {
+		return nil, res, err
+	}
+	doc := b.Doc()
+	if res.Modified && len(doc) > bson.MaxDocumentBytes {
+		return nil, res, mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)
+	}
+	return doc, res, nil
+}
+
+// move changes the shard key of a document: it is deleted here and inserted
+// there, in the same commit.
+// Manual: core/sharding-change-shard-key-value.
+func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspace.Hash) error {
+	if o.Env.Strict {
+		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
+			"to move a document, delete it and insert it with the new shard key", a.coll.Key.Fields()[0].Path, a.coll.Key.Fields()[0].Path)
+	}
+	if err := a.target(a.coll.Map.Find(row.Hash)).Delete(o.Env, row.Doc, row.Hash); err != nil {
+		return err
+	}
+	return a.target(a.coll.Map.Find(h)).Insert(o.Env, doc, h)
+}
+
+// upsert inserts the document that filter and update describe.
+func (c *Cluster) upsert(o *Op, a *attempt, q *plan.Query, m *Modify, r *Modified) error {
+	doc, err := update.Upsert(o.Env, q.Match, m.Update)
+	if err != nil {
+		return err
+	}
+	if doc, err = write.Prepare(doc, uint64(c.Store.Latest())+1); err != nil {
+		return err
+	}
+	if o.Env.Strict && a.coll.Sharded() {
+		if path, missing := a.coll.Key.Missing(doc); missing {
+			return shard.MissingKey(path)
+		}
+	}
+	h, err := a.coll.Position(doc)
+	if err != nil {
+		return err
+	}
+	if err := a.target(a.coll.Map.Find(h)).Insert(o.Env, doc, h); err != nil {
+		var known *mongoerr.Error
+		if errors.As(err, &known) && known.Code == mongoerr.DuplicateKey && m.retriesDuplicate(known) {
+			return errStale // another upsert was faster: look again
+		}
+		return err
+	}
+	r.Upserted = doc.Get("_id").Clone()
+	if m.Return == NewImage {
+		r.Doc = doc
+	}
+	return nil
+}
+
+// retriesDuplicate never: within one snapshot a duplicate is a real one, and a
+// concurrent upsert shows as a conflict.
+func (m *Modify) retriesDuplicate(*mongoerr.Error) bool { return false }
+
+// batchRows bounds how many documents of an updateMany or deleteMany commit
+// together.
+const (
+	batchRows  = 256
+	batchBytes = 4 << 20
+)
+
+// found is a matched document of a multi statement: where it lies.
+type found struct {
+	hash keyspace.Hash
+	id   []byte
+}
+
+// modifyMany changes every match, some at a time: keys are collected from a
+// snapshot; each document is then read again, matched again and changed in a
+// transaction. A document changed meanwhile so that it no longer matches is
+// left alone; one that moves in the index is not met twice, because the
+// snapshot does not move.
+func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
+	s, err := c.find(o, ns, keysOnly(m.Find))
+	if err != nil {
+		return r, err
+	}
+	defer s.Close()
+	if s.Coll != nil && s.Coll.IsView() {
+		return r, mongoerr.ViewNotAllowed(ns.String())
+	}
+	for {
+		batch, err := c.collect(o, s)
+		if err != nil {
+			return r, err
+		}
+		c.settle(o)
+		if len(batch) == 0 {
+			break
+		}
+		part, err := c.changeBatch(o, ns, m, batch)
+		r.Matched += part.Matched
+		r.Changed += part.Changed
+		if err != nil {
+			return r, err
+		}
+	}
+	if r.Matched == 0 && m.Upsert {
+		one := *m
+		one.Multi = false
+		return c.modifyOne(o, ns, &one)
+	}
+	return r, nil
+}
+
+func keysOnly(f plan.Find) plan.Find { return f }
+
+// collect takes the keys of the next matches.
+func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
+	var out []found
+	size := 0
+	for len(out) < batchRows && size < batchBytes {
+		row, err := s.Next(o.Env)
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			break
+		}
+		out = append(out, found{row.Hash, append([]byte(nil), row.ID...)})
+		size += len(row.Doc)
+	}
+	return out, nil
+}
+
+// changeBatch changes collected documents in one transaction.
+func (c *Cluster) changeBatch(o *Op, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
+	defer c.settle(o)
+	err = c.write(o, ns, func(a *attempt) error {
+		r = Modified{}
+		if a.coll == nil {
+			return nil
+		}
+		filter, err := match.Parse(o.Env, m.Find.Filter)
+		if err != nil {
+			return err
+		}
+		o.begin(a.coll)
+		if err := c.admit(o, a.coll, c.shardsOf(a.coll, batch), ratelimit.WriteKind); err != nil {
+			return err
+		}
+		if err := a.begin(); err != nil {
+			return err
+		}
+		var s expr.Scratch
+		var key []byte
+		for _, f := range batch {
+			if err := o.Env.Tick(); err != nil {
+				return err
+			}
+			key = keyspace.AppendRecord(key[:0], a.coll.ID, f.hash, f.id)
+			v, err := a.txn.Get(o.Env.Context(), key, nil)
+			if isNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			s.Reset()
+			if ok, err := filter.Matches(o.Env, v, &s); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+			r.Matched++
+			if err := c.change(o, a, filter, m, &exec.Row{Doc: v, Hash: f.hash, ID: f.id}, &r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return r, err
+}
+
+func (c *Cluster) shardsOf(coll *catalog.Collection, batch []found) []*shard.Descriptor {
+	var out []*shard.Descriptor
+	for _, f := range batch {
+		d := coll.Map.Find(f.hash)
+		known := false
+		for _, x := range out {
+			known = known || x == d
+		}
+		if !known {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// idKey is the keystring of an _id in a collection.
+func idKey(coll *catalog.Collection, id bson.Value) []byte {
+	return keystring.Append(nil, id, keystring.Ascending, coll.Options.Collation.Order(), nil)
+}

@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Op is one command on its way through the cluster. Not safe for concurrent
+// use.
+type Op struct {
+	Env *mql.Env
+	// Class is how the budgets treat the command.
+	Class ratelimit.Class
+	// Receipt adds up what the command was charged.
+	Receipt ratelimit.Meter
+	// Durability of the write concern.
+	Durability storage.Durability
+	// Txn is the multi-document transaction the command runs in, or nil.
+	Txn *Txn
+	// At is the snapshot to read at; 0 is the newest.
+	At storage.Timestamp
+	// Session and TxnNumber of a retryable write or transaction.
+	Session   [16]byte
+	TxnNumber int64
+	// BypassValidation skips validators (bypassDocumentValidation).
+	BypassValidation bool
+	// Committed is the timestamp of the last commit of the command, 0 if it
+	// wrote nothing: the operationTime of its reply.
+	Committed storage.Timestamp
+	// BeforeCommit, when set, is called inside the transaction of each write
+	// just before it commits: the place to record a retryable write's result.
+	BeforeCommit func(txn storage.Txn) error
+
+	meter ratelimit.Meter // the statement that runs
+}
+
+// Txn is a multi-document transaction. Its statements read and write through
+// one storage transaction and one catalog pin.
+type Txn struct {
+	Store   storage.Txn
+	Catalog *catalog.Snapshot
+	tallies []tallied
+}
+
+// tallied is a change of counts to be applied after a commit.
+type tallied struct {
+	coll  keyspace.CollectionID
+	shard shard.ID
+	tally.Count
+}
+
+// begin prepares the op's meter for a statement on a collection.
+func (o *Op) begin(c *catalog.Collection) {
+	o.meter.Reset(uint64(c.ID), nil)
+	o.Env.Meter = &o.meter
+}
+
+// settle charges what the statement did to the budgets and to the receipt.
+func (c *Cluster) settle(o *Op) {
+	c.Budgets.Charge(c.Now(), o.Class, &o.meter)
+	o.Receipt.Merge(&o.meter)
+	o.meter.Reset(o.meter.Collection(), nil)
+}
+
+// admit waits or refuses until the budgets let a statement start on the shards.
+func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) error {
+	place := ratelimit.Place{Collection: uint64(coll.ID)}
+	if len(shards) > 0 {
+		place.Shard = int(shards[0].ID)
+	}
+	if t := c.Budgets.Injected(place, kind); t != nil {
+		return t
+	}
+	pool := c.Budgets.Collection(uint64(coll.ID))
+	if !pool.Limited() && !pool.Shared() {
+		return nil
+	}
+	ids := make([]int, len(shards))
+	for i, d := range shards {
+		ids[i] = int(d.ID)
+	}
+	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}, o.Class)
+	return err
+}
+
+// apply adds counts after their commit.
+func (c *Cluster) apply(ts storage.Timestamp, ts2 []tallied) {
+	for _, t := range ts2 {
+		if t.Count != (tally.Count{}) {
+			c.Tally.Of(t.coll).Shard(t.shard).Add(ts, t.Count)
+		}
+	}
+}

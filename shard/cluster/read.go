@@ -1,0 +1,200 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage"
+)
+
+// view is what one read goes by: a catalog entry and a snapshot of the store
+// that agree.
+type view struct {
+	snap   *catalog.Snapshot // not pinned any more
+	reader storage.Reader
+	own    bool // the reader is closed with the view
+}
+
+func (v *view) close() {
+	if v.own && v.reader != nil {
+		v.reader.Close()
+	}
+	v.reader = nil
+}
+
+// view pins the catalog, opens a snapshot of the store, and begins again when a
+// collection of interest changed in between. The pin is dropped at once: a
+// reader needs none, since what it read by stays true at its snapshot.
+func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
+	if o.Txn != nil {
+		return &view{snap: o.Txn.Catalog, reader: o.Txn.Store}, nil
+	}
+	for {
+		snap := c.Catalog.Pin()
+		r, err := c.Store.Snapshot(o.Env.Context(), o.At)
+		if err != nil {
+			snap.Unpin()
+			return nil, err
+		}
+		now := c.Catalog.Peek()
+		same := true
+		if now != snap {
+			for _, ns := range nss {
+				same = same && now.Collection(ns) == snap.Collection(ns)
+			}
+		}
+		snap.Unpin()
+		if same {
+			return &view{snap: snap, reader: r, own: true}, nil
+		}
+		r.Close()
+	}
+}
+
+// Stream is the result of a read: rows with a plan behind them.
+type Stream struct {
+	exec.Operator
+	Coll     *catalog.Collection // nil when the namespace does not exist
+	Solution *plan.Solution      // of the collection read, nil for an empty one
+	Shards   []*shard.Descriptor // that were targeted
+	c        *Cluster
+	op       *Op
+	v        *view
+	after    func()
+}
+
+// Close releases operators and snapshot.
+func (s *Stream) Close() {
+	if s.v == nil {
+		return
+	}
+	s.Operator.Close()
+	s.v.close()
+	s.v = nil
+	if s.after != nil {
+		s.after()
+	}
+}
+
+// Settle charges what was read since the last time.
+func (s *Stream) Settle() { s.c.settle(s.op) }
+
+// Find opens a find. The caller closes the stream.
+func (c *Cluster) Find(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
+	s, err := c.find(o, ns, f)
+	return s, translate(err)
+}
+
+func (c *Cluster) find(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
+	v, err := c.view(o, ns)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.open(o, v, v.snap.Collection(ns), f)
+	if err != nil {
+		v.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open plans a find on a collection entry and opens it at a view, which the
+// stream then owns.
+func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find) (*Stream, error) {
+	if coll == nil {
+		// A missing collection reads as empty, but bad arguments are errors.
+		if _, err := plan.Canonical(o.Env, &catalog.Collection{}, f); err != nil {
+			return nil, err
+		}
+		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v}, nil
+	}
+	useCollation(o.Env, coll)
+	q, err := plan.Canonical(o.Env, coll, f)
+	if err != nil {
+		return nil, err
+	}
+	return c.openQuery(o, v, q)
+}
+
+// useCollation makes the collection's default collation the command's, unless
+// the command names one.
+func useCollation(env *mql.Env, coll *catalog.Collection) {
+	if env.Collation == nil && !env.SimpleCollation {
+		env.Collation = coll.Options.Collation
+	}
+}
+
+func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
+	sol, err := c.choose(o, v, q)
+	if err != nil {
+		return nil, err
+	}
+	shards := router.Targets(q.Coll, q.Match, o.Env.Collation == nil)
+	o.begin(q.Coll)
+	if err := c.admit(o, q.Coll, shards, ratelimit.ReadKind); err != nil {
+		return nil, err
+	}
+	op, err := c.scatter(o, v, q.Coll, sol, shards)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, Shards: shards, c: c, op: o, v: v}, nil
+}
+
+// choose picks the solution to run.
+func (c *Cluster) choose(_ *Op, _ *view, q *plan.Query) (*plan.Solution, error) {
+	sols, err := q.Candidates()
+	if err != nil {
+		return nil, err
+	}
+	return sols[0], nil
+}
+
+// scatter opens a solution on every shard and puts the rows together.
+func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor) (exec.Operator, error) {
+	ops := make([]exec.Operator, 0, len(shards))
+	for _, d := range shards {
+		op, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: v.reader})
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, exec.CountReturned(op))
+	}
+	var out exec.Operator
+	switch {
+	case len(ops) == 1:
+		out = ops[0]
+	case sol.Pattern != nil:
+		out = exec.Merge(sol.Pattern, c.parallel(o, sol, ops))
+	default:
+		out = exec.Concat(c.parallel(o, sol, ops))
+	}
+	if sol.Skip > 0 {
+		out = exec.Skip(out, sol.Skip)
+	}
+	if sol.Limit > 0 {
+		out = exec.Limit(out, sol.Limit)
+	}
+	return out, nil
+}
+
+// parallel lets the operators of several shards run at the same time, when
+// each has enough to do on its own.
+func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exec.Operator {
+	if sol.Limit > 0 && sol.Skip+sol.Limit <= smallLimit && sol.Sorted || o.Txn != nil {
+		return ops // reading ahead would cost more than it saves
+	}
+	return exec.Prefetch(o.Env, ops, c.Workers)
+}
+
+// smallLimit is a number of rows for which goroutines do not pay.
+const smallLimit = 16
+
+// Explain prints the plan of a find; with stats it is run to its end first.
+func (s *Stream) Explain(b *bson.Builder, stats bool) { s.Operator.Explain(b, stats) }

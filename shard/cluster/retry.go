@@ -1,0 +1,237 @@
+package cluster
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// retriesMax bounds how often a statement that met a conflict runs again.
+const retriesMax = 64
+
+// errStale says that the catalog entry a write was routed by is not current any
+// more; the write begins again.
+var errStale = errors.New("stale catalog entry")
+
+// attempt is one try of a write: a pinned catalog entry and a transaction.
+type attempt struct {
+	c    *Cluster
+	op   *Op
+	ns   collection.Namespace
+	snap *catalog.Snapshot
+	coll *catalog.Collection // nil when the namespace does not exist
+	txn  storage.Txn         // nil until begin
+	// targets are the shards written to, made on demand.
+	targets map[shard.ID]*write.Target
+	one     write.Target // memory for the common case of one shard
+	multi   bool         // inside a multi-document transaction
+}
+
+// write runs fn until it commits without a conflict. fn calls a.begin before it
+// reads or writes and must start from nothing each time. In a multi-document
+// transaction fn runs once, inside a savepoint, and nothing is committed.
+func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	if o.Txn != nil {
+		return c.writeInTxn(o, ns, fn)
+	}
+	for try := 0; ; try++ {
+		err := c.try(o, ns, fn)
+		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, errStale) {
+			return err
+		}
+		if try >= retriesMax {
+			return storage.ErrConflict
+		}
+		if err := o.Env.Interrupted(); err != nil {
+			return err
+		}
+		if try > 2 {
+			time.Sleep(rand.N(time.Millisecond << min(try, 5)))
+		}
+	}
+}
+
+func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	a := attempt{c: c, op: o, ns: ns, snap: c.Catalog.Pin()}
+	defer a.end()
+	a.coll = a.snap.Collection(ns)
+	if err := fn(&a); err != nil {
+		return err
+	}
+	if a.txn == nil {
+		return nil
+	}
+	if c.Catalog.Peek() != a.snap && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
+		return errStale
+	}
+	if o.BeforeCommit != nil {
+		if err := o.BeforeCommit(a.txn); err != nil {
+			return err
+		}
+	}
+	ts, err := a.txn.Commit(o.Env.Context(), o.Durability)
+	if err != nil {
+		return err
+	}
+	o.Committed = max(o.Committed, ts)
+	for _, t := range a.all() {
+		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
+		if d != (tally.Count{}) {
+			c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Add(ts, d)
+		}
+	}
+	return nil
+}
+
+// sameRoute reports that a write planned with one entry may commit under the
+// other: nothing that decides where and what it writes has changed. A multikey
+// mark made by this very write is such a change.
+func sameRoute(now, then *catalog.Collection) bool {
+	if now == nil || then == nil || now.ID != then.ID || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
+		return false
+	}
+	for i, ix := range now.Indexes {
+		if ix.ID != then.Indexes[i].ID || ix.State != then.Indexes[i].State {
+			return false
+		}
+	}
+	return now.Options.Validator == then.Options.Validator
+}
+
+// begin opens the transaction, waiting for the given record keys.
+func (a *attempt) begin(latch ...[]byte) error {
+	if a.txn != nil {
+		return nil
+	}
+	var err error
+	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch})
+	return err
+}
+
+// target is where documents of a shard are written.
+func (a *attempt) target(d *shard.Descriptor) *write.Target {
+	if a.one.Shard == d {
+		return &a.one
+	}
+	if t, ok := a.targets[d.ID]; ok {
+		return t
+	}
+	t := &a.one
+	if t.Shard != nil {
+		t = &write.Target{}
+		if a.targets == nil {
+			a.targets = map[shard.ID]*write.Target{}
+		}
+		a.targets[d.ID] = t
+	}
+	t.Coll, t.Shard, t.Txn = a.coll, d, a.txn
+	t.Multikey = a.markMultikey
+	t.Session, t.TxnNumber = a.op.Session, a.op.TxnNumber
+	t.Bypass = a.op.BypassValidation
+	return t
+}
+
+// all lists the targets used.
+func (a *attempt) all() []*write.Target {
+	var out []*write.Target
+	if a.one.Shard != nil {
+		out = append(out, &a.one)
+	}
+	for _, t := range a.targets {
+		out = append(out, t)
+	}
+	return out
+}
+
+// markMultikey publishes that an index has met arrays. It is done before the
+// commit, so that a reader who sees the entries finds the mark too.
+func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
+	return a.c.Catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
+		now := m.Snapshot().ByID(a.coll.ID)
+		if now == nil {
+			return errStale
+		}
+		for _, x := range now.Indexes {
+			if x.ID == ix.ID && !x.Multikey.Covers(paths) {
+				marked := *x
+				marked.Multikey = x.Multikey.Union(paths)
+				return m.Put(now.WithIndex(&marked))
+			}
+		}
+		return nil
+	})
+}
+
+func (a *attempt) end() {
+	if a.txn != nil && !a.multi {
+		a.txn.Close()
+	}
+	if a.snap != nil && !a.multi {
+		a.snap.Unpin()
+	}
+}
+
+// writeInTxn runs a statement of a multi-document transaction. A failed one
+// leaves no trace.
+func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	t := o.Txn
+	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true}
+	if c.Catalog.Peek() != t.Catalog && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
+		return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns).
+			With(mongoerr.TransientTransactionError)
+	}
+	save := t.Store.Savepoint()
+	if err := fn(&a); err != nil {
+		t.Store.RollbackTo(save)
+		return err
+	}
+	for _, w := range a.all() {
+		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
+	}
+	return nil
+}
+
+// BeginTxn opens a multi-document transaction.
+func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
+	snap := c.Catalog.Pin()
+	txn, err := c.Store.Begin(o.Env.Context(), storage.TxnOptions{At: o.At})
+	if err != nil {
+		snap.Unpin()
+		return nil, translate(err)
+	}
+	return &Txn{Store: txn, Catalog: snap}, nil
+}
+
+// CommitTxn commits a multi-document transaction and ends it.
+// Errors: WriteConflict (112) and others; see errors.go.
+func (c *Cluster) CommitTxn(o *Op, t *Txn) (storage.Timestamp, error) {
+	defer t.Catalog.Unpin()
+	if o.BeforeCommit != nil {
+		if err := o.BeforeCommit(t.Store); err != nil {
+			t.Store.Close()
+			return 0, translate(err)
+		}
+	}
+	ts, err := t.Store.Commit(o.Env.Context(), o.Durability)
+	if err != nil {
+		return 0, translate(err)
+	}
+	c.apply(ts, t.tallies)
+	o.Committed = max(o.Committed, ts)
+	return ts, nil
+}
+
+// AbortTxn ends a transaction without a trace.
+func (c *Cluster) AbortTxn(t *Txn) {
+	t.Store.Close()
+	t.Catalog.Unpin()
+}

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// valueSet finds the values of a path and tells the new ones.
+type valueSet struct {
+	path path.Path
+	seen map[string]struct{}
+	key  []byte
+}
+
+func newValueSet(p string) (*valueSet, error) {
+	compiled, err := path.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	return &valueSet{path: compiled, seen: map[string]struct{}{}}, nil
+}
+
+// each calls add for every value of the path in doc that was not seen before;
+// an array counts as its elements.
+func (s *valueSet) each(env *mql.Env, doc bson.Raw, add func(bson.Value)) {
+	s.path.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		if elements, ok := v.Array(); ok {
+			for it := elements.Iter(); it.Next(); {
+				s.note(env, it.Value, add)
+			}
+			return true
+		}
+		s.note(env, v, add)
+		return true
+	})
+}
+
+func (s *valueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
+	if v.IsMissing() {
+		return
+	}
+	s.key = keystring.Append(s.key[:0], v, keystring.Ascending, env.Order(), nil)
+	if _, ok := s.seen[string(s.key)]; !ok {
+		s.seen[string(s.key)] = struct{}{}
+		add(v)
+	}
+}
