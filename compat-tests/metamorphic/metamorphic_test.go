@@ -1,0 +1,354 @@
+package metamorphic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// variant is one way of keeping the documents.
+type variant struct {
+	name    string
+	key     string // shard key, hashed; "" = unsharded
+	shards  int
+	indexed bool
+}
+
+var variants = []variant{
+	{"plain", "", 0, false},
+	{"sharded7", "_id", 7, false},
+	{"sharded8", "s", 8, false},
+	{"indexed", "", 0, true},
+	{"shardedindexed", "_id", 7, true},
+}
+
+// indexes of the indexed variants: one per field, and one compound on fields that are
+// never arrays.
+var indexes = []bson.D{
+	{{Key: "a", Value: 1}}, {{Key: "b", Value: -1}}, {{Key: "n", Value: 1}}, {{Key: "s", Value: 1}, {Key: "n", Value: -1}},
+	{{Key: "o.x", Value: 1}}, {{Key: "l.x", Value: 1}}, {{Key: "l.y", Value: -1}}, {{Key: "t", Value: 1}},
+}
+
+// operationsPerRun is the length of one list of operations.
+const operationsPerRun = 150
+
+func TestMetamorphic(t *testing.T) {
+	server := harness.Start(t, harness.Options{})
+	client := server.Client(t)
+	runs, end := 4, time.Time{}
+	if os.Getenv("CANTLE_SOAK") != "" {
+		runs, end = 1<<30, time.Now().Add(10*time.Minute)
+	}
+	// Fixed seeds, so that an ordinary run is the same everywhere.
+	first := uint64(1)
+	if text := os.Getenv("CANTLE_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, runs = seed, 1
+	} else if !end.IsZero() {
+		first = uint64(time.Now().Unix())
+	}
+	for seed := first; seed < first+uint64(runs) && (end.IsZero() || time.Now().Before(end)); seed++ {
+		g := newGenerator(seed)
+		ops := make([]op, operationsPerRun)
+		for i := range ops {
+			ops[i] = g.next()
+		}
+		if failure := run(t, client, ops); failure != nil {
+			short := shrink(t, client, ops[:failure.at+1])
+			t.Fatalf("CANTLE_SEED=%d, operation %d: %s\n\nshrunk to\n%s\n%s", seed, failure.at, failure.what, script(short), run(t, client, short).String())
+		}
+	}
+}
+
+// failure is the first difference of a run.
+type failure struct {
+	at   int
+	what string
+}
+
+// String prints the difference; nil prints that there is none.
+func (f *failure) String() string {
+	if f == nil {
+		return "(which does not fail every time)"
+	}
+	return f.what
+}
+
+// database is where runs happen.
+const database = "metamorphic"
+
+// run applies operations to all variants and the model, from empty collections, and
+// returns the first difference.
+func run(t *testing.T, client *mongo.Client, ops []op) *failure {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	db := client.Database(database)
+	if err := db.Drop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range variants {
+		if err := v.prepare(ctx, client); err != nil {
+			t.Fatalf("%s: %v", v.name, err)
+		}
+	}
+	m := &model{docs: map[int32]bson.D{}}
+	for i, o := range ops {
+		shardValue := get(m.docs[o.id], "s")
+		want := m.apply(o)
+		for _, v := range variants {
+			got, err := v.apply(ctx, db.Collection(v.name), o, shardValue)
+			if err != nil {
+				return &failure{i, fmt.Sprintf("%s: %s: %v", v.name, o, err)}
+			}
+			if got != want {
+				return &failure{i, fmt.Sprintf("%s: %s\n(- model, + %s)\n%s", v.name, o, v.name, casefile.Diff(want, got))}
+			}
+		}
+		if i%10 == 9 || i == len(ops)-1 {
+			if f := compareAll(ctx, db, m, i); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// prepare creates a variant's collection.
+func (v variant) prepare(ctx context.Context, client *mongo.Client) error {
+	if v.key != "" {
+		err := client.Database("admin").RunCommand(ctx, bson.D{
+			{Key: "shardCollection", Value: database + "." + v.name},
+			{Key: "key", Value: bson.D{{Key: v.key, Value: "hashed"}}}, {Key: "numInitialChunks", Value: v.shards},
+		}).Err()
+		if err != nil {
+			return err
+		}
+	}
+	if !v.indexed {
+		return nil
+	}
+	var models []mongo.IndexModel
+	for _, key := range indexes {
+		models = append(models, mongo.IndexModel{Keys: key})
+	}
+	_, err := client.Database(database).Collection(v.name).Indexes().CreateMany(ctx, models)
+	return err
+}
+
+// apply runs an operation on a collection and prints its outcome as the model does.
+// shardValue is the field s of the document that a single update is about.
+func (v variant) apply(ctx context.Context, c *mongo.Collection, o op, shardValue any) (string, error) {
+	switch o.kind {
+	case "insert":
+		docs := make([]any, len(o.docs))
+		for i, doc := range o.docs {
+			docs[i] = doc
+		}
+		if v.key == "s" {
+			return v.insertOneByOne(ctx, c, o.docs)
+		}
+		got, err := c.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false))
+		var bulk mongo.BulkWriteException
+		if errors.As(err, &bulk) && !slices.ContainsFunc(bulk.WriteErrors, func(e mongo.BulkWriteError) bool { return e.Code != 11000 }) {
+			return fmt.Sprintf("inserted %d", len(docs)-len(bulk.WriteErrors)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("inserted %d", len(got.InsertedIDs)), nil
+	case "find":
+		cursor, err := c.Find(ctx, o.filter, options.Find().SetSort(o.sort).SetSkip(o.skip).SetLimit(o.limit).SetBatchSize(o.batch))
+		if err != nil {
+			return "", err
+		}
+		var docs []bson.D
+		err = cursor.All(ctx, &docs)
+		return lines(docs), err
+	case "count":
+		n, err := c.CountDocuments(ctx, o.filter)
+		return fmt.Sprintf("count %d", n), err
+	case "group":
+		return group(ctx, c, o.filter)
+	case "updateOne":
+		got, err := c.UpdateOne(ctx, v.single(o.id, shardValue), o.update)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("matched %d", got.MatchedCount), nil
+	case "upsert":
+		if _, absent := shardValue.(missing); v.key == "s" && absent {
+			// An upsert must name the shard key; a missing one cannot be named.
+			return v.upsertByHand(ctx, c, o)
+		}
+		got, err := c.UpdateOne(ctx, v.single(o.id, shardValue), o.update, options.UpdateOne().SetUpsert(true))
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("matched %d", got.MatchedCount), nil
+	case "updateMany":
+		got, err := c.UpdateMany(ctx, o.filter, o.update)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("matched %d", got.MatchedCount), nil
+	case "delete":
+		got, err := c.DeleteMany(ctx, o.filter)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("deleted %d", got.DeletedCount), nil
+	}
+	panic(o.kind)
+}
+
+// insertOneByOne inserts into the collection sharded by s, where _id is unique only
+// for each s: documents whose _id exists with another s are left out.
+func (v variant) insertOneByOne(ctx context.Context, c *mongo.Collection, docs []bson.D) (string, error) {
+	n := 0
+	for _, doc := range docs {
+		have, err := c.CountDocuments(ctx, doc[:1])
+		if err != nil {
+			return "", err
+		}
+		if have > 0 {
+			continue
+		}
+		if _, err := c.InsertOne(ctx, doc); err != nil {
+			return "", err
+		}
+		n++
+	}
+	return fmt.Sprintf("inserted %d", n), nil
+}
+
+// upsertByHand updates a document without s, or inserts what the upsert would.
+func (v variant) upsertByHand(ctx context.Context, c *mongo.Collection, o op) (string, error) {
+	got, err := c.UpdateOne(ctx, v.single(o.id, missing{}), o.update)
+	if err == nil && got.MatchedCount == 0 {
+		_, err = c.InsertOne(ctx, updated(bson.D{{Key: "_id", Value: o.id}}, o.update))
+		return "matched 0", err
+	}
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("matched %d", got.MatchedCount), nil
+}
+
+// single is the filter for one document, with its shard key.
+func (v variant) single(id int32, shardValue any) bson.D {
+	filter := bson.D{{Key: "_id", Value: id}}
+	if v.key == "s" {
+		if _, absent := shardValue.(missing); absent {
+			shardValue = nil
+		}
+		filter = append(filter, bson.E{Key: "s", Value: shardValue})
+	}
+	return filter
+}
+
+// group counts documents by n with a pipeline.
+func group(ctx context.Context, c *mongo.Collection, filter bson.D) (string, error) {
+	cursor, err := c.Aggregate(ctx, bson.A{
+		bson.D{{Key: "$match", Value: filter}},
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$n"}, {Key: "c", Value: bson.D{{Key: "$sum", Value: 1}}}}}},
+	})
+	if err != nil {
+		return "", err
+	}
+	var docs []bson.D
+	if err := cursor.All(ctx, &docs); err != nil {
+		return "", err
+	}
+	var out []string
+	for _, doc := range docs {
+		out = append(out, fmt.Sprintf("%s: %v", groupName(get(doc, "_id")), get(doc, "c")))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n"), nil
+}
+
+// compareAll compares the whole content of every variant with the model.
+func compareAll(ctx context.Context, db *mongo.Database, m *model, at int) *failure {
+	everything := op{kind: "find", filter: bson.D{}, sort: bson.D{{Key: "_id", Value: int32(1)}}, batch: 100}
+	want := lines(m.find(everything))
+	for _, v := range variants {
+		got, err := v.apply(ctx, db.Collection(v.name), everything, missing{})
+		if err != nil {
+			return &failure{at, fmt.Sprintf("%s: content: %v", v.name, err)}
+		}
+		if got != want {
+			return &failure{at, fmt.Sprintf("%s: content (- model, + %s)\n%s", v.name, v.name, casefile.Diff(want, got))}
+		}
+	}
+	return nil
+}
+
+// shrinkRunsMax bounds the work of shrinking.
+const shrinkRunsMax = 150
+
+// shrink leaves out operations as long as the rest still fails.
+func shrink(t *testing.T, client *mongo.Client, ops []op) []op {
+	runs := 0
+	for size := len(ops) / 2; size > 0; size /= 2 {
+		for first := 0; first+size <= len(ops) && runs < shrinkRunsMax; {
+			without := slices.Concat(ops[:first], ops[first+size:])
+			runs++
+			if f := run(t, client, without); f != nil {
+				ops = without[:f.at+1]
+			} else {
+				first += size
+			}
+		}
+	}
+	return ops
+}
+
+// script prints operations as the commands of a case file.
+func script(ops []op) string {
+	var b strings.Builder
+	for _, o := range ops {
+		b.WriteString(o.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// String prints an operation as a command in shell notation.
+func (o op) String() string {
+	switch o.kind {
+	case "insert":
+		docs := make([]string, len(o.docs))
+		for i, doc := range o.docs {
+			docs[i] = text(doc)
+		}
+		return fmt.Sprintf("{insert: \"c\", documents: [%s], ordered: false}", strings.Join(docs, ", "))
+	case "find":
+		return fmt.Sprintf("{find: \"c\", filter: %s, sort: %s, skip: %d, limit: %d, batchSize: %d}", text(o.filter), text(o.sort), o.skip, o.limit, o.batch)
+	case "count":
+		return fmt.Sprintf("{count: \"c\", query: %s}", text(o.filter))
+	case "group":
+		return fmt.Sprintf("{aggregate: \"c\", pipeline: [{$match: %s}, {$group: {_id: \"$n\", c: {$sum: 1}}}], cursor: {}}", text(o.filter))
+	case "delete":
+		return fmt.Sprintf("{delete: \"c\", deletes: [{q: %s, limit: 0}]}", text(o.filter))
+	case "updateMany":
+		return fmt.Sprintf("{update: \"c\", updates: [{q: %s, u: %s, multi: true}]}", text(o.filter), text(o.update))
+	}
+	return fmt.Sprintf("{update: \"c\", updates: [{q: {_id: %d}, u: %s, upsert: %v}]}", o.id, text(o.update), o.kind == "upsert")
+}
