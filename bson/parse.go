@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -78,20 +79,28 @@ func validate(b []byte, depth int) error {
 	rest := b[4 : len(b)-1]
 	for len(rest) > 0 {
 		t := Type(rest[0])
-		n := bytes.IndexByte(rest[1:], 0)
+		n, ascii := nameLength(rest[1:])
 		if n < 0 {
 			return fmt.Errorf("%w: field name without end", ErrInvalid)
 		}
 		name := rest[1 : 1+n]
-		if !asciiOrUTF8(name) {
+		if !ascii && !utf8.Valid(name) {
 			return fmt.Errorf("%w: field name is not UTF-8", ErrInvalid)
 		}
 		rest = rest[n+2:]
+		if size := int(fixedSizes[t]); size > 1 && size <= len(rest) {
+			rest = rest[size:] // any bytes of these types are a value
+			continue
+		}
 		size := elementSize(t, rest)
 		if size < 0 {
 			return fmt.Errorf("%w: field %q of type %d does not fit", ErrInvalid, name, byte(t))
 		}
-		if err := validateValue(t, rest[:size], depth); err != nil {
+		if t == TypeString {
+			if rest[size-1] != 0 {
+				return fmt.Errorf("%w: string does not end with a zero byte in field %q", ErrInvalid, name)
+			}
+		} else if err := validateValue(t, rest[:size], depth); err != nil {
 			if errors.Is(err, ErrTooDeep) {
 				return err
 			}
@@ -104,7 +113,7 @@ func validate(b []byte, depth int) error {
 
 func validateValue(t Type, b []byte, depth int) error {
 	switch t {
-	case TypeString, TypeCode, TypeSymbol:
+	case TypeCode, TypeSymbol:
 		if b[len(b)-1] != 0 {
 			return fmt.Errorf("%w: string does not end with a zero byte", ErrInvalid)
 		}
@@ -136,13 +145,22 @@ func validateValue(t Type, b []byte, depth int) error {
 	return nil
 }
 
-func asciiOrUTF8(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return utf8.Valid(b)
+// nameLength is zeroAt that also reports whether all bytes before are ASCII.
+func nameLength(b []byte) (n int, ascii bool) {
+	if len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		if z := (w - 0x0101010101010101) &^ w & 0x8080808080808080; z != 0 {
+			n = bits.TrailingZeros64(z) >> 3
+			return n, w&(1<<(8*n)-1)&0x8080808080808080 == 0
 		}
 	}
-	return true
+	n = bytes.IndexByte(b, 0)
+	for i := 0; i < n; i++ {
+		if b[i] >= utf8.RuneSelf {
+			return n, false
+		}
+	}
+	return n, true
 }
 
 // Depth returns the nesting of a valid document: 1 for a flat one.

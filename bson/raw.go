@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"math/bits"
 )
 
 // Raw is one complete BSON document or array body, length prefix and trailing
@@ -22,41 +23,57 @@ type Field struct {
 // Iter walks the elements of a Raw without allocation, for the places where a
 // range-over-func closure would cost one.
 type Iter struct {
-	rest []byte
+	doc []byte
+	pos int
 	// Name and Value of the current element; both alias the document.
 	Name  []byte
 	Value Value
 }
 
 // Iter starts before the first element.
-func (r Raw) Iter() Iter {
-	if len(r) < 5 {
-		return Iter{}
-	}
-	return Iter{rest: r[4:]}
-}
+func (r Raw) Iter() Iter { return Iter{doc: r, pos: 4} }
+
+// IterAt starts before the element at offset p of r, as Iter.Offset gave it.
+func (r Raw) IterAt(p int) Iter { return Iter{doc: r, pos: p} }
+
+// Offset is where in r, the document that is walked, the next element begins.
+func (it *Iter) Offset(r Raw) int { return it.pos }
 
 // Next steps to the next element.
 func (it *Iter) Next() bool {
-	b := it.rest
-	if len(b) < 2 || b[0] == 0 {
+	r, p := it.doc, it.pos
+	if p >= len(r) || r[p] == 0 {
 		return false
 	}
-	t := Type(b[0])
-	n := bytes.IndexByte(b[1:], 0)
-	if n < 0 {
+	t := Type(r[p])
+	p++
+	end := p + zeroAt(r[p:])
+	if end < p {
+		it.pos = len(r)
 		return false
 	}
-	it.Name = b[1 : 1+n]
-	b = b[2+n:]
-	size := sizeAt(t, b)
+	it.Name = r[p:end:end]
+	p = end + 1
+	size := sizeAt(t, r[p:])
 	if size < 0 {
-		it.rest = nil
+		it.pos = len(r)
 		return false
 	}
-	it.Value = Value{Type: t, Data: b[:size:size]}
-	it.rest = b[size:]
+	it.Value = Value{Type: t, Data: r[p : p+size : p+size]}
+	it.pos = p + size
 	return true
+}
+
+// zeroAt returns the position of the first zero byte, or -1. Field names are
+// short: one word usually holds them, and calling IndexByte costs more.
+func zeroAt(b []byte) int {
+	if len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		if z := (w - 0x0101010101010101) &^ w & 0x8080808080808080; z != 0 {
+			return bits.TrailingZeros64(z) >> 3
+		}
+	}
+	return bytes.IndexByte(b, 0)
 }
 
 // Fields ranges over the elements in stored order; name and value alias r.
@@ -94,10 +111,7 @@ func (r Raw) Lookup(name string) (Value, bool) {
 		n := len(name)
 		hit := len(b) > n && b[n] == 0 && string(b[:n]) == name
 		if !hit {
-			// Names are short: a plain loop beats a call of bytes.IndexByte.
-			for n = 0; n < len(b) && b[n] != 0; n++ {
-			}
-			if n == len(b) {
+			if n = zeroAt(b); n < 0 {
 				break
 			}
 		}
@@ -130,9 +144,7 @@ func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 			}
 		}
 		if which < 0 {
-			for n = 0; n < len(b) && b[n] != 0; n++ {
-			}
-			if n == len(b) {
+			if n = zeroAt(b); n < 0 {
 				break
 			}
 		}
