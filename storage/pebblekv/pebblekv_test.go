@@ -68,7 +68,7 @@ func (d crashDisk) Cut(rng *rand.Rand, keepPercent int) storagetest.Disk {
 }
 
 func TestCrash(t *testing.T) {
-	disks := uint64(20)
+	disks := uint64(14)
 	if testing.Short() {
 		disks = 3
 	}
@@ -387,7 +387,7 @@ func TestAllocsInsert(t *testing.T) {
 		_ = tx.AppendLog(stream, value)
 		_, _ = tx.Commit(bg, storage.Synced)
 		tx.Close()
-	}); n > 20 {
+	}); n > 24 {
 		t.Errorf("%v allocations", n)
 	}
 }
