@@ -152,6 +152,16 @@ func (b *Builder) beginBytes(t Type, name []byte, next int) {
 	b.buf = append(b.buf, 0, 0, 0, 0)
 }
 
+// BeginNamedArray opens a nested array whose elements the caller names itself,
+// so that runs of elements of another array can be spliced in.
+func (b *Builder) BeginNamedArray(name []byte) {
+	b.beginBytes(TypeArray, name, -1)
+}
+
+// Since returns the bytes written from position n (an earlier Len) on; they are
+// valid until the next write.
+func (b *Builder) Since(n int) []byte { return b.buf[n:] }
+
 // Splice appends elements as they are (see Raw.Elements), names included. It
 // must not be used inside an array.
 func (b *Builder) Splice(elements []byte) { b.buf = append(b.buf, elements...) }
