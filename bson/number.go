@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/big"
+	"math/bits"
 )
 
 // CompareNumbers orders two numbers of any numeric types by exact value; NaN is
@@ -56,6 +57,12 @@ func compareDecimals(a, b Value) int {
 			return cmp.Compare(n, m)
 		}
 	}
+	if c, ok := compareScaled(a, b); ok {
+		if x == rankNegative {
+			c = -c
+		}
+		return c
+	}
 	// Exponents far apart decide without building huge integers.
 	if ma, mb := magnitude(a), magnitude(b); ma > mb+1 || mb > ma+1 {
 		if x == rankNegative {
@@ -65,6 +72,49 @@ func compareDecimals(a, b Value) int {
 	}
 	return exact(a).Cmp(exact(b))
 }
+
+// compareScaled compares magnitudes in 128 bits: numbers with up to 19 digits
+// whose exponents are at most 19 apart.
+func compareScaled(a, b Value) (c int, ok bool) {
+	x, xe, ok1 := scaled64(a)
+	y, ye, ok2 := scaled64(b)
+	if !ok1 || !ok2 || xe-ye > 19 || ye-xe > 19 {
+		return 0, false
+	}
+	var xh, yh uint64
+	if xe > ye {
+		xh, x = bits.Mul64(x, pow10u64[xe-ye])
+	} else {
+		yh, y = bits.Mul64(y, pow10u64[ye-xe])
+	}
+	if xh != yh {
+		return cmp.Compare(xh, yh), true
+	}
+	return cmp.Compare(x, y), true
+}
+
+// scaled64 returns the magnitude of v as n × 10^exp, if n fits.
+func scaled64(v Value) (n uint64, exp int, ok bool) {
+	switch v.Type {
+	case TypeDecimal128:
+		d, _ := v.Decimal()
+		_, hi, lo, exp, _ := d.Decompose()
+		return lo, exp, hi == 0
+	case TypeDouble:
+		f, _ := v.Double()
+		if f = math.Abs(f); f < 1<<53 && f == math.Trunc(f) {
+			return uint64(f), 0, true
+		}
+		return 0, 0, false
+	}
+	i, _ := v.Int64()
+	if i < 0 {
+		return -uint64(i), 0, true
+	}
+	return uint64(i), 0, true
+}
+
+var pow10u64 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
 
 // The order of numbers by kind; zero is its own kind.
 const (
@@ -221,6 +271,18 @@ func (v Value) AsInt64() (n int64, ok bool) {
 func (v Value) TruncInt64() (n int64, ok bool) {
 	if n, ok = v.AsInt64(); ok {
 		return n, true
+	}
+	if v.Type == TypeDecimal128 && decimalRank(v) != rankNaN {
+		// Not through a double, which would round what lies near the limits.
+		if r := decimalRank(v); (r == rankNegative || r == rankPositive) && magnitude(v) < 21 {
+			if magnitude(v) < -1 {
+				return 0, true
+			}
+			x := exact(v)
+			if q := new(big.Int).Quo(x.Num(), x.Denom()); q.IsInt64() {
+				return q.Int64(), true
+			}
+		}
 	}
 	f, ok := v.AsFloat()
 	switch {
