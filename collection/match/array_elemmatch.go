@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var opElemMatch = Operator{Name: "$elemMatch", Where: Field, Parse: parseElemMatch, Doc: "reference/operator/query/elemMatch"}
@@ -168,4 +169,58 @@ func (e *elemDoc) shape(dst []byte) []byte {
 func (e *elemDoc) bounds(add func(Interval)) (exact bool) {
 	add(Interval{bson.EmptyDoc, emptyBinary, true, false})
 	return false
+}
+
+// ElemFirst finds the first element of an array that an $elemMatch wants: the
+// projection operator of that name.
+type ElemFirst struct {
+	f      finder
+	node   Node
+	source bson.Value
+}
+
+// ParseElemMatch reads the argument of $elemMatch, which must be a document.
+//
+// Errors: those of Parse; 5626500 for $near, 224 for $jsonSchema.
+func ParseElemMatch(env *mql.Env, arg bson.Value) (*ElemFirst, error) {
+	p := parser{env: env, operators: Operators, order: env.Order()}
+	arg = arg.Clone()
+	n, err := parseElemMatch(&p, operand{path: path.Must(""), value: arg})
+	if err != nil {
+		return nil, err
+	}
+	e := &ElemFirst{node: n, source: arg}
+	Walk(n, func(c Node) {
+		switch c.(type) {
+		case *Near:
+			err = mongoerr.New(5626500, "$geoNear, $near, and $nearSphere are not allowed in this context")
+		case *Schema:
+			err = mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$jsonSchema is not allowed in this context")
+		}
+	})
+	switch n := n.(type) {
+	case *Leaf:
+		e.f = n.pred.(finder)
+	case *ElemMatch:
+		e.f = n.pred.(finder)
+	}
+	return e, err
+}
+
+// Find returns the first element of the array v that is wanted; ok is false if
+// there is none or v is no array. The element aliases v.
+func (e *ElemFirst) Find(env *mql.Env, v bson.Value, s *expr.Scratch) (elem bson.Value, ok bool, err error) {
+	i, err := e.f.find(env, v, s)
+	if i < 0 || err != nil {
+		return bson.Value{}, false, err
+	}
+	elem, ok = bson.Raw(v.Data).Index(i)
+	return elem, ok, nil
+}
+
+// Append appends {$elemMatch: …} as it was given, under name.
+func (e *ElemFirst) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.Value("$elemMatch", e.source)
+	b.End()
 }

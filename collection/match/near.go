@@ -6,3 +6,9 @@ import (
 )
 
 func (p *parser) near(path.Path, bson.Raw) (Node, bool, error) { return nil, false, nil }
+
+// Near is a placeholder.
+type Near struct{ Leaf }
+
+// Schema is a placeholder.
+type Schema struct{ Leaf }

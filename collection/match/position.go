@@ -9,7 +9,9 @@ import (
 // MatchPosition returns the index that the positional operator $ stands for: in
 // a document that n matches, the position of the array element that made it
 // match, of the outermost array where several nest, of the last condition where
-// several meet arrays. ok is false when no condition met an array.
+// several meet arrays. Conditions under $or, $nor and $not do not count. ok is
+// false when no condition met an array. n should be normalised: an $or on one
+// field becomes $in, which does count.
 // Manual: reference/operator/update/positional, reference/operator/projection/positional.
 func MatchPosition(env *mql.Env, doc bson.Raw, n Node, s *expr.Scratch) (index int, ok bool, err error) {
 	p := positioner{env: env, s: s, index: -1}
@@ -38,13 +40,6 @@ func (p *positioner) node(n Node, doc bson.Raw) (bool, error) {
 			}
 		}
 		return true, nil
-	case *Or:
-		for _, c := range n.list {
-			if ok, err := p.node(c, doc); ok || err != nil {
-				return ok, err
-			}
-		}
-		return false, nil
 	case *Leaf:
 		return p.document(n, doc, 0, -1)
 	case *ElemMatch:

@@ -82,13 +82,13 @@ func (p *parser) regexOf(v bson.Value) (*regex, error) {
 }
 
 func (p *parser) newRegex(pattern, options string, arena *bson.Arena) (*regex, error) {
-	re, err := compileRegex(pattern, options)
+	re, err := mql.CompileRegex(pattern, options)
 	if err != nil {
 		return nil, err
 	}
 	r := &regex{source: arena.Regex(pattern, options), pattern: pattern, options: options, re: re}
 	if p.order == nil {
-		r.prefix, r.whole = regexPrefix(pattern, options)
+		r.prefix, r.whole = re.LiteralPrefix()
 	}
 	return r, nil
 }
@@ -98,7 +98,7 @@ func (p *parser) newRegex(pattern, options string, arena *bson.Arena) (*regex, e
 type regex struct {
 	source           bson.Value // the BSON value
 	pattern, options string
-	re               compiledRegex
+	re               *mql.Regex
 	prefix           string // what each match starts with
 	whole            bool   // the pattern asks for nothing but the prefix
 }
@@ -109,7 +109,7 @@ func (r *regex) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
 		text, _ := v.Text()
-		return r.re.Match(text)
+		return r.re.Match(text), nil
 	case bson.TypeRegex:
 		return bson.Equal(v, r.source, nil), nil
 	}
@@ -154,52 +154,4 @@ func successor(s string) string {
 		b[len(b)-1]++
 	}
 	return string(b)
-}
-
-// regexPrefix returns the literal text that every match begins with, and
-// whether the pattern asks for nothing else: /^abc/ does not, /^abc.d/ does.
-func regexPrefix(pattern, options string) (prefix string, whole bool) {
-	if strings.ContainsAny(options, "imx") || strings.ContainsAny(pattern, "|") {
-		return "", false
-	}
-	rest, ok := strings.CutPrefix(pattern, "^")
-	if !ok {
-		if rest, ok = strings.CutPrefix(pattern, `\A`); !ok {
-			return "", false
-		}
-	}
-	var b []byte
-	for len(rest) > 0 {
-		c := rest[0]
-		n := 1
-		switch {
-		case c == '\\':
-			if len(rest) < 2 || !isPunctuation(rest[1]) {
-				return string(b), false // a class, \Q, a back reference, …
-			}
-			c, n = rest[1], 2
-		case c == '.' && (rest == ".*" || rest == ".*$") && strings.Contains(options, "s"):
-			return string(b), true
-		case strings.IndexByte(`.^$*+?()[]{`, c) >= 0:
-			return string(b), false
-		case c >= 0x80:
-			for n < len(rest) && rest[n]&0xc0 == 0x80 {
-				n++
-			}
-		}
-		if len(rest) > n && strings.IndexByte("*?{", rest[n]) >= 0 {
-			return string(b), false // the character is optional
-		}
-		if n == 2 && c < 0x80 && rest[0] == '\\' {
-			b = append(b, c)
-		} else {
-			b = append(b, rest[:n]...)
-		}
-		rest = rest[n:]
-	}
-	return string(b), len(b) > 0
-}
-
-func isPunctuation(c byte) bool {
-	return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 }

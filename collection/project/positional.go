@@ -1,0 +1,48 @@
+package project
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// positional is the operator $ at the end of a projected path: it cuts the
+// first array on the way to the element that made the filter match.
+// Manual: reference/operator/projection/positional.
+type positional struct{ filter match.Node }
+
+func newPositional(filter match.Node) (*positional, error) {
+	var err error
+	match.Walk(filter, func(n match.Node) {
+		switch n.(type) {
+		case *match.Expr:
+			err = mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$expr is not allowed in this context")
+		case *match.Schema:
+			err = mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$jsonSchema is not allowed in this context")
+		}
+	})
+	return &positional{match.Normalize(filter)}, err
+}
+
+// position appends the array with the one element that $ stands for, to which
+// the rest of the path is applied.
+func (r *run) position(t *tree, k *kid, arr bson.Raw) error {
+	if !r.indexed {
+		i, ok, err := match.MatchPosition(r.env, r.root, r.pos.filter, r.s)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return mongoerr.New(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array")
+		}
+		r.index, r.indexed = i, true
+	}
+	v, ok := arr.Index(r.index)
+	if !ok {
+		return mongoerr.New(51247, "Executor error during find command :: caused by :: positional operator '.$' element mismatch")
+	}
+	r.dst.BeginArray(k.name)
+	_, err := r.value(t, k, "", v, false)
+	r.dst.End()
+	return err
+}

@@ -1,0 +1,99 @@
+package project
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// projection is every Transform but $replaceRoot.
+type projection struct {
+	tree   *tree
+	pos    *positional
+	source bson.Raw // as it was given
+}
+
+// Apply see Transform.
+func (t *projection) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
+	r := run{env: env, s: s, dst: dst, root: doc, pos: t.pos}
+	return r.fields(t.tree, doc, t.pos != nil)
+}
+
+// Kind see Transform.
+func (t *projection) Kind() Kind { return t.tree.kind }
+
+// Append see Transform.
+func (t *projection) Append(b *bson.Builder) { b.Splice(t.source.Elements()) }
+
+// Paths see Transform. What an exclusion or addition reads is the document.
+func (t *projection) Paths(add func(string)) {
+	if t.tree.kind != Inclusion {
+		add("")
+		return
+	}
+	if t.pos != nil {
+		add("") // the filter is asked again
+		return
+	}
+	t.tree.paths("", add)
+}
+
+func (t *tree) paths(prefix string, add func(string)) {
+	for i := range t.kids {
+		k := &t.kids[i]
+		switch k.act {
+		case keep, slice, element:
+			add(prefix + k.name)
+		case compute:
+			k.expr.Paths(add)
+			if prefix != "" {
+				add(prefix + k.name) // arrays on the way keep their shape
+			}
+		case descend:
+			k.tree.paths(prefix+k.name+".", add)
+		}
+	}
+}
+
+// Expressions see Transform.
+func (t *projection) Expressions(add func(expr.Expr)) { t.tree.expressions(add) }
+
+func (t *tree) expressions(add func(expr.Expr)) {
+	for i := range t.kids {
+		switch k := &t.kids[i]; k.act {
+		case compute:
+			add(k.expr)
+		case descend:
+			k.tree.expressions(add)
+		}
+	}
+}
+
+// Keeps see Transform.
+func (t *projection) Keeps(p path.Path) bool {
+	kids := t.tree
+	for i := range p.Len() {
+		k := kids.find(p.Name(i))
+		if k == nil {
+			return kids.kind != Inclusion
+		}
+		if k.positional {
+			return false
+		}
+		switch k.act {
+		case keep:
+			return true
+		case descend:
+			kids = k.tree
+			if kids.kind == Inclusion || kids.computes {
+				// Values that are no documents are dropped or replaced on the way;
+				// which changes null and missing for what is below.
+				continue
+			}
+		default:
+			return false
+		}
+	}
+	return false
+}

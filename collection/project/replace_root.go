@@ -1,0 +1,72 @@
+package project
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// parseReplaceRoot reads {newRoot: expression}.
+// Manual: reference/operator/aggregation/replaceRoot.
+func parseReplaceRoot(env *mql.Env, spec bson.Value) (Transform, error) {
+	d, ok := spec.Doc()
+	if !ok {
+		return nil, mongoerr.New(40229, "expected an object as specification for $replaceRoot stage, got %s", spec.Type)
+	}
+	var root bson.Value
+	for it := d.Iter(); it.Next(); {
+		switch {
+		case string(it.Name) != "newRoot":
+			return nil, mongoerr.UnknownField("$replaceRoot." + string(it.Name))
+		case !root.IsMissing():
+			return nil, mongoerr.RepeatedField("$replaceRoot.newRoot")
+		}
+		root = it.Value
+	}
+	if root.IsMissing() {
+		return nil, mongoerr.MissingField("$replaceRoot.newRoot")
+	}
+	return newReplaceRoot(env, root)
+}
+
+func newReplaceRoot(env *mql.Env, v bson.Value) (Transform, error) {
+	e, err := expr.Parse(env, v)
+	if err != nil {
+		return nil, err
+	}
+	return &replaceRoot{e}, nil
+}
+
+// replaceRoot makes the value of an expression the document.
+type replaceRoot struct{ e expr.Expr }
+
+// Apply see Transform.
+func (t *replaceRoot) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
+	v, err := t.e.Eval(env, doc, s)
+	if err != nil {
+		return err
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(40228, "'newRoot' expression must evaluate to an object, but resulting value was of type: '%s'", v.Type)
+	}
+	dst.Splice(d.Elements())
+	return nil
+}
+
+// Kind see Transform.
+func (t *replaceRoot) Kind() Kind { return Replacement }
+
+// Paths see Transform.
+func (t *replaceRoot) Paths(add func(string)) { t.e.Paths(add) }
+
+// Keeps see Transform.
+func (t *replaceRoot) Keeps(path.Path) bool { return false }
+
+// Expressions see Transform.
+func (t *replaceRoot) Expressions(add func(expr.Expr)) { add(t.e) }
+
+// Append see Transform.
+func (t *replaceRoot) Append(b *bson.Builder) { t.e.Append(b, "newRoot") }

@@ -1,0 +1,83 @@
+package project
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// cut is the $slice of a find: limit elements from skip on; a negative skip
+// counts from the end, and without skip a negative limit takes the last ones.
+// Manual: reference/operator/projection/slice.
+type cut struct {
+	skip, limit int32
+	skips       bool
+}
+
+// parseCut reads the argument of $slice. ok is false if it is that of the
+// expression, whose first operand is an array.
+func parseCut(v bson.Value) (c cut, ok bool, err error) {
+	if v.IsNumber() {
+		return cut{limit: clamp(v)}, true, nil
+	}
+	arr, isArray := v.Array()
+	if !isArray || arr.Len() != 2 {
+		return c, false, nil
+	}
+	skip, _ := arr.Index(0)
+	limit, _ := arr.Index(1)
+	if !skip.IsNumber() || !limit.IsNumber() {
+		return c, false, nil
+	}
+	c = cut{skip: clamp(skip), limit: clamp(limit), skips: true}
+	if c.limit <= 0 {
+		return c, true, mongoerr.New(28724, "$slice limit must be positive, got %d", c.limit)
+	}
+	return c, true, nil
+}
+
+// clamp truncates a number to int32.
+func clamp(v bson.Value) int32 {
+	n, _ := v.TruncInt64()
+	return int32(max(math.MinInt32, min(math.MaxInt32, n)))
+}
+
+// span returns the elements of an array of n that c takes: [from, to).
+func (c cut) span(n int) (from, to int) {
+	switch {
+	case c.skips && c.skip >= 0:
+		from = min(int(c.skip), n)
+		return from, min(from+int(c.limit), n)
+	case c.skips:
+		from = max(n+int(c.skip), 0)
+		return from, min(from+int(c.limit), n)
+	case c.limit >= 0:
+		return 0, min(int(c.limit), n)
+	}
+	return max(n+int(c.limit), 0), n
+}
+
+// cut appends a value, cut if it is an array.
+func (r *run) cut(k *kid, name string, v bson.Value) {
+	arr, ok := v.Array()
+	if !ok {
+		r.dst.Value(name, v)
+		return
+	}
+	n := 0
+	if k.cut.skips && k.cut.skip < 0 || k.cut.limit < 0 {
+		n = arr.Len()
+	} else {
+		n = math.MaxInt32 // the end does not matter
+	}
+	from, to := k.cut.span(n)
+	r.dst.BeginArray(name)
+	i := 0
+	for it := arr.Iter(); i < to && it.Next(); i++ {
+		if i >= from {
+			r.dst.Value("", it.Value)
+		}
+	}
+	r.dst.End()
+}

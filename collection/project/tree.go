@@ -1,0 +1,305 @@
+package project
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// action is what a kid does with its field.
+type action uint8
+
+const (
+	keep    action = iota // leave as it is
+	drop                  // leave out
+	descend               // apply a tree to the value
+	compute               // set to the value of an expression
+	slice                 // keep some elements of an array
+	element               // keep the first element that matches ($elemMatch)
+)
+
+// kid is what happens to one field.
+type kid struct {
+	name string
+	act  action
+	tree *tree            // of descend
+	expr expr.Expr        // of compute
+	cut  cut              // of slice
+	elem *match.ElemFirst // of element
+	// positional says that the first array on this way is cut to the element
+	// that made the filter match.
+	positional bool
+}
+
+// tree is what happens to the fields of a document. Kids are in the order of
+// the specification.
+type tree struct {
+	kind  Kind
+	kids  []kid
+	names []string       // of the kids
+	index map[string]int // by name, of trees with many kids
+	// computes says that there are computed fields here or below: they appear
+	// also where the document has nothing.
+	computes bool
+	// late says that some fields come at the end: computed ones, and those of
+	// $elemMatch in an inclusion.
+	late bool
+	// placed is how many kids can stand where the document has their field.
+	placed int
+}
+
+// scanMax is how many names are compared one after the other; a map finds more.
+const scanMax = 12
+
+// seal prepares a tree whose kids are complete.
+func (t *tree) seal() {
+	t.names, t.placed = t.names[:0], 0
+	for i := range t.kids {
+		k := &t.kids[i]
+		t.names = append(t.names, k.name)
+		switch k.act {
+		case descend:
+			k.tree.kind = t.kind
+			k.tree.seal()
+			t.computes = t.computes || k.tree.computes
+		case compute:
+			t.computes = true
+		case element:
+			t.late = t.late || t.kind == Inclusion
+		}
+		if t.kind != Inclusion || k.act != compute && k.act != element {
+			t.placed++
+		}
+	}
+	t.late = t.late || t.computes
+	if len(t.kids) > scanMax {
+		t.index = make(map[string]int, len(t.kids))
+		for i, name := range t.names {
+			t.index[name] = i
+		}
+	}
+}
+
+// find returns the kid of that name, nil if there is none.
+func (t *tree) find(name string) *kid {
+	for i := range t.kids {
+		if t.kids[i].name == name {
+			return &t.kids[i]
+		}
+	}
+	return nil
+}
+
+// next finds the next field from offset p on that has a kid; see bson.Raw.Scan.
+func (t *tree) next(doc bson.Raw, p int) (which int, v bson.Value, end int) {
+	if t.index == nil {
+		return doc.Scan(p, t.names)
+	}
+	for it := doc.IterAt(p); it.Next(); {
+		if i, ok := t.index[string(it.Name)]; ok {
+			return i, it.Value, it.Offset(doc)
+		}
+	}
+	return -1, bson.Value{}, len(doc)
+}
+
+// run is one application of a tree to a document.
+type run struct {
+	env  *mql.Env
+	s    *expr.Scratch
+	dst  *bson.Builder
+	root bson.Raw
+	pos  *positional
+	// index is the position that $ stands for, once asked for.
+	index   int
+	indexed bool
+}
+
+// bits is a set of kids: those whose field has been met.
+type bits struct {
+	low  uint64
+	high []uint64
+}
+
+func (b *bits) has(i int) bool {
+	if i < 64 {
+		return b.low&(1<<i) != 0
+	}
+	return len(b.high) > 0 && b.high[i/64]&(1<<(i%64)) != 0
+}
+
+func (b *bits) set(i, n int) {
+	if i < 64 {
+		b.low |= 1 << i
+		return
+	}
+	if b.high == nil {
+		b.high = make([]uint64, n/64+1)
+	}
+	b.high[i/64] |= 1 << (i % 64)
+}
+
+// fields appends the fields that t makes of doc. positional is false once the
+// positional operator has been applied on the way.
+func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
+	var done bits
+	left := t.placed
+	from := 4 // start of the run of fields that stay
+	for p := 4; ; {
+		i, v, end := t.next(doc, p)
+		if i < 0 {
+			break
+		}
+		k := &t.kids[i]
+		start := end - len(v.Data) - len(k.name) - 2
+		p = end
+		if done.has(i) {
+			if t.kind == Inclusion || k.act != keep {
+				r.flush(t, doc, from, start)
+				from = end
+			}
+			continue // a second field of that name
+		}
+		if k.act == keep && !k.positional {
+			done.set(i, len(t.kids))
+			left--
+			if t.kind == Inclusion {
+				r.dst.Splice(doc[start:end])
+				if left == 0 {
+					break
+				}
+			}
+			continue
+		}
+		r.flush(t, doc, from, start)
+		from = end
+		placed, err := r.field(t, k, v, positional && k.positional)
+		if err != nil {
+			return err
+		}
+		if placed {
+			done.set(i, len(t.kids))
+			if left--; left == 0 && t.kind == Inclusion {
+				break
+			}
+		}
+	}
+	r.flush(t, doc, from, len(doc)-1)
+	if !t.late {
+		return nil
+	}
+	return r.rest(t, doc, &done)
+}
+
+// flush copies a run of fields that no kid wants to change.
+func (r *run) flush(t *tree, doc bson.Raw, from, to int) {
+	if t.kind != Inclusion && from < to {
+		r.dst.Splice(doc[from:to])
+	}
+}
+
+// field appends what a kid makes of an existing field, where it stands. placed
+// is false if it comes at the end instead.
+func (r *run) field(t *tree, k *kid, v bson.Value, positional bool) (placed bool, err error) {
+	switch k.act {
+	case compute:
+		if t.kind == Inclusion {
+			return false, nil
+		}
+		return true, r.computed(k)
+	case element:
+		if t.kind == Inclusion {
+			return false, nil
+		}
+		return true, r.element(k, v)
+	case drop:
+		return true, nil
+	}
+	return r.value(t, k, k.name, v, positional)
+}
+
+// value appends what descend, keep and slice make of a value; name is "" in an
+// array.
+func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool) (placed bool, err error) {
+	switch {
+	case positional && v.Type == bson.TypeArray:
+		return true, r.position(t, k, bson.Raw(v.Data))
+	case k.act == keep:
+		r.dst.Value(name, v)
+		return true, nil
+	case k.act == slice:
+		r.cut(k, name, v)
+		return true, nil
+	}
+	switch v.Type {
+	case bson.TypeDocument:
+		r.dst.BeginDoc(name)
+		err = r.fields(k.tree, bson.Raw(v.Data), positional)
+		r.dst.End()
+		return true, err
+	case bson.TypeArray:
+		r.dst.BeginArray(name)
+		for it := bson.Raw(v.Data).Iter(); it.Next(); {
+			if _, err := r.value(t, k, "", it.Value, false); err != nil {
+				return true, err
+			}
+		}
+		r.dst.End()
+		return true, nil
+	case bson.TypeMissing:
+		return false, nil
+	}
+	switch {
+	case k.tree.computes:
+		if name != "" && t.kind == Inclusion {
+			return false, nil
+		}
+		r.dst.BeginDoc(name)
+		err = r.rest(k.tree, bson.Empty, &bits{})
+		r.dst.End()
+		return true, err
+	case t.kind == Inclusion:
+		return true, nil
+	}
+	r.dst.Value(name, v)
+	return true, nil
+}
+
+// rest appends the fields that come at the end: computed ones that no field of
+// the document gave a place, and those of $elemMatch.
+func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
+	for i := range t.kids {
+		k := &t.kids[i]
+		if done.has(i) {
+			continue
+		}
+		switch {
+		case k.act == compute:
+			if err := r.computed(k); err != nil {
+				return err
+			}
+		case k.act == descend && k.tree.computes:
+			r.dst.BeginDoc(k.name)
+			if err := r.rest(k.tree, bson.Empty, &bits{}); err != nil {
+				return err
+			}
+			r.dst.End()
+		case k.act == element && t.kind == Inclusion:
+			if err := r.element(k, doc.Get(k.name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// computed appends the value of an expression, nothing if it is missing.
+func (r *run) computed(k *kid) error {
+	v, err := k.expr.Eval(r.env, r.root, r.s)
+	if err != nil {
+		return err
+	}
+	r.dst.Value(k.name, v)
+	return nil
+}
