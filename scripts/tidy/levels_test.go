@@ -8,7 +8,7 @@ var levels = [][]string{
 	0:  {"bson", "ratelimit", "storage", "wire/mongoerr"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "storage/keyspace", "storage/writebuf", "wire"},
 	2:  {"collection/mql", "shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest"},
-	3:  {"collection/changelog", "collection/expr", "collection/order"},
+	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/tally"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},
 	6:  {"collection/catalog", "collection/update"},
