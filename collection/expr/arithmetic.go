@@ -198,7 +198,33 @@ func logBase(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if g <= 0 || g == 1 {
 		return x, mongoerr.New(28759, "$log's base must be a positive number not equal to 1, but is %s", show(base))
 	}
-	return s.Double(math.Log(f) / math.Log(g)), nil
+	return s.Double(ln(f) / ln(g)), nil
+}
+
+// ln is the natural logarithm. Go's is wrong for subnormal numbers on amd64.
+func ln(f float64) float64 {
+	if f > 0 && f < 0x1p-1022 {
+		return math.Log(f*0x1p60) - 60*math.Ln2
+	}
+	return math.Log(f)
+}
+
+// log10 is the decimal logarithm, exact for powers of ten.
+func log10(f float64) float64 {
+	y := ln(f) / math.Ln10
+	if n := math.Round(y); math.Abs(y-n) < 1e-9 && math.Pow10(int(n)) == f {
+		return n
+	}
+	return y
+}
+
+// parseSigmoid takes its operand as it is: an array is not a list of operands.
+func parseSigmoid(p *parser, op *Operator, v bson.Value) (Expr, error) {
+	e, err := p.parse(v)
+	if err != nil {
+		return nil, err
+	}
+	return p.fold(&call{name: op.Name, fn: sigmoid, args: []Expr{e}, flat: true})
 }
 
 // sigmoid is $sigmoid: 1 / (1 + e^-x).

@@ -33,28 +33,22 @@ type sum struct {
 	long    int64
 	double  float64
 	decimal bson.Decimal128
-	widest  int
-	date    bool
+	widest  int // rank
+	date    int64
+	isDate  bool
 }
 
 func (t *sum) add(v bson.Value) error {
-	old, r, long := t.widest, 1, false
-	var n int64
-	if v.Type == bson.TypeDateTime {
-		if t.date {
+	if ms, ok := v.DateTime(); ok {
+		if t.isDate {
 			return mongoerr.New(16612, "only one date allowed in an $add expression")
 		}
-		t.date = true
-		n, _ = v.DateTime()
-		long = true
-		if old > r {
-			r = old
-		}
-	} else {
-		r = rank(v.Type)
-		n, long = v.Int64()
+		t.isDate, t.date = true, ms
+		return nil
 	}
-	if r > old {
+	old := t.widest
+	n, long := v.Int64()
+	if r := rank(v.Type); r > old {
 		t.widest = r
 		switch {
 		case r == 3:
@@ -67,11 +61,8 @@ func (t *sum) add(v bson.Value) error {
 	}
 	switch t.widest {
 	case 1, 2:
-		next := t.long + n
-		if (next > t.long) != (n > 0) && n != 0 {
-			if t.date {
-				return dateOverflow("$add")
-			}
+		next, ok := AddInt64(t.long, n)
+		if !ok {
 			t.widest, t.double = 3, float64(t.long)+float64(n)
 			return nil
 		}
@@ -84,23 +75,22 @@ func (t *sum) add(v bson.Value) error {
 			t.double += f
 		}
 	case 4:
-		if long {
-			t.decimal = decimal.Add(t.decimal, decimal.FromInt64(n))
-		} else {
-			t.decimal = decimal.Add(t.decimal, toDecimal(v))
-		}
+		t.decimal = decimal.Add(t.decimal, toDecimal(v))
 	}
 	return nil
 }
 
 func (t *sum) value(a *bson.Arena) (bson.Value, error) {
-	if t.date {
+	if t.isDate {
 		ms, ok := t.long, true
 		switch t.widest {
 		case 3:
 			ms, ok = roundAway(t.double)
 		case 4:
 			ms, ok = decimal.ToInt64(t.decimal, decimal.HalfEven)
+		}
+		if ok {
+			ms, ok = AddInt64(t.date, ms)
 		}
 		if !ok {
 			return bson.Value{}, dateOverflow("$add")
@@ -135,7 +125,7 @@ func roundAway(f float64) (int64, bool) {
 //
 // Errors: TypeMismatch, Overflow for dates, 16612 for two dates.
 func Add(a *bson.Arena, x, y bson.Value) (bson.Value, error) {
-	var t sum
+	t := sum{widest: 1}
 	for _, v := range [2]bson.Value{x, y} {
 		if !v.IsNumber() && v.Type != bson.TypeDateTime {
 			return bson.Value{}, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)

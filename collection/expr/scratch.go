@@ -17,9 +17,10 @@ type Scratch struct {
 	Meta [metaKinds]bson.Value
 
 	slots    []bson.Value
-	stack    []bson.Value    // arguments of calls in progress
-	builders []*bson.Builder // idle builders with their memory
-	buffers  [][]byte        // idle buffers
+	stack    []bson.Value     // arguments of calls in progress
+	zones    map[string]*zone // by argument text
+	builders []*bson.Builder  // idle builders with their memory
+	buffers  [][]byte         // idle buffers
 }
 
 // Reset frees all values computed so far. Metadata and Root stay.

@@ -1,0 +1,179 @@
+package expr
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
+)
+
+// numberText checks the text of a number for what strconv would let through.
+func numberText(v bson.Value) (text string, err error) {
+	text, _ = v.Str()
+	if body := strings.TrimLeft(text, "+-"); len(body) > 1 && body[0] == '0' && body[1]|32 == 'x' {
+		return text, failed("Illegal hexadecimal input: %s", show(v))
+	}
+	if text == "" {
+		return text, failed("Failed to parse number '' : No digits")
+	}
+	if strings.IndexByte(text, '_') >= 0 {
+		return text, failed("Failed to parse number %s", show(v))
+	}
+	return text, nil
+}
+
+func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
+	switch v.Type {
+	case bson.TypeDouble:
+		return v, nil
+	case bson.TypeBool:
+		return s.Double(float64(v.Data[0])), nil
+	case bson.TypeInt32, bson.TypeInt64:
+		n, _ := v.Int64()
+		return s.Double(float64(n)), nil
+	case bson.TypeDecimal128:
+		d, _ := v.Decimal()
+		f := decimal.ToFloat64(d)
+		if math.IsInf(f, 0) && !d.IsInf() || f == 0 && !d.IsZero() {
+			return v, failed("Conversion would overflow target type: %s", show(v))
+		}
+		return s.Double(f), nil
+	case bson.TypeDateTime:
+		ms, _ := v.DateTime()
+		return s.Double(float64(ms)), nil
+	case bson.TypeString:
+		text, err := numberText(v)
+		if err != nil {
+			return v, err
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return v, failed("Failed to parse number %s", show(v))
+		}
+		return s.Double(f), nil
+	case bson.TypeBinary:
+		_, b, _ := v.Binary()
+		switch n := bitsOf(b, o.bigEndian); len(b) {
+		case 4:
+			return s.Double(float64(math.Float32frombits(uint32(n)))), nil
+		case 8:
+			return s.Double(math.Float64frombits(n)), nil
+		}
+		return v, failed("Failed to convert binData to double because of invalid length: %d", len(b))
+	}
+	return v, unsupported(v, bson.TypeDouble)
+}
+
+// bitsOf reads up to eight bytes as an unsigned integer.
+func bitsOf(b []byte, bigEndian bool) uint64 {
+	var buf [8]byte
+	if len(b) > 8 {
+		return 0
+	}
+	if bigEndian {
+		copy(buf[8-len(b):], b)
+		return binary.BigEndian.Uint64(buf[:])
+	}
+	copy(buf[:], b)
+	return binary.LittleEndian.Uint64(buf[:])
+}
+
+// toInteger converts to int32 or int64.
+func toInteger(s *Scratch, v bson.Value, t bson.Type, o convertOptions) (bson.Value, error) {
+	n, ok := int64(0), true
+	switch v.Type {
+	case bson.TypeBool:
+		n = int64(v.Data[0])
+	case bson.TypeInt32, bson.TypeInt64:
+		n, _ = v.Int64()
+	case bson.TypeDouble:
+		f, _ := v.Double()
+		if f != f || math.IsInf(f, 0) {
+			return v, failed("Attempt to convert %s value to integer type", show(v))
+		}
+		if f = math.Trunc(f); f >= 1<<63 || f < -1<<63 {
+			ok = false
+		}
+		n = int64(f)
+	case bson.TypeDecimal128:
+		d, _ := v.Decimal()
+		if d.IsNaN() || d.IsInf() {
+			return v, failed("Attempt to convert %s value to integer type", show(v))
+		}
+		n, ok = decimal.ToInt64(d, decimal.Down)
+	case bson.TypeDateTime:
+		if t == bson.TypeInt32 {
+			return v, unsupported(v, t)
+		}
+		n, _ = v.DateTime()
+	case bson.TypeString:
+		base := o.base
+		text, err := numberText(v)
+		if base == 0 {
+			base = 10
+			if err != nil {
+				return v, err
+			}
+		}
+		if n, err = strconv.ParseInt(text, base, 64); err != nil {
+			return v, failed("Failed to parse number %s", show(v))
+		}
+	case bson.TypeBinary:
+		_, b, _ := v.Binary()
+		u := bitsOf(b, o.bigEndian)
+		switch {
+		case len(b) == 1:
+			n = int64(int8(u))
+		case len(b) == 2:
+			n = int64(int16(u))
+		case len(b) == 4:
+			n = int64(int32(u))
+		case len(b) == 8 && t == bson.TypeInt64:
+			n = int64(u)
+		default:
+			return v, failed("Failed to convert binData to %s because of invalid length: %d", t, len(b))
+		}
+	default:
+		return v, unsupported(v, t)
+	}
+	if t == bson.TypeInt32 && n != int64(int32(n)) {
+		ok = false
+	}
+	switch {
+	case !ok:
+		return v, failed("Conversion would overflow target type: %s", show(v))
+	case v.Type == t:
+		return v, nil
+	case t == bson.TypeInt32:
+		return s.Int32(int32(n)), nil
+	}
+	return s.Int64(n), nil
+}
+
+func toDecimalValue(s *Scratch, v bson.Value) (bson.Value, error) {
+	switch v.Type {
+	case bson.TypeDecimal128:
+		return v, nil
+	case bson.TypeDouble, bson.TypeInt32, bson.TypeInt64:
+		return s.Decimal(toDecimal(v)), nil
+	case bson.TypeBool:
+		return s.Decimal(decimal.FromInt64(int64(v.Data[0]))), nil
+	case bson.TypeDateTime:
+		ms, _ := v.DateTime()
+		return s.Decimal(decimal.FromInt64(ms)), nil
+	case bson.TypeString:
+		text, err := numberText(v)
+		if err != nil {
+			return v, err
+		}
+		d, ok := decimal.Parse(text)
+		if !ok {
+			return v, failed("Failed to parse number %s", show(v))
+		}
+		return s.Decimal(d), nil
+	}
+	return v, unsupported(v, bson.TypeDecimal128)
+}

@@ -1,0 +1,134 @@
+package expr
+
+import (
+	"strings"
+	"time"
+	_ "time/tzdata" // zones work wherever the server runs
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// zone is a time zone: an Olson name or a fixed offset.
+type zone struct {
+	name   string
+	loc    *time.Location // nil: fixed offset
+	offset int64          // seconds east
+}
+
+// utc is the zone of dates without one.
+var utc = &zone{name: "UTC"}
+
+// offsetAt is the offset in seconds at an instant.
+func (z *zone) offsetAt(ms int64) int64 {
+	if z.loc == nil {
+		return z.offset
+	}
+	_, o := time.UnixMilli(ms).In(z.loc).Zone()
+	return int64(o)
+}
+
+// local converts an instant to milliseconds on the local clock, as if that
+// were UTC.
+func (z *zone) local(ms int64) int64 { return ms + z.offsetAt(ms)*msPerSecond }
+
+// instant is the inverse of local: of two instants with the same local time it
+// takes the first, and local times that the clock skips move forward.
+func (z *zone) instant(local int64) int64 {
+	if z.loc == nil {
+		return local - z.offset*msPerSecond
+	}
+	before, after := z.offsetAt(local-msPerDay)*msPerSecond, z.offsetAt(local+msPerDay)*msPerSecond
+	if u := local - before; z.offsetAt(u)*msPerSecond == before {
+		return u
+	}
+	if u := local - after; z.offsetAt(u)*msPerSecond == after {
+		return u
+	}
+	return local - before
+}
+
+// zoneOf resolves the value of a `timezone` argument; nullish is ok=false.
+//
+// Errors: 40517 for a wrong type, 40485 for an unknown name.
+func (s *Scratch) zoneOf(v bson.Value) (z *zone, ok bool, err error) {
+	if v.IsNullish() {
+		return nil, false, nil
+	}
+	if v.Type != bson.TypeString {
+		return nil, false, mongoerr.New(40517, "timezone must evaluate to a string, found %s", v.Type)
+	}
+	text, _ := v.Text()
+	if z, ok := s.zones[string(text)]; ok {
+		return z, true, nil
+	}
+	z = parseZone(string(text))
+	if z == nil {
+		return nil, false, mongoerr.New(40485, "unrecognized time zone identifier: \"%.60s\"", text)
+	}
+	if s.zones == nil {
+		s.zones = map[string]*zone{}
+	}
+	if len(s.zones) < 64 {
+		s.zones[string(text)] = z
+	}
+	return z, true, nil
+}
+
+// parseZone reads an Olson name or an offset; nil if it is neither.
+func parseZone(text string) *zone {
+	if z, n := parseOffset(text); n == len(text) && n > 0 {
+		return z
+	}
+	if text == "" || text == "Local" || strings.ContainsAny(text, "\\\x00") || strings.Contains(text, "..") || text[0] == '/' {
+		return nil
+	}
+	if text == "UTC" || text == "GMT" {
+		return &zone{name: text}
+	}
+	loc, err := time.LoadLocation(text)
+	if err != nil || loc.String() != text {
+		return nil
+	}
+	return &zone{name: text, loc: loc}
+}
+
+// parseOffset reads +hh, +hhmm or +hh:mm at the beginning of text and returns
+// how many bytes it is; 0 if there is none.
+func parseOffset(text string) (*zone, int) {
+	if len(text) < 3 || text[0] != '+' && text[0] != '-' || !digits(text[1:3]) {
+		return nil, 0
+	}
+	n := 3
+	o := number(text[1:3]) * 3600
+	switch {
+	case len(text) >= 6 && text[3] == ':' && digits(text[4:6]):
+		o += number(text[4:6]) * 60
+		n = 6
+	case len(text) >= 5 && digits(text[3:5]):
+		o += number(text[3:5]) * 60
+		n = 5
+	}
+	if text[0] == '-' {
+		o = -o
+	}
+	return &zone{name: text[:n], offset: o}, n
+}
+
+// digits reports a text of nothing but digits.
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// number is the value of up to 18 digits.
+func number(s string) (n int64) {
+	for i := range len(s) {
+		n = n*10 + int64(s[i]-'0')
+	}
+	return n
+}
