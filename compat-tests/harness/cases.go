@@ -20,8 +20,9 @@ import (
 //	run     commands and their replies, one reply (Render) per command
 //
 // A command is a document in shell notation, sent to database test unless it has
-// a $db; "more" continues the cursor opened last. A case with the argument
-// `errmsg: yes` prints error messages too. Every case begins with empty databases, so
+// a $db; "more" continues the cursor opened last. With the argument `errmsg: yes`
+// error messages are printed too; `only: a, b` prints these top-level fields of the
+// replies and no others. Every case begins with empty databases, so
 // any case can be run alone.
 func RunCases(t *testing.T, dir string, c *Config) {
 	o := Options{Args: c.Flags}
@@ -158,19 +159,38 @@ func (r *runner) setup(t *testing.T, c *casefile.Case) {
 // run runs the commands of a case and prints their replies.
 func (r *runner) run(t *testing.T, c *casefile.Case) string {
 	var replies, commands []string
-	messages := false
+	_, messages := c.Get("errmsg")
+	var only []string
+	if list, ok := c.Get("only"); ok {
+		only = strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
+	}
 	for _, a := range c.Args {
-		if a.Key == "errmsg" {
-			messages = true
+		if a.Key == "errmsg" || a.Key == "only" {
 			continue
 		}
+		reply := r.command(t, c, a)
+		if only != nil && reply.Lookup("ok").Type == bson.TypeDouble && reply.Lookup("ok").Double() == 1 {
+			reply = fieldsOf(reply, only)
+		}
 		commands = append(commands, a.Value)
-		replies = append(replies, Render(r.command(t, c, a), messages))
+		replies = append(replies, Render(reply, messages))
 	}
 	if r.config.Unordered && sameUnordered(commands, replies, c.Want()) {
 		return c.Want()
 	}
 	return strings.Join(replies, "\n")
+}
+
+// fieldsOf returns the named fields of a reply, and its ok.
+func fieldsOf(reply bson.Raw, names []string) bson.Raw {
+	out := bson.D{}
+	elements, _ := reply.Elements()
+	for _, e := range elements {
+		if e.Key() == "ok" || slices.Contains(names, e.Key()) {
+			out = append(out, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+	}
+	return mustMarshal(out)
 }
 
 // command sends one argument of a case as a command and returns the reply.
