@@ -38,6 +38,10 @@ func TestAllocsWalk(t *testing.T) {
 			if v := nested.Lookup(doc, &arena); v.Type != bson.TypeInt32 {
 				t.Fatal(v.Type)
 			}
+			if v := array.Lookup(doc, &arena); v.Type != bson.TypeArray {
+				t.Fatal(v.Type)
+			}
+			arena.Reset()
 		})
 		if n != 0 {
 			t.Errorf("rule %d: %v allocations", a, n)

@@ -1,6 +1,10 @@
 package path
 
-import "github.com/cantledb/cantle/bson"
+import (
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+)
 
 // Lookup returns the value of p as an aggregation expression "$a.b" sees it.
 // Without arrays on the way it aliases doc and allocates nothing. An array on
@@ -18,15 +22,29 @@ func (p Path) LookupValue(v bson.Value, arena *bson.Arena) bson.Value {
 		case bson.TypeDocument:
 			v, _ = bson.Raw(v.Data).Lookup(p.parts[i].Name)
 		case bson.TypeArray:
-			b := bson.NewArrayBuilder(nil)
-			p.mapped(bson.Raw(v.Data), i, b)
-			return bson.Value{Type: bson.TypeArray, Data: arena.Copy(b.Doc())}
+			w := arrays.Get().(*array)
+			w.ResetArray(w.buf[:0])
+			p.mapped(bson.Raw(v.Data), i, &w.Builder)
+			w.buf = w.Finish()
+			v = bson.Value{Type: bson.TypeArray, Data: arena.Copy(w.buf)}
+			if cap(w.buf) <= 1<<16 {
+				arrays.Put(w)
+			}
+			return v
 		default:
 			return bson.Value{}
 		}
 	}
 	return v
 }
+
+// array is a builder and its memory, used again by the next Lookup.
+type array struct {
+	bson.Builder
+	buf []byte
+}
+
+var arrays = sync.Pool{New: func() any { return new(array) }}
 
 // mapped appends the values of the documents of an array.
 func (p Path) mapped(arr bson.Raw, i int, b *bson.Builder) {
