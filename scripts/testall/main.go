@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -107,6 +108,9 @@ func usage() {
 	}
 }
 
+// errNothing is returned by a step that found nothing to run.
+var errNothing = errors.New("nothing to run")
+
 // do runs one step. A step that returns an error is one failure; a step that counts
 // nothing itself and returns nil is one pass.
 func (r *run) do(s step) {
@@ -119,6 +123,8 @@ func (r *run) do(s step) {
 	err := s.run(r)
 	took := time.Since(start).Round(100 * time.Millisecond)
 	switch {
+	case errors.Is(err, errNothing):
+		fmt.Println("--- nothing to do")
 	case err != nil:
 		fmt.Printf("--- FAIL %s (%s): %v\n", s.name, took, err)
 		r.count.fail(s.name + ": " + err.Error())

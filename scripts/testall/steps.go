@@ -172,6 +172,9 @@ func (r *run) fuzz() error {
 	if err != nil {
 		return err
 	}
+	if len(targets) == 0 {
+		return errNothing
+	}
 	each := "5s"
 	if r.long {
 		each = "5m"
