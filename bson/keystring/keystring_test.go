@@ -341,3 +341,37 @@ func TestSuccessor(t *testing.T) {
 		}
 	}
 }
+
+// FuzzKeystring takes two documents, compares them and all pairs of their
+// fields, and gives both decoders arbitrary bytes.
+func FuzzKeystring(f *testing.F) {
+	for _, s := range []string{`{}`, `{a: 1, b: 1.5, c: "x"}`, `{a: [1, {b: 2}], b: null, c: Decimal128("1.50")}`, `{a: /x/, b: Code("x"), c: BinData(3, "AQI="), d: NumberLong("9007199254740993")}`} {
+		d, _ := parse(f, s).Doc()
+		f.Add([]byte(d), []byte(d))
+	}
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		for _, dir := range []keystring.Dir{keystring.Ascending, keystring.Descending} {
+			if n, err := keystring.Skip(x, dir); err == nil && (n <= 0 || n > len(x)) {
+				t.Fatalf("Skip(%x) = %d", x, n)
+			}
+			out := bson.NewArrayBuilder(nil)
+			if _, err := keystring.Decode(out, x, []keystring.Dir{dir}, y); err == nil {
+				out.Doc().Depth() // well-formed enough to be walked
+			}
+		}
+		a, err := bson.Parse(x, bson.Limits{Depth: 100})
+		if err != nil {
+			return
+		}
+		b, err := bson.Parse(y, bson.Limits{Depth: 100})
+		if err != nil {
+			return
+		}
+		check(t, a.Value(), b.Value(), nil)
+		for _, v := range a.Fields() {
+			for _, w := range b.Fields() {
+				check(t, v, w, nil)
+			}
+		}
+	})
+}
