@@ -45,3 +45,12 @@ var classBounds = [...][2]byte{
 	12: {tTimestamp, tTimestamp + 1}, 13: {tRegex, tRegex + 1}, 14: {tDBPointer, tDBPointer + 1},
 	15: {tCode, tCode + 1}, 16: {tCodeScope, tCodeScope + 1}, 17: {tMaxKey, tMaxKey + 1},
 }
+
+// NullByte is the first (and only) byte of null's encoding, which missing
+// values share.
+func NullByte(dir Dir) byte {
+	if dir == Descending {
+		return tNull ^ 0xFF
+	}
+	return tNull
+}
