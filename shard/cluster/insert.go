@@ -170,6 +170,11 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 				}
 				continue
 			}
+			if o.Record != nil {
+				if err := o.Record(a.txn, p.Index, nil); err != nil {
+					return err
+				}
+			}
 			n++
 		}
 		return nil

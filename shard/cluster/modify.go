@@ -114,14 +114,17 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		if err != nil {
 			return err
 		}
-		if row == nil {
-			if m.Upsert {
-				return c.upsert(o, a, q, m, &r)
-			}
-			return nil
+		switch {
+		case row != nil:
+			r.Matched = 1
+			err = c.change(o, a, q.Match, m, row, &r)
+		case m.Upsert:
+			err = c.upsert(o, a, q, m, &r)
 		}
-		r.Matched = 1
-		return c.change(o, a, q.Match, m, row, &r)
+		if err == nil && o.Record != nil {
+			err = o.Record(a.txn, 0, &r)
+		}
+		return err
 	})
 	return r, err
 }

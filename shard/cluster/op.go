@@ -32,9 +32,10 @@ type Op struct {
 	// Committed is the timestamp of the last commit of the command, 0 if it
 	// wrote nothing: the operationTime of its reply.
 	Committed storage.Timestamp
-	// BeforeCommit, when set, is called inside the transaction of each write
-	// just before it commits: the place to record a retryable write's result.
-	BeforeCommit func(txn storage.Txn) error
+	// Record, when set, is called inside the transaction of each statement that
+	// took effect, before it commits: the place to keep the result of a retryable
+	// write. index is the statement's place in the command; m is nil for an insert.
+	Record func(txn storage.Txn, index int, m *Modified) error
 
 	meter ratelimit.Meter // the statement that runs
 }
@@ -86,13 +87,4 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	}
 	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}, o.Class)
 	return err
-}
-
-// apply adds counts after their commit.
-func (c *Cluster) apply(ts storage.Timestamp, ts2 []tallied) {
-	for _, t := range ts2 {
-		if t.Count != (tally.Count{}) {
-			c.Tally.Of(t.coll).Shard(t.shard).Add(ts, t.Count)
-		}
-	}
 }

@@ -73,11 +73,6 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if c.Catalog.Peek() != a.snap && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
 		return errStale
 	}
-	if o.BeforeCommit != nil {
-		if err := o.BeforeCommit(a.txn); err != nil {
-			return err
-		}
-	}
 	ts, err := a.txn.Commit(o.Env.Context(), o.Durability)
 	if err != nil {
 		return err
@@ -211,27 +206,11 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 	return &Txn{Store: txn, Catalog: snap}, nil
 }
 
-// CommitTxn commits a multi-document transaction and ends it.
-// Errors: WriteConflict (112) and others; see errors.go.
-func (c *Cluster) CommitTxn(o *Op, t *Txn) (storage.Timestamp, error) {
-	defer t.Catalog.Unpin()
-	if o.BeforeCommit != nil {
-		if err := o.BeforeCommit(t.Store); err != nil {
-			t.Store.Close()
-			return 0, translate(err)
+// Committed counts what a transaction changed, after its commit at ts.
+func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
+	for _, x := range t.tallies {
+		if x.Count != (tally.Count{}) {
+			c.Tally.Of(x.coll).Shard(x.shard).Add(ts, x.Count)
 		}
 	}
-	ts, err := t.Store.Commit(o.Env.Context(), o.Durability)
-	if err != nil {
-		return 0, translate(err)
-	}
-	c.apply(ts, t.tallies)
-	o.Committed = max(o.Committed, ts)
-	return ts, nil
-}
-
-// AbortTxn ends a transaction without a trace.
-func (c *Cluster) AbortTxn(t *Txn) {
-	t.Store.Close()
-	t.Catalog.Unpin()
 }

@@ -1,0 +1,160 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// Call is one command being run. Everything in it that aliases the request is
+// gone when the command ends.
+type Call struct {
+	*Server
+	Ctx   context.Context
+	Conn  wire.Conn
+	Peer  *peer // what the server remembers of the connection
+	Def   *Def
+	Msg   *wire.Message
+	Body  bson.Raw   // the command document
+	Value bson.Value // of its first field
+	DB    string
+	Reply *bson.Builder
+	Out   *wire.Reply
+
+	Op      cluster.Op
+	Args    session.Args
+	Session *session.Session // checked out: a transaction or retryable write
+	Start   time.Time
+
+	WriteConcern writeConcern
+	ReadConcern  string
+	Comment      bson.Value
+}
+
+// Env is the language environment of the command.
+func (c *Call) Env() *mql.Env { return c.Op.Env }
+
+// Strict reports that the client came through the Cosmos listener.
+func (c *Call) Strict() bool { return c.Peer.cosmos }
+
+// Name is the command's canonical name.
+func (c *Call) Name() string { return c.Def.Name }
+
+// Namespace is the collection that the first field names.
+// Errors: InvalidNamespace (73), TypeMismatch (14).
+func (c *Call) Namespace() (collection.Namespace, error) {
+	if c.Def.Namespace == FullName {
+		s, ok := c.Value.Str()
+		if !ok {
+			return collection.Namespace{}, mongoerr.WrongType(c.Name(), c.Value.Type.String(), "string")
+		}
+		ns := collection.ParseNamespace(s)
+		return ns, checkNamespace(ns)
+	}
+	s, ok := c.Value.Str()
+	if !ok {
+		return collection.Namespace{}, mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", c.Value.Type)
+	}
+	ns := collection.Namespace{DB: c.DB, Coll: s}
+	return ns, checkNamespace(ns)
+}
+
+// Each visits the command's own arguments in order: not the first field, not
+// the generic ones, and none that are null or undefined, which means absent.
+// fn reports whether it knows the name; an unknown one is an error.
+// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
+func (c *Call) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
+	it := c.Body.Iter()
+	it.Next()
+	var seen [32]string
+	n := 0
+	for it.Next() {
+		name := string(it.Name)
+		if generic(name) {
+			continue
+		}
+		for _, s := range seen[:n] {
+			if s == name {
+				return mongoerr.RepeatedField(c.Name() + "." + name)
+			}
+		}
+		if n < len(seen) {
+			seen[n] = name
+			n++
+		}
+		v := it.Value
+		absent := v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
+		if absent {
+			v = bson.Value{}
+		}
+		known, err := fn(name, v)
+		if !known {
+			return mongoerr.UnknownField(c.Name() + "." + name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generic reports arguments that any command takes; the chain reads them.
+// Spec: driver-sessions, versioned-api, max-staleness and others.
+func generic(name string) bool {
+	switch name {
+	case "$db", "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds", "$readPreference",
+		"readConcern", "writeConcern", "maxTimeMS", "comment", "apiVersion", "apiStrict", "apiDeprecationErrors",
+		"$clusterTime", "$client", "$configServerState", "databaseVersion", "shardVersion", "$audit", "$queryOptions",
+		"maxTimeMSOpOnly", "mayBypassWriteBlocking", "rawData", "$replData", "$oplogQueryData", "expectPrefix",
+		"serialization_context", "$_backpressure", "coordinator", "recoveryToken":
+		return true
+	}
+	return false
+}
+
+// Docs collects the documents of an argument that comes as an array of the body
+// or as a document sequence.
+// Errors: TypeMismatch (14), InvalidLength (16).
+func (c *Call) Docs(name string, most int) ([]bson.Raw, error) {
+	if s, ok := c.Msg.Sequence(name); ok {
+		if s.Count > most {
+			return nil, tooMany(most, s.Count)
+		}
+		return s.AppendDocs(make([]bson.Raw, 0, s.Count)), nil
+	}
+	v, ok := c.Body.Lookup(name)
+	if !ok {
+		return nil, mongoerr.MissingField(c.Name() + "." + name)
+	}
+	return c.docArray(name, v, most)
+}
+
+func (c *Call) docArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Name()+"."+name, v.Type.String(), "array")
+	}
+	var docs []bson.Raw
+	for it := list.Iter(); it.Next(); {
+		d, ok := it.Value.Doc()
+		if !ok {
+			return nil, mongoerr.WrongType(c.Name()+"."+name+"."+string(it.Name), it.Value.Type.String(), "object")
+		}
+		if len(docs) == most {
+			return nil, tooMany(most, list.Len())
+		}
+		docs = append(docs, d)
+	}
+	return docs, nil
+}
+
+func tooMany(most, n int) error {
+	return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", most, n)
+}

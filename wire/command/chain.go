@@ -1,0 +1,292 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// Connect sees a new connection.
+func (s *Server) Connect(c wire.Conn) error {
+	c.SetState(&peer{cosmos: c.Tag() == TagCosmos})
+	return nil
+}
+
+// Disconnect sees the end of a connection. Cursors stay: they end by their own
+// timeout, or when their session ends.
+func (s *Server) Disconnect(wire.Conn) {}
+
+// Handle runs one command and writes its reply.
+func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
+	c := &Call{Server: s, Ctx: ctx, Conn: conn, Peer: conn.State().(*peer), Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now()}
+	s.stats.requests.Add(1)
+	err := s.run(c)
+	if err != nil {
+		out.Restart()
+		c.Reply = out.Body()
+		s.fail(c, err)
+	}
+	s.finish(c, err)
+	return nil
+}
+
+// run finds the command and takes it through the chain.
+func (s *Server) run(c *Call) error {
+	first, ok := c.Body.First()
+	if !ok {
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
+	}
+	name := string(first.Name)
+	if c.Msg.Header.OpCode == wire.OpQuery && (name == "query" || name == "$query") {
+		if d, ok := first.Value.Doc(); ok { // {$query: {hello: 1}} of old clients
+			c.Body = d
+			if first, ok = d.First(); !ok {
+				return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
+			}
+			name = string(first.Name)
+		}
+	}
+	c.Value = first.Value
+	c.Def = s.lookup(name)
+	if c.Def == nil {
+		return mongoerr.NoCommand(name)
+	}
+	c.DB = c.Msg.Database()
+	if c.Msg.Header.OpCode == wire.OpMsg {
+		if err := checkDB(c.Body); err != nil {
+			return err
+		}
+	}
+	if c.Def.Needs.has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
+		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
+	}
+	if err := s.generic(c); err != nil {
+		return err
+	}
+	if c.Op.Env == nil {
+		c.environment()
+	}
+	ctx, cancel := context.WithCancelCause(c.Ctx)
+	defer cancel(nil)
+	op := &operation{ID: s.ops.next.Add(1), Conn: c.Conn.ID(), Start: c.Start, cancel: cancel, call: c, AppName: c.Peer.appName}
+	s.ops.m.Store(op.ID, op)
+	defer s.ops.m.Delete(op.ID)
+	c.Ctx = ctx
+	if d, limited, err := c.timeLimit(); err != nil {
+		return err
+	} else if limited {
+		limit, stop := context.WithTimeoutCause(c.Ctx, d, cluster.ErrTimeLimit)
+		defer stop()
+		c.Ctx = limit
+	}
+	c.Op.Env.SetContext(c.Ctx)
+	if err := s.failPoint(c); err != nil {
+		return err
+	}
+	if err := s.enterSession(c); err != nil {
+		return err
+	}
+	err := c.Def.Run(c)
+	return s.leaveSession(c, err)
+}
+
+// checkDB looks at $db. Errors: InvalidNamespace (73), 40571.
+func checkDB(body bson.Raw) error {
+	v, ok := body.Lookup("$db")
+	if !ok {
+		return mongoerr.New(40571, "OP_MSG requests require a $db argument")
+	}
+	db, ok := v.Str()
+	if !ok || v.Type != bson.TypeString {
+		return mongoerr.WrongType("$db", v.Type.String(), "string")
+	}
+	return checkDatabaseName(db)
+}
+
+// environment makes the language environment of the command.
+func (c *Call) environment() {
+	env := mql.NewEnv(c.Ctx)
+	env.NowMillis = c.Start.UnixMilli()
+	env.ClusterTime = uint64(c.Cluster.Store.Latest())
+	env.DB = c.DB
+	env.JavaScript = c.JavaScript
+	env.Strict = c.Peer.cosmos
+	env.Memory.Spill = true
+	env.Memory.SpillDir = c.Cluster.ScratchDir
+	c.Op.Env = env
+	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
+}
+
+// generic reads the arguments that every command takes.
+func (s *Server) generic(c *Call) (err error) {
+	c.Args.TxnNumber = -1
+	hasSession := false
+	for it := c.Body.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId":
+			hasSession = true
+		case "writeConcern":
+			if c.WriteConcern, err = parseWriteConcern(it.Value); err != nil {
+				return err
+			}
+		case "readConcern":
+			level, after, at, err := parseReadConcern(it.Value)
+			if err != nil {
+				return err
+			}
+			c.ReadConcern, c.Op.At = level, at
+			if after > s.Cluster.Store.Latest() {
+				// The time of another deployment: there is nothing to wait for.
+				return mongoerr.New(mongoerr.InvalidOptions, "readConcern afterClusterTime value must not be greater than the current clusterTime. "+
+					"Requested clusterTime: %s; current clusterTime: %s", after, s.Cluster.Store.Latest())
+			}
+		case "comment":
+			c.Comment = it.Value
+		case "apiVersion":
+			if v, _ := it.Value.Str(); v != "1" {
+				return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
+			}
+		}
+	}
+	if hasSession {
+		if c.Args, err = session.ParseArgs(c.Body, c.Name(), session.OwnerOf(c.Peer.user)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timeLimit reads maxTimeMS.
+// Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2), TypeMismatch (14).
+func (c *Call) timeLimit() (time.Duration, bool, error) {
+	v, ok := c.Body.Lookup("maxTimeMS")
+	if !ok || v.IsNullish() {
+		if c.Peer.cosmos {
+			return cosmosTimeLimit, true, nil
+		}
+		return 0, false, nil
+	}
+	if !v.IsNumber() {
+		return 0, false, mongoerr.WrongType(c.field("maxTimeMS"), v.Type.String(), "long", "int", "decimal", "double")
+	}
+	n, ok := v.AsInt64()
+	if !ok {
+		return 0, false, mongoerr.New(mongoerr.BadValue, "maxTimeMS has non-integral value")
+	}
+	if n < 0 || n > math.MaxInt32 {
+		return 0, false, mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range [0, 2147483647]", n)
+	}
+	if n == 0 || c.Name() == "getMore" { // a getMore's maxTimeMS is how long it may wait
+		return 0, false, nil
+	}
+	return time.Duration(n) * time.Millisecond, true, nil
+}
+
+// cosmosTimeLimit is the longest an operation may take on the Cosmos listener.
+// Source: Azure Cosmos DB for MongoDB, concepts-limits.
+const cosmosTimeLimit = 60 * time.Second
+
+// fail writes an error reply.
+func (s *Server) fail(c *Call, err error) {
+	e := s.clientError(c, err)
+	if c.Op.Txn != nil {
+		e = labelInTxn(c, e)
+	}
+	if c.Def != nil {
+		s.counters[c.Name()].failed.Add(1)
+	}
+	c.Out.Fail()
+	// The error is appended as elements: ok, errmsg, code, codeName, labels.
+	c.Reply.Splice(e.AppendTo(nil))
+}
+
+// clientError turns any error into one for the client, and logs the unexpected.
+func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
+	if cause := context.Cause(c.Ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
+		switch {
+		case errors.Is(cause, wire.ErrShutdown):
+			return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
+		case errors.Is(cause, wire.ErrClientGone):
+			return mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because the client disconnected")
+		case errors.Is(cause, session.ErrKilled):
+			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted because its session was killed")
+		}
+		err = cause
+	}
+	e := mongoerr.From(cluster.Translate(err))
+	if e.Code == mongoerr.InternalError {
+		s.Log.Error().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command failed unexpectedly")
+	}
+	return e
+}
+
+func (c *Call) nameOr() string {
+	if c.Def == nil {
+		return "?"
+	}
+	return c.Name()
+}
+
+// finish ends the reply with what every reply has.
+func (s *Server) finish(c *Call, err error) {
+	b := c.Reply
+	if err == nil {
+		if c.Def.Needs.has(Writes) {
+			if e := c.WriteConcern.failure(); e != nil {
+				b.BeginDoc("writeConcernError")
+				b.Splice(e.AppendWriteConcernError(nil))
+				b.End()
+			}
+		}
+		b.Double("ok", 1)
+	}
+	if c.Def == nil {
+		return
+	}
+	s.counters[c.Name()].total.Add(1)
+	s.price(c)
+	if c.Msg.Header.OpCode != wire.OpMsg {
+		return
+	}
+	latest := c.Cluster.Store.Latest()
+	op := max(c.Op.Committed, c.Op.At)
+	if op == 0 {
+		op = latest
+	}
+	b.BeginDoc("$clusterTime")
+	b.Timestamp("clusterTime", latest.Seconds(), latest.Increment())
+	b.BeginDoc("signature")
+	b.Binary("hash", 0, zeroHash[:])
+	b.Int64("keyId", 0)
+	b.End()
+	b.End()
+	b.Timestamp("operationTime", op.Seconds(), op.Increment())
+}
+
+var zeroHash [20]byte
+
+// price notes what the command cost and, where asked for, puts it into the
+// reply.
+func (s *Server) price(c *Call) {
+	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) {
+		return
+	}
+	total := c.Op.Receipt.Total()
+	st := statement{command: c.Name(), charge: int64(total), took: c.Cluster.Now().Sub(c.Start)}
+	if c.Args.ID.IsZero() {
+		c.Peer.last = st
+	} else {
+		s.charges.put(c.Args.ID, st)
+	}
+	if s.ReplyCharge || c.Peer.cosmos {
+		c.Reply.Double("requestCharge", total.Float())
+	}
+}

@@ -1,0 +1,172 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// awaitDefault is how long a getMore of a tailable awaitData cursor waits for
+// something new when it does not say. Manual: reference/command/getMore.
+const awaitDefault = time.Second
+
+// runGetMore answers getMore. Manual: reference/command/getMore.
+func runGetMore(c *Call) error {
+	if c.Value.Type != bson.TypeInt64 {
+		return mongoerr.WrongType("getMore.getMore", c.Value.Type.String(), "long")
+	}
+	id, _ := c.Value.Int64()
+	var coll string
+	var size int64
+	err := c.Each(func(name string, v bson.Value) (known bool, err error) {
+		switch name {
+		case "collection":
+			coll, err = c.stringArg(name, v)
+		case "batchSize":
+			size, err = c.atLeast(name, v, 0)
+		case "term", "lastKnownCommittedOpTime", "includeQueryStatsMetrics":
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if coll == "" {
+		return mongoerr.MissingField("getMore.collection")
+	}
+	c.stats.getmore.Add(1)
+	ns := collection.Namespace{DB: c.DB, Coll: coll}
+	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.user}
+	if c.Args.InTxn {
+		access.TxnNumber = c.Args.TxnNumber
+	}
+	cur, err := c.Cursors.Checkout(cursor.ID(id), access)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginDoc("cursor")
+	b.BeginArray("nextBatch")
+	before := c.receiptOf(cur)
+	n, more, err := cur.Append(c.Ctx, b, int(size), batchBytesMax)
+	if w, ok := cur.Source().(cursor.Waiter); ok && err == nil && n == 0 && more && cur.Options.AwaitData {
+		n, more, err = c.await(w, cur, b, int(size))
+	}
+	if err != nil {
+		cur.Checkin(0, false)
+		return err
+	}
+	c.addReceipt(cur, before)
+	b.End()
+	b.Int64("id", int64(cur.Checkin(n, more)))
+	b.String("ns", ns.String())
+	b.End()
+	return nil
+}
+
+// await waits for something new, at most as long as the getMore allows.
+func (c *Call) await(w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
+	limit := awaitDefault
+	if v, ok := c.Body.Lookup("maxTimeMS"); ok {
+		if ms, ok := v.TruncInt64(); ok && ms > 0 {
+			limit = time.Duration(ms) * time.Millisecond
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Ctx, limit)
+	defer cancel()
+	for {
+		if err := w.Wait(ctx); err != nil {
+			if c.Ctx.Err() == nil {
+				return 0, true, nil // time is up: an empty batch
+			}
+			return 0, false, err
+		}
+		if n, more, err = cur.Append(c.Ctx, b, size, batchBytesMax); n > 0 || !more || err != nil {
+			return n, more, err
+		}
+	}
+}
+
+// receiptOf and addReceipt make a getMore's charge the growth of its cursor's.
+func (c *Call) receiptOf(cur *cursor.Cursor) int64 {
+	if s, ok := cur.Source().(charged); ok {
+		return s.charge()
+	}
+	return 0
+}
+
+func (c *Call) addReceipt(cur *cursor.Cursor, before int64) {
+	if s, ok := cur.Source().(charged); ok {
+		c.pageCharge = s.charge() - before
+	}
+}
+
+// charged is a source that knows what it cost so far, in micro request units.
+type charged interface{ charge() int64 }
+
+func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
+
+// runKillCursors answers killCursors. Manual: reference/command/killCursors.
+func runKillCursors(c *Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	given := false
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "cursors" {
+			return false, nil
+		}
+		list, ok := v.Array()
+		if !ok {
+			return true, mongoerr.WrongType(c.field(name), v.Type.String(), "array")
+		}
+		given = true
+		for it := list.Iter(); it.Next(); {
+			id, ok := it.Value.Int64()
+			if !ok || it.Value.Type != bson.TypeInt64 {
+				return true, mongoerr.WrongType(c.field("cursors."+string(it.Name)), it.Value.Type.String(), "long")
+			}
+			ids = append(ids, id)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if !given {
+		return mongoerr.MissingField(c.field("cursors"))
+	}
+	var killed, missing []int64
+	for _, id := range ids {
+		found, err := c.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
+			if o.Namespace != ns {
+				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to %s", id, ns)
+			}
+			return nil
+		})
+		if found && err == nil {
+			killed = append(killed, id)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	for _, list := range []struct {
+		name string
+		ids  []int64
+	}{{"cursorsKilled", killed}, {"cursorsNotFound", missing}, {"cursorsAlive", nil}, {"cursorsUnknown", nil}} {
+		c.Reply.BeginArray(list.name)
+		for _, id := range list.ids {
+			c.Reply.Int64("", id)
+		}
+		c.Reply.End()
+	}
+	return nil
+}

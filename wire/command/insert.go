@@ -1,0 +1,116 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// batchMax is how many statements one write command may hold.
+// Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
+const batchMax = 100_000
+
+// cosmosBatchMax is that of the Cosmos listener.
+const cosmosBatchMax = 1000
+
+func (c *Call) batchMax() int {
+	if c.Peer.cosmos {
+		return cosmosBatchMax
+	}
+	return batchMax
+}
+
+// writeArgs are the arguments that all write commands share.
+type writeArgs struct {
+	ordered bool
+}
+
+// writeArg reads one of them; known is false for others.
+func (c *Call) writeArg(w *writeArgs, name string, v bson.Value) (known bool, err error) {
+	switch name {
+	case "ordered":
+		if !v.IsMissing() {
+			w.ordered, err = c.strictBool(name, v)
+		}
+	case "bypassDocumentValidation":
+		c.Op.BypassValidation, err = c.boolArg(name, v)
+	case "bypassEmptyTsReplacement":
+		_, err = c.boolArg(name, v)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// runInsert answers insert. Manual: reference/command/insert.
+func runInsert(c *Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	w := writeArgs{ordered: true}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		if name == "documents" {
+			return true, nil
+		}
+		return c.writeArg(&w, name, v)
+	})
+	if err != nil {
+		return err
+	}
+	docs, err := c.Docs("documents", c.batchMax())
+	if err != nil {
+		return err
+	}
+	if len(docs) == 0 {
+		return tooMany(c.batchMax(), 0)
+	}
+	c.stats.insert.Add(int64(len(docs)))
+	todo, done, err := c.unfinished(docs)
+	if err != nil {
+		return err
+	}
+	c.Op.Record = c.recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
+	n, errs, err := c.Cluster.Insert(&c.Op, ns, pick(docs, todo), w.ordered)
+	if err != nil {
+		return err
+	}
+	renumber(errs, todo)
+	if err := c.inTxn(errs); err != nil {
+		return err
+	}
+	c.Reply.Int32("n", int32(n+done))
+	c.writeErrors(errs)
+	c.appendRetried(len(docs), todo)
+	return nil
+}
+
+// oneInserted is the remembered result of one inserted document.
+var oneInserted = bson.Raw{12, 0, 0, 0, 0x10, 'n', 0, 1, 0, 0, 0, 0}
+
+// inTxn turns the first write error of a transaction into the command's error:
+// it aborts the transaction.
+func (c *Call) inTxn(errs []mongoerr.WriteError) error {
+	if c.Op.Txn == nil || len(errs) == 0 {
+		return nil
+	}
+	switch errs[0].Err.Code {
+	case mongoerr.WriteConflict:
+		return errs[0].Err
+	}
+	return nil
+}
+
+// writeErrors appends writeErrors, if there are any.
+func (c *Call) writeErrors(errs []mongoerr.WriteError) {
+	if len(errs) == 0 {
+		return
+	}
+	c.Reply.BeginArray("writeErrors")
+	for i := range errs {
+		c.Reply.BeginDoc("")
+		c.Reply.Splice(errs[i].AppendTo(nil))
+		c.Reply.End()
+	}
+	c.Reply.End()
+}

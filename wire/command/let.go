@@ -1,0 +1,38 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// declareLet evaluates the variables of a let document, in order, so that each
+// may use those before it, and declares them.
+// Errors: FailedToParse (9) for bad names, those of expressions.
+func declareLet(env *mql.Env, d bson.Raw) error {
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		if name == "" || name[0] < 'a' || name[0] > 'z' {
+			if name == "" || name[0] < 0x80 {
+				return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
+			}
+		}
+		e, err := expr.Parse(env, it.Value)
+		if err != nil {
+			return err
+		}
+		needsDoc := false
+		e.Paths(func(string) { needsDoc = true })
+		if needsDoc {
+			return mongoerr.New(4890500, "Command let Expression tried to access a field, but this is not allowed because command let Expressions run before the query examines any documents.")
+		}
+		var s expr.Scratch
+		x, err := e.Eval(env, bson.Empty, &s)
+		if err != nil {
+			return err
+		}
+		env.Vars.Set(env.Vars.Declare(name), x.Clone())
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Retryable writes. Each statement of a command has a number, stmtId and those
+// that follow it. A statement that was executed before is answered from what
+// the session remembers and not executed again.
+// Spec: retryable-writes. Manual: core/retryable-writes.
+
+// retryable reports that the command is a retryable write.
+func (c *Call) retryable() bool { return c.Session != nil && c.Args.Retryable() }
+
+// remembered returns the result of a statement that was executed before.
+func (c *Call) remembered(i int) (bson.Raw, bool, error) {
+	if !c.retryable() {
+		return nil, false, nil
+	}
+	return c.Session.Replay(c.Args.StmtID + int32(i))
+}
+
+// unfinished lists the places of the statements that still have to run; done
+// counts the others. A nil list means all.
+func (c *Call) unfinished(docs []bson.Raw) (todo []int, done int, err error) {
+	if !c.retryable() {
+		return nil, 0, nil
+	}
+	for i := range docs {
+		_, ok, err := c.remembered(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		if ok {
+			done++
+		} else {
+			todo = append(todo, i)
+		}
+	}
+	if done == 0 {
+		return nil, 0, nil
+	}
+	if todo == nil {
+		todo = []int{}
+	}
+	return todo, done, nil
+}
+
+// pick takes the documents at the listed places; nil takes all.
+func pick(docs []bson.Raw, todo []int) []bson.Raw {
+	if todo == nil {
+		return docs
+	}
+	out := make([]bson.Raw, len(todo))
+	for i, at := range todo {
+		out[i] = docs[at]
+	}
+	return out
+}
+
+// renumber makes places among the unfinished statements places in the command.
+func renumber(errs []mongoerr.WriteError, todo []int) {
+	if todo == nil {
+		return
+	}
+	for i := range errs {
+		errs[i].Index = int32(todo[errs[i].Index])
+	}
+}
+
+// recorder keeps the result of each statement, in the same commit as its
+// effect.
+func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(storage.Txn, int, *cluster.Modified) error {
+	if !c.retryable() {
+		return nil
+	}
+	return func(txn storage.Txn, i int, m *cluster.Modified) error {
+		if todo != nil {
+			i = todo[i]
+		}
+		r := result(m)
+		stmt := c.Args.StmtID + int32(i)
+		if txn != nil {
+			if err := c.Session.Stage(txn, stmt, r); err != nil {
+				return err
+			}
+		}
+		c.kept = append(c.kept, kept{stmt, r.Clone()})
+		return nil
+	}
+}
+
+// kept is a result to be remembered once the command is through.
+type kept struct {
+	stmt   int32
+	result bson.Raw
+}
+
+// keepResults hands the results to the session. A statement that ran again
+// after a conflict is there twice; the last one counts.
+func (c *Call) keepResults() {
+	for _, k := range c.kept {
+		c.Session.Remember(k.stmt, k.result)
+	}
+	c.kept = nil
+}
+
+// appendRetried names the statements that were answered from memory.
+func (c *Call) appendRetried(n int, todo []int) {
+	if todo == nil || len(todo) == n {
+		return
+	}
+	left := map[int]bool{}
+	for _, i := range todo {
+		left[i] = true
+	}
+	c.Reply.BeginArray("retriedStmtIds")
+	for i := range n {
+		if !left[i] {
+			c.Reply.Int32("", c.Args.StmtID+int32(i))
+		}
+	}
+	c.Reply.End()
+}

@@ -1,0 +1,158 @@
+package command
+
+import (
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// TagCosmos is the tag of the listener that looks like Azure Cosmos DB; every
+// other listener looks like a mongos.
+const TagCosmos = "cosmos"
+
+// Config is what a Server is made of.
+type Config struct {
+	Cluster  *cluster.Cluster
+	Cursors  *cursor.Registry
+	Sessions *session.Registry
+	Log      zerolog.Logger
+	// Durability of writes without a write concern that says otherwise.
+	Durability storage.Durability
+	// Compressors a client may negotiate.
+	Compressors wire.Compressors
+	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos
+	// listener.
+	ReplyCharge bool
+	// JavaScript allows $where, $function, $accumulator and mapReduce.
+	JavaScript bool
+	// TestCommands allows configureFailPoint and other commands for tests.
+	TestCommands bool
+	// CommandLine is the program's arguments, for getCmdLineOpts.
+	CommandLine []string
+	// Version of the program, for buildInfo.
+	Version string
+	// Connections reports current, available and total connections; nil = unknown.
+	Connections func() (current, available, created int64)
+	// Recent returns the last log lines, for getLog; nil = none.
+	Recent func() []string
+}
+
+// Server runs commands. It is the Handler of wire/server. Safe for concurrent
+// use.
+type Server struct {
+	Config
+	Started time.Time
+
+	byName   map[string]*Def
+	stats    statistics
+	ops      operations
+	counters map[string]*counter
+	params   parameters
+	charges  charges
+}
+
+// counter counts one command for serverStatus.
+type counter struct{ total, failed atomic.Int64 }
+
+// New makes a Server with the commands of the table.
+func New(cfg Config) *Server {
+	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, counters: map[string]*counter{}}
+	for i := range Commands {
+		d := &Commands[i]
+		s.byName[strings.ToLower(d.Name)] = d
+		for _, a := range d.Aliases {
+			s.byName[strings.ToLower(a)] = d
+		}
+		s.counters[d.Name] = &counter{}
+	}
+	s.params.init()
+	return s
+}
+
+// lookup finds a command; names differ in case only for old spellings.
+func (s *Server) lookup(name string) *Def {
+	if d, ok := s.byName[name]; ok {
+		return d
+	}
+	d, ok := s.byName[strings.ToLower(name)]
+	if !ok || d.Name != name && !aliased(d, name) {
+		return nil
+	}
+	return d
+}
+
+func aliased(d *Def, name string) bool {
+	for _, a := range d.Aliases {
+		if a == name {
+			return true
+		}
+	}
+	return false
+}
+
+// peer is what the server remembers of one connection.
+type peer struct {
+	cosmos     bool
+	appName    string
+	driver     string
+	user       string
+	helloSeen  bool
+	last       statement // of getLastRequestStatistics, without a session
+	backpressu bool
+}
+
+// statement is the price of one command, for getLastRequestStatistics.
+type statement struct {
+	command string
+	charge  int64 // micro request units
+	took    time.Duration
+}
+
+// charges remembers the last statement of each session, for some time.
+type charges struct {
+	mu  sync.Mutex
+	now map[session.ID]statement
+	old map[session.ID]statement // the generation before, dropped when now is full
+}
+
+// chargesMax bounds one generation of remembered sessions.
+const chargesMax = 8192
+
+func (c *charges) put(id session.ID, s statement) {
+	c.mu.Lock()
+	if c.now == nil || len(c.now) >= chargesMax {
+		c.old, c.now = c.now, map[session.ID]statement{}
+	}
+	c.now[id] = s
+	c.mu.Unlock()
+}
+
+func (c *charges) get(id session.ID) (statement, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.now[id]
+	if !ok {
+		s, ok = c.old[id]
+	}
+	return s, ok
+}
+
+// names lists the commands in alphabetical order.
+func (s *Server) names() []string {
+	out := make([]string, 0, len(Commands))
+	for i := range Commands {
+		out = append(out, Commands[i].Name)
+	}
+	sort.Strings(out)
+	return out
+}

@@ -1,0 +1,142 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// enterSession notes the use of the session, and for a numbered command checks
+// it out and opens its transaction.
+// Errors: those of session.Checkout; OperationNotSupportedInTransaction (263).
+func (s *Server) enterSession(c *Call) error {
+	a := &c.Args
+	if a.ID.IsZero() {
+		return nil
+	}
+	if !a.Numbered() {
+		return s.Sessions.Touch(a.ID)
+	}
+	name := c.Name()
+	a.Ending = name == "commitTransaction" || name == "abortTransaction"
+	if a.InTxn && !c.Def.Needs.has(InTxn) {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", name)
+	}
+	if a.Retryable() && !c.Def.Needs.has(Writes) {
+		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
+			"autocommit:false was not provided, and %s is not a retryable write command.", name)
+	}
+	var err error
+	a.Interrupt = nil
+	if c.Session, err = s.Sessions.Checkout(c.Ctx, *a); err != nil {
+		return err
+	}
+	c.Op.Session, c.Op.TxnNumber = a.ID.UUID, a.TxnNumber
+	if a.InTxn && !a.Ending {
+		if err := s.openTxn(c); err != nil {
+			c.Session.Checkin()
+			c.Session = nil
+			return err
+		}
+	}
+	return nil
+}
+
+// openTxn gives the command the transaction of its session, opened now if this
+// is its first.
+func (s *Server) openTxn(c *Call) error {
+	if t, ok := c.Session.Txn().View.(*cluster.Txn); ok {
+		c.Op.Txn = t
+		return nil
+	}
+	t, err := s.Cluster.BeginTxn(&c.Op)
+	if err != nil {
+		return err
+	}
+	c.Session.Attach(session.Holding{Txn: t.Store, View: t, Release: t.Catalog.Unpin})
+	c.Op.Txn = t
+	return nil
+}
+
+// leaveSession checks the session in. A failed statement aborts the
+// transaction it ran in.
+// Manual: core/transactions-in-applications (errors abort the transaction).
+func (s *Server) leaveSession(c *Call, err error) error {
+	if c.Session == nil {
+		return err
+	}
+	if err != nil && c.Args.InTxn && !c.Args.Ending && c.Session.State() == session.InProgress {
+		s.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
+		if aerr := c.Session.Abort(); aerr != nil {
+			s.Log.Warn().Err(aerr).Msg("aborting a failed transaction")
+		}
+	}
+	c.Session.Checkin()
+	return err
+}
+
+// labelInTxn adds the labels that drivers retry transactions by.
+// Spec: transactions#error-labels.
+func labelInTxn(c *Call, e *mongoerr.Error) *mongoerr.Error {
+	if c.Args.Ending {
+		return e
+	}
+	switch e.Code {
+	case mongoerr.WriteConflict, mongoerr.SnapshotTooOld, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction,
+		mongoerr.LockTimeout, mongoerr.ShutdownInProgress, mongoerr.StaleConfig:
+		return e.With(mongoerr.TransientTransactionError)
+	}
+	return e
+}
+
+// runCommit commits the transaction of the session.
+// Manual: reference/command/commitTransaction.
+func runCommit(c *Call) error {
+	if err := c.Each(func(string, bson.Value) (bool, error) { return true, nil }); err != nil {
+		return err
+	}
+	if !c.Args.InTxn {
+		return mongoerr.New(mongoerr.InvalidOptions, "commitTransaction must be run within a transaction")
+	}
+	t, _ := c.Session.Txn().View.(*cluster.Txn)
+	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
+	at, err := c.Session.Commit(c.Ctx, c.Op.Durability)
+	switch {
+	case err == nil:
+		if t != nil {
+			c.Cluster.Committed(t, at)
+		}
+		c.Op.Committed = at
+		return nil
+	case errors.Is(err, storage.ErrUndetermined):
+		return mongoerr.From(cluster.Translate(err)).With(mongoerr.UnknownTransactionCommitResult)
+	case errors.Is(err, storage.ErrConflict):
+		return mongoerr.From(cluster.Translate(err)).With(mongoerr.TransientTransactionError)
+	}
+	e := mongoerr.From(cluster.Translate(err))
+	if e.Code == mongoerr.NoSuchTransaction {
+		e = e.With(mongoerr.TransientTransactionError)
+	}
+	return e
+}
+
+// runAbort aborts the transaction of the session.
+// Manual: reference/command/abortTransaction.
+func runAbort(c *Call) error {
+	if err := c.Each(func(string, bson.Value) (bool, error) { return true, nil }); err != nil {
+		return err
+	}
+	if !c.Args.InTxn {
+		return mongoerr.New(mongoerr.InvalidOptions, "abortTransaction must be run within a transaction")
+	}
+	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
+	err := c.Session.Abort()
+	if e := mongoerr.From(err); err != nil && e.Code == mongoerr.NoSuchTransaction {
+		return e.With(mongoerr.TransientTransactionError)
+	}
+	return err
+}

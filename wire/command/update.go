@@ -1,0 +1,269 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// statementArgs are the arguments of one update or delete statement.
+type statementArgs struct {
+	q, u         bson.Value
+	filters      []bson.Raw
+	multi        bool
+	upsert       bool
+	hint         bson.Value
+	sort         bson.Raw
+	collation    bson.Value
+	constants    bson.Raw
+	limit        int64
+	hasLimit     bool
+	upsertSupply bool
+}
+
+// eachField visits the fields of a sub-document of the command, refusing
+// unknown ones. prefix names it in messages.
+func eachField(prefix string, d bson.Raw, fn func(name string, v bson.Value) (bool, error)) error {
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		v := it.Value
+		if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
+			v = bson.Value{}
+		}
+		known, err := fn(name, v)
+		if !known {
+			return mongoerr.UnknownField(prefix + "." + name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runUpdate answers update. Manual: reference/command/update.
+func runUpdate(c *Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	w := writeArgs{ordered: true}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		switch name {
+		case "updates":
+			return true, nil
+		case "let":
+			return true, c.setLet(v)
+		}
+		return c.writeArg(&w, name, v)
+	})
+	if err != nil {
+		return err
+	}
+	docs, err := c.Docs("updates", c.batchMax())
+	if err != nil {
+		return err
+	}
+	if len(docs) == 0 {
+		return tooMany(c.batchMax(), 0)
+	}
+	statements := make([]statementArgs, len(docs))
+	for i, d := range docs {
+		if statements[i], err = c.updateStatement(d); err != nil {
+			return err
+		}
+	}
+	c.stats.update.Add(int64(len(docs)))
+	var matched, modified int64
+	var upserted []upsert
+	var errs []mongoerr.WriteError
+	for i := range statements {
+		r, err := c.runStatement(ns, i, &statements[i], func(env *mql.Env, a *statementArgs) (*update.Program, error) {
+			return update.Parse(env, a.u, a.filters)
+		})
+		if err != nil {
+			if errs, err = c.statementError(errs, i, err); err != nil {
+				return err
+			}
+			if w.ordered {
+				break
+			}
+			continue
+		}
+		matched += r.Matched
+		modified += r.Changed
+		if !r.Upserted.IsMissing() {
+			upserted = append(upserted, upsert{i, r.Upserted})
+			matched++
+		}
+	}
+	c.Reply.Int("n", matched)
+	c.Reply.Int("nModified", modified)
+	if len(upserted) > 0 {
+		c.Reply.BeginArray("upserted")
+		for _, u := range upserted {
+			c.Reply.BeginDoc("")
+			c.Reply.Int32("index", int32(u.index))
+			c.Reply.Value("_id", u.id)
+			c.Reply.End()
+		}
+		c.Reply.End()
+	}
+	c.writeErrors(errs)
+	return nil
+}
+
+type upsert struct {
+	index int
+	id    bson.Value
+}
+
+// updateStatement reads one member of updates.
+func (c *Call) updateStatement(d bson.Raw) (a statementArgs, err error) {
+	hasQ, hasU := false, false
+	err = eachField("update.updates", d, func(name string, v bson.Value) (known bool, err error) {
+		known = true
+		switch name {
+		case "q":
+			hasQ, a.q = true, v
+			if v.Type != bson.TypeDocument {
+				err = mongoerr.WrongType("update.updates.q", v.Type.String(), "object")
+			}
+		case "u":
+			hasU, a.u = true, v
+			if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+				err = mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+			}
+		case "multi":
+			a.multi, err = c.boolArg("updates.multi", v)
+		case "upsert":
+			a.upsert, err = c.boolArg("updates.upsert", v)
+		case "upsertSupplied":
+			a.upsertSupply, err = c.boolArg("updates.upsertSupplied", v)
+		case "arrayFilters":
+			if !v.IsMissing() {
+				a.filters, err = c.docArray("updates.arrayFilters", v, batchMax)
+			}
+		case "hint":
+			a.hint, err = c.hintArg(v)
+		case "collation":
+			a.collation = v
+		case "sort":
+			a.sort, err = c.docArg("updates.sort", v)
+		case "c":
+			a.constants, err = c.docArg("updates.c", v)
+		case "sampleId", "allowShardKeyUpdatesWithoutFullShardKeyInQuery":
+		default:
+			known = false
+		}
+		return known, err
+	})
+	switch {
+	case err != nil:
+		return a, err
+	case !hasQ:
+		return a, mongoerr.MissingField("update.updates.q")
+	case !hasU:
+		return a, mongoerr.MissingField("update.updates.u")
+	case a.multi && len(a.sort) > 0:
+		return a, mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+	}
+	return a, nil
+}
+
+// runStatement runs the i-th update or delete statement, or answers from
+// memory. parse makes its update program; nil deletes.
+func (c *Call) runStatement(ns collection.Namespace, i int, a *statementArgs, parse func(*mql.Env, *statementArgs) (*update.Program, error)) (cluster.Modified, error) {
+	if r, ok, err := c.remembered(i); err != nil {
+		return cluster.Modified{}, err
+	} else if ok {
+		return rememberedModify(r), nil
+	}
+	if c.retryable() && a.multi {
+		return cluster.Modified{}, mongoerr.New(mongoerr.InvalidOptions, "Cannot use retryable writes with multi=true; run the statement without a transaction number")
+	}
+	env := c.Env()
+	saved, simple := env.Collation, env.SimpleCollation
+	defer func() { env.Collation, env.SimpleCollation = saved, simple }()
+	if err := c.setCollation(a.collation); err != nil {
+		return cluster.Modified{}, err
+	}
+	q, _ := a.q.Doc()
+	m := cluster.Modify{Find: plan.Find{Filter: q, Hint: a.hint, Sort: a.sort}, Multi: a.multi, Upsert: a.upsert}
+	if parse != nil {
+		if a.constants != nil {
+			if err := c.setLet(a.constants.Value()); err != nil {
+				return cluster.Modified{}, err
+			}
+		}
+		p, err := parse(env, a)
+		if err != nil {
+			return cluster.Modified{}, err
+		}
+		m.Update = p
+		if a.multi && p.IsReplacement() {
+			return cluster.Modified{}, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
+		}
+	}
+	c.Op.Record = c.recorder([]int{i}, modifyResult)
+	return c.Cluster.Modify(&c.Op, ns, &m)
+}
+
+// modifyResult is what the session remembers of an update or delete statement.
+func modifyResult(m *cluster.Modified) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int64("n", m.Matched)
+	b.Int64("changed", m.Changed)
+	b.Value("upserted", m.Upserted)
+	return b.Doc()
+}
+
+func rememberedModify(r bson.Raw) (m cluster.Modified) {
+	m.Matched, _ = r.Get("n").Int64()
+	m.Changed, _ = r.Get("changed").Int64()
+	m.Upserted = r.Get("upserted")
+	return m
+}
+
+// statementError adds the error of one statement to the write errors, or
+// returns it when it ends the whole command.
+func (c *Call) statementError(errs []mongoerr.WriteError, i int, err error) ([]mongoerr.WriteError, error) {
+	var e *mongoerr.Error
+	if !errors.As(cluster.Translate(err), &e) {
+		return errs, err
+	}
+	if c.Op.Txn != nil {
+		switch e.Code {
+		case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction:
+			return errs, e
+		}
+	}
+	switch {
+	case e.Code == ratelimit.CodeThrottled && i > 0 || e.Code == ratelimit.CodeThrottled && len(errs) > 0:
+		e = mongoerr.New(e.Code, "%s", e.Msg) // some statements took effect: not to be retried as a whole
+	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
+		e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
+		return errs, e
+	}
+	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil
+}
+
+// setLet declares the variables of let. Each value is a constant expression.
+// Manual: reference/command/find#std-label-find-let-example.
+func (c *Call) setLet(v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.WrongType(c.field("let"), v.Type.String(), "object")
+	}
+	return declareLet(c.Env(), d)
+}
