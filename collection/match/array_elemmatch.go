@@ -183,9 +183,8 @@ type ElemFirst struct {
 //
 // Errors: those of Parse; 5626500 for $near, 224 for $jsonSchema.
 func ParseElemMatch(env *mql.Env, arg bson.Value) (*ElemFirst, error) {
-	p := parser{env: env, operators: Operators, order: env.Order()}
 	arg = arg.Clone()
-	n, err := parseElemMatch(&p, operand{path: path.Must(""), value: arg})
+	n, err := parseElemMatch(newParser(env), operand{path: path.Must(""), value: arg})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,3 @@ func (p *parser) near(path.Path, bson.Raw) (Node, bool, error) { return nil, fal
 
 // Near is a placeholder.
 type Near struct{ Leaf }
-
-// Schema is a placeholder.
-type Schema struct{ Leaf }

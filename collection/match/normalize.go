@@ -1,8 +1,8 @@
 package match
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/cantledb/cantle/bson"
 )
@@ -183,29 +183,66 @@ func normalLeaf(l *Leaf) Node {
 	return l
 }
 
-// sorted orders children by kind, path, operator and at last value: equal
-// filters written in another order become the same.
+// sorted orders children by kind, path and at last text, so that equal filters
+// written in another order become the same. The order of kinds is MongoDB's,
+// as it shows: of several conditions on arrays, the last one decides what the
+// positional operator stands for.
 func sorted(list []Node) []Node {
-	list = slices.Clone(list)
-	keys := make(map[Node]string, len(list))
-	for _, c := range list {
-		keys[c] = rank(c) + string(c.shape(nil)) + "\x00" + string(String(c))
+	type entry struct {
+		n    Node
+		rank int
+		path string
+		text string
 	}
-	slices.SortStableFunc(list, func(a, b Node) int { return strings.Compare(keys[a], keys[b]) })
-	return list
+	entries := make([]entry, len(list))
+	for i, c := range list {
+		entries[i] = entry{n: c, rank: rank(c), text: string(c.shape(nil)) + "\x00" + string(String(c))}
+		if p, ok := c.(Pathed); ok {
+			entries[i].path = p.Path().String()
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
+	})
+	out := make([]Node, len(list))
+	for i, e := range entries {
+		out[i] = e.n
+	}
+	return out
 }
 
-// rank puts what is on a path before combinations, and those before the rest.
-func rank(n Node) string {
-	switch n.(type) {
-	case *Leaf, *ElemMatch:
-		return "a"
+// kinds are the names of operators in the order of sorted.
+var kinds = [...]string{
+	"$and", "$or", "$elemMatch{}", "$elemMatch", "$size", "$eq", "$lte", "$lt", "$gt", "$gte", "$regex", "$mod",
+	"$exists", "$in", "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear", "$not", "$nor", "$type",
+	"$geoWithin", "$geoIntersects", "$jsonSchema", "$where", "$expr", "$sampleRate", "$always", "$near", "$text",
+}
+
+func rank(n Node) int {
+	name := "$sampleRate"
+	switch n := n.(type) {
+	case *And:
+		name = "$and"
+	case *Or:
+		name = "$or"
+	case *Nor:
+		name = "$nor"
 	case *Not:
-		return "b"
-	case *And, *Or, *Nor:
-		return "c"
+		name = "$not"
+	case *ElemMatch:
+		name = "$elemMatch{}"
+	case *Leaf:
+		name = n.pred.name()
+	case *Schema:
+		name = "$jsonSchema"
+	case *Expr:
+		name = "$expr"
+	case *Near:
+		name = "$near"
+	case Always:
+		name = "$always"
 	}
-	return "d"
+	return slices.Index(kinds[:], name)
 }
 
 // same reports that two filters are written alike.

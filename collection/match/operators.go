@@ -64,6 +64,7 @@ var Operators = []Operator{
 	opGt,
 	opGte,
 	opIn,
+	opJSONSchema,
 	opLt,
 	opLte,
 	opMod,

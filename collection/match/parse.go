@@ -10,7 +10,8 @@ import (
 // parser holds what one Parse needs.
 type parser struct {
 	env       *mql.Env
-	operators []Operator // not the global itself: its rows refer to parse functions
+	operators []Operator // not the globals themselves: their rows refer to parse functions
+	keywords  []schemaKeyword
 	order     bson.StringOrder
 	depth     int
 	// nested is set inside $elemMatch, where $where, $text and $expr may not stand.
@@ -26,8 +27,11 @@ const depthMax = 200
 // Errors: 2 BadValue for unknown operators and bad arguments, 14, 9 and
 // numbered codes of single operators, those of expr.Parse.
 func Parse(env *mql.Env, filter bson.Raw) (Node, error) {
-	p := parser{env: env, operators: Operators, order: env.Order()}
-	return p.filter(filter.Clone())
+	return newParser(env).filter(filter.Clone())
+}
+
+func newParser(env *mql.Env) *parser {
+	return &parser{env: env, operators: Operators, keywords: schemaKeywords, order: env.Order()}
 }
 
 // filter reads {field: condition, …}; all fields must hold.

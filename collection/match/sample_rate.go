@@ -10,7 +10,10 @@ import (
 
 var opSampleRate = Operator{Name: "$sampleRate", Where: Top, Parse: parseSampleRate, Doc: "reference/operator/aggregation/sampleRate"}
 
-func parseSampleRate(_ *parser, a operand) (Node, error) {
+func parseSampleRate(p *parser, a operand) (Node, error) {
+	if p.nested {
+		return nil, badValue("$sampleRate can only be applied to the top-level document")
+	}
 	f, ok := a.value.AsFloat()
 	switch {
 	case !ok:

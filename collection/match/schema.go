@@ -1,0 +1,102 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var opJSONSchema = Operator{Name: "$jsonSchema", Where: Top, Parse: parseJSONSchema, Doc: "reference/operator/query/jsonSchema"}
+
+func parseJSONSchema(p *parser, a operand) (Node, error) {
+	d, ok := a.value.Doc()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$jsonSchema must be an object")
+	}
+	root, err := p.schema(d)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{root, a.value}, nil
+}
+
+// Schema matches a document that a JSON schema (draft 4 with bsonType) accepts.
+type Schema struct {
+	root   *schema
+	source bson.Value
+}
+
+// Matches see Node.
+func (n *Schema) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
+	return n.root.accepts(doc.Value()), nil
+}
+
+// Children see Node.
+func (n *Schema) Children() []Node { return nil }
+
+// Append see Node.
+func (n *Schema) Append(b *bson.Builder) { b.Value("$jsonSchema", n.source) }
+
+func (n *Schema) shape(dst []byte) []byte {
+	return appendName(append(dst, "$jsonSchema "...), string(n.source.Data))
+}
+
+// schema is a parsed schema: rules that must all hold.
+type schema struct {
+	title, description bson.Value
+	rules              []rule
+}
+
+// rule is one keyword of a schema with those that modify it.
+type rule interface {
+	// accepts reports that the keyword has no objection to v; a keyword has
+	// none to values of types it is not about.
+	accepts(v bson.Value) bool
+	// explain appends the fields of the reason why it does not accept v. See
+	// Explain.
+	explain(b *bson.Builder, v bson.Value)
+}
+
+func (s *schema) accepts(v bson.Value) bool {
+	for _, r := range s.rules {
+		if !r.accepts(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// explain appends an array of the rules that do not accept v.
+func (s *schema) explain(b *bson.Builder, name string, v bson.Value) {
+	b.BeginArray(name)
+	for _, r := range s.rules {
+		if !r.accepts(v) {
+			b.BeginDoc("")
+			r.explain(b, v)
+			b.End()
+		}
+	}
+	b.End()
+}
+
+// annotate appends title and description.
+func (s *schema) annotate(b *bson.Builder) {
+	b.Value("title", s.title)
+	b.Value("description", s.description)
+}
+
+// keyword is how a rule is called and what it was given: the head of most
+// explanations.
+type keyword struct {
+	name string
+	arg  bson.Value
+}
+
+func (k keyword) head(b *bson.Builder, reason string) {
+	b.String("operatorName", k.name)
+	b.BeginDoc("specifiedAs")
+	b.Value(k.name, k.arg)
+	b.End()
+	b.String("reason", reason)
+}

@@ -1,0 +1,332 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// requiredRule is required.
+type requiredRule struct {
+	keyword
+	names []string
+}
+
+func (r *requiredRule) accepts(v bson.Value) bool { return len(missing(v, r.names)) == 0 }
+
+// missing returns the names that a document does not have; none of another value.
+func missing(v bson.Value, names []string) []string {
+	d, ok := v.Doc()
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, name := range names {
+		if _, ok := d.Lookup(name); !ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (r *requiredRule) explain(b *bson.Builder, v bson.Value) {
+	b.String("operatorName", "required")
+	b.BeginDoc("specifiedAs")
+	b.Value("required", r.arg)
+	b.End()
+	appendStrings(b, "missingProperties", missing(v, r.names))
+}
+
+func appendStrings(b *bson.Builder, name string, list []string) {
+	b.BeginArray(name)
+	for _, s := range list {
+		b.String("", s)
+	}
+	b.End()
+}
+
+func (p *schemaParser) required(v bson.Value) error {
+	names, err := p.strings(p.name, v)
+	if err != nil {
+		return err
+	}
+	return p.add(&requiredRule{p.keyword, names})
+}
+
+// property is a field name, or a pattern of names, and the schema of its value.
+type property struct {
+	name string
+	re   *mql.Regex
+	s    *schema
+}
+
+// propertiesRule is properties.
+type propertiesRule struct{ list []property }
+
+func (r *propertiesRule) accepts(v bson.Value) bool {
+	d, ok := v.Doc()
+	if !ok {
+		return true
+	}
+	for i := range r.list {
+		if e, ok := d.Lookup(r.list[i].name); ok && !r.list[i].s.accepts(e) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *propertiesRule) explain(b *bson.Builder, v bson.Value) {
+	d, _ := v.Doc()
+	b.String("operatorName", "properties")
+	b.BeginArray("propertiesNotSatisfied")
+	for _, p := range r.list {
+		if e, ok := d.Lookup(p.name); ok && !p.s.accepts(e) {
+			b.BeginDoc("")
+			b.String("propertyName", p.name)
+			p.s.annotate(b)
+			p.s.explain(b, "details", e)
+			b.End()
+		}
+	}
+	b.End()
+}
+
+func (p *schemaParser) properties(v bson.Value) error {
+	d, err := p.object(p.name, v)
+	if err != nil {
+		return err
+	}
+	r := &propertiesRule{}
+	for name, e := range d.Fields() {
+		s, err := p.sub("properties", e)
+		if err != nil {
+			return err
+		}
+		r.list = append(r.list, property{name: string(name), s: s})
+	}
+	p.known = r.list
+	return p.add(r)
+}
+
+// othersRule is patternProperties and additionalProperties: what the names
+// that properties does not know must be like.
+type othersRule struct {
+	known    []property
+	patterns []property
+	// rest is for names that neither knows; nil allows anything, closed nothing.
+	rest   *schema
+	closed bool
+}
+
+func (r *othersRule) isKnown(name []byte) bool {
+	return slices.ContainsFunc(r.known, func(p property) bool { return p.name == string(name) })
+}
+
+// objections calls add for every field that is not accepted: with the pattern
+// that fits its name, or nil if only the rest does.
+func (r *othersRule) objections(v bson.Value, add func(name []byte, e bson.Value, p *property) bool) {
+	d, ok := v.Doc()
+	if !ok {
+		return
+	}
+	for it := d.Iter(); it.Next(); {
+		fits := false
+		for i := range r.patterns {
+			p := &r.patterns[i]
+			if !p.re.Match(it.Name) {
+				continue
+			}
+			fits = true
+			if !p.s.accepts(it.Value) && !add(it.Name, it.Value, p) {
+				return
+			}
+		}
+		if fits || !r.closed && r.rest == nil || r.isKnown(it.Name) {
+			continue
+		}
+		if (r.closed || !r.rest.accepts(it.Value)) && !add(it.Name, it.Value, nil) {
+			return
+		}
+	}
+}
+
+func (r *othersRule) accepts(v bson.Value) bool {
+	ok := true
+	r.objections(v, func([]byte, bson.Value, *property) bool { ok = false; return false })
+	return ok
+}
+
+func (r *othersRule) explain(b *bson.Builder, v bson.Value) {
+	m := b.Mark()
+	n := 0
+	b.String("operatorName", "patternProperties")
+	b.BeginArray("details")
+	r.objections(v, func(name []byte, e bson.Value, p *property) bool {
+		if p != nil {
+			n++
+			b.BeginDoc("")
+			b.StringBytes("propertyName", name)
+			p.s.annotate(b)
+			b.String("regexMatched", p.name)
+			p.s.explain(b, "details", e)
+			b.End()
+		}
+		return true
+	})
+	b.End()
+	if n > 0 {
+		return
+	}
+	b.Cut(m)
+	r.explainRest(b, v)
+}
+
+// explainRest is explain when nothing is wrong with the patterns.
+func (r *othersRule) explainRest(b *bson.Builder, v bson.Value) {
+	b.String("operatorName", "additionalProperties")
+	if !r.closed {
+		b.String("reason", "at least one additional property did not match the subschema")
+		r.objections(v, func(name []byte, e bson.Value, _ *property) bool {
+			b.StringBytes("failingProperty", name)
+			r.rest.explain(b, "details", e)
+			return false
+		})
+		return
+	}
+	b.BeginDoc("specifiedAs")
+	b.Bool("additionalProperties", false)
+	b.End()
+	b.BeginArray("additionalProperties")
+	r.objections(v, func(name []byte, _ bson.Value, _ *property) bool {
+		b.StringBytes("", name)
+		return true
+	})
+	b.End()
+}
+
+// objectKeywords reads the keywords that modify others, whether those are
+// given or not.
+func (p *schemaParser) objectKeywords() (err error) {
+	r := &othersRule{known: p.known}
+	if v, ok := p.args["patternProperties"]; ok {
+		d, err := p.object("patternProperties", v)
+		if err != nil {
+			return err
+		}
+		for name, e := range d.Fields() {
+			sub, err := p.sub("patternProperties", e)
+			if err != nil {
+				return err
+			}
+			re, err := mql.CompileRegex(string(name), "")
+			if err != nil {
+				return badValue("Invalid regular expression in patternProperties: %s", name)
+			}
+			r.patterns = append(r.patterns, property{string(name), re, sub})
+		}
+	}
+	if r.rest, r.closed, err = p.additional("additionalProperties"); err != nil {
+		return err
+	}
+	if r.patterns != nil || r.rest != nil || r.closed {
+		return p.add(r)
+	}
+	return nil
+}
+
+// additional reads a boolean or a schema for what other keywords leave over.
+func (p *schemaParser) additional(name string) (rest *schema, closed bool, err error) {
+	v, ok := p.args[name]
+	if !ok {
+		return nil, false, nil
+	}
+	switch v.Type {
+	case bson.TypeBool:
+		return nil, !v.Truthy(), nil
+	case bson.TypeDocument:
+		rest, err = p.schema(bson.Raw(v.Data))
+		return rest, false, err
+	}
+	return nil, false, p.wrongType(name, "either an object or a boolean")
+}
+
+// dependency is one field of dependencies: if it is there, others must be, or
+// the document must be accepted by a schema.
+type dependency struct {
+	name  string
+	names []string
+	s     *schema
+}
+
+func (d *dependency) accepts(v bson.Value) bool {
+	doc, _ := v.Doc()
+	if _, ok := doc.Lookup(d.name); !ok {
+		return true
+	}
+	if d.s != nil {
+		return d.s.accepts(v)
+	}
+	return len(missing(v, d.names)) == 0
+}
+
+// dependenciesRule is dependencies.
+type dependenciesRule struct{ list []dependency }
+
+func (r *dependenciesRule) accepts(v bson.Value) bool {
+	if v.Type != bson.TypeDocument {
+		return true
+	}
+	for i := range r.list {
+		if !r.list[i].accepts(v) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *dependenciesRule) explain(b *bson.Builder, v bson.Value) {
+	b.String("operatorName", "dependencies")
+	b.BeginArray("failingDependencies")
+	for i := range r.list {
+		d := &r.list[i]
+		if d.accepts(v) {
+			continue
+		}
+		b.BeginDoc("")
+		b.String("conditionalProperty", d.name)
+		if d.s != nil {
+			d.s.explain(b, "details", v)
+		} else {
+			appendStrings(b, "missingProperties", missing(v, d.names))
+		}
+		b.End()
+	}
+	b.End()
+}
+
+func (p *schemaParser) dependencies(v bson.Value) error {
+	d, err := p.object(p.name, v)
+	if err != nil {
+		return err
+	}
+	r := &dependenciesRule{}
+	for name, e := range d.Fields() {
+		dep := dependency{name: string(name)}
+		switch e.Type {
+		case bson.TypeDocument:
+			dep.s, err = p.schema(bson.Raw(e.Data))
+		case bson.TypeArray:
+			dep.names, err = p.strings("dependencies", e)
+		default:
+			err = mongoerr.New(mongoerr.TypeMismatch, "$jsonSchema keyword 'dependencies' must be an object whose values are objects or arrays")
+		}
+		if err != nil {
+			return err
+		}
+		r.list = append(r.list, dep)
+	}
+	return p.add(r)
+}
