@@ -29,12 +29,7 @@ func parseConvert(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		if v.IsMissing() {
 			continue
 		}
-		if i == 2 || i == 3 {
-			args[i], err = p.parseLazy(v)
-		} else {
-			args[i], err = p.parse(v)
-		}
-		if err != nil {
+		if args[i], err = p.parse(v); err != nil {
 			return nil, err
 		}
 	}
@@ -76,18 +71,13 @@ type target struct {
 }
 
 // parseTarget reads a type name, a type number or {type:, subtype:}; ok is
-// false for a nullish target.
-func parseTarget(v bson.Value) (t target, ok bool, err error) {
+// false for a nullish target. typeOnly leaves the subtype unchecked.
+func parseTarget(v bson.Value, typeOnly bool) (t target, ok bool, err error) {
 	if d, isDoc := v.Doc(); isDoc {
-		for it := d.Iter(); it.Next(); {
-			if n := string(it.Name); n != "type" && n != "subtype" {
-				return t, false, mongoerr.New(mongoerr.FailedToParse, "$convert's 'to' argument has an unknown field: %s", n)
-			}
-		}
-		if v, ok = d.Lookup("type"); !ok {
+		if v, ok = d.Lookup("type"); !ok || v.IsNullish() {
 			return t, false, mongoerr.New(mongoerr.FailedToParse, "$convert's 'to' argument must have a 'type' field when it is an object")
 		}
-		if sub, ok := d.Lookup("subtype"); ok {
+		if sub, ok := d.Lookup("subtype"); ok && !typeOnly {
 			if !sub.IsNumber() {
 				return t, false, mongoerr.New(4341108, "$convert's 'subtype' argument must be a number, but is %s", sub.Type)
 			}
@@ -95,7 +85,7 @@ func parseTarget(v bson.Value) (t target, ok bool, err error) {
 			if !ok {
 				return t, false, mongoerr.New(4341106, "In $convert, numeric 'subtype' argument is not an integer")
 			}
-			if n < 0 || n > 255 || n > 8 && n < 128 {
+			if n < 0 || n > 255 || n > 9 && n < 128 {
 				return t, false, mongoerr.New(4341107, "In $convert, numeric value for 'subtype' does not correspond to a BinData type: %d", n)
 			}
 			t.subtype = byte(n)
@@ -135,11 +125,7 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 	if err != nil {
 		return to, err
 	}
-	opt, known, err := c.options(env, doc, s)
-	if err != nil {
-		return v, err
-	}
-	t, known2, err := parseTarget(to)
+	t, known, err := parseTarget(to, v.IsNullish())
 	if err != nil {
 		return to, err
 	}
@@ -149,12 +135,18 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 		}
 		return bson.Null, nil
 	}
-	if !known2 || !known {
+	if !known {
 		return bson.Null, nil
 	}
+	opt, err := c.options(env, doc, s)
+	if err != nil {
+		return v, err
+	}
 	out, err := convertValue(s, v, t, opt)
-	if err != nil && c.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
-		return c.onError.Eval(env, doc, s)
+	if err != nil && c.onError != nil {
+		if code := mongoerr.CodeOf(err); code == mongoerr.ConversionFailure || code == 16493 {
+			return c.onError.Eval(env, doc, s)
+		}
 	}
 	return out, err
 }
@@ -167,69 +159,50 @@ type convertOptions struct {
 	bigEndian bool
 }
 
-// options evaluates the options; known is false if one is nullish, which makes
-// the result null.
-func (c *convert) options(env *mql.Env, doc bson.Raw, s *Scratch) (o convertOptions, known bool, err error) {
-	known = true
-	if c.format != nil {
-		v, err := c.format.Eval(env, doc, s)
-		if err != nil {
-			return o, false, err
+// options evaluates the options; a nullish one counts as absent.
+func (c *convert) options(env *mql.Env, doc bson.Raw, s *Scratch) (o convertOptions, err error) {
+	var v [3]bson.Value
+	for i, e := range [3]Expr{c.format, c.byteOrd, c.base} {
+		if e == nil {
+			continue
 		}
-		switch {
-		case v.IsNullish():
-			known = c.name != ""
-		case v.Type != bson.TypeString:
-			return o, false, mongoerr.New(4341114, "$convert requires that 'format' be a string, found: %s with value %s", v.Type, show(v))
+		if v[i], err = e.Eval(env, doc, s); err != nil {
+			return o, err
+		}
+	}
+	if format := v[0]; !format.IsNullish() {
+		if format.Type != bson.TypeString {
+			return o, mongoerr.New(4341114, "$convert requires that 'format' be a string, found: %s with value %s", format.Type, show(format))
+		}
+		o.format, _ = format.Str()
+		o.hasFormat = true
+		switch o.format {
+		case "base64", "base64url", "hex", "utf8", "uuid", "auto":
 		default:
-			o.format, _ = v.Str()
-			o.hasFormat = true
-			switch o.format {
-			case "base64", "base64url", "hex", "utf8", "uuid", "auto":
-			default:
-				return o, false, mongoerr.New(4341125, "Invalid 'format' argument for $convert: %s", o.format)
-			}
+			return o, mongoerr.New(4341125, "Invalid 'format' argument for $convert: %s", o.format)
 		}
 	}
-	if c.byteOrd != nil {
-		v, err := c.byteOrd.Eval(env, doc, s)
-		if err != nil {
-			return o, false, err
+	if order := v[1]; !order.IsNullish() {
+		if order.Type != bson.TypeString {
+			return o, mongoerr.New(9130001, "$convert requires that 'byteOrder' be a string, found: %s with value %s", order.Type, show(order))
 		}
-		switch {
-		case v.IsNullish():
-			known = false
-		case v.Type != bson.TypeString:
-			return o, false, mongoerr.New(9130001, "$convert requires that 'byteOrder' be a string, found: %s with value %s", v.Type, show(v))
-		default:
-			switch t, _ := v.Str(); t {
-			case "big":
-				o.bigEndian = true
-			case "little":
-			default:
-				return o, false, mongoerr.New(9130002, "Invalid 'byteOrder' argument for $convert: %s", t)
-			}
+		t, _ := order.Str()
+		if t != "big" && t != "little" {
+			return o, mongoerr.New(9130002, "Invalid 'byteOrder' argument for $convert: %s", t)
 		}
+		o.bigEndian = t == "big"
 	}
-	if c.base != nil {
-		v, err := c.base.Eval(env, doc, s)
-		if err != nil {
-			return o, false, err
+	if base := v[2]; !base.IsNullish() {
+		n, ok := asInt32(base)
+		if !ok {
+			return o, mongoerr.New(3501301, "In $convert, 'base' argument is not an integer")
 		}
-		if v.IsNullish() {
-			known = false
-		} else {
-			n, ok := asInt32(v)
-			if !ok {
-				return o, false, mongoerr.New(3501301, "In $convert, 'base' argument is not an integer")
-			}
-			if n != 2 && n != 8 && n != 10 && n != 16 {
-				return o, false, mongoerr.New(3501302, "In $convert, 'base' argument is not a valid base")
-			}
-			o.base = int(n)
+		if n != 2 && n != 8 && n != 10 && n != 16 {
+			return o, mongoerr.New(3501302, "In $convert, 'base' argument is not a valid base")
 		}
+		o.base = int(n)
 	}
-	return o, known, nil
+	return o, nil
 }
 
 func (c *convert) args() [7]Expr {

@@ -10,19 +10,39 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// numberText checks the text of a number for what strconv would let through.
+// numberText returns the text of a number after the checks that all numeric
+// types share.
 func numberText(v bson.Value) (text string, err error) {
 	text, _ = v.Str()
-	if body := strings.TrimLeft(text, "+-"); len(body) > 1 && body[0] == '0' && body[1]|32 == 'x' {
+	switch {
+	case strings.HasPrefix(text, "0x"):
 		return text, failed("Illegal hexadecimal input: %s", show(v))
-	}
-	if text == "" {
+	case text == "":
 		return text, failed("Failed to parse number '' : No digits")
-	}
-	if strings.IndexByte(text, '_') >= 0 {
+	case strings.IndexByte(text, '_') >= 0:
 		return text, failed("Failed to parse number %s", show(v))
 	}
 	return text, nil
+}
+
+// parseDouble reads what C's strtod reads: besides decimal text hexadecimal
+// digits with or without an exponent.
+func parseDouble(text string) (f float64, ok bool) {
+	body := strings.TrimLeft(text, "+-")
+	hex := len(body) > 1 && body[0] == '0' && body[1]|32 == 'x'
+	if hex && !strings.ContainsAny(body, "pP") {
+		text += "p0"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, false
+	}
+	if f == 0 { // underflow is an error: were there digits other than zero?
+		if !hex && hasDigits(body) {
+			return 0, false
+		}
+	}
+	return f, true
 }
 
 func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
@@ -49,8 +69,8 @@ func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 		if err != nil {
 			return v, err
 		}
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
+		f, ok := parseDouble(text)
+		if !ok {
 			return v, failed("Failed to parse number %s", show(v))
 		}
 		return s.Double(f), nil
@@ -170,10 +190,17 @@ func toDecimalValue(s *Scratch, v bson.Value) (bson.Value, error) {
 			return v, err
 		}
 		d, ok := decimal.Parse(text)
-		if !ok {
+		if !ok || d.IsInf() && !strings.ContainsAny(text, "nN") || d.IsZero() && hasDigits(text) {
 			return v, failed("Failed to parse number %s", show(v))
 		}
 		return s.Decimal(d), nil
 	}
 	return v, unsupported(v, bson.TypeDecimal128)
+}
+
+// hasDigits reports digits other than zero before the exponent: a number that
+// is not zero whatever it was rounded to.
+func hasDigits(text string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return strings.ContainsAny(mantissa, "123456789")
 }

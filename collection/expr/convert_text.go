@@ -52,28 +52,50 @@ func binaryText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) 
 	if !o.hasFormat {
 		return v, mongoerr.New(4341115, "Format must be specified when converting from 'binData' to 'string'")
 	}
-	switch o.format {
+	format := o.format
+	if format == "auto" {
+		if format = "base64"; sub == 4 && len(b) == 16 {
+			format = "uuid"
+		}
+	}
+	n := len(b)
+	switch format {
 	case "uuid":
 		if sub != 4 || len(b) != 16 {
 			return v, failed("The uuid format is only allowed with the UUID binData subtype")
 		}
-		return s.StringBytes(appendUUID(nil, b)), nil
-	case "auto":
-		if sub == 4 && len(b) == 16 {
-			return s.StringBytes(appendUUID(nil, b)), nil
-		}
-		return s.String(base64.StdEncoding.EncodeToString(b)), nil
+		n = 36
 	case "hex":
-		return s.String(strings.ToUpper(hex.EncodeToString(b))), nil
+		n *= 2
 	case "base64":
-		return s.String(base64.StdEncoding.EncodeToString(b)), nil
+		n = base64.StdEncoding.EncodedLen(n)
 	case "base64url":
-		return s.String(base64.RawURLEncoding.EncodeToString(b)), nil
+		n = base64.RawURLEncoding.EncodedLen(n)
+	case "utf8":
+		if !utf8.Valid(b) {
+			return v, failed("BinData does not represent a valid UTF-8 string")
+		}
 	}
-	if !utf8.Valid(b) {
-		return v, failed("BinData does not represent a valid UTF-8 string")
+	out, text, err := s.newText("$convert", n)
+	if err != nil {
+		return v, err
 	}
-	return s.StringBytes(b), nil
+	switch format {
+	case "uuid":
+		appendUUID(text[:0], b)
+	case "hex":
+		for i, c := range b {
+			const digits = "0123456789ABCDEF"
+			text[2*i], text[2*i+1] = digits[c>>4], digits[c&15]
+		}
+	case "base64":
+		base64.StdEncoding.Encode(text, b)
+	case "base64url":
+		base64.RawURLEncoding.Encode(text, b)
+	case "utf8":
+		copy(text, b)
+	}
+	return out, nil
 }
 
 // appendUUID prints 16 bytes in groups of 8-4-4-4-12 digits.

@@ -33,7 +33,7 @@ func badDate(text, why string) error {
 //
 // Errors: ConversionFailure.
 func parseDate(text string, def *zone) (int64, error) {
-	p := dateText{text: text, rest: strings.TrimSpace(text), c: newClock()}
+	p := dateText{text: text, rest: strings.Trim(text, " \t\n\v\f\r\x00"), c: newClock()}
 	if p.rest == "" {
 		return 0, badDate(text, "an empty string is no date")
 	}

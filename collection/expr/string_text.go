@@ -71,7 +71,7 @@ func appendDouble(dst []byte, f float64) []byte {
 	case f != f:
 		return append(dst, "NaN"...)
 	}
-	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e17) {
+	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
 		return strconv.AppendFloat(dst, f, 'e', -1, 64)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)
