@@ -20,6 +20,7 @@ type runSet struct {
 	w    *bufio.Writer
 	size int64
 	runs []int64 // start of each run
+	head []byte
 	heap runHeap
 	cur  *run
 }
@@ -57,31 +58,42 @@ func newRunSet(dir string) (*runSet, error) {
 
 func (s *runSet) count() int { return len(s.runs) }
 
-// add writes rows, already sorted, and returns how many bytes they took.
+// add writes rows, already sorted, as one run and returns how many bytes they took.
 func (s *runSet) add(rows []sortRow) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
 	}
 	start := s.size
-	s.runs = append(s.runs, start)
-	var head []byte
+	s.begin()
 	for i := range rows {
-		r := &rows[i]
-		head = binary.AppendUvarint(head[:0], uint64(len(r.key)))
-		head = binary.AppendUvarint(head, uint64(len(r.doc)))
-		head = binary.AppendUvarint(head, uint64(len(r.id)))
-		head = binary.AppendUvarint(head, uint64(r.hash))
-		head = binary.AppendUvarint(head, uint64(r.shard))
-		head = binary.AppendUvarint(head, uint64(r.seq))
-		for _, p := range [][]byte{head, r.key, r.doc, r.id} {
-			n, err := s.w.Write(p)
-			s.size += int64(n)
-			if err != nil {
-				return s.size - start, err
-			}
+		if err := s.write(&rows[i]); err != nil {
+			return s.size - start, err
 		}
 	}
 	return s.size - start, s.w.Flush()
+}
+
+// begin starts a run; rows are written in order.
+func (s *runSet) begin() { s.runs = append(s.runs, s.size) }
+
+// write appends a row to the last run.
+func (s *runSet) write(r *sortRow) error {
+	head := s.head[:0]
+	head = binary.AppendUvarint(head, uint64(len(r.key)))
+	head = binary.AppendUvarint(head, uint64(len(r.doc)))
+	head = binary.AppendUvarint(head, uint64(len(r.id)))
+	head = binary.AppendUvarint(head, uint64(r.hash))
+	head = binary.AppendUvarint(head, uint64(r.shard))
+	head = binary.AppendUvarint(head, uint64(r.seq))
+	s.head = head
+	for _, p := range [...][]byte{head, r.key, r.doc, r.id} {
+		n, err := s.w.Write(p)
+		s.size += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start opens all runs for reading.

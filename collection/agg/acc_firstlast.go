@@ -1,0 +1,57 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var (
+	accFirst = AccumulatorDef{Name: "$first", Parse: unary(startFirst), Doc: "reference/operator/aggregation/first"}
+	accLast  = AccumulatorDef{Name: "$last", Parse: unary(startLast), Doc: "reference/operator/aggregation/last"}
+)
+
+func startFirst(*mql.Env) valueState { return &edgeState{} }
+func startLast(*mql.Env) valueState  { return &edgeState{last: true} }
+
+// edgeState keeps the first or the last value.
+type edgeState struct {
+	v    bson.Value
+	some bool
+	last bool
+}
+
+func (t *edgeState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
+	if t.some && !t.last {
+		return 0, nil
+	}
+	t.some = true
+	t.v, grew = keep(t.v, v)
+	return grew, nil
+}
+
+// Merge reads [] for no value, [v] for one.
+func (t *edgeState) Merge(env *mql.Env, partial bson.Value) (int, error) {
+	a, ok := partial.Array()
+	if !ok {
+		return 0, badPartial("$first")
+	}
+	v, some := a.Index(0)
+	if !some {
+		return 0, nil
+	}
+	return t.take(env, v)
+}
+
+func (t *edgeState) Partial(b *bson.Builder, name string) {
+	b.BeginArray(name)
+	if t.some {
+		appendOrNull(b, "", t.v)
+	}
+	b.End()
+}
+
+func (t *edgeState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.Scratch) error {
+	appendOrNull(b, name, t.v)
+	return nil
+}

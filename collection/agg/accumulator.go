@@ -1,0 +1,171 @@
+package agg
+
+import (
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Func is a parsed accumulator. Immutable, safe for concurrent use.
+type Func interface {
+	// Start makes the state of one group; id is the group's _id, which some
+	// arguments may refer to.
+	Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, error)
+	// Paths reports the dotted paths of the documents that are read.
+	Paths(add func(path string))
+	// Append appends the accumulator as canonical MQL under name.
+	Append(b *bson.Builder, name string)
+}
+
+// State is what an accumulator knows of the documents of one group. Documents
+// come in the order of the input.
+type State interface {
+	// Add takes a document in; grew says how many bytes more are held.
+	Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (grew int, err error)
+	// Merge takes in the partial of another state of the same accumulator, of
+	// documents that come after this one's.
+	Merge(env *mql.Env, partial bson.Value) (grew int, err error)
+	// Partial appends the state under name.
+	Partial(b *bson.Builder, name string)
+	// Result appends the accumulated value under name.
+	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
+}
+
+// AccumulatorDef is a row of the table of accumulators.
+type AccumulatorDef struct {
+	// Name with the dollar sign.
+	Name string
+	// Parse reads the accumulator's argument.
+	Parse func(p *parser, name string, arg bson.Value) (Func, error)
+	// Doc is the page of the manual.
+	Doc string
+}
+
+func findAccumulator(name string) *AccumulatorDef {
+	i := sort.Search(len(Accumulators), func(i int) bool { return Accumulators[i].Name >= name })
+	if i < len(Accumulators) && Accumulators[i].Name == name {
+		return &Accumulators[i]
+	}
+	return nil
+}
+
+// output is one computed field of $group and the stages like it.
+type output struct {
+	name string
+	fn   Func
+}
+
+// accumulated reads {field: {$accumulator: argument}}.
+//
+// Errors: 40234, 40235, 40236, 40238, 15952 and those of the accumulators.
+func (p *parser) accumulated(name string, v bson.Value) (output, error) {
+	if i := indexByte(name, '.'); i >= 0 {
+		return output{}, mongoerr.New(40235, "The field name '%s' cannot contain '.'", name)
+	}
+	d, ok := v.Doc()
+	f, some := d.First()
+	switch {
+	case len(name) > 0 && name[0] == '$':
+		return output{}, mongoerr.New(40236, "The field name '%s' cannot be an operator name", name)
+	case !ok || !some || len(f.Name) == 0 || f.Name[0] != '$':
+		return output{}, mongoerr.New(40234, "The field '%s' must be an accumulator object", name)
+	case d.Len() != 1:
+		return output{}, mongoerr.New(40238, "The field '%s' must specify one accumulator", name)
+	}
+	def := findAccumulator(string(f.Name))
+	if def == nil {
+		return output{}, mongoerr.New(15952, "unknown group operator '%s'", f.Name)
+	}
+	fn, err := def.Parse(p, def.Name, f.Value)
+	return output{name, fn}, err
+}
+
+func indexByte(s string, c byte) int {
+	for i := range len(s) {
+		if s[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// argument parses the only argument of an accumulator; a list of one is that one.
+//
+// Errors: 40237 for a list of another length, those of expr.Parse.
+func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
+	if a, ok := v.Array(); ok {
+		if a.Len() != 1 {
+			return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
+		}
+		v, _ = a.Index(0)
+	}
+	return expr.Parse(p.env, v)
+}
+
+// unaryFunc is an accumulator of one expression's values.
+type unaryFunc struct {
+	name string
+	arg  expr.Expr
+	make func(env *mql.Env) valueState
+}
+
+// valueState accumulates values; unaryState makes a State of it.
+type valueState interface {
+	// take takes a value in, which may be missing; it is copied if it is kept.
+	take(env *mql.Env, v bson.Value) (grew int, err error)
+	Merge(env *mql.Env, partial bson.Value) (grew int, err error)
+	Partial(b *bson.Builder, name string)
+	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
+}
+
+// dropper is a valueState that can forget the value it took in first.
+type dropper interface {
+	drop(env *mql.Env, v bson.Value) error
+}
+
+// unary makes the parse function of an accumulator of one expression.
+func unary(start func(env *mql.Env) valueState) func(*parser, string, bson.Value) (Func, error) {
+	return func(p *parser, name string, v bson.Value) (Func, error) {
+		arg, err := p.argument(name, v)
+		if err != nil {
+			return nil, err
+		}
+		return &unaryFunc{name, arg, start}, nil
+	}
+}
+
+func (f *unaryFunc) Start(env *mql.Env, _ bson.Value, _ *expr.Scratch) (State, error) {
+	return &unaryState{f.make(env), f.arg}, nil
+}
+
+func (f *unaryFunc) Paths(add func(string)) { f.arg.Paths(add) }
+
+func (f *unaryFunc) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	f.arg.Append(b, f.name)
+	b.End()
+}
+
+// unaryState evaluates the argument for a valueState.
+type unaryState struct {
+	valueState
+	arg expr.Expr
+}
+
+func (u *unaryState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error) {
+	v, err := u.arg.Eval(env, doc, s)
+	if err != nil {
+		return 0, err
+	}
+	return u.take(env, v)
+}
+
+// keep makes v safe to be kept in place of old, whose memory is used again.
+func keep(old, v bson.Value) (kept bson.Value, grew int) {
+	before := cap(old.Data)
+	kept = bson.Value{Type: v.Type, Data: append(old.Data[:0], v.Data...)}
+	return kept, cap(kept.Data) - before
+}

@@ -1,0 +1,27 @@
+package agg
+
+import "github.com/cantledb/cantle/collection/order"
+
+// Divide cuts the pipeline into the part that runs in each shard and the part
+// that runs on the merged stream of their rows. by is set if each shard's rows
+// arrive in that order and are to be merged by it (their SortKey), so that the
+// merge part sees them in order. A pipeline that makes its rows itself is all
+// merge part.
+func (p *Pipeline) Divide() (shards, merge *Pipeline, by *order.Pattern) {
+	shards, merge = p.with(nil), p.with(nil)
+	shards.fields = p.reads()
+	if p.IsSource() && !p.stages[0].Constraints().Sharded {
+		merge.stages = p.stages
+		return shards, merge, nil
+	}
+	for i, s := range p.stages {
+		split := s.Split()
+		shards.stages = append(shards.stages, split.Shards...)
+		if len(split.Merge) == 0 && split.Order == nil {
+			continue
+		}
+		merge.stages = append(append(merge.stages, split.Merge...), p.stages[i+1:]...)
+		return shards, merge, split.Order
+	}
+	return shards, merge, nil
+}

@@ -1,0 +1,75 @@
+package agg
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/order"
+)
+
+// fieldName is a checked dotted path that a stage writes to.
+type fieldName []string
+
+// String is the dotted text.
+func (f fieldName) String() string { return strings.Join(f, ".") }
+
+// wantField checks a dotted path.
+//
+// Errors: those of order.CheckedPath.
+func wantField(s string) (fieldName, error) {
+	if _, err := order.CheckedPath(s); err != nil {
+		return nil, err
+	}
+	return strings.Split(s, "."), nil
+}
+
+// get follows the names through documents only.
+func (f fieldName) get(doc bson.Raw) bson.Value {
+	v := doc.Value()
+	for _, name := range f {
+		if v.Type != bson.TypeDocument {
+			return bson.Value{}
+		}
+		v = bson.Raw(v.Data).Get(name)
+	}
+	return v
+}
+
+// appendWith appends the fields of doc to the open document of b with the value
+// at names replaced by v, in its place, or added at the end. What is no document
+// on the way becomes one. A missing v removes the field.
+func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
+	found := false
+	for it := doc.Iter(); it.Next(); {
+		if found || string(it.Name) != names[0] {
+			b.ValueBytes(it.Name, it.Value)
+			continue
+		}
+		found = true
+		if len(names) == 1 {
+			b.ValueBytes(it.Name, v)
+			continue
+		}
+		sub, ok := it.Value.Doc()
+		if !ok {
+			if v.IsMissing() {
+				b.ValueBytes(it.Name, it.Value)
+				continue
+			}
+			sub = bson.Empty
+		}
+		b.BeginDocBytes(it.Name)
+		appendWith(b, sub, names[1:], v)
+		b.End()
+	}
+	if found || v.IsMissing() {
+		return
+	}
+	for _, name := range names[:len(names)-1] {
+		b.BeginDoc(name)
+	}
+	b.Value(names[len(names)-1], v)
+	for range names[1:] {
+		b.End()
+	}
+}

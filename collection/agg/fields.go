@@ -1,0 +1,80 @@
+package agg
+
+import (
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+)
+
+// fieldSet is the fields that a pipeline reads of its input.
+type fieldSet struct {
+	all   bool
+	paths map[string]struct{}
+}
+
+func (f *fieldSet) add(p string) {
+	if p == "" {
+		f.all = true
+	}
+	f.paths[p] = struct{}{}
+}
+
+// reads tells which fields of its input the pipeline needs for its output.
+func (p *Pipeline) reads() *fieldSet {
+	if p.fields != nil {
+		return p.fields
+	}
+	f := &fieldSet{paths: map[string]struct{}{}}
+	for _, s := range p.stages {
+		if s.Reads(f.add) {
+			return f
+		}
+	}
+	f.all = true
+	return f
+}
+
+// projection is an inclusion projection of the fields, nil if all are needed.
+func (f *fieldSet) projection() bson.Raw {
+	if f.all {
+		return nil
+	}
+	paths := make([]string, 0, len(f.paths))
+	for p := range f.paths {
+		paths = append(paths, p)
+	}
+	sort.Strings(paths)
+	if len(paths) == 0 {
+		paths = []string{"_id"} // an inclusion projection has to name something
+	}
+	b := bson.NewBuilder(nil)
+	id := false
+	var last []path.Path
+next:
+	for _, s := range paths {
+		p, err := path.Compile(s)
+		if err != nil {
+			return nil
+		}
+		for _, q := range last {
+			if p.HasPrefix(q) {
+				continue next
+			}
+		}
+		for i := range p.Len() {
+			if p.Component(i).Index >= 0 || p.Name(i) == "" || p.Name(i)[0] == '$' {
+				return nil
+			}
+		}
+		last = append(last, p)
+		if p.First() == "_id" {
+			id = true
+		}
+		b.Int32(s, 1)
+	}
+	if !id {
+		b.Int32("_id", 0)
+	}
+	return b.Doc()
+}

@@ -1,0 +1,100 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/order"
+)
+
+// Front is what the planner takes over from the head of a pipeline: the rows of
+// the collection that match Filter, in the order of Sort, without the first Skip,
+// at most Limit, of which Projection is needed. Rest runs on them.
+type Front struct {
+	Filter match.Node     // nil keeps everything
+	Sort   *order.Pattern // nil for any order
+	Skip   int64
+	Limit  int64 // 0 = all
+	// Projection is an inclusion projection of the fields that are needed; nil
+	// means whole documents. Rows may hold more.
+	Projection bson.Raw
+	// Count says that Rest looks only at the number of rows.
+	Count bool
+	// Distinct is the path of which Rest needs one row per value: it groups by
+	// it and looks at nothing else. "" if there is none. An index scan over the
+	// path answers it if no value of the path is an array.
+	Distinct string
+	Rest     *Pipeline
+}
+
+// Front takes the leading stages off that a find can answer. It expects a
+// pipeline from Optimize or its shards part from Divide.
+func (p *Pipeline) Front() Front {
+	f := Front{}
+	fields := p.reads()
+	f.Projection = fields.projection()
+	stages := p.stages
+	for len(stages) > 0 {
+		m, ok := stages[0].(*matchStage)
+		if !ok {
+			break
+		}
+		if f.Filter == nil {
+			f.Filter = m.node
+		} else {
+			f.Filter = match.AllOf(f.Filter, m.node)
+		}
+		stages = stages[1:]
+	}
+	if len(stages) > 0 {
+		if s, ok := stages[0].(*sortStage); ok && !s.pattern.HasMeta() {
+			f.Sort, f.Limit = &s.pattern, s.limit
+			stages = stages[1:]
+		}
+	}
+	for len(stages) > 0 && f.cut(stages[0]) {
+		stages = stages[1:]
+	}
+	f.Rest = p.with(stages)
+	f.hint()
+	return f
+}
+
+// cut takes a $skip or $limit in; a $skip after a limit stays behind.
+func (f *Front) cut(s Stage) bool {
+	switch s := s.(type) {
+	case *skipStage:
+		if f.Limit > 0 || f.Skip+s.n < 0 {
+			return false
+		}
+		f.Skip += s.n
+		return true
+	case *limitStage:
+		if f.Limit == 0 || s.n < f.Limit {
+			f.Limit = s.n
+		}
+		return true
+	}
+	return false
+}
+
+// hint looks whether the first stage left needs less than rows.
+func (f *Front) hint() {
+	if len(f.Rest.stages) == 0 {
+		return
+	}
+	switch s := f.Rest.stages[0].(type) {
+	case *countStage:
+		f.Count = !s.merge
+	case *groupStage:
+		if s.mode == groupMerge {
+			return
+		}
+		if len(s.out) == 0 && f.Skip == 0 && f.Limit == 0 {
+			f.Distinct, _ = expr.FieldPath(s.id)
+		}
+		reads := false
+		s.Reads(func(string) { reads = true })
+		f.Count = !reads
+	}
+}

@@ -1,0 +1,217 @@
+package agg
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// groupOp reads its whole input into a groupTable and delivers the groups: in
+// the order they came first, or in the order of their keys if some were spilled.
+type groupOp struct {
+	base
+	maker
+	*groupStage
+	table  groupTable
+	env    *mql.Env // of the last Next, to give memory back
+	loaded bool
+	at     int
+	// While runs are read:
+	key  []byte
+	next bson.Raw // the row that began after the last group; nil at the end
+	nkey []byte
+}
+
+func (o *groupOp) Next(env *mql.Env) (*exec.Row, error) {
+	if !o.loaded {
+		o.env = env
+		if err := o.load(env); err != nil {
+			return nil, err
+		}
+		o.loaded = true
+	}
+	var g *group
+	switch {
+	case o.table.runs != nil:
+		var err error
+		if g, err = o.fromRuns(env); g == nil || err != nil {
+			return nil, err
+		}
+	case o.at == len(o.table.order):
+		return nil, nil
+	default:
+		g = o.table.order[o.at]
+		o.table.order[o.at] = nil
+		o.at++
+	}
+	return o.deliver(env, g)
+}
+
+// load reads the input.
+func (o *groupOp) load(env *mql.Env) error {
+	t := &o.table
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			break
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		o.scratch.Reset()
+		held := t.held
+		if o.mode == groupMerge {
+			err = o.takePartial(env, r)
+		} else {
+			err = o.take(env, r)
+		}
+		if err == nil && t.held != held {
+			err = t.count(env, held)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	o.in.Close()
+	if t.runs == nil {
+		return nil
+	}
+	if len(t.order) > 0 {
+		if err := t.spill(env); err != nil {
+			return err
+		}
+	}
+	if err := t.runs.Start(); err != nil {
+		return err
+	}
+	return o.advance()
+}
+
+// take adds a document to its group.
+func (o *groupOp) take(env *mql.Env, r *exec.Row) error {
+	id, err := o.id.Eval(env, r.Doc, &o.scratch)
+	if err != nil {
+		return err
+	}
+	if id.IsMissing() {
+		id = bson.Null
+	}
+	g, err := o.table.find(env, id, &o.scratch)
+	if err != nil {
+		return err
+	}
+	for _, s := range g.states {
+		grew, err := s.Add(env, r.Doc, &o.scratch)
+		if err != nil {
+			return err
+		}
+		o.table.held += grew
+	}
+	return nil
+}
+
+// takePartial adds the partial of a shard to its group.
+func (o *groupOp) takePartial(env *mql.Env, r *exec.Row) error {
+	f, ok := r.Doc.First()
+	if !ok {
+		return badPartial("$group")
+	}
+	g, err := o.table.find(env, f.Value, &o.scratch)
+	if err != nil {
+		return err
+	}
+	grew, err := g.merge(env, r.Doc)
+	o.table.held += grew
+	return err
+}
+
+// fromRuns puts the next group together from the runs.
+func (o *groupOp) fromRuns(env *mql.Env) (*group, error) {
+	if o.next == nil {
+		return nil, nil
+	}
+	if err := env.Tick(); err != nil {
+		return nil, err
+	}
+	o.scratch.Reset()
+	o.key = append(o.key[:0], o.nkey...)
+	f, _ := o.next.First()
+	g := &group{id: f.Value.Clone(), states: make([]State, len(o.out))}
+	for i, out := range o.out {
+		var err error
+		if g.states[i], err = out.fn.Start(env, g.id, &o.scratch); err != nil {
+			return nil, err
+		}
+	}
+	for o.next != nil && bytes.Equal(o.key, o.nkey) {
+		if _, err := g.merge(env, o.next); err != nil {
+			return nil, err
+		}
+		if err := o.advance(); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+func (o *groupOp) advance() (err error) {
+	o.nkey, o.next, err = o.table.runs.Next()
+	return err
+}
+
+// deliver makes the group's document.
+func (o *groupOp) deliver(env *mql.Env, g *group) (*exec.Row, error) {
+	o.returned++
+	o.scratch.Reset()
+	b := o.begin()
+	b.Value("_id", g.id)
+	for i, out := range o.out {
+		if o.mode == groupPartial {
+			g.states[i].Partial(b, out.name)
+			continue
+		}
+		if err := g.states[i].Result(env, b, out.name, &o.scratch); err != nil {
+			return nil, err
+		}
+	}
+	return o.end(nil)
+}
+
+func (o *groupOp) Close() {
+	o.base.Close()
+	if o.env != nil {
+		o.table.release(o.env)
+		o.env = nil
+	}
+	o.table.groups, o.table.order = nil, nil
+	if o.table.runs != nil {
+		o.table.runs.Close()
+		o.table.runs = nil
+	}
+	o.loaded, o.next, o.at = true, nil, 0
+}
+
+func (o *groupOp) explainStats(b *bson.Builder) {
+	b.BeginDoc("maxAccumulatorMemoryUsageBytes")
+	b.End()
+	b.Int64("totalOutputDataSizeBytes", int64(max(o.table.peak, o.table.held)))
+	b.Bool("usedDisk", o.table.runs != nil)
+	spills := int64(0)
+	if o.table.runs != nil {
+		spills = int64(o.table.runs.Count())
+	}
+	b.Int64("spills", spills)
+}
+
+func (o *groupOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+
+// badPartial is the error of a partial that no accumulator of this version wrote.
+func badPartial(name string) error {
+	return mongoerr.New(mongoerr.InternalError, "malformed partial state of %s", name)
+}

@@ -1,0 +1,133 @@
+package agg
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// groupTable holds the groups that are in memory, and the runs of those that
+// were spilled. Keys are keystrings of the group's _id: equal bytes are equal
+// values under the collation.
+type groupTable struct {
+	out    []output
+	groups map[string]*group
+	order  []*group // as they came
+	key    []byte
+	held   int // bytes counted in the budget
+	peak   int
+	runs   *exec.Runs
+	wide   maker // for spilling
+}
+
+// group is one group.
+type group struct {
+	key    string
+	id     bson.Value
+	states []State
+}
+
+// groupBytes is about what a group takes beside its key and values, and
+// stateBytes what a state does.
+const (
+	groupBytes = 160
+	stateBytes = 112
+)
+
+// find returns the group of an _id, making it if it is new.
+func (t *groupTable) find(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, error) {
+	t.key = keystring.Append(t.key[:0], id, keystring.Ascending, env.Order(), nil)
+	if g, ok := t.groups[string(t.key)]; ok {
+		return g, nil
+	}
+	return t.add(env, id, s)
+}
+
+func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, error) {
+	if t.groups == nil {
+		t.groups = map[string]*group{}
+	}
+	g := &group{key: string(t.key), id: id.Clone(), states: make([]State, len(t.out))}
+	for i, o := range t.out {
+		var err error
+		if g.states[i], err = o.fn.Start(env, g.id, s); err != nil {
+			return nil, err
+		}
+	}
+	t.groups[g.key] = g
+	t.order = append(t.order, g)
+	t.held += groupBytes + stateBytes*len(t.out) + len(g.key) + len(id.Data)
+	return g, nil
+}
+
+// count tells the budget what has been held since it was told last, and spills
+// when that is too much.
+func (t *groupTable) count(env *mql.Env, before int) error {
+	grew := t.held - before
+	if grew == 0 || env.Memory.Grow(grew) {
+		return nil
+	}
+	t.peak = max(t.peak, t.held)
+	return t.spill(env)
+}
+
+// spill writes all groups as one run and forgets them.
+func (t *groupTable) spill(env *mql.Env) (err error) {
+	if t.runs == nil {
+		if t.runs, err = exec.NewRuns(env, "$group"); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(t.order, func(a, b *group) int { return strings.Compare(a.key, b.key) })
+	t.runs.Begin()
+	for _, g := range t.order {
+		if err := t.runs.Write([]byte(g.key), t.partial(g)); err != nil {
+			return err
+		}
+	}
+	clear(t.groups)
+	clear(t.order)
+	t.order = t.order[:0]
+	t.release(env)
+	return nil
+}
+
+// partial is the group as a document, valid until the next call.
+func (t *groupTable) partial(g *group) bson.Raw {
+	b := t.wide.begin()
+	b.Value("_id", g.id)
+	for i, o := range t.out {
+		g.states[i].Partial(b, o.name)
+	}
+	t.wide.buf = b.Finish()
+	return bson.Raw(t.wide.buf)
+}
+
+// merge adds a partial document to a group.
+func (g *group) merge(env *mql.Env, doc bson.Raw) (grew int, err error) {
+	it := doc.Iter()
+	it.Next() // _id
+	for i := range g.states {
+		if !it.Next() {
+			return grew, badPartial("$group")
+		}
+		n, err := g.states[i].Merge(env, it.Value)
+		if err != nil {
+			return grew, err
+		}
+		grew += n
+	}
+	return grew, nil
+}
+
+// release gives the memory back to the budget.
+func (t *groupTable) release(env *mql.Env) {
+	t.peak = max(t.peak, t.held)
+	env.Memory.Shrink(t.held)
+	t.held = 0
+}

@@ -1,0 +1,130 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// base is the part that all operators of this package have in common.
+type base struct {
+	in       exec.Operator // nil for sources
+	stage    Stage
+	returned int64
+}
+
+func (o *base) self() *base { return o }
+
+// Close closes the input.
+func (o *base) Close() {
+	if o.in != nil {
+		o.in.Close()
+	}
+}
+
+// Explain appends the stages of the pipeline up to this one.
+func (o *base) Explain(b *bson.Builder, stats bool) {
+	b.BeginArray("stages")
+	o.explain(b, stats, nil)
+	b.End()
+}
+
+// extras appends what an operator knows beyond the number of rows; operators
+// with more to tell implement it.
+type extras interface{ explainStats(b *bson.Builder) }
+
+func (o *base) explain(b *bson.Builder, stats bool, self extras) {
+	ExplainStages(b, o.in, stats)
+	b.BeginDoc("")
+	if e, ok := o.stage.(interface{ appendExplain(b *bson.Builder) }); ok {
+		e.appendExplain(b)
+	} else {
+		o.stage.Append(b)
+	}
+	if stats {
+		if self != nil {
+			self.explainStats(b)
+		}
+		b.Int("nReturned", o.returned)
+		b.Int32("executionTimeMillisEstimate", 0)
+	}
+	b.End()
+}
+
+// ExplainStages appends, as elements of the open array, the stages that op runs,
+// first to last. What is no operator of this package, the source of the rows,
+// prints itself inside {$cursor: …}.
+func ExplainStages(b *bson.Builder, op exec.Operator, stats bool) {
+	switch o := op.(type) {
+	case nil:
+	case interface{ self() *base }:
+		self, _ := op.(extras)
+		o.self().explain(b, stats, self)
+	default:
+		b.BeginDoc("")
+		b.BeginDoc("$cursor")
+		op.Explain(b, stats)
+		b.End()
+		b.End()
+	}
+}
+
+// maker builds documents for the rows of an operator, in memory that it uses
+// again for the next one.
+type maker struct {
+	builder bson.Builder
+	buf     []byte
+	row     exec.Row
+	scratch expr.Scratch
+}
+
+// begin opens the next document; it may be called anew to drop it.
+func (m *maker) begin() *bson.Builder {
+	if cap(m.buf) > keepBytesMax {
+		m.buf = nil
+	}
+	m.builder.Reset(m.buf[:0])
+	return &m.builder
+}
+
+// end finishes the document; like is the row it was made from, nil for none.
+//
+// Errors: BSONObjectTooLarge.
+func (m *maker) end(like *exec.Row) (*exec.Row, error) {
+	m.buf = m.builder.Finish()
+	if len(m.buf) > docBytesMax {
+		return nil, tooLarge(len(m.buf))
+	}
+	if like != nil {
+		m.row = *like
+	} else {
+		m.row = exec.Row{}
+	}
+	m.row.Doc = bson.Raw(m.buf)
+	return &m.row, nil
+}
+
+// keepBytesMax is how much memory an idle builder keeps.
+const keepBytesMax = 1 << 20
+
+// sliceOp delivers rows that are held in memory.
+type sliceOp struct {
+	base
+	rows []bson.Raw
+	at   int
+	row  exec.Row
+}
+
+func (o *sliceOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.at == len(o.rows) {
+		return nil, nil
+	}
+	if err := env.Tick(); err != nil {
+		return nil, err
+	}
+	o.row = exec.Row{Doc: o.rows[o.at]}
+	o.at++
+	o.returned++
+	return &o.row, nil
+}

@@ -1,0 +1,177 @@
+package agg
+
+import (
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+const (
+	// stagesMax is how many stages a pipeline may have.
+	// Manual: core/aggregation-pipeline-limits#number-of-stages-restrictions.
+	stagesMax = 1000
+	// depthMax is how deep pipelines may nest in each other.
+	depthMax = 20
+)
+
+// Options are what Parse has to know beyond the stages.
+type Options struct {
+	// NS is the collection of the pipeline; Coll is empty for {aggregate: 1}.
+	NS collection.Namespace
+	// In is where the pipeline stands: InView, InTransaction or nothing.
+	In Places
+}
+
+// Parse reads a pipeline of collection ns in env.DB. Variables of env.Vars may
+// be referred to.
+//
+// Errors: 40323 for a stage that is no document of one field, 40324 for an
+// unknown name, 7749501 for too many stages, 40601, 40602 and other codes for a
+// stage in the wrong place, those of the stages.
+func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
+	if opts.NS.DB == "" {
+		opts.NS.DB = env.DB
+	}
+	p := parser{env: env, ns: opts.NS, in: opts.In, table: Stages}
+	return p.pipeline(stages)
+}
+
+// parser holds what one Parse needs; a sub-pipeline has a parser of its own.
+type parser struct {
+	env   *mql.Env
+	ns    collection.Namespace
+	in    Places
+	table []StageDef // not the global itself: its rows refer to parse functions
+	depth int
+}
+
+// pipeline reads and checks all stages.
+func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
+	if len(stages) > stagesMax {
+		return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", stagesMax)
+	}
+	if p.depth > depthMax {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
+	}
+	out := &Pipeline{NS: p.ns}
+	var names []string
+	for i, raw := range stages {
+		parsed, err := p.stage(raw, i, len(stages))
+		if err != nil {
+			return nil, err
+		}
+		for range parsed {
+			names = append(names, "")
+		}
+		out.stages = append(out.stages, parsed...)
+	}
+	return out, p.check(out)
+}
+
+// stage reads one stage.
+func (p *parser) stage(raw bson.Raw, at, count int) ([]Stage, error) {
+	f, ok := raw.First()
+	if !ok || raw.Len() != 1 {
+		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
+	}
+	name := string(f.Name)
+	def := p.find(name)
+	if def == nil {
+		return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
+	}
+	return def.Parse(p, def.Name, bson.Value{Type: f.Value.Type, Data: f.Value.Data}.Clone())
+}
+
+// find looks a stage up.
+func (p *parser) find(name string) *StageDef { return findStage(p.table, name) }
+
+func findStage(table []StageDef, name string) *StageDef {
+	i := sort.Search(len(table), func(i int) bool { return table[i].Name >= name })
+	if i < len(table) && table[i].Name == name {
+		return &table[i]
+	}
+	return nil
+}
+
+// sub parses a nested pipeline on another collection, in another place.
+func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Places, stages []bson.Raw) (*Pipeline, error) {
+	q := parser{env: env, ns: ns, in: p.in | in, table: p.table, depth: p.depth + 1}
+	return q.pipeline(stages)
+}
+
+// check looks whether every stage may stand where it does.
+func (p *parser) check(out *Pipeline) error {
+	for i, s := range out.stages {
+		c, name := s.Constraints(), s.Name()
+		if err := p.checkPlace(c, name); err != nil {
+			return err
+		}
+		switch {
+		case c.First && i > 0:
+			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
+		case c.Last && i+1 < len(out.stages):
+			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
+		}
+	}
+	if p.ns.Coll != "" || p.depth > 0 {
+		for _, s := range out.stages {
+			if c := s.Constraints(); c.Collectionless && c.AdminOnly {
+				return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against the 'admin' database with {aggregate: 1}", s.Name())
+			}
+		}
+		return nil
+	}
+	if !out.IsSource() || !out.stages[0].Constraints().Collectionless {
+		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
+	}
+	if out.stages[0].Constraints().AdminOnly && p.ns.DB != "admin" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against the 'admin' database with {aggregate: 1}", out.stages[0].Name())
+	}
+	return nil
+}
+
+// checkPlace looks whether a stage may stand in this kind of pipeline.
+func (p *parser) checkPlace(c Constraints, name string) error {
+	switch no := c.NotIn & p.in; {
+	case no&InFacet != 0:
+		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
+	case no&InLookup != 0:
+		return mongoerr.New(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
+	case no&InUnion != 0:
+		return mongoerr.New(31441, "%s is not allowed within a $unionWith's sub-pipeline", name)
+	case no&InTransaction != 0:
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Stage not supported inside of a multi-document transaction: %s", name)
+	case no&InView != 0:
+		return mongoerr.New(mongoerr.OptionNotSupportedOnView, "%s is not allowed in a view definition", name)
+	}
+	return nil
+}
+
+// wantDoc returns the argument of a stage that must be a document.
+func wantDoc(v bson.Value, code mongoerr.Code, format string, args ...any) (bson.Raw, error) {
+	d, ok := v.Doc()
+	if !ok {
+		return nil, mongoerr.New(code, format, args...)
+	}
+	return d, nil
+}
+
+// pipelineDocs returns the stages of an array value; ok is false if it is none
+// or holds something else than documents.
+func pipelineDocs(v bson.Value) (stages []bson.Raw, ok bool) {
+	a, ok := v.Array()
+	if !ok {
+		return nil, false
+	}
+	for it := a.Iter(); it.Next(); {
+		d, ok := it.Value.Doc()
+		if !ok {
+			return nil, false
+		}
+		stages = append(stages, d)
+	}
+	return stages, true
+}

@@ -1,0 +1,233 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// MatchMode says what $merge does with a document that exists already.
+type MatchMode uint8
+
+// The modes of whenMatched.
+const (
+	MatchMerge MatchMode = iota
+	MatchReplace
+	MatchKeep
+	MatchFail
+	MatchPipeline
+)
+
+// InsertMode says what $merge does with a document that does not exist yet.
+type InsertMode uint8
+
+// The modes of whenNotMatched.
+const (
+	MissInsert InsertMode = iota
+	MissDiscard
+	MissFail
+)
+
+// SinkSpec is the target of $out or $merge. Immutable.
+type SinkSpec struct {
+	NS collection.Namespace
+	// Out replaces the whole collection; otherwise documents are merged into it.
+	Out bool
+	// TimeSeries are the options of a time series collection for $out; nil = none.
+	TimeSeries bson.Raw
+	// On are the fields that identify a document; nil means _id and the shard key.
+	On          []string
+	WhenMatched MatchMode
+	WhenMissing InsertMode
+
+	steps []project.Transform // of MatchPipeline
+	let   []letVar
+}
+
+// letVar is a variable of `let`.
+type letVar struct {
+	name string
+	e    expr.Expr
+}
+
+// Updated returns what becomes of an existing document when fresh arrives, by
+// the mode: old itself for MatchKeep. MatchFail is the caller's to report.
+//
+// Errors: those of the pipeline.
+func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
+	switch s.WhenMatched {
+	case MatchReplace:
+		return fresh, nil
+	case MatchMerge:
+		b := bson.NewBuilder(nil)
+		mergeDocs(b, old, fresh)
+		return b.Doc(), nil
+	case MatchPipeline:
+		return s.applied(env, old, fresh)
+	}
+	return old, nil
+}
+
+// applied runs the pipeline of whenMatched on old.
+func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
+	var scratch expr.Scratch
+	inner, err := bind(env, s.let, fresh, &scratch)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range s.steps {
+		var s expr.Scratch
+		if old, err = project.Doc(inner, t, old, &s); err != nil {
+			return nil, err
+		}
+	}
+	return old, nil
+}
+
+// declare returns an Env in which the variables are known.
+func declare(env *mql.Env, let []letVar) *mql.Env {
+	inner := *env
+	inner.Vars = env.Vars.Clone()
+	for _, v := range let {
+		inner.Vars.Declare(v.name)
+	}
+	return &inner
+}
+
+// bind returns an Env in which the variables have their values for doc; these
+// live in s.
+func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch) (*mql.Env, error) {
+	inner := declare(env, let)
+	for _, v := range let {
+		value, err := v.e.Eval(env, doc, s)
+		if err != nil {
+			return nil, err
+		}
+		slot, _ := inner.Vars.Slot(v.name)
+		inner.Vars.Set(slot, value)
+	}
+	return inner, nil
+}
+
+// mergeDocs appends old with the fields of fresh in place of its own, new ones
+// at the end.
+func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
+	for it := old.Iter(); it.Next(); {
+		if v, ok := fresh.Lookup(string(it.Name)); ok {
+			b.ValueBytes(it.Name, v)
+		} else {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	for it := fresh.Iter(); it.Next(); {
+		if _, ok := old.Lookup(string(it.Name)); !ok {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+}
+
+// sinkOp hands its input to a Sink and delivers nothing.
+type sinkOp struct {
+	base
+	spec *SinkSpec
+	sink Sink
+	open func(env *mql.Env) (Sink, error)
+	done bool
+	on   []path.Path
+}
+
+const (
+	sinkBatchDocs  = 1000
+	sinkBatchBytes = 8 << 20
+)
+
+func (o *sinkOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.done {
+		return nil, nil
+	}
+	var err error
+	if o.sink, err = o.open(env); err != nil {
+		return nil, err
+	}
+	var buf []byte
+	var ends []int
+	flush := func() error {
+		if len(ends) == 0 {
+			return nil
+		}
+		docs, at := make([]bson.Raw, len(ends)), 0
+		for i, end := range ends {
+			docs[i], at = bson.Raw(buf[at:end:end]), end
+		}
+		buf, ends = buf[:0], ends[:0]
+		return o.sink.Write(env, docs)
+	}
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			break
+		}
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		if err := o.check(r.Doc); err != nil {
+			return nil, err
+		}
+		buf = append(buf, r.Doc...)
+		if ends = append(ends, len(buf)); len(ends) >= sinkBatchDocs || len(buf) >= sinkBatchBytes {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	o.in.Close()
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	if err := o.sink.Finish(env); err != nil {
+		return nil, err
+	}
+	o.done = true
+	return nil, nil
+}
+
+// check refuses what cannot be stored.
+func (o *sinkOp) check(doc bson.Raw) error {
+	if len(doc) > userDocBytesMax {
+		return mongoerr.DocumentTooLarge(len(doc), userDocBytesMax)
+	}
+	for _, p := range o.on {
+		v, arrays := doc.Value(), false
+		for i := range p.Len() {
+			if v.Type == bson.TypeArray {
+				arrays = true
+			}
+			if v.Type != bson.TypeDocument {
+				v = bson.Value{}
+				break
+			}
+			v = bson.Raw(v.Data).Get(p.Name(i))
+		}
+		if arrays || v.Type == bson.TypeArray {
+			return mongoerr.New(51185, "$merge write error: 'on' field '%s' cannot be an array", p.String())
+		}
+	}
+	return nil
+}
+
+func (o *sinkOp) Close() {
+	o.base.Close()
+	if o.sink != nil {
+		o.sink.Close()
+		o.sink = nil
+	}
+	o.done = true
+}

@@ -1,0 +1,95 @@
+package agg
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageCount = StageDef{Name: "$count", Parse: parseCount, Doc: "reference/operator/aggregation/count"}
+
+// countStage counts documents, or adds up the counts of the shards.
+type countStage struct {
+	field string
+	merge bool
+}
+
+func parseCount(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
+	f, ok := arg.Str()
+	switch {
+	case arg.Type != bson.TypeString || !ok:
+		return nil, mongoerr.New(40156, "the count field must be a non-empty string")
+	case f == "":
+		return nil, mongoerr.New(40157, "the count field must be a non-empty string")
+	case f[0] == '$':
+		return nil, mongoerr.New(40158, "the count field cannot be a $-prefixed path")
+	case strings.IndexByte(f, 0) >= 0:
+		return nil, mongoerr.New(40159, "the count field cannot contain a null byte")
+	case strings.Contains(f, "."):
+		return nil, mongoerr.New(40160, "the count field cannot contain '.'")
+	case f == "_id":
+		return nil, mongoerr.New(9039800, "the count field cannot be '_id'")
+	}
+	return []Stage{&countStage{field: f}}, nil
+}
+
+func (s *countStage) Name() string             { return "$count" }
+func (s *countStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *countStage) Split() Split {
+	return Split{Shards: []Stage{s}, Merge: []Stage{&countStage{s.field, true}}}
+}
+func (s *countStage) Append(b *bson.Builder) { b.String("$count", s.field) }
+func (s *countStage) Reads(add func(string)) bool {
+	if s.merge {
+		add(s.field)
+	}
+	return true
+}
+
+func (s *countStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &countOp{base: base{in: in, stage: s}, countStage: s}, nil
+}
+
+type countOp struct {
+	base
+	maker
+	*countStage
+	done bool
+}
+
+func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.done {
+		return nil, nil
+	}
+	n := int64(0)
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			break
+		}
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		if o.merge {
+			m, _ := r.Doc.Get(o.field).Int64()
+			n += m
+		} else {
+			n++
+		}
+	}
+	o.done = true
+	if n == 0 {
+		return nil, nil
+	}
+	o.begin().Int(o.field, n)
+	o.returned++
+	return o.end(nil)
+}
+
+func (o *countOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

@@ -1,0 +1,109 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Doc: "reference/operator/aggregation/group"}
+
+// groupMode says what a $group reads and delivers.
+type groupMode uint8
+
+const (
+	groupWhole   groupMode = iota // documents to results
+	groupPartial                  // documents to partials, in a shard
+	groupMerge                    // partials to results
+)
+
+// groupStage gathers documents by a key. Its partials are documents {_id: key,
+// field: partial, …}.
+type groupStage struct {
+	id   expr.Expr
+	out  []output
+	mode groupMode
+}
+
+func parseGroup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, 15947, "a group's fields must be specified in an object")
+	if err != nil {
+		return nil, err
+	}
+	s := &groupStage{}
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		if name == "_id" {
+			if s.id != nil {
+				return nil, mongoerr.New(15948, "a group's _id may only be specified once")
+			}
+			if s.id, err = p.groupKey(it.Value); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out, err := p.accumulated(name, it.Value)
+		if err != nil {
+			return nil, err
+		}
+		s.out = append(s.out, out)
+	}
+	if s.id == nil {
+		return nil, mongoerr.New(15955, "a group specification must include an _id")
+	}
+	return []Stage{s}, nil
+}
+
+// groupKey reads the _id of $group.
+func (p *parser) groupKey(v bson.Value) (expr.Expr, error) {
+	if d, ok := v.Doc(); ok {
+		if f, some := d.First(); some && (len(f.Name) == 0 || f.Name[0] != '$') {
+			for it := d.Iter(); it.Next(); {
+				if it.Value.IsNumber() || it.Value.Type == bson.TypeBool {
+					return nil, mongoerr.New(17390, "$group does not support inclusion-style expressions")
+				}
+			}
+		}
+	}
+	return expr.Parse(p.env, v)
+}
+
+func (s *groupStage) Name() string             { return "$group" }
+func (s *groupStage) Constraints() Constraints { return Constraints{Blocking: true} }
+
+func (s *groupStage) Split() Split {
+	if s.mode != groupWhole {
+		return merged(s)
+	}
+	return Split{
+		Shards: []Stage{&groupStage{s.id, s.out, groupPartial}},
+		Merge:  []Stage{&groupStage{s.id, s.out, groupMerge}},
+	}
+}
+
+func (s *groupStage) Append(b *bson.Builder) {
+	b.BeginDoc("$group")
+	s.id.Append(b, "_id")
+	for _, o := range s.out {
+		o.fn.Append(b, o.name)
+	}
+	b.End()
+}
+
+func (s *groupStage) Reads(add func(string)) bool {
+	if s.mode == groupMerge {
+		add("")
+		return true
+	}
+	s.id.Paths(add)
+	for _, o := range s.out {
+		o.fn.Paths(add)
+	}
+	return true
+}
+
+func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}, nil
+}

@@ -1,0 +1,75 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var stageMatch = StageDef{Name: "$match", Parse: parseMatch, Doc: "reference/operator/aggregation/match"}
+
+// matchStage drops the documents that do not satisfy a filter.
+type matchStage struct{ node match.Node }
+
+func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, 15959, "the match filter must be an expression in an object")
+	if err != nil {
+		return nil, err
+	}
+	n, err := match.Parse(p.env, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMatch(n); err != nil {
+		return nil, err
+	}
+	return []Stage{&matchStage{n}}, nil
+}
+
+func (s *matchStage) Name() string             { return "$match" }
+func (s *matchStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *matchStage) Split() Split             { return everywhere(s) }
+
+func (s *matchStage) Append(b *bson.Builder) {
+	b.BeginDoc("$match")
+	s.node.Append(b)
+	b.End()
+}
+
+func (s *matchStage) Reads(add func(string)) bool {
+	filterPaths(s.node, add)
+	return false
+}
+
+func (s *matchStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &matchOp{base: base{in: in, stage: s}, node: match.Normalize(s.node)}, nil
+}
+
+type matchOp struct {
+	base
+	node    match.Node
+	scratch expr.Scratch
+}
+
+func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
+	for {
+		r, err := o.in.Next(env)
+		if r == nil || err != nil {
+			return nil, err
+		}
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		o.scratch.Reset()
+		ok, err := o.node.Matches(env, r.Doc, &o.scratch)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			o.returned++
+			return r, nil
+		}
+	}
+}

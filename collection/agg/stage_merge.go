@@ -1,0 +1,321 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge, Doc: "reference/operator/aggregation/merge"}
+
+// mergeStage merges the documents into a collection.
+type mergeStage struct {
+	spec SinkSpec
+	arg  bson.Raw // as given, for printing
+	on   []path.Path
+}
+
+func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	s := &mergeStage{}
+	var err error
+	switch arg.Type {
+	case bson.TypeString:
+		b := bson.NewBuilder(nil)
+		b.Value("into", arg)
+		s.arg = b.Doc()
+	case bson.TypeDocument:
+		s.arg = bson.Raw(arg.Data)
+	default:
+		return nil, mongoerr.New(51182, "$merge requires a string or object argument, but found %s", arg.Type)
+	}
+	var into, on, let, matched, missing bson.Value
+	for it := s.arg.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "into":
+			into = it.Value
+		case "on":
+			on = it.Value
+		case "let":
+			let = it.Value
+		case "whenMatched":
+			matched = it.Value
+		case "whenNotMatched":
+			missing = it.Value
+		case "targetCollectionVersion", "allowMergeOnNullishValues":
+		default:
+			return nil, mongoerr.New(40415, "BSON field '$merge.%s' is an unknown field.", it.Name)
+		}
+	}
+	if into.IsMissing() {
+		return nil, mongoerr.New(40414, "BSON field '$merge.into' is missing but a required field")
+	}
+	if s.spec.NS, err = mergeTarget(p.ns.DB, into); err != nil {
+		return nil, err
+	}
+	if s.spec.On, err = mergeOn(on); err != nil {
+		return nil, err
+	}
+	for _, name := range s.spec.On {
+		s.on = append(s.on, path.Must(name))
+	}
+	steps, err := s.matchMode(matched)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.missMode(missing); err != nil {
+		return nil, err
+	}
+	if err := checkTarget(s.spec.NS, 31319, 31320, "$merge"); err != nil {
+		return nil, err
+	}
+	if s.spec.WhenMatched == MatchKeep && s.spec.WhenMissing != MissInsert || s.spec.WhenMatched == MatchFail && s.spec.WhenMissing != MissInsert {
+		return nil, mongoerr.New(51181, "Combination of {whenMatched: %s} and {whenNotMatched: %s} is not supported",
+			matchModes[s.spec.WhenMatched], missModes[s.spec.WhenMissing])
+	}
+	return []Stage{s}, s.pipeline(p, let, steps)
+}
+
+// mergeTarget reads into.
+func mergeTarget(db string, v bson.Value) (collection.Namespace, error) {
+	ns := collection.Namespace{DB: db}
+	switch v.Type {
+	case bson.TypeString:
+		if ns.Coll, _ = v.Str(); ns.Coll == "" {
+			return ns, mongoerr.New(5786800, "$merge 'into' field cannot be an empty string")
+		}
+		return ns, nil
+	case bson.TypeDocument:
+	default:
+		return ns, mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s", v.Type)
+	}
+	for it := bson.Raw(v.Data).Iter(); it.Next(); {
+		text, ok := it.Value.Str()
+		name := string(it.Name)
+		switch {
+		case name != "db" && name != "coll":
+			return ns, mongoerr.New(40415, "BSON field 'into.%s' is an unknown field.", name)
+		case !ok || it.Value.Type != bson.TypeString:
+			return ns, mongoerr.WrongType("into."+name, it.Value.Type.String(), "string")
+		case name == "db":
+			ns.DB = text
+		default:
+			ns.Coll = text
+		}
+	}
+	if ns.Coll == "" {
+		return ns, mongoerr.New(5786801, "$merge 'into' field must specify a 'coll' that is not empty, null or undefined")
+	}
+	return ns, nil
+}
+
+// mergeOn reads on.
+func mergeOn(v bson.Value) ([]string, error) {
+	switch v.Type {
+	case bson.TypeMissing:
+		return nil, nil
+	case bson.TypeString:
+		name, _ := v.Str()
+		_, err := wantField(name)
+		return []string{name}, err
+	case bson.TypeArray:
+	default:
+		return nil, mongoerr.New(51186, "$merge 'on' field  must be either a string or an array of strings, but found %s", v.Type)
+	}
+	var on []string
+	for it := bson.Raw(v.Data).Iter(); it.Next(); {
+		name, ok := it.Value.Str()
+		if !ok || it.Value.Type != bson.TypeString {
+			return nil, mongoerr.New(51134, "$merge 'on' array elements must be strings, but found %s", it.Value.Type)
+		}
+		for _, other := range on {
+			if other == name {
+				return nil, mongoerr.New(31465, "Found a duplicate field '%s'", name)
+			}
+		}
+		if _, err := wantField(name); err != nil {
+			return nil, err
+		}
+		on = append(on, name)
+	}
+	if on == nil {
+		return nil, mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
+	}
+	return on, nil
+}
+
+// matchModes and missModes are the names of the modes, in their order.
+var (
+	matchModes = [...]string{"merge", "replace", "keepExisting", "fail", "pipeline"}
+	missModes  = [...]string{"insert", "discard", "fail"}
+)
+
+// matchMode reads whenMatched; steps are the stages of a pipeline.
+func (s *mergeStage) matchMode(v bson.Value) (steps []bson.Raw, err error) {
+	switch v.Type {
+	case bson.TypeMissing:
+		return nil, nil
+	case bson.TypeArray:
+		s.spec.WhenMatched = MatchPipeline
+		steps, ok := pipelineDocs(v)
+		if !ok {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		return steps, nil
+	case bson.TypeString:
+		name, _ := v.Str()
+		for i, m := range matchModes[:MatchPipeline] {
+			if m == name {
+				s.spec.WhenMatched = MatchMode(i)
+				return nil, nil
+			}
+		}
+		return nil, mongoerr.BadEnum("whenMatched", name)
+	}
+	return nil, mongoerr.New(51191, "$merge 'whenMatched' field  must be either a string or an array, but found %s", v.Type)
+}
+
+// missMode reads whenNotMatched.
+func (s *mergeStage) missMode(v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	name, ok := v.Str()
+	if !ok || v.Type != bson.TypeString {
+		return mongoerr.WrongType("$merge.whenNotMatched", v.Type.String(), "string")
+	}
+	for i, m := range missModes {
+		if m == name {
+			s.spec.WhenMissing = InsertMode(i)
+			return nil
+		}
+	}
+	return mongoerr.BadEnum("$merge.whenNotMatched", name)
+}
+
+// pipeline reads let and the pipeline of whenMatched.
+func (s *mergeStage) pipeline(p *parser, let bson.Value, steps []bson.Raw) error {
+	if let.IsMissing() {
+		b := bson.NewBuilder(nil)
+		b.String("new", "$$ROOT")
+		let = b.Doc().Value()
+	} else if s.spec.WhenMatched != MatchPipeline {
+		if let.Type != bson.TypeDocument {
+			return mongoerr.WrongType("$merge.let", let.Type.String(), "object")
+		}
+		return mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", matchModes[s.spec.WhenMatched])
+	}
+	d, ok := let.Doc()
+	if !ok {
+		return mongoerr.WrongType("$merge.let", let.Type.String(), "object")
+	}
+	if v, ok := d.Lookup("new"); ok {
+		if text, _ := v.Str(); text != "$$ROOT" {
+			return mongoerr.New(51273, "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'")
+		}
+	}
+	var err error
+	if s.spec.let, err = p.letVars(d, true); err != nil {
+		return err
+	}
+	inner := declare(p.env, s.spec.let)
+	for _, raw := range steps {
+		f, ok := raw.First()
+		if !ok || raw.Len() != 1 {
+			return mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
+		}
+		name := string(f.Name)
+		switch name {
+		case "$addFields", "$set", "$project", "$unset", "$replaceRoot", "$replaceWith":
+		default:
+			if p.find(name) == nil {
+				return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
+			}
+			return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+		}
+		t, err := project.ParseStage(inner, name, f.Value)
+		if err != nil {
+			return err
+		}
+		s.spec.steps = append(s.spec.steps, t)
+	}
+	return nil
+}
+
+// letVars reads the variables of let; the document at hand is what the
+// expressions see.
+func (p *parser) letVars(d bson.Raw, reserved bool) ([]letVar, error) {
+	var out []letVar
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		if err := checkVariable(name); err != nil {
+			return nil, err
+		}
+		e, err := expr.Parse(p.env, it.Value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, letVar{name, e})
+	}
+	if _, ok := d.Lookup("new"); !ok && reserved {
+		b := bson.NewBuilder(nil)
+		b.String("v", "$$ROOT")
+		e, err := expr.Parse(p.env, b.Doc().Get("v"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, letVar{"new", e})
+	}
+	return out, nil
+}
+
+// checkVariable validates the name of a variable that a user defines.
+func checkVariable(name string) error {
+	if name == "" {
+		return mongoerr.New(16866, "empty variable names are not allowed")
+	}
+	if name == "CURRENT" {
+		return nil
+	}
+	if c := name[0]; !(c >= 'a' && c <= 'z' || c >= 0x80) {
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
+	}
+	for _, c := range []byte(name) {
+		if c < 0x80 && c != '_' && !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return mongoerr.New(mongoerr.FailedToParse, "'%s' contains an invalid character for a variable name: '%c'", name, c)
+		}
+	}
+	return nil
+}
+
+func skimMerge(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
+	i := Involved{Stage: "$merge", Writes: true}
+	if d, ok := arg.Doc(); ok {
+		arg = d.Get("into")
+	}
+	if d, ok := arg.Doc(); ok {
+		i.NS.DB, _ = d.Get("db").Str()
+		i.NS.Coll, _ = d.Get("coll").Str()
+	} else {
+		i.NS.Coll, _ = arg.Str()
+	}
+	return nil, add(i)
+}
+
+func (s *mergeStage) Name() string { return "$merge" }
+func (s *mergeStage) Constraints() Constraints {
+	return Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}
+}
+func (s *mergeStage) Split() Split            { return merged(s) }
+func (s *mergeStage) Reads(func(string)) bool { return false }
+func (s *mergeStage) Append(b *bson.Builder)  { b.Raw("$merge", s.arg) }
+
+func (s *mergeStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
+	return &sinkOp{base: base{in: in, stage: s}, spec: &s.spec, on: s.on, open: func(env *mql.Env) (Sink, error) {
+		return o.Sink(env, s.spec.NS, &s.spec)
+	}}, nil
+}

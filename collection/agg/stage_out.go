@@ -1,0 +1,114 @@
+package agg
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut, Doc: "reference/operator/aggregation/out"}
+
+// outStage replaces a collection by the documents.
+type outStage struct{ spec SinkSpec }
+
+func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	s := &outStage{SinkSpec{Out: true}}
+	ns := collection.Namespace{DB: p.ns.DB}
+	switch arg.Type {
+	case bson.TypeString:
+		ns.Coll, _ = arg.Str()
+	case bson.TypeDocument:
+		var db, coll bool
+		for it := bson.Raw(arg.Data).Iter(); it.Next(); {
+			v, name := it.Value, string(it.Name)
+			switch name {
+			case "db", "coll":
+				text, ok := v.Str()
+				if !ok || v.Type != bson.TypeString {
+					return nil, mongoerr.WrongType("$out."+name, v.Type.String(), "string")
+				}
+				if name == "db" {
+					ns.DB, db = text, true
+				} else {
+					ns.Coll, coll = text, true
+				}
+			case "timeseries":
+				d, ok := v.Doc()
+				if !ok {
+					return nil, mongoerr.WrongType("$out.timeseries", v.Type.String(), "object")
+				}
+				s.spec.TimeSeries = d
+			default:
+				return nil, mongoerr.New(40415, "BSON field '$out.%s' is an unknown field.", name)
+			}
+		}
+		if !coll {
+			return nil, mongoerr.New(40414, "BSON field '$out.coll' is missing but a required field")
+		}
+		if !db {
+			return nil, mongoerr.New(40414, "BSON field '$out.db' is missing but a required field")
+		}
+	default:
+		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", arg.Type)
+	}
+	if err := checkTarget(ns, 17385, 31321, "$out"); err != nil {
+		return nil, err
+	}
+	s.spec.NS = ns
+	return []Stage{s}, nil
+}
+
+// checkTarget looks whether documents may be written to ns.
+func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage string) error {
+	switch {
+	case ns.DB == "" || ns.Coll == "" || strings.ContainsAny(ns.DB, " .$/\\\"\x00") || strings.ContainsAny(ns.Coll, "$\x00") ||
+		ns.Coll[0] == '.' || ns.Coll[len(ns.Coll)-1] == '.':
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid %s target namespace, %s", stage, ns)
+	case strings.HasPrefix(ns.Coll, "system."):
+		return mongoerr.New(special, "Cannot %s to special collection: %s", stage, ns.Coll)
+	case ns.DB == "admin" || ns.DB == "config" || ns.DB == "local":
+		return mongoerr.New(internal, "Cannot %s to internal database: %s", stage, ns.DB)
+	}
+	return nil
+}
+
+func skimOut(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
+	i := Involved{Stage: "$out", Writes: true}
+	if d, ok := arg.Doc(); ok {
+		i.NS.DB, _ = d.Get("db").Str()
+		i.NS.Coll, _ = d.Get("coll").Str()
+	} else {
+		i.NS.Coll, _ = arg.Str()
+	}
+	return nil, add(i)
+}
+
+// placesOfWrites are the places that refuse stages that write.
+const placesOfWrites = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
+
+func (s *outStage) Name() string { return "$out" }
+func (s *outStage) Constraints() Constraints {
+	return Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}
+}
+func (s *outStage) Split() Split            { return merged(s) }
+func (s *outStage) Reads(func(string)) bool { return false }
+
+func (s *outStage) Append(b *bson.Builder) {
+	b.BeginDoc("$out")
+	b.String("coll", s.spec.NS.Coll)
+	b.String("db", s.spec.NS.DB)
+	if s.spec.TimeSeries != nil {
+		b.Raw("timeseries", s.spec.TimeSeries)
+	}
+	b.End()
+}
+
+func (s *outStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
+	return &sinkOp{base: base{in: in, stage: s}, spec: &s.spec, open: func(env *mql.Env) (Sink, error) {
+		return o.Sink(env, s.spec.NS, &s.spec)
+	}}, nil
+}

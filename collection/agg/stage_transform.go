@@ -1,0 +1,85 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/project"
+)
+
+// The stages that make one document of one document.
+var (
+	stageAddFields   = StageDef{Name: "$addFields", Parse: parseTransform, Doc: "reference/operator/aggregation/addFields"}
+	stageProject     = StageDef{Name: "$project", Parse: parseTransform, Doc: "reference/operator/aggregation/project"}
+	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Doc: "reference/operator/aggregation/replaceRoot"}
+	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Doc: "reference/operator/aggregation/replaceWith"}
+	stageSet         = StageDef{Name: "$set", Parse: parseTransform, Doc: "reference/operator/aggregation/set"}
+	stageUnset       = StageDef{Name: "$unset", Parse: parseTransform, Doc: "reference/operator/aggregation/unset"}
+)
+
+// transformStage applies a document transform of package project.
+type transformStage struct {
+	name string
+	t    project.Transform
+}
+
+func parseTransform(p *parser, name string, arg bson.Value) ([]Stage, error) {
+	t, err := project.ParseStage(p.env, name, arg)
+	if err != nil {
+		return nil, err
+	}
+	return []Stage{&transformStage{name, t}}, nil
+}
+
+func (s *transformStage) Name() string { return s.name }
+func (s *transformStage) Constraints() Constraints {
+	return Constraints{OneToOne: true, KeepsOrder: true}
+}
+func (s *transformStage) Split() Split { return everywhere(s) }
+
+// Append prints the stage; the transform appends the fields of its argument.
+func (s *transformStage) Append(b *bson.Builder) {
+	name := s.name
+	if name == "$replaceWith" {
+		name = "$replaceRoot" // the form that is a document
+	}
+	b.BeginDoc(name)
+	s.t.Append(b)
+	b.End()
+}
+
+func (s *transformStage) Reads(add func(string)) bool {
+	switch s.t.Kind() {
+	case project.Exclusion:
+		return false
+	case project.Addition:
+		s.t.Expressions(func(e expr.Expr) { e.Paths(add) })
+		return false
+	}
+	s.t.Paths(add)
+	return true
+}
+
+func (s *transformStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &transformOp{base: base{in: in, stage: s}, t: s.t}, nil
+}
+
+type transformOp struct {
+	base
+	maker
+	t project.Transform
+}
+
+func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
+	r, err := o.in.Next(env)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	o.scratch.Reset()
+	if err := o.t.Apply(env, o.begin(), r.Doc, &o.scratch); err != nil {
+		return nil, err
+	}
+	o.returned++
+	return o.end(r)
+}

@@ -1,0 +1,176 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Doc: "reference/operator/aggregation/unwind"}
+
+// unwindStage makes one document of each element of an array.
+type unwindStage struct {
+	path     fieldName
+	index    fieldName // where the position goes; nil = nowhere
+	preserve bool      // keep documents without elements
+}
+
+func parseUnwind(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
+	s := &unwindStage{}
+	switch arg.Type {
+	case bson.TypeString:
+		return s.parsePath(arg)
+	case bson.TypeDocument:
+	default:
+		return nil, mongoerr.New(15981, "expected either a string or an object as specification for $unwind stage, got %s", arg.Type)
+	}
+	var path bson.Value
+	for it := bson.Raw(arg.Data).Iter(); it.Next(); {
+		v := it.Value
+		switch string(it.Name) {
+		case "path":
+			if v.Type != bson.TypeString {
+				return nil, mongoerr.New(28808, "expected a string as the path for $unwind stage, got %s", v.Type)
+			}
+			path = v
+		case "preserveNullAndEmptyArrays":
+			b, ok := v.Boolean()
+			if !ok {
+				return nil, mongoerr.New(28809, "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s", v.Type)
+			}
+			s.preserve = b
+		case "includeArrayIndex":
+			name, ok := v.Str()
+			switch {
+			case !ok || v.Type != bson.TypeString || name == "":
+				return nil, mongoerr.New(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s", v.Type)
+			case name[0] == '$':
+				return nil, mongoerr.New(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", name)
+			}
+			var err error
+			if s.index, err = wantField(name); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, mongoerr.New(28811, "unrecognized option to $unwind stage: %s", it.Name)
+		}
+	}
+	if path.IsMissing() {
+		return nil, mongoerr.New(28812, "no path specified to $unwind stage")
+	}
+	return s.parsePath(path)
+}
+
+func (s *unwindStage) parsePath(v bson.Value) ([]Stage, error) {
+	text, _ := v.Str()
+	switch {
+	case text == "":
+		return nil, mongoerr.New(28812, "no path specified to $unwind stage")
+	case text[0] != '$':
+		return nil, mongoerr.New(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
+	}
+	var err error
+	s.path, err = wantField(text[1:])
+	return []Stage{s}, err
+}
+
+func (s *unwindStage) Name() string             { return "$unwind" }
+func (s *unwindStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *unwindStage) Split() Split             { return everywhere(s) }
+
+func (s *unwindStage) Append(b *bson.Builder) {
+	b.BeginDoc("$unwind")
+	b.String("path", "$"+s.path.String())
+	if s.preserve {
+		b.Bool("preserveNullAndEmptyArrays", true)
+	}
+	if s.index != nil {
+		b.String("includeArrayIndex", s.index.String())
+	}
+	b.End()
+}
+
+func (s *unwindStage) Reads(add func(string)) bool {
+	add(s.path.String())
+	if s.index != nil {
+		add(s.index.String())
+	}
+	return false
+}
+
+func (s *unwindStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &unwindOp{base: base{in: in, stage: s}, unwindStage: s}, nil
+}
+
+type unwindOp struct {
+	base
+	maker
+	*unwindStage
+	from  *exec.Row // the row being unwound
+	left  bson.Iter
+	at    int64
+	first []byte // the index-less form of the document, for includeArrayIndex
+}
+
+func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
+	for {
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		if o.from != nil {
+			if o.left.Next() {
+				o.at++
+				return o.element(o.left.Value, o.at-1)
+			}
+			o.from = nil
+		}
+		r, err := o.in.Next(env)
+		if r == nil || err != nil {
+			return nil, err
+		}
+		v := o.path.get(r.Doc)
+		a, isArray := v.Array()
+		switch {
+		case isArray && !a.IsEmpty():
+			o.from, o.left, o.at = r, a.Iter(), 0
+			continue
+		case isArray || v.IsNullish():
+			if !o.preserve {
+				continue
+			}
+			if isArray {
+				v = bson.Value{}
+			}
+		}
+		if o.index == nil && !isArray {
+			o.returned++
+			return r, nil
+		}
+		o.from = r
+		row, err := o.element(v, -1)
+		o.from = nil
+		return row, err
+	}
+}
+
+// element makes the document for one element; at is -1 when there is none.
+func (o *unwindOp) element(v bson.Value, at int64) (*exec.Row, error) {
+	o.returned++
+	if o.index == nil {
+		appendWith(o.begin(), o.from.Doc, o.path, v)
+		return o.end(o.from)
+	}
+	b := bson.NewBuilder(o.first[:0])
+	appendWith(b, o.from.Doc, o.path, v)
+	o.first = b.Finish()
+	o.scratch.Reset()
+	index := bson.Null
+	if at >= 0 {
+		index = o.scratch.Int64(at)
+	}
+	appendWith(o.begin(), o.first, o.index, index)
+	return o.end(o.from)
+}
+
+func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

@@ -1,0 +1,66 @@
+package exec
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// Runs are sorted runs of keyed documents in a temporary file without a name:
+// what a blocking operator outside of this package spills to. Rows of equal keys
+// come back in the order of their runs.
+type Runs struct {
+	set   *runSet
+	count int64
+	row   *sortRow
+}
+
+// NewRuns opens the temporary file.
+//
+// Errors: QueryExceededMemoryLimitNoDiskUseAllowed if the command may not spill;
+// what names the operator for it.
+func NewRuns(env *mql.Env, what string) (*Runs, error) {
+	if !env.Memory.CanSpill() {
+		return nil, env.Memory.TooMuch(what)
+	}
+	set, err := newRunSet(env.Memory.SpillDir)
+	if err != nil {
+		return nil, err
+	}
+	return &Runs{set: set}, nil
+}
+
+// Begin starts a run. The rows of a run are written in the order of their keys.
+func (r *Runs) Begin() { r.set.begin() }
+
+// Write appends a row to the last run.
+func (r *Runs) Write(key []byte, doc bson.Raw) error {
+	r.count++
+	return r.set.write(&sortRow{key: key, doc: doc, seq: r.count})
+}
+
+// Count is the number of runs.
+func (r *Runs) Count() int { return r.set.count() }
+
+// Bytes is what has been written.
+func (r *Runs) Bytes() int64 { return r.set.size }
+
+// Start ends writing and begins reading.
+func (r *Runs) Start() error {
+	if err := r.set.w.Flush(); err != nil {
+		return err
+	}
+	return r.set.start()
+}
+
+// Next returns the next row over all runs in key order; a nil doc is the end.
+// The slices are valid until the next call.
+func (r *Runs) Next() (key []byte, doc bson.Raw, err error) {
+	row, err := r.set.next()
+	if row == nil || err != nil {
+		return nil, nil, err
+	}
+	return row.key, row.doc, nil
+}
+
+// Close removes the file.
+func (r *Runs) Close() { r.set.close() }

@@ -1,0 +1,29 @@
+package exec
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/collection/plan"
+)
+
+// Sort orders the rows of an operator by a pattern; with a limit above 0 it
+// keeps only the first rows. It spills as the sort of a solution does.
+func Sort(in Operator, p *order.Pattern, limit int64) Operator {
+	return &sorter{node: &plan.Sort{Pattern: p, Limit: limit}, in: in}
+}
+
+// SortStats appends what explain tells about the memory of an operator that
+// Sort made.
+func SortStats(op Operator, b *bson.Builder) {
+	s, ok := op.(*sorter)
+	if !ok {
+		return
+	}
+	b.Int64("totalDataSizeSortedBytesEstimate", int64(s.held)+s.spilled)
+	b.Bool("usedDisk", s.runs != nil)
+	n := int64(0)
+	if s.runs != nil {
+		n = int64(s.runs.count())
+	}
+	b.Int64("spills", n)
+}
