@@ -1,0 +1,364 @@
+package update
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Input is what Apply needs beside the document.
+type Input struct {
+	// Position is the array position that $ stands for, if HasPosition.
+	Position    int
+	HasPosition bool
+	// Insert says that the document is being inserted by an upsert.
+	Insert bool
+}
+
+// Result says what Apply did.
+type Result struct {
+	// Modified is false if the new document is the old one byte for byte.
+	Modified bool
+}
+
+// Apply appends the fields of the updated document to dst, in which nothing but
+// the outermost document may be open, and empty. The old document stays
+// untouched. Nothing is allocated but dst and computed values, which live in s.
+//
+// Errors: ImmutableField (_id), PathNotViable, BadValue, TypeMismatch, Overflow
+// (nesting), 17419 (too large), ConflictingUpdateOperators ($[] and $[id] that
+// meet), those of filters and stages.
+func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input, s *expr.Scratch) (Result, error) {
+	start := dst.Len()
+	var err error
+	switch {
+	case p.root != nil:
+		err = p.applyTree(env, dst, doc, in, s)
+	case p.pipeline:
+		err = p.applyPipeline(env, dst, doc, s)
+	default:
+		err = p.applyReplacement(env, dst, doc)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	fields := dst.Since(start)
+	if n := len(fields) + 5; n > bson.MaxDocumentBytes {
+		return Result{}, mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)
+	}
+	if err := p.checkID(bson.Raw(dst.Since(start-4)), doc); err != nil {
+		return Result{}, err
+	}
+	return Result{Modified: !bytes.Equal(fields, doc.Elements())}, nil
+}
+
+// checkID refuses a result whose _id is not that of the document. updated lacks
+// its final byte and its length is not written yet.
+func (p *Program) checkID(updated, doc bson.Raw) error {
+	if p.root != nil && p.root.child(step{name: "_id", index: -1}) == nil {
+		return nil
+	}
+	old, ok := doc.Lookup("_id")
+	if !ok {
+		return nil
+	}
+	id := updated.Get("_id")
+	if id.Identical(old) || bson.Equal(id, old, nil) {
+		return nil
+	}
+	if p.root != nil {
+		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '_id' would modify the immutable field '_id'")
+	}
+	return mongoerr.New(mongoerr.ImmutableField,
+		"After applying the update, the (immutable) field '_id' was found to have been altered to _id: %s", id)
+}
+
+// applier is the working memory of one Apply.
+type applier struct {
+	p     *Program
+	env   *mql.Env
+	in    Input
+	s     *expr.Scratch
+	b     *bson.Builder
+	doc   bson.Raw // the whole old document
+	depth int      // of the document or array being written
+
+	position []byte // the name that $ stands for
+	wrapper  []byte // for array filters
+	name     []byte // of an element being created
+	values   []bson.Value
+	nodes    []*node
+	keys     [][]byte
+}
+
+var appliers = sync.Pool{New: func() any { return new(applier) }}
+
+func (p *Program) applyTree(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input, s *expr.Scratch) error {
+	a := appliers.Get().(*applier)
+	a.p, a.env, a.in, a.s, a.b, a.doc, a.depth = p, env, in, s, dst, doc, 1
+	err := a.start()
+	clear(a.values[:cap(a.values)])
+	clear(a.nodes[:cap(a.nodes)])
+	a.p, a.env, a.s, a.b, a.doc = nil, nil, nil, nil, nil
+	appliers.Put(a)
+	return err
+}
+
+func (a *applier) start() error {
+	if a.p.positional {
+		if !a.in.HasPosition {
+			return mongoerr.New(mongoerr.BadValue, "The positional operator did not find the match needed from the query.")
+		}
+		a.position = appendIndex(a.position[:0], a.in.Position)
+	}
+	return a.document(a.p.root, a.doc)
+}
+
+// document writes the fields of doc with the changes of n and its new fields.
+func (a *applier) document(n *node, doc bson.Raw) error {
+	var small [4]uint64
+	done := bitset(small[:])
+	if len(n.children) > 64*len(small) {
+		done = make(bitset, len(n.children)/64+1)
+	}
+	run, left := 4, len(n.children) // run: where the bytes not yet copied begin
+	for it := doc.Iter(); left > 0; {
+		at := it.Offset(doc)
+		if !it.Next() {
+			break
+		}
+		i, err := a.lookup(n, it.Name)
+		if err != nil {
+			return err
+		}
+		if i < 0 || done.has(i) {
+			continue
+		}
+		done.add(i)
+		left--
+		a.b.Splice(doc[run:at])
+		run = it.Offset(doc)
+		before := a.b.Len()
+		if err := a.field(n.children[i], it.Name, it.Value, false); err != nil {
+			return err
+		}
+		if written := a.b.Since(before); len(written) > 0 && a.isDollar(it.Name[0]) && !bytes.Equal(written, doc[at:run]) {
+			return dollarField(string(it.Name))
+		}
+	}
+	a.b.Splice(doc[run : len(doc)-1])
+	if left == 0 {
+		return nil
+	}
+	for i, c := range n.children {
+		if done.has(i) {
+			continue
+		}
+		name := append(a.name[:0], c.name...)
+		if c.kind == positional {
+			name = append(name[:0], a.position...)
+		}
+		a.name = name
+		before := a.b.Len()
+		if err := a.create(c, name); err != nil {
+			return err
+		}
+		if a.b.Len() > before && a.isDollar(c.name[0]) {
+			return dollarField(c.name)
+		}
+	}
+	return nil
+}
+
+// isDollar reports a field of the outermost document that begins with a dollar
+// sign, which an update must not write; an insert may.
+// Manual: core/dot-dollar-considerations.
+func (a *applier) isDollar(first byte) bool {
+	return a.depth == 1 && !a.in.Insert && first == '$'
+}
+
+// lookup finds the child for a field of a document, -1 if there is none.
+func (a *applier) lookup(n *node, name []byte) (int, error) {
+	if n.byName != nil {
+		if i, ok := n.byName[string(name)]; ok {
+			return i, nil
+		}
+		if !a.p.positional {
+			return -1, nil
+		}
+	}
+	for i, c := range n.children {
+		switch {
+		case c.kind == named && n.byName == nil && c.name == string(name):
+			return i, nil
+		case c.kind == positional && bytes.Equal(a.position, name):
+			if n.child(step{name: string(name)}) != nil {
+				return -1, mongoerr.New(mongoerr.ConflictingUpdateOperators, "Update created a conflict at '%s'", c.path)
+			}
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+// field writes one existing field or element as n changes it.
+func (a *applier) field(n *node, name []byte, v bson.Value, inArray bool) error {
+	if n.do != nil {
+		return a.leaf(n, name, v, inArray)
+	}
+	if n.can&onInsert != 0 && !a.in.Insert {
+		a.b.ValueBytes(name, v)
+		return nil
+	}
+	switch {
+	case v.Type == bson.TypeArray:
+		a.b.BeginNamedArray(name)
+		a.depth++
+		var err error
+		if n.arrays {
+			err = a.elements(n, bson.Raw(v.Data))
+		} else {
+			err = a.positions(n, name, v)
+		}
+		a.depth--
+		a.b.End()
+		return err
+	case n.arrays:
+		return mongoerr.New(mongoerr.BadValue, "Cannot apply array updates to non-array element %s: %s", name, v)
+	case v.Type == bson.TypeDocument:
+		a.b.BeginDocBytes(name)
+		a.depth++
+		err := a.document(n, bson.Raw(v.Data))
+		a.depth--
+		a.b.End()
+		return err
+	case n.can&tolerant != 0:
+		a.b.ValueBytes(name, v)
+		return nil
+	}
+	return a.notViable(n, name, v)
+}
+
+// notViable makes the error of a path that leads through a value without fields.
+func (a *applier) notViable(n *node, name []byte, v bson.Value) error {
+	for _, c := range n.children {
+		if c.can&tolerant == 0 {
+			return mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", c.name, name, shown(v))
+		}
+	}
+	return mongoerr.New(mongoerr.PathNotViable, "Cannot use the path '%s' in element {%s: %s}", n.path, name, shown(v))
+}
+
+// leaf writes a value as the action at n changes it.
+func (a *applier) leaf(n *node, name []byte, old bson.Value, inArray bool) error {
+	if n.can&onInsert != 0 && !a.in.Insert {
+		a.b.ValueBytes(name, old)
+		return nil
+	}
+	v, what, err := n.do.apply(a, n, old)
+	if err != nil {
+		return err
+	}
+	switch what {
+	case keep:
+		a.b.ValueBytes(name, old)
+	case set:
+		if err := a.checkDepth(v); err != nil {
+			return err
+		}
+		a.b.ValueBytes(name, v)
+	case remove:
+		if inArray {
+			a.b.ValueBytes(name, bson.Null)
+		}
+	}
+	return nil
+}
+
+// create writes a field that is not there, if an action makes one. name may
+// alias a.name.
+func (a *applier) create(n *node, name []byte) error {
+	if n.can&onInsert != 0 && !a.in.Insert {
+		return nil
+	}
+	if n.do != nil {
+		v, what, err := n.do.apply(a, n, bson.Value{})
+		if err != nil || what != set {
+			return err
+		}
+		if err := a.checkDepth(v); err != nil {
+			return err
+		}
+		a.b.ValueBytes(name, v)
+		return nil
+	}
+	if n.arrays {
+		return mongoerr.New(mongoerr.BadValue, "The path '%s' must exist in the document in order to apply array updates.", n.path)
+	}
+	if n.can&creates == 0 && n.can&tolerant != 0 {
+		return nil
+	}
+	mark := a.b.Mark()
+	a.b.BeginDocBytes(name)
+	a.depth++
+	if a.depth > bson.MaxDepth {
+		return tooDeep()
+	}
+	empty := a.b.Len()
+	for _, c := range n.children {
+		child := append(a.name[:0], c.name...)
+		if c.kind == positional {
+			child = append(child[:0], a.position...)
+		}
+		a.name = child
+		if err := a.create(c, child); err != nil {
+			return err
+		}
+	}
+	a.depth--
+	if a.b.Len() == empty {
+		a.b.Cut(mark)
+		return nil
+	}
+	a.b.End()
+	return nil
+}
+
+// checkDepth bounds the nesting of the result.
+func (a *applier) checkDepth(v bson.Value) error {
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		return nil
+	}
+	if a.depth+bson.Raw(v.Data).Depth() > bson.MaxDepth {
+		return tooDeep()
+	}
+	return nil
+}
+
+func dollarField(name string) error {
+	return mongoerr.New(mongoerr.DollarPrefixedFieldName,
+		"The dollar ($) prefixed field '%s' in '%s' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", name, name)
+}
+
+func tooDeep() error {
+	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", bson.MaxDepth)
+}
+
+// bitset marks children that have been dealt with.
+type bitset []uint64
+
+func (s bitset) has(i int) bool { return s[i>>6]&(1<<(i&63)) != 0 }
+func (s bitset) add(i int)      { s[i>>6] |= 1 << (i & 63) }
+
+// shown prints a value for a message, shortened.
+func shown(v bson.Value) string {
+	s := v.String()
+	if len(s) > 150 {
+		s = s[:150] + "..."
+	}
+	return s
+}

@@ -1,0 +1,154 @@
+package update
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// paddingMax is how many nulls may fill the gap before a new array element.
+const paddingMax = 1_500_000
+
+func appendIndex(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(i), 10) }
+
+// elements applies $[] and $[id] to the elements of an array.
+func (a *applier) elements(n *node, arr bson.Raw) error {
+	run := 4
+	for it := arr.Iter(); ; {
+		at := it.Offset(arr)
+		if !it.Next() {
+			break
+		}
+		if err := a.env.Tick(); err != nil {
+			return err
+		}
+		c, err := a.admitted(n, it.Name, it.Value)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		a.b.Splice(arr[run:at])
+		run = it.Offset(arr)
+		if err := a.field(c, it.Name, it.Value, true); err != nil {
+			return err
+		}
+	}
+	a.b.Splice(arr[run : len(arr)-1])
+	return nil
+}
+
+// admitted returns what is to be done with an element, nil for nothing.
+func (a *applier) admitted(n *node, name []byte, v bson.Value) (*node, error) {
+	first := len(a.nodes)
+	defer func() { a.nodes = a.nodes[:first] }()
+	for _, c := range n.children {
+		if c.kind == filtered {
+			ok, err := a.admits(c.filter, v)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+		}
+		a.nodes = append(a.nodes, c)
+	}
+	if len(a.nodes) == first {
+		return nil, nil
+	}
+	return merged(a.nodes[first:], n.path+"."+string(bytes.Clone(name)))
+}
+
+// positions applies children named by numbers, and $, to an array.
+func (a *applier) positions(n *node, name []byte, v bson.Value) error {
+	arr := bson.Raw(v.Data)
+	for _, c := range n.children {
+		if c.kind == named && c.index < 0 && c.can&tolerant == 0 && (c.can&onInsert == 0 || a.in.Insert) {
+			return mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", c.name, name, shown(v))
+		}
+	}
+	run, count, next := 4, 0, 0
+	for it := arr.Iter(); ; count++ {
+		at := it.Offset(arr)
+		if !it.Next() {
+			break
+		}
+		c, err := a.at(n, count, &next)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			a.b.Splice(arr[run:at])
+			run = it.Offset(arr)
+			if err := a.field(c, it.Name, it.Value, true); err != nil {
+				return err
+			}
+		}
+		if !a.p.positional && (next == len(n.children) || n.children[next].index < 0) {
+			break // no position is left
+		}
+	}
+	a.b.Splice(arr[run : len(arr)-1])
+	return a.extend(n, count, next)
+}
+
+// at returns the child for position i; next is the first numbered child not
+// passed yet.
+func (a *applier) at(n *node, i int, next *int) (*node, error) {
+	var found *node
+	for *next < len(n.children) && n.children[*next].index >= 0 && int(n.children[*next].index) <= i {
+		if int(n.children[*next].index) == i {
+			found = n.children[*next]
+		}
+		*next++
+	}
+	if !a.p.positional || i != a.in.Position {
+		return found, nil
+	}
+	for _, c := range n.children {
+		if c.kind != positional {
+			continue
+		}
+		if found == nil {
+			return c, nil
+		}
+		return merged([]*node{found, c}, c.path)
+	}
+	return found, nil
+}
+
+// extend creates the elements beyond the end of an array of count elements.
+func (a *applier) extend(n *node, count, next int) error {
+	for _, c := range n.children[next:] {
+		i := int(c.index)
+		if c.kind == positional {
+			i = a.in.Position
+		}
+		if i < count {
+			continue
+		}
+		if i-count > paddingMax {
+			return mongoerr.New(mongoerr.CannotBackfillArray, "can't backfill array to larger than %d elements", paddingMax)
+		}
+		mark := a.b.Mark()
+		for k := count; k < i; k++ {
+			a.name = appendIndex(a.name[:0], k)
+			a.b.ValueBytes(a.name, bson.Null)
+		}
+		before := a.b.Len()
+		a.name = appendIndex(a.name[:0], i)
+		if err := a.create(c, a.name); err != nil {
+			return err
+		}
+		if a.b.Len() == before {
+			a.b.Cut(mark)
+			continue
+		}
+		count = i + 1
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package update
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// pushSort is the $sort clause of $push: the elements themselves in one
+// direction, or fields of elements that are documents.
+// Manual: reference/operator/update/sort.
+type pushSort struct {
+	whole keystring.Dir // 0 with a pattern
+	parts []pushSortPart
+}
+
+type pushSortPart struct {
+	path path.Path
+	dir  keystring.Dir
+}
+
+func parsePushSort(_ *mql.Env, v bson.Value) (*pushSort, error) {
+	d, ok := v.Doc()
+	if !ok {
+		dir, ok := sortDirection(v)
+		if !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields")
+		}
+		return &pushSort{whole: dir}, nil
+	}
+	if d.IsEmpty() {
+		return nil, mongoerr.New(mongoerr.BadValue, "The $sort pattern is empty when it should be a set of fields.")
+	}
+	s := &pushSort{}
+	for it := d.Iter(); it.Next(); {
+		dir, ok := sortDirection(it.Value)
+		if !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "The $sort element value must be either 1 or -1")
+		}
+		p, err := path.Compile(string(it.Name))
+		if err != nil || p.HasEmpty() {
+			return nil, mongoerr.New(mongoerr.BadValue, "The $sort field is a dotted field but has an empty part: %s", it.Name)
+		}
+		s.parts = append(s.parts, pushSortPart{p, dir})
+	}
+	return s, nil
+}
+
+func sortDirection(v bson.Value) (keystring.Dir, bool) {
+	n, ok := v.AsInt64()
+	return keystring.Dir(n), ok && (n == 1 || n == -1)
+}
+
+// sort orders the values in place and keeps the order of equal ones.
+func (s *pushSort) sort(a *applier, values []bson.Value) {
+	o := a.env.Order()
+	if s.whole != 0 {
+		slices.SortStableFunc(values, func(x, y bson.Value) int { return bson.Compare(x, y, o) * int(s.whole) })
+		return
+	}
+	type keyed struct {
+		key []byte
+		v   bson.Value
+	}
+	list := make([]keyed, len(values))
+	for i, v := range values {
+		d, _ := v.Doc() // what is no document has no fields
+		var key []byte
+		for _, p := range s.parts {
+			key = keystring.Append(key, p.path.Get(d), p.dir, o, nil)
+		}
+		list[i] = keyed{key, v}
+	}
+	slices.SortStableFunc(list, func(x, y keyed) int { return bytes.Compare(x.key, y.key) })
+	for i := range list {
+		values[i] = list[i].v
+	}
+}

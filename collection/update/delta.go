@@ -1,0 +1,135 @@
+package update
+
+import (
+	"strconv"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// Delta is what an update changed, in the form of a change stream's
+// updateDescription. Values alias the new document.
+// Manual: reference/change-events/update.
+type Delta struct {
+	Updated   []Change // new and changed fields
+	Removed   []string // dotted paths of removed fields
+	Truncated []Truncation
+}
+
+// Change is a new value at a dotted path.
+type Change struct {
+	Path  string
+	Value bson.Value
+}
+
+// Truncation is an array that lost elements at its end.
+type Truncation struct {
+	Path string
+	Size int
+}
+
+// Diff compares a document before and after an update. It looks into documents
+// on both sides, and into arrays as long as elements were only changed in
+// place, added at the end or cut off the end; what differs in another way is a
+// change as a whole.
+func Diff(old, updated bson.Raw) Delta {
+	var d Delta
+	d.document("", old, updated)
+	return d
+}
+
+// IsEmpty reports that nothing changed, except maybe the order of fields.
+func (d *Delta) IsEmpty() bool {
+	return len(d.Updated) == 0 && len(d.Removed) == 0 && len(d.Truncated) == 0
+}
+
+func (d *Delta) document(prefix string, old, updated bson.Raw) {
+	for it := old.Iter(); it.Next(); {
+		name := string(it.Name)
+		v, ok := updated.Lookup(name)
+		switch {
+		case !ok:
+			d.Removed = append(d.Removed, prefix+name)
+		case !v.Identical(it.Value):
+			d.value(prefix+name, it.Value, v)
+		}
+	}
+	for it := updated.Iter(); it.Next(); {
+		name := string(it.Name)
+		if _, ok := old.Lookup(name); !ok {
+			d.Updated = append(d.Updated, Change{prefix + name, it.Value})
+		}
+	}
+}
+
+// value compares two values that are not identical.
+func (d *Delta) value(at string, old, updated bson.Value) {
+	switch {
+	case old.Type == bson.TypeDocument && updated.Type == bson.TypeDocument:
+		if o, u := bson.Raw(old.Data), bson.Raw(updated.Data); !o.IsEmpty() && !u.IsEmpty() {
+			before := *d
+			d.document(at+".", o, u)
+			if len(before.Updated) != len(d.Updated) || len(before.Removed) != len(d.Removed) || len(before.Truncated) != len(d.Truncated) {
+				return
+			}
+			*d = before // only the order of fields differs
+		}
+	case old.Type == bson.TypeArray && updated.Type == bson.TypeArray:
+		if d.array(at, bson.Raw(old.Data), bson.Raw(updated.Data)) {
+			return
+		}
+	}
+	d.Updated = append(d.Updated, Change{at, updated})
+}
+
+// array reports false, with nothing added, when describing the array element by
+// element would be longer than giving it as a whole.
+func (d *Delta) array(at string, old, updated bson.Raw) bool {
+	before, size := *d, 0
+	a, b := old.Iter(), updated.Iter()
+	i := 0
+	for ; ; i++ {
+		more, grew := a.Next(), b.Next()
+		if !grew {
+			if more {
+				d.Truncated = append(d.Truncated, Truncation{at, i})
+			}
+			break
+		}
+		if more && a.Value.Identical(b.Value) {
+			continue
+		}
+		sub := at + "." + strconv.Itoa(i)
+		if size += len(sub) + len(b.Value.Data) + 2; size > len(updated) {
+			*d = before
+			return false
+		}
+		if more {
+			d.value(sub, a.Value, b.Value)
+		} else {
+			d.Updated = append(d.Updated, Change{sub, b.Value})
+		}
+	}
+	return i > 0 || !updated.IsEmpty()
+}
+
+// Append writes the fields of an updateDescription into an open document.
+func (d *Delta) Append(b *bson.Builder) {
+	b.BeginDoc("updatedFields")
+	for _, c := range d.Updated {
+		b.Value(c.Path, c.Value)
+	}
+	b.End()
+	b.BeginArray("removedFields")
+	for _, p := range d.Removed {
+		b.String("", p)
+	}
+	b.End()
+	b.BeginArray("truncatedArrays")
+	for _, t := range d.Truncated {
+		b.BeginDoc("")
+		b.String("field", t.Path)
+		b.Int32("newSize", int32(t.Size))
+		b.End()
+	}
+	b.End()
+}

@@ -1,0 +1,69 @@
+package update
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// parsePipeline reads an update by stages.
+// Manual: tutorial/update-documents-with-aggregation-pipeline.
+//
+// Errors: TypeMismatch, 40323 (a stage is one field), 40324 (unknown stage),
+// InvalidOptions (a stage that updates may not have), those of the stages.
+func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
+	p := &Program{pipeline: true}
+	for v := range list.Values() {
+		d, ok := v.Doc()
+		if !ok {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		f, ok := d.First()
+		if !ok || d.Len() != 1 {
+			return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
+		}
+		name := string(f.Name)
+		if _, ok := slices.BinarySearch(project.Stages[:], name); !ok {
+			if len(name) == 0 || name[0] != '$' {
+				return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
+			}
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+		}
+		t, err := project.ParseStage(env, name, f.Value)
+		if err != nil {
+			return nil, err
+		}
+		p.stages = append(p.stages, t)
+	}
+	return p, nil
+}
+
+// applyPipeline runs the stages one after the other. A result without _id keeps
+// the old one.
+func (p *Program) applyPipeline(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
+	current := doc
+	for i, t := range p.stages {
+		last := i == len(p.stages)-1
+		var b bson.Builder
+		b.Reset(nil)
+		if err := t.Apply(env, &b, current, s); err != nil {
+			return err
+		}
+		current = b.Doc()
+		if len(current) > bson.MaxInternalBytes && !last {
+			return mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)
+		}
+	}
+	if current.Depth() > bson.MaxDepth {
+		return tooDeep()
+	}
+	if _, has := current.Lookup("_id"); !has {
+		dst.Value("_id", doc.Get("_id"))
+	}
+	dst.Splice(current.Elements())
+	return nil
+}

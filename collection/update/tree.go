@@ -1,0 +1,188 @@
+package update
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// node is a component of the paths of an update. Immutable after parsing.
+type node struct {
+	step
+	// path is the text of the path up to here.
+	path string
+	// do is the action of a path that ends here; nil for an inner node.
+	do action
+	// children of an inner node in the order of creation.
+	children []*node
+	// byName finds named children when there are many.
+	byName map[string]int
+	// arrays says that the children are $[] and $[id], which only an array has.
+	arrays bool
+	// traits that hold for some (creates) or for all (tolerant, onInsert)
+	// actions at or below the node.
+	can traits
+	// filter is the index of the array filter of a $[id].
+	filter int
+}
+
+// insert adds an action at a path.
+//
+// Errors: ConflictingUpdateOperators.
+func (n *node) insert(at *fieldPath, do action, filterOf func(id string) int) error {
+	end := 0
+	for i := range at.steps {
+		s := at.steps[i]
+		if i > 0 {
+			end++
+		}
+		text := s.name
+		if s.kind == filtered {
+			text = "$[" + s.name + "]"
+		}
+		end += len(text)
+		dynamic := s.kind == all || s.kind == filtered
+		if len(n.children) > 0 && n.arrays != dynamic {
+			return conflict(at.text, n.path)
+		}
+		n.arrays = dynamic
+		child := n.child(s)
+		last := i == len(at.steps)-1
+		switch {
+		case child == nil:
+			child = &node{step: s, path: at.text[:end], filter: -1}
+			if s.kind == filtered {
+				child.filter = filterOf(s.name)
+			}
+			n.add(child)
+		case last || child.do != nil:
+			return conflict(at.text, child.path)
+		}
+		if last {
+			child.do = do
+		}
+		n = child
+	}
+	return nil
+}
+
+func conflict(text, at string) error {
+	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", text, at)
+}
+
+func (n *node) child(s step) *node {
+	if s.kind == named && n.byName != nil {
+		if i, ok := n.byName[s.name]; ok {
+			return n.children[i]
+		}
+		return nil
+	}
+	for _, c := range n.children {
+		if c.kind == s.kind && c.name == s.name {
+			return c
+		}
+	}
+	return nil
+}
+
+// linearMax is up to how many children are compared one by one.
+const linearMax = 8
+
+// add appends a child; a map keeps the checks of huge updates quick.
+func (n *node) add(child *node) {
+	n.children = append(n.children, child)
+	switch {
+	case n.byName != nil:
+		if child.kind == named {
+			n.byName[child.name] = len(n.children) - 1
+		}
+	case len(n.children) > linearMax:
+		n.indexNames()
+	}
+}
+
+// finish puts the children of n and of all nodes below it into order and sums
+// up their traits.
+func (n *node) finish() {
+	for _, c := range n.children {
+		c.finish()
+	}
+	n.sum()
+}
+
+// sum is finish without the nodes below.
+func (n *node) sum() {
+	if n.do != nil {
+		n.can = n.do.traits()
+		return
+	}
+	slices.SortFunc(n.children, func(a, b *node) int { return a.compare(b) })
+	n.can = tolerant | onInsert
+	for _, c := range n.children {
+		n.can = n.can&c.can&(tolerant|onInsert) | (n.can|c.can)&creates
+	}
+	if len(n.children) > linearMax {
+		n.indexNames()
+	}
+}
+
+// indexNames builds the map of named children.
+func (n *node) indexNames() {
+	n.byName = make(map[string]int, len(n.children))
+	for i, c := range n.children {
+		if c.kind == named {
+			n.byName[c.name] = i
+		}
+	}
+}
+
+// compare is the order in which new fields are created: positions by number,
+// then names by bytes. Manual: reference/operator/update#behavior.
+func (n *node) compare(o *node) int {
+	switch {
+	case n.index >= 0 && o.index >= 0:
+		return cmp.Compare(n.index, o.index)
+	case n.index >= 0:
+		return -1
+	case o.index >= 0:
+		return 1
+	}
+	return strings.Compare(n.name, o.name)
+}
+
+// merged combines nodes that apply to one array element: $[] and $[id] may meet
+// on it, and $ and a number.
+//
+// Errors: ConflictingUpdateOperators.
+func merged(nodes []*node, at string) (*node, error) {
+	if len(nodes) == 1 {
+		return nodes[0], nil
+	}
+	m := &node{step: step{index: -1}, path: at, filter: -1}
+	for _, n := range nodes {
+		if n.do != nil {
+			return nil, mongoerr.New(mongoerr.ConflictingUpdateOperators, "Update created a conflict at '%s'", at)
+		}
+		if len(m.children) > 0 && len(n.children) > 0 && m.arrays != n.arrays {
+			return nil, mongoerr.New(mongoerr.ConflictingUpdateOperators, "Update created a conflict at '%s'", at)
+		}
+		m.arrays = n.arrays
+		for _, c := range n.children {
+			i := slices.IndexFunc(m.children, func(o *node) bool { return o.kind == c.kind && o.name == c.name })
+			if i < 0 {
+				m.children = append(m.children, c)
+				continue
+			}
+			both, err := merged([]*node{m.children[i], c}, at+"."+c.name)
+			if err != nil {
+				return nil, err
+			}
+			both.step, both.filter = c.step, c.filter
+			m.children[i] = both
+		}
+	}
+	m.sum()
+	return m, nil
+}

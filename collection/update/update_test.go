@@ -1,0 +1,164 @@
+package update_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// newEnv is an environment whose clock stands still.
+func newEnv() *mql.Env {
+	env := mql.NewEnv(context.Background())
+	env.NowMillis = 1_700_000_000_000
+	env.ClusterTime = 1_700_000_000<<32 | 7
+	return env
+}
+
+// TestCases runs the verbs apply (new document of each doc; "same" if nothing
+// changes), delta (what changed) and upsert (the document of a filter).
+func TestCases(t *testing.T) {
+	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
+		env := newEnv()
+		if spec, ok := c.Get("collation"); ok {
+			v, err := ejson.ParseValue(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if env.Collation, err = mql.ParseCollation(v); err != nil {
+				return failure(err)
+			}
+		}
+		var out strings.Builder
+		for _, u := range c.All("update") {
+			out.WriteString(runUpdate(t, env, c, u))
+		}
+		return out.String()
+	})
+}
+
+func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
+	v, err := ejson.ParseValue(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var filters []bson.Raw
+	if text, ok := c.Get("arrayFilters"); ok {
+		list, err := ejson.ParseValue(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arr, _ := list.Array()
+		for f := range arr.Values() {
+			filters = append(filters, bson.Raw(f.Data))
+		}
+	}
+	_, multi := c.Get("multi")
+	p, err := update.Parse(env, v, filters, update.Options{Multi: multi})
+	if err != nil {
+		return failure(err)
+	}
+	filter := bson.Empty
+	if text, ok := c.Get("filter"); ok {
+		filter = parse(t, text)
+	}
+	n, err := match.Parse(env, filter)
+	if err != nil {
+		return failure(err)
+	}
+	if c.Verb == "upsert" {
+		d, err := p.Upsert(env, n, &expr.Scratch{}, func() bson.Value { return new(bson.Arena).String("new id") })
+		if err != nil {
+			return failure(err)
+		}
+		return ejson.String(d) + "\n"
+	}
+	var out strings.Builder
+	for _, text := range c.All("doc") {
+		doc := parse(t, text)
+		got, modified, err := apply(env, p, n, doc)
+		switch {
+		case err != nil:
+			out.WriteString(failure(err))
+		case !modified:
+			out.WriteString("same\n")
+		case c.Verb == "delta":
+			b := bson.NewBuilder(nil)
+			d := update.Diff(doc, got)
+			d.Append(b)
+			out.WriteString(ejson.String(b.Doc()) + "\n")
+		default:
+			out.WriteString(show(got) + "\n")
+		}
+	}
+	return out.String()
+}
+
+// show prints relaxed, but with the types of longs visible.
+func show(d bson.Raw) string {
+	if s := ejson.Canonical(d); strings.Contains(s, "$numberLong") && !strings.Contains(s, "$date") {
+		return strings.NewReplacer(`{"$numberInt":"`, ``, `{"$numberLong":"`, `Long("`, `"}`, `")`).Replace(relaxInts(s))
+	}
+	return ejson.String(d)
+}
+
+// relaxInts strips the wrapping of int32 values.
+func relaxInts(s string) string {
+	const open = `{"$numberInt":"`
+	for {
+		i := strings.Index(s, open)
+		if i < 0 {
+			return s
+		}
+		end := i + len(open) + strings.Index(s[i+len(open):], `"}`)
+		s = s[:i] + s[i+len(open):end] + s[end+2:]
+	}
+}
+
+func apply(env *mql.Env, p *update.Program, n match.Node, doc bson.Raw) (bson.Raw, bool, error) {
+	in, s := update.Input{}, &expr.Scratch{}
+	var err error
+	if p.NeedsPosition() {
+		if in.Position, in.HasPosition, err = match.MatchPosition(env, doc, n, s); err != nil {
+			return nil, false, err
+		}
+	}
+	before := bytes.Clone(doc)
+	b := bson.NewBuilder(nil)
+	r, err := p.Apply(env, b, doc, in, s)
+	if !bytes.Equal(before, doc) {
+		panic("the old document was changed")
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	got := b.Doc()
+	if _, err := bson.Parse(got, bson.Limits{}); err != nil {
+		return nil, false, err
+	}
+	return got, r.Modified, nil
+}
+
+func failure(err error) string {
+	e := mongoerr.From(err)
+	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
+}
+
+func parse(t testing.TB, s string) bson.Raw {
+	t.Helper()
+	d, err := ejson.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

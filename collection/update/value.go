@@ -1,0 +1,59 @@
+package update
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// checkValue refuses values that a document cannot hold at a path: an _id with
+// field names that begin with a dollar sign, an array, a regular expression or
+// undefined.
+//
+// Errors: DollarPrefixedFieldName, BadValue.
+func checkValue(at *fieldPath, v bson.Value) error {
+	if at.steps[0].name != "_id" {
+		return nil
+	}
+	if len(at.steps) == 1 {
+		return CheckID(v)
+	}
+	return checkDollars(v)
+}
+
+// CheckID refuses what cannot be an _id.
+// Manual: core/document#the-_id-field.
+//
+// Errors: BadValue, DollarPrefixedFieldName.
+func CheckID(v bson.Value) error {
+	switch v.Type {
+	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
+		return mongoerr.New(mongoerr.BadValue, "The '_id' value cannot be of type %s", v.Type)
+	}
+	return checkDollars(v)
+}
+
+func checkDollars(v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok {
+		return nil
+	}
+	for it := d.Iter(); it.Next(); {
+		if len(it.Name) > 0 && it.Name[0] == '$' {
+			switch string(it.Name) {
+			case "$ref", "$id", "$db":
+				continue
+			}
+			return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", it.Name)
+		}
+	}
+	return nil
+}
+
+// docID prints which document an error is about.
+func (a *applier) docID() string {
+	id := a.doc.Get("_id")
+	if id.IsMissing() {
+		return "{}"
+	}
+	return "{_id: " + shown(id) + "}"
+}
