@@ -76,6 +76,9 @@ func binaryText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) 
 			return v, failed("BinData does not represent a valid UTF-8 string")
 		}
 	}
+	if n >= bson.MaxDocumentBytes && format != "utf8" {
+		return v, failed("Resulting %s string would be too long", format)
+	}
 	out, text, err := s.newText("$convert", n)
 	if err != nil {
 		return v, err

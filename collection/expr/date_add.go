@@ -21,7 +21,7 @@ func dateAdd(op string, sign int64) namedFunction {
 		if !ok {
 			return a[0], mongoerr.New(5166403, "%s requires startDate to be convertible to a date", op)
 		}
-		u, err := unitOf(op, a[1], 5166404)
+		u, err := unitOf(op, a[1])
 		if err != nil {
 			return a[1], err
 		}

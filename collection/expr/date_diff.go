@@ -18,7 +18,7 @@ func dateDiff(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, erro
 	if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {
 		return bson.Null, nil
 	}
-	u, err := unitOf(op, a[2], 5439013)
+	u, err := unitOf(op, a[2])
 	if err != nil {
 		return a[2], err
 	}

@@ -153,11 +153,7 @@ func appendFormat(dst []byte, format string, ms int64, z *zone) ([]byte, error) 
 			dst = appendPadded(dst, o/60, 2)
 			dst = appendPadded(dst, o%60, 2)
 		case 'Z':
-			o := offset / 60
-			if o >= 0 {
-				dst = append(dst, '+')
-			}
-			dst = appendPadded(dst, o, 1)
+			dst = appendPadded(dst, offset/60, 1)
 		case 'b', 'B':
 			name := months[c.month-1]
 			n := len(name)

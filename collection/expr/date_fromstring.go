@@ -140,7 +140,10 @@ func parseFormatted(text, format string, def *zone) (int64, error) {
 			case 'H':
 				c.hour, ok = digitsIn(1, 2)
 			case 'j':
+				// Observed: the number is added to January 1st.
 				c.yearDay, ok = digitsIn(3, 3)
+				ok = ok && c.yearDay < 366
+				c.yearDay++
 			case 'L':
 				n := min(span(rest), 3)
 				c.ms, ok = digitsIn(1, 3)
@@ -198,7 +201,7 @@ func parseFormatted(text, format string, def *zone) (int64, error) {
 	if rest != "" {
 		return 0, badDate(text, "trailing data")
 	}
-	if c.hasZ && def != nil {
+	if c.hasZ && !def.isUTC() {
 		return 0, badDate(text, "you cannot pass in a date/time string with time zone information together with a timezone argument")
 	}
 	switch {

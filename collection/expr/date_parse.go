@@ -33,9 +33,13 @@ func badDate(text, why string) error {
 //
 // Errors: ConversionFailure.
 func parseDate(text string, def *zone) (int64, error) {
-	p := dateText{text: text, rest: strings.Trim(text, " \t\n\v\f\r\x00"), c: newClock()}
+	p := dateText{text: text, rest: strings.Trim(text, " \t\n\v\f\r\x00\u00a0"), c: newClock()}
 	if p.rest == "" {
 		return 0, badDate(text, "an empty string is no date")
+	}
+	negative := strings.HasPrefix(p.rest, "-") && span(p.rest[1:]) == 4
+	if negative {
+		p.rest = p.rest[1:]
 	}
 	for p.rest != "" {
 		if !p.part() {
@@ -45,7 +49,10 @@ func parseDate(text string, def *zone) (int64, error) {
 	if p.c.year == -1<<40 || p.c.month < 0 && p.c.yearDay < 0 && p.c.isoWeek < 0 {
 		return 0, badDate(text, "an incomplete date/time string has been found")
 	}
-	if p.c.hasZ && def != nil {
+	if negative {
+		p.c.year = -p.c.year
+	}
+	if p.c.hasZ && !def.isUTC() {
 		return 0, badDate(text, "you cannot pass in a date/time string with time zone information together with a timezone argument")
 	}
 	if def == nil {
@@ -74,7 +81,7 @@ func (c *clock) instant(text string, z *zone) (int64, error) {
 	case c.isoWeek >= 0 && c.month < 0 && c.yearDay < 0:
 		days = isoWeekStart(c.year) + (c.isoWeek-1)*7 + max(c.isoDay, 1) - 1
 	case c.yearDay >= 0:
-		if c.yearDay < 1 || c.yearDay > yearDays(c.year) {
+		if c.yearDay < 1 || c.yearDay > 366 {
 			return 0, badDate(text, "the day of the year is out of range")
 		}
 		days = daysOf(c.year, 1, c.yearDay)
@@ -102,9 +109,6 @@ func (c *clock) instant(text string, z *zone) (int64, error) {
 	}
 	return z.instant(days*msPerDay + hour*msPerHour + minute*msPerMinute + second*msPerSecond + ms), nil
 }
-
-// yearDays is the length of a year.
-func yearDays(year int64) int64 { return 337 + monthDays(year, 2) }
 
 // dateText reads free text part by part.
 type dateText struct {

@@ -19,7 +19,7 @@ func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, err
 	if a[0].IsNullish() || a[1].IsNullish() || g.has(2) && a[2].IsNullish() {
 		return bson.Null, nil
 	}
-	u, err := unitOf(op, a[1], 5439013)
+	u, err := unitOf(op, a[1])
 	if err != nil {
 		return a[1], err
 	}
@@ -48,7 +48,7 @@ func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, err
 	}
 	ms, ok := dateOfValue(a[0])
 	if !ok {
-		return a[0], mongoerr.New(5439012, "%s requires 'date' to be a date, but got %s", op, a[0].Type)
+		return a[0], mongoerr.New(5166307, "%s requires 'date' to be a date, but got %s", op, a[0].Type)
 	}
 	out, err := truncate(ms, u, size, z, first)
 	if err != nil {

@@ -30,9 +30,9 @@ var millis = [...]int64{unitWeek: 7 * msPerDay, unitDay: msPerDay, unitHour: msP
 // unitOf reads a unit argument that is not nullish.
 //
 // Errors: 5439013 for a wrong type, FailedToParse for an unknown name.
-func unitOf(op string, v bson.Value, typeCode mongoerr.Code) (unit, error) {
+func unitOf(op string, v bson.Value) (unit, error) {
 	if v.Type != bson.TypeString {
-		return 0, mongoerr.New(typeCode, "%s requires 'unit' to be a string, but got %s", op, v.Type)
+		return 0, mongoerr.New(5439013, "%s requires 'unit' to be a string, but got %s", op, v.Type)
 	}
 	text, _ := v.Str()
 	for i, n := range unitNames {

@@ -19,6 +19,9 @@ type zone struct {
 // utc is the zone of dates without one.
 var utc = &zone{name: "UTC"}
 
+// isUTC reports UTC or no zone at all.
+func (z *zone) isUTC() bool { return z == nil || z.loc == nil && z.offset == 0 }
+
 // offsetAt is the offset in seconds at an instant.
 func (z *zone) offsetAt(ms int64) int64 {
 	if z.loc == nil {

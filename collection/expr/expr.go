@@ -30,7 +30,7 @@ type parent interface {
 // 15983 for an operator beside other fields, 17276 for an unknown variable, and
 // those of the operators.
 func Parse(env *mql.Env, v bson.Value) (Expr, error) {
-	p := parser{env: env, operators: Operators}
+	p := parser{env: env, operators: Operators, quantile: ParseQuantile}
 	return p.parse(v)
 }
 

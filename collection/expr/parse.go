@@ -22,6 +22,8 @@ type parser struct {
 	depth     int
 	lazy      int // > 0 inside operands that may never be evaluated
 	scratch   Scratch
+	// quantile is ParseQuantile, which parses expressions itself.
+	quantile func(env *mql.Env, name string, v bson.Value) (Quantile, error)
 }
 
 // parse reads any operand.

@@ -1,0 +1,64 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var nSignature = &signature{
+	fields:    []field{{name: "n", missing: 5787906}, {name: "input", missing: 5787907}},
+	notObject: 5787900, unknown: 5787901,
+}
+
+// CountOfN reads the n of $firstN and its kin.
+//
+// Errors: 7548606 for what is no positive integer.
+func CountOfN(op string, v bson.Value) (int64, error) {
+	n, ok := v.AsInt64()
+	if !ok {
+		return 0, mongoerr.New(7548606, "Value for 'n' of %s must be of integral type, but found %s", op, show(v))
+	}
+	if n <= 0 {
+		return 0, mongoerr.New(7548606, "'n' of %s must be greater than 0, found %d", op, n)
+	}
+	return n, nil
+}
+
+// nOf makes $firstN, $lastN, $minN and $maxN of an array.
+func nOf(op string) namedFunction {
+	return func(env *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
+		n, err := CountOfN(op, a[0])
+		if err != nil {
+			return a[0], err
+		}
+		if a[1].Type != bson.TypeArray {
+			return a[1], mongoerr.New(5788200, "%s's 'input' must be an array, but found %s", op, a[1].Type)
+		}
+		base := len(s.stack)
+		defer func() { s.stack = s.stack[:base] }()
+		for it := bson.Raw(a[1].Data).Iter(); it.Next(); {
+			if (op == "$minN" || op == "$maxN") && it.Value.IsNullish() {
+				continue
+			}
+			s.stack = append(s.stack, it.Value)
+		}
+		vs, o := s.stack[base:], order(env)
+		switch op {
+		case "$minN":
+			slices.SortStableFunc(vs, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
+		case "$maxN":
+			slices.SortStableFunc(vs, func(x, y bson.Value) int { return bson.Compare(y, x, o) })
+		case "$lastN":
+			if int64(len(vs)) > n {
+				vs = vs[int64(len(vs))-n:]
+			}
+		}
+		if int64(len(vs)) > n {
+			vs = vs[:n]
+		}
+		return s.arrayOf(env, vs)
+	}
+}

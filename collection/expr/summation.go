@@ -1,0 +1,241 @@
+package expr
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
+)
+
+// Summation adds numbers for $sum and $avg with about 32 digits: doubles and
+// integers as a pair of doubles whose exact sum is what was added so far
+// (Knuth's and Dekker's compensated summation), decimals apart. What is not a
+// number is left out. The zero Summation is ready.
+// Manual: reference/operator/aggregation/sum.
+type Summation struct {
+	sum, rest float64 // exact sum rounded, and what rounding left
+	special   float64 // plain sum, for infinities and NaN
+	decimal   bson.Decimal128
+	hasDec    bool
+	widest    int // rank
+	count     int64
+}
+
+// Add adds v if it is a number and reports whether it was one.
+func (t *Summation) Add(v bson.Value) bool {
+	r := rank(v.Type)
+	if r == 0 {
+		return false
+	}
+	t.widest = max(t.widest, r)
+	t.count++
+	switch r {
+	case 1, 2:
+		n, _ := v.Int64()
+		// Two halves, each exact as a double.
+		high := n / (1 << 32) * (1 << 32)
+		t.addDouble(float64(n - high))
+		t.addDouble(float64(high))
+	case 3:
+		f, _ := v.Double()
+		t.addDouble(f)
+	case 4:
+		d, _ := v.Decimal()
+		if !t.hasDec {
+			t.hasDec, t.decimal = true, decimal.FromInt64(0)
+		}
+		t.decimal = decimal.Add(t.decimal, d)
+	}
+	return true
+}
+
+func (t *Summation) addDouble(x float64) {
+	t.special += x
+	// The error of the rounded sum, exact whatever the operands' magnitudes.
+	s := t.sum + x
+	b := s - t.sum
+	t.rest += (t.sum - (s - b)) + (x - b)
+	t.sum = s
+}
+
+// Count is the number of numbers added.
+func (t *Summation) Count() int64 { return t.count }
+
+func (t *Summation) double() float64 {
+	f := t.sum + t.rest
+	if f != f || math.IsInf(f, 0) {
+		return t.special
+	}
+	return f
+}
+
+// long is the sum as an int64 if it fits.
+func (t *Summation) long() (int64, bool) {
+	if !(math.Abs(t.sum) <= 1<<63) {
+		return 0, false
+	}
+	n, rest := int64(0), int64(t.rest)
+	switch {
+	case t.sum == 1<<63:
+		if rest >= 0 {
+			return 0, false
+		}
+		return math.MaxInt64 + rest + 1, true
+	default:
+		n = int64(t.sum)
+	}
+	return AddInt64(n, rest)
+}
+
+func (t *Summation) decimalSum() bson.Decimal128 {
+	exact := func(f float64) bson.Decimal128 {
+		d, _ := decimal.Parse(strconv.FormatFloat(f, 'e', 33, 64))
+		return d
+	}
+	if f := t.double(); f != f || math.IsInf(f, 0) {
+		return decimal.Add(t.decimal, decimal.FromFloat64(f))
+	}
+	if n, ok := t.long(); ok && t.rest == math.Trunc(t.rest) && t.sum == math.Trunc(t.sum) {
+		return decimal.Add(t.decimal, decimal.FromInt64(n))
+	}
+	return decimal.Add(t.decimal, decimal.Add(exact(t.sum), exact(t.rest)))
+}
+
+// Sum is the sum in the widest type added: int32 0 for nothing, int64 where an
+// int32 overflows, double where an int64 does.
+func (t *Summation) Sum(a *bson.Arena) bson.Value {
+	switch t.widest {
+	case 4:
+		return a.Decimal(t.decimalSum())
+	case 3:
+		return a.Double(t.double())
+	}
+	n, ok := t.long()
+	switch {
+	case !ok:
+		return a.Double(t.double())
+	case t.widest == 2:
+		return a.Int64(n)
+	}
+	return a.Int(n)
+}
+
+// Average is the mean: a double, or a decimal if one was added; null for nothing.
+func (t *Summation) Average(a *bson.Arena) bson.Value {
+	switch {
+	case t.count == 0:
+		return bson.Null
+	case t.hasDec:
+		return a.Decimal(decimal.Quo(t.decimalSum(), decimal.FromInt64(t.count)))
+	}
+	return a.Double(t.double() / float64(t.count))
+}
+
+// Merge adds what another Summation holds: a shard's partial sum.
+func (t *Summation) Merge(o *Summation) {
+	special := t.special + o.special
+	t.addDouble(o.sum)
+	t.addDouble(o.rest)
+	t.special = special
+	if o.hasDec {
+		if !t.hasDec {
+			t.hasDec, t.decimal = true, decimal.FromInt64(0)
+		}
+		t.decimal = decimal.Add(t.decimal, o.decimal)
+	}
+	t.widest = max(t.widest, o.widest)
+	t.count += o.count
+}
+
+// Append writes the state as the fields of an open document, for a merge on
+// another side; ReadSummation reads it.
+func (t *Summation) Append(b *bson.Builder) {
+	b.Double("sum", t.sum)
+	b.Double("rest", t.rest)
+	b.Double("special", t.special)
+	b.Int64("count", t.count)
+	b.Int32("widest", int32(t.widest))
+	if t.hasDec {
+		var a bson.Arena
+		b.Value("decimal", a.Decimal(t.decimal))
+	}
+}
+
+// ReadSummation reads what Append wrote.
+func ReadSummation(d bson.Raw) (t Summation) {
+	t.sum, _ = d.Get("sum").Double()
+	t.rest, _ = d.Get("rest").Double()
+	t.special, _ = d.Get("special").Double()
+	t.count, _ = d.Get("count").Int64()
+	n, _ := d.Get("widest").Int32()
+	t.widest = int(n)
+	t.decimal, t.hasDec = d.Get("decimal").Decimal()
+	return t
+}
+
+// Deviation is the running variance for $stdDevPop and $stdDevSamp (Welford).
+// The zero Deviation is ready.
+// Manual: reference/operator/aggregation/stdDevPop.
+type Deviation struct {
+	count    int64
+	mean, m2 float64
+}
+
+// Add adds v if it is a number.
+func (d *Deviation) Add(v bson.Value) {
+	f, ok := v.AsFloat()
+	if !ok {
+		return
+	}
+	d.count++
+	delta := f - d.mean
+	d.mean += delta / float64(d.count)
+	d.m2 += delta * (f - d.mean)
+}
+
+// Remove takes back what Add added, for moving windows.
+func (d *Deviation) Remove(v bson.Value) {
+	f, ok := v.AsFloat()
+	if !ok {
+		return
+	}
+	if d.count--; d.count <= 0 {
+		*d = Deviation{}
+		return
+	}
+	delta := f - d.mean
+	d.mean -= delta / float64(d.count)
+	d.m2 = max(d.m2-delta*(f-d.mean), 0)
+}
+
+// Merge adds what another Deviation holds.
+func (d *Deviation) Merge(o Deviation) {
+	if o.count == 0 {
+		return
+	}
+	n := float64(d.count + o.count)
+	delta := o.mean - d.mean
+	d.m2 += o.m2 + delta*delta*float64(d.count)*float64(o.count)/n
+	d.mean += delta * float64(o.count) / n
+	d.count += o.count
+}
+
+// State and DeviationOf carry the state from one side to another.
+func (d *Deviation) State() (count int64, mean, m2 float64) { return d.count, d.mean, d.m2 }
+
+// DeviationOf is the inverse of State.
+func DeviationOf(count int64, mean, m2 float64) Deviation { return Deviation{count, mean, m2} }
+
+// Value is the standard deviation of a population or, with sample, estimated
+// from a sample; null if there are too few numbers or one is not finite.
+func (d *Deviation) Value(a *bson.Arena, sample bool) bson.Value {
+	n := d.count
+	if sample {
+		n--
+	}
+	if n <= 0 || d.m2 != d.m2 || math.IsInf(d.m2, 0) {
+		return bson.Null
+	}
+	return a.Double(math.Sqrt(d.m2 / float64(n)))
+}
