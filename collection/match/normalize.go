@@ -239,6 +239,10 @@ func rank(n Node) int {
 		name = "$expr"
 	case *Near:
 		name = "$near"
+	case *Text:
+		name = "$text"
+	case *Where:
+		name = "$where"
 	case Always:
 		name = "$always"
 	}

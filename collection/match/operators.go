@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Where says where an operator may stand.
-type Where uint8
+// Place says where an operator may stand.
+type Place uint8
 
 // The places.
 const (
 	// Field operators stand in {field: {$op: …}}.
-	Field Where = 1 << iota
+	Field Place = 1 << iota
 	// Top operators stand in place of a field: {$op: …}.
 	Top
 )
@@ -24,7 +24,7 @@ type Operator struct {
 	// Name with the dollar sign.
 	Name string
 	// Where the operator may stand.
-	Where Where
+	Where Place
 	// Parse reads the operator; a nil Node without error adds nothing.
 	Parse func(p *parser, a operand) (Node, error)
 	// Doc is the page of the manual.
@@ -61,6 +61,8 @@ var Operators = []Operator{
 	opEq,
 	opExists,
 	opExpr,
+	opGeoIntersects,
+	opGeoWithin,
 	opGt,
 	opGte,
 	opIn,
@@ -69,6 +71,8 @@ var Operators = []Operator{
 	opLte,
 	opMod,
 	opNe,
+	opNear,
+	opNearSphere,
 	opNin,
 	opNor,
 	opNot,
@@ -77,11 +81,14 @@ var Operators = []Operator{
 	opRegex,
 	opSampleRate,
 	opSize,
+	opText,
 	opType,
+	opWhere,
+	opWithin,
 }
 
 // find looks an operator up that may stand at w.
-func (p *parser) find(name string, w Where) *Operator {
+func (p *parser) find(name string, w Place) *Operator {
 	i, ok := slices.BinarySearchFunc(p.operators, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
 	if !ok || p.operators[i].Where&w == 0 {
 		return nil

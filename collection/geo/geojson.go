@@ -1,0 +1,289 @@
+package geo
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+
+	"github.com/golang/geo/s2"
+)
+
+// The names of coordinate reference systems that are understood.
+// Manual: reference/operator/query/geometry.
+const (
+	crsWGS84  = "urn:ogc:def:crs:OGC:1.3:CRS84"
+	crsEPSG   = "EPSG:4326"
+	crsStrict = "urn:x-mongodb:crs:strictwinding:EPSG:4326"
+)
+
+func bad(format string, args ...any) error { return mongoerr.New(mongoerr.BadValue, format, args...) }
+
+// parseGeoJSON reads a GeoJSON object. check looks for rings that cross
+// themselves and holes that lie outside.
+func parseGeoJSON(d bson.Raw, check bool) (*Geometry, error) {
+	g := &Geometry{}
+	if err := g.parse(d, check, true); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *Geometry) parse(d bson.Raw, check, collections bool) error {
+	kind, ok := d.Get("type").Str()
+	if !ok {
+		return bad("GeoJSON type must be a string")
+	}
+	strict, err := parseCRS(d)
+	if err != nil {
+		return err
+	}
+	if strict && kind != "Polygon" {
+		return bad("Strict winding order CRS is only supported for Polygon")
+	}
+	if kind == "GeometryCollection" {
+		if !collections {
+			return bad("GeometryCollections cannot be nested")
+		}
+		return g.collection(d, check)
+	}
+	coords := d.Get("coordinates")
+	if coords.Type != bson.TypeArray && coords.Type != bson.TypeDocument {
+		return bad("%s coordinates must be an array or object", kind)
+	}
+	switch kind {
+	case "Point":
+		p, err := position(coords)
+		if err == nil {
+			g.addPoint(p)
+		}
+		return err
+	case "MultiPoint":
+		return each(coords, kind, func(v bson.Value) error {
+			p, err := position(v)
+			if err == nil {
+				g.addPoint(p)
+			}
+			return err
+		})
+	case "LineString":
+		return g.line(coords)
+	case "MultiLineString":
+		return each(coords, kind, g.line)
+	case "Polygon":
+		g.Strict = strict
+		return g.polygon(coords, check)
+	case "MultiPolygon":
+		return each(coords, kind, func(v bson.Value) error { return g.polygon(v, check) })
+	}
+	return bad("unknown GeoJSON type: %s", kind)
+}
+
+// each reads the members of a Multi… geometry, of which there must be one.
+func each(coords bson.Value, kind string, read func(bson.Value) error) error {
+	list := bson.Raw(coords.Data)
+	if coords.Type != bson.TypeArray || list.IsEmpty() {
+		return bad("%s coordinates must have at least one element", kind)
+	}
+	for v := range list.Values() {
+		if err := read(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Geometry) collection(d bson.Raw, check bool) error {
+	arr, ok := d.Get("geometries").Array()
+	if !ok || arr.IsEmpty() {
+		return bad("GeometryCollection geometries must be a nonempty array")
+	}
+	for v := range arr.Values() {
+		sub, ok := v.Doc()
+		if !ok {
+			return bad("geometries of a GeometryCollection must be objects")
+		}
+		if err := g.parse(sub, check, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseCRS reads the optional field crs.
+func parseCRS(d bson.Raw) (strict bool, err error) {
+	v, ok := d.Lookup("crs")
+	if !ok {
+		return false, nil
+	}
+	crs, ok := v.Doc()
+	if !ok {
+		return false, bad("GeoJSON CRS must be an object")
+	}
+	if kind, _ := crs.Get("type").Str(); kind != "name" {
+		return false, bad("GeoJSON CRS must have field \"type\": \"name\"")
+	}
+	props, ok := crs.Get("properties").Doc()
+	if !ok {
+		return false, bad("CRS must have field \"properties\" which is an object")
+	}
+	name, ok := props.Get("name").Str()
+	switch {
+	case !ok:
+		return false, bad("In CRS, \"properties.name\" must be a string")
+	case name == crsStrict:
+		return true, nil
+	case name == crsWGS84, name == crsEPSG:
+		return false, nil
+	}
+	return false, bad("Unknown CRS name: %s", name)
+}
+
+// position reads the coordinates of a point of GeoJSON.
+func position(v bson.Value) (Point, error) {
+	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
+		return Point{}, bad("Point must be an array or object, instead got type %s", v.Type)
+	}
+	p, ok := legacyPoint(v, true)
+	switch {
+	case !ok:
+		return p, bad("Point must only contain numeric elements, at least two of them")
+	case !p.onSphere():
+		return p, bad("longitude/latitude is out of bounds, lng: %g lat: %g", p.X, p.Y)
+	}
+	return p, nil
+}
+
+// vertices reads a list of positions without repetitions one after the other.
+func vertices(v bson.Value) (list []s2.Point, first, last Point, err error) {
+	arr, ok := v.Array()
+	if !ok {
+		return nil, first, last, bad("coordinates must be an array of positions")
+	}
+	for e := range arr.Values() {
+		p, err := position(e)
+		if err != nil {
+			return nil, first, last, err
+		}
+		if list == nil {
+			first = p
+		}
+		last = p
+		if q := p.S2(); len(list) == 0 || list[len(list)-1] != q {
+			list = append(list, q)
+		}
+	}
+	return list, first, last, nil
+}
+
+func (g *Geometry) line(v bson.Value) error {
+	list, _, _, err := vertices(v)
+	switch {
+	case err != nil:
+		return err
+	case len(list) < 2:
+		return bad("GeoJSON LineString must have at least 2 vertices")
+	}
+	for i := 1; i < len(list); i++ {
+		if list[i].Vector == list[i-1].Mul(-1) {
+			return bad("GeoJSON LineString has antipodal vertices")
+		}
+	}
+	g.Lines = append(g.Lines, list)
+	return nil
+}
+
+func (g *Geometry) polygon(v bson.Value, check bool) error {
+	arr, ok := v.Array()
+	switch {
+	case !ok:
+		return bad("Polygon coordinates must be an array")
+	case arr.IsEmpty():
+		return bad("Polygon has no loops.")
+	case g.Strict && arr.Len() > 1:
+		return bad("Only one simple loop is allowed in a big polygon")
+	}
+	var loops []*s2.Loop
+	for ring := range arr.Values() {
+		loop, err := g.ring(ring, check)
+		if err != nil {
+			return err
+		}
+		if check && len(loops) > 0 && !holds(loops[0], loop) {
+			return bad("Secondary loops not contained by first exterior loop - secondary loops must be holes")
+		}
+		loops = append(loops, loop)
+	}
+	g.Polygons = append(g.Polygons, s2.PolygonFromLoops(loops))
+	return nil
+}
+
+// holds reports that a hole lies within the first ring.
+func holds(shell, hole *s2.Loop) bool {
+	for _, p := range hole.Vertices() {
+		if !shell.ContainsPoint(p) && distanceToRing(p, shell) > tolerance {
+			return false
+		}
+	}
+	return !ringsCross(shell, hole)
+}
+
+// ring reads a closed line.
+func (g *Geometry) ring(v bson.Value, check bool) (*s2.Loop, error) {
+	list, first, last, err := vertices(v)
+	switch arr, _ := v.Array(); {
+	case err != nil:
+		return nil, err
+	case arr.Len() < 4:
+		return nil, bad("Loop must have at least 4 vertices")
+	case first != last && first.S2() != last.S2():
+		return nil, bad("Loop is not closed, first vertex does not equal last vertex")
+	}
+	if len(list) > 1 && list[0] == list[len(list)-1] {
+		list = list[:len(list)-1]
+	}
+	if len(list) < 3 {
+		return nil, bad("Loop must have at least 3 different vertices")
+	}
+	for i, p := range list {
+		if p.Vector == list[(i+1)%len(list)].Mul(-1) {
+			return nil, bad("Loop has antipodal vertices")
+		}
+	}
+	if check {
+		if err := crossesItself(list); err != nil {
+			return nil, err
+		}
+	}
+	loop := s2.LoopFromPoints(list)
+	if !g.Strict {
+		loop.Normalize() // the inside is the smaller part
+	}
+	if check && !g.Strict && math.Abs(loop.Area()) == 0 {
+		return nil, bad("Loop is degenerate: its area is zero")
+	}
+	return loop, nil
+}
+
+// crossesItself reports vertices that come twice and edges that cross.
+func crossesItself(list []s2.Point) error {
+	seen := make(map[s2.Point]bool, len(list))
+	for _, p := range list {
+		if seen[p] {
+			return bad("Loop is not valid: Duplicate vertices")
+		}
+		seen[p] = true
+	}
+	line := s2.LaxLoopFromPoints(list)
+	index := s2.NewShapeIndex()
+	index.Add(line)
+	query := s2.NewCrossingEdgeQuery(index)
+	for i, p := range list {
+		for _, edges := range query.CrossingsEdgeMap(p, list[(i+1)%len(list)], s2.CrossingTypeInterior) {
+			if len(edges) > 0 {
+				return bad("Loop is not valid: Edges %d and %d cross", i, edges[0])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var (
+	opGeoIntersects = Operator{Name: "$geoIntersects", Where: Field, Parse: parseGeo, Doc: "reference/operator/query/geoIntersects"}
+	opGeoWithin     = Operator{Name: "$geoWithin", Where: Field, Parse: parseGeo, Doc: "reference/operator/query/geoWithin"}
+	opWithin        = Operator{Name: "$within", Where: Field, Parse: parseGeo, Doc: "reference/operator/query/geoWithin"}
+)
+
+func parseGeo(p *parser, a operand) (Node, error) {
+	n := &geoPredicate{op: a.op.Name, arg: a.value}
+	var err error
+	if n.op == "$geoIntersects" {
+		n.region, err = geo.ParseIntersects(a.value)
+	} else {
+		n.op = "$geoWithin"
+		n.region, err = geo.ParseWithin(a.value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newLeaf(a.path, n), nil
+}
+
+// geoPredicate asks whether a geometry lies within a shape or meets it.
+type geoPredicate struct {
+	op     string
+	arg    bson.Value
+	region *geo.Shape
+}
+
+// GeoShape returns the shape of a $geoWithin or $geoIntersects, for indexes.
+// within tells the two apart.
+func (l *Leaf) GeoShape() (s *geo.Shape, within, ok bool) {
+	g, ok := l.pred.(*geoPredicate)
+	if !ok {
+		return nil, false, false
+	}
+	return g.region, g.op == "$geoWithin", true
+}
+
+func (g *geoPredicate) name() string { return g.op }
+
+func (g *geoPredicate) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		return false, nil
+	}
+	stored, ok := geo.Stored(v)
+	if !ok {
+		return false, nil
+	}
+	if g.op == "$geoWithin" {
+		return g.region.Covers(stored), nil
+	}
+	return g.region.Meets(stored), nil
+}
+
+func (g *geoPredicate) append(b *bson.Builder) { b.Value(g.op, g.arg) }
+
+func (g *geoPredicate) shape(dst []byte) []byte { return append(dst, g.op...) }
+
+// bounds of an ordinary index: a geometry is a document or an array, whose
+// elements may be anything.
+func (g *geoPredicate) bounds(add func(Interval)) (exact bool) {
+	add(AllValues())
+	return false
+}

@@ -1,0 +1,83 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var (
+	opNear       = Operator{Name: "$near", Where: Field, Parse: misplacedNear, Doc: "reference/operator/query/near"}
+	opNearSphere = Operator{Name: "$nearSphere", Where: Field, Parse: misplacedNear, Doc: "reference/operator/query/nearSphere"}
+)
+
+// misplacedNear: a $near that is in its place is read by parser.near.
+func misplacedNear(_ *parser, a operand) (Node, error) {
+	return nil, badValue("%s must be the first operator on field '%s'", a.op.Name, a.path.String())
+}
+
+// near reads {$near: …, $maxDistance: …}, which cannot stand with other
+// operators; ok is false if doc is something else.
+func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
+	name := firstName(doc)
+	if name != "$near" && name != "$nearSphere" && name != "$geoNear" {
+		return nil, false, nil
+	}
+	near, err := geo.ParseNear(doc)
+	if err != nil {
+		return nil, true, err
+	}
+	return &Near{Leaf{path: at, parts: components(at), pred: &nearPredicate{near, doc}}}, true, nil
+}
+
+// Near asks for documents by distance. The order is the work of an index; here
+// a document matches if it lies within the bounds of the distance.
+type Near struct{ Leaf }
+
+// Geo returns what is asked for.
+func (n *Near) Geo() *geo.Near { return n.pred.(*nearPredicate).near }
+
+// Distance is the least distance of a geometry at the node's path; ok is false
+// if none lies within the bounds.
+func (n *Near) Distance(doc bson.Raw) (d float64, ok bool) {
+	near := n.Geo()
+	n.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
+		if g, isGeo := geo.Stored(v); isGeo {
+			if x, within := near.Distance(g); within && (!ok || x < d) {
+				d, ok = x, true
+			}
+		}
+		return true
+	})
+	return d, ok
+}
+
+type nearPredicate struct {
+	near *geo.Near
+	ops  bson.Raw
+}
+
+func (n *nearPredicate) name() string { return "$near" }
+
+func (n *nearPredicate) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		return false, nil
+	}
+	g, ok := geo.Stored(v)
+	if !ok {
+		return false, nil
+	}
+	_, ok = n.near.Distance(g)
+	return ok, nil
+}
+
+func (n *nearPredicate) append(b *bson.Builder) { b.Splice(n.ops.Elements()) }
+
+func (n *nearPredicate) shape(dst []byte) []byte { return append(dst, firstName(n.ops)...) }
+
+func (n *nearPredicate) bounds(add func(Interval)) (exact bool) {
+	add(AllValues())
+	return false
+}

@@ -1,0 +1,78 @@
+package match
+
+// CheckPlaces looks whether $near and $text stand where an index can answer
+// them: at the top or under $and, one of each at most and not both.
+//
+// Errors: 2 BadValue.
+func CheckPlaces(n Node) error {
+	near, text, err := 0, 0, error(nil)
+	var visit func(n Node, top bool, under string)
+	visit = func(n Node, top bool, under string) {
+		switch n.(type) {
+		case *Near:
+			if near++; !top {
+				err = badValue("geoNear must be top-level expr")
+			}
+		case *Text:
+			if text++; under == "$nor" {
+				err = badValue("text expression not allowed in nor")
+			}
+		case *And:
+		case *Nor, *Not:
+			top, under = false, "$nor"
+		default:
+			top = false
+		}
+		for _, c := range n.Children() {
+			visit(c, top, under)
+		}
+	}
+	visit(n, true, "")
+	switch {
+	case err != nil:
+		return err
+	case near > 1:
+		return badValue("Too many geoNear expressions")
+	case text > 1:
+		return badValue("Too many text expressions")
+	case near > 0 && text > 0:
+		return badValue("text and geoNear not allowed in same query")
+	}
+	return nil
+}
+
+// Feature is a set of things that not every place admits a filter to use.
+type Feature uint8
+
+// The features.
+const (
+	UsesNear Feature = 1 << iota
+	UsesText
+	UsesWhere
+	UsesExpr
+	UsesSchema
+	UsesSample
+)
+
+// Features returns what the filter uses: validators, partial indexes, views
+// and change streams each forbid some of it, with errors of their own.
+func Features(n Node) Feature {
+	var f Feature
+	Walk(n, func(n Node) {
+		switch n.(type) {
+		case *Near:
+			f |= UsesNear
+		case *Text:
+			f |= UsesText
+		case *Where:
+			f |= UsesWhere
+		case *Expr:
+			f |= UsesExpr
+		case *Schema:
+			f |= UsesSchema
+		case Sample:
+			f |= UsesSample
+		}
+	})
+	return f
+}

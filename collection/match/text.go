@@ -1,0 +1,102 @@
+package match
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var opText = Operator{Name: "$text", Where: Top, Parse: parseText, Doc: "reference/operator/query/text"}
+
+func parseText(p *parser, a operand) (Node, error) {
+	if p.nested {
+		return nil, badValue("$text can only be applied to the top-level document")
+	}
+	d, ok := a.value.Doc()
+	if !ok {
+		return nil, badValue("$text expects an object")
+	}
+	n := &Text{}
+	for it := d.Iter(); it.Next(); {
+		name, v := string(it.Name), it.Value
+		switch name {
+		case "$search", "$language":
+			s, ok := v.Str()
+			if !ok || v.Type != bson.TypeString {
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected string, found %s", name, v.Type)
+			}
+			if name == "$search" {
+				n.Search, n.searches = s, true
+			} else {
+				n.Language = s
+			}
+		case "$caseSensitive", "$diacriticSensitive":
+			on, ok := v.Boolean()
+			if !ok {
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected bool, found %s", name, v.Type)
+			}
+			if name == "$caseSensitive" {
+				n.CaseSensitive = on
+			} else {
+				n.DiacriticSensitive = on
+			}
+		default:
+			return nil, badValue("extra fields in $text")
+		}
+	}
+	if !n.searches {
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"$search\"")
+	}
+	if n.Language != "" && !TextLanguage(n.Language) {
+		return nil, badValue("$text query has invalid language: unsupported language: \"%s\" for text index version 3", n.Language)
+	}
+	return n, nil
+}
+
+// textLanguages are the languages of a text index by name and code.
+// Manual: reference/text-search-languages.
+const textLanguages = " danish da dutch nl english en finnish fi french fr german de hungarian hu italian it" +
+	" norwegian nb portuguese pt romanian ro russian ru spanish es swedish sv turkish tr none "
+
+// TextLanguage reports that a language is known to text search; names are not
+// case-sensitive.
+func TextLanguage(name string) bool {
+	return name != "" && !strings.Contains(name, " ") && strings.Contains(textLanguages, " "+strings.ToLower(name)+" ")
+}
+
+// Text is $text: what to search for. Only a text index can answer it; it turns
+// the words into terms by its own language and matches documents by its keys.
+type Text struct {
+	// Search is the text as given: words, "phrases" in quotes and -negations.
+	Search string
+	// Language overrides that of the index; "" does not.
+	Language                          string
+	CaseSensitive, DiacriticSensitive bool
+
+	searches bool
+}
+
+// Matches fails: the index has answered before a filter is asked.
+//
+// Errors: 27 IndexNotFound.
+func (n *Text) Matches(*mql.Env, bson.Raw, *expr.Scratch) (bool, error) {
+	return false, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+}
+
+// Children see Node.
+func (n *Text) Children() []Node { return nil }
+
+// Append see Node.
+func (n *Text) Append(b *bson.Builder) {
+	b.BeginDoc("$text")
+	b.String("$search", n.Search)
+	b.String("$language", n.Language)
+	b.Bool("$caseSensitive", n.CaseSensitive)
+	b.Bool("$diacriticSensitive", n.DiacriticSensitive)
+	b.End()
+}
+
+func (n *Text) shape(dst []byte) []byte { return append(dst, "$text"...) }
