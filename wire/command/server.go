@@ -2,13 +2,13 @@ package command
 
 import (
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
@@ -59,6 +59,9 @@ type Server struct {
 	counters map[string]*counter
 	params   parameters
 	charges  charges
+
+	failPoints failPoints
+	processID  [12]byte // of topologyVersion
 }
 
 // counter counts one command for serverStatus.
@@ -66,12 +69,12 @@ type counter struct{ total, failed atomic.Int64 }
 
 // New makes a Server with the commands of the table.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, counters: map[string]*counter{}}
+	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, counters: map[string]*counter{}, processID: bson.NewObjectID()}
 	for i := range Commands {
 		d := &Commands[i]
-		s.byName[strings.ToLower(d.Name)] = d
+		s.byName[d.Name] = d
 		for _, a := range d.Aliases {
-			s.byName[strings.ToLower(a)] = d
+			s.byName[a] = d
 		}
 		s.counters[d.Name] = &counter{}
 	}
@@ -79,17 +82,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// lookup finds a command; names differ in case only for old spellings.
-func (s *Server) lookup(name string) *Def {
-	if d, ok := s.byName[name]; ok {
-		return d
-	}
-	d, ok := s.byName[strings.ToLower(name)]
-	if !ok || d.Name != name && !aliased(d, name) {
-		return nil
-	}
-	return d
-}
+// lookup finds a command by its exact name or another of its spellings.
+func (s *Server) lookup(name string) *Def { return s.byName[name] }
 
 func aliased(d *Def, name string) bool {
 	for _, a := range d.Aliases {
@@ -106,6 +100,7 @@ type peer struct {
 	appName    string
 	driver     string
 	user       string
+	client     bson.Raw // what it says of itself; nil before its first hello
 	helloSeen  bool
 	last       statement // of getLastRequestStatistics, without a session
 	backpressu bool
@@ -147,11 +142,12 @@ func (c *charges) get(id session.ID) (statement, bool) {
 	return s, ok
 }
 
-// names lists the commands in alphabetical order.
+// names lists the commands in alphabetical order. It reads the server's copy of
+// the table: listCommands is in the table itself.
 func (s *Server) names() []string {
-	out := make([]string, 0, len(Commands))
-	for i := range Commands {
-		out = append(out, Commands[i].Name)
+	out := make([]string, 0, len(s.counters))
+	for name := range s.counters {
+		out = append(out, name)
 	}
 	sort.Strings(out)
 	return out

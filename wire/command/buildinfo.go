@@ -1,0 +1,70 @@
+package command
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// CompatibleVersion is the MongoDB version whose behaviour is offered; drivers
+// and tools decide by it what they may ask for.
+const CompatibleVersion = "7.0.0"
+
+// engineName is the storage engine that clients are told of.
+const engineName = "pebble"
+
+// runBuildInfo answers buildInfo. Manual: reference/command/buildInfo.
+func runBuildInfo(c *Call) error {
+	if err := c.noArguments(); err != nil {
+		return err
+	}
+	b := c.Reply
+	b.String("version", CompatibleVersion)
+	b.String("gitVersion", c.Version)
+	emptyArray(b, "modules")
+	b.String("allocator", "system")
+	engine := "none"
+	if c.JavaScript {
+		engine = "goja"
+	}
+	b.String("javascriptEngine", engine)
+	b.String("sysInfo", "deprecated")
+	b.BeginArray("versionArray")
+	for part := range strings.SplitSeq(CompatibleVersion, ".") {
+		n := int32(0)
+		for _, d := range part {
+			n = n*10 + d - '0'
+		}
+		b.Int32("", n)
+	}
+	b.Int32("", 0)
+	b.End()
+	b.BeginDoc("openssl")
+	b.String("running", "crypto/tls of "+runtime.Version())
+	b.String("compiled", "crypto/tls of "+runtime.Version())
+	b.End()
+	b.BeginDoc("buildEnvironment")
+	b.String("distmod", "")
+	b.String("distarch", runtime.GOARCH)
+	b.String("cc", runtime.Version())
+	b.String("target_arch", runtime.GOARCH)
+	b.String("target_os", runtime.GOOS)
+	b.End()
+	b.Int32("bits", 64)
+	b.Bool("debug", false)
+	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
+	b.BeginArray("storageEngines")
+	b.String("", engineName)
+	b.End()
+	b.BeginDoc("cantle")
+	b.String("version", c.Version)
+	b.End()
+	return nil
+}
+
+// emptyArray appends an array without elements.
+func emptyArray(b *bson.Builder, name string) {
+	b.BeginArray(name)
+	b.End()
+}

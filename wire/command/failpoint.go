@@ -1,0 +1,287 @@
+package command
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// failPoints are the failures a test has asked for. Spec: the drivers' tests
+// (fail points), MongoDB's failCommand.
+type failPoints struct {
+	on    atomic.Bool // any enabled: all that commands look at otherwise
+	mu    sync.Mutex
+	fails failCommand
+}
+
+// failMode says how often a fail point fails.
+type failMode struct {
+	always bool
+	skip   int64
+	times  int64 // left; counts down to 0
+	chance float64
+}
+
+// next reports whether this time is one. done reports that none will follow.
+func (m *failMode) next() (yes, done bool) {
+	switch {
+	case m.always:
+		return true, false
+	case m.skip > 0:
+		m.skip--
+		m.always = m.skip == 0
+		return false, false
+	case m.times > 0:
+		m.times--
+		return true, m.times == 0
+	case m.chance > 0:
+		return rand.Float64() < m.chance, false
+	}
+	return false, true
+}
+
+// failCommand makes commands fail.
+type failCommand struct {
+	mode      failMode
+	entered   int64
+	commands  []string
+	appName   string
+	namespace string
+	code      mongoerr.Code
+	hasCode   bool
+	labels    mongoerr.Labels
+	hasLabels bool
+	close     bool
+	block     time.Duration
+	concern   bson.Raw // writeConcernError of a command that succeeds
+	extra     []byte   // errorExtraInfo, as elements
+}
+
+// failPoint fails the command if a test has asked for that. Errors: any; for a
+// connection to be closed wire.ErrHangUp.
+func (s *Server) failPoint(c *Call) error {
+	if !s.failPoints.on.Load() || c.Name() == "configureFailPoint" {
+		return nil
+	}
+	f := &s.failPoints
+	f.mu.Lock()
+	p := f.fails
+	if !p.concerns(c) {
+		f.mu.Unlock()
+		return nil
+	}
+	yes, done := f.fails.mode.next()
+	if yes {
+		f.fails.entered++
+	}
+	if done {
+		f.fails.commands = nil
+		f.on.Store(false)
+	}
+	f.mu.Unlock()
+	if !yes {
+		return nil
+	}
+	if p.block > 0 {
+		if err := wait(c.Ctx, p.block); err != nil {
+			return err
+		}
+	}
+	if p.close {
+		return wire.ErrHangUp
+	}
+	if p.hasCode {
+		e := mongoerr.New(p.code, "Failing command via 'failCommand' failpoint").WithFields(p.extra)
+		if p.hasLabels {
+			c.labels, c.hasLabels = p.labels, true
+		}
+		return e
+	}
+	if p.concern != nil {
+		c.concernError = p.concern
+		if p.hasLabels {
+			c.labels, c.hasLabels = p.labels, true
+		}
+	}
+	return nil
+}
+
+// concerns reports that the fail point is about the command.
+func (p *failCommand) concerns(c *Call) bool {
+	if p.appName != "" && p.appName != c.Peer.appName {
+		return false
+	}
+	if p.namespace != "" {
+		coll, _ := c.Value.Str()
+		if p.namespace != c.DB+"."+coll {
+			return false
+		}
+	}
+	for _, name := range p.commands {
+		if name == c.Name() || aliased(c.Def, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// runConfigureFailPoint turns a fail point on or off.
+// Source: MongoDB's source tree, docs/fail_points.md.
+func runConfigureFailPoint(c *Call) error {
+	if !c.TestCommands {
+		return mongoerr.NoCommand(c.Name())
+	}
+	name, ok := c.Value.Str()
+	if !ok {
+		return mongoerr.WrongType(c.field(c.Name()), c.Value.Type.String(), "string")
+	}
+	var mode failMode
+	var data bson.Raw
+	hasMode := false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "mode":
+			hasMode = true
+			mode, err = parseFailMode(v)
+		case "data":
+			data, err = c.docArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !hasMode {
+		return mongoerr.MissingField(c.field("mode"))
+	}
+	p := failCommand{mode: mode}
+	switch name {
+	case "failCommand":
+		if err := p.parse(data); err != nil {
+			return err
+		}
+	case "maxTimeAlwaysTimeOut", "maxTimeNeverTimeOut", "onPrimaryTransactionalWrite":
+		return mongoerr.NotImplementedYet("fail point " + name)
+	default:
+		return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name)
+	}
+	f := &c.failPoints
+	f.mu.Lock()
+	entered := f.fails.entered
+	p.entered = entered
+	f.fails = p
+	f.on.Store(mode != failMode{} && len(p.commands) > 0)
+	f.mu.Unlock()
+	c.Reply.Int64("count", entered)
+	return nil
+}
+
+// parseFailMode reads "off", "alwaysOn", {times}, {skip}, {activationProbability}.
+// Errors: BadValue (2), FailedToParse (9).
+func parseFailMode(v bson.Value) (m failMode, err error) {
+	if s, ok := v.Str(); ok {
+		switch s {
+		case "off":
+			return m, nil
+		case "alwaysOn":
+			return failMode{always: true}, nil
+		}
+		return m, mongoerr.New(mongoerr.BadValue, "unknown mode: %s", s)
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return m, mongoerr.New(mongoerr.TypeMismatch, "'mode' must be a string or JSON object")
+	}
+	for it := d.Iter(); it.Next(); {
+		n, ok := it.Value.TruncInt64()
+		if !ok || n < 0 {
+			return m, mongoerr.New(mongoerr.BadValue, "'%s' option to 'mode' must be a non-negative number", it.Name)
+		}
+		switch string(it.Name) {
+		case "times":
+			m.times = n
+		case "skip":
+			m.skip, m.always = n, n == 0
+		case "activationProbability":
+			m.chance, _ = it.Value.AsFloat()
+		default:
+			return m, mongoerr.New(mongoerr.BadValue, "unknown mode option: %s", it.Name)
+		}
+	}
+	return m, nil
+}
+
+// parse reads the data of failCommand. Errors: TypeMismatch (14), BadValue (2),
+// InvalidOptions (72).
+func (p *failCommand) parse(data bson.Raw) error {
+	var millis int64
+	blocks := false
+	for it := data.Iter(); it.Next(); {
+		v := it.Value
+		var ok bool
+		switch string(it.Name) {
+		case "failCommands":
+			var list bson.Raw
+			if list, ok = v.Array(); ok {
+				for v := range list.Values() {
+					s, _ := v.Str()
+					p.commands = append(p.commands, s)
+				}
+			}
+		case "errorCode":
+			var n int64
+			n, ok = v.TruncInt64()
+			p.code, p.hasCode = mongoerr.Code(n), true
+		case "errorLabels":
+			var list bson.Raw
+			if list, ok = v.Array(); ok {
+				p.hasLabels = true
+				for v := range list.Values() {
+					s, _ := v.Str()
+					p.labels |= mongoerr.LabelByName(s)
+				}
+			}
+		case "closeConnection":
+			p.close, ok = v.Boolean()
+		case "blockConnection":
+			blocks, ok = v.Boolean()
+		case "blockTimeMS":
+			millis, ok = v.TruncInt64()
+		case "appName":
+			p.appName, ok = v.Str()
+		case "namespace":
+			p.namespace, ok = v.Str()
+		case "writeConcernError":
+			var d bson.Raw
+			d, ok = v.Doc()
+			p.concern = d.Clone()
+		case "errorExtraInfo":
+			var d bson.Raw
+			if d, ok = v.Doc(); ok {
+				p.extra = append([]byte(nil), d.Elements()...)
+			}
+		case "failInternalCommands", "failLocalClients", "failAllCommands", "threadName":
+			ok = true
+		default:
+			return mongoerr.New(mongoerr.BadValue, "unknown data of failCommand: %s", it.Name)
+		}
+		if !ok {
+			return mongoerr.WrongType("failCommand."+string(it.Name), v.Type.String(), "another type")
+		}
+	}
+	if blocks {
+		if millis <= 0 {
+			return mongoerr.New(mongoerr.InvalidOptions, "must specify 'blockTimeMS' when 'blockConnection' is true")
+		}
+		p.block = time.Duration(millis) * time.Millisecond
+	}
+	return nil
+}

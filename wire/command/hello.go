@@ -1,0 +1,268 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// What a client may send. Manual: reference/command/hello.
+const (
+	writeBatchMax  = 100_000
+	wireVersionMin = 0
+	wireVersionMax = 21
+)
+
+// helloArgs are the arguments of hello.
+type helloArgs struct {
+	helloOK     bool
+	client      bson.Value
+	compression bson.Value
+	mechs       string
+	process     [12]byte
+	counter     int64
+	hasTopology bool
+	await       time.Duration
+	hasAwait    bool
+}
+
+// runHello answers hello, and isMaster with the old spelling of one field. It
+// opens a connection (metadata, compression) and watches a server: with
+// topologyVersion and maxAwaitTimeMS it waits for a change, which never comes
+// because the topology of one server does not change.
+// Manual: reference/command/hello. Spec: mongodb-handshake,
+// server-discovery-and-monitoring, server-monitoring.
+func runHello(c *Call) error {
+	a, err := c.parseHello()
+	if err != nil {
+		return err
+	}
+	if !a.client.IsMissing() {
+		if err := c.introduce(a.client); err != nil {
+			return err
+		}
+	}
+	c.Peer.helloSeen = true
+	if a.hasTopology {
+		if c.Out.Exhausts() {
+			c.Out.More = true
+		}
+		if c.Msg.Repeat > 0 || a.process == c.processID && a.counter == 0 {
+			if err := wait(c.Ctx, a.await); err != nil {
+				return err
+			}
+		}
+	}
+	return c.replyHello(a)
+}
+
+func (c *Call) parseHello() (a helloArgs, err error) {
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "helloOk", "loadBalanced":
+			yes, e := c.boolArg(name, v)
+			a.helloOK, err = a.helloOK || yes && name == "helloOk", e
+		case "client":
+			a.client = v
+		case "compression":
+			a.compression = v
+		case "saslSupportedMechs":
+			a.mechs, err = c.userName(name, v)
+		case "topologyVersion":
+			a.hasTopology = !v.IsMissing()
+			a.process, a.counter, err = c.topologyVersion(v)
+		case "maxAwaitTimeMS":
+			a.hasAwait = !v.IsMissing()
+			var ms int64
+			if ms, err = c.intArg(name, v); err == nil && (ms < 0 || ms > int64(24*time.Hour/time.Millisecond)) {
+				err = mongoerr.New(31373, "maxAwaitTimeMS must be a non-negative integer")
+			}
+			a.await = time.Duration(ms) * time.Millisecond
+		case "speculativeAuthenticate", "hostInfo", "internalClient", "backpressure", "forShell":
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+	case a.hasTopology && !a.hasAwait:
+		err = mongoerr.New(31368, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
+	case a.hasAwait && !a.hasTopology:
+		err = mongoerr.New(31372, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
+	case c.Out.Exhausts() && c.Msg.Header.OpCode == wire.OpMsg && !a.hasTopology:
+		c.Out.More = false
+	}
+	return a, err
+}
+
+// userName reads "db.user". Errors: TypeMismatch (14), BadValue (2).
+func (c *Call) userName(name string, v bson.Value) (string, error) {
+	if _, ok := v.Doc(); ok && v.Type == bson.TypeDocument {
+		return "", mongoerr.New(mongoerr.BadValue, "UserName must contain a field named 'user'")
+	}
+	if v.Type != bson.TypeString {
+		got := v.Type.String()
+		if v.IsMissing() {
+			got = "null"
+		}
+		return "", mongoerr.WrongType(c.field(name), got, "string")
+	}
+	s, _ := v.Str()
+	if !strings.Contains(s, ".") {
+		return "", mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
+	}
+	return s, nil
+}
+
+// topologyVersion reads {processId, counter}. Errors: TypeMismatch (14),
+// IDLFailedToParse (40414), 31370.
+func (c *Call) topologyVersion(v bson.Value) (process [12]byte, counter int64, err error) {
+	if v.IsMissing() {
+		return process, 0, nil
+	}
+	d, err := c.docArg("topologyVersion", v)
+	if err != nil {
+		return process, 0, err
+	}
+	id, ok := d.Lookup("processId")
+	if !ok {
+		return process, 0, mongoerr.MissingField("TopologyVersion.processId")
+	}
+	if process, ok = id.ObjectID(); !ok {
+		return process, 0, mongoerr.WrongType("TopologyVersion.processId", id.Type.String(), "objectId")
+	}
+	n, ok := d.Lookup("counter")
+	if !ok {
+		return process, 0, mongoerr.MissingField("TopologyVersion.counter")
+	}
+	if counter, ok = n.Int64(); !ok {
+		return process, 0, mongoerr.WrongType("TopologyVersion.counter", n.Type.String(), "long")
+	}
+	if counter < 0 {
+		return process, 0, mongoerr.New(31370, "topologyVersion must have a non-negative counter")
+	}
+	return process, counter, nil
+}
+
+// wait sleeps until the time is over or the command must end.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// replyHello writes what a client learns of the server: a mongos, or on the
+// Cosmos listener the only member of the replica set globaldb.
+func (c *Call) replyHello(a helloArgs) error {
+	b := c.Reply
+	if a.helloOK {
+		b.Bool("helloOk", true)
+	}
+	if c.Name() == "hello" {
+		b.Bool("isWritablePrimary", true)
+	} else {
+		b.Bool("ismaster", true)
+	}
+	if c.Peer.cosmos {
+		c.appendReplicaSet(b)
+	} else {
+		b.String("msg", "isdbgrid")
+	}
+	b.BeginDoc("topologyVersion")
+	b.ObjectID("processId", c.processID)
+	b.Int64("counter", 0)
+	b.End()
+	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
+	b.Int32("maxMessageSizeBytes", wire.MessageSizeMax)
+	b.Int32("maxWriteBatchSize", writeBatchMax)
+	b.DateTime("localTime", c.Start.UnixMilli())
+	b.Int32("logicalSessionTimeoutMinutes", int32(c.Sessions.IdleMax()/time.Minute))
+	b.Int32("connectionId", int32(c.Conn.ID()))
+	b.Int32("minWireVersion", wireVersionMin)
+	b.Int32("maxWireVersion", wireVersionMax)
+	b.Bool("readOnly", false)
+	if a.mechs != "" {
+		b.BeginArray("saslSupportedMechs")
+		b.End()
+	}
+	return c.negotiate(a.compression)
+}
+
+// appendReplicaSet describes the account as drivers of Cosmos DB expect it.
+// Source: Azure Cosmos DB for MongoDB, connection strings (replicaSet=globaldb).
+func (c *Call) appendReplicaSet(b *bson.Builder) {
+	me := c.Conn.Local().String()
+	b.String("setName", "globaldb")
+	b.Int32("setVersion", 1)
+	b.Bool("secondary", false)
+	b.BeginArray("hosts")
+	b.String("", me)
+	b.End()
+	b.String("primary", me)
+	b.String("me", me)
+	b.BeginDoc("tags")
+	b.String("region", "local")
+	b.End()
+	b.ObjectID("electionId", electionID)
+	latest := c.Cluster.Store.Latest()
+	b.BeginDoc("lastWrite")
+	for _, name := range [...]string{"opTime", "majorityOpTime"} {
+		b.BeginDoc(name)
+		b.Timestamp("ts", latest.Seconds(), latest.Increment())
+		b.Int64("t", 1)
+		b.End()
+	}
+	b.DateTime("lastWriteDate", int64(latest.Seconds())*1000)
+	b.DateTime("majorityWriteDate", int64(latest.Seconds())*1000)
+	b.End()
+}
+
+// electionID is that of the one election there ever was.
+var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: 1}
+
+// negotiate answers with the compressors both sides know, in the client's
+// order. Spec: compression/OP_COMPRESSED. Errors: TypeMismatch (14).
+func (c *Call) negotiate(v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	list, ok := v.Array()
+	if !ok {
+		return mongoerr.WrongType(c.field("compression"), v.Type.String(), "array")
+	}
+	var offered wire.Compressors
+	var order []wire.Compressor
+	for v := range list.Values() {
+		s, ok := v.Str()
+		if !ok {
+			return mongoerr.WrongType(c.field("compression.0"), v.Type.String(), "string")
+		}
+		if m, ok := wire.CompressorByName(s); ok && !offered.Has(m) {
+			offered = offered.With(m)
+			order = append(order, m)
+		}
+	}
+	agreed := c.Conn.Agree(offered)
+	if agreed == 0 {
+		return nil
+	}
+	c.Reply.BeginArray("compression")
+	for _, m := range order {
+		if agreed.Has(m) {
+			c.Reply.String("", m.String())
+		}
+	}
+	c.Reply.End()
+	return nil
+}
