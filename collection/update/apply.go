@@ -90,9 +90,10 @@ type applier struct {
 	position []byte // the name that $ stands for
 	wrapper  []byte // for array filters
 	name     []byte // of an element being created
-	values   []bson.Value
+	values   []bson.Value // elements of the array at hand
 	nodes    []*node
-	keys     [][]byte
+	build    bson.Builder // of computed arrays, in buf
+	buf      []byte
 }
 
 var appliers = sync.Pool{New: func() any { return new(applier) }}
@@ -104,7 +105,9 @@ func (p *Program) applyTree(env *mql.Env, dst *bson.Builder, doc bson.Raw, in In
 	clear(a.values[:cap(a.values)])
 	clear(a.nodes[:cap(a.nodes)])
 	a.p, a.env, a.s, a.b, a.doc = nil, nil, nil, nil, nil
-	appliers.Put(a)
+	if cap(a.buf)+cap(a.wrapper) < 1<<20 {
+		appliers.Put(a)
+	}
 	return err
 }
 

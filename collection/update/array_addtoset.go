@@ -58,5 +58,5 @@ func (s addToSetAction) apply(a *applier, n *node, old bson.Value) (bson.Value, 
 	if len(all) == have && ok {
 		return old, keep, nil
 	}
-	return a.s.Array(all), set, nil
+	return a.array(all), set, nil
 }

@@ -39,7 +39,7 @@ func (p popAction) apply(a *applier, n *node, old bson.Value) (bson.Value, outco
 	} else {
 		v = v[:len(v)-1]
 	}
-	return a.s.Array(v), set, nil
+	return a.array(v), set, nil
 }
 
 // elementsOf collects the elements of an array in working memory.
@@ -49,4 +49,14 @@ func (a *applier) elementsOf(arr bson.Raw) []bson.Value {
 		a.values = append(a.values, it.Value)
 	}
 	return a.values
+}
+
+// array makes an array value in a's arena.
+func (a *applier) array(values []bson.Value) bson.Value {
+	a.build.ResetArray(a.buf[:0])
+	for _, v := range values {
+		a.build.Value("", v)
+	}
+	a.buf = a.build.Finish()
+	return bson.Value{Type: bson.TypeArray, Data: a.s.Copy(a.buf)}
 }

@@ -48,5 +48,5 @@ func (c cullAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, outc
 	if len(rest) == len(all) {
 		return old, keep, nil
 	}
-	return a.s.Array(rest), set, nil
+	return a.array(rest), set, nil
 }

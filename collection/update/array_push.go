@@ -89,5 +89,5 @@ func (p *pushAction) apply(a *applier, n *node, old bson.Value) (bson.Value, out
 	case p.slice < 0 && -p.slice < count && p.slice != math.MinInt64:
 		all = all[count+p.slice:]
 	}
-	return a.s.Array(all), set, nil
+	return a.array(all), set, nil
 }

@@ -1,0 +1,140 @@
+package update_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// document1K is a document of about one kibibyte.
+func document1K(t testing.TB) bson.Raw {
+	var s strings.Builder
+	s.WriteString(`{_id: 1, status: "new", n: 7, nested: {a: {b: 1}}, list: [1, 2, 3]`)
+	for i := range 20 {
+		fmt.Fprintf(&s, `, field%d: "some text of a usual length %d"`, i, i)
+	}
+	return parse(t, s.String()+"}")
+}
+
+func program(t testing.TB, env *mql.Env, u string) *update.Program {
+	v, err := ejson.ParseValue(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := update.Parse(env, v, nil, update.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAllocsApply(t *testing.T) {
+	env, doc, s := newEnv(), document1K(t), &expr.Scratch{}
+	for _, u := range []string{
+		`{$set: {status: "done"}}`, `{$set: {"nested.a.b": 2}}`, `{$inc: {n: 1}}`, `{$unset: {field7: 1}}`,
+		`{$set: {"list.1": 9}}`, `{$push: {list: 4}}`, `{$pull: {list: 2}}`, `{$set: {new: {a: 1}}}`, `{$min: {n: 1}, $max: {"nested.a.c": 5}}`,
+	} {
+		p := program(t, env, u)
+		var b bson.Builder
+		buf := make([]byte, 0, 4096)
+		if n := testing.AllocsPerRun(100, func() {
+			s.Reset()
+			b.Reset(buf)
+			if _, err := p.Apply(env, &b, doc, update.Input{}, s); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", u, n)
+		}
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	env, doc, s := newEnv(), document1K(b), &expr.Scratch{}
+	for _, c := range []struct{ name, u string }{
+		{"set-1KiB", `{$set: {status: "done"}}`},
+		{"set-last-1KiB", `{$set: {field19: "x"}}`},
+		{"set-new-1KiB", `{$set: {zzz: "x"}}`},
+		{"inc-1KiB", `{$inc: {n: 1}}`},
+		{"push-1KiB", `{$push: {list: 4}}`},
+		{"replace-1KiB", `{status: "done"}`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			p := program(b, env, c.u)
+			var dst bson.Builder
+			buf := make([]byte, 0, 4096)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Reset()
+				dst.Reset(buf)
+				if _, err := p.Apply(env, &dst, doc, update.Input{}, s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestLimits: depth and size of the result are bounded.
+func TestLimits(t *testing.T) {
+	env := newEnv()
+	code := func(u, d string) mongoerr.Code {
+		_, _, err := apply(env, program(t, env, u), nil, parse(t, d))
+		return mongoerr.CodeOf(err)
+	}
+	deep := strings.Repeat(`{a: `, 150) + "1" + strings.Repeat("}", 150)
+	if c := code(`{$set: {"x.y": `+deep+`}}`, `{_id: 1}`); c != 0 {
+		t.Errorf("depth 152: %v", c)
+	}
+	path := strings.Repeat("b.", 60) + "c"
+	if c := code(`{$set: {"`+path+`": `+deep+`}}`, `{_id: 1}`); c != mongoerr.Overflow {
+		t.Errorf("depth 211: %v", c)
+	}
+	if c := code(`{$set: {"`+strings.Repeat("b.", 199)+`c": 1}}`, `{_id: 1}`); c != 0 {
+		t.Errorf("path of 200: %v", c)
+	}
+	half := strings.Repeat("x", 9<<20)
+	if c := code(`{$set: {b: "`+half+`"}}`, `{_id: 1, a: "`+half+`"}`); c != 17419 {
+		t.Errorf("18 MiB: %v", c)
+	}
+}
+
+// TestManyPaths: parsing and applying huge updates is not quadratic.
+func TestManyPaths(t *testing.T) {
+	env := newEnv()
+	var u strings.Builder
+	u.WriteString(`{$set: {`)
+	for i := range 20000 {
+		fmt.Fprintf(&u, "f%d: 1, ", i)
+	}
+	p := program(t, env, u.String()+"}}")
+	doc, _, err := apply(env, p, nil, parse(t, `{_id: 1, f7: 2, z: 3}`))
+	if err != nil || doc.Len() != 20002 {
+		t.Fatal(doc.Len(), err)
+	}
+	if _, modified, err := apply(env, p, nil, doc); modified || err != nil {
+		t.Fatal(modified, err)
+	}
+}
+
+// TestPaths: what an update may touch, for the upkeep of indexes.
+func TestPaths(t *testing.T) {
+	env := newEnv()
+	p := program(t, env, `{$set: {"a.b": 1, "c.$[].d": 2}, $rename: {e: "f.g"}}`)
+	var got []string
+	whole := p.Paths(func(q path.Path) { got = append(got, q.String()) })
+	if whole || strings.Join(got, " ") != "a.b c e f.g" {
+		t.Error(whole, got)
+	}
+	if !program(t, env, `{a: 1}`).Paths(func(path.Path) {}) {
+		t.Error("a replacement touches everything")
+	}
+}
