@@ -126,21 +126,43 @@ func (e *eof) Close() {}
 
 // returned counts the bytes that leave a shard, for the request charge.
 type returned struct {
-	in Operator
+	in    Operator
+	shard int // -1: as the rows say
 }
 
 // CountReturned charges the bytes of every row of one shard's operator.
-func CountReturned(in Operator) Operator {
-	if _, ok := in.(*pointRead); ok {
+func CountReturned(in Operator) Operator { return CountReturnedAt(in, -1) }
+
+// CountReturnedAt is CountReturned for computed rows, which do not know their
+// shard.
+func CountReturnedAt(in Operator, shard int) Operator {
+	if isPointRead(in) {
 		return in // its price holds the bytes already
 	}
-	return &returned{in}
+	return &returned{in, shard}
+}
+
+// isPointRead looks through what changes a single document only.
+func isPointRead(in Operator) bool {
+	switch o := in.(type) {
+	case *pointRead:
+		return true
+	case *projection:
+		return isPointRead(o.in)
+	case *limit:
+		return isPointRead(o.in)
+	}
+	return false
 }
 
 func (r *returned) Next(env *mql.Env) (*Row, error) {
 	row, err := r.in.Next(env)
 	if row != nil {
-		env.Meter.Add(row.Shard, ratelimit.ByteReturned, int64(len(row.Doc)))
+		n := r.shard
+		if n < 0 {
+			n = row.Shard
+		}
+		env.Meter.Add(n, ratelimit.ByteReturned, int64(len(row.Doc)))
 	}
 	return row, err
 }

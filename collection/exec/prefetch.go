@@ -75,7 +75,8 @@ func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 // run starts the goroutine.
 func (p *prefetch) run(slots chan struct{}) {
 	p.begun = true
-	ctx, cancel := context.WithCancel(p.parent.Context())
+	// The goroutine outlives the command that opened a cursor; Close ends it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(p.parent.Context()))
 	p.cancel = cancel
 	p.env = p.parent.Fork(ctx)
 	p.joined.Add(1)
@@ -164,15 +165,17 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 			p.free <- p.cur
 			p.cur = nil
 		}
-		pg, ok := <-p.pages
-		if !ok {
-			p.done = true
-			if p.err = env.Interrupted(); p.err == nil {
-				p.err = context.Canceled
-			}
+		select {
+		case p.cur = <-p.pages:
+			p.at = 0
+		case <-env.Context().Done():
+			p.err = env.Interrupted()
 			return nil, p.err
 		}
-		p.cur, p.at = pg, 0
+		if p.cur == nil { // closed without a last page: Close was called
+			p.done = true
+			return nil, nil
+		}
 	}
 }
 

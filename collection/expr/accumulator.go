@@ -31,7 +31,7 @@ func sumOf(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 // avgOf is $avg as an expression.
 func avgOf(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	var t Summation
-	operands(a, func(v bson.Value) { t.Add(v) })
+	operands(a, func(v bson.Value) { t.AddRounded(v) })
 	return t.Average(&s.Arena), nil
 }
 

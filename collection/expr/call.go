@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -25,6 +27,29 @@ func positional(fn function) func(*parser, *Operator, bson.Value) (Expr, error) 
 		if err != nil {
 			return nil, err
 		}
+		return p.fold(&call{name: op.Name, fn: fn, args: args})
+	}
+}
+
+// commutative is positional with constant arguments moved behind the others,
+// so that what documents hold decides first, as in MongoDB.
+func commutative(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
+	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
+		args, err := p.list(op, v)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(args, func(x, y Expr) int {
+			_, c := IsConstant(x)
+			_, d := IsConstant(y)
+			switch {
+			case c == d:
+				return 0
+			case c:
+				return 1
+			}
+			return -1
+		})
 		return p.fold(&call{name: op.Name, fn: fn, args: args})
 	}
 }

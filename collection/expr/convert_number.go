@@ -190,6 +190,9 @@ func toDecimalValue(s *Scratch, v bson.Value) (bson.Value, error) {
 			return v, err
 		}
 		d, ok := decimal.Parse(text)
+		if d.IsNaN() && text[0] == '-' {
+			d.Hi |= 1 << 63
+		}
 		if !ok || d.IsInf() && !strings.ContainsAny(text, "nN") || d.IsZero() && hasDigits(text) {
 			return v, failed("Failed to parse number %s", show(v))
 		}

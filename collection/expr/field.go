@@ -50,6 +50,9 @@ func (p *parser) parseField(text string) (Expr, error) {
 		f.text, f.path, f.list = text, text[1:], strings.Split(text[1:], ".")
 		return &f, nil
 	}
+	if strings.HasSuffix(text, ".") {
+		return nil, mongoerr.New(40353, "FieldPath must not end with a '.'.")
+	}
 	name, path, dotted := strings.Cut(text[2:], ".")
 	if err := checkVariable(name, false); err != nil {
 		return nil, err

@@ -12,14 +12,10 @@ import (
 type random struct{}
 
 func parseRand(_ *parser, _ *Operator, v bson.Value) (Expr, error) {
-	if a, ok := v.Array(); ok && a.IsEmpty() {
-		return &random{}, nil
-	}
-	d, ok := v.Doc()
-	if !ok {
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($rand)")
 	}
-	if !d.IsEmpty() {
+	if !bson.Raw(v.Data).IsEmpty() {
 		return nil, mongoerr.New(3040501, "$rand does not currently accept arguments")
 	}
 	return &random{}, nil

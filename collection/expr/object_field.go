@@ -100,12 +100,13 @@ type setField struct {
 }
 
 var setFieldSignature = &signature{
-	fields:    []field{{name: "field", missing: 4161102}, {name: "input", missing: 4161109}, {name: "value", missing: 4161103}},
+	fields:    []field{{name: "field", missing: 4161102}, {name: "value", missing: 4161103}, {name: "input", missing: 4161109}},
 	notObject: 4161100, unknown: 4161101,
 }
 
 var unsetFieldSignature = &signature{
-	fields: setFieldSignature.fields[:2], notObject: 4161100, unknown: 4161101,
+	fields:    []field{{name: "field", missing: 4161102}, {name: "input", missing: 4161109}},
+	notObject: 4161100, unknown: 4161101,
 }
 
 func parseSetField(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error) {
@@ -122,7 +123,12 @@ func parseSetField(sig *signature) func(*parser, *Operator, bson.Value) (Expr, e
 			return nil, err
 		}
 		c, ok := IsConstant(fe)
-		if !ok {
+		// Only what is a constant as it stands counts, not what folds to one.
+		if d, isDoc := raw[0].Doc(); isDoc {
+			f, _ := d.First()
+			ok = string(f.Name) == "$literal" || string(f.Name) == "$const"
+		}
+		if !ok || raw[0].Type == bson.TypeArray {
 			return nil, mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant", op.Name)
 		}
 		if c.Type != bson.TypeString {
@@ -133,11 +139,11 @@ func parseSetField(sig *signature) func(*parser, *Operator, bson.Value) (Expr, e
 		if strings.IndexByte(e.field, 0) >= 0 {
 			return nil, mongoerr.New(9534700, "%s requires 'field' to not contain null characters", op.Name)
 		}
-		if e.input, err = p.parse(raw[1]); err != nil {
+		if e.input, err = p.parse(raw[len(raw)-1]); err != nil {
 			return nil, err
 		}
 		if len(raw) > 2 {
-			if e.value, err = p.parse(raw[2]); err != nil {
+			if e.value, err = p.parse(raw[1]); err != nil {
 				return nil, err
 			}
 		}

@@ -115,6 +115,23 @@ func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	return s.endArray(b), nil
 }
 
+// parseSetEquals checks constant operands before the others are known.
+func parseSetEquals(p *parser, op *Operator, v bson.Value) (Expr, error) {
+	args, err := p.list(op, v)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) < 2 {
+		return nil, mongoerr.New(17045, "$setEquals needs at least two arguments had: %d", len(args))
+	}
+	for _, e := range args {
+		if c, ok := IsConstant(e); ok && c.Type != bson.TypeArray {
+			return nil, mongoerr.New(5887502, "All operands of $setEquals must be arrays. One argument is of type: %s", c.Type)
+		}
+	}
+	return p.fold(&call{name: op.Name, fn: setEquals, args: args})
+}
+
 // setEquals is $setEquals.
 func setEquals(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	base := len(s.stack)

@@ -42,12 +42,34 @@ func (t *Summation) Add(v bson.Value) bool {
 		t.addDouble(f)
 	case 4:
 		d, _ := v.Decimal()
-		if !t.hasDec {
-			t.hasDec, t.decimal = true, decimal.FromInt64(0)
-		}
-		t.decimal = decimal.Add(t.decimal, d)
+		t.addDecimal(d)
 	}
 	return true
+}
+
+// AddRounded is Add with integers rounded to doubles first, as $avg adds them.
+func (t *Summation) AddRounded(v bson.Value) bool {
+	n, ok := v.Int64()
+	if !ok {
+		return t.Add(v)
+	}
+	t.widest = max(t.widest, rank(v.Type))
+	t.count++
+	t.addDouble(float64(n))
+	return true
+}
+
+// addDecimal adds a decimal; the first NaN stays, with its sign.
+func (t *Summation) addDecimal(d bson.Decimal128) {
+	switch {
+	case t.hasDec && t.decimal.IsNaN():
+	case d.IsNaN():
+		t.hasDec, t.decimal = true, d
+	case !t.hasDec:
+		t.hasDec, t.decimal = true, decimal.Add(decimal.FromInt64(0), d)
+	default:
+		t.decimal = decimal.Add(t.decimal, d)
+	}
 }
 
 func (t *Summation) addDouble(x float64) {
@@ -89,6 +111,9 @@ func (t *Summation) long() (int64, bool) {
 }
 
 func (t *Summation) decimalSum() bson.Decimal128 {
+	if t.decimal.IsNaN() {
+		return t.decimal
+	}
 	exact := func(f float64) bson.Decimal128 {
 		d, _ := decimal.Parse(strconv.FormatFloat(f, 'e', 33, 64))
 		return d
@@ -126,6 +151,8 @@ func (t *Summation) Average(a *bson.Arena) bson.Value {
 	switch {
 	case t.count == 0:
 		return bson.Null
+	case t.hasDec && t.decimal.IsNaN():
+		return a.Decimal(t.decimal)
 	case t.hasDec:
 		return a.Decimal(decimal.Quo(t.decimalSum(), decimal.FromInt64(t.count)))
 	}
@@ -139,10 +166,7 @@ func (t *Summation) Merge(o *Summation) {
 	t.addDouble(o.rest)
 	t.special = special
 	if o.hasDec {
-		if !t.hasDec {
-			t.hasDec, t.decimal = true, decimal.FromInt64(0)
-		}
-		t.decimal = decimal.Add(t.decimal, o.decimal)
+		t.addDecimal(o.decimal)
 	}
 	t.widest = max(t.widest, o.widest)
 	t.count += o.count

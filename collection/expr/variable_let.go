@@ -36,8 +36,8 @@ func parseLet(p *parser, _ *Operator, v bson.Value) (Expr, error) {
 	if in.IsMissing() {
 		return nil, mongoerr.New(16877, "Missing 'in' parameter to $let")
 	}
-	vd, ok := vars.Doc()
-	if !ok {
+	vd := bson.Raw(vars.Data) // an array's names are no variables' names
+	if vars.Type != bson.TypeDocument && vars.Type != bson.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object (vars)")
 	}
 	l := &let{slot: p.slot()}

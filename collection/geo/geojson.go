@@ -1,8 +1,6 @@
 package geo
 
 import (
-	"math"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/mongoerr"
 
@@ -258,9 +256,6 @@ func (g *Geometry) ring(v bson.Value, check bool) (*s2.Loop, error) {
 	loop := s2.LoopFromPoints(list)
 	if !g.Strict {
 		loop.Normalize() // the inside is the smaller part
-	}
-	if check && !g.Strict && math.Abs(loop.Area()) == 0 {
-		return nil, bad("Loop is degenerate: its area is zero")
 	}
 	return loop, nil
 }

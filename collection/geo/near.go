@@ -161,7 +161,8 @@ func (n *Near) point(v bson.Value) error {
 	if err != nil {
 		return err
 	}
-	if !s.Geometry.IsPoint() {
+	kind, typed := bson.Raw(v.Data).Lookup("type")
+	if name, _ := kind.Str(); typed && name != "Point" {
 		return bad("invalid point in geo near query $geometry argument: it is not a Point")
 	}
 	n.Center, n.Sphere, n.Meters = s.Geometry.Points[0], true, true

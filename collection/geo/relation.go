@@ -92,8 +92,8 @@ func ringsCross(a, b *s2.Loop) bool {
 	return false
 }
 
-// polygonCovers reports that a polygon contains a part of a geometry.
-func polygonCoversPoint(poly *s2.Polygon, p s2.Point) bool { return poly.ContainsPoint(p) }
+// polygonCoversPoint reports that a polygon contains a point, edges included.
+func polygonCoversPoint(poly *s2.Polygon, p s2.Point) bool { return touches(poly, p) }
 
 func polygonCoversLine(poly *s2.Polygon, line []s2.Point) bool {
 	for _, p := range line {

@@ -86,25 +86,25 @@ func (s *Shape) coversPlanar(p Point) bool {
 	return insidePolygon(s.Corners, p)
 }
 
-// insidePolygon counts how often a ray crosses the edges; edges are inside.
+// insidePolygon counts the edges to the right of p. Corners and edges parallel
+// to an axis are inside; of the others, those to the left of the inside are not.
+// Observed: $polygon.
 func insidePolygon(corners []Point, p Point) bool {
 	in := false
 	for i, a := range corners {
 		b := corners[(i+1)%len(corners)]
-		if onEdge(a, b, p) {
+		if (a.X == b.X || a.Y == b.Y) && onEdge(a, b, p) || p == a {
 			return true
 		}
-		if (a.Y > p.Y) != (b.Y > p.Y) && p.X < (b.X-a.X)*(p.Y-a.Y)/(b.Y-a.Y)+a.X {
+		if (a.Y < p.Y) != (b.Y < p.Y) && p.X <= (b.X-a.X)*(p.Y-a.Y)/(b.Y-a.Y)+a.X {
 			in = !in
 		}
 	}
 	return in
 }
 
+// onEdge reports that p lies on an edge parallel to an axis.
 func onEdge(a, b, p Point) bool {
-	if (b.X-a.X)*(p.Y-a.Y) != (b.Y-a.Y)*(p.X-a.X) {
-		return false
-	}
 	return p.X >= min(a.X, b.X) && p.X <= max(a.X, b.X) && p.Y >= min(a.Y, b.Y) && p.Y <= max(a.Y, b.Y)
 }
 
@@ -175,13 +175,24 @@ func ParseIntersects(v bson.Value) (*Shape, error) {
 	return parseGeometry(f.Value)
 }
 
-// parseGeometry reads the value of $geometry.
+// parseGeometry reads the value of $geometry: a GeoJSON object, whose type may
+// be missing if it is a Point, or a pair.
 func parseGeometry(v bson.Value) (*Shape, error) {
 	if d, ok := v.Doc(); ok {
-		if t, ok := d.Lookup("type"); ok {
-			if t.Type != bson.TypeString {
-				return nil, bad("GeoJSON type must be a string")
+		t, typed := d.Lookup("type")
+		if typed && t.Type != bson.TypeString {
+			return nil, bad("GeoJSON type must be a string")
+		}
+		if coords, ok := d.Lookup("coordinates"); ok && !typed {
+			p, err := position(coords)
+			if err != nil {
+				return nil, err
 			}
+			g := &Geometry{}
+			g.addPoint(p)
+			return &Shape{Sphere: true, Geometry: g}, nil
+		}
+		if typed {
 			g, err := parseGeoJSON(d, true)
 			if err != nil {
 				return nil, err
@@ -276,11 +287,8 @@ func parseCircle(name string, v bson.Value) (*Shape, error) {
 	}
 	s := &Shape{Center: &p, Radius: r, Sphere: name == "$centerSphere"}
 	if s.Sphere {
-		switch {
-		case !p.onSphere():
+		if !p.onSphere() {
 			return nil, bad("longitude/latitude is out of bounds, lng: %g lat: %g", p.X, p.Y)
-		case math.IsInf(r, 0):
-			return nil, bad("Spherical distance would require (unimplemented) wrapping")
 		}
 	}
 	return s, nil

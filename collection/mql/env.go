@@ -21,6 +21,9 @@ type Env struct {
 	DB string
 	// Collation orders and compares strings; nil means byte order.
 	Collation *Collation
+	// SimpleCollation says that the command asked for byte order by name, so
+	// that a collection's default does not apply.
+	SimpleCollation bool
 	// Vars are the variables of `let`; never nil.
 	Vars *Vars
 	// Memory bounds what blocking operators hold; shared by forks; never nil.
@@ -46,6 +49,10 @@ func NewEnv(ctx context.Context) *Env {
 // Context is the command's context: its deadline is maxTimeMS, its
 // cancellation a disconnect or killOp.
 func (e *Env) Context() context.Context { return e.ctx }
+
+// SetContext puts the Env under the context of another command: a getMore goes
+// on with the Env of the command that opened the cursor.
+func (e *Env) SetContext(ctx context.Context) { e.ctx = ctx }
 
 // WithContext returns a copy of e under another context.
 func (e *Env) WithContext(ctx context.Context) *Env {

@@ -264,7 +264,7 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 	i := 0
 	flip := 0 // 0 unknown, 1 forward, -1 reverse
 	for _, part := range q.Pattern.Parts {
-		if part.IsMeta() {
+		if part.Meta != "" {
 			return false, false
 		}
 		name := part.Path.String()
@@ -351,7 +351,7 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 	}
 	if q.Pattern != nil {
 		for _, part := range q.Pattern.Parts {
-			if part.IsMeta() || !have[part.Path.String()] {
+			if part.Meta != "" || !have[part.Path.String()] {
 				return false
 			}
 		}

@@ -50,9 +50,17 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	return canonical(env, c, f, n)
 }
 
-// CanonicalNode is Canonical for a filter that is parsed already.
-func CanonicalNode(env *mql.Env, c *catalog.Collection, f Find, filter match.Node) (*Query, error) {
-	return canonical(env, c, f, filter)
+// CanonicalParts is Canonical for a filter and a sort that are parsed already,
+// as the front of a pipeline has them; nil means everything and any order.
+func CanonicalParts(env *mql.Env, c *catalog.Collection, f Find, filter match.Node, sort *order.Pattern) (*Query, error) {
+	if filter == nil {
+		filter = match.AllOf()
+	}
+	q, err := canonical(env, c, f, filter)
+	if err == nil && sort != nil && !sort.IsEmpty() {
+		q.Pattern = sort
+	}
+	return q, err
 }
 
 func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Query, error) {

@@ -201,7 +201,9 @@ func (p *parser) operator(path string, d bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		if ok {
+		// Beside the positional operator on the same path only the expression
+		// is known (and fails, for want of operands).
+		if k := p.root.find(path); ok && (k == nil || !k.positional) {
 			return p.add(path, kid{act: slice, cut: c})
 		}
 	case p.find && name == "$elemMatch":

@@ -102,11 +102,8 @@ func caused(stage string, err error) error {
 // Manual: reference/operator/aggregation/addFields.
 func parseAddFields(env *mql.Env, stage string, spec bson.Value) (Transform, error) {
 	d, ok := spec.Doc()
-	switch {
-	case !ok:
+	if !ok {
 		return nil, mongoerr.New(40272, "%s specification stage must be an object, got %s", stage, spec.Type)
-	case d.IsEmpty():
-		return nil, mongoerr.New(40177, "Invalid %s :: caused by :: specification must have at least one field", stage)
 	}
 	root := &tree{kind: Addition}
 	for it := d.Iter(); it.Next(); {

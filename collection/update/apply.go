@@ -87,9 +87,9 @@ type applier struct {
 	doc   bson.Raw // the whole old document
 	depth int      // of the document or array being written
 
-	position []byte // the name that $ stands for
-	wrapper  []byte // for array filters
-	name     []byte // of an element being created
+	position []byte       // the name that $ stands for
+	wrapper  []byte       // for array filters
+	name     []byte       // of an element being created
 	values   []bson.Value // elements of the array at hand
 	nodes    []*node
 	build    bson.Builder // of computed arrays, in buf

@@ -153,7 +153,7 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 // weight is what the price list counts for one entry: its size in units, or
 // the number of fields of a compound index if that is more.
 func (t *Target) weight(env *mql.Env, ix *catalog.Index, e entry) int64 {
-	return max(env.Meter.TermWeight(len(e.values)), int64(ix.Weight()))
+	return max(env.Meter.TermWeight(len(e.values)), int64(ix.Width()))
 }
 
 // entryKey builds the key of an entry in partition p.

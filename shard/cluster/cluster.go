@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
@@ -25,6 +26,9 @@ type Config struct {
 	Workers int
 	// Limits are the partition rules of new collections.
 	Limits Limits
+	// Info delivers the rows of stages about the server itself ($collStats,
+	// $currentOp, …); nil = none.
+	Info func(o *Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error)
 	// Dropped is told of collections that are gone, so that cursors end.
 	Dropped func(ns collection.Namespace)
 	// Changed is told when shards of a collection may need attention from the

@@ -109,7 +109,7 @@ func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bs
 
 func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)
-	set, err := newValueSet(key)
+	set, err := NewValueSet(key)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bs
 			break
 		}
 		scratch.Reset()
-		set.each(o.Env, row.Doc, func(v bson.Value) { out.Value("", v) })
+		set.Each(o.Env, row.Doc, func(v bson.Value) { out.Value("", v) })
 		if out.Len() > bson.MaxDocumentBytes {
 			return nil, mongoerr.New(17217, "distinct too big, 16mb cap")
 		}

@@ -1,10 +1,7 @@
 package cluster
 
 import (
-	"errors"
-
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
@@ -209,7 +206,10 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 	if m.Update.IsReplacement() {
 		op = changelog.Replace
 	} else {
-		delta = update.Delta(row.Doc, doc)
+		d := update.Diff(row.Doc, doc)
+		b := bson.NewBuilder(nil)
+		d.Append(b)
+		delta = b.Doc()
 	}
 	return t.Update(o.Env, row.Doc, doc, h, op, delta)
 }
@@ -217,14 +217,14 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 // applyUpdate computes the new version of a document.
 func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (bson.Raw, update.Result, error) {
 	var s expr.Scratch
-	in := update.Input{Position: -1}
+	var in update.Input
 	if p.NeedsPosition() && filter != nil {
 		i, ok, err := match.MatchPosition(o.Env, old, filter, &s)
 		if err != nil {
 			return nil, update.Result{}, err
 		}
 		if ok {
-			in.Position = i
+			in.Position, in.HasPosition = i, true
 		}
 		s.Reset()
 	}
@@ -256,7 +256,11 @@ func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspac
 
 // upsert inserts the document that filter and update describe.
 func (c *Cluster) upsert(o *Op, a *attempt, q *plan.Query, m *Modify, r *Modified) error {
-	doc, err := update.Upsert(o.Env, q.Match, m.Update)
+	var s expr.Scratch
+	doc, err := m.Update.Upsert(o.Env, q.Match, &s, func() bson.Value {
+		id := bson.NewObjectID()
+		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}
+	})
 	if err != nil {
 		return err
 	}
@@ -273,10 +277,6 @@ func (c *Cluster) upsert(o *Op, a *attempt, q *plan.Query, m *Modify, r *Modifie
 		return err
 	}
 	if err := a.target(a.coll.Map.Find(h)).Insert(o.Env, doc, h); err != nil {
-		var known *mongoerr.Error
-		if errors.As(err, &known) && known.Code == mongoerr.DuplicateKey && m.retriesDuplicate(known) {
-			return errStale // another upsert was faster: look again
-		}
 		return err
 	}
 	r.Upserted = doc.Get("_id").Clone()
@@ -285,10 +285,6 @@ func (c *Cluster) upsert(o *Op, a *attempt, q *plan.Query, m *Modify, r *Modifie
 	}
 	return nil
 }
-
-// retriesDuplicate never: within one snapshot a duplicate is a real one, and a
-// concurrent upsert shows as a conflict.
-func (m *Modify) retriesDuplicate(*mongoerr.Error) bool { return false }
 
 // batchRows bounds how many documents of an updateMany or deleteMany commit
 // together.
@@ -309,7 +305,7 @@ type found struct {
 // left alone; one that moves in the index is not met twice, because the
 // snapshot does not move.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
-	s, err := c.find(o, ns, keysOnly(m.Find))
+	s, err := c.find(o, ns, m.Find)
 	if err != nil {
 		return r, err
 	}
@@ -340,8 +336,6 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 	}
 	return r, nil
 }
-
-func keysOnly(f plan.Find) plan.Find { return f }
 
 // collect takes the keys of the next matches.
 func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
@@ -423,9 +417,4 @@ func (c *Cluster) shardsOf(coll *catalog.Collection, batch []found) []*shard.Des
 		}
 	}
 	return out
-}
-
-// idKey is the keystring of an _id in a collection.
-func idKey(coll *catalog.Collection, id bson.Value) []byte {
-	return keystring.Append(nil, id, keystring.Ascending, coll.Options.Collation.Order(), nil)
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
@@ -63,6 +64,7 @@ type Stream struct {
 	Coll     *catalog.Collection // nil when the namespace does not exist
 	Solution *plan.Solution      // of the collection read, nil for an empty one
 	Shards   []*shard.Descriptor // that were targeted
+	Pipeline *agg.Pipeline       // of an aggregate
 	c        *Cluster
 	op       *Op
 	v        *view

@@ -7,24 +7,25 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// valueSet finds the values of a path and tells the new ones.
-type valueSet struct {
+// ValueSet finds the values of a path and tells the new ones.
+type ValueSet struct {
 	path path.Path
 	seen map[string]struct{}
 	key  []byte
 }
 
-func newValueSet(p string) (*valueSet, error) {
+// NewValueSet makes a set for the values of a dotted path.
+func NewValueSet(p string) (*ValueSet, error) {
 	compiled, err := path.Compile(p)
 	if err != nil {
 		return nil, err
 	}
-	return &valueSet{path: compiled, seen: map[string]struct{}{}}, nil
+	return &ValueSet{path: compiled, seen: map[string]struct{}{}}, nil
 }
 
-// each calls add for every value of the path in doc that was not seen before;
+// Each calls add for every value of the path in doc that was not seen before;
 // an array counts as its elements.
-func (s *valueSet) each(env *mql.Env, doc bson.Raw, add func(bson.Value)) {
+func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) {
 	s.path.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
 		if elements, ok := v.Array(); ok {
 			for it := elements.Iter(); it.Next(); {
@@ -37,7 +38,7 @@ func (s *valueSet) each(env *mql.Env, doc bson.Raw, add func(bson.Value)) {
 	})
 }
 
-func (s *valueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
+func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
 	if v.IsMissing() {
 		return
 	}

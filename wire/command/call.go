@@ -36,6 +36,14 @@ type Call struct {
 	WriteConcern writeConcern
 	ReadConcern  string
 	Comment      bson.Value
+
+	kept       []kept // results of statements, for the session
+	pageCharge int64  // what a getMore cost, in micro request units
+
+	// What a fail point asks for.
+	labels       mongoerr.Labels // instead of those the error would have
+	hasLabels    bool
+	concernError bson.Raw // writeConcernError of a command that succeeds
 }
 
 // Env is the language environment of the command.

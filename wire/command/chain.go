@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -29,6 +30,9 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	c := &Call{Server: s, Ctx: ctx, Conn: conn, Peer: conn.State().(*peer), Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now()}
 	s.stats.requests.Add(1)
 	err := s.run(c)
+	if errors.Is(err, wire.ErrHangUp) {
+		return wire.ErrHangUp
+	}
 	if err != nil {
 		out.Restart()
 		c.Reply = out.Body()
@@ -197,8 +201,12 @@ const cosmosTimeLimit = 60 * time.Second
 // fail writes an error reply.
 func (s *Server) fail(c *Call, err error) {
 	e := s.clientError(c, err)
-	if c.Op.Txn != nil {
+	if c.Args.InTxn {
 		e = labelInTxn(c, e)
+	}
+	if c.hasLabels {
+		e = e.With(c.labels)
+		e.Labels = c.labels
 	}
 	if c.Def != nil {
 		s.counters[c.Name()].failed.Add(1)
@@ -235,11 +243,26 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
+// appendLabels writes error labels into the reply of a command that succeeded.
+func (c *Call) appendLabels(l mongoerr.Labels) {
+	if l == 0 {
+		return
+	}
+	c.Reply.BeginArray("errorLabels")
+	for _, name := range l.Names() {
+		c.Reply.String("", name)
+	}
+	c.Reply.End()
+}
+
 // finish ends the reply with what every reply has.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
-		if c.Def.Needs.has(Writes) {
+		if c.concernError != nil {
+			b.Value("writeConcernError", c.concernError.Value())
+			c.appendLabels(c.labels)
+		} else if c.Def.Needs.has(Writes) {
 			if e := c.WriteConcern.failure(); e != nil {
 				b.BeginDoc("writeConcernError")
 				b.Splice(e.AppendWriteConcernError(nil))
@@ -279,7 +302,7 @@ func (s *Server) price(c *Call) {
 	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) {
 		return
 	}
-	total := c.Op.Receipt.Total()
+	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.pageCharge)
 	st := statement{command: c.Name(), charge: int64(total), took: c.Cluster.Now().Sub(c.Start)}
 	if c.Args.ID.IsZero() {
 		c.Peer.last = st

@@ -75,6 +75,9 @@ func (s *Server) leaveSession(c *Call, err error) error {
 			s.Log.Warn().Err(aerr).Msg("aborting a failed transaction")
 		}
 	}
+	if err == nil {
+		c.keepResults()
+	}
 	c.Session.Checkin()
 	return err
 }

@@ -1,0 +1,152 @@
+package daemon
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is everything that can be set about a server. Flags, environment
+// variables (CANTLE_ and the flag's name in capitals) and a config file name the
+// same settings; a flag beats a variable, which beats the file.
+type Config struct {
+	Data         string
+	Memory       bool
+	Listen       string // comma-separated addresses; "unix:/path" for a socket
+	CosmosListen string
+	LogLevel     string
+	LogFormat    string
+	CacheSize    string
+	Sync         string
+	TestCommands bool
+	JavaScript   bool
+	ReplyCharge  bool
+	MaxConns     int
+	Drain        time.Duration
+
+	Throughput    int64 // of new collections; 0 = unlimited
+	PartitionRU   int64
+	PartitionSize string
+	Partitions    int
+	LogRetention  time.Duration
+
+	ConfigFile string
+}
+
+// Flags defines the settings on a flag set.
+func (c *Config) Flags(f *flag.FlagSet) {
+	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
+	f.BoolVar(&c.Memory, "memory", false, "keep everything in memory: nothing is written to disk, all is gone at the end (for test suites)")
+	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
+	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
+	f.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&c.LogFormat, "log-format", "console", "console for people, json for machines")
+	f.StringVar(&c.CacheSize, "cache-size", "", "block cache, such as 512MB; a quarter of the memory unless given")
+	f.StringVar(&c.Sync, "sync", "always", "always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
+	f.Int64Var(&c.Throughput, "default-throughput", 0, "`RU/s` of new collections that do not name theirs; 0 meters without limiting")
+	f.Int64Var(&c.PartitionRU, "partition-ru", 10000, "most `RU/s` of one partition: a collection gets as many partitions as its RU/s need")
+	f.StringVar(&c.PartitionSize, "partition-size", "50GB", "`size` at which a partition splits in two; set 1MB to watch it on a laptop")
+	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that names neither RU/s nor numInitialChunks")
+	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
+	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
+	f.BoolVar(&c.ReplyCharge, "reply-charge", false, "add requestCharge to every reply, not only on the Cosmos address")
+	f.BoolVar(&c.TestCommands, "enable-test-commands", false, "allow configureFailPoint and other commands for tests")
+	f.IntVar(&c.MaxConns, "max-connections", 65536, "connections beyond this `number` are closed at once")
+	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
+	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")
+}
+
+// Load fills in what the command line leaves open from the environment and the
+// config file. env looks a variable up; nil means the process's.
+func Load(f *flag.FlagSet, env func(string) (string, bool)) error {
+	if env == nil {
+		env = os.LookupEnv
+	}
+	given := map[string]bool{}
+	f.Visit(func(x *flag.Flag) { given[x.Name] = true })
+	var errs []error
+	f.VisitAll(func(x *flag.Flag) {
+		name := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(x.Name, "-", "_"))
+		if v, ok := env(name); ok && !given[x.Name] {
+			given[x.Name] = true
+			if err := f.Set(x.Name, v); err != nil {
+				errs = append(errs, fmt.Errorf("environment variable %s: %w", name, err))
+			}
+		}
+	})
+	if file := f.Lookup("config").Value.String(); file != "" {
+		r, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if err := loadFile(f, file, r, given); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loadFile reads "name: value" lines; # begins a comment.
+func loadFile(f *flag.FlagSet, file string, r io.Reader, given map[string]bool) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
+		if !ok || f.Lookup(name) == nil || name == "config" {
+			return fmt.Errorf("%s:%d: expected \"name: value\" with the name of a flag, found %q", file, i+1, line)
+		}
+		if given[name] {
+			continue
+		}
+		if err := f.Set(name, value); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+	}
+	return nil
+}
+
+// parseSize reads "512MB", "50GB" or plain bytes.
+func parseSize(s string) (int64, error) {
+	text := strings.ToUpper(strings.TrimSpace(s))
+	unit := int64(1)
+	for _, u := range []struct {
+		suffix string
+		n      int64
+	}{{"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"TB", 1 << 40}, {"B", 1}} {
+		if strings.HasSuffix(text, u.suffix) {
+			text, unit = strings.TrimSpace(strings.TrimSuffix(text, u.suffix)), u.n
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 || n > (1<<62)/unit {
+		return 0, fmt.Errorf("%q is not a size such as 512MB", s)
+	}
+	return n * unit, nil
+}
+
+// parseSync reads the durability setting; every is 0 for "always".
+func parseSync(s string) (every time.Duration, err error) {
+	if s == "always" {
+		return 0, nil
+	}
+	ms, ok := strings.CutPrefix(s, "interval:")
+	n, err := strconv.Atoi(ms)
+	if !ok || err != nil || n < 1 || n > 60_000 {
+		return 0, fmt.Errorf("--sync=%s: expected always or interval:<milliseconds>, 1 to 60000", s)
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}

@@ -1,0 +1,275 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/wire/server"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// Version of the program; set by the release build.
+var Version = "0.1.0-dev"
+
+// Daemon is one running server.
+type Daemon struct {
+	cfg      Config
+	log      zerolog.Logger
+	store    storage.Store
+	runner   *jobs.Runner
+	balancer *balance.Balancer
+	cursors  *cursor.Registry
+	sessions *session.Registry
+	server   *server.Server
+	addrs    []net.Addr
+	cosmos   net.Addr
+	stop     context.CancelFunc
+	loops    sync.WaitGroup
+	failed   chan error
+}
+
+// Start opens the database and listens. out receives the log.
+// Errors: what is wrong with the settings, the folder or an address; a folder
+// that another process has open.
+func Start(ctx context.Context, cfg Config, out io.Writer) (d *Daemon, err error) {
+	log, err := newLog(cfg, out)
+	if err != nil {
+		return nil, err
+	}
+	d = &Daemon{cfg: cfg, log: log, failed: make(chan error, 4)}
+	ctx, d.stop = context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			d.stop()
+			d.loops.Wait()
+			if d.store != nil {
+				d.store.Close()
+			}
+		}
+	}()
+	scratch, durability, err := d.openStore()
+	if err != nil {
+		return nil, err
+	}
+	handler, err := d.wire(ctx, scratch, durability)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server.New(handler, server.Config{Log: log, ConnsMax: cfg.MaxConns, Compressors: wire.AllCompressors})
+	return d, d.listen(ctx)
+}
+
+// openStore opens the store and makes the folder for spilled data.
+func (d *Daemon) openStore() (scratch string, durability storage.Durability, err error) {
+	o := pebblekv.Options{
+		InMemory: d.cfg.Memory,
+		Clock:    time.Now,
+		Log: func(isError bool, message string) {
+			if isError {
+				d.log.Error().Str("room", "storage").Msg(message)
+			} else {
+				d.log.Debug().Str("room", "storage").Msg(message)
+			}
+		},
+		Fatal: func(message string) {
+			d.log.Error().Str("room", "storage").Msg("the store cannot go on, the server stops: " + message)
+		},
+	}
+	if d.cfg.CacheSize != "" {
+		if o.CacheBytes, err = parseSize(d.cfg.CacheSize); err != nil {
+			return "", 0, fmt.Errorf("--cache-size: %w", err)
+		}
+	}
+	durability = storage.Synced
+	every, err := parseSync(d.cfg.Sync)
+	if err != nil {
+		return "", 0, err
+	}
+	if every > 0 {
+		durability, o.SyncInterval = storage.Buffered, every
+	}
+	dir := ""
+	if !d.cfg.Memory {
+		dir = filepath.Join(d.cfg.Data, "store")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", 0, err
+		}
+		scratch = filepath.Join(d.cfg.Data, "scratch")
+	}
+	if d.store, err = pebblekv.Open(dir, o); err != nil {
+		if errors.Is(err, storage.ErrLocked) {
+			return "", 0, fmt.Errorf("the folder %s is in use by another cantle; stop that one, or give this one a folder of its own with --data", d.cfg.Data)
+		}
+		return "", 0, err
+	}
+	if d.cfg.Memory {
+		return os.TempDir(), durability, nil
+	}
+	// What an earlier process spilled is of no use to anybody.
+	if err := os.RemoveAll(scratch); err != nil {
+		return "", 0, err
+	}
+	return scratch, durability, os.MkdirAll(scratch, 0o700)
+}
+
+// wire makes the rooms and connects them.
+func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*command.Server, error) {
+	size, err := parseSize(d.cfg.PartitionSize)
+	if err != nil {
+		return nil, fmt.Errorf("--partition-size: %w", err)
+	}
+	cat, err := catalog.Open(ctx, d.store)
+	if err != nil {
+		return nil, err
+	}
+	budgets := &ratelimit.Budgets{}
+	board := &tally.Board{}
+	d.runner = jobs.New(jobs.Config{
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now,
+		LogSeconds: int64(d.cfg.LogRetention / time.Second),
+		Failed: func(job string, err error) {
+			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
+		},
+	})
+	d.cursors = cursor.New(cursor.Config{})
+	d.sessions = session.New(session.Config{
+		History: session.NewStore(d.store),
+		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
+	})
+	cl := cluster.New(cluster.Config{
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: d.runner, Now: time.Now, ScratchDir: scratch, Workers: 4,
+		Limits: cluster.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
+		Dropped: func(ns collection.Namespace) {
+			d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
+		},
+		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
+	})
+	d.balancer = balance.New(balance.Config{
+		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: time.Now,
+		Policy: balance.Policy{ShardBytes: size, ShardRU: d.cfg.PartitionRU},
+		Log:    d.log,
+	})
+	if err := d.runner.Recover(ctx); err != nil {
+		return nil, err
+	}
+	cl.RestoreBudgets()
+	handler := command.New(command.Config{
+		Cluster: cl, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
+		ReplyCharge: d.cfg.ReplyCharge, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
+		CommandLine: os.Args, Version: Version, Connections: d.connections,
+	})
+	d.runner.Start(ctx)
+	d.loop(ctx, d.cursors.Run)
+	d.loop(ctx, d.sessions.Run)
+	d.loop(ctx, d.balancer.Run)
+	return handler, nil
+}
+
+func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
+	d.loops.Add(1)
+	go func() {
+		defer d.loops.Done()
+		run(ctx)
+	}()
+}
+
+func (d *Daemon) connections() (current, available, created int64) {
+	if d.server == nil {
+		return 0, 0, 0
+	}
+	s := d.server.Stats()
+	return int64(s.Current), int64(d.cfg.MaxConns) - int64(s.Current), s.Created
+}
+
+// listen opens every address and serves it.
+func (d *Daemon) listen(ctx context.Context) error {
+	for _, a := range strings.Split(d.cfg.Listen, ",") {
+		l, err := d.serve(ctx, strings.TrimSpace(a), "mongos")
+		if err != nil {
+			return err
+		}
+		d.addrs = append(d.addrs, l.Addr())
+	}
+	if d.cfg.CosmosListen != "" {
+		l, err := d.serve(ctx, d.cfg.CosmosListen, command.TagCosmos)
+		if err != nil {
+			return err
+		}
+		d.cosmos = l.Addr()
+	}
+	return nil
+}
+
+func (d *Daemon) serve(ctx context.Context, address, tag string) (net.Listener, error) {
+	l, err := server.Listen(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
+	}
+	go func() {
+		if err := d.server.Serve(ctx, l, tag); err != nil {
+			d.failed <- err
+		}
+	}()
+	return l, nil
+}
+
+// URI is the connection string of the first address.
+func (d *Daemon) URI() string { return uri(d.addrs[0]) }
+
+// Addr is the first address that is listened on.
+func (d *Daemon) Addr() string { return d.addrs[0].String() }
+
+// CosmosURI is the connection string of the Cosmos address, "" without one.
+func (d *Daemon) CosmosURI() string {
+	if d.cosmos == nil {
+		return ""
+	}
+	return uri(d.cosmos) + "?replicaSet=globaldb"
+}
+
+func uri(a net.Addr) string {
+	if a.Network() == "unix" {
+		return "mongodb://" + strings.ReplaceAll(a.String(), "/", "%2F") + "/"
+	}
+	return "mongodb://" + a.String() + "/"
+}
+
+// Failed delivers the error of a listener that broke.
+func (d *Daemon) Failed() <-chan error { return d.failed }
+
+// Stop drains: it stops listening, lets running commands finish for at most the
+// configured time, closes cursors, stops background work and flushes the store.
+func (d *Daemon) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
+	defer cancel()
+	err := d.server.Shutdown(ctx)
+	d.stop()
+	d.runner.Stop()
+	d.loops.Wait()
+	d.cursors.Close()
+	d.sessions.Kill(func(session.ID) bool { return true })
+	return errors.Join(err, d.store.Close())
+}

@@ -1,0 +1,102 @@
+// Command cantle is a MongoDB-compatible database server with partitions and
+// request units.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+const usage = `cantle is a MongoDB-compatible server with Cosmos-DB-style partitions and
+request units, in one binary.
+
+Usage:
+
+  cantle serve [flags]   start a server
+  cantle version         print the version
+
+Try it:
+
+  cantle serve --memory                     a throwaway server on port 27017
+  mongosh mongodb://127.0.0.1:27017/        talk to it
+  cantle serve --help                       every setting, explained
+
+`
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	switch os.Args[1] {
+	case "serve":
+		os.Exit(serve(os.Args[2:]))
+	case "version", "--version", "-v":
+		fmt.Println("cantle", daemon.Version)
+	case "help", "--help", "-h":
+		fmt.Print(usage)
+	default:
+		fmt.Fprintf(os.Stderr, "cantle: there is no command %q\n\n%s", os.Args[1], usage)
+		os.Exit(2)
+	}
+}
+
+// serve runs a server until it is told to stop, and returns the exit status.
+func serve(args []string) int {
+	var cfg daemon.Config
+	f := flag.NewFlagSet("cantle serve", flag.ContinueOnError)
+	cfg.Flags(f)
+	f.Usage = func() {
+		fmt.Fprint(f.Output(), "Usage: cantle serve [flags]\n\nEvery flag can also be set as an environment variable (CANTLE_DATA for --data) or in a file (--config).\n\n")
+		f.PrintDefaults()
+	}
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if f.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "cantle serve: unexpected argument %q; see cantle serve --help\n", f.Arg(0))
+		return 2
+	}
+	if err := daemon.Load(f, nil); err != nil {
+		fmt.Fprintln(os.Stderr, "cantle serve:", err)
+		return 2
+	}
+	ctx := context.Background()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	d, err := daemon.Start(ctx, cfg, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cantle serve:", err)
+		return 1
+	}
+	fmt.Println("cantle ready", d.URI())
+	if uri := d.CosmosURI(); uri != "" {
+		fmt.Println("cantle ready", uri, "(as Azure Cosmos DB)")
+	}
+	status := 0
+	select {
+	case <-signals:
+		go func() { // a second signal does not wait
+			<-signals
+			os.Exit(1)
+		}()
+	case err := <-d.Failed():
+		fmt.Fprintln(os.Stderr, "cantle serve:", err)
+		status = 1
+	}
+	if err := d.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "cantle serve: stopping:", err)
+		status = 1
+	}
+	return status
+}

@@ -1,0 +1,144 @@
+package agg
+
+import (
+	"bytes"
+	"container/heap"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// rowSorter sorts documents by keys that its user makes. Equal keys keep their
+// order. With a limit it keeps only the least; beyond the budget it spills.
+type rowSorter struct {
+	what  string
+	limit int64 // 0 = all
+	rows  keyedRows
+	count int64
+	held  int
+	runs  *exec.Runs
+	env   *mql.Env
+	at    int
+}
+
+// keyedRow is a kept document.
+type keyedRow struct {
+	key []byte
+	doc bson.Raw
+	seq int64
+}
+
+func compareRows(a, b keyedRow) int {
+	if c := bytes.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	if a.seq < b.seq {
+		return -1
+	}
+	return 1
+}
+
+// keyedRows is a heap with the greatest row on top.
+type keyedRows []keyedRow
+
+func (h keyedRows) Len() int           { return len(h) }
+func (h keyedRows) Less(i, j int) bool { return compareRows(h[i], h[j]) > 0 }
+func (h keyedRows) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *keyedRows) Push(x any)        { *h = append(*h, x.(keyedRow)) }
+func (h *keyedRows) Pop() any {
+	x := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return x
+}
+
+// add copies a row.
+func (s *rowSorter) add(env *mql.Env, key []byte, doc bson.Raw) error {
+	s.env = env
+	s.count++
+	top := s.limit > 0 && s.runs == nil
+	full := top && int64(len(s.rows)) >= s.limit
+	if full && bytes.Compare(key, s.rows[0].key) >= 0 {
+		return nil
+	}
+	both := make([]byte, 0, len(key)+len(doc))
+	both = append(append(both, key...), doc...)
+	row := keyedRow{both[:len(key):len(key)], bson.Raw(both[len(key):]), s.count}
+	grew := len(both) + 72
+	switch {
+	case full:
+		grew -= len(s.rows[0].key) + len(s.rows[0].doc) + 72
+		s.rows[0] = row
+		heap.Fix(&s.rows, 0)
+	case top:
+		heap.Push(&s.rows, row)
+	default:
+		s.rows = append(s.rows, row)
+	}
+	s.held += grew
+	if env.Memory.Grow(grew) {
+		return nil
+	}
+	return s.spill(env)
+}
+
+func (s *rowSorter) spill(env *mql.Env) (err error) {
+	if s.runs == nil {
+		if s.runs, err = exec.NewRuns(env, s.what); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(s.rows, compareRows)
+	s.runs.Begin()
+	for _, r := range s.rows {
+		if err := s.runs.Write(r.key, r.doc); err != nil {
+			return err
+		}
+	}
+	clear(s.rows)
+	s.rows = s.rows[:0]
+	env.Memory.Shrink(s.held)
+	s.held = 0
+	return nil
+}
+
+// finish ends the input.
+func (s *rowSorter) finish(env *mql.Env) error {
+	if s.runs == nil {
+		slices.SortFunc(s.rows, compareRows)
+		return nil
+	}
+	if len(s.rows) > 0 {
+		if err := s.spill(env); err != nil {
+			return err
+		}
+	}
+	return s.runs.Start()
+}
+
+// next returns the rows in order, a nil doc at the end. They are valid until
+// the next call. With a limit more rows than that may come.
+func (s *rowSorter) next() (key []byte, doc bson.Raw, err error) {
+	if s.runs != nil {
+		return s.runs.Next()
+	}
+	if s.at == len(s.rows) {
+		return nil, nil, nil
+	}
+	r := s.rows[s.at]
+	s.at++
+	return r.key, r.doc, nil
+}
+
+func (s *rowSorter) close() {
+	if s.held > 0 {
+		s.env.Memory.Shrink(s.held)
+		s.held = 0
+	}
+	s.rows, s.at = nil, 0
+	if s.runs != nil {
+		s.runs.Close()
+		s.runs = nil
+	}
+}

@@ -1,0 +1,154 @@
+package agg
+
+import (
+	"bufio"
+	"os"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// spool keeps a list of documents that is read more than once: in memory as
+// long as the budget holds, then in a temporary file without a name.
+type spool struct {
+	what string // the stage, for the error
+	docs []bson.Raw
+	held int
+	file *os.File
+	w    *bufio.Writer
+	ends []int64 // where each document in the file ends
+	env  *mql.Env
+}
+
+// add copies a document to the end.
+//
+// Errors: QueryExceededMemoryLimitNoDiskUseAllowed.
+func (s *spool) add(env *mql.Env, doc bson.Raw) error {
+	s.env = env
+	if s.file != nil {
+		return s.write(doc)
+	}
+	n := len(doc) + 32
+	s.docs = append(s.docs, doc.Clone())
+	s.held += n
+	if env.Memory.Grow(n) {
+		return nil
+	}
+	return s.spill(env)
+}
+
+// spill moves what is in memory to a file.
+func (s *spool) spill(env *mql.Env) error {
+	if !env.Memory.CanSpill() {
+		return env.Memory.TooMuch(s.what)
+	}
+	f, err := os.CreateTemp(env.Memory.SpillDir, "spool-*")
+	if err != nil {
+		return err
+	}
+	s.file, s.w = f, bufio.NewWriterSize(f, 256<<10)
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	for _, d := range s.docs {
+		if err := s.write(d); err != nil {
+			return err
+		}
+	}
+	s.docs = nil
+	env.Memory.Shrink(s.held)
+	s.held = 0
+	return nil
+}
+
+func (s *spool) write(doc bson.Raw) error {
+	_, err := s.w.Write(doc)
+	s.ends = append(s.ends, s.end()+int64(len(doc)))
+	return err
+}
+
+func (s *spool) end() int64 {
+	if len(s.ends) == 0 {
+		return 0
+	}
+	return s.ends[len(s.ends)-1]
+}
+
+// len is the number of documents.
+func (s *spool) len() int {
+	if s.file != nil {
+		return len(s.ends)
+	}
+	return len(s.docs)
+}
+
+// reset forgets all documents, to begin a new list.
+func (s *spool) reset() error {
+	s.docs = s.docs[:0]
+	if s.held > 0 {
+		s.env.Memory.Shrink(s.held)
+		s.held = 0
+	}
+	if s.file == nil {
+		return nil
+	}
+	s.ends = s.ends[:0]
+	s.w.Reset(s.file)
+	if err := s.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := s.file.Seek(0, 0)
+	return err
+}
+
+// close gives everything back.
+func (s *spool) close() {
+	if s.held > 0 {
+		s.env.Memory.Shrink(s.held)
+		s.held = 0
+	}
+	s.docs, s.ends = nil, nil
+	if s.file != nil {
+		s.file.Close()
+		s.file = nil
+	}
+}
+
+// spoolCursor reads documents of a spool by position. Several cursors may read
+// one spool; each is good at going forwards.
+type spoolCursor struct {
+	s     *spool
+	buf   []byte
+	start int64 // of buf in the file
+}
+
+const spoolPage = 64 << 10
+
+// get returns document i, valid until the next get.
+func (c *spoolCursor) get(i int) (bson.Raw, error) {
+	s := c.s
+	if s.file == nil {
+		return s.docs[i], nil
+	}
+	if err := s.w.Flush(); err != nil {
+		return nil, err
+	}
+	from := int64(0)
+	if i > 0 {
+		from = s.ends[i-1]
+	}
+	to := s.ends[i]
+	if from < c.start || to > c.start+int64(len(c.buf)) {
+		size := min(max(to-from, spoolPage), s.end()-from)
+		if int64(cap(c.buf)) < size {
+			c.buf = make([]byte, size)
+		}
+		c.buf = c.buf[:size]
+		if _, err := s.file.ReadAt(c.buf, from); err != nil {
+			c.buf = c.buf[:0]
+			return nil, err
+		}
+		c.start = from
+	}
+	return bson.Raw(c.buf[from-c.start : to-c.start]), nil
+}

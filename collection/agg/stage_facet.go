@@ -1,0 +1,199 @@
+package agg
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageFacet = StageDef{Name: "$facet", Parse: parseFacet, Skim: skimFacet, Doc: "reference/operator/aggregation/facet"}
+
+// facetStage runs several pipelines on the same documents and delivers one
+// document with all their results.
+type facetStage struct {
+	names []string
+	subs  []*Pipeline
+}
+
+func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, ok := arg.Doc()
+	if !ok || d.IsEmpty() {
+		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object")
+	}
+	s := &facetStage{}
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		switch {
+		case name == "":
+			return nil, mongoerr.New(15998, "FieldPath field names may not be empty strings.")
+		case name[0] == '$':
+			return nil, mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		case strings.Contains(name, "."):
+			return nil, mongoerr.New(16412, "FieldPath field names may not contain '.'. Consider using $getField or $setField.")
+		}
+		if it.Value.Type != bson.TypeArray {
+			return nil, mongoerr.New(40170, "arguments to $facet must be arrays, %s is type %s", name, it.Value.Type)
+		}
+		stages, ok := pipelineDocs(it.Value)
+		if !ok {
+			return nil, mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an element that was not", name)
+		}
+		for _, st := range stages {
+			if st.IsEmpty() {
+				return nil, mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an empty one", name)
+			}
+		}
+		sub, err := p.sub(p.env, p.ns, InFacet, stages)
+		if err != nil {
+			return nil, err
+		}
+		if len(sub.stages) > 0 && (sub.stages[0].Constraints().Source || sub.stages[0].Constraints().First) {
+			return nil, mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", sub.stages[0].Name())
+		}
+		s.names, s.subs = append(s.names, name), append(s.subs, sub)
+	}
+	return []Stage{s}, nil
+}
+
+func skimFacet(arg bson.Value, _ func(Involved) error) (subs []bson.Value, err error) {
+	if d, ok := arg.Doc(); ok {
+		for v := range d.Values() {
+			subs = append(subs, v)
+		}
+	}
+	return subs, nil
+}
+
+func (s *facetStage) Name() string { return "$facet" }
+func (s *facetStage) Constraints() Constraints {
+	return Constraints{Blocking: true, NotIn: InFacet | InUpdate}
+}
+func (s *facetStage) Split() Split { return merged(s) }
+
+func (s *facetStage) Append(b *bson.Builder) {
+	b.BeginDoc("$facet")
+	for i, name := range s.names {
+		s.subs[i].Append(b, name)
+	}
+	b.End()
+}
+
+func (s *facetStage) Reads(add func(string)) bool {
+	for _, sub := range s.subs {
+		f := sub.reads()
+		if f.all {
+			add("")
+		}
+		for p := range f.paths {
+			add(p)
+		}
+	}
+	return true
+}
+
+func (s *facetStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
+	return &facetOp{base: base{in: in, stage: s}, facetStage: s, opener: o, spool: spool{what: "$facet"}}, nil
+}
+
+type facetOp struct {
+	base
+	maker
+	*facetStage
+	opener Opener
+	spool  spool
+	done   bool
+}
+
+func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.done {
+		return nil, nil
+	}
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			break
+		}
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		if err := o.spool.add(env, r.Doc); err != nil {
+			return nil, err
+		}
+	}
+	o.in.Close()
+	b := o.begin()
+	for i, name := range o.names {
+		b.BeginArray(name)
+		if err := o.facet(env, b, o.subs[i]); err != nil {
+			return nil, err
+		}
+		b.End()
+	}
+	o.done = true
+	o.spool.close()
+	o.returned++
+	return o.end(nil)
+}
+
+// facet appends the results of one pipeline to the open array.
+func (o *facetOp) facet(env *mql.Env, b *bson.Builder, p *Pipeline) error {
+	op, err := p.Open(env, &spoolOp{cursor: spoolCursor{s: &o.spool}}, o.opener)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	for {
+		r, err := op.Next(env)
+		if r == nil || err != nil {
+			return err
+		}
+		if b.Len()+len(r.Doc) > facetBytesMax {
+			return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", b.Len()+len(r.Doc), facetBytesMax)
+		}
+		b.Raw("", r.Doc)
+	}
+}
+
+// facetBytesMax is the size of the document that $facet may make.
+// Manual: reference/operator/aggregation/facet#behavior.
+const facetBytesMax = 100 << 20
+
+func (o *facetOp) Close() {
+	o.base.Close()
+	o.spool.close()
+	o.done = true
+}
+
+func (o *facetOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+
+// spoolOp reads a spool from its beginning.
+type spoolOp struct {
+	cursor spoolCursor
+	at     int
+	row    exec.Row
+}
+
+func (o *spoolOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.at >= o.cursor.s.len() {
+		return nil, nil
+	}
+	if err := env.Tick(); err != nil {
+		return nil, err
+	}
+	d, err := o.cursor.get(o.at)
+	if err != nil {
+		return nil, err
+	}
+	o.at++
+	o.row = exec.Row{Doc: d}
+	return &o.row, nil
+}
+
+func (o *spoolOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "SPOOL") }
+func (o *spoolOp) Close()                          { o.at = int(^uint(0) >> 1) }

@@ -1,0 +1,113 @@
+package agg
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageSample = StageDef{Name: "$sample", Parse: parseSample, Doc: "reference/operator/aggregation/sample"}
+
+// sampleStage picks n documents at random: each gets a random key, and the n
+// least keys win, in every shard and again over all.
+type sampleStage struct{ n int64 }
+
+func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, 28745, "the $sample stage specification must be an object")
+	if err != nil {
+		return nil, err
+	}
+	size := bson.Value{}
+	for it := d.Iter(); it.Next(); {
+		if string(it.Name) != "size" {
+			return nil, mongoerr.New(28748, "unrecognized option to $sample: %s", it.Name)
+		}
+		if !it.Value.IsNumber() {
+			return nil, mongoerr.New(28746, "size argument to $sample must be a number")
+		}
+		size = it.Value
+	}
+	if size.IsMissing() {
+		return nil, mongoerr.New(28749, "$sample stage must specify a size")
+	}
+	n, _ := size.TruncInt64()
+	if n <= 0 {
+		return nil, mongoerr.New(28747, "size argument to $sample must be a positive integer")
+	}
+	return []Stage{&sampleStage{n}}, nil
+}
+
+func (s *sampleStage) Name() string             { return "$sample" }
+func (s *sampleStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *sampleStage) Split() Split {
+	return Split{Shards: []Stage{s}, Merge: []Stage{&limitStage{s.n}}, Order: &randomOrder}
+}
+func (s *sampleStage) Reads(func(string)) bool { return false }
+
+// randomOrder is the order by the random keys that rows carry as sort keys.
+var randomOrder = order.Pattern{Parts: []order.Part{{Name: "$rand", Dir: 1, Meta: "randVal"}}}
+
+func (s *sampleStage) Append(b *bson.Builder) {
+	b.BeginDoc("$sample")
+	b.Int64("size", s.n)
+	b.End()
+}
+
+func (s *sampleStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &sampleOp{base: base{in: in, stage: s}, rows: rowSorter{what: "$sample", limit: s.n}}, nil
+}
+
+type sampleOp struct {
+	base
+	rows   rowSorter
+	loaded bool
+	row    exec.Row
+}
+
+func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
+	if !o.loaded {
+		if err := o.load(env); err != nil {
+			return nil, err
+		}
+		o.loaded = true
+	}
+	key, doc, err := o.rows.next()
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	o.returned++
+	o.row = exec.Row{Doc: doc, SortKey: key}
+	return &o.row, nil
+}
+
+func (o *sampleOp) load(env *mql.Env) error {
+	var key [8]byte
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			o.in.Close()
+			return o.rows.finish(env)
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		binary.BigEndian.PutUint64(key[:], rand.Uint64())
+		if err := o.rows.add(env, key[:], r.Doc); err != nil {
+			return err
+		}
+	}
+}
+
+func (o *sampleOp) Close() {
+	o.base.Close()
+	o.rows.close()
+	o.loaded = true
+}

@@ -1,0 +1,269 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Aggregate opens a pipeline on a collection, a view, or (with an empty
+// collection name) on a database. The caller closes the stream.
+func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
+	s, err := c.aggregate(o, ns, stages, hint)
+	return s, translate(err)
+}
+
+func (c *Cluster) aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
+	nss, err := involved(o.Env.DB, ns, stages)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.view(o, nss...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.openStages(o, v, ns, stages, hint)
+	if err != nil {
+		v.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// involved lists the namespaces that a pipeline reads.
+func involved(db string, ns collection.Namespace, stages []bson.Raw) ([]collection.Namespace, error) {
+	nss := []collection.Namespace{ns}
+	others, err := agg.Skim(stages)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range others {
+		other := x.NS
+		if other.DB == "" {
+			other.DB = db
+		}
+		nss = append(nss, other)
+	}
+	return nss, nil
+}
+
+// openStages resolves views, parses and opens a pipeline at a view, which the
+// stream then owns.
+func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
+	coll, base, prefix, err := v.snap.Resolve(ns)
+	if err != nil {
+		return nil, err
+	}
+	if coll != nil {
+		useCollation(o.Env, coll)
+	}
+	opts := agg.Options{NS: base}
+	if o.Txn != nil {
+		opts.In = agg.InTransaction
+	}
+	p, err := agg.Parse(o.Env, append(prefix, stages...), opts)
+	if err != nil {
+		return nil, err
+	}
+	if p.Writes() {
+		if err := c.checkWritable(o); err != nil {
+			return nil, err
+		}
+	}
+	op := &opener{c: c, o: o, v: v}
+	if coll != nil {
+		o.begin(coll)
+	} else {
+		o.Env.Meter = &o.meter
+	}
+	s := &Stream{Coll: coll, c: c, op: o, v: v}
+	s.Operator, s.Solution, s.Shards, err = op.pipeline(o.Env, coll, p.Optimize(), hint)
+	s.Pipeline = p
+	return s, err
+}
+
+// checkWritable refuses $out and $merge where nothing may be written.
+func (c *Cluster) checkWritable(o *Op) error {
+	if o.Txn != nil {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "$out and $merge cannot be used in a transaction")
+	}
+	return nil
+}
+
+// opener runs the pipelines of one command at its view.
+type opener struct {
+	c *Cluster
+	o *Op
+	v *view
+}
+
+// Open see agg.Opener.
+func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (exec.Operator, error) {
+	coll, base, prefix, err := x.v.snap.Resolve(ns)
+	if err != nil {
+		return nil, err
+	}
+	if len(prefix) > 0 {
+		head, err := agg.Parse(env, prefix, agg.Options{NS: base})
+		if err != nil {
+			return nil, err
+		}
+		p = head.Concat(p)
+	}
+	op, _, _, err := x.pipeline(env, coll, p.Optimize(), bson.Value{})
+	if err != nil {
+		return nil, err
+	}
+	if coll != nil {
+		return &foreign{op, uint64(coll.ID)}, nil
+	}
+	return op, nil
+}
+
+// pipeline opens an optimised pipeline on a collection entry, nil for a missing
+// one.
+func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
+	if p.IsSource() {
+		op, err := p.Open(env, nil, x)
+		return op, nil, nil, err
+	}
+	if coll == nil {
+		op, err := p.Open(env, exec.Concat(nil), x)
+		return op, nil, nil, err
+	}
+	whole := p.Front()
+	filter, err := plan.CanonicalParts(env, coll, plan.Find{}, whole.Filter, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	shards := router.Targets(coll, filter.Match, env.Collation == nil)
+	if err := x.c.admit(x.o, coll, shards, ratelimit.ReadKind); err != nil {
+		return nil, nil, nil, err
+	}
+	if len(shards) == 1 {
+		return x.single(env, coll, whole, hint, shards)
+	}
+	return x.divided(env, coll, p, hint, shards)
+}
+
+// query makes a plan query of the front of a pipeline.
+func (x *opener) query(env *mql.Env, coll *catalog.Collection, f agg.Front, hint bson.Value) (*plan.Solution, error) {
+	q, err := plan.CanonicalParts(env, coll, plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint}, f.Filter, f.Sort)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Count:
+		q.KeysOnly = true
+	case f.Projection != nil:
+		q.KeysOnly = true
+		for name, v := range f.Projection.Fields() {
+			if v.Truthy() {
+				q.NeedKeys = append(q.NeedKeys, string(name))
+			}
+		}
+	}
+	return x.c.choose(x.o, x.v, q)
+}
+
+// single runs the whole pipeline on the one shard that can hold matches.
+func (x *opener) single(env *mql.Env, coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
+	sol, err := x.query(env, coll, f, hint)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	in, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: shards[0], Reader: x.v.reader})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if sol.Skip > 0 {
+		in = exec.Skip(in, sol.Skip)
+	}
+	if sol.Limit > 0 {
+		in = exec.Limit(in, sol.Limit)
+	}
+	op, err := f.Rest.Open(env, in, x)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return exec.CountReturnedAt(op, int(shards[0].ID)), sol, shards, nil
+}
+
+// divided runs the pipeline's shard part on every shard and its merge part on
+// the rows of all.
+func (x *opener) divided(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
+	part, rest, by := p.Divide()
+	f := part.Front()
+	sol, err := x.query(env, coll, f, hint)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ops := make([]exec.Operator, 0, len(shards))
+	for _, d := range shards {
+		in, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: x.v.reader})
+		if err == nil {
+			in, err = f.Rest.Open(env, in, x)
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		ops = append(ops, exec.CountReturnedAt(in, int(d.ID)))
+	}
+	if x.o.Txn == nil {
+		ops = exec.Prefetch(env, ops, x.c.Workers)
+	}
+	op, err := rest.Open(env, gather(ops, by), x)
+	return op, sol, shards, err
+}
+
+// gather puts the rows of shards together, in an order if there is one.
+func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
+	if by != nil {
+		return exec.Merge(by, ops)
+	}
+	return exec.Concat(ops)
+}
+
+// Changes see agg.Opener.
+func (x *opener) Changes(*mql.Env, collection.Namespace, bson.Raw) (exec.Operator, error) {
+	return nil, mongoerr.NotImplementedYet("$changeStream")
+}
+
+// Info see agg.Opener.
+func (x *opener) Info(env *mql.Env, ns collection.Namespace, kind string, spec bson.Raw) (exec.Operator, error) {
+	if x.c.Config.Info == nil {
+		return nil, mongoerr.NotImplementedYet(kind)
+	}
+	docs, err := x.c.Config.Info(x.o, ns, kind, spec)
+	if err != nil {
+		return nil, err
+	}
+	return exec.Documents(docs), nil
+}
+
+// foreign is the operator of another collection's rows: what it reads is
+// charged to that collection.
+type foreign struct {
+	exec.Operator
+	coll uint64
+}
+
+func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
+	if env.Meter == nil {
+		return f.Operator.Next(env)
+	}
+	before := env.Meter.Collection()
+	env.Meter.SetCollection(f.coll)
+	r, err := f.Operator.Next(env)
+	env.Meter.SetCollection(before)
+	return r, err
+}

@@ -1,0 +1,286 @@
+package cluster
+
+import (
+	"encoding/hex"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Sink see agg.Opener. Documents are written as a command of its own would
+// write them, and charged to the pipeline's command.
+func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec) (agg.Sink, error) {
+	target := x.c.Catalog.Peek().Collection(ns)
+	if target != nil && target.IsView() {
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
+	o := x.writer(env)
+	if spec.Out {
+		return x.c.newOutSink(o, ns, target)
+	}
+	if err := checkMergeKey(target, spec); err != nil {
+		return nil, err
+	}
+	return &mergeSink{c: x.c, o: o, ns: ns, spec: spec}, nil
+}
+
+// writer is an Op for the writes of a pipeline, under the same environment but
+// with a meter of its own.
+func (x *opener) writer(env *mql.Env) *Op {
+	inner := *env
+	return &Op{Env: &inner, Class: x.o.Class, Durability: x.o.Durability, BypassValidation: x.o.BypassValidation}
+}
+
+// outSink fills a temporary collection and puts it in the place of the target
+// at the end. Manual: reference/operator/aggregation/out.
+type outSink struct {
+	c    *Cluster
+	o    *Op
+	ns   collection.Namespace
+	temp collection.Namespace
+	done bool
+}
+
+func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection) (*outSink, error) {
+	if target != nil {
+		switch {
+		case target.Sharded():
+			return nil, mongoerr.New(28769, "%s cannot be sharded so it can't be used as an output collection for $out", ns)
+		case target.Options.Capped:
+			return nil, mongoerr.New(17152, "namespace '%s' is capped so it can't be used for $out", ns)
+		}
+	}
+	id := bson.NewObjectID()
+	s := &outSink{c: c, o: o, ns: ns, temp: collection.Namespace{DB: ns.DB, Coll: "tmp.agg_out." + hex.EncodeToString(id[:])}}
+	create := CreateOptions{}
+	if target != nil {
+		create.Options = target.Options.Raw
+	}
+	if err := c.Create(o, s.temp, create); err != nil {
+		return nil, err
+	}
+	if target != nil && len(target.Indexes) > 1 {
+		var specs []bson.Raw
+		for _, ix := range target.Indexes[1:] {
+			specs = append(specs, ix.Raw())
+		}
+		if _, err := c.CreateIndexes(o, s.temp, specs); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Write see agg.Sink.
+func (s *outSink) Write(_ *mql.Env, docs []bson.Raw) error {
+	_, errs, err := s.c.Insert(s.o, s.temp, docs, true)
+	if err == nil && len(errs) > 0 {
+		err = errs[0].Err
+	}
+	return err
+}
+
+// Finish see agg.Sink.
+func (s *outSink) Finish(*mql.Env) error {
+	s.done = true
+	return s.c.Rename(s.o, s.temp, s.ns, true)
+}
+
+// Close see agg.Sink.
+func (s *outSink) Close() {
+	if !s.done {
+		s.done = true
+		_, _ = s.c.Drop(s.o, s.temp)
+	}
+}
+
+// checkMergeKey makes sure that the fields of `on` identify a document: there
+// must be a unique index over exactly them.
+// Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
+func checkMergeKey(target *catalog.Collection, spec *agg.SinkSpec) error {
+	if len(spec.On) == 0 || len(spec.On) == 1 && spec.On[0] == "_id" {
+		return nil
+	}
+	missing := mongoerr.New(51183, "Cannot find index to verify that join fields will be unique; create a unique index on the fields of 'on'")
+	if target == nil {
+		return missing
+	}
+	for _, ix := range target.Indexes {
+		if !ix.Unique || ix.Partial != nil || ix.Sparse || ix.State != catalog.IndexReady || len(ix.Fields()) != len(spec.On) {
+			continue
+		}
+		have := map[string]bool{}
+		for _, f := range ix.Fields() {
+			have[f] = true
+		}
+		all := true
+		for _, f := range spec.On {
+			all = all && have[f]
+		}
+		if all {
+			return nil
+		}
+	}
+	return missing
+}
+
+// mergeSink writes each document into the target by its mode.
+// Manual: reference/operator/aggregation/merge.
+type mergeSink struct {
+	c    *Cluster
+	o    *Op
+	ns   collection.Namespace
+	spec *agg.SinkSpec
+}
+
+// Write see agg.Sink.
+func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
+	if _, err := s.c.ensure(s.o, s.ns); err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if err := s.merge(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// key is the filter that finds the document a fresh one meets.
+func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, error) {
+	on := s.spec.On
+	if len(on) == 0 {
+		on = []string{"_id"}
+		for _, f := range coll.Key.Fields() {
+			if f.Path.String() != "_id" {
+				on = append(on, f.Path.String())
+			}
+		}
+	}
+	b := bson.NewBuilder(nil)
+	for _, f := range on {
+		p, err := path.Compile(f)
+		if err != nil {
+			return nil, err
+		}
+		v := p.Get(fresh)
+		if v.IsNullish() || v.Type == bson.TypeArray {
+			if f == "_id" && v.IsMissing() {
+				continue
+			}
+			return nil, mongoerr.New(51132, "$merge write error: 'on' field '%s' cannot be missing, null, undefined or an array", f)
+		}
+		b.BeginDoc(f)
+		b.Value("$eq", v)
+		b.End()
+	}
+	return b.Doc(), nil
+}
+
+func (s *mergeSink) merge(fresh bson.Raw) error {
+	defer s.c.settle(s.o)
+	return s.c.write(s.o, s.ns, func(a *attempt) error {
+		if a.coll == nil {
+			return errStale
+		}
+		fresh, err := write.Prepare(fresh, uint64(s.c.Store.Latest())+1)
+		if err != nil {
+			return err
+		}
+		filter, err := s.key(a.coll, fresh)
+		if err != nil {
+			return err
+		}
+		q, err := plan.Canonical(s.o.Env, a.coll, plan.Find{Filter: filter, Limit: 1})
+		if err != nil {
+			return err
+		}
+		sol, err := s.c.choose(s.o, nil, q)
+		if err != nil {
+			return err
+		}
+		shards := router.Targets(a.coll, q.Match, s.o.Env.Collation == nil)
+		s.o.begin(a.coll)
+		if err := s.c.admit(s.o, a.coll, shards, ratelimit.WriteKind); err != nil {
+			return err
+		}
+		if err := a.begin(); err != nil {
+			return err
+		}
+		row, err := s.c.first(s.o, a, sol, shards)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			switch s.spec.WhenMissing {
+			case agg.MissDiscard:
+				return nil
+			case agg.MissFail:
+				return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
+			}
+			h, err := a.coll.Position(fresh)
+			if err != nil {
+				return err
+			}
+			return a.target(a.coll.Map.Find(h)).Insert(s.o.Env, fresh, h)
+		}
+		return s.matched(a, row.Doc, fresh)
+	})
+}
+
+// matched changes the document that was found.
+func (s *mergeSink) matched(a *attempt, old, fresh bson.Raw) error {
+	switch s.spec.WhenMatched {
+	case agg.MatchKeep:
+		return nil
+	case agg.MatchFail:
+		return mongoerr.Duplicate(s.ns.String(), "_id_", "{ _id: "+fresh.Get("_id").String()+" }", bson.Raw(a.coll.IDIndex().Key), idDoc(fresh))
+	}
+	doc, err := s.spec.Updated(s.o.Env, old, fresh)
+	if err != nil {
+		return err
+	}
+	if !bson.Equal(doc.Get("_id"), old.Get("_id"), nil) {
+		return mongoerr.New(mongoerr.ImmutableField, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?")
+	}
+	h, err := a.coll.Position(old)
+	if err != nil {
+		return err
+	}
+	if !a.coll.Key.SameKey(old, doc) {
+		return mongoerr.New(mongoerr.ImmutableField, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?")
+	}
+	if string(doc) == string(old) {
+		return nil
+	}
+	return a.target(a.coll.Map.Find(h)).Update(s.o.Env, old, doc, h, changelog.Replace, nil)
+}
+
+func idDoc(d bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Value("_id", d.Get("_id"))
+	return b.Doc()
+}
+
+// Finish see agg.Sink.
+func (s *mergeSink) Finish(env *mql.Env) error {
+	if s.o.Durability == storage.Synced {
+		return s.c.sync(env.Context())
+	}
+	return nil
+}
+
+// Close see agg.Sink.
+func (s *mergeSink) Close() {}

@@ -1,0 +1,227 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// aggregateArgs are the arguments of aggregate.
+type aggregateArgs struct {
+	pipeline []bson.Raw
+	batch    int64
+	hasBatch bool
+	cursor   bool
+	explain  bool
+	hint     bson.Value
+	rounds   bson.Raw
+}
+
+// runAggregate answers aggregate. Manual: reference/command/aggregate.
+func runAggregate(c *Call) error {
+	c.Body = c.Body.Clone() // the cursor may outlive the request
+	first, _ := c.Body.First()
+	c.Value = first.Value
+	ns, err := c.aggregateNamespace()
+	if err != nil {
+		return err
+	}
+	a, err := c.parseAggregate()
+	if err != nil {
+		return err
+	}
+	if !a.cursor && !a.explain {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
+	}
+	c.stats.command.Add(1)
+	if a.explain {
+		return c.explainAggregate(ns, a)
+	}
+	size := firstBatch
+	if a.hasBatch {
+		size = int(a.batch)
+	}
+	return c.streamPipeline(ns, a.pipeline, a.hint, size)
+}
+
+// streamPipeline opens a pipeline and answers with its first batch.
+func (c *Call) streamPipeline(ns collection.Namespace, stages []bson.Raw, hint bson.Value, size int) error {
+	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, hint)
+	if err != nil {
+		return err
+	}
+	named := ns
+	if named.Coll == "" {
+		named.Coll = "$cmd.aggregate"
+	}
+	return c.openCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)
+}
+
+// aggregateNamespace is the collection, or the database for {aggregate: 1}.
+func (c *Call) aggregateNamespace() (collection.Namespace, error) {
+	if c.Value.IsNumber() {
+		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
+			return collection.Namespace{}, mongoerr.New(mongoerr.FailedToParse, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+		}
+		return collection.Namespace{DB: c.DB}, nil
+	}
+	return c.readNamespace()
+}
+
+func (c *Call) parseAggregate() (a aggregateArgs, err error) {
+	hasPipeline := false
+	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
+		known = true
+		switch name {
+		case "pipeline":
+			hasPipeline = !v.IsMissing()
+			if hasPipeline {
+				a.pipeline, err = c.stages(v)
+			}
+		case "cursor":
+			a.cursor = !v.IsMissing()
+			if a.cursor {
+				err = c.cursorArg(&a, v)
+			}
+		case "explain":
+			a.explain, err = c.boolArg(name, v)
+		case "allowDiskUse":
+			var yes bool
+			if yes, err = c.strictBool(name, v); !v.IsMissing() {
+				c.Env().Memory.Spill = yes
+			}
+		case "bypassDocumentValidation":
+			c.Op.BypassValidation, err = c.boolArg(name, v)
+		case "hint":
+			a.hint, err = c.hintArg(v)
+		case "collation":
+			err = c.setCollation(v)
+		case "let":
+			err = c.setLet(v)
+		case "fromMongos", "needsMerge", "exchange", "requestResumeToken", "isMapReduceCommand", "collectionUUID", "fromRouter", "includeQueryStatsMetrics":
+		default:
+			known = false
+		}
+		return known, err
+	})
+	if err == nil && !hasPipeline {
+		err = mongoerr.MissingField(c.field("pipeline"))
+	}
+	return a, err
+}
+
+// stages reads a pipeline argument. Errors: TypeMismatch (14).
+func (c *Call) stages(v bson.Value) ([]bson.Raw, error) {
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
+	}
+	var out []bson.Raw
+	for it := list.Iter(); it.Next(); {
+		d, ok := it.Value.Doc()
+		if !ok {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func (c *Call) cursorArg(a *aggregateArgs, v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
+	}
+	return eachField("cursor", d, func(name string, v bson.Value) (bool, error) {
+		if name != "batchSize" {
+			return false, nil
+		}
+		var err error
+		a.hasBatch = !v.IsMissing()
+		a.batch, err = c.atLeast(name, v, 0)
+		return true, err
+	})
+}
+
+// A read of a view is an aggregation: the view's pipeline, then stages that do
+// what the read asks for. Manual: core/views.
+
+// findStages are the stages of a find.
+func findStages(f plan.Find) []bson.Raw {
+	var out []bson.Raw
+	stage := func(fill func(b *bson.Builder)) {
+		b := bson.NewBuilder(nil)
+		fill(b)
+		out = append(out, b.Doc())
+	}
+	if !f.Filter.IsEmpty() {
+		stage(func(b *bson.Builder) { b.Raw("$match", f.Filter) })
+	}
+	if !f.Sort.IsEmpty() {
+		stage(func(b *bson.Builder) { b.Raw("$sort", f.Sort) })
+	}
+	if f.Skip > 0 {
+		stage(func(b *bson.Builder) { b.Int64("$skip", f.Skip) })
+	}
+	if f.Limit > 0 {
+		stage(func(b *bson.Builder) { b.Int64("$limit", f.Limit) })
+	}
+	if !f.Projection.IsEmpty() {
+		stage(func(b *bson.Builder) { b.Raw("$project", f.Projection) })
+	}
+	return out
+}
+
+func (c *Call) findOnView(ns collection.Namespace, a findArgs) error {
+	s, err := c.Cluster.Aggregate(&c.Op, ns, findStages(a.Find), a.Hint)
+	if err != nil {
+		return err
+	}
+	return c.openCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op}, a.batchSize(), a.single)
+}
+
+func (c *Call) countOnView(ns collection.Namespace, f plan.Find) error {
+	b := bson.NewBuilder(nil)
+	b.String("$count", "n")
+	n := int64(0)
+	err := c.drain(ns, append(findStages(f), b.Doc()), func(d bson.Raw) { n, _ = d.Get("n").Int64() })
+	if err == nil {
+		c.Reply.Int("n", n)
+	}
+	return err
+}
+
+func (c *Call) distinctOnView(ns collection.Namespace, key string, filter bson.Raw) error {
+	set, err := cluster.NewValueSet(key)
+	if err != nil {
+		return err
+	}
+	out := bson.NewArrayBuilder(nil)
+	err = c.drain(ns, findStages(plan.Find{Filter: filter}), func(d bson.Raw) {
+		set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) })
+	})
+	if err == nil {
+		c.Reply.Array("values", out.Doc())
+	}
+	return err
+}
+
+// drain reads a pipeline to its end.
+func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, visit func(bson.Raw)) error {
+	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, bson.Value{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer s.Settle()
+	for {
+		row, err := s.Next(c.Env())
+		if row == nil || err != nil {
+			return err
+		}
+		visit(row.Doc)
+	}
+}
