@@ -21,10 +21,10 @@ func (o *FlatOptions) equal(p *FlatOptions) bool {
 // kind2d has an entry of the geohash of every legacy coordinate pair.
 // Manual: core/indexes/index-types/geospatial/2d.
 var kind2d = Kind{
-	Plugin: "2d",
-	Doc:    "core/indexes/index-types/geospatial/2d",
-	check:  check2d,
-	keys:   func(*generator) error { return mongoerr.NotImplementedYet("a 2d index") },
+	Name:  "2d",
+	Doc:   "core/indexes/index-types/geospatial/2d",
+	check: check2d,
+	keys:  func(*generator) error { return mongoerr.NotImplementedYet("a 2d index") },
 }
 
 func check2d(p *parser) error {

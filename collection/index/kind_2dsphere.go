@@ -18,11 +18,11 @@ func (o *SphereOptions) equal(p *SphereOptions) bool {
 // kind2dsphere has an entry for every cell that covers a geometry.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 var kind2dsphere = Kind{
-	Plugin: "2dsphere",
-	Doc:    "core/indexes/index-types/geospatial/2dsphere",
-	check:  check2dsphere,
-	print:  func(s *Spec, b *bson.Builder) { b.Int32("2dsphereIndexVersion", s.Sphere.Version) },
-	keys:   func(*generator) error { return mongoerr.NotImplementedYet("a 2dsphere index") },
+	Name:  "2dsphere",
+	Doc:   "core/indexes/index-types/geospatial/2dsphere",
+	check: check2dsphere,
+	print: func(s *Spec, b *bson.Builder) { b.Int32("2dsphereIndexVersion", s.Sphere.Version) },
+	keys:  func(*generator) error { return mongoerr.NotImplementedYet("a 2dsphere index") },
 }
 
 func check2dsphere(p *parser) error {

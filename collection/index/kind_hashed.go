@@ -10,10 +10,10 @@ import (
 // it. Arrays cannot be hashed.
 // Manual: core/indexes/index-types/index-hashed.
 var kindHashed = Kind{
-	Plugin: "hashed",
-	Doc:    "core/indexes/index-types/index-hashed",
-	check:  checkHashed,
-	keys:   hashedKeys,
+	Name:  "hashed",
+	Doc:   "core/indexes/index-types/index-hashed",
+	check: checkHashed,
+	keys:  hashedKeys,
 }
 
 func checkHashed(p *parser) error {

@@ -39,7 +39,7 @@ func (t *TextOptions) equal(o *TextOptions) bool {
 // fields, between the values of the plain fields before and after.
 // Manual: core/indexes/index-types/index-text.
 var kindText = Kind{
-	Plugin:    "text",
+	Name:      "text",
 	Doc:       "core/indexes/index-types/index-text",
 	check:     checkText,
 	layout:    layoutText,

@@ -13,7 +13,7 @@ import (
 // beside, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
-	Plugin:    "wildcard",
+	Name:      "wildcard",
 	Doc:       "core/indexes/index-types/index-wildcard",
 	check:     checkWildcard,
 	layout:    layoutWildcard,

@@ -6,9 +6,9 @@ import (
 
 // Kind is a row of the table of index kinds.
 type Kind struct {
-	// Plugin is the value in the key pattern that asks for the kind, "" for a
-	// plain index of directions.
-	Plugin string
+	// Name is the value in the key pattern that asks for the kind, "" for a plain
+	// index of directions.
+	Name string
 	// Doc is the page of the manual.
 	Doc string
 
@@ -25,7 +25,7 @@ type Kind struct {
 	plainText func(s *Spec, i int) bool
 }
 
-// Kinds is the table of index kinds by plugin.
+// Kinds is the table of index kinds by name.
 // Manual: core/indexes/index-types.
 var Kinds = []Kind{
 	kindPlain,
@@ -36,10 +36,10 @@ var Kinds = []Kind{
 	kindWildcard,
 }
 
-// kindOf finds the kind of a plugin, nil if there is none.
-func kindOf(plugin string) *Kind {
+// kindOf finds the kind of a name, nil if there is none.
+func kindOf(name string) *Kind {
 	for i := range Kinds {
-		if Kinds[i].Plugin == plugin {
+		if Kinds[i].Name == name {
 			return &Kinds[i]
 		}
 	}

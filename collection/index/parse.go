@@ -208,10 +208,10 @@ func (p *parser) finish() error {
 	if s.Sparse && s.PartialFilter != nil {
 		return cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options")
 	}
-	if p.weights.Type != bson.TypeMissing && s.Kind.Plugin != "text" {
+	if p.weights.Type != bson.TypeMissing && s.Kind.Name != "text" {
 		return cannot("the field 'weights' can only be specified with text indexes")
 	}
-	if p.projection.Type != bson.TypeMissing && s.Kind.Plugin != "wildcard" {
+	if p.projection.Type != bson.TypeMissing && s.Kind.Name != "wildcard" {
 		return mongoerr.New(mongoerr.BadValue, "The field 'wildcardProjection' is only allowed in a 'wildcard' index")
 	}
 	if err := p.partial(); err != nil {

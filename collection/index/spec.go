@@ -76,7 +76,7 @@ func (s *Spec) IsID() bool { return isIDPattern(s.Key) }
 
 // IsOrdered reports a plain index, whose entries hold the fields' own values in
 // their order: one that can serve ranges and sorts.
-func (s *Spec) IsOrdered() bool { return s.Kind.Plugin == "" }
+func (s *Spec) IsOrdered() bool { return s.Kind.Name == "" }
 
 // Fields names the keystrings of an entry in order: the fields of the key
 // pattern, and "$_path" before the values of a wildcard field.
