@@ -73,7 +73,7 @@ func (m *Mutation) Put(c *Collection) error {
 	if other := m.next.byName[c.Namespace]; other != nil && other.ID != c.ID {
 		return mongoerr.NamespaceTaken(c.Namespace.String())
 	}
-	if err := m.needDatabase(c.Namespace.DB); err != nil {
+	if err := m.NeedDatabase(c.Namespace.DB); err != nil {
 		return err
 	}
 	m.changed = true
@@ -98,7 +98,9 @@ func (m *Mutation) Drop(c *Collection) {
 	m.drops[c.ID] = true
 }
 
-func (m *Mutation) needDatabase(name string) error {
+// NeedDatabase makes a database that is missing.
+// Errors: 13297 (another differs only in case).
+func (m *Mutation) NeedDatabase(name string) error {
 	if m.next.databases[name] != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 )
@@ -18,6 +19,8 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
+	// Jobs does the slow part of DDL. Required for DDL.
+	Jobs *jobs.Runner
 	// Now is the clock of budgets and of $$NOW.
 	Now func() time.Time
 	// ScratchDir is where blocking operators spill; empty forbids it.

@@ -65,7 +65,7 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	s := &outSink{c: c, o: o, ns: ns, temp: collection.Namespace{DB: ns.DB, Coll: "tmp.agg_out." + hex.EncodeToString(id[:])}}
 	create := CreateOptions{}
 	if target != nil {
-		create.Options = target.Options.Raw
+		create.Raw = target.Options.Raw
 	}
 	if err := c.Create(o, s.temp, create); err != nil {
 		return nil, err

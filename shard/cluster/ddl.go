@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// alter runs one catalog change of a command and notes its durability.
+func (c *Cluster) alter(o *Op, fn func(m *catalog.Mutation) error) error {
+	err := c.Catalog.Change(o.Env.Context(), fn)
+	if err == nil {
+		o.Committed = max(o.Committed, c.Store.Latest())
+	}
+	return err
+}
+
+// logCommand appends the change-log record of a DDL command to its change:
+//
+//	{ns: "db.$cmd", ui: UUID, o: {create: "c", …}}
+//
+// in the shape of an oplog "c" entry. body writes the fields of o.
+func logCommand(m *catalog.Mutation, db string, coll *catalog.Collection, body func(b *bson.Builder)) error {
+	b := bson.NewBuilder(nil)
+	b.String("ns", db+".$cmd")
+	id := keyspace.CollectionID(0)
+	if coll != nil {
+		id = coll.ID
+		b.Binary("ui", 4, coll.UUID[:])
+	}
+	b.BeginDoc("o")
+	body(b)
+	b.End()
+	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc()}
+	return m.Txn().AppendLog(changelog.Stream, rec.Append(nil))
+}
+
+// Limits on names. Manual: reference/limits#naming-restrictions.
+const (
+	namespaceBytesMax = 255
+	databaseBytesMax  = 63
+)
+
+// CheckNamespace refuses names that no collection may have.
+// Manual: reference/limits#naming-restrictions. Errors: InvalidNamespace (73).
+func CheckNamespace(ns collection.Namespace) error {
+	if err := CheckDatabase(ns.DB); err != nil {
+		return err
+	}
+	switch {
+	case ns.Coll == "":
+		return mongoerr.BadNamespace(ns.DB + ".")
+	case strings.ContainsRune(ns.Coll, 0):
+		return mongoerr.New(mongoerr.InvalidNamespace, "namespaces cannot have embedded null characters")
+	case ns.Coll[0] == '.':
+		return mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot start with '.': %s", ns.Coll)
+	case strings.ContainsRune(ns.Coll, '$'):
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: %s", ns.Coll)
+	case len(ns.String()) > namespaceBytesMax:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, namespaceBytesMax)
+	}
+	return nil
+}
+
+// CheckDatabase refuses names that no database may have.
+// Manual: reference/limits#naming-restrictions. Errors: InvalidNamespace (73).
+func CheckDatabase(db string) error {
+	if db == "" || len(db) > databaseBytesMax || strings.ContainsAny(db, "/\\. \"$\x00") {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
+	}
+	return nil
+}
+
+// noTxn refuses DDL that cannot be part of a transaction.
+func noTxn(o *Op, what string) error {
+	if o.Txn == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", what)
+}
+
+// dropped forgets what was kept about collections that are gone, and has their
+// keys removed.
+func (c *Cluster) dropped(colls ...*catalog.Collection) {
+	for _, d := range colls {
+		c.Budgets.Drop(uint64(d.ID))
+		c.Tally.Drop(d.ID)
+		c.Dropped(d.Namespace)
+	}
+	c.Jobs.DeleteSoon()
+}
+
+// dropIn removes a collection inside a change.
+func dropIn(m *catalog.Mutation, coll *catalog.Collection) error {
+	m.Drop(coll)
+	if coll.IsView() {
+		return nil
+	}
+	return jobs.Delete(m, coll.ID, 0)
+}

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// CollMod changes options of a collection or view.
+type CollMod struct {
+	// IndexName or IndexKey name an index to change; neither changes none.
+	IndexName string
+	IndexKey  bson.Raw
+	// IndexOptions are the options of the index to set: hidden,
+	// expireAfterSeconds, prepareUnique, unique.
+	IndexOptions bson.Raw
+	// Options are the options of the collection to set, as create takes them: a
+	// null removes one.
+	Options bson.Raw
+	// Log is the command as the change log shows it; nil uses Options.
+	Log bson.Raw
+}
+
+// CollModded is what changed, for the reply.
+type CollModded struct {
+	Before, After *catalog.Index // of the index that changed
+}
+
+// CollMod changes options of a collection, a view or an index.
+// Manual: reference/command/collMod. Errors: NamespaceNotFound (26),
+// IndexNotFound (27), InvalidOptions (72), those of the options.
+func (c *Cluster) CollMod(o *Op, ns collection.Namespace, mod CollMod) (CollModded, error) {
+	r, err := c.collMod(o, ns, mod)
+	return r, translate(err)
+}
+
+func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollModded, err error) {
+	if err := noTxn(o, "collMod"); err != nil {
+		return r, err
+	}
+	err = c.alter(o, func(m *catalog.Mutation) error {
+		r = CollModded{}
+		coll := m.Snapshot().Collection(ns)
+		if coll == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
+		}
+		next := coll
+		if mod.IndexName != "" || mod.IndexKey != nil {
+			if coll.IsView() {
+				return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: index")
+			}
+			if next, r, err = modIndex(o, next, mod); err != nil {
+				return err
+			}
+		}
+		if len(mod.Options) > 0 {
+			if next, err = modOptions(o, next, mod.Options); err != nil {
+				return err
+			}
+		}
+		if next == coll {
+			return nil
+		}
+		if err := m.Put(next); err != nil {
+			return err
+		}
+		if err := checkView(o, m.Snapshot(), next); err != nil {
+			return err
+		}
+		return logCommand(m, ns.DB, next, func(b *bson.Builder) {
+			b.String("collMod", ns.Coll)
+			switch {
+			case mod.Log != nil:
+				b.Splice(mod.Log.Elements())
+			case len(mod.Options) > 0:
+				b.Splice(mod.Options.Elements())
+			}
+		})
+	})
+	return r, err
+}
+
+// modIndex sets options of one index.
+func modIndex(o *Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection, CollModded, error) {
+	none := CollModded{}
+	var ix *catalog.Index
+	if mod.IndexName != "" {
+		if ix = coll.Index(mod.IndexName); ix == nil {
+			return nil, none, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", mod.IndexName, coll.Namespace)
+		}
+	} else {
+		found, err := chosen(coll, nil, mod.IndexKey)
+		if err != nil && mongoerr.CodeOf(err) != mongoerr.InvalidOptions {
+			return nil, none, err
+		}
+		if err != nil {
+			found = coll.Indexes[:1]
+		}
+		ix = found[0]
+	}
+	if mod.IndexOptions.IsEmpty() {
+		return nil, none, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
+	}
+	changed := *ix
+	for name, v := range mod.IndexOptions.Fields() {
+		if ix.ID == coll.IDIndex().ID {
+			switch string(name) {
+			case "hidden":
+				return nil, none, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
+			case "expireAfterSeconds":
+				return nil, none, mongoerr.New(mongoerr.BadValue, "the _id field does not support TTL indexes")
+			}
+		}
+		spec, err := changed.Spec.With(o.Env, string(name), v)
+		if err != nil {
+			return nil, none, err
+		}
+		changed.Spec = spec
+	}
+	return coll.WithIndex(&changed), CollModded{ix, &changed}, nil
+}
+
+// modOptions merges options into those of a collection; null removes one.
+func modOptions(o *Op, coll *catalog.Collection, change bson.Raw) (*catalog.Collection, error) {
+	for name := range change.Fields() {
+		view := string(name) == "viewOn" || string(name) == "pipeline"
+		if view != coll.IsView() {
+			if view {
+				return nil, mongoerr.New(mongoerr.InvalidOptions, "option only supported on a view: %s", name)
+			}
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", name)
+		}
+	}
+	b := bson.NewBuilder(nil)
+	if len(coll.Options.Raw) > 0 {
+		for it := coll.Options.Raw.Iter(); it.Next(); {
+			v, over := change.Lookup(string(it.Name))
+			switch {
+			case !over:
+				b.ValueBytes(it.Name, it.Value)
+			case !v.IsNullish():
+				b.ValueBytes(it.Name, v)
+			}
+		}
+	}
+	for it := change.Iter(); it.Next(); {
+		if coll.Options.Raw.IsEmpty() || coll.Options.Raw.Get(string(it.Name)).IsMissing() {
+			if !it.Value.IsNullish() {
+				b.ValueBytes(it.Name, it.Value)
+			}
+		}
+	}
+	options, err := catalog.ParseOptions(o.Env, b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	return coll.With(func(d *catalog.Collection) { d.Options = options }), nil
+}

@@ -1,0 +1,326 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// CreateOptions is a collection or view to be made.
+type CreateOptions struct {
+	// Raw is the options as create takes them and listCollections prints them: capped,
+	// collation, validator, viewOn, pipeline, …
+	Raw bson.Raw
+	// Implicit: an insert, upsert or createIndexes needs the collection; that it
+	// exists already is no error.
+	Implicit bool
+	// ShardKey shards the collection; nil does not.
+	ShardKey bson.Raw
+	// Shards is how many it begins with; 0 = by throughput or the default.
+	Shards int
+	// Throughput of its own; the zero value takes the server's default.
+	Throughput catalog.Throughput
+	// Indexes beside _id_, as createIndexes takes them.
+	Indexes []bson.Raw
+}
+
+// Create makes a collection or a view.
+// Manual: reference/command/create. Errors: NamespaceExists (48) unless it
+// exists with the same options, InvalidNamespace (73), InvalidOptions (72),
+// those of options, pipelines, indexes and throughput.
+func (c *Cluster) Create(o *Op, ns collection.Namespace, opts CreateOptions) error {
+	return translate(c.create(o, ns, opts))
+}
+
+func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) error {
+	if err := CheckNamespace(ns); err != nil {
+		return err
+	}
+	if !opts.Implicit {
+		if err := checkOptions(opts.Raw); err != nil {
+			return err
+		}
+	}
+	var made *catalog.Collection
+	err := c.alter(o, func(m *catalog.Mutation) error {
+		made = nil
+		if old := m.Snapshot().Collection(ns); old != nil {
+			if opts.Implicit || sameCollection(old, opts) {
+				return nil
+			}
+			return mongoerr.NamespaceTaken(ns.String())
+		}
+		coll, err := c.newCollection(o, m, ns, opts)
+		if err != nil {
+			return err
+		}
+		if err := m.Put(coll); err != nil {
+			return err
+		}
+		made = coll
+		if err := checkView(o, m.Snapshot(), coll); err != nil {
+			return err
+		}
+		return logCreate(m, coll)
+	})
+	if err == nil && made != nil {
+		c.Jobs.Provision(made)
+	}
+	return err
+}
+
+// newCollection makes the entry that Create puts.
+func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namespace, opts CreateOptions) (*catalog.Collection, error) {
+	coll, err := m.NewCollection(o.Env, ns, opts.Raw)
+	if err != nil {
+		return nil, err
+	}
+	if coll.IsView() {
+		return coll, nil
+	}
+	sharded := len(opts.ShardKey) > 0
+	if coll.Throughput, err = c.firstThroughput(o, m.Snapshot(), ns, opts.Throughput, sharded); err != nil {
+		return nil, err
+	}
+	if sharded {
+		if coll, err = c.sharded(coll, opts.ShardKey, opts.Shards, 1); err != nil {
+			return nil, err
+		}
+	}
+	for _, raw := range opts.Indexes {
+		spec, err := parseIndex(o, coll, raw)
+		if err != nil {
+			return nil, err
+		}
+		same, err := checkIndex(o, coll, spec, 0)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			coll = withNewIndex(coll, spec, catalog.IndexReady)
+		}
+	}
+	return coll, nil
+}
+
+// sharded gives an entry without documents a shard key and a map.
+// Errors: BadValue, NotImplemented (ranged keys).
+func (c *Cluster) sharded(coll *catalog.Collection, spec bson.Raw, shards int, epoch uint64) (*catalog.Collection, error) {
+	key, err := shard.ParseKeyPattern(spec)
+	if err != nil {
+		return nil, err
+	}
+	if key.Kind() == shard.Ranged {
+		return nil, rangedKey(key)
+	}
+	if shards <= 0 {
+		shards = c.firstShards(coll.Throughput)
+	}
+	shards = min(shards, shard.ShardsMax)
+	var seed [8]byte
+	rand.Read(seed[:])
+	table, err := shard.NewMap(key.Kind(), epoch, shards)
+	if err != nil {
+		return nil, err
+	}
+	return coll.With(func(d *catalog.Collection) {
+		d.Key, d.Map = key.WithSeed(binary.LittleEndian.Uint64(seed[:])>>1), table
+	}), nil
+}
+
+// firstShards is how many shards a collection begins with: RU/s divided by what
+// one carries, or the default without throughput of its own.
+func (c *Cluster) firstShards(t catalog.Throughput) int {
+	per := c.Limits.ShardRU
+	switch t.Mode {
+	case catalog.ThroughputManual:
+		if per <= 0 {
+			per = ratelimit.SplitAtManual
+		}
+		return shard.Count(t.RU, per)
+	case catalog.ThroughputAutoscale:
+		if per <= 0 {
+			per = ratelimit.SplitAtAutoscale
+		}
+		return shard.Count(t.RU, per)
+	}
+	return max(1, c.Limits.DefaultShards)
+}
+
+// firstThroughput is what a new collection gets: what was asked for, a part of
+// its database's, or the server's default.
+func (c *Cluster) firstThroughput(o *Op, snap *catalog.Snapshot, ns collection.Namespace, t catalog.Throughput, sharded bool) (catalog.Throughput, error) {
+	d := snap.Database(ns.DB)
+	switch {
+	case t.Mode != catalog.ThroughputNone:
+		if err := ratelimit.CheckCollection(jobs.Provisioned(t), sharded, ratelimit.Load{}); err != nil {
+			return t, err
+		}
+	case d != nil && d.Throughput.Mode != catalog.ThroughputNone:
+		if o.Env.Strict {
+			return t, ratelimit.CheckShared(sharing(snap, ns.DB), sharded)
+		}
+	case c.Limits.DefaultRU > 0:
+		t = catalog.Throughput{Mode: catalog.ThroughputManual, RU: c.Limits.DefaultRU}
+	}
+	t.HighestRU = max(t.HighestRU, t.RU)
+	return t, nil
+}
+
+// sharing counts the collections that share a database's throughput.
+func sharing(snap *catalog.Snapshot, db string) (n int) {
+	for _, coll := range snap.Collections(db) {
+		if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
+			n++
+		}
+	}
+	return n
+}
+
+// sameCollection reports that create asks for what exists.
+func sameCollection(old *catalog.Collection, opts CreateOptions) bool {
+	if !bson.Equal(sorted(old.Options.Raw).Value(), sorted(opts.Raw).Value(), nil) {
+		return false
+	}
+	if len(opts.ShardKey) == 0 {
+		return !old.Sharded() || len(opts.Raw) > 0
+	}
+	return old.Sharded() && bson.Equal(old.Key.Spec().Value(), opts.ShardKey.Value(), nil)
+}
+
+// sorted is a document with its fields in order of their names, without those
+// that only repeat a default.
+func sorted(r bson.Raw) bson.Raw {
+	if len(r) == 0 {
+		return bson.Empty
+	}
+	var names []string
+	for name, v := range r.Fields() {
+		if v.IsNullish() || string(name) == "capped" && !v.Truthy() {
+			continue
+		}
+		names = append(names, string(name))
+	}
+	sortStrings(names)
+	b := bson.NewBuilder(nil)
+	for _, n := range names {
+		b.Value(n, r.Get(n))
+	}
+	return b.Doc()
+}
+
+func sortStrings(s []string) {
+	for i := range s {
+		for j := i; j > 0 && s[j] < s[j-1]; j-- {
+			s[j], s[j-1] = s[j-1], s[j]
+		}
+	}
+}
+
+// checkOptions refuses options of create that do not go together.
+// Manual: reference/command/create. Errors: InvalidOptions (72), BadValue (2).
+func checkOptions(r bson.Raw) error {
+	has := func(name string) bool { v, ok := r.Lookup(name); return ok && !v.IsNullish() }
+	if len(r) == 0 {
+		return nil
+	}
+	capped := has("capped") && r.Get("capped").Truthy()
+	switch {
+	case has("timeseries"):
+		return mongoerr.NotImplementedYet("option timeseries of create")
+	case has("encryptedFields"):
+		return mongoerr.NotImplementedYet("option encryptedFields of create")
+	case has("pipeline") && !has("viewOn"):
+		return mongoerr.New(mongoerr.InvalidOptions, "'viewOn' must be specified when 'pipeline' is present")
+	case !capped && (has("size") || has("max")):
+		return mongoerr.New(mongoerr.InvalidOptions, "the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
+	case capped && !has("size"):
+		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+	case has("clusteredIndex") && capped:
+		return mongoerr.New(6049200, "cannot make a collection both clustered and capped")
+	case has("expireAfterSeconds") && !has("clusteredIndex"):
+		return mongoerr.New(mongoerr.InvalidOptions, "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
+	}
+	if !has("viewOn") {
+		return nil
+	}
+	if on, _ := r.Get("viewOn").Str(); on == "" {
+		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+	}
+	for _, name := range []string{"capped", "clusteredIndex", "expireAfterSeconds", "validator", "validationLevel", "validationAction", "storageEngine",
+		"indexOptionDefaults", "changeStreamPreAndPostImages", "idIndex"} {
+		if has(name) && (name != "capped" || capped) {
+			return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", name)
+		}
+	}
+	return nil
+}
+
+// checkView parses the pipeline of a view definition and follows it to its end.
+// Errors: those of the stages, OptionNotSupportedOnView (167),
+// ViewDepthLimitExceeded (165), GraphContainsCycle (5), InvalidNamespace (73).
+func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
+	if !coll.IsView() {
+		return nil
+	}
+	on := collection.Namespace{DB: coll.Namespace.DB, Coll: coll.Options.ViewOn}
+	if err := CheckNamespace(on); err != nil {
+		return err
+	}
+	for at, seen := on, map[collection.Namespace]bool{coll.Namespace: true}; ; {
+		if seen[at] {
+			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s depends on itself", coll.Namespace)
+		}
+		seen[at] = true
+		next := snap.Collection(at)
+		if next == nil || !next.IsView() {
+			break
+		}
+		at.Coll = next.Options.ViewOn
+	}
+	if _, _, _, err := snap.Resolve(coll.Namespace); err != nil {
+		return err
+	}
+	_, err := agg.Parse(o.Env, coll.Options.Pipeline, agg.Options{NS: on, In: agg.InView})
+	return err
+}
+
+// logCreate appends the record of a create.
+func logCreate(m *catalog.Mutation, coll *catalog.Collection) error {
+	return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+		b.String("create", coll.Namespace.Coll)
+		if len(coll.Options.Raw) > 0 {
+			b.Splice(coll.Options.Raw.Elements())
+		}
+		if !coll.IsView() {
+			b.Raw("idIndex", coll.IDIndex().Raw())
+		}
+		if coll.Sharded() {
+			b.Raw("shardKey", coll.Key.Spec())
+		}
+	})
+}
+
+// withNewIndex adds an index under the next number.
+func withNewIndex(coll *catalog.Collection, spec *index.Spec, state catalog.IndexState) *catalog.Collection {
+	d := coll.WithIndex(&catalog.Index{Spec: spec, ID: coll.NextIndex, State: state})
+	d.NextIndex++
+	return d
+}
+
+// shown prints a document for a message.
+func shown(r bson.Raw) string {
+	if len(r) == 0 {
+		return "{}"
+	}
+	return r.String()
+}

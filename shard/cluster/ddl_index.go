@@ -1,0 +1,383 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// How many indexes a collection may have. Manual: reference/limits#number-of-indexes;
+// Azure Cosmos DB: "indexing".
+const (
+	indexesMax       = 64
+	indexesMaxStrict = 500
+)
+
+// Indexed is what CreateIndexes did.
+type Indexed struct {
+	Before, After int    // number of indexes, _id_ included
+	Created       bool   // the collection was made
+	Note          string // that there was nothing to do
+}
+
+// CreateIndexes adds the indexes that do not exist yet, and builds them while
+// the collection is in use. A missing collection is created.
+// Manual: reference/command/createIndexes. Errors: those of index.ParseSpec and
+// Spec.Conflict, CannotCreateIndex (67), DuplicateKey (11000),
+// CommandNotSupportedOnView (166).
+func (c *Cluster) CreateIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (Indexed, error) {
+	var r Indexed
+	var err error
+	r.Before, r.After, r.Created, err = c.createIndexes(o, ns, specs)
+	if err != nil {
+		return Indexed{}, translate(err)
+	}
+	if r.Before == r.After {
+		r.Note = "all indexes already exist"
+	}
+	return r, nil
+}
+
+func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (before, after int, created bool, err error) {
+	for {
+		coll := c.Catalog.Peek().Collection(ns)
+		if coll == nil {
+			if made, err := c.createIndexed(o, ns, specs); made != nil || err != nil {
+				return 1, len(indexesOf(made)), true, err
+			}
+			continue // somebody else was faster
+		}
+		if coll.IsView() {
+			return 0, 0, false, mongoerr.ViewNotAllowed(ns.String())
+		}
+		if o.Txn != nil {
+			return c.indexesInTxn(o, coll, specs)
+		}
+		before, after, err = c.addIndexes(o, coll.ID, specs)
+		return before, after, false, err
+	}
+}
+
+func indexesOf(c *catalog.Collection) []*catalog.Index {
+	if c == nil {
+		return nil
+	}
+	return c.Indexes
+}
+
+// createIndexed makes a collection together with its indexes; nil when it
+// exists already.
+func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw) (*catalog.Collection, error) {
+	was := c.Catalog.Peek().Collection(ns)
+	if was != nil {
+		return nil, nil
+	}
+	if err := c.create(o, ns, CreateOptions{Implicit: true, Indexes: specs}); err != nil {
+		return nil, err
+	}
+	c.refresh(o)
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return nil, nil
+	}
+	for _, raw := range specs { // another creation may have been faster, without them
+		spec, err := parseIndex(o, coll, raw)
+		if err != nil {
+			return nil, err
+		}
+		if same, err := checkIndex(o, coll, spec, 0); err != nil || !same {
+			return nil, err
+		}
+	}
+	return coll, nil
+}
+
+// refresh lets a transaction go on with the newest catalog, in which a
+// collection was made for it.
+func (c *Cluster) refresh(o *Op) {
+	if o.Txn != nil {
+		fresh := c.Catalog.Pin()
+		o.Txn.Catalog.Unpin()
+		o.Txn.Catalog = fresh
+	}
+}
+
+// indexesInTxn accepts what exists already. Indexes of existing collections
+// are not made inside a transaction: the build would wait for its end.
+func (c *Cluster) indexesInTxn(o *Op, coll *catalog.Collection, specs []bson.Raw) (before, after int, created bool, err error) {
+	for _, raw := range specs {
+		spec, err := parseIndex(o, coll, raw)
+		if err != nil {
+			return 0, 0, false, err
+		}
+		same, err := checkIndex(o, coll, spec, 0)
+		if err != nil {
+			return 0, 0, false, err
+		}
+		if !same {
+			return 0, 0, false, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+				"Cannot create new indexes on existing collection %s in a multi-document transaction.", coll.Namespace)
+		}
+	}
+	return len(coll.Indexes), len(coll.Indexes), false, nil
+}
+
+// addIndexes publishes the new indexes as Building and has them built.
+func (c *Cluster) addIndexes(o *Op, id keyspace.CollectionID, specs []bson.Raw) (before, after int, err error) {
+	ctx := o.Env.Context()
+	unlock, err := c.Jobs.Lock(ctx, id)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer unlock()
+	build := &jobs.Build{Collection: id}
+	err = c.alter(o, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().ByID(id)
+		if coll == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while its indexes were created")
+		}
+		before, after = len(coll.Indexes), len(coll.Indexes)
+		build.Namespace, build.Indexes = coll.Namespace, build.Indexes[:0]
+		docs := c.Tally.Of(id).Total(coll.Map).Docs
+		var added []*index.Spec
+		for _, raw := range specs {
+			spec, err := parseIndex(o, coll, raw)
+			if err != nil {
+				return err
+			}
+			same, err := checkIndex(o, coll, spec, docs)
+			if err != nil {
+				return err
+			}
+			if !same {
+				build.Indexes = append(build.Indexes, coll.NextIndex)
+				coll = withNewIndex(coll, spec, catalog.IndexBuilding)
+				added = append(added, spec)
+			}
+		}
+		if len(added) == 0 {
+			return nil
+		}
+		after = len(coll.Indexes)
+		build.Command = createIndexesCommand(coll.Namespace, added)
+		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error { return logIndexes(m, coll, added) }
+		return m.Put(coll)
+	})
+	if err != nil || len(build.Indexes) == 0 {
+		return before, after, err
+	}
+	if err := c.Jobs.BuildIndexes(ctx, build); err != nil {
+		return 0, 0, err
+	}
+	o.Committed = max(o.Committed, c.Store.Latest())
+	return before, after, nil
+}
+
+// createIndexesCommand is the command as currentOp shows it.
+func createIndexesCommand(ns collection.Namespace, specs []*index.Spec) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("createIndexes", ns.Coll)
+	b.BeginArray("indexes")
+	for _, s := range specs {
+		b.Raw("", s.Raw())
+	}
+	b.End()
+	b.String("$db", ns.DB)
+	return b.Doc()
+}
+
+// logIndexes appends one record per new index.
+func logIndexes(m *catalog.Mutation, coll *catalog.Collection, specs []*index.Spec) error {
+	for _, s := range specs {
+		err := logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+			b.String("createIndexes", coll.Namespace.Coll)
+			s.Append(b)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseIndex reads a specification; without a collation it gets the
+// collection's.
+func parseIndex(o *Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
+	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
+		b := bson.NewBuilder(nil)
+		b.Splice(raw.Elements())
+		b.Raw("collation", coll.Options.CollationRaw)
+		raw = b.Doc()
+	}
+	return index.ParseSpec(o.Env, raw)
+}
+
+// checkIndex compares a new index with those the collection has. same reports
+// that there is nothing to do. docs is how many documents the collection holds.
+func checkIndex(o *Op, coll *catalog.Collection, spec *index.Spec, docs int64) (same bool, err error) {
+	if spec.IsID() {
+		if !spec.Collation.Equal(coll.IDIndex().Collation) {
+			own, _ := spec.Raw().Get("collation").Doc()
+			return false, mongoerr.New(mongoerr.BadValue, "The _id index must have the same collation as the collection. Index collation: %s, collection collation: %s",
+				shown(own), shown(coll.Options.CollationRaw))
+		}
+		return true, nil
+	}
+	for _, ix := range coll.Indexes {
+		if same, err := spec.Conflict(ix.Spec); same || err != nil {
+			return same, err
+		}
+	}
+	most := indexesMax
+	if o.Env.Strict {
+		most = indexesMaxStrict
+	}
+	if len(coll.Indexes) >= most {
+		return false, mongoerr.New(mongoerr.CannotCreateIndex, "add index fails, too many indexes for %s key:%s", coll.Namespace, shown(spec.Key))
+	}
+	if spec.Unique {
+		if err := checkUnique(o, coll, spec); err != nil {
+			return false, err
+		}
+	}
+	if o.Env.Strict {
+		return false, checkIndexStrict(spec, docs)
+	}
+	return false, nil
+}
+
+// checkUnique refuses unique indexes that could only be kept per shard.
+// Manual: core/sharding-shard-key#unique-indexes. Errors: CannotCreateIndex (67).
+func checkUnique(o *Op, coll *catalog.Collection, spec *index.Spec) error {
+	if !coll.Sharded() {
+		return nil
+	}
+	ok := coll.Key.IsPrefixOf(spec.Key)
+	if o.Env.Strict {
+		ok = true
+		for _, f := range coll.Key.Fields() {
+			ok = ok && spec.Key.Get(f.Path.String()).IsNumber()
+		}
+	}
+	if !ok || spec.Collation != nil {
+		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", shown(spec.Key), coll.Key)
+	}
+	return nil
+}
+
+// compoundMaxStrict is how many fields an index may have in Cosmos DB.
+const compoundMaxStrict = 8
+
+// checkIndexStrict refuses what Azure Cosmos DB for MongoDB refuses.
+// Source: Azure Cosmos DB, "indexing". Errors: CannotCreateIndex (67).
+func checkIndexStrict(spec *index.Spec, docs int64) error {
+	refuse := func(format string, args ...any) error {
+		return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+	}
+	switch {
+	case spec.Unique && docs > 0:
+		return refuse("The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.")
+	case spec.Partial != nil && !spec.Unique:
+		return refuse("partialFilterExpression is only supported for unique indexes")
+	case spec.Sparse:
+		return refuse("sparse indexes are not supported")
+	case spec.Collation != nil:
+		return refuse("indexes with a collation are not supported")
+	case spec.Kind.Name == "hashed" || spec.Kind.Name == "text" || spec.Kind.Name == "2d":
+		return refuse("%s indexes are not supported", spec.Kind.Name)
+	case len(spec.Parts) > compoundMaxStrict:
+		return refuse("Index exceeds the limit of %d fields", compoundMaxStrict)
+	case spec.WildcardProjection != nil:
+		return refuse("wildcardProjection is not supported")
+	}
+	return nil
+}
+
+// DropIndexes removes indexes: of the given names, of all names but _id_ when
+// names is just "*", or of the given key pattern when it is not nil. It returns
+// how many there were.
+// Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
+// IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
+func (c *Cluster) DropIndexes(o *Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
+	was, err = c.dropIndexes(o, ns, names, key)
+	return was, translate(err)
+}
+
+func (c *Cluster) dropIndexes(o *Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
+	if err := noTxn(o, "dropIndexes"); err != nil {
+		return 0, err
+	}
+	err = c.alter(o, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(ns)
+		if coll == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
+		}
+		if coll.IsView() {
+			return mongoerr.ViewNotAllowed(ns.String())
+		}
+		was = len(coll.Indexes)
+		gone, err := chosen(coll, names, key)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		next := coll
+		for _, ix := range gone {
+			next = next.WithoutIndex(ix.ID)
+			if err := jobs.Delete(m, coll.ID, ix.ID); err != nil {
+				return err
+			}
+			err := logCommand(m, ns.DB, coll, func(b *bson.Builder) {
+				b.String("dropIndexes", ns.Coll)
+				b.String("index", ix.Name)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return m.Put(next)
+	})
+	c.Jobs.DeleteSoon()
+	return was, err
+}
+
+// chosen finds the indexes to drop.
+func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
+	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
+	if key != nil {
+		for _, ix := range coll.Indexes {
+			if bson.Equal(ix.Key.Value(), key.Value(), nil) {
+				out = append(out, ix)
+			}
+		}
+		switch {
+		case len(out) == 0:
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", shown(key))
+		case len(out) > 1:
+			return nil, mongoerr.New(mongoerr.AmbiguousIndexKeyPattern, "%d indexes found for key: %s, identify by name instead. Conflicting indexes: %s, %s",
+				len(out), shown(key), shown(out[0].Raw()), shown(out[1].Raw()))
+		case out[0].ID == coll.IDIndex().ID:
+			return nil, noID()
+		}
+		return out, nil
+	}
+	if len(names) == 1 && names[0] == "*" {
+		return coll.Indexes[1:], nil
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		ix := coll.Index(name)
+		switch {
+		case ix == nil || seen[name]:
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+		case ix.ID == coll.IDIndex().ID:
+			return nil, noID()
+		}
+		seen[name] = true
+		out = append(out, ix)
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// RestoreBudgets gives every collection and database its provisioned throughput
+// after a start.
+func (c *Cluster) RestoreBudgets() {
+	for _, d := range c.Catalog.Peek().Databases() {
+		c.Jobs.ProvisionDatabase(d.Name)
+	}
+}
+
+// Throughput returns a collection's own throughput, and whether it shares its
+// database's instead.
+// Errors: NamespaceNotFound (26).
+func (c *Cluster) Throughput(ns collection.Namespace) (t catalog.Throughput, shared bool, err error) {
+	snap := c.Catalog.Peek()
+	coll, err := snap.Lookup(ns)
+	if err != nil {
+		return t, false, translate(err)
+	}
+	d := snap.Database(ns.DB)
+	shared = coll.Throughput.Mode == catalog.ThroughputNone && d != nil && d.Throughput.Mode != catalog.ThroughputNone
+	return coll.Throughput, shared, nil
+}
+
+// DatabaseThroughput returns what the collections of a database share.
+// Errors: NamespaceNotFound (26).
+func (c *Cluster) DatabaseThroughput(db string) (catalog.Throughput, error) {
+	d := c.Catalog.Peek().Database(db)
+	if d == nil {
+		return catalog.Throughput{}, mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
+	}
+	return d.Throughput, nil
+}
+
+// SetThroughput changes a collection's own throughput. More shards, when it
+// needs some, are split off in the background.
+// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
+// (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
+func (c *Cluster) SetThroughput(o *Op, ns collection.Namespace, t catalog.Throughput) error {
+	return translate(c.setThroughput(o, ns, t))
+}
+
+func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throughput) error {
+	if err := noTxn(o, "UpdateCollection"); err != nil {
+		return err
+	}
+	var next *catalog.Collection
+	err := c.alter(o, func(m *catalog.Mutation) error {
+		coll, err := m.Snapshot().Lookup(ns)
+		if err != nil {
+			return err
+		}
+		if coll.IsView() {
+			return mongoerr.ViewNotAllowed(ns.String())
+		}
+		load := ratelimit.Load{StoredGB: gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
+		if err := c.checkChange(coll.Throughput, t, func() error {
+			return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
+		}); err != nil {
+			return err
+		}
+		t.HighestRU = max(coll.Throughput.HighestRU, t.RU)
+		next = coll.With(func(d *catalog.Collection) { d.Throughput = t })
+		return m.Put(next)
+	})
+	if err != nil {
+		return err
+	}
+	c.Jobs.Provision(next)
+	c.Changed(ns)
+	return nil
+}
+
+// checkChange applies the rules for changes of throughput.
+func (c *Cluster) checkChange(old, t catalog.Throughput, amount func() error) error {
+	if err := ratelimit.CheckSwitch(jobs.Provisioned(old), jobs.Provisioned(t)); err != nil {
+		return err
+	}
+	if err := amount(); err != nil {
+		return err
+	}
+	return c.Budgets.NoteChange(c.Now())
+}
+
+// gigabytes rounds bytes up.
+func gigabytes(n int64) int64 { return (max(0, n) + 1<<30 - 1) >> 30 }
+
+// CreateDatabase makes a database, perhaps with throughput that its collections
+// share.
+// Source: Azure Cosmos DB, "custom-commands#create-database". Errors:
+// NamespaceExists (48), BadValue (2), InvalidNamespace (73).
+func (c *Cluster) CreateDatabase(o *Op, db string, t catalog.Throughput) error {
+	return translate(c.putDatabase(o, db, t, true))
+}
+
+// SetDatabaseThroughput changes what the collections of a database share.
+// Source: Azure Cosmos DB, "custom-commands#update-database". Errors:
+// NamespaceNotFound (26), BadValue (2).
+func (c *Cluster) SetDatabaseThroughput(o *Op, db string, t catalog.Throughput) error {
+	return translate(c.putDatabase(o, db, t, false))
+}
+
+func (c *Cluster) putDatabase(o *Op, db string, t catalog.Throughput, fresh bool) error {
+	if err := CheckDatabase(db); err != nil {
+		return err
+	}
+	err := c.alter(o, func(m *catalog.Mutation) error {
+		snap := m.Snapshot()
+		old := snap.Database(db)
+		switch {
+		case fresh && old != nil:
+			return mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
+		case !fresh && old == nil:
+			return mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
+		}
+		next := &catalog.Database{Name: db, Throughput: t}
+		load := ratelimit.Load{}
+		if old != nil {
+			load.HighestRUs, load.Collections = old.Throughput.HighestRU, sharing(snap, db)
+			for _, coll := range snap.Collections(db) {
+				if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
+					load.StoredGB += gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes)
+				}
+			}
+			if err := c.checkChange(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) }); err != nil {
+				return err
+			}
+		} else if err := ratelimit.CheckDatabase(jobs.Provisioned(t), load); err != nil {
+			return err
+		}
+		next.Throughput.HighestRU = max(load.HighestRUs, t.RU)
+		return putDatabase(m, next)
+	})
+	if err != nil {
+		return err
+	}
+	c.Jobs.ProvisionDatabase(db)
+	for _, coll := range c.Catalog.Peek().Collections(db) {
+		c.Changed(coll.Namespace)
+	}
+	return nil
+}
+
+// putDatabase adds a database under the rule on names that differ only in case.
+func putDatabase(m *catalog.Mutation, d *catalog.Database) error {
+	if m.Snapshot().Database(d.Name) == nil {
+		if err := m.NeedDatabase(d.Name); err != nil {
+			return err
+		}
+	}
+	m.PutDatabase(d)
+	return nil
+}
+
+// AppendThroughput prints a throughput as commands of customAction do.
+func AppendThroughput(b *bson.Builder, t catalog.Throughput) {
+	p := jobs.Provisioned(t)
+	if p.Mode == ratelimit.Unlimited {
+		return
+	}
+	b.Int("provisionedThroughput", p.Minimum())
+	if p.Mode == ratelimit.Autoscale {
+		b.BeginDoc("autoScaleSettings")
+		b.Int("maxThroughput", p.RUs)
+		b.End()
+	}
+}

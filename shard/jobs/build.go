@@ -1,0 +1,220 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Build is an index build: what the caller has published in state Building.
+type Build struct {
+	Collection keyspace.CollectionID
+	Namespace  collection.Namespace
+	Indexes    []keyspace.IndexID
+	Command    bson.Raw // for Progress; may be nil
+	// Log, when set, runs inside the change that makes the indexes ready.
+	Log func(m *catalog.Mutation, c *catalog.Collection) error
+}
+
+// BuildIndexes fills indexes that were published as Building and makes them
+// ready; on an error they are dropped again, also when ctx ends. The caller
+// holds the collection's Lock and no catalog pin.
+// Errors: DuplicateKey (11000), NamespaceNotFound (26) and IndexNotFound (27)
+// when they were dropped meanwhile, those of index keys.
+func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
+	p := r.begin("Index Build", b.Namespace, b.Command, r.size(b.Collection))
+	defer r.end(p)
+	err := r.fill(ctx, b, p)
+	if err == nil {
+		err = r.ready(ctx, b)
+	}
+	if err == nil || errors.Is(err, storage.ErrClosed) || errors.Is(context.Cause(ctx), ErrStopped) {
+		return err // a stopped server goes on when it starts again
+	}
+	if errors.Is(err, errGone) {
+		return mongoerr.NoNamespace(b.Namespace.String())
+	}
+	if undo := r.abandon(context.WithoutCancel(ctx), b); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return err
+}
+
+// size is how many documents a collection has, for Progress.
+func (r *Runner) size(id keyspace.CollectionID) int64 {
+	coll := r.Catalog.Peek().ByID(id)
+	if coll == nil || coll.Map == nil {
+		return 0
+	}
+	return r.Tally.Of(id).Total(coll.Map).Docs
+}
+
+// fill adds the entries of all documents, some at a time. A document written
+// after the drain has its entries from its writer.
+func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
+	if err := r.Catalog.Drain(ctx); err != nil {
+		return err
+	}
+	all := keyspace.RecordRange(b.Collection)
+	var rows rows
+	var meter ratelimit.Meter
+	for from := all.Start; ; {
+		err := r.commit(ctx, b.Collection, &meter, func(t *batch) error {
+			ixs, err := building(t.coll, b.Indexes)
+			if err != nil {
+				return err
+			}
+			if err := rows.read(t, storage.Range{Start: from, End: all.End}); err != nil {
+				return err
+			}
+			for i := range rows.list {
+				if err := t.build(ixs, &rows.list[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if len(rows.list) == 0 {
+			return nil
+		}
+		p.done.Add(int64(len(rows.list)))
+		from = append(append([]byte(nil), rows.list[len(rows.list)-1].key...), 0)
+	}
+}
+
+// building finds the indexes of a build in the current entry.
+func building(c *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Index, err error) {
+	for _, id := range ids {
+		found := false
+		for _, ix := range c.Indexes {
+			if ix.ID == id {
+				out, found = append(out, ix), true
+			}
+		}
+		if !found {
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "the index was dropped while it was built on %s", c.Namespace)
+		}
+	}
+	return out, nil
+}
+
+// build adds the entries of one document. The lock makes every concurrent
+// change of the document a conflict.
+func (b *batch) build(ixs []*catalog.Index, row *row) error {
+	if err := b.env.Tick(); err != nil {
+		return err
+	}
+	if err := b.txn.Lock(b.env.Context(), row.key); err != nil {
+		return err
+	}
+	d := b.coll.Map.Find(row.hash)
+	t := b.target(d)
+	for _, ix := range ixs {
+		weight, err := t.Build(b.env, ix, row.doc, row.hash)
+		if err != nil {
+			return err
+		}
+		b.env.Meter.Terms(int(d.ID), weight, 0)
+	}
+	return nil
+}
+
+// ready publishes the indexes for readers.
+func (r *Runner) ready(ctx context.Context, b *Build) error {
+	return r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+		c := m.Snapshot().ByID(b.Collection)
+		if c == nil {
+			return errGone
+		}
+		ixs, err := building(c, b.Indexes)
+		if err != nil {
+			return err
+		}
+		for _, ix := range ixs {
+			done := *ix
+			done.State = catalog.IndexReady
+			c = c.WithIndex(&done)
+		}
+		if b.Log != nil {
+			if err := b.Log(m, c); err != nil {
+				return err
+			}
+		}
+		return m.Put(c)
+	})
+}
+
+// abandon drops the indexes of a build that failed.
+func (r *Runner) abandon(ctx context.Context, b *Build) error {
+	err := r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+		c := m.Snapshot().ByID(b.Collection)
+		if c == nil {
+			return nil
+		}
+		for _, id := range b.Indexes {
+			c = c.WithoutIndex(id)
+			if err := Delete(m, c.ID, id); err != nil {
+				return err
+			}
+		}
+		return m.Put(c)
+	})
+	r.DeleteSoon()
+	return err
+}
+
+// rows are some documents in key order, copied.
+type rows struct {
+	list []row
+	mem  []byte
+}
+
+// row is one document and where it lies.
+type row struct {
+	key  []byte
+	hash keyspace.Hash
+	doc  bson.Raw
+}
+
+// read takes the next documents of a range, up to the bounds of a batch.
+func (s *rows) read(b *batch, within storage.Range) error {
+	s.list, s.mem = s.list[:0], s.mem[:0]
+	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	type place struct{ key, doc int }
+	var places []place
+	for len(places) < batchRows && len(s.mem) < batchBytes && it.Next() {
+		s.mem = append(s.mem, it.Key()...)
+		key := len(s.mem)
+		s.mem = append(s.mem, it.Value()...)
+		places = append(places, place{key, len(s.mem)})
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	at := 0
+	for _, p := range places {
+		r := row{key: s.mem[at:p.key:p.key], doc: bson.Raw(s.mem[p.key:p.doc:p.doc])}
+		_, h, _, ok := keyspace.SplitRecord(r.key)
+		if !ok {
+			return errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(r.key)))
+		}
+		r.hash = h
+		s.list = append(s.list, r)
+		at = p.doc
+	}
+	return nil
+}

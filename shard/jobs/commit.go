@@ -1,0 +1,165 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// errGone says that the collection a job works on was dropped.
+var errGone = errors.New("jobs: the collection was dropped")
+
+// errStale makes a batch begin again with the current catalog entry.
+var errStale = errors.New("jobs: stale catalog entry")
+
+// Batches of background work: small, so that a conflict repeats little and
+// clients are not held up.
+const (
+	batchRows  = 256
+	batchBytes = 1 << 20
+)
+
+// batch is one small transaction of a job, under a pinned catalog entry.
+type batch struct {
+	r       *Runner
+	env     *mql.Env
+	coll    *catalog.Collection
+	txn     storage.Txn
+	targets map[shard.ID]*write.Target
+}
+
+// commit runs fn until its transaction commits without a conflict. fn starts
+// from nothing each time. The work is charged to the collection's budget.
+// Errors: errGone, those of fn, ctx.
+func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
+	for try := 0; ; try++ {
+		if err := r.admit(ctx, id); err != nil {
+			return err
+		}
+		err := r.try(ctx, id, meter, fn)
+		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, errStale) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if try > 1 && !sleep(ctx, rand.N(time.Millisecond<<min(try, 7)), nil) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
+	snap := r.Catalog.Pin()
+	defer snap.Unpin()
+	coll := snap.ByID(id)
+	if coll == nil {
+		return errGone
+	}
+	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return err
+	}
+	defer txn.Close()
+	b := &batch{r: r, env: r.env(ctx), coll: coll, txn: txn}
+	meter.Reset(uint64(id), nil)
+	b.env.Meter = meter
+	if err := fn(b); err != nil {
+		return err
+	}
+	if now := r.Catalog.Peek(); now != snap && !sameRoute(now.ByID(id), coll) {
+		return errStale
+	}
+	ts, err := txn.Commit(ctx, storage.Buffered)
+	if err != nil {
+		return err
+	}
+	for _, t := range b.targets {
+		if d := (tally.Count{Docs: t.Docs, Bytes: t.Bytes}); d != (tally.Count{}) {
+			r.Tally.Of(id).Shard(t.Shard.ID).Add(ts, d)
+		}
+	}
+	r.Budgets.Charge(r.Now(), background, meter)
+	return nil
+}
+
+// background is the class of all work done here.
+var background = ratelimit.Class{Priority: ratelimit.Background}
+
+// admit waits until the clients leave something of the collection's budget.
+func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
+	pool := r.Budgets.Collection(uint64(id))
+	if !pool.Limited() && !pool.Shared() {
+		return nil
+	}
+	for {
+		_, err := r.Budgets.Wait(ctx, r.Now(), ratelimit.Scope{Collection: uint64(id)}, background, ratelimit.RetrySecondsMax*time.Second)
+		var full *ratelimit.Throttled
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &full):
+			if !sleep(ctx, 100*time.Millisecond, nil) {
+				return context.Cause(ctx)
+			}
+		case !errors.Is(err, ratelimit.ErrRetryTimeout):
+			return err
+		}
+	}
+}
+
+// sameRoute reports that what was written under one entry is right under the
+// other: same shards, same indexes to maintain.
+func sameRoute(now, then *catalog.Collection) bool {
+	if now == nil || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
+		return false
+	}
+	for i, ix := range now.Indexes {
+		if ix.ID != then.Indexes[i].ID || ix.State != then.Indexes[i].State {
+			return false
+		}
+	}
+	return true
+}
+
+// target is where documents of a shard are written.
+func (b *batch) target(d *shard.Descriptor) *write.Target {
+	t := b.targets[d.ID]
+	if t == nil {
+		if b.targets == nil {
+			b.targets = map[shard.ID]*write.Target{}
+		}
+		t = &write.Target{Coll: b.coll, Shard: d, Txn: b.txn, Bypass: true, Multikey: b.markMultikey}
+		b.targets[d.ID] = t
+	}
+	return t
+}
+
+// markMultikey publishes that an index has met arrays, before the commit.
+func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
+	return b.r.Catalog.Change(b.env.Context(), func(m *catalog.Mutation) error {
+		now := m.Snapshot().ByID(b.coll.ID)
+		if now == nil {
+			return errGone
+		}
+		for _, x := range now.Indexes {
+			if x.ID == ix.ID && !x.Multikey.Covers(paths) {
+				marked := *x
+				marked.Multikey = x.Multikey.Union(paths)
+				return m.Put(now.WithIndex(&marked))
+			}
+		}
+		return nil
+	})
+}

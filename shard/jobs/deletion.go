@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// deletePrefix begins the names of the meta keys of ranges to delete.
+const deletePrefix = "delete."
+
+// Delete notes, inside a catalog change that drops a collection or an index,
+// that its keys are to be removed: all of the collection's when ix is 0. Wake
+// the Runner with DeleteSoon after the change.
+func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) error {
+	b := bson.NewBuilder(nil)
+	b.Int64("collection", int64(id))
+	b.Int64("index", int64(ix))
+	return m.Txn().Set(deleteKey(id, ix), b.Doc())
+}
+
+// Keep takes a note of Delete back, inside the change that puts the keys to use.
+func Keep(m *catalog.Mutation, id keyspace.CollectionID) error {
+	return m.Txn().Delete(deleteKey(id, 0))
+}
+
+func deleteKey(id keyspace.CollectionID, ix keyspace.IndexID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaJob, fmt.Appendf(nil, "%s%d.%d", deletePrefix, id, ix))
+}
+
+// DeleteSoon asks for the removal of what was noted.
+func (r *Runner) DeleteSoon() { wake(r.deleteWake) }
+
+func (r *Runner) deleteLoop(ctx context.Context) {
+	wait := time.Hour
+	for {
+		if err := r.DeleteNoted(ctx); err != nil {
+			r.report("delete", err)
+			wait = time.Second
+		} else {
+			wait = time.Hour
+		}
+		if !sleep(ctx, wait, r.deleteWake) {
+			return
+		}
+	}
+}
+
+// deletion is one noted range.
+type deletion struct {
+	key []byte
+	id  keyspace.CollectionID
+	ix  keyspace.IndexID
+}
+
+// DeleteNoted removes the keys of everything that was dropped, once nobody
+// writes by a catalog that had it. Done twice it does no harm, so a crash at
+// any point only repeats it. Collections that are being filled (Reshard) keep
+// their job lock and are passed over.
+func (r *Runner) DeleteNoted(ctx context.Context) error {
+	noted, err := r.noted(ctx)
+	if err != nil || len(noted) == 0 {
+		return err
+	}
+	if err := r.Catalog.Drain(ctx); err != nil {
+		return err
+	}
+	for _, d := range noted {
+		if err := r.deleteOne(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runner) noted(ctx context.Context) (out []deletion, err error) {
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	it, err := snap.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaJob, []byte(deletePrefix)), storage.IterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for it.Next() {
+		v, err := bson.Parse(it.Value(), bson.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		id, _ := v.Get("collection").Int64()
+		ix, _ := v.Get("index").Int64()
+		out = append(out, deletion{append([]byte(nil), it.Key()...), keyspace.CollectionID(id), keyspace.IndexID(ix)})
+	}
+	return out, it.Err()
+}
+
+func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
+	if r.filling.has(d.id) || d.ix == 0 && r.Catalog.Peek().ByID(d.id) != nil {
+		return nil // in use
+	}
+	ranges := []storage.Range{keyspace.IndexRange(d.id, d.ix)}
+	if d.ix == 0 {
+		ranges = []storage.Range{keyspace.RecordRange(d.id), keyspace.CollectionIndexRange(d.id)}
+		r.Budgets.Drop(uint64(d.id))
+		r.Tally.Drop(d.id)
+	}
+	for _, k := range ranges {
+		if err := r.Store.DeleteRange(ctx, k); err != nil {
+			return err
+		}
+	}
+	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return err
+	}
+	defer txn.Close()
+	if err := txn.Delete(d.key); err != nil {
+		return err
+	}
+	_, err = txn.Commit(ctx, storage.Synced)
+	return err
+}

@@ -1,0 +1,57 @@
+package jobs
+
+import (
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Provisioned is a stored throughput in the words of package ratelimit.
+func Provisioned(t catalog.Throughput) ratelimit.Throughput {
+	switch t.Mode {
+	case catalog.ThroughputManual:
+		return ratelimit.Throughput{Mode: ratelimit.Manual, RUs: t.RU}
+	case catalog.ThroughputAutoscale:
+		return ratelimit.Throughput{Mode: ratelimit.Autoscale, RUs: t.RU}
+	case catalog.ThroughputServerless:
+		return ratelimit.Throughput{Mode: ratelimit.Serverless}
+	}
+	return ratelimit.Throughput{}
+}
+
+// Provision gives a collection's budget what the catalog says: throughput,
+// shards, and the database to share with when it has none of its own.
+func (r *Runner) Provision(c *catalog.Collection) {
+	if c.IsView() || c.Map == nil {
+		return
+	}
+	now, id := r.Now(), uint64(c.ID)
+	pool := r.Budgets.Collection(id)
+	if t := Provisioned(c.Throughput); pool.Throughput() != t || pool.Options() != r.Pools {
+		pool.Set(now, t, r.Pools)
+	}
+	pool.SetShards(now, c.Map.Ints())
+	shared := ""
+	if c.Throughput.Mode == catalog.ThroughputNone {
+		if d := r.Catalog.Peek().Database(c.Namespace.DB); d != nil && d.Throughput.Mode != catalog.ThroughputNone {
+			shared = d.Name
+		}
+	}
+	r.Budgets.Share(id, shared)
+}
+
+// ProvisionDatabase gives a database's budget, and with it those of its
+// collections, what the catalog says.
+func (r *Runner) ProvisionDatabase(name string) {
+	snap := r.Catalog.Peek()
+	d := snap.Database(name)
+	if d == nil {
+		r.Budgets.DropDatabase(name)
+		return
+	}
+	if d.Throughput.Mode != catalog.ThroughputNone {
+		r.Budgets.Database(name).Set(r.Now(), Provisioned(d.Throughput), r.Pools)
+	}
+	for _, c := range snap.Collections(name) {
+		r.Provision(c)
+	}
+}

@@ -1,0 +1,72 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Resume finishes what a crash left: shards that have not settled and indexes
+// that were being built. An index that turns out not to be unique is dropped.
+func (r *Runner) Resume(ctx context.Context) error {
+	var errs []error
+	for _, c := range r.Catalog.Peek().Collections("") {
+		if c.IsView() {
+			continue
+		}
+		if err := r.resumeOne(ctx, c.ID); err != nil && !errors.Is(err, errGone) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error {
+	unlock, err := r.Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := r.settleAll(ctx, id); err != nil {
+		return err
+	}
+	c := r.Catalog.Peek().ByID(id)
+	if c == nil {
+		return nil
+	}
+	b := &Build{Collection: id, Namespace: c.Namespace}
+	for _, ix := range c.Indexes {
+		if ix.State == catalog.IndexBuilding {
+			b.Indexes = append(b.Indexes, ix.ID)
+		}
+	}
+	if len(b.Indexes) == 0 {
+		return nil
+	}
+	return r.BuildIndexes(ctx, b)
+}
+
+// settleAll settles every shard that needs it.
+func (r *Runner) settleAll(ctx context.Context, id keyspace.CollectionID) error {
+	for {
+		c := r.Catalog.Peek().ByID(id)
+		if c == nil || c.Map == nil {
+			return nil
+		}
+		todo := false
+		for _, d := range c.Map.Shards() {
+			if !d.Settled() {
+				todo = true
+				if err := r.settle(ctx, id, d.ID); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		if !todo {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Config is what a Runner is made of. Zero times and sizes take the defaults.
+type Config struct {
+	Store   storage.Store
+	Catalog *catalog.Catalog
+	Budgets *ratelimit.Budgets
+	Tally   *tally.Board
+	// Now is the clock of budgets and of expiry.
+	Now func() time.Time
+	// Pools are the switches of every collection's and database's budget.
+	Pools ratelimit.Options
+	// Failed is told of background work that went wrong and will be tried again.
+	Failed func(job string, err error)
+
+	ExpireEvery     time.Duration // between two passes of the TTL deleter; 60 s
+	CheckpointEvery time.Duration // between two checkpoints of the counts; 2 s
+	TruncateEvery   time.Duration // between two looks at the change log; 30 s
+	LogSeconds      int64         // how long change-log records are kept; 24 h
+}
+
+// Runner owns the background goroutines of a server, and does the slow part of
+// DDL for its callers. Safe for concurrent use.
+type Runner struct {
+	Config
+	expireEvery atomic.Int64  // nanoseconds; SetExpireEvery
+	expireWake  chan struct{} // ask for an early pass
+	deleteWake  chan struct{}
+	exclusive   exclusive
+	filling     idSet // collections that Reshard fills
+	progress    registry
+	counts      counts
+
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+}
+
+// ErrStopped is why the work of a stopped Runner ended.
+var ErrStopped = errors.New("jobs: the server is shutting down")
+
+// New makes a Runner that has not started its loops.
+func New(c Config) *Runner {
+	setDefault(&c.ExpireEvery, 60*time.Second)
+	setDefault(&c.CheckpointEvery, 2*time.Second)
+	setDefault(&c.TruncateEvery, 30*time.Second)
+	if c.LogSeconds == 0 {
+		c.LogSeconds = 24 * 3600
+	}
+	if c.Failed == nil {
+		c.Failed = func(string, error) {}
+	}
+	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1)}
+	r.expireEvery.Store(int64(c.ExpireEvery))
+	return r
+}
+
+func setDefault(d *time.Duration, to time.Duration) {
+	if *d == 0 {
+		*d = to
+	}
+}
+
+// Start begins the loops and finishes what an earlier process left unfinished.
+// Call Recover before, and Stop at the end.
+func (r *Runner) Start(ctx context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.mu.Lock()
+	r.cancel = cancel
+	r.mu.Unlock()
+	r.loop(ctx, "resume", func(ctx context.Context) { r.report("resume", r.Resume(ctx)) })
+	r.loop(ctx, "delete", r.deleteLoop)
+	r.loop(ctx, "expire", r.expireLoop)
+	r.loop(ctx, "checkpoint", r.checkpointLoop)
+	r.loop(ctx, "truncate", r.truncateLoop)
+}
+
+// loop runs fn in a goroutine that Stop waits for.
+func (r *Runner) loop(ctx context.Context, _ string, fn func(ctx context.Context)) {
+	r.wg.Add(1)
+	go func() {
+		defer r.wg.Done()
+		fn(ctx)
+	}()
+}
+
+// Stop ends the loops, waits for them and writes a last checkpoint of the
+// counts. Work of callers must have ended before.
+func (r *Runner) Stop() error {
+	r.mu.Lock()
+	cancel := r.cancel
+	r.cancel = nil
+	r.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel(ErrStopped)
+	r.wg.Wait()
+	return r.Checkpoint(context.Background())
+}
+
+// report tells Failed of an error that is not the end of the server.
+func (r *Runner) report(job string, err error) {
+	if err != nil && !errors.Is(err, ErrStopped) && !errors.Is(err, storage.ErrClosed) {
+		r.Failed(job, err)
+	}
+}
+
+// env makes the language environment of a job.
+func (r *Runner) env(ctx context.Context) *mql.Env {
+	env := mql.NewEnv(ctx)
+	env.NowMillis = r.Now().UnixMilli()
+	env.JavaScript = true // what the catalog holds was checked when it was made
+	return env
+}
+
+// wake asks a loop to look again.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// sleep waits; false means that ctx has ended.
+func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+	case <-early:
+	}
+	return true
+}
+
+// idSet is some collections.
+type idSet struct {
+	mu sync.Mutex
+	m  map[keyspace.CollectionID]bool
+}
+
+func (s *idSet) add(id keyspace.CollectionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m == nil {
+		s.m = map[keyspace.CollectionID]bool{}
+	}
+	s.m[id] = true
+}
+
+func (s *idSet) remove(id keyspace.CollectionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.m, id)
+}
+
+func (s *idSet) has(id keyspace.CollectionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.m[id]
+}
+
+// exclusive lets one job at a time change the structure of a collection.
+type exclusive struct {
+	mu   sync.Mutex
+	busy map[keyspace.CollectionID]chan struct{} // closed when free again
+}
+
+// Lock waits until no other job changes the structure of the collection. The
+// caller holds no catalog pin and calls unlock when it is done.
+func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
+	x := &r.exclusive
+	for {
+		x.mu.Lock()
+		free := x.busy[id]
+		if free == nil {
+			if x.busy == nil {
+				x.busy = map[keyspace.CollectionID]chan struct{}{}
+			}
+			free = make(chan struct{})
+			x.busy[id] = free
+			x.mu.Unlock()
+			return func() {
+				x.mu.Lock()
+				delete(x.busy, id)
+				x.mu.Unlock()
+				close(free)
+			}, nil
+		}
+		x.mu.Unlock()
+		select {
+		case <-free:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
