@@ -2,6 +2,7 @@ package write
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -9,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -138,7 +140,7 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 				j++
 			default:
 				if !bytes.Equal(a[i].bits, b[j].bits) {
-					if err := t.put(ix, b[j], h); err != nil {
+					if err := t.replace(env, ix, b[j], h); err != nil {
 						return 0, 0, err
 					}
 				}
@@ -180,6 +182,23 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 				return t.duplicate(ix, doc, e)
 			}
 		}
+		// A writer with the map from before a split puts the same values into an
+		// older partition: only the lock makes the two conflict.
+		for _, p := range t.Shard.Partitions[:len(t.Shard.Partitions)-1] {
+			if err := t.Txn.Lock(env.Context(), t.entryKey(ix, e, h, p)); err != nil {
+				return err
+			}
+		}
+	}
+	return t.put(ix, e, h)
+}
+
+// replace writes new type bits of an entry that stays, wherever it lies.
+func (t *Target) replace(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
+	if !t.Shard.Settled() {
+		if err := t.unset(env, ix, e, h); err != nil {
+			return err
+		}
 	}
 	return t.put(ix, e, h)
 }
@@ -198,9 +217,24 @@ func (t *Target) put(ix *catalog.Index, e entry, h keyspace.Hash) error {
 }
 
 // unset removes an entry from every partition that may hold it.
-func (t *Target) unset(_ *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
+func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
 	for _, p := range t.Shard.Partitions {
-		if err := t.Txn.Delete(t.entryKey(ix, e, h, p)); err != nil {
+		key := t.entryKey(ix, e, h, p)
+		if ix.Unique && ix.State == catalog.IndexBuilding {
+			// Two documents may still have the same values: the entry can be the
+			// other's. The lock makes a build that adds ours meanwhile conflict.
+			own, err := t.owns(env, key, h)
+			if err != nil {
+				return err
+			}
+			if !own {
+				if err := t.Txn.Lock(env.Context(), key); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := t.Txn.Delete(key); err != nil {
 			return err
 		}
 	}
@@ -269,15 +303,22 @@ func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace
 
 // ownEntry reports that a unique entry exists and is this document's.
 func (t *Target) ownEntry(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) (bool, error) {
-	key := t.entryKey(ix, e, h, t.Shard.Newest())
-	has, err := t.Txn.Has(env.Context(), key)
-	if !has || err != nil {
-		return false, err
+	for _, p := range t.Shard.Partitions {
+		if own, err := t.owns(env, t.entryKey(ix, e, h, p), h); own || err != nil {
+			return own, err
+		}
 	}
+	return false, nil
+}
+
+// owns reports that the unique entry under key exists and is this document's.
+func (t *Target) owns(env *mql.Env, key []byte, h keyspace.Hash) (bool, error) {
 	v, err := t.Txn.Get(env.Context(), key, nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	own := append(h.Append(nil), t.id...)
-	return bytes.HasPrefix(v, own), nil
+	return bytes.HasPrefix(v, append(h.Append(nil), t.id...)), nil
 }
