@@ -17,7 +17,7 @@ import (
 
 // Connect sees a new connection.
 func (s *Server) Connect(c wire.Conn) error {
-	c.SetState(&peer{cosmos: c.Tag() == TagCosmos})
+	c.SetState(&peer{cosmos: c.Tag() == TagCosmos, uuid: session.NewID(session.Owner{}).UUID})
 	return nil
 }
 

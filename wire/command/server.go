@@ -100,6 +100,7 @@ type peer struct {
 	appName    string
 	driver     string
 	user       string
+	uuid       [16]byte
 	client     bson.Raw // what it says of itself; nil before its first hello
 	helloSeen  bool
 	last       statement // of getLastRequestStatistics, without a session

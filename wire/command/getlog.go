@@ -1,0 +1,84 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// logLinesMax is how many lines getLog returns, and lineBytesMax how long one may
+// be. Manual: reference/command/getLog.
+const (
+	logLinesMax  = 1024
+	lineBytesMax = 1024
+)
+
+// runGetLog returns the last lines of the log.
+// Manual: reference/command/getLog.
+func runGetLog(c *Call) error {
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField(c.field(c.Name()))
+	}
+	if c.Value.Type != bson.TypeString {
+		return mongoerr.WrongType(c.field(c.Name()), c.Value.Type.String(), "string")
+	}
+	if err := c.noArguments(); err != nil {
+		return err
+	}
+	name, _ := c.Value.Str()
+	b := c.Reply
+	var lines []string
+	switch name {
+	case "*":
+		b.BeginArray("names")
+		b.String("", "global")
+		b.String("", "startupWarnings")
+		b.End()
+		return nil
+	case "global":
+		if c.Recent != nil {
+			lines = c.Recent()
+		}
+		if len(lines) == 0 {
+			lines = []string{`{"s":"I","c":"CONTROL","msg":"log lines are not kept"}`}
+		}
+		lines = lines[max(0, len(lines)-logLinesMax):]
+	case "startupWarnings":
+	default:
+		return mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
+	}
+	b.Int32("totalLinesWritten", int32(len(lines)))
+	b.BeginArray("log")
+	for _, l := range lines {
+		l = strings.ToValidUTF8(l, "\uFFFD")
+		if len(l) > lineBytesMax {
+			l = strings.ToValidUTF8(l[:lineBytesMax], "")
+		}
+		b.String("", l)
+	}
+	b.End()
+	return nil
+}
+
+// runGetCmdLineOpts returns the arguments of the program.
+// Manual: reference/command/getCmdLineOpts.
+func runGetCmdLineOpts(c *Call) error {
+	if err := c.noArguments(); err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginArray("argv")
+	if len(c.CommandLine) == 0 {
+		b.String("", "cantle")
+	}
+	for _, a := range c.CommandLine {
+		b.String("", a)
+	}
+	b.End()
+	b.BeginDoc("parsed")
+	b.BeginDoc("net")
+	b.End()
+	b.End()
+	return nil
+}

@@ -1,0 +1,74 @@
+package command
+
+import (
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// runListCommands prints the table. Unknown arguments are ignored.
+// Manual: reference/command/listCommands.
+func runListCommands(c *Call) error {
+	b := c.Reply
+	b.BeginDoc("commands")
+	for _, name := range c.names() {
+		d := c.byName[name]
+		b.BeginDoc(name)
+		b.String("help", d.Doc)
+		b.Bool("requiresAuth", d.Action != "")
+		b.Bool("secondaryOk", true)
+		b.Bool("adminOnly", d.Needs.has(AdminOnly))
+		b.BeginArray("apiVersions")
+		if stable(name) {
+			b.String("", "1")
+		}
+		b.End()
+		emptyArray(b, "deprecatedApiVersions")
+		if len(d.Aliases) > 0 {
+			b.BeginArray("aliases")
+			for _, a := range d.Aliases {
+				b.String("", a)
+			}
+			b.End()
+		}
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// stable reports the commands of stable API version 1.
+// Manual: reference/stable-api.
+func stable(name string) bool {
+	list := [...]string{
+		"abortTransaction", "aggregate", "authenticate", "bulkWrite", "collMod", "commitTransaction", "count", "create", "createIndexes", "delete",
+		"drop", "dropDatabase", "dropIndexes", "endSessions", "explain", "find", "findAndModify", "getMore", "hello",
+		"insert", "killCursors", "listCollections", "listDatabases", "listIndexes", "ping", "refreshSessions", "update",
+	}
+	i := sort.SearchStrings(list[:], name)
+	return i < len(list) && list[i] == name
+}
+
+// runFeatures is an old way to ask what a server can do.
+// Manual: reference/command/features.
+func runFeatures(c *Call) error {
+	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "oidReset", nil })
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginDoc("js")
+	b.Bool("utf8", true)
+	b.End()
+	id := bson.NewObjectID()
+	b.Int32("oidMachine", int32(id[4])<<16|int32(id[5])<<8|int32(id[6]))
+	return nil
+}
+
+// runIsDBGrid tells mongosh that this is a mongos.
+// Manual: reference/command/isdbgrid.
+func runIsDBGrid(c *Call) error {
+	c.Reply.Int32("isdbgrid", 1)
+	c.Reply.String("hostname", hostname())
+	return nil
+}

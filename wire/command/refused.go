@@ -1,0 +1,25 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runReplication refuses the commands of replica sets, of which this server is
+// none. Manual: reference/command/replSetGetStatus.
+func runReplication(*Call) error {
+	return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
+}
+
+// runGetLastError refuses what acknowledged writes were before write concerns.
+// Manual: reference/command/getLastError (removed in 5.1).
+func runGetLastError(c *Call) error {
+	return mongoerr.New(5739000, "%s command is not supported. The client driver may require an upgrade. "+
+		"For more details see https://dochub.mongodb.org/core/legacy-opcode-removal", c.Name())
+}
+
+// runFreeMonitoring says that free monitoring, a service that no longer exists,
+// is off. Manual: reference/command/getFreeMonitoringStatus.
+func runFreeMonitoring(c *Call) error {
+	c.Reply.String("state", "disabled")
+	return nil
+}
