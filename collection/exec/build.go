@@ -70,5 +70,5 @@ func buildIndexScan(n *plan.IndexScan, src Source) Operator {
 	for i, p := range parts {
 		in[i] = newIndexScan(n, src, p, i == 0)
 	}
-	return &merge{node: n, reverse: n.Reverse, in: in}
+	return &merge{node: n, reverse: n.Reverse, in: in, dedupe: n.Index.Multikey.Any() && !n.Distinct}
 }
