@@ -48,8 +48,8 @@ func parseSortArray(p *parser, op *Operator, v bson.Value) (Expr, error) {
 				return nil, mongoerr.New(2942505, "Invalid sortBy: the value of '%s' must be 1 or -1", it.Name)
 			}
 			path := string(it.Name)
-			if err := checkPath(path); err != nil {
-				return nil, err
+			if path == "" {
+				return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
 			}
 			e.keys = append(e.keys, sortKey{strings.Split(path, "."), sign})
 		}

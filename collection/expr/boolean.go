@@ -21,6 +21,11 @@ func parseJunction(decides bool) func(*parser, *Operator, bson.Value) (Expr, err
 		if err != nil {
 			return nil, err
 		}
+		for _, e := range args {
+			if v, ok := IsConstant(e); ok && v.Truthy() == decides {
+				return Constant(bson.Bool(decides)), nil
+			}
+		}
 		return p.fold(&junction{op.Name, decides, args})
 	}
 }

@@ -85,9 +85,7 @@ func (c *cond) Append(b *bson.Builder, name string) {
 type ifNull struct{ args []Expr }
 
 func parseIfNull(p *parser, op *Operator, v bson.Value) (Expr, error) {
-	p.lazy++
 	args, err := p.list(&Operator{Name: op.Name, Max: -1}, v)
-	p.lazy--
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +147,7 @@ func parseSwitch(p *parser, _ *Operator, v bson.Value) (Expr, error) {
 			}
 		case "default":
 			var err error
-			if w.other, err = p.parseLazy(it.Value); err != nil {
+			if w.other, err = p.parse(it.Value); err != nil {
 				return nil, err
 			}
 		default:

@@ -50,7 +50,7 @@ func (p *parser) parseField(text string) (Expr, error) {
 		f.text, f.path, f.list = text, text[1:], strings.Split(text[1:], ".")
 		return &f, nil
 	}
-	if strings.HasSuffix(text, ".") {
+	if strings.HasSuffix(text, ".") && text != "$$." {
 		return nil, mongoerr.New(40353, "FieldPath must not end with a '.'.")
 	}
 	name, path, dotted := strings.Cut(text[2:], ".")
@@ -58,6 +58,9 @@ func (p *parser) parseField(text string) (Expr, error) {
 		return nil, err
 	}
 	e := p.variable(name)
+	if e != nil && e.from == fromClusterTime && p.env.ClusterTime == 0 {
+		return nil, mongoerr.New(10071200, "Builtin variable '$$CLUSTER_TIME' is not available")
+	}
 	if e == nil {
 		return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
 	}
@@ -170,9 +173,6 @@ func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	case fromNow:
 		v = s.DateTime(env.NowMillis)
 	case fromClusterTime:
-		if env.ClusterTime == 0 {
-			return v, mongoerr.New(10071200, "Builtin variable '$$CLUSTER_TIME' is not available")
-		}
 		v = s.Timestamp(uint32(env.ClusterTime>>32), uint32(env.ClusterTime))
 	case fromUserRoles:
 		v = env.UserRoles

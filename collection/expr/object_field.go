@@ -115,30 +115,7 @@ func parseSetField(sig *signature) func(*parser, *Operator, bson.Value) (Expr, e
 		if err != nil {
 			return nil, err
 		}
-		if text, ok := raw[0].Str(); ok && strings.HasPrefix(text, "$") {
-			return nil, mongoerr.New(4161108, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?", text, text)
-		}
-		fe, err := p.parse(raw[0])
-		if err != nil {
-			return nil, err
-		}
-		c, ok := IsConstant(fe)
-		// Only what is a constant as it stands counts, not what folds to one.
-		if d, isDoc := raw[0].Doc(); isDoc {
-			f, _ := d.First()
-			ok = string(f.Name) == "$literal" || string(f.Name) == "$const"
-		}
-		if !ok || raw[0].Type == bson.TypeArray {
-			return nil, mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant", op.Name)
-		}
-		if c.Type != bson.TypeString {
-			return nil, mongoerr.New(4161107, "%s requires 'field' to evaluate to type String, but got %s", op.Name, c.Type)
-		}
 		e := &setField{name: op.Name}
-		e.field, _ = c.Str()
-		if strings.IndexByte(e.field, 0) >= 0 {
-			return nil, mongoerr.New(9534700, "%s requires 'field' to not contain null characters", op.Name)
-		}
 		if e.input, err = p.parse(raw[len(raw)-1]); err != nil {
 			return nil, err
 		}
@@ -147,8 +124,39 @@ func parseSetField(sig *signature) func(*parser, *Operator, bson.Value) (Expr, e
 				return nil, err
 			}
 		}
+		if e.field, err = p.fieldName(op, raw[0]); err != nil {
+			return nil, err
+		}
 		return p.fold(e)
 	}
+}
+
+// fieldName reads the name for $setField: a string as it stands or in
+// $literal, not what folds to one.
+func (p *parser) fieldName(op *Operator, v bson.Value) (string, error) {
+	text, ok := v.Str()
+	if ok && strings.HasPrefix(text, "$") {
+		return "", mongoerr.New(4161108, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?", text, text)
+	}
+	if d, isDoc := v.Doc(); isDoc && !d.IsEmpty() {
+		f, _ := d.First()
+		if name := string(f.Name); name != "$literal" && name != "$const" || d.Len() != 1 {
+			if _, err := p.parse(v); err != nil {
+				return "", err
+			}
+			return "", mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant", op.Name)
+		}
+		v = f.Value
+	} else if v.Type == bson.TypeArray {
+		return "", mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant", op.Name)
+	}
+	if text, ok = v.Str(); !ok || v.Type != bson.TypeString {
+		return "", mongoerr.New(4161107, "%s requires 'field' to evaluate to type String, but got %s", op.Name, v.Type)
+	}
+	if strings.IndexByte(text, 0) >= 0 {
+		return "", mongoerr.New(9534700, "%s requires 'field' to not contain null characters", op.Name)
+	}
+	return text, nil
 }
 
 func (e *setField) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {

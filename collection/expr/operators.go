@@ -77,6 +77,7 @@ var Operators = []Operator{
 	{Name: "$first", Min: 1, Max: 1, Parse: positional(first), Doc: "reference/operator/aggregation/first"},
 	{Name: "$firstN", Parse: named(nSignature, nOf("$firstN")), Doc: "reference/operator/aggregation/firstN"},
 	{Name: "$floor", Min: 1, Max: 1, Parse: positional(whole("$floor", math.Floor, decimal.FloorInt)), Doc: "reference/operator/aggregation/floor"},
+	{Name: "$function", Parse: parseFunction, Doc: "reference/operator/aggregation/function"},
 	{Name: "$getField", Parse: parseGetField, Doc: "reference/operator/aggregation/getField"},
 	{Name: "$gt", Min: 2, Max: 2, Parse: positional(comparison(isGt)), Doc: "reference/operator/aggregation/gt"},
 	{Name: "$gte", Min: 2, Max: 2, Parse: positional(comparison(isGte)), Doc: "reference/operator/aggregation/gte"},

@@ -19,6 +19,7 @@ type Scratch struct {
 	slots    []bson.Value
 	stack    []bson.Value     // arguments of calls in progress
 	zones    map[string]*zone // by argument text
+	vm       *VM              // made on first use
 	builders []*bson.Builder  // idle builders with their memory
 	buffers  [][]byte         // idle buffers
 }

@@ -1,0 +1,275 @@
+package expr
+
+import (
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+
+	"github.com/dop251/goja"
+)
+
+// preludeSource defines what is easiest said in JavaScript. Functions that
+// could take gigabytes in one step are bounded or removed.
+const preludeSource = `
+(function(global) {
+	"use strict";
+	var max = 16 * 1024 * 1024;
+	function bound(proto, name, size) {
+		var f = proto[name];
+		Object.defineProperty(proto, name, {value: function() {
+			if (size.apply(this, arguments) > max) throw new RangeError(name + ": result too large");
+			return f.apply(this, arguments);
+		}, writable: true, configurable: true});
+	}
+	bound(String.prototype, "repeat", function(n) { return this.length * n; });
+	bound(String.prototype, "padStart", function(n) { return n; });
+	bound(String.prototype, "padEnd", function(n) { return n; });
+	["join", "fill", "concat", "map", "sort", "reverse", "indexOf", "lastIndexOf", "includes", "slice", "splice",
+	 "toString", "every", "some", "forEach", "filter", "reduce", "reduceRight", "find", "findIndex", "flat", "copyWithin"].forEach(function(n) {
+		bound(Array.prototype, n, function() { return this.length; });
+	});
+	bound(Array, "from", function(a) { return a && a.length || 0; });
+	["ArrayBuffer", "SharedArrayBuffer", "DataView", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array",
+	 "Int32Array", "Uint32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array", "Atomics", "Proxy"].forEach(function(n) {
+		delete global[n];
+	});
+	global.ISODate = function(s) { return s === undefined ? new Date() : new Date(s); };
+	global.isNumber = function(x) { return typeof x === "number"; };
+	global.isObject = function(x) { return typeof x === "object" && x !== null; };
+	global.isString = function(x) { return typeof x === "string"; };
+	global.tojson = global.tojsononeline = function(x) { return JSON.stringify(x); };
+	global.print = global.printjson = function() {};
+	global.assert = function(ok, msg) { if (!ok) throw new Error("assert failed" + (msg === undefined ? "" : " : " + msg)); };
+	Array.sum = function(a) { return a.length === 0 ? null : a.reduce(function(x, y) { return x + y; }); };
+	Array.contains = function(a, x) { return a.indexOf(x) >= 0; };
+	Array.avg = function(a) { return a.length === 0 ? null : Array.sum(a) / a.length; };
+	Array.tojson = global.tojson;
+	Object.keySet = Object.keys;
+	Object.extend = function(dst, src) { for (var k in src) dst[k] = src[k]; return dst; };
+	Number.prototype.toNumber = function() { return this.valueOf(); };
+	String.prototype.startsWith = String.prototype.startsWith;
+})(this);
+`
+
+// prelude fills a new VM's global object.
+func (vm *VM) prelude() error {
+	if _, err := vm.rt.RunString(preludeSource); err != nil {
+		return err
+	}
+	vm.boxes = prototypes{}
+	for _, c := range [...]struct {
+		name string
+		t    bson.Type
+		make func(args []goja.Value) (bson.Value, bool)
+	}{
+		{"NumberLong", bson.TypeInt64, makeLong},
+		{"NumberInt", bson.TypeInt32, makeInt},
+		{"NumberDecimal", bson.TypeDecimal128, makeDecimal},
+		{"ObjectId", bson.TypeObjectID, makeObjectID},
+		{"Timestamp", bson.TypeTimestamp, makeTimestamp},
+		{"BinData", bson.TypeBinary, makeBinary},
+		{"UUID", bson.TypeBinary, makeUUID},
+		{"HexData", bson.TypeBinary, makeHex},
+		{"MinKey", bson.TypeMinKey, func([]goja.Value) (bson.Value, bool) { return bson.MinKey, true }},
+		{"MaxKey", bson.TypeMaxKey, func([]goja.Value) (bson.Value, bool) { return bson.MaxKey, true }},
+	} {
+		if err := vm.constructor(c.name, c.t, c.make); err != nil {
+			return err
+		}
+	}
+	if err := vm.rt.Set("ObjectID", vm.rt.Get("ObjectId")); err != nil {
+		return err
+	}
+	if err := vm.rt.Set("hex_md5", func(s string) string {
+		sum := md5.Sum([]byte(s))
+		return hex.EncodeToString(sum[:])
+	}); err != nil {
+		return err
+	}
+	return vm.rt.Set("emit", func(call goja.FunctionCall) goja.Value {
+		if vm.emit == nil {
+			panic(vm.rt.NewTypeError("emit is only for the map function of mapReduce"))
+		}
+		var a bson.Arena
+		key, err := vm.fromJS(&a, call.Argument(0))
+		if err == nil {
+			var value bson.Value
+			if value, err = vm.fromJS(&a, call.Argument(1)); err == nil {
+				err = vm.emit(key, value)
+			}
+		}
+		if err != nil {
+			panic(vm.rt.NewGoError(err))
+		}
+		return goja.Undefined()
+	})
+}
+
+// constructor defines a type that works with and without new.
+func (vm *VM) constructor(name string, t bson.Type, make func([]goja.Value) (bson.Value, bool)) error {
+	f := vm.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		v, ok := make(call.Arguments)
+		if !ok {
+			panic(vm.rt.NewTypeError("bad argument of " + name))
+		}
+		return vm.boxed(v).(*goja.Object)
+	}).(*goja.Object)
+	if vm.boxes[t] == nil {
+		p := f.Get("prototype").(*goja.Object)
+		vm.boxes[t] = p
+		self := func(call goja.FunctionCall) *box {
+			b, ok := vm.unboxed(call.This)
+			if !ok {
+				panic(vm.rt.NewTypeError("not a " + name))
+			}
+			return b
+		}
+		methods := map[string]func(goja.FunctionCall) goja.Value{
+			"toString": func(c goja.FunctionCall) goja.Value {
+				if b := self(c); b.v.Type == bson.TypeObjectID {
+					return vm.rt.ToValue(`ObjectId("` + b.text() + `")`)
+				}
+				return vm.rt.ToValue(self(c).text())
+			},
+			"toJSON": func(c goja.FunctionCall) goja.Value { return vm.rt.ToValue(self(c).text()) },
+		}
+		switch t {
+		case bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128:
+			number := func(c goja.FunctionCall) goja.Value { return vm.rt.ToValue(self(c).number()) }
+			methods["toNumber"], methods["valueOf"] = number, number
+		case bson.TypeObjectID:
+			methods["valueOf"] = func(c goja.FunctionCall) goja.Value { return vm.rt.ToValue(self(c).text()) }
+			methods["getTimestamp"] = func(c goja.FunctionCall) goja.Value {
+				ms, _ := dateOfValue(self(c).v)
+				return vm.toJS((&bson.Arena{}).DateTime(ms))
+			}
+			methods["equals"] = func(c goja.FunctionCall) goja.Value {
+				o, ok := vm.unboxed(c.Argument(0))
+				return vm.rt.ToValue(ok && o.v.Identical(self(c).v))
+			}
+		case bson.TypeBinary:
+			methods["length"] = func(c goja.FunctionCall) goja.Value { return vm.rt.ToValue(len(self(c).v.Data) - 5) }
+			methods["subtype"] = func(c goja.FunctionCall) goja.Value { return vm.rt.ToValue(int(self(c).v.Data[4])) }
+			methods["base64"] = func(c goja.FunctionCall) goja.Value {
+				return vm.rt.ToValue(base64.StdEncoding.EncodeToString(self(c).v.Data[5:]))
+			}
+			methods["hex"] = func(c goja.FunctionCall) goja.Value {
+				return vm.rt.ToValue(hex.EncodeToString(self(c).v.Data[5:]))
+			}
+		}
+		for n, m := range methods {
+			if err := p.DefineDataProperty(n, vm.rt.ToValue(m), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE); err != nil {
+				return err
+			}
+		}
+	} else if err := f.Set("prototype", vm.boxes[t]); err != nil {
+		return err
+	}
+	// Called without new, a constructor makes an object all the same.
+	wrap, err := vm.rt.RunString(`(function(C) { var f = function() { return Reflect.construct(C, arguments); }; f.prototype = C.prototype; return f; })`)
+	if err != nil {
+		return err
+	}
+	call, _ := goja.AssertFunction(wrap)
+	w, err := call(goja.Undefined(), f)
+	if err != nil {
+		return err
+	}
+	return vm.rt.Set(name, w)
+}
+
+func argument(args []goja.Value, i int) goja.Value {
+	if i < len(args) {
+		return args[i]
+	}
+	return goja.Undefined()
+}
+
+func makeLong(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	switch len(args) {
+	case 0:
+		return a.Int64(0), true
+	case 1:
+		if n, err := strconv.ParseInt(args[0].String(), 10, 64); err == nil {
+			return a.Int64(n), true
+		}
+		f := args[0].ToFloat()
+		return a.Int64(int64(f)), f == f && math.Abs(f) <= 1<<63
+	case 3: // floatApprox, top, bottom
+		return a.Int64(args[1].ToInteger()<<32 | int64(uint32(args[2].ToInteger()))), true
+	}
+	return bson.Value{}, false
+}
+
+func makeInt(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	if len(args) == 0 {
+		return a.Int32(0), true
+	}
+	return a.Int32(int32(args[0].ToInteger())), true
+}
+
+func makeDecimal(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	if len(args) == 0 {
+		return a.Decimal(bson.ComposeDecimal(false, 0, 0, 0)), true
+	}
+	d, ok := decimalText(args[0].String())
+	return a.Decimal(d), ok
+}
+
+func makeObjectID(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	if len(args) == 0 {
+		return a.ObjectID(bson.NewObjectID()), true
+	}
+	var id [12]byte
+	text := strings.TrimSuffix(strings.TrimPrefix(args[0].String(), `ObjectId("`), `")`)
+	if len(text) != 24 {
+		return bson.Value{}, false
+	}
+	_, err := hex.Decode(id[:], []byte(text))
+	return a.ObjectID(id), err == nil
+}
+
+func makeTimestamp(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	return a.Timestamp(uint32(argument(args, 0).ToInteger()), uint32(argument(args, 1).ToInteger())), true
+}
+
+func makeBinary(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	b, err := base64.StdEncoding.DecodeString(argument(args, 1).String())
+	return a.Binary(byte(argument(args, 0).ToInteger()), b), err == nil
+}
+
+func makeUUID(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	text := argument(args, 0).String()
+	b, ok := parseUUID(text)
+	if !ok {
+		var err error
+		b, err = hex.DecodeString(text)
+		ok = err == nil && len(b) == 16
+	}
+	return a.Binary(4, b), ok
+}
+
+func makeHex(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	b, err := hex.DecodeString(argument(args, 1).String())
+	return a.Binary(byte(argument(args, 0).ToInteger()), b), err == nil
+}
+
+// fixTime makes Date's present the command's, so that a script gives the same
+// answer for each document of a command.
+func (vm *VM) fixTime(ms int64) {
+	vm.rt.SetTimeSource(func() time.Time { return time.UnixMilli(ms) })
+}
