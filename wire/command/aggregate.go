@@ -84,7 +84,7 @@ func (c *Call) parseAggregate() (a aggregateArgs, err error) {
 		case "cursor":
 			a.cursor = !v.IsMissing()
 			if a.cursor {
-				err = c.cursorArg(&a, v)
+				err = c.aggregateCursor(&a, v)
 			}
 		case "explain":
 			a.explain, err = c.boolArg(name, v)
@@ -130,12 +130,12 @@ func (c *Call) stages(v bson.Value) ([]bson.Raw, error) {
 	return out, nil
 }
 
-func (c *Call) cursorArg(a *aggregateArgs, v bson.Value) error {
+func (c *Call) aggregateCursor(a *aggregateArgs, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {
 		return mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
 	}
-	return eachField("cursor", d, func(name string, v bson.Value) (bool, error) {
+	return eachField(d, "cursor", func(name string, v bson.Value) (bool, error) {
 		if name != "batchSize" {
 			return false, nil
 		}

@@ -60,7 +60,7 @@ func runDelete(c *Call) error {
 
 // deleteStatement reads one member of deletes.
 func (c *Call) deleteStatement(d bson.Raw) (a statementArgs, err error) {
-	err = eachField("delete.deletes", d, func(name string, v bson.Value) (known bool, err error) {
+	err = eachField(d, "delete.deletes", func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "q":

@@ -58,7 +58,7 @@ func runFindAndModify(c *Call) error {
 		c.stats.delete.Add(1)
 	} else {
 		c.stats.update.Add(1)
-		if m.Update, err = update.Parse(env, a.update, a.filters); err != nil {
+		if m.Update, err = update.Parse(env, a.update, a.filters, update.Options{}); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -25,6 +26,8 @@ type Config struct {
 	Cluster  *cluster.Cluster
 	Cursors  *cursor.Registry
 	Sessions *session.Registry
+	// Jobs is the background work, for currentOp and the parameters about it.
+	Jobs *jobs.Runner
 	Log      zerolog.Logger
 	// Durability of writes without a write concern that says otherwise.
 	Durability storage.Durability

@@ -28,26 +28,6 @@ type statementArgs struct {
 	upsertSupply bool
 }
 
-// eachField visits the fields of a sub-document of the command, refusing
-// unknown ones. prefix names it in messages.
-func eachField(prefix string, d bson.Raw, fn func(name string, v bson.Value) (bool, error)) error {
-	for it := d.Iter(); it.Next(); {
-		name := string(it.Name)
-		v := it.Value
-		if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
-			v = bson.Value{}
-		}
-		known, err := fn(name, v)
-		if !known {
-			return mongoerr.UnknownField(prefix + "." + name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // runUpdate answers update. Manual: reference/command/update.
 func runUpdate(c *Call) error {
 	ns, err := c.Namespace()
@@ -86,7 +66,7 @@ func runUpdate(c *Call) error {
 	var errs []mongoerr.WriteError
 	for i := range statements {
 		r, err := c.runStatement(ns, i, &statements[i], func(env *mql.Env, a *statementArgs) (*update.Program, error) {
-			return update.Parse(env, a.u, a.filters)
+			return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
 		})
 		if err != nil {
 			if errs, err = c.statementError(errs, i, err); err != nil {
@@ -128,7 +108,7 @@ type upsert struct {
 // updateStatement reads one member of updates.
 func (c *Call) updateStatement(d bson.Raw) (a statementArgs, err error) {
 	hasQ, hasU := false, false
-	err = eachField("update.updates", d, func(name string, v bson.Value) (known bool, err error) {
+	err = eachField(d, "update.updates", func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "q":

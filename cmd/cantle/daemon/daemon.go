@@ -201,7 +201,7 @@ func (d *Daemon) connections() (current, available, created int64) {
 		return 0, 0, 0
 	}
 	s := d.server.Stats()
-	return int64(s.Current), int64(d.cfg.MaxConns) - int64(s.Current), s.Created
+	return int64(s.Current), int64(d.cfg.MaxConns) - int64(s.Current), s.Total
 }
 
 // listen opens every address and serves it.
