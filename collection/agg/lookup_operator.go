@@ -1,0 +1,433 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// lookupOp joins rows in batches: the values of a batch become one filter, one
+// read of the foreign collection answers all of them, and the documents found
+// are handed out by hash. Batches grow, so that a $limit behind reads little.
+type lookupOp struct {
+	base
+	maker
+	*lookupStage
+	opener Opener
+	cache  *spool // the result of a sub-pipeline that no row changes
+	filled bool
+
+	batch    int // rows of the next batch
+	rows     []lookupRow
+	at       int // row being delivered
+	element  int // foreign document being delivered, when unwinding
+	found    []bson.Raw
+	held     int // bytes of found, counted
+	env      *mql.Env
+	values   valueSet
+	byValue  [][]int // rows that have a value, by its position
+	ended    bool
+	joined   []byte // memory of the array being built
+	subOut   []bson.Raw
+	subFor   int
+	subHeld  int
+	bindings expr.Scratch
+}
+
+// lookupRow is a row of the batch and the foreign documents it joins, by their
+// position in found.
+type lookupRow struct {
+	row     exec.Row
+	matches []int
+}
+
+const (
+	lookupRowsMax  = 128
+	lookupBytesMax = 4 << 20  // of own documents in a batch
+	lookupFoundMax = 32 << 20 // of foreign documents in a batch of several rows
+	// lookupArrayMax is the size of the array that one row may get.
+	lookupArrayMax = 100 << 20
+)
+
+func (o *lookupOp) Next(env *mql.Env) (*exec.Row, error) {
+	o.env = env
+	for {
+		if o.at < len(o.rows) {
+			r, err := o.deliver(env, &o.rows[o.at])
+			if r != nil || err != nil {
+				return r, err
+			}
+			continue
+		}
+		if o.ended {
+			return nil, nil
+		}
+		if err := o.load(env); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// load reads and joins the next batch.
+func (o *lookupOp) load(env *mql.Env) error {
+	o.release()
+	o.rows, o.at, o.element = o.rows[:0], 0, 0
+	o.subFor = -1
+	o.batch = min(max(1, o.batch*4), lookupRowsMax)
+	if o.foreign.Len() == 0 {
+		o.batch = 1
+	}
+	size := 0
+	for len(o.rows) < o.batch && size < lookupBytesMax {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			o.ended = true
+			break
+		}
+		kept := *r
+		kept.Doc = r.Doc.Clone()
+		kept.ID, kept.SortKey, kept.Values = append([]byte(nil), r.ID...), append([]byte(nil), r.SortKey...), nil
+		if r.SortKey == nil {
+			kept.SortKey = nil
+		}
+		size += len(kept.Doc)
+		o.rows = append(o.rows, lookupRow{row: kept})
+	}
+	if o.foreign.Len() == 0 || len(o.rows) == 0 {
+		return nil
+	}
+	return o.join(env, o.rows)
+}
+
+// join finds the foreign documents of the rows.
+func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
+	o.values.reset()
+	for i := range o.byValue {
+		o.byValue[i] = o.byValue[i][:0]
+	}
+	for i := range rows {
+		some := false
+		rows[i].matches = nil
+		add := func(v bson.Value) {
+			some = true
+			if v.Type == bson.TypeUndefined {
+				v = bson.Null
+			}
+			at, _ := o.values.add(env, v)
+			for at >= len(o.byValue) {
+				o.byValue = append(o.byValue, nil)
+			}
+			if l := o.byValue[at]; len(l) == 0 || l[len(l)-1] != i {
+				o.byValue[at] = append(l, i)
+			}
+		}
+		if localValues(rows[i].row.Doc, o.local, add); !some {
+			add(bson.Null)
+		}
+	}
+	fits, err := o.probe(env, rows)
+	if err != nil || fits {
+		return err
+	}
+	// Too much for a batch: every row is joined when its turn comes.
+	o.release()
+	for i := range rows {
+		rows[i].matches = lateMatches
+	}
+	return nil
+}
+
+// lateMatches marks a row whose foreign documents are read when it is delivered.
+var lateMatches = []int{-1}
+
+// probe reads the foreign documents of all values; false when they are too many
+// to be held for a batch.
+func (o *lookupOp) probe(env *mql.Env, rows []lookupRow) (fits bool, err error) {
+	op, err := o.openEqual(env)
+	if err != nil {
+		return false, err
+	}
+	defer op.Close()
+	o.found = o.found[:0]
+	for {
+		r, err := op.Next(env)
+		if r == nil || err != nil {
+			return true, err
+		}
+		if err := env.Tick(); err != nil {
+			return false, err
+		}
+		if o.filter != nil {
+			o.scratch.Reset()
+			ok, err := o.filter.Matches(env, r.Doc, &o.scratch)
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				continue
+			}
+		}
+		at := len(o.found)
+		hit := false
+		foreignValues(r.Doc, o.foreign, func(v bson.Value) {
+			pos, ok := o.values.find(env, v)
+			if !ok {
+				return
+			}
+			for _, i := range o.byValue[pos] {
+				if m := rows[i].matches; len(m) == 0 || m[len(m)-1] != at {
+					rows[i].matches = append(m, at)
+					hit = true
+				}
+			}
+		})
+		if !hit {
+			continue
+		}
+		o.found = append(o.found, r.Doc.Clone())
+		o.held += len(r.Doc) + 32
+		ok := env.Memory.Grow(len(r.Doc) + 32)
+		if (!ok || o.held > lookupFoundMax) && len(rows) > 1 {
+			return false, nil
+		}
+		if o.held > lookupArrayMax && o.unwind == nil {
+			return false, o.tooLarge()
+		}
+	}
+}
+
+func (o *lookupOp) tooLarge() error {
+	return mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", o.ns.Coll, lookupArrayMax)
+}
+
+// openEqual reads the foreign documents that have one of the values.
+func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
+	b := bson.NewBuilder(nil)
+	equalsAny(b, o.foreign.String(), o.values.values)
+	n, err := match.Parse(env, b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}}
+	if o.ns.Coll == "" {
+		p.stages = append(append([]Stage(nil), o.sub.stages[0]), p.stages...)
+		return p.Open(env, nil, o.opener)
+	}
+	return o.opener.Open(env, o.ns, p)
+}
+
+// release gives back the memory of the foreign documents.
+func (o *lookupOp) release() {
+	if o.held+o.subHeld > 0 {
+		o.env.Memory.Shrink(o.held + o.subHeld)
+		o.held, o.subHeld = 0, 0
+	}
+	clear(o.found)
+	o.found = o.found[:0]
+	o.subOut = nil
+}
+
+// deliver makes the next document of a row; nil when the row has no more.
+func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
+	if o.subFor != o.at {
+		if err := o.gather(env, r); err != nil {
+			return nil, err
+		}
+		o.subFor, o.element = o.at, 0
+	}
+	if o.unwind != nil {
+		return o.unwound(r)
+	}
+	o.at++
+	b := bson.NewArrayBuilder(o.joined[:0])
+	for _, d := range o.subOut {
+		if b.Len()+len(d) > lookupArrayMax {
+			return nil, o.tooLarge()
+		}
+		b.Raw("", d)
+	}
+	o.joined = b.Finish()
+	appendWith(o.begin(), r.row.Doc, o.as, bson.Value{Type: bson.TypeArray, Data: o.joined})
+	o.returned++
+	return o.end(&r.row)
+}
+
+// unwound delivers one document for each foreign one.
+func (o *lookupOp) unwound(r *lookupRow) (*exec.Row, error) {
+	u := o.unwind
+	n := len(o.subOut)
+	if o.element >= max(n, 1) || n == 0 && !u.preserve {
+		o.at++
+		return nil, nil
+	}
+	v, index := bson.Value{}, bson.Null
+	o.scratch.Reset()
+	if n > 0 {
+		v = o.subOut[o.element].Value()
+		index = o.scratch.Int64(int64(o.element))
+	}
+	o.element++
+	if u.index == nil {
+		appendWith(o.begin(), r.row.Doc, o.as, v)
+	} else {
+		b := bson.NewBuilder(o.joined[:0])
+		appendWith(b, r.row.Doc, o.as, v)
+		o.joined = b.Finish()
+		appendWith(o.begin(), o.joined, u.index, index)
+	}
+	o.returned++
+	return o.end(&r.row)
+}
+
+// gather puts the foreign documents of a row into subOut.
+func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
+	if err := env.Tick(); err != nil {
+		return err
+	}
+	o.subOut = o.subOut[:0]
+	if len(r.matches) == 1 && r.matches[0] == -1 {
+		o.release()
+		one := []lookupRow{{row: r.row}}
+		if err := o.join(env, one); err != nil {
+			return err
+		}
+		r.matches = one[0].matches
+	}
+	if o.sub == nil {
+		for _, at := range r.matches {
+			o.subOut = append(o.subOut, o.found[at])
+		}
+		return nil
+	}
+	if o.cache != nil {
+		return o.cached(env)
+	}
+	return o.run(env, r)
+}
+
+// run runs the sub-pipeline for one row.
+func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
+	o.bindings.Reset()
+	inner, err := bind(env, o.let, r.row.Doc, &o.bindings)
+	if err != nil {
+		return err
+	}
+	var op exec.Operator
+	switch {
+	case o.foreign.Len() == 0:
+		op, err = openSub(inner, o.opener, o.ns, o.sub)
+	default:
+		equal := &sliceOp{base: base{stage: &matchStage{match.Always(true)}}}
+		for _, at := range r.matches {
+			equal.rows = append(equal.rows, o.found[at])
+		}
+		rest := o.sub
+		if startsWithDocuments(rest) {
+			rest = rest.with(rest.stages[1:])
+		}
+		op, err = rest.Open(inner, equal, o.opener)
+	}
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	if o.subHeld > 0 {
+		env.Memory.Shrink(o.subHeld)
+		o.subHeld = 0
+	}
+	for {
+		d, err := op.Next(inner)
+		if d == nil || err != nil {
+			return err
+		}
+		ok, err := o.admits(env, d.Doc)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		o.subOut = append(o.subOut, d.Doc.Clone())
+		n := len(d.Doc) + 32
+		o.subHeld += n
+		env.Memory.Grow(n)
+		if o.subHeld > lookupArrayMax && o.unwind == nil {
+			return o.tooLarge()
+		}
+	}
+}
+
+// admits asks the filter that the optimiser put in.
+func (o *lookupOp) admits(env *mql.Env, doc bson.Raw) (bool, error) {
+	if o.filter == nil || o.foreign.Len() > 0 && o.sub == nil {
+		return true, nil
+	}
+	o.scratch.Reset()
+	return o.filter.Matches(env, doc, &o.scratch)
+}
+
+// cached takes the result of a sub-pipeline that is the same for all rows.
+func (o *lookupOp) cached(env *mql.Env) error {
+	if !o.filled {
+		op, err := openSub(env, o.opener, o.ns, o.sub)
+		if err != nil {
+			return err
+		}
+		defer op.Close()
+		for {
+			d, err := op.Next(env)
+			if err != nil {
+				return err
+			}
+			if d == nil {
+				break
+			}
+			ok, err := o.admits(env, d.Doc)
+			if err != nil {
+				return err
+			}
+			if ok {
+				if err := o.cache.add(env, d.Doc); err != nil {
+					return err
+				}
+			}
+		}
+		o.filled = true
+	}
+	c := spoolCursor{s: o.cache}
+	size := 0
+	for i := range o.cache.len() {
+		d, err := c.get(i)
+		if err != nil {
+			return err
+		}
+		if o.cache.file != nil {
+			d = d.Clone()
+		}
+		if size += len(d); size > lookupArrayMax && o.unwind == nil {
+			return o.tooLarge()
+		}
+		o.subOut = append(o.subOut, d)
+	}
+	return nil
+}
+
+func (o *lookupOp) Close() {
+	o.base.Close()
+	if o.env != nil {
+		o.release()
+	}
+	if o.cache != nil {
+		o.cache.close()
+		o.filled = false
+	}
+	o.rows, o.at, o.ended = nil, 0, true
+}
+
+func (o *lookupOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

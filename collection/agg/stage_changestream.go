@@ -1,0 +1,142 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var (
+	stageChangeStream      = StageDef{Name: "$changeStream", Parse: parseChangeStream, Skim: skimInfo("$changeStream"), Doc: "reference/operator/aggregation/changeStream"}
+	stageChangeStreamSplit = StageDef{Name: "$changeStreamSplitLargeEvent", Parse: parseChangeStreamSplit, Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
+)
+
+// changeStreamStage delivers the changes of a collection, a database or the
+// whole server; the Opener makes the events.
+type changeStreamStage struct {
+	ns  collection.Namespace
+	arg bson.Raw
+}
+
+func parseChangeStream(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, 6188500, "the $changeStream stage specification must be an object, found %s", arg.Type)
+	if err != nil {
+		return nil, err
+	}
+	return []Stage{&changeStreamStage{p.ns, d}}, nil
+}
+
+func (s *changeStreamStage) Name() string { return "$changeStream" }
+func (s *changeStreamStage) Constraints() Constraints {
+	return Constraints{First: true, Source: true, Collectionless: true, NotIn: InFacet | InLookup | InUnion | InView | InTransaction | InUpdate}
+}
+func (s *changeStreamStage) Split() Split            { return merged(s) }
+func (s *changeStreamStage) Append(b *bson.Builder)  { b.Raw("$changeStream", s.arg) }
+func (s *changeStreamStage) Reads(func(string)) bool { return true }
+
+func (s *changeStreamStage) Open(env *mql.Env, _ exec.Operator, o Opener) (exec.Operator, error) {
+	in, err := o.Changes(env, s.ns, s.arg)
+	if err != nil {
+		return nil, err
+	}
+	return &passOp{base{in: in, stage: s}}, nil
+}
+
+// passOp counts what its input delivers.
+type passOp struct{ base }
+
+func (o *passOp) Next(env *mql.Env) (*exec.Row, error) {
+	r, err := o.in.Next(env)
+	if r != nil {
+		o.returned++
+	}
+	return r, err
+}
+
+// changeStreamSplitStage cuts events beyond 16 MiB into fragments.
+type changeStreamSplitStage struct{}
+
+func parseChangeStreamSplit(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
+	if d, ok := arg.Doc(); !ok || !d.IsEmpty() {
+		return nil, mongoerr.New(7182800, "$changeStreamSplitLargeEvent spec should be an empty object")
+	}
+	return []Stage{changeStreamSplitStage{}}, nil
+}
+
+func (s changeStreamSplitStage) Name() string { return "$changeStreamSplitLargeEvent" }
+func (s changeStreamSplitStage) Constraints() Constraints {
+	return Constraints{Last: true, NotIn: InFacet | InLookup | InUnion | InView | InTransaction | InUpdate}
+}
+func (s changeStreamSplitStage) Split() Split            { return merged(s) }
+func (s changeStreamSplitStage) Append(b *bson.Builder)  { b.Raw(s.Name(), bson.Empty) }
+func (s changeStreamSplitStage) Reads(func(string)) bool { return false }
+
+func (s changeStreamSplitStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &splitOp{base: base{in: in, stage: s}}, nil
+}
+
+// splitOp hands out the fragments of a large event, each with splitEvent and
+// the event's _id.
+type splitOp struct {
+	base
+	maker
+	parts [][2]int // ranges of fields of the event
+	at    int
+	event bson.Raw
+}
+
+// fragmentBytesMax is the size of one fragment.
+const fragmentBytesMax = userDocBytesMax - 16<<10
+
+func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.at < len(o.parts) {
+		return o.fragment()
+	}
+	r, err := o.in.Next(env)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	if len(r.Doc) <= userDocBytesMax {
+		o.returned++
+		return r, nil
+	}
+	o.event = r.Doc
+	o.parts, o.at = o.parts[:0], 0
+	size, from, i := 0, 0, 0
+	for it := r.Doc.Iter(); it.Next(); i++ {
+		n := len(it.Name) + len(it.Value.Data) + 2
+		if size > 0 && size+n > fragmentBytesMax {
+			o.parts = append(o.parts, [2]int{from, i})
+			from, size = i, 0
+		}
+		if n > fragmentBytesMax {
+			return nil, mongoerr.New(7182500, "Splitting change event failed: field '%s' does not fit a document", it.Name)
+		}
+		size += n
+	}
+	o.parts = append(o.parts, [2]int{from, i})
+	return o.fragment()
+}
+
+func (o *splitOp) fragment() (*exec.Row, error) {
+	part := o.parts[o.at]
+	o.at++
+	b := o.begin()
+	b.Value("_id", o.event.Get("_id"))
+	b.BeginDoc("splitEvent")
+	b.Int32("fragment", int32(o.at))
+	b.Int32("of", int32(len(o.parts)))
+	b.End()
+	i := 0
+	for it := o.event.Iter(); it.Next(); i++ {
+		if i >= part[0] && i < part[1] && string(it.Name) != "_id" {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	o.returned++
+	return o.end(nil)
+}
+
+func (o *splitOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

@@ -1,0 +1,286 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup, Doc: "reference/operator/aggregation/graphLookup"}
+
+// graphStage walks a collection breadth first.
+type graphStage struct {
+	ns       collection.Namespace
+	start    expr.Expr
+	from, to path.Path
+	as       fieldName
+	depth    fieldName  // where the depth goes; nil = nowhere
+	max      int64      // -1 = unbounded
+	restrict match.Node // nil = none
+	arg      bson.Raw
+}
+
+func parseGraphLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
+	if err != nil {
+		return nil, err
+	}
+	s := &graphStage{arg: d, max: -1, ns: collection.Namespace{DB: p.ns.DB}}
+	var has struct{ from, as, start, connectFrom, connectTo bool }
+	for it := d.Iter(); it.Next(); {
+		v, name := it.Value, string(it.Name)
+		switch name {
+		case "startWith":
+			if s.start, err = expr.Parse(p.env, v); err != nil {
+				return nil, err
+			}
+			has.start = true
+			continue
+		case "maxDepth":
+			if !v.IsNumber() {
+				return nil, mongoerr.New(40100, "maxDepth requires a numeric argument, found type: %s", v.Type)
+			}
+			n, ok := v.AsInt64()
+			if !ok {
+				return nil, mongoerr.New(40102, "maxDepth could not be represented as a long long")
+			}
+			if n < 0 {
+				return nil, mongoerr.New(40101, "maxDepth requires a nonnegative argument, found: %d", n)
+			}
+			s.max = n
+			continue
+		case "restrictSearchWithMatch":
+			f, ok := v.Doc()
+			if !ok {
+				return nil, mongoerr.New(40185, "restrictSearchWithMatch must be an object, found %s", v.Type)
+			}
+			if s.restrict, err = match.Parse(p.env, f); err != nil {
+				return nil, err
+			}
+			if err := checkMatch(s.restrict); err != nil {
+				return nil, err
+			}
+			continue
+		case "from", "as", "connectFromField", "connectToField", "depthField":
+		default:
+			return nil, mongoerr.New(40104, "Unknown argument to $graphLookup: %s", name)
+		}
+		text, ok := v.Str()
+		if !ok || v.Type != bson.TypeString {
+			return nil, mongoerr.New(40103, "expected string as argument for %s, found: %s", name, v.Type)
+		}
+		switch name {
+		case "from":
+			s.ns.Coll, has.from = text, true
+			if text == "" {
+				return nil, mongoerr.BadNamespace(s.ns.DB + ".")
+			}
+		case "as":
+			s.as, err = wantField(text)
+			has.as = true
+		case "connectFromField":
+			s.from, err = wantPath(text)
+			has.connectFrom = true
+		case "connectToField":
+			s.to, err = wantPath(text)
+			has.connectTo = true
+		case "depthField":
+			s.depth, err = wantField(text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !has.from || !has.as || !has.start || !has.connectFrom || !has.connectTo {
+		return nil, mongoerr.New(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.")
+	}
+	return []Stage{s}, nil
+}
+
+func skimGraphLookup(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
+	d, _ := arg.Doc()
+	coll, _ := d.Get("from").Str()
+	if coll == "" {
+		return nil, nil
+	}
+	return nil, add(Involved{NS: collection.Namespace{Coll: coll}, Stage: "$graphLookup"})
+}
+
+func (s *graphStage) Name() string { return "$graphLookup" }
+func (s *graphStage) Constraints() Constraints {
+	return Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}
+}
+func (s *graphStage) Split() Split           { return everywhere(s) }
+func (s *graphStage) Append(b *bson.Builder) { b.Raw("$graphLookup", s.arg) }
+
+func (s *graphStage) Reads(add func(string)) bool {
+	s.start.Paths(add)
+	if len(s.as) > 1 {
+		add(s.as[0])
+	}
+	return false
+}
+
+func (s *graphStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
+	return &graphOp{base: base{in: in, stage: s}, graphStage: s, opener: o}, nil
+}
+
+type graphOp struct {
+	base
+	maker
+	*graphStage
+	opener   Opener
+	env      *mql.Env
+	visited  map[string]struct{} // _id keys
+	found    []bson.Raw
+	held     int
+	frontier valueSet
+	next     valueSet
+	seen     valueSet // values that were looked for already
+	joined   []byte
+}
+
+// frontierMax is how many values one read looks for.
+const frontierMax = 1000
+
+func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
+	o.env = env
+	r, err := o.in.Next(env)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	if err := o.search(env, r.Doc); err != nil {
+		return nil, err
+	}
+	b := bson.NewArrayBuilder(o.joined[:0])
+	for _, d := range o.found {
+		b.Raw("", d)
+	}
+	o.joined = b.Finish()
+	appendWith(o.begin(), r.Doc, o.as, bson.Value{Type: bson.TypeArray, Data: o.joined})
+	o.release()
+	o.returned++
+	return o.end(r)
+}
+
+// search walks from one document.
+func (o *graphOp) search(env *mql.Env, doc bson.Raw) error {
+	o.release()
+	o.scratch.Reset()
+	v, err := o.start.Eval(env, doc, &o.scratch)
+	if err != nil {
+		return err
+	}
+	if a, ok := v.Array(); ok {
+		for it := a.Iter(); it.Next(); {
+			o.want(env, it.Value)
+		}
+	} else {
+		if v.IsMissing() {
+			v = bson.Null
+		}
+		o.want(env, v)
+	}
+	for depth := int64(0); len(o.next.values) > 0 && (o.max < 0 || depth <= o.max); depth++ {
+		o.frontier, o.next = o.next, o.frontier
+		o.next.reset()
+		values := o.frontier.values
+		for len(values) > 0 {
+			n := min(len(values), frontierMax)
+			if err := o.level(env, values[:n], depth); err != nil {
+				return err
+			}
+			values = values[n:]
+		}
+	}
+	return nil
+}
+
+// want adds a value to the next level unless it was looked for before.
+func (o *graphOp) want(env *mql.Env, v bson.Value) {
+	if _, fresh := o.seen.add(env, v); fresh {
+		o.next.add(env, v)
+	}
+}
+
+// level reads the documents that are connected to the values.
+func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
+	b := bson.NewBuilder(nil)
+	equalsAny(b, o.to.String(), values)
+	n, err := match.Parse(env, b.Doc())
+	if err != nil {
+		return err
+	}
+	if o.restrict != nil {
+		n = match.AllOf(n, o.restrict)
+	}
+	op, err := o.opener.Open(env, o.ns, &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}})
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	for {
+		r, err := op.Next(env)
+		if r == nil || err != nil {
+			return err
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		if err := o.visit(env, r.Doc, depth); err != nil {
+			return err
+		}
+	}
+}
+
+// visit keeps a document that was not met before.
+func (o *graphOp) visit(env *mql.Env, doc bson.Raw, depth int64) error {
+	k := o.seen.keyOf(env, doc.Get("_id"))
+	if _, ok := o.visited[string(k)]; ok {
+		return nil
+	}
+	if o.visited == nil {
+		o.visited = map[string]struct{}{}
+	}
+	o.visited[string(k)] = struct{}{}
+	kept := doc.Clone()
+	if o.depth != nil {
+		b := bson.NewBuilder(nil)
+		o.scratch.Reset()
+		appendWith(b, doc, o.depth, o.scratch.Int64(depth))
+		kept = b.Doc()
+	}
+	o.found = append(o.found, kept)
+	n := len(kept) + len(k) + 64
+	o.held += n
+	env.Memory.Grow(n)
+	if o.held > listBytesMax {
+		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
+	}
+	localValues(doc, o.from, func(v bson.Value) { o.want(env, v) })
+	return nil
+}
+
+func (o *graphOp) release() {
+	if o.held > 0 {
+		o.env.Memory.Shrink(o.held)
+		o.held = 0
+	}
+	clear(o.visited)
+	o.found = o.found[:0]
+	o.frontier.reset()
+	o.next.reset()
+	o.seen.reset()
+}
+
+func (o *graphOp) Close() {
+	o.base.Close()
+	o.release()
+}
+
+func (o *graphOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

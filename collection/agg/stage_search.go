@@ -1,0 +1,17 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// The stages of Atlas Search: known by name, refused as a server without it does.
+var (
+	stageSearch       = StageDef{Name: "$search", Parse: parseSearch, Doc: "reference/operator/aggregation/search"}
+	stageSearchMeta   = StageDef{Name: "$searchMeta", Parse: parseSearch, Doc: "reference/operator/aggregation/searchMeta"}
+	stageVectorSearch = StageDef{Name: "$vectorSearch", Parse: parseSearch, Doc: "reference/operator/aggregation/vectorSearch"}
+)
+
+func parseSearch(_ *parser, _ string, _ bson.Value) ([]Stage, error) {
+	return nil, mongoerr.New(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable.")
+}

@@ -1,0 +1,131 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// localValues reports the values that a path has in a document for a join:
+// arrays on the way and at the end are looked into, what is missing is not
+// reported.
+func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
+	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		if a, ok := v.Array(); ok {
+			for it := a.Iter(); it.Next(); {
+				add(it.Value)
+			}
+		} else if !v.IsMissing() {
+			add(v)
+		}
+		return true
+	})
+}
+
+// foreignValues reports the values for which an equality filter on the path
+// finds the document: as localValues, and whole arrays, and null for missing.
+func foreignValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
+	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		if a, ok := v.Array(); ok {
+			for it := a.Iter(); it.Next(); {
+				add(it.Value)
+			}
+		}
+		if v.IsMissing() || v.Type == bson.TypeUndefined {
+			v = bson.Null
+		}
+		add(v)
+		return true
+	})
+}
+
+// valueSet is a set of values under the collation of the command, in the order
+// they came.
+type valueSet struct {
+	at     map[string]int // key to position
+	values []bson.Value
+	arena  bson.Arena
+	key    []byte
+}
+
+// keyOf makes the key of a value, valid until the next call.
+func (s *valueSet) keyOf(env *mql.Env, v bson.Value) []byte {
+	s.key = keystring.Append(s.key[:0], v, keystring.Ascending, env.Order(), nil)
+	return s.key
+}
+
+// add copies v into the set and returns its position.
+func (s *valueSet) add(env *mql.Env, v bson.Value) (at int, fresh bool) {
+	k := s.keyOf(env, v)
+	if at, ok := s.at[string(k)]; ok {
+		return at, false
+	}
+	if s.at == nil {
+		s.at = map[string]int{}
+	}
+	at = len(s.values)
+	s.at[string(k)] = at
+	s.values = append(s.values, s.arena.Keep(v))
+	return at, true
+}
+
+// find returns the position of v.
+func (s *valueSet) find(env *mql.Env, v bson.Value) (at int, ok bool) {
+	at, ok = s.at[string(s.keyOf(env, v))]
+	return at, ok
+}
+
+func (s *valueSet) reset() {
+	clear(s.at)
+	s.values = s.values[:0]
+	s.arena.Reset()
+}
+
+// equalsAny appends to the open document the filter that finds documents with
+// one of the values at the path. Patterns are compared, not matched.
+func equalsAny(b *bson.Builder, name string, values []bson.Value) {
+	patterns := 0
+	for _, v := range values {
+		if v.Type == bson.TypeRegex {
+			patterns++
+		}
+	}
+	in := func() {
+		b.BeginDoc(name)
+		if len(values)-patterns == 1 {
+			for _, v := range values {
+				if v.Type != bson.TypeRegex {
+					b.Value("$eq", v)
+				}
+			}
+		} else {
+			b.BeginArray("$in")
+			for _, v := range values {
+				if v.Type != bson.TypeRegex {
+					b.Value("", v)
+				}
+			}
+			b.End()
+		}
+		b.End()
+	}
+	if patterns == 0 {
+		in()
+		return
+	}
+	b.BeginArray("$or")
+	b.BeginDoc("")
+	in()
+	b.End()
+	for _, v := range values {
+		if v.Type == bson.TypeRegex {
+			b.BeginDoc("")
+			b.BeginDoc(name)
+			b.Value("$eq", v)
+			b.End()
+			b.End()
+		}
+	}
+	b.End()
+}
