@@ -1,7 +1,11 @@
 package index
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -18,13 +22,32 @@ func (o *FlatOptions) equal(p *FlatOptions) bool {
 	return *o == *p
 }
 
-// kind2d has an entry of the geohash of every legacy coordinate pair.
+func (o *FlatOptions) grid() geo.Grid { return geo.Grid{Bits: int(o.Bits), Min: o.Min, Max: o.Max} }
+
+// sphereRanges are the cells of the box around a circle on the sphere.
+func (o *FlatOptions) sphereRanges(center geo.Point, radians float64) []geo.CellRange {
+	degrees := radians * 180 / math.Pi * (1 + 1e-9)
+	lo, hi := geo.Point{X: o.Min, Y: center.Y - degrees}, geo.Point{X: o.Max, Y: center.Y + degrees}
+	if lo.Y > -90 && hi.Y < 90 {
+		// Meridians come together towards the poles.
+		if x := math.Sin(radians) / math.Cos(center.Y*math.Pi/180); x < 1 {
+			width := math.Asin(x) * 180 / math.Pi * (1 + 1e-9)
+			if center.X-width >= -180 && center.X+width <= 180 {
+				lo.X, hi.X = center.X-width, center.X+width
+			}
+		}
+	}
+	return o.grid().Ranges(lo, hi)
+}
+
+// kind2d has an entry of the cell of every legacy coordinate pair, and the
+// values of further fields as they are. Documents without pairs have none.
 // Manual: core/indexes/index-types/geospatial/2d.
 var kind2d = Kind{
 	Name:  "2d",
 	Doc:   "core/indexes/index-types/geospatial/2d",
 	check: check2d,
-	keys:  func(*generator) error { return mongoerr.NotImplementedYet("a 2d index") },
+	keys:  flatKeys,
 }
 
 func check2d(p *parser) error {
@@ -43,11 +66,86 @@ func check2d(p *parser) error {
 	if p.max.Type != bson.TypeMissing {
 		o.Max, _ = p.max.AsFloat()
 	}
-	if !(o.Min < o.Max) {
+	if !(o.Min < o.Max) || math.IsInf(o.Max-o.Min, 0) {
 		return mongoerr.New(mongoerr.InvalidOptions, "region for hash must be valid and have positive area, but [%v, %v] was specified", o.Min, o.Max)
 	}
 	if p.s.Parts[0].Plugin != "2d" {
 		return cannot("2d has to be first in index")
 	}
+	for i := range p.s.Parts[1:] {
+		if p.s.Parts[i+1].Plugin == "2d" {
+			return cannot("2d can only have one geo field")
+		}
+	}
 	return nil
+}
+
+func flatKeys(g *generator) (err error) {
+	fields := make([][]bson.Value, len(g.s.Parts))
+	g.s.Parts[0].Path.Walk(g.doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		fields[0], err = g.pairs(fields[0], v)
+		return err == nil
+	})
+	if err != nil || len(fields[0]) == 0 {
+		return err
+	}
+	for i := range g.s.Parts[1:] {
+		v := bson.Null
+		g.s.Parts[i+1].Path.Walk(g.doc, path.Traverse, func(w bson.Value, _ []int32) bool {
+			if !w.IsMissing() {
+				v = w
+			}
+			return false
+		})
+		fields[i+1] = []bson.Value{v}
+	}
+	g.markMany(fields)
+	return g.combine(fields, make([]bson.Value, 0, len(fields)))
+}
+
+// pairs appends the cells of a pair, or of an array of pairs.
+//
+// Errors: 13654 for what is no pair, 13027 for pairs out of bounds.
+func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error) {
+	if v.IsNullish() {
+		return list, nil
+	}
+	if arr, ok := v.Array(); ok {
+		first, _ := arr.Index(0)
+		if arr.IsEmpty() {
+			return list, nil
+		}
+		if first.Type == bson.TypeArray || first.Type == bson.TypeDocument {
+			for e := range arr.Values() {
+				if e.Type == bson.TypeArray {
+					if inner, _ := bson.Raw(e.Data).Index(0); inner.Type == bson.TypeArray {
+						return list, notPair(e)
+					}
+				}
+				var err error
+				if list, err = g.pairs(list, e); err != nil {
+					return list, err
+				}
+			}
+			return list, nil
+		}
+	}
+	stored, ok := geo.Stored(v)
+	if !ok || !stored.IsPoint() {
+		return list, notPair(v)
+	}
+	cell, ok := g.s.Flat.grid().Cell(stored.Points[0])
+	if !ok {
+		return list, mongoerr.New(13027, "point not in interval of [ %v, %v ] :: caused by :: { : %v, : %v }",
+			g.s.Flat.Min, g.s.Flat.Max, stored.Points[0].X, stored.Points[0].Y)
+	}
+	return append(list, g.arena.Timestamp(uint32(cell>>32), uint32(cell))), nil
+}
+
+func notPair(v bson.Value) error {
+	s := v.String()
+	if len(s) > 150 {
+		s = s[:150] + "..."
+	}
+	return mongoerr.New(13654, "location object expected, location array not in correct format: %s", s)
 }

@@ -1,7 +1,12 @@
 package index
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -15,14 +20,17 @@ func (o *SphereOptions) equal(p *SphereOptions) bool {
 	return *o == *p
 }
 
-// kind2dsphere has an entry for every cell that covers a geometry.
+// kind2dsphere has an entry for every S2 cell that covers the geometry of a
+// field; with several fields the entries are all combinations. Documents
+// without any geometry have none. Cells stand in keys as timestamps, the type
+// whose encoding is eight bytes in unsigned order.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 var kind2dsphere = Kind{
 	Name:  "2dsphere",
 	Doc:   "core/indexes/index-types/geospatial/2dsphere",
 	check: check2dsphere,
 	print: func(s *Spec, b *bson.Builder) { b.Int32("2dsphereIndexVersion", s.Sphere.Version) },
-	keys:  func(*generator) error { return mongoerr.NotImplementedYet("a 2dsphere index") },
+	keys:  sphereKeys,
 }
 
 func check2dsphere(p *parser) error {
@@ -37,4 +45,150 @@ func check2dsphere(p *parser) error {
 	}
 	p.s.Sphere.Version = int32(n)
 	return nil
+}
+
+// cellsMax bounds the entries of one document.
+const cellsMax = 1 << 20
+
+func sphereKeys(g *generator) error {
+	fields := make([][]bson.Value, len(g.s.Parts))
+	found, total := false, 1
+	for i := range g.s.Parts {
+		part := &g.s.Parts[i]
+		var err error
+		if part.Plugin == "2dsphere" {
+			fields[i], err = g.cells(part.Path)
+			found = found || len(fields[i]) > 0
+		} else {
+			part.Path.Walk(g.doc, path.LeafOnly, func(v bson.Value, _ []int32) bool {
+				fields[i] = append(fields[i], v)
+				return true
+			})
+		}
+		if err != nil {
+			return err
+		}
+		if len(fields[i]) == 0 {
+			fields[i] = []bson.Value{bson.Null}
+		}
+		if total *= len(fields[i]); total > cellsMax {
+			return mongoerr.New(16755, "Can't extract geo keys: too many combinations of cells")
+		}
+	}
+	if !found {
+		return nil
+	}
+	g.markMany(fields)
+	return g.combine(fields, make([]bson.Value, 0, len(fields)))
+}
+
+// cells returns the cells of the geometries at a path. Arrays on the way are
+// expanded; the array at the end is a legacy pair or nothing.
+func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
+	at.Walk(g.doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		if v.IsNullish() {
+			return true
+		}
+		stored, e := geo.ParseStored(v)
+		if e == nil && !stored.OnSphere() {
+			e = mongoerr.New(mongoerr.BadValue, "longitude/latitude is out of bounds")
+		}
+		if e != nil {
+			err = g.noGeometry(e)
+			return false
+		}
+		stored.Cells(func(c uint64) { list = append(list, g.arena.Timestamp(uint32(c>>32), uint32(c))) })
+		return true
+	})
+	return list, err
+}
+
+func (g *generator) noGeometry(cause error) error {
+	doc := g.doc.String()
+	if len(doc) > 300 {
+		doc = doc[:300] + "..."
+	}
+	return mongoerr.New(16755, "Can't extract geo keys: %s  %s", doc, mongoerr.From(cause).Msg)
+}
+
+// markMany notes the fields with several values as if they held arrays, which
+// they mostly do: their bounds must not be combined.
+func (g *generator) markMany(fields [][]bson.Value) {
+	for i := range fields {
+		if len(fields[i]) < 2 {
+			continue
+		}
+		if g.arrays == nil {
+			g.arrays = make(MultikeyPaths, len(g.s.fields))
+			for k := range g.arrays {
+				g.arrays[k].Path = path.Must(g.s.fields[k])
+			}
+		}
+		g.arrays[i].Arrays = 1 << min(strings.Count(g.s.fields[i], "."), 63)
+	}
+}
+
+// combine makes an entry of every combination of values.
+func (g *generator) combine(fields [][]bson.Value, chosen []bson.Value) error {
+	if len(chosen) == len(fields) {
+		for _, v := range chosen {
+			g.value(v)
+		}
+		return g.end()
+	}
+	for _, v := range fields[len(chosen)] {
+		if err := g.combine(fields, append(chosen, v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GeoIntervals returns the intervals of field i that hold an entry of every
+// geometry that has something in common with the shape; each hit must be looked
+// at again. ok is false if the index cannot serve the shape.
+func (s *Spec) GeoIntervals(i int, shape *geo.Shape) (list []match.Interval, ok bool) {
+	switch s.Parts[i].Plugin {
+	case "2dsphere":
+		ranges, ok := shape.CellRanges()
+		return intervals(ranges), ok
+	case "2d":
+		if lo, hi, ok := shape.Bounds(); ok {
+			return intervals(s.Flat.grid().Ranges(lo, hi)), true
+		}
+		if shape.Center != nil { // a circle on the sphere, over legacy pairs
+			return intervals(s.Flat.sphereRanges(*shape.Center, shape.Radius)), true
+		}
+	}
+	return nil, false
+}
+
+// NearIntervals is GeoIntervals for the circle of a radius around the centre of
+// a $near, in its units. A search by distance asks with growing radii.
+func (s *Spec) NearIntervals(i int, n *geo.Near, radius float64) (list []match.Interval, ok bool) {
+	if n.Meters {
+		radius /= geo.EarthRadiusMeters
+	}
+	switch p := s.Parts[i].Plugin; {
+	case p == "2dsphere" && n.Sphere:
+		return intervals(geo.CapRanges(n.Center, radius)), true
+	case p == "2d" && n.Sphere:
+		return intervals(s.Flat.sphereRanges(n.Center, radius)), true
+	case p == "2d":
+		lo, hi := geo.Point{X: n.Center.X - radius, Y: n.Center.Y - radius}, geo.Point{X: n.Center.X + radius, Y: n.Center.Y + radius}
+		return intervals(s.Flat.grid().Ranges(lo, hi)), true
+	}
+	return nil, false
+}
+
+func intervals(ranges []geo.CellRange) []match.Interval {
+	var a bson.Arena
+	list := make([]match.Interval, len(ranges))
+	for i, r := range ranges {
+		list[i] = match.Interval{
+			Lo: a.Timestamp(uint32(r.Lo>>32), uint32(r.Lo)), Hi: a.Timestamp(uint32(r.Hi>>32), uint32(r.Hi)),
+			LoInclusive: true, HiInclusive: true,
+		}
+	}
+	return list
 }

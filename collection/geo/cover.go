@@ -1,0 +1,116 @@
+package geo
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+)
+
+// What a 2dsphere index holds of a geometry: the S2 cells that cover it, points
+// as leaf cells. A query covers its own shape and looks for the cells inside of
+// its cells, and for those around them.
+// Manual: core/indexes/index-types/geospatial/2dsphere.
+
+const (
+	storedCellsMax  = 20 // for one line or polygon of a document
+	storedLevelMax  = 23
+	queriedCellsMax = 24
+	queriedLevelMax = 23
+)
+
+// Cells yields the cells that an index holds for g, which must be OnSphere,
+// each once.
+func (g *Geometry) Cells(add func(cell uint64)) {
+	var cells s2.CellUnion
+	for _, p := range g.SpherePoints() {
+		cells = append(cells, s2.CellFromPoint(p).ID())
+	}
+	coverer := &s2.RegionCoverer{MaxLevel: storedLevelMax, MaxCells: storedCellsMax}
+	for _, r := range g.regions() {
+		cells = append(cells, coverer.Covering(r)...)
+	}
+	slices.Sort(cells)
+	for _, c := range slices.Compact(cells) {
+		add(uint64(c))
+	}
+}
+
+// regions are the lines and polygons.
+func (g *Geometry) regions() (list []s2.Region) {
+	for _, line := range g.Lines {
+		l := s2.Polyline(line)
+		list = append(list, &l)
+	}
+	for _, p := range g.Polygons {
+		list = append(list, p)
+	}
+	return list
+}
+
+// CellRange is an interval of cells, both ends included.
+type CellRange struct{ Lo, Hi uint64 }
+
+// CellRanges returns ascending, disjoint intervals that hold a cell of every
+// geometry that has something in common with the shape. ok is false for shapes
+// in the plane.
+func (s *Shape) CellRanges() (list []CellRange, ok bool) {
+	switch {
+	case !s.Sphere:
+		return nil, false
+	case s.Center != nil:
+		return CapRanges(*s.Center, s.Radius), true
+	}
+	var cells s2.CellUnion
+	for _, p := range s.Geometry.SpherePoints() {
+		cells = append(cells, s2.CellFromPoint(p).ID())
+	}
+	coverer := &s2.RegionCoverer{MaxLevel: queriedLevelMax, MaxCells: queriedCellsMax}
+	for _, r := range s.Geometry.regions() {
+		cells = append(cells, coverer.Covering(r)...)
+	}
+	return ranges(cells), true
+}
+
+// CapRanges is CellRanges of the circle of so many radians around a point.
+func CapRanges(center Point, radians float64) []CellRange {
+	radians = min(max(radians, 0)*(1+1e-9)+2*tolerance, math.Pi)
+	coverer := &s2.RegionCoverer{MaxLevel: queriedLevelMax, MaxCells: queriedCellsMax}
+	return ranges(coverer.Covering(s2.CapFromCenterAngle(center.S2(), s1.Angle(radians))))
+}
+
+// ranges turns a covering into intervals: the cells inside of its cells, and
+// their ancestors one by one. What lies within the tolerance counts as inside,
+// so that the covering grows a little first.
+func ranges(cells s2.CellUnion) []CellRange {
+	cells.Normalize()
+	cells.ExpandByRadius(s1.Angle(2*tolerance), 6)
+	cells.Normalize()
+	list := make([]CellRange, 0, 2*len(cells))
+	for _, c := range cells {
+		list = append(list, CellRange{uint64(c.RangeMin()), uint64(c.RangeMax())})
+		for level := c.Level() - 1; level >= 0; level-- {
+			a := uint64(c.Parent(level))
+			list = append(list, CellRange{a, a})
+		}
+	}
+	return merged(list)
+}
+
+// merged sorts intervals and joins those that overlap or touch.
+func merged(list []CellRange) []CellRange {
+	slices.SortFunc(list, func(a, b CellRange) int {
+		return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(b.Hi, a.Hi))
+	})
+	out := list[:0]
+	for _, r := range list {
+		if n := len(out); n > 0 && (r.Lo <= out[n-1].Hi || r.Lo == out[n-1].Hi+1) {
+			out[n-1].Hi = max(out[n-1].Hi, r.Hi)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
