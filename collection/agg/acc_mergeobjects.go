@@ -1,0 +1,48 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMergeObjects), Doc: "reference/operator/aggregation/mergeObjects"}
+
+func startMergeObjects(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty} }
+
+// mergeObjectsState puts documents on top of each other.
+type mergeObjectsState struct {
+	doc   bson.Raw
+	spare []byte
+}
+
+func (t *mergeObjectsState) take(_ *mql.Env, v bson.Value) (int, error) {
+	if v.IsNullish() {
+		return 0, nil
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return 0, mongoerr.New(40400, "$mergeObjects requires object inputs, but input is of type %s", v.Type)
+	}
+	before := len(t.doc)
+	b := bson.NewBuilder(t.spare[:0])
+	mergeDocs(b, t.doc, d)
+	out := b.Doc()
+	t.spare, t.doc = t.doc, out
+	if len(t.spare) == len(bson.Empty) {
+		t.spare = nil // never write over the constant
+	}
+	return len(out) - before, nil
+}
+
+func (t *mergeObjectsState) Merge(env *mql.Env, partial bson.Value) (int, error) {
+	return t.take(env, partial)
+}
+
+func (t *mergeObjectsState) Partial(b *bson.Builder, name string) { b.Raw(name, t.doc) }
+
+func (t *mergeObjectsState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.Scratch) error {
+	b.Raw(name, t.doc)
+	return nil
+}
