@@ -336,3 +336,6 @@ func (b *Bucket) refused() {
 	b.use.refuse()
 	b.mu.Unlock()
 }
+
+// Shared reports that the pool's collection also pays from its database's throughput.
+func (p *Pool) Shared() bool { return p.parent.Load() != nil }
