@@ -69,11 +69,17 @@ func ParseID(v bson.Value, o Owner, field string) (ID, error) {
 	for it := doc.Iter(); it.Next(); {
 		switch string(it.Name) {
 		case "id":
+			if it.Value.IsNullish() {
+				continue
+			}
 			sub, b, ok := it.Value.Binary()
 			if !ok {
 				return ID{}, mongoerr.WrongType(field+".id", it.Value.Type.String(), "binData")
 			}
-			if sub != 4 || len(b) != 16 {
+			if sub != 4 {
+				return ID{}, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.id' is the wrong binData subtype %d, expected type 'UUID'", field, sub)
+			}
+			if len(b) != 16 {
 				return ID{}, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
 			}
 			copy(id.UUID[:], b)

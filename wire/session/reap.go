@@ -14,11 +14,12 @@ const (
 )
 
 // Run ends what lived too long until ctx ends: transactions looked at every second, unused
-// sessions every minute.
+// sessions every minute, and what a History has of sessions that are no more.
 func (r *Registry) Run(ctx context.Context) {
-	txns, idle := time.NewTicker(txnEvery), time.NewTicker(idleEvery)
+	txns, idle, sweep := time.NewTicker(txnEvery), time.NewTicker(idleEvery), time.NewTicker(r.cfg.IdleMax)
 	defer txns.Stop()
 	defer idle.Stop()
+	defer sweep.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -27,6 +28,12 @@ func (r *Registry) Run(ctx context.Context) {
 			r.expireTxns()
 		case <-idle.C:
 			r.expireSessions(ctx)
+		case <-sweep.C:
+			if h, ok := r.cfg.History.(interface {
+				Sweep(ctx context.Context, before time.Time) (int, error)
+			}); ok {
+				_, _ = h.Sweep(ctx, time.Now().Add(-2*r.cfg.IdleMax))
+			}
 		}
 	}
 }
@@ -73,9 +80,7 @@ func (r *Registry) expireSessions(ctx context.Context) {
 			}
 		}
 	}
-	if h := r.cfg.History; h != nil && len(gone) > 0 {
-		_ = h.Forget(ctx, gone) // what stays is dropped by a later round of the store's own upkeep
-	}
+	r.forget(ctx, gone)
 }
 
 // resize accounts for memory of results.

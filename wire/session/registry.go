@@ -150,8 +150,20 @@ func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 
 // End forgets sessions, as endSessions does; their transactions are aborted.
 func (r *Registry) End(ids ...ID) {
+	gone := ids[:0:0]
 	for _, id := range ids {
-		r.drop(id, ErrKilled, nil)
+		if r.drop(id, ErrKilled, nil) {
+			gone = append(gone, id)
+		}
+	}
+	r.forget(context.Background(), gone)
+}
+
+// forget drops ended sessions from the History. What stays after an error is
+// swept later.
+func (r *Registry) forget(ctx context.Context, ids []ID) {
+	if h := r.cfg.History; h != nil && len(ids) > 0 {
+		_ = h.Forget(ctx, ids)
 	}
 }
 

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Store is the History in the store itself.
+//
+//	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ stmt(4) → txnNumber(8) ‖ seconds(4) ‖ result
+//	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'c'           → txnNumber(8) ‖ seconds(4)
+//
+// A write needs no read: a later retryable write overwrites the statements of
+// the one before, and what is left of an earlier number is ignored by Load and
+// dropped with the session.
+type Store struct {
+	store storage.Store
+}
+
+// NewStore makes the History of a store.
+func NewStore(s storage.Store) *Store { return &Store{s} }
+
+// Sizes within keys and values, and how many keys one upkeep transaction takes.
+const (
+	nameBytes   = 16 + 32
+	headBytes   = 8 + 4
+	upkeepBatch = 1000
+)
+
+// The kinds of entry.
+const (
+	statementEntry = 's'
+	commitEntry    = 'c'
+)
+
+// appendName appends the part of the key that names the session.
+func appendName(dst []byte, id ID) []byte {
+	return append(append(dst, id.UUID[:]...), id.Owner[:]...)
+}
+
+// key is the key of an entry.
+func key(id ID, kind byte, stmt int32) []byte {
+	var name [nameBytes + 1 + 4]byte
+	b := append(appendName(name[:0], id), kind)
+	if kind == statementEntry {
+		b = binary.BigEndian.AppendUint32(b, uint32(stmt))
+	}
+	return keyspace.AppendMeta(nil, keyspace.MetaTransaction, b)
+}
+
+// value is the value of an entry.
+func value(txnNumber int64, result bson.Raw) []byte {
+	b := make([]byte, 0, headBytes+len(result))
+	b = binary.BigEndian.AppendUint64(b, uint64(txnNumber))
+	b = binary.BigEndian.AppendUint32(b, uint32(time.Now().Unix()))
+	return append(b, result...)
+}
+
+// Save see History.
+func (s *Store) Save(t storage.Txn, id ID, txnNumber int64, stmt int32, result bson.Raw) error {
+	return t.Set(key(id, statementEntry, stmt), value(txnNumber, result))
+}
+
+// SaveCommit see History.
+func (s *Store) SaveCommit(t storage.Txn, id ID, txnNumber int64) error {
+	return t.Set(key(id, commitEntry, 0), value(txnNumber, nil))
+}
+
+// Load see History.
+func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
+	r, err := s.store.Snapshot(ctx, 0)
+	if err != nil {
+		return Past{}, false, err
+	}
+	defer r.Close()
+	it, err := r.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaTransaction, appendName(nil, id)), storage.IterOptions{})
+	if err != nil {
+		return Past{}, false, err
+	}
+	defer it.Close()
+	p.TxnNumber = -1
+	for it.Next() {
+		_, name, _ := keyspace.SplitMeta(it.Key())
+		v := it.Value()
+		if len(name) <= nameBytes || len(v) < headBytes {
+			return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
+		}
+		n := int64(binary.BigEndian.Uint64(v))
+		if n < p.TxnNumber {
+			continue
+		}
+		if n > p.TxnNumber {
+			p = Past{TxnNumber: n}
+		}
+		if name[nameBytes] == commitEntry {
+			p.Committed = true
+			continue
+		}
+		stmt := int32(binary.BigEndian.Uint32(name[nameBytes+1:]))
+		p.Results = append(p.Results, StatementResult{Stmt: stmt, Result: bson.Raw(v[headBytes:]).Clone()})
+	}
+	return p, p.TxnNumber >= 0, it.Err()
+}
+
+// Forget see History.
+func (s *Store) Forget(ctx context.Context, ids []ID) error {
+	for _, id := range ids {
+		r := keyspace.MetaPrefixRange(keyspace.MetaTransaction, appendName(nil, id))
+		if _, err := s.remove(ctx, r, func([]byte) bool { return true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sweep drops what was written before a time: sessions whose clients went away
+// without a word, perhaps before a restart. It returns how many entries.
+func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
+	limit := before.Unix()
+	return s.remove(ctx, keyspace.MetaRange(keyspace.MetaTransaction), func(v []byte) bool {
+		return len(v) >= headBytes && int64(binary.BigEndian.Uint32(v[8:])) < limit
+	})
+}
+
+// remove deletes the entries of a range whose value qualifies, in transactions
+// of bounded size. An entry written meanwhile makes a transaction conflict; then
+// the session is in use and the rest of it is left for another time.
+func (s *Store) remove(ctx context.Context, r storage.Range, which func(value []byte) bool) (n int, err error) {
+	for {
+		keys, next, err := s.collect(ctx, r, which)
+		if err != nil || len(keys) == 0 {
+			return n, err
+		}
+		t, err := s.store.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			return n, err
+		}
+		for _, k := range keys {
+			if err := t.Delete(k); err != nil {
+				t.Close()
+				return n, err
+			}
+		}
+		if _, err := t.Commit(ctx, storage.Buffered); err != nil {
+			return n, err
+		}
+		n += len(keys)
+		if next == nil {
+			return n, nil
+		}
+		r.Start = next
+	}
+}
+
+// collect lists keys to delete; next is where to go on, nil at the end.
+func (s *Store) collect(ctx context.Context, r storage.Range, which func(value []byte) bool) (keys [][]byte, next []byte, err error) {
+	snap, err := s.store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer snap.Close()
+	it, err := snap.Iter(ctx, r, storage.IterOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer it.Close()
+	for it.Next() {
+		if len(keys) == upkeepBatch {
+			return keys, append([]byte(nil), it.Key()...), nil
+		}
+		if which(it.Value()) {
+			keys = append(keys, append([]byte(nil), it.Key()...))
+		}
+	}
+	return keys, nil, it.Err()
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+func result(n int32) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int32("n", n)
+	return b.Doc()
+}
+
+// do runs one statement of a retryable write, or answers it from memory.
+func do(t *testing.T, st storage.Store, r *Registry, number int64, stmt, n int32) (got bson.Raw, replayed bool) {
+	t.Helper()
+	s, err := r.Checkout(t.Context(), write(number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Checkin()
+	if got, ok, err := s.Replay(stmt); err != nil || ok {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, true
+	}
+	txn, err := st.Begin(t.Context(), storage.TxnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stage(txn, stmt, result(n)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := txn.Commit(t.Context(), storage.Synced); err != nil {
+		t.Fatal(err)
+	}
+	s.Remember(stmt, result(n))
+	return result(n), false
+}
+
+// TestStore: a new registry over the same store answers what the old one did, of
+// the newest number only.
+func TestStore(t *testing.T) {
+	st := memkv.Open(memkv.Options{})
+	defer st.Close()
+	h := NewStore(st)
+	r := New(Config{History: h})
+	for stmt := range int32(3) {
+		if _, replayed := do(t, st, r, 1, stmt, stmt); replayed {
+			t.Fatalf("statement %d was never executed", stmt)
+		}
+	}
+	do(t, st, r, 2, 0, 100)
+
+	r = New(Config{History: h}) // a restart
+	got, replayed := do(t, st, r, 2, 0, 7)
+	if n, _ := got.Get("n").Int32(); !replayed || n != 100 {
+		t.Errorf("statement 0 of 2 after a restart: %v, replayed %v", got, replayed)
+	}
+	if _, replayed := do(t, st, r, 2, 1, 8); replayed {
+		t.Error("statement 1 of 2 was answered from number 1")
+	}
+	if _, err := r.Checkout(t.Context(), write(1)); code(err) != "225" {
+		t.Errorf("an old number after a restart: %v", err)
+	}
+}
+
+// TestStoreCommit: a commit is remembered with what it commits, and answered
+// again after a restart; one that conflicted is not.
+func TestStoreCommit(t *testing.T) {
+	st := memkv.Open(memkv.Options{})
+	defer st.Close()
+	h := NewStore(st)
+	r := New(Config{History: h})
+	commit := func(number int64, disturb bool) error {
+		s, err := r.Checkout(t.Context(), start(number))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Checkin()
+		txn, err := st.Begin(t.Context(), storage.TxnOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Attach(Holding{Txn: txn})
+		if err := txn.Set([]byte("k"), []byte{byte(number)}); err != nil {
+			t.Fatal(err)
+		}
+		if disturb {
+			other, err := st.Begin(t.Context(), storage.TxnOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Set([]byte("k"), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := other.Commit(t.Context(), storage.Synced); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = s.Commit(t.Context(), storage.Synced)
+		return err
+	}
+	if err := commit(5, false); err != nil {
+		t.Fatal(err)
+	}
+	again := func(number int64) error {
+		r := New(Config{History: h})
+		s, err := r.Checkout(t.Context(), ending(number))
+		if err != nil {
+			return err
+		}
+		defer s.Checkin()
+		_, err = s.Commit(t.Context(), storage.Synced)
+		return err
+	}
+	if err := again(5); err != nil {
+		t.Errorf("a commit repeated after a restart: %v", err)
+	}
+	if err := commit(6, true); !errors.Is(err, storage.ErrConflict) {
+		t.Fatalf("conflicting commit: %v", err)
+	}
+	if err := again(6); code(err) != "251" {
+		t.Errorf("a failed commit repeated after a restart: %v", err)
+	}
+}
+
+// TestStoreForget: ended sessions leave nothing behind, and neither do those
+// nobody ended.
+func TestStoreForget(t *testing.T) {
+	st := memkv.Open(memkv.Options{})
+	defer st.Close()
+	h := NewStore(st)
+	r := New(Config{History: h})
+	left := func() bool {
+		_, ok, err := h.Load(t.Context(), id(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	for stmt := range int32(2*upkeepBatch + 1) {
+		do(t, st, r, 1, stmt, 1)
+	}
+	r.End(id(1))
+	if left() {
+		t.Error("an ended session is still remembered")
+	}
+	do(t, st, r, 1, 0, 1)
+	if n, err := h.Sweep(t.Context(), time.Now().Add(-time.Hour)); n != 0 || err != nil || !left() {
+		t.Errorf("a young session was swept: %d, %v", n, err)
+	}
+	if n, err := h.Sweep(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil || left() {
+		t.Errorf("an old session was not swept: %d, %v", n, err)
+	}
+}
