@@ -7,7 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/text"
 )
 
 // TextOptions are the options of a text index.
@@ -17,6 +17,10 @@ type TextOptions struct {
 	DefaultLanguage  string
 	LanguageOverride string
 	Version          int32
+
+	language text.Language // DefaultLanguage
+	// every is the weight of fields without one of their own: that of "$**", or 0.
+	every float64
 }
 
 // TextWeight is the weight of a field; "$**" is every field with a string, and
@@ -44,16 +48,8 @@ var kindText = Kind{
 	check:     checkText,
 	layout:    layoutText,
 	print:     printText,
-	keys:      func(*generator) error { return mongoerr.NotImplementedYet("a text index") },
+	keys:      textKeys,
 	plainText: func(s *Spec, i int) bool { return s.fields[i] == "_fts" },
-}
-
-// textLanguages are the names and codes that default_language may have.
-// Manual: reference/text-search-languages.
-var textLanguages = [...]string{
-	"da", "danish", "de", "dutch", "en", "english", "es", "fi", "finnish", "fr", "french", "german", "hu", "hungarian",
-	"it", "italian", "nb", "nl", "none", "norwegian", "porter", "portuguese", "pt", "ro", "romanian", "ru", "russian",
-	"spanish", "sv", "swedish", "tr", "turkish",
 }
 
 func checkText(p *parser) error {
@@ -69,18 +65,19 @@ func checkText(p *parser) error {
 	if err := p.textWeights(t); err != nil {
 		return err
 	}
-	if text, ok := p.defaultLanguage.Str(); ok {
-		if _, known := slices.BinarySearch(textLanguages[:], strings.ToLower(text)); !known {
-			return cannot("default_language is not valid: unsupported language: \"%s\"", text)
+	if name, ok := p.defaultLanguage.Str(); ok {
+		if _, known := text.LanguageOf(name); !known {
+			return cannot("default_language is not valid: unsupported language: \"%s\"", name)
 		}
-		t.DefaultLanguage = text
+		t.DefaultLanguage = name
 	}
-	if text, ok := p.languageOverride.Str(); ok {
-		if text == "" || text[0] == '$' {
+	if name, ok := p.languageOverride.Str(); ok {
+		if name == "" || name[0] == '$' {
 			return cannot("language_override is not valid")
 		}
-		t.LanguageOverride = text
+		t.LanguageOverride = name
 	}
+	t.language, _ = text.LanguageOf(t.DefaultLanguage)
 	if v := p.textVersion; v.Type != bson.TypeMissing {
 		n, _ := v.AsInt64()
 		if v.Type == bson.TypeDecimal128 || n < 1 || n > 3 {
@@ -96,7 +93,9 @@ func checkText(p *parser) error {
 func (p *parser) textWeights(t *TextOptions) error {
 	add := func(name string, w float64) error {
 		weight := TextWeight{Name: name, Weight: w}
-		if name != "$**" {
+		if name == "$**" {
+			t.every = w
+		} else {
 			var err error
 			if weight.Path, err = p.fieldPath(strings.TrimSuffix(name, ".$**")); err != nil {
 				return err

@@ -12,7 +12,7 @@ var doors = []struct {
 	{"github.com/cockroachdb/pebble/v2", []string{"cmd", "storage/pebblekv"}, "the engine can be exchanged only if nobody else knows it"},
 	{"github.com/dlclark/regexp2", []string{"collection/mql", "collection/match", "collection/expr"}, "patterns are compiled in one place, with a time limit"},
 	{"github.com/dop251/goja", []string{"collection/expr", "collection/match", "collection/mql"}, "JavaScript runs with bounded time and memory, from one door"},
-	{"github.com/golang/geo", []string{"collection/expr", "collection/index", "collection/match", "collection/mql", "collection/agg", "collection/plan", "collection/exec"}, "geometry belongs to the document engine"},
+	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
 	{"github.com/klauspost/compress", []string{"wire", "storage/pebblekv"}, "compression belongs to the frames"},
 	{"github.com/prometheus/client_golang", []string{"cmd", "wire"}, "metrics are collected as counts below and exposed at the edge"},
 	{"github.com/rs/zerolog", []string{"cmd", "shard/balance", "shard/jobs", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},

@@ -1,0 +1,179 @@
+package index
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/collection/text"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// textKeys makes an entry of every term: the plain fields before, the term, its
+// score in the document, the plain fields after.
+func textKeys(g *generator) error {
+	var scores text.Scores
+	if err := g.s.Text.walk(g.doc, func(l text.Language, s string, weight float64) {
+		scores.Add(l, s, weight)
+	}); err != nil {
+		return err
+	}
+	others := make([]bson.Value, len(g.s.paths))
+	for i, p := range g.s.paths {
+		_, v := order.Descend(g.doc.Value(), p, 0)
+		if v.Type == bson.TypeArray {
+			return mongoerr.New(16675, "cannot have a multi-key as a prefix to a text index")
+		}
+		others[i] = v
+	}
+	var err error
+	terms := 0
+	scores.Each(func(term string, score float64) bool {
+		terms++
+		n := 0
+		for i := range g.s.Parts {
+			switch part := &g.s.Parts[i]; {
+			case part.Name == "_fts":
+				g.value(g.arena.String(term))
+			case part.Name == "_ftsx":
+				g.value(g.arena.Double(score))
+			default:
+				g.value(others[n])
+				n++
+			}
+		}
+		err = g.end()
+		return err == nil
+	})
+	if terms > 1 {
+		g.arrays = make(MultikeyPaths, len(g.s.fields))
+		for i, name := range g.s.fields {
+			g.arrays[i].Path = path.Must(name)
+			if name == "_fts" {
+				g.arrays[i].Arrays = 1
+			}
+		}
+	}
+	return err
+}
+
+// walk yields every string that the index covers, with its language and weight.
+// A document's own language field holds for it and everything inside of it.
+//
+// Errors: 17261 and 17262 for a language that is no string or not known.
+func (t *TextOptions) walk(doc bson.Raw, yield func(l text.Language, s string, weight float64)) error {
+	w := textWalk{t: t, yield: yield}
+	return w.document(doc, nil, t.language)
+}
+
+type textWalk struct {
+	t     *TextOptions
+	yield func(l text.Language, s string, weight float64)
+}
+
+func (w *textWalk) document(doc bson.Raw, at []byte, l text.Language) error {
+	if v, ok := doc.Lookup(w.t.LanguageOverride); ok {
+		name, isText := v.Str()
+		if !isText || v.Type != bson.TypeString {
+			return mongoerr.New(17261, "found language override field in document with non-string type")
+		}
+		if l, ok = text.LanguageOf(name); !ok {
+			return mongoerr.New(17262, "language override unsupported: %s", name)
+		}
+	}
+	n := len(at)
+	for it := doc.Iter(); it.Next(); {
+		if n > 0 {
+			at = append(at[:n], '.')
+		}
+		at = append(at, it.Name...)
+		if w.leads(at) {
+			if err := w.value(it.Value, at, l, false); err != nil {
+				return err
+			}
+		}
+		at = at[:n]
+	}
+	return nil
+}
+
+func (w *textWalk) value(v bson.Value, at []byte, l text.Language, inArray bool) error {
+	switch v.Type {
+	case bson.TypeString:
+		if weight := w.weight(at); weight > 0 {
+			s, _ := v.Str()
+			w.yield(l, s, weight)
+		}
+	case bson.TypeDocument:
+		return w.document(bson.Raw(v.Data), at, l)
+	case bson.TypeArray:
+		for it := bson.Raw(v.Data).Iter(); !inArray && it.Next(); {
+			if err := w.value(it.Value, at, l, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leads reports whether a weighted path is at, or begins with it.
+func (w *textWalk) leads(at []byte) bool {
+	if w.t.every > 0 {
+		return true
+	}
+	for i := range w.t.Weights {
+		if name := w.t.Weights[i].Path.String(); len(name) >= len(at) && name[:len(at)] == string(at) && (len(name) == len(at) || name[len(at)] == '.') {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *textWalk) weight(at []byte) float64 {
+	for i := range w.t.Weights {
+		if x := &w.t.Weights[i]; x.Path.Len() > 0 && x.Path.String() == string(at) {
+			return x.Weight
+		}
+	}
+	return w.t.every
+}
+
+// TextQuery prepares a $text search on the index; language "" is the index's
+// own, and the caller has checked other names.
+func (s *Spec) TextQuery(search, language string, caseSensitive, diacriticSensitive bool) *text.Query {
+	l := s.Text.language
+	if language != "" {
+		l, _ = text.LanguageOf(language)
+	}
+	return text.ParseQuery(search, l, caseSensitive, diacriticSensitive)
+}
+
+// TextField is the position of the term among the keystrings of an entry; its
+// score follows. Bound encodes terms as strings.
+func (s *Spec) TextField() int {
+	for i, name := range s.fields {
+		if name == "_fts" {
+			return i
+		}
+	}
+	return -1
+}
+
+// TextMatch checks a document that the index found by a term: phrases, negations
+// and sensitivity, which the index does not know.
+func (s *Spec) TextMatch(doc bson.Raw, q *text.Query) bool {
+	if !q.IsSensitive() {
+		return true
+	}
+	return q.Match(func(yield func(string) bool) {
+		more := true
+		_ = s.Text.walk(doc, func(_ text.Language, str string, _ float64) { more = more && yield(str) })
+	})
+}
+
+// TextScore is the score of a document for a query, {$meta: "textScore"}.
+// Manual: reference/operator/query/text#text-score.
+func (s *Spec) TextScore(doc bson.Raw, q *text.Query) float64 {
+	var scores text.Scores
+	_ = s.Text.walk(doc, func(l text.Language, str string, weight float64) { scores.Add(l, str, weight) })
+	return scores.Of(q)
+}

@@ -1,0 +1,16 @@
+// Package text is text search: it cuts strings into terms, as text indexes hold
+// them, and reads the search strings of $text.
+//
+//	"The quick foxes" ── Language.Terms ──►  quick, fox
+//	`fox -dog "red coat"` ── ParseQuery ──►  terms, phrases, negations
+//
+// A term is a word in lower case without diacritics, without its suffix, and
+// not a stop word. English words lose their suffixes by the Porter2 rules; other
+// languages keep theirs, and have no stop words, for now.
+//
+// Glossary. Token: a run of letters and digits of a string. Term: what a token
+// is looked up by. Stop word: a word too common to look for. Stem: a word
+// without suffix.
+//
+// Manual: core/link-text-indexes, reference/operator/query/text.
+package text

@@ -1,0 +1,108 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Language is how words of a language become terms. Immutable.
+type Language struct {
+	name    string
+	english bool
+}
+
+// languages are the names and codes by which languages are called, sorted.
+// Manual: reference/text-search-languages.
+var languages = [...]string{
+	"da", "danish", "de", "dutch", "en", "english", "es", "fi", "finnish", "fr", "french", "german", "hu", "hungarian",
+	"it", "italian", "nb", "nl", "none", "norwegian", "porter", "portuguese", "pt", "ro", "romanian", "ru", "russian",
+	"spanish", "sv", "swedish", "tr", "turkish",
+}
+
+// LanguageOf finds a language by its name or code, in any case.
+func LanguageOf(name string) (Language, bool) {
+	name = strings.ToLower(name)
+	_, ok := slices.BinarySearch(languages[:], name)
+	return Language{name, name == "en" || name == "english" || name == "porter"}, ok
+}
+
+// Tokens yields the words of s as they are written, with their place in s.
+func (l Language) Tokens(s string, yield func(token string, at int)) {
+	start := -1
+	for i, r := range s {
+		switch {
+		case isWord(r):
+			if start < 0 {
+				start = i
+			}
+		case start < 0:
+		case r == '\'' && l.english && wordFollows(s[i+1:]):
+		default:
+			yield(s[start:i], start)
+			start = -1
+		}
+	}
+	if start >= 0 {
+		yield(s[start:], start)
+	}
+}
+
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r) || r == '_'
+}
+
+func wordFollows(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	return n > 0 && isWord(r)
+}
+
+// Terms yields the terms of s, one per token that is no stop word.
+func (l Language) Terms(s string, yield func(term string)) {
+	l.Tokens(s, func(token string, _ int) {
+		if term := l.Term(token); term != "" {
+			yield(term)
+		}
+	})
+}
+
+// termBytesMax bounds the length of terms, which become index keys.
+const termBytesMax = 64
+
+// Term makes a term of a token, "" of a stop word. Long words are cut.
+func (l Language) Term(token string) string {
+	word := strings.ToLower(token)
+	if l.english && isStopWord(word) {
+		return ""
+	}
+	word = Fold(word)
+	if l.english {
+		word = stem(word)
+	}
+	return word[:min(len(word), termBytesMax)]
+}
+
+// Fold puts s into lower case and drops its diacritics.
+func Fold(s string) string {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf {
+			plain = false
+			break
+		}
+	}
+	s = strings.ToLower(s)
+	if plain {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range norm.NFD.String(s) {
+		if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,110 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestStem(t *testing.T) {
+	// Pairs of the Porter2 sample vocabulary.
+	for _, pair := range strings.Fields(`
+		consign:consign consigned:consign consigning:consign consignment:consign consist:consist consisted:consist
+		consistency:consist consistent:consist consistently:consist consolation:consol consolatory:consolatori
+		consolingly:consol consternation:constern conspicuously:conspicu knack:knack knackeries:knackeri knaves:knave
+		knavish:knavish kneeling:kneel kneels:kneel knightly:knight knots:knot foxes:fox running:run skies:sky
+		hopping:hop hoping:hope generally:general communism:communism happiness:happi relational:relat
+		coffee:coffe shopping:shop agreed:agre ties:tie cries:cri dogs:dog gas:gas this:this`) {
+		word, want, _ := strings.Cut(pair, ":")
+		if got := stem(word); got != want {
+			t.Errorf("stem(%s) = %s, want %s", word, got, want)
+		}
+	}
+}
+
+func terms(l Language, s string) (list []string) {
+	l.Terms(s, func(term string) { list = append(list, term) })
+	return list
+}
+
+func TestTerms(t *testing.T) {
+	english, _ := LanguageOf("English")
+	none, _ := LanguageOf("none")
+	for _, c := range []struct {
+		l       Language
+		s, want string
+	}{
+		{english, "The quick, brown-foxes don't jump!", "quick brown fox jump"},
+		{english, "Café Crème's CAFE", "cafe creme cafe"},
+		{none, "The quick foxes don't", "the quick foxes don t"},
+		{english, "", ""},
+		{english, "日本語 x2", "日本語 x2"},
+	} {
+		if got := strings.Join(terms(c.l, c.s), " "); got != c.want {
+			t.Errorf("%q: %q, want %q", c.s, got, c.want)
+		}
+	}
+	if _, ok := LanguageOf("klingon"); ok {
+		t.Error("klingon")
+	}
+}
+
+func TestQuery(t *testing.T) {
+	l, _ := LanguageOf("en")
+	q := ParseQuery(`coffee -shop "black Tea" -"green tea" pre-market`, l, false, false)
+	if got := strings.Join(q.Terms, " "); got != "coffe black tea pre market" {
+		t.Errorf("terms %q", got)
+	}
+	if !slices.Equal(q.Negated, []string{"shop"}) || !slices.Equal(q.Phrases, []string{"black Tea"}) || !slices.Equal(q.NegatedPhrases, []string{"green tea"}) {
+		t.Errorf("%+v", q)
+	}
+	match := func(q *Query, texts ...string) bool {
+		return q.Match(func(yield func(string) bool) {
+			for _, s := range texts {
+				if !yield(s) {
+					return
+				}
+			}
+		})
+	}
+	for text, want := range map[string]bool{
+		"I like BLACK TEA": true, "coffee": false, "black tea shops": false, "black tea and Green tea": false,
+	} {
+		if match(q, text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	q = ParseQuery("Coffee", l, true, false)
+	if match(q, "coffee") || !match(q, "my Coffees") {
+		t.Error("case")
+	}
+	q = ParseQuery("café", l, false, true)
+	if match(q, "cafe") || !match(q, "CAFÉ") {
+		t.Error("diacritics")
+	}
+}
+
+func TestScores(t *testing.T) {
+	l, _ := LanguageOf("en")
+	for _, c := range []struct {
+		text  string
+		score float64
+	}{{"coffee shop", 0.75}, {"Coffee", 1}, {"tea", 0}, {"coffee coffee", 1.5}} {
+		var s Scores
+		s.Add(l, c.text, 1)
+		if got := s.Of(ParseQuery("coffee", l, false, false)); got != c.score {
+			t.Errorf("%q: %v, want %v", c.text, got, c.score)
+		}
+	}
+	var s Scores
+	s.Add(l, "tea", 10)
+	if got := s.Of(ParseQuery("tea", l, false, false)); got != 11 {
+		t.Errorf("whole text: %v", got)
+	}
+}
+
+func TestSorted(t *testing.T) {
+	if !slices.IsSorted(stopWords[:]) || !slices.IsSorted(languages[:]) {
+		t.Error("binary search needs them sorted")
+	}
+}
