@@ -375,7 +375,7 @@ func TestParseArgs(t *testing.T) {
 		`{lsid: {}}`:                                                                                 "error 40414",
 		`{lsid: {id: "x"}}`:                                                                          "error 14",
 		`{lsid: {id: {$binary: {base64: "AAA=", subType: "04"}}}}`:                                   "error 207",
-		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "00"}}}}`:               "error 207",
+		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "00"}}}}`:               "error 14",
 		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}, foo: 1}}`:       "error 40415",
 		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}, txnNumber: 1}}`: "error 72",
 		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}, uid: {$binary: {base64: "AAA=", subType: "00"}}}}`: "error 12",
