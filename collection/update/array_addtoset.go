@@ -40,14 +40,16 @@ func (s addToSetAction) apply(a *applier, n *node, old bson.Value) (bson.Value, 
 	}
 	all := a.elementsOf(arr)
 	have := len(all)
-	for _, v := range s {
-		found := false
-		for _, w := range all {
-			if found = bson.Equal(v, w, a.env.Order()); found {
-				break
-			}
+	known := valueSet{order: a.env.Order(), values: all[:len(all):len(all)]}
+	if have+len(s) > setLinearMax {
+		known.values = nil
+		for _, v := range all {
+			known.add(&a.buf, v)
 		}
-		if !found {
+	}
+	for _, v := range s {
+		if !known.has(&a.buf, v) {
+			known.add(&a.buf, v)
 			all = append(all, v)
 		}
 		if err := a.env.Tick(); err != nil {

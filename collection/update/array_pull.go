@@ -13,32 +13,35 @@ func parsePull(p *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cullAction{func(a *applier, v bson.Value) (bool, error) { return c.Holds(a.env, v, a.s) }}, nil
+	return pullAction{c}, nil
 }
 
-// cullAction removes the elements for which drop says so: $pull and $pullAll.
-type cullAction struct {
-	drop func(a *applier, v bson.Value) (bool, error)
+// pullAction removes the elements that satisfy a condition.
+type pullAction struct{ condition *match.Condition }
+
+func (pullAction) traits() traits { return tolerant }
+
+func (p pullAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, outcome, error) {
+	return a.cull(old, "$pull", func(v bson.Value) (bool, error) { return p.condition.Holds(a.env, v, a.s) })
 }
 
-func (cullAction) traits() traits { return tolerant }
-
-func (c cullAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, outcome, error) {
+// cull removes the elements of an array for which drop says so.
+func (a *applier) cull(old bson.Value, name string, drop func(v bson.Value) (bool, error)) (bson.Value, outcome, error) {
 	arr, ok := old.Array()
 	switch {
 	case old.IsMissing():
 		return old, keep, nil
 	case !ok:
-		return old, keep, mongoerr.New(mongoerr.BadValue, "Cannot apply $pull to a non-array value")
+		return old, keep, mongoerr.New(mongoerr.BadValue, "Cannot apply %s to a non-array value", name)
 	}
 	all := a.elementsOf(arr)
 	rest := all[:0]
 	for _, v := range all {
-		drop, err := c.drop(a, v)
+		out, err := drop(v)
 		if err != nil {
 			return old, keep, err
 		}
-		if !drop {
+		if !out {
 			rest = append(rest, v)
 		}
 		if err := a.env.Tick(); err != nil {

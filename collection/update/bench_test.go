@@ -37,6 +37,9 @@ func program(t testing.TB, env *mql.Env, u string) *update.Program {
 }
 
 func TestAllocsApply(t *testing.T) {
+	if raceDetector {
+		t.Skip("allocations are not counted under the race detector")
+	}
 	env, doc, s := newEnv(), document1K(t), &expr.Scratch{}
 	for _, u := range []string{
 		`{$set: {status: "done"}}`, `{$set: {"nested.a.b": 2}}`, `{$inc: {n: 1}}`, `{$unset: {field7: 1}}`,
@@ -122,6 +125,28 @@ func TestManyPaths(t *testing.T) {
 	}
 	if _, modified, err := apply(env, p, nil, doc); modified || err != nil {
 		t.Fatal(modified, err)
+	}
+}
+
+// TestBigSets: $addToSet and $pullAll of many values are not quadratic.
+func TestBigSets(t *testing.T) {
+	env := newEnv()
+	var list strings.Builder
+	for i := range 50000 {
+		fmt.Fprintf(&list, "%d, ", i)
+	}
+	doc := parse(t, `{_id: 1, a: [0, 1.0, "x"]}`)
+	doc, _, err := apply(env, program(t, env, `{$addToSet: {a: {$each: [`+list.String()+`]}}}`), nil, doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arr, _ := doc.Get("a").Array()
+	if arr.Len() != 50001 {
+		t.Fatal(arr.Len())
+	}
+	doc, _, err = apply(env, program(t, env, `{$pullAll: {a: [`+list.String()+`]}}`), nil, doc)
+	if err != nil || doc.String() != `{ _id: 1, a: [ "x" ] }` {
+		t.Fatal(err, doc)
 	}
 }
 

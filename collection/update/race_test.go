@@ -1,0 +1,6 @@
+//go:build race
+
+package update_test
+
+// raceDetector is on: sync.Pool then drops buffers at random, so allocations are not counted.
+const raceDetector = true

@@ -1,0 +1,51 @@
+package update
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+)
+
+// valueSet finds equal values: one by one while there are few, by their
+// encoding when there are many, so that large sets do not take quadratic time.
+type valueSet struct {
+	order  bson.StringOrder
+	values []bson.Value
+	keys   map[string]struct{}
+}
+
+// setLinearMax is up to how many values are compared one by one.
+const setLinearMax = 64
+
+func (s *valueSet) key(buf *[]byte, v bson.Value) []byte {
+	*buf = keystring.Append((*buf)[:0], v, keystring.Ascending, s.order, nil)
+	return *buf
+}
+
+// has reports whether an equal value was added; buf is working memory. Safe for
+// concurrent use once nothing is added any more.
+func (s *valueSet) has(buf *[]byte, v bson.Value) bool {
+	if s.keys != nil {
+		_, ok := s.keys[string(s.key(buf, v))]
+		return ok
+	}
+	for _, w := range s.values {
+		if bson.Equal(v, w, s.order) {
+			return true
+		}
+	}
+	return false
+}
+
+// add adds a value, which must stay valid as long as the set is used.
+func (s *valueSet) add(buf *[]byte, v bson.Value) {
+	s.values = append(s.values, v)
+	switch {
+	case s.keys != nil:
+		s.keys[string(s.key(buf, v))] = struct{}{}
+	case len(s.values) > setLinearMax:
+		s.keys = make(map[string]struct{}, 2*len(s.values))
+		for _, w := range s.values {
+			s.keys[string(s.key(buf, w))] = struct{}{}
+		}
+	}
+}
