@@ -3,8 +3,10 @@ package expr
 import (
 	"context"
 	"errors"
+	"regexp"
 	"runtime/metrics"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -23,7 +25,7 @@ const (
 	// scriptStackMax is how deep calls may nest.
 	scriptStackMax = 400
 	// scriptHeapMax is by how much the process' heap may grow during one call.
-	scriptHeapMax = 256 << 20
+	scriptHeapMax = 128 << 20
 )
 
 // Script is the source of a JavaScript function, compiled: the body of
@@ -34,24 +36,54 @@ type Script struct {
 	source  string
 }
 
+// Limits of a source text. The parser recurses and is quadratic in nesting.
+const (
+	sourceBytesMax   = 64 << 10
+	sourceOpenersMax = 5000
+)
+
+// unsafeSource finds what would run without limits: regular expressions that
+// need backtracking, and integers of any size.
+var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoObB])?[0-9a-fA-F_]+n\b`)
+
 // CompileScript compiles a function: "function(a) { … }", an arrow function, or
 // statements without a function around them, whose value is that of `return`
-// or of the last expression.
+// or of a single expression.
 //
-// Errors: JSInterpreterFailure for a syntax error.
+// Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of
+// source, and for look-around, back-references and big integers, which the
+// limits of a run do not reach.
 func CompileScript(source string) (*Script, error) {
-	p, err := goja.Compile("", "("+source+"\n)", false)
-	if err != nil {
-		// Statements: with return first, then as they are.
-		for _, text := range [2]string{"(function(){ return (" + source + "\n); })", "(function(){ " + source + "\n})"} {
-			if p, err2 := goja.Compile("", text, false); err2 == nil {
-				return &Script{p, source}, nil
-			}
+	openers := 0
+	for i := range len(source) {
+		if strings.IndexByte("([{", source[i]) >= 0 || source[i] == '>' && i > 0 && source[i-1] == '=' {
+			openers++
 		}
-		return nil, scriptError(err)
+	}
+	switch {
+	case len(source) > sourceBytesMax || openers > sourceOpenersMax:
+		return nil, mongoerr.New(mongoerr.JSInterpreterFailure, "JavaScript code is too long: %d bytes", len(source))
+	case unsafeSource.MatchString(source):
+		return nil, mongoerr.New(mongoerr.JSInterpreterFailure,
+			"JavaScript code must not use look-around, back-references or big integers: %.40q", unsafeSource.FindString(source))
+	}
+	text := strings.TrimRight(strings.TrimSpace(source), "; ")
+	form := "(" + text + "\n)"
+	if !functionStart.MatchString(text) {
+		form = "(function(){ return (" + text + "\n); })"
+	}
+	p, err := goja.Compile("", form, false)
+	if err != nil {
+		var err2 error
+		if p, err2 = goja.Compile("", "(function(){ "+source+"\n})", false); err2 != nil {
+			return nil, scriptError(err)
+		}
 	}
 	return &Script{p, source}, nil
 }
+
+// functionStart tells a function from statements.
+var functionStart = regexp.MustCompile(`^(?:async\s+)?(?:function\b|\([\w\s,.={}\[\]:$]*\)\s*=>|[\w$]+\s*=>)`)
 
 // Source is the text the script was compiled from.
 func (c *Script) Source() string { return c.source }
@@ -72,12 +104,13 @@ type VM struct {
 	funcs map[*Script]goja.Callable
 	emit  func(key, value bson.Value) error
 	boxes prototypes
+	key   *goja.Symbol // of the property that holds a box
 }
 
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
 // expect (ObjectId, NumberLong, ISODate, …).
 func NewVM() (*VM, error) {
-	vm := &VM{rt: goja.New(), funcs: map[*Script]goja.Callable{}}
+	vm := &VM{rt: goja.New(), funcs: map[*Script]goja.Callable{}, key: goja.NewSymbol("bson")}
 	vm.rt.SetMaxCallStackSize(scriptStackMax)
 	if err := vm.prelude(); err != nil {
 		return nil, scriptError(err)
@@ -116,15 +149,7 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 				return err
 			}
 			if f, ok = goja.AssertFunction(v); !ok {
-				// A plain expression: `this.a > 3` without return.
-				p, err := goja.Compile("", "(function(){ return ("+c.source+"\n); })", false)
-				if err != nil {
-					return err
-				}
-				if v, err = vm.rt.RunProgram(p); err != nil {
-					return err
-				}
-				f, _ = goja.AssertFunction(v)
+				return mongoerr.New(mongoerr.JSInterpreterFailure, "not a function: %.80s", c.source)
 			}
 			vm.funcs[c] = f
 		}
@@ -149,41 +174,72 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 	return out, err
 }
 
+// guard watches over one call.
+type guard struct {
+	mu    sync.Mutex
+	rt    *goja.Runtime
+	timer *time.Timer
+	base  uint64 // heap at the start
+	ticks int64
+	done  bool
+	cause error
+}
+
+// interrupt ends the call, if it is not over, for a reason.
+func (g *guard) interrupt(cause error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.done && g.cause == nil {
+		g.cause = cause
+		g.rt.Interrupt(cause)
+	}
+}
+
+// look checks the limits from time to time.
+func (g *guard) look() {
+	g.mu.Lock()
+	over := g.done
+	g.ticks++
+	late := g.ticks > int64(scriptTimeMax/watchEvery)
+	g.mu.Unlock()
+	switch {
+	case over:
+	case late:
+		g.interrupt(mongoerr.New(mongoerr.ExceededTimeLimit, "JavaScript code ran longer than %v", scriptTimeMax))
+	case heapBytes() > g.base+scriptHeapMax:
+		g.interrupt(mongoerr.New(mongoerr.ExceededMemoryLimit, "JavaScript code used too much memory"))
+	default:
+		g.mu.Lock()
+		if !g.done {
+			g.timer.Reset(watchEvery)
+		}
+		g.mu.Unlock()
+	}
+}
+
 // guarded runs f under the limits and translates what goes wrong.
 func (vm *VM) guarded(ctx context.Context, f func() error) (err error) {
-	var cause atomic.Pointer[error]
-	interrupt := func(err error) {
-		if cause.CompareAndSwap(nil, &err) {
-			vm.rt.Interrupt(err)
-		}
-	}
-	stopContext := context.AfterFunc(ctx, func() { interrupt(context.Cause(ctx)) })
-	base := heapBytes()
-	ticks := int64(0)
-	var watch *time.Timer
-	watch = time.AfterFunc(watchEvery, func() {
-		if ticks++; ticks > int64(scriptTimeMax/watchEvery) {
-			interrupt(mongoerr.New(mongoerr.ExceededTimeLimit, "JavaScript code ran longer than %v", scriptTimeMax))
-			return
-		}
-		if heapBytes() > base+scriptHeapMax {
-			interrupt(mongoerr.New(mongoerr.ExceededMemoryLimit, "JavaScript code used too much memory"))
-			return
-		}
-		watch.Reset(watchEvery)
-	})
+	g := &guard{rt: vm.rt, base: heapBytes()}
+	g.mu.Lock()
+	g.timer = time.AfterFunc(watchEvery, g.look)
+	g.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { g.interrupt(context.Cause(ctx)) })
 	defer func() {
-		watch.Stop()
-		stopContext()
+		stop()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.done = true
+		g.timer.Stop()
+		vm.rt.ClearInterrupt()
 		if r := recover(); r != nil {
 			err = mongoerr.New(mongoerr.JSInterpreterFailure, "the JavaScript interpreter failed: %.200v", r)
 		}
-		if c := cause.Load(); c != nil && err != nil {
-			err = *c
-		}
-		vm.rt.ClearInterrupt()
 		var known *mongoerr.Error
-		if err != nil && !errors.As(err, &known) && ctx.Err() == nil {
+		switch {
+		case err == nil:
+		case g.cause != nil:
+			err = g.cause
+		case !errors.As(err, &known):
 			err = scriptError(err)
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
 
 	"github.com/dop251/goja"
 )
@@ -20,25 +21,103 @@ const preludeSource = `
 (function(global) {
 	"use strict";
 	var max = 16 * 1024 * 1024;
-	function bound(proto, name, size) {
-		var f = proto[name];
-		Object.defineProperty(proto, name, {value: function() {
+	function define(o, name, f) { Object.defineProperty(o, name, {value: f, writable: true, configurable: true}); }
+	function bound(o, name, size) {
+		var f = o[name];
+		if (typeof f !== "function") return;
+		define(o, name, function() {
 			if (size.apply(this, arguments) > max) throw new RangeError(name + ": result too large");
 			return f.apply(this, arguments);
-		}, writable: true, configurable: true});
+		});
 	}
 	bound(String.prototype, "repeat", function(n) { return this.length * n; });
 	bound(String.prototype, "padStart", function(n) { return n; });
 	bound(String.prototype, "padEnd", function(n) { return n; });
-	["join", "fill", "concat", "map", "sort", "reverse", "indexOf", "lastIndexOf", "includes", "slice", "splice",
-	 "toString", "every", "some", "forEach", "filter", "reduce", "reduceRight", "find", "findIndex", "flat", "copyWithin"].forEach(function(n) {
-		bound(Array.prototype, n, function() { return this.length; });
+	bound(String.prototype, "split", function() { return this.length * 8; });
+	["replace", "replaceAll"].forEach(function(name) {
+		bound(String.prototype, name, function(p, r) {
+			r = typeof r === "function" ? "" : String(r);
+			var n = typeof p === "string" && name === "replace" ? 1 : this.length + 1;
+			return this.length + n * (r.indexOf("$") < 0 ? r.length : r.length * (this.length + 1));
+		});
 	});
+	Object.getOwnPropertyNames(Array.prototype).forEach(function(name) {
+		if (["constructor", "length", "push", "pop", "join", "flat", "flatMap", "toLocaleString"].indexOf(name) >= 0) return;
+		bound(Array.prototype, name, function() { return this.length; });
+	});
+	bound(Array.prototype, "join", function(sep) {
+		var n = this.length * (sep === undefined ? 1 : String(sep).length);
+		for (var i = 0; i < this.length && n <= max; i++) if (typeof this[i] === "string") n += this[i].length;
+		return n;
+	});
+	delete Array.prototype.flat; delete Array.prototype.flatMap; delete Array.prototype.toLocaleString;
 	bound(Array, "from", function(a) { return a && a.length || 0; });
 	["ArrayBuffer", "SharedArrayBuffer", "DataView", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array",
-	 "Int32Array", "Uint32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array", "Atomics", "Proxy"].forEach(function(n) {
-		delete global[n];
+	 "Int32Array", "Uint32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array", "BigInt", "Atomics", "Proxy",
+	 "eval"].forEach(function(n) { delete global[n]; });
+
+	// Code comes from the command alone.
+	function refused() { throw new TypeError("code from strings is not allowed"); }
+	[function() {}, function*() {}, async function() {}].forEach(function(f) {
+		define(Object.getPrototypeOf(f), "constructor", refused);
 	});
+	refused.prototype = Function.prototype;
+	global.Function = refused;
+
+	// Regular expressions run in linear time.
+	var Native = global.RegExp, unsafe = /\(\?[=!<]|\\[1-9k]/;
+	function check(p) {
+		p = String(p instanceof Native ? p.source : p);
+		if (p.length > 16384 || Native.prototype.test.call(unsafe, p)) throw new SyntaxError("regular expression not allowed: " + p.slice(0, 40));
+	}
+	function RegExp(p, flags) { check(p); return new Native(p, flags); }
+	RegExp.prototype = Native.prototype;
+	define(Native.prototype, "constructor", RegExp);
+	delete Native.prototype.compile;
+	global.RegExp = RegExp;
+	["match", "matchAll", "search"].forEach(function(name) {
+		var f = String.prototype[name];
+		if (f) define(String.prototype, name, function(p) {
+			check(p);
+			if (this.length > max / 8) throw new RangeError(name + ": text too long");
+			return f.call(this, p);
+		});
+	});
+
+	var parse = JSON.parse;
+	JSON.parse = function(text, reviver) {
+		text = String(text);
+		for (var i = 0, n = 0; (i = text.indexOf("[", i)) >= 0; i++) if (++n > 100000) throw new SyntaxError("JSON nests too deep");
+		for (i = 0; (i = text.indexOf("{", i)) >= 0; i++) if (++n > 100000) throw new SyntaxError("JSON nests too deep");
+		return parse(text, reviver);
+	};
+	var quote = JSON.stringify;
+	JSON.stringify = function(value, replacer, space) {
+		var gap = typeof space === "number" ? "          ".slice(0, space) : typeof space === "string" ? space.slice(0, 10) : "";
+		function write(holder, key, indent) {
+			var v = holder[key];
+			if (v !== null && v !== undefined && typeof v.toJSON === "function") v = v.toJSON(key);
+			if (typeof replacer === "function") v = replacer.call(holder, key, v);
+			if (v instanceof Number || v instanceof String || v instanceof Boolean) v = v.valueOf();
+			if (typeof v !== "object" || v === null) return quote(v);
+			var inner = indent + gap, parts = [], sep = gap ? ",\n" + inner : ",", s, i;
+			if (Array.isArray(v)) {
+				for (i = 0; i < v.length; i++) parts.push(write(v, String(i), inner) || "null");
+				s = ["[", "]"];
+			} else {
+				var keys = Array.isArray(replacer) ? replacer : Object.keys(v);
+				for (i = 0; i < keys.length; i++) {
+					var t = write(v, keys[i], inner);
+					if (t !== undefined) parts.push(quote(String(keys[i])) + (gap ? ": " : ":") + t);
+				}
+				s = ["{", "}"];
+			}
+			if (!parts.length) return s[0] + s[1];
+			return gap ? s[0] + "\n" + inner + parts.join(sep) + "\n" + indent + s[1] : s[0] + parts.join(",") + s[1];
+		}
+		return write({"": value}, "", "");
+	};
+
 	global.ISODate = function(s) { return s === undefined ? new Date() : new Date(s); };
 	global.isNumber = function(x) { return typeof x === "number"; };
 	global.isObject = function(x) { return typeof x === "object" && x !== null; };
@@ -52,8 +131,7 @@ const preludeSource = `
 	Array.tojson = global.tojson;
 	Object.keySet = Object.keys;
 	Object.extend = function(dst, src) { for (var k in src) dst[k] = src[k]; return dst; };
-	Number.prototype.toNumber = function() { return this.valueOf(); };
-	String.prototype.startsWith = String.prototype.startsWith;
+	define(Number.prototype, "toNumber", function() { return this.valueOf(); });
 })(this);
 `
 
@@ -221,7 +299,7 @@ func makeDecimal(args []goja.Value) (bson.Value, bool) {
 	if len(args) == 0 {
 		return a.Decimal(bson.ComposeDecimal(false, 0, 0, 0)), true
 	}
-	d, ok := decimalText(args[0].String())
+	d, ok := decimal.Parse(args[0].String())
 	return a.Decimal(d), ok
 }
 

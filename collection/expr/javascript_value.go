@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/wire/mongoerr"
 
 	"github.com/dop251/goja"
@@ -65,7 +64,7 @@ func (vm *VM) boxed(v bson.Value) goja.Value {
 	if p, ok := vm.boxes[v.Type]; ok {
 		_ = o.SetPrototype(p)
 	}
-	_ = o.DefineDataPropertySymbol(vm.boxKey(), vm.rt.ToValue(b), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	_ = o.DefineDataPropertySymbol(vm.key, vm.rt.ToValue(b), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	switch v.Type {
 	case bson.TypeObjectID:
 		_ = o.Set("str", b.text())
@@ -83,16 +82,13 @@ func (vm *VM) unboxed(v goja.Value) (*box, bool) {
 	if !ok {
 		return nil, false
 	}
-	inner := o.GetSymbol(vm.boxKey())
+	inner := o.GetSymbol(vm.key)
 	if inner == nil {
 		return nil, false
 	}
 	b, ok := inner.Export().(*box)
 	return b, ok
 }
-
-// boxKey is the property that holds a box.
-func (vm *VM) boxKey() *goja.Symbol { return goja.SymToStringTag }
 
 // toJS converts a BSON value.
 func (vm *VM) toJS(v bson.Value) goja.Value {
@@ -141,8 +137,10 @@ func (vm *VM) toJS(v bson.Value) goja.Value {
 		return vm.rt.NewArray(vs...)
 	case bson.TypeCode:
 		c, _ := v.Code()
-		if f, err := vm.rt.RunString("(" + c + "\n)"); err == nil {
-			return f
+		if script, err := CompileScript(c); err == nil {
+			if f, err := vm.rt.RunProgram(script.program); err == nil {
+				return f
+			}
 		}
 		return vm.rt.ToValue(c)
 	}
@@ -250,6 +248,3 @@ func codeValue(source string) bson.Value {
 	v.Type = bson.TypeCode
 	return v
 }
-
-// decimalText reads the argument of NumberDecimal.
-func decimalText(s string) (bson.Decimal128, bool) { return decimal.Parse(s) }

@@ -1,0 +1,35 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// DateUnit is a unit of time of dates in UTC, for stages that step through
+// dates: $densify, $setWindowFields.
+type DateUnit struct{ u unit }
+
+// DateUnitOf finds a unit by its name ("day").
+//
+// Errors: FailedToParse.
+func DateUnitOf(name string) (DateUnit, error) {
+	i := slices.Index(unitNames[:], name)
+	if i < 0 {
+		return DateUnit{}, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
+	}
+	return DateUnit{unit(i)}, nil
+}
+
+// String is the unit's name.
+func (d DateUnit) String() string { return unitNames[d.u] }
+
+// Millis is the length of the unit; 0 for months and longer ones, which have none.
+func (d DateUnit) Millis() int64 { return millis[d.u] }
+
+// Add adds n units to an instant in milliseconds.
+//
+// Errors: those of $dateAdd for what is out of range.
+func (d DateUnit) Add(op string, ms, n int64) (int64, error) {
+	return addUnits(op, ms, d.u, n, utc)
+}

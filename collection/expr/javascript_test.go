@@ -1,0 +1,129 @@
+package expr
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runScript calls source with ejson arguments and prints the result.
+func runScript(t *testing.T, ctx context.Context, source string, args ...string) string {
+	t.Helper()
+	env := mql.NewEnv(ctx)
+	c, err := CompileScript(source)
+	if err != nil {
+		return "compile: " + mongoerr.CodeOf(err).String()
+	}
+	vm, err := NewVM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vs []bson.Value
+	for _, a := range args {
+		v, err := ejson.ParseValue(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vs = append(vs, v)
+	}
+	var a bson.Arena
+	v, err := vm.Call(env, c, &a, bson.Value{}, vs...)
+	if err != nil {
+		var e *mongoerr.Error
+		if errors.As(err, &e) {
+			return e.Code.String() + ": " + e.Msg
+		}
+		return err.Error()
+	}
+	return ejson.ValueCanonical(v)
+}
+
+func TestScriptValues(t *testing.T) {
+	for _, c := range []struct{ source, arg, want string }{
+		{"function(x) { return x + 1 }", "1", `{"$numberDouble":"2.0"}`},
+		{"x => x * 2", "2.5", `{"$numberDouble":"5.0"}`},
+		{"(x) => ({a: x, b: [1]})", "null", `{"a":null,"b":[{"$numberDouble":"1.0"}]}`},
+		{"function(x) { return x }", `NumberLong("9007199254740993")`, `{"$numberLong":"9007199254740993"}`},
+		{"function(x) { return x + 1 }", `NumberLong(41)`, `{"$numberDouble":"42.0"}`},
+		{"function(x) { return x }", `ObjectId("0123456789abcdef01234567")`, `{"$oid":"0123456789abcdef01234567"}`},
+		{"function(x) { return x.str + x.toString() }", `ObjectId("0123456789abcdef01234567")`, `"0123456789abcdef01234567ObjectId(\"0123456789abcdef01234567\")"`},
+		{"function(x) { return x.getTime() }", `ISODate("1970-01-01T00:00:01Z")`, `{"$numberDouble":"1000.0"}`},
+		{"function(x) { return new Date(5) }", `1`, `{"$date":{"$numberLong":"5"}}`},
+		{"function(x) { return x }", `Decimal128("1.50")`, `{"$numberDecimal":"1.50"}`},
+		{"function(x) { return NumberDecimal('2.5') }", `1`, `{"$numberDecimal":"2.5"}`},
+		{"function(x) { return NumberInt(7) }", `1`, `{"$numberInt":"7"}`},
+		{"function(x) { return new NumberLong('12') }", `1`, `{"$numberLong":"12"}`},
+		{"function(x) { return x }", `BinData(0, "AQI=")`, `{"$binary":{"base64":"AQI=","subType":"00"}}`},
+		{"function(x) { return x }", `/a/i`, `{"$regularExpression":{"pattern":"a","options":"i"}}`},
+		{"function(x) { return x }", `Timestamp(1, 2)`, `{"$timestamp":{"t":1,"i":2}}`},
+		{"function(x) { return x }", `MinKey`, `{"$minKey":1}`},
+		{"function(x) { return x.a.b[1] }", `{a: {b: [1, "y"]}}`, `"y"`},
+		{"function() { }", `1`, `{"$undefined":true}`},
+		{"return 3", `1`, `{"$numberDouble":"3.0"}`},
+		{"1 + 2;", `1`, `{"$numberDouble":"3.0"}`},
+		{"var a = 4; return a", `1`, `{"$numberDouble":"4.0"}`},
+		{"function(x) { return JSON.stringify({a: [1, 'x'], b: null, c: undefined}) }", `1`, `"{\"a\":[1,\"x\"],\"b\":null}"`},
+		{"function(x) { return JSON.parse('{\"a\": [1]}').a[0] }", `1`, `{"$numberDouble":"1.0"}`},
+		{"function(x) { return 'a-b'.replace(/-/, '+') + 'a,b'.split(',').length }", `1`, `"a+b2"`},
+		{"function(x) { return hex_md5('a') }", `1`, `"0cc175b9c0f1b6a831c399e269772661"`},
+	} {
+		if got := runScript(t, t.Context(), c.source, c.arg); got != c.want {
+			t.Errorf("%s of %s: got %s, want %s", c.source, c.arg, got, c.want)
+		}
+	}
+}
+
+// What a script must not be able to do to the server: each of these ends soon,
+// with an error.
+func TestScriptLimits(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if got := runScript(t, ctx, "function() { for (;;) {} }"); got != context.DeadlineExceeded.Error() {
+		t.Errorf("endless loop: %s", got)
+	}
+	for _, source := range []string{
+		strings.Repeat("(", 1000),
+		strings.Repeat("!", 70000) + "1",
+		strings.Repeat("(", 20000) + "1" + strings.Repeat(")", 20000),
+		"/(?=(a+)+b)/.test('aaaa')",
+		"2n ** 1000000000n",
+		"function( {",
+	} {
+		if got := runScript(t, t.Context(), source); got != "compile: JSInterpreterFailure" {
+			t.Errorf("%.30s: %s", source, got)
+		}
+	}
+	for _, source := range []string{
+		"function f() { return f() + 1 }",
+		"'x'.repeat(1e9)",
+		"'a'.repeat(1e6).replace(/a/g, 'b'.repeat(1e6))",
+		"new Array(1e6).join('x'.repeat(1e6))",
+		"new Array(4e9).unshift(1)",
+		"Array.prototype.map.call({length: 4e9}, x => x)",
+		"JSON.parse('['.repeat(1e6))",
+		"function() { var a = []; for (var i = 0; i < 1e5; i++) a = [a]; return JSON.stringify(a) }",
+		"function() { var a = []; for (var i = 0; i < 1e4; i++) a = [a]; return String(a) }",
+		"function() { var a = []; for (var i = 0; i < 1e4; i++) a = [a]; return a }",
+		"function() { var a = {}; a.a = a; return a }",
+		"eval('1')",
+		"Function('return 1')()",
+		"(function(){}).constructor('return 1')()",
+		"Object.getPrototypeOf(function*(){}).constructor('return 1')()",
+		"new RegExp('(?' + '=a)')",
+		"'aaaa'.match('(a+)' + String.fromCharCode(92) + '1')",
+		"require('fs')",
+		"function() { var s = 'x', a = []; for (;;) { s += s; a.push(s + a.length) } }",
+		"throw new Error('no')",
+	} {
+		if got := runScript(t, t.Context(), source); !strings.Contains(got, "JSInterpreterFailure") && !strings.Contains(got, "ExceededMemoryLimit") {
+			t.Errorf("%s: %.200s", source, got)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package expr
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
+)
+
+// Remove takes back a number that was added, for moving windows. It reports
+// false, and has done nothing, where that cannot be done: for infinities and
+// NaN. The type of the sum stays as wide as it was.
+func (t *Summation) Remove(v bson.Value) bool {
+	if !v.IsNumber() {
+		return true
+	}
+	if f, _ := v.AsFloat(); f != f || math.IsInf(f, 0) {
+		return false
+	}
+	special := t.special
+	switch v.Type {
+	case bson.TypeDecimal128:
+		d, _ := v.Decimal()
+		t.decimal = decimal.Sub(t.decimal, d)
+	case bson.TypeDouble:
+		f, _ := v.Double()
+		t.addDouble(-f)
+	default:
+		n, _ := v.Int64()
+		high := n / (1 << 32) * (1 << 32)
+		t.addDouble(-float64(n - high))
+		t.addDouble(-float64(high))
+	}
+	t.special = special
+	if t.count--; t.count == 0 {
+		*t = Summation{widest: t.widest}
+	}
+	return true
+}
