@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,7 +94,7 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 		args = append(args, "--data", o.Data)
 	}
 	s := &Server{cmd: exec.Command(binary, append(args, o.Args...)...), done: make(chan struct{})}
-	s.cmd.Env = append(os.Environ(), o.Env...)
+	s.cmd.Env = append(environment(), o.Env...)
 	s.cmd.Stderr = &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -119,6 +120,12 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 	}
 	s.Addr = u.Host
 	return s, nil
+}
+
+// environment is ours without the variables that are settings of the server: a
+// test says itself how its server is set.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CANTLE_") })
 }
 
 // external describes a server that somebody else started.

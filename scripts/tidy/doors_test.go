@@ -21,5 +21,5 @@ var doors = []struct {
 	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its bsoncore is declared experimental and may change without notice; one door to it"},
 	{"golang.org/x/sync", []string{""}, "small and as good as standard"},
 	{"golang.org/x/sys", []string{"cmd", "storage/pebblekv", "wire/server"}, "system calls belong to the edge"},
-	{"golang.org/x/text", []string{"bson", "collection/mql", "collection/expr", "collection/match", "wire/auth"}, "collation has one door"},
+	{"golang.org/x/text", []string{"bson", "collection/mql", "collection/text", "collection/expr", "collection/match", "wire/auth"}, "collation and text search have one door each"},
 }

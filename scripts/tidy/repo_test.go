@@ -56,7 +56,7 @@ func load(fsys fs.FS) (*repo, error) {
 // ignored reports whether a directory holds no package of this module.
 func ignored(fsys fs.FS, name string) bool {
 	base := path.Base(name)
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" || name == "data" {
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
 		return true
 	}
 	_, err := fs.Stat(fsys, path.Join(name, "go.mod"))
