@@ -12,6 +12,7 @@
 //
 //	version(1) op(1) flags(1) collection(8) position(8) bytes varint
 //	uvarint len, keystring(_id)        operations on documents
+//	uvarint len, document              flagKey: _id and shard key
 //	uvarint len, document              flagDoc: new document, or the DDL document
 //	uvarint len, document              flagDelta: what an update changed
 //	uvarint len, document              flagPre: the document before

@@ -33,7 +33,8 @@ type Record struct {
 	// Bytes is the change in size of the document: its length for an insert,
 	// minus its length for a delete.
 	Bytes int64
-	Doc   bson.Raw // the new document (Insert, Update, Replace); the old one's _id and shard key (Delete)
+	Key   bson.Raw // _id and shard key of the document (Update, Delete)
+	Doc   bson.Raw // the new document (Insert, Replace; Update when the collection keeps images); the entry of a Command
 	Delta bson.Raw // Update: {updatedFields, removedFields, truncatedArrays}
 	Pre   bson.Raw // the document before, when the collection keeps pre-images
 	// Session and TxnNumber identify the transaction or retryable write; a zero
@@ -61,6 +62,7 @@ const (
 	flagDelta = 2
 	flagPre   = 4
 	flagTxn   = 8
+	flagKey   = 16
 )
 
 // ErrFormat marks a record that cannot be read.
@@ -69,6 +71,9 @@ var ErrFormat = errors.New("changelog: unreadable record")
 // Append appends the encoded record.
 func (r *Record) Append(dst []byte) []byte {
 	flags := byte(0)
+	if len(r.Key) > 0 {
+		flags |= flagKey
+	}
 	if len(r.Doc) > 0 {
 		flags |= flagDoc
 	}
@@ -86,6 +91,9 @@ func (r *Record) Append(dst []byte) []byte {
 	dst = r.Position.Append(dst)
 	dst = binary.AppendVarint(dst, r.Bytes)
 	dst = appendBytes(dst, r.ID)
+	if flags&flagKey != 0 {
+		dst = appendBytes(dst, r.Key)
+	}
 	if flags&flagDoc != 0 {
 		dst = appendBytes(dst, r.Doc)
 	}
@@ -121,11 +129,11 @@ func Decode(rec []byte) (r Record, err error) {
 		return r, ErrFormat
 	}
 	r.Bytes, rest = n, rest[k:]
-	var doc, delta, pre []byte
+	var key, doc, delta, pre []byte
 	for _, part := range []struct {
 		flag byte
 		to   *[]byte
-	}{{0, &r.ID}, {flagDoc, &doc}, {flagDelta, &delta}, {flagPre, &pre}} {
+	}{{0, &r.ID}, {flagKey, &key}, {flagDoc, &doc}, {flagDelta, &delta}, {flagPre, &pre}} {
 		if flags&part.flag != part.flag {
 			continue
 		}
@@ -133,7 +141,7 @@ func Decode(rec []byte) (r Record, err error) {
 			return r, err
 		}
 	}
-	r.Doc, r.Delta, r.Pre = doc, delta, pre
+	r.Key, r.Doc, r.Delta, r.Pre = key, doc, delta, pre
 	if flags&flagTxn != 0 {
 		if len(rest) < 17 {
 			return r, ErrFormat

@@ -99,4 +99,3 @@ func tooDeep(r bson.Raw, levels int) bool {
 	}
 	return false
 }
-

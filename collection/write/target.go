@@ -30,6 +30,8 @@ type Target struct {
 	TxnNumber int64
 	// Bypass skips the validator (bypassDocumentValidation).
 	Bypass bool
+	// Silent writes no log records: a copy of a collection is filled.
+	Silent bool
 
 	// Docs and Bytes are by how much the shard's documents grow.
 	Docs, Bytes int64
@@ -103,7 +105,10 @@ func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op cha
 	env.Meter.Terms(shardNo, added, removed)
 	grown := int64(len(doc) - len(old))
 	t.Bytes += grown
-	t.log = changelog.Record{Op: op, Doc: doc, Delta: delta, Bytes: grown}
+	t.log = changelog.Record{Op: op, Delta: delta, Bytes: grown, Key: t.documentKey(old)}
+	if op == changelog.Replace || t.Coll.Options.PrePostImages {
+		t.log.Doc = doc
+	}
 	if t.Coll.Options.PrePostImages {
 		t.log.Pre = old
 	}
@@ -127,7 +132,7 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	env.Meter.Terms(shardNo, 0, removed+t.keyTerms(env, old))
 	t.Docs--
 	t.Bytes -= int64(len(old))
-	t.log = changelog.Record{Op: changelog.Delete, Doc: t.documentKey(old), Bytes: -int64(len(old))}
+	t.log = changelog.Record{Op: changelog.Delete, Key: t.documentKey(old), Bytes: -int64(len(old))}
 	if t.Coll.Options.PrePostImages {
 		t.log.Pre = old
 	}
@@ -171,6 +176,9 @@ func (t *Target) documentKey(doc bson.Raw) bson.Raw {
 
 // append writes the log record prepared in t.log.
 func (t *Target) append(h keyspace.Hash) error {
+	if t.Silent {
+		return nil
+	}
 	t.log.Collection, t.log.Position, t.log.ID = t.Coll.ID, h, t.id
 	t.log.Session, t.log.TxnNumber = t.Session, t.TxnNumber
 	t.record = t.log.Append(t.record[:0])

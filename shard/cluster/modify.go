@@ -69,8 +69,6 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 // modifyOne finds the first match and changes it, in one transaction.
 func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	defer c.settle(o)
-	f := m.Find
-	f.Limit = 1
 	err = c.write(o, ns, func(a *attempt) error {
 		r = Modified{}
 		if a.coll == nil {
@@ -83,40 +81,31 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		useCollation(o.Env, a.coll)
-		q, err := plan.Canonical(o.Env, a.coll, f)
+		w, err := c.locate(o, a, m)
 		if err != nil {
 			return err
-		}
-		sol, err := c.choose(o, nil, q)
-		if err != nil {
-			return err
-		}
-		shards := router.Targets(a.coll, q.Match, o.Env.Collation == nil)
-		if o.Env.Strict && a.coll.Sharded() && q.Hashes() == nil {
-			return mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
-				"add the shard key %s of %s to the filter", a.coll.Key, ns)
 		}
 		o.begin(a.coll)
-		if err := c.admit(o, a.coll, shards, ratelimit.WriteKind); err != nil {
+		if err := c.admit(o, a.coll, w.shards, ratelimit.WriteKind); err != nil {
 			return err
 		}
 		var latch [][]byte
-		if p, ok := point(sol); ok {
+		if p, ok := point(w.sol); ok {
 			latch = [][]byte{keyspace.AppendRecord(nil, a.coll.ID, p.Hash, p.ID)}
 		}
 		if err := a.begin(latch...); err != nil {
 			return err
 		}
-		row, err := c.first(o, a, sol, shards)
+		row, err := c.first(o, a, w.sol, w.shards)
 		if err != nil {
 			return err
 		}
 		switch {
 		case row != nil:
 			r.Matched = 1
-			err = c.change(o, a, q.Match, m, row, &r)
+			err = c.change(o, a, w.filter, m, row, &r)
 		case m.Upsert:
-			err = c.upsert(o, a, q, m, &r)
+			err = c.upsert(o, a, w.filter, m, &r)
 		}
 		if err == nil && o.Record != nil {
 			err = o.Record(a.txn, 0, &r)
@@ -124,6 +113,36 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		return err
 	})
 	return r, err
+}
+
+// located is how a single-document statement finds its document.
+type located struct {
+	sol    *plan.Solution
+	shards []*shard.Descriptor
+	filter match.Node // nil when nothing needs it
+}
+
+// locate plans a single-document statement.
+func (c *Cluster) locate(o *Op, a *attempt, m *Modify) (located, error) {
+	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
+	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
+		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash)}}, nil
+	}
+	f := m.Find
+	f.Limit = 1
+	q, err := plan.Canonical(o.Env, a.coll, f)
+	if err != nil {
+		return located{}, err
+	}
+	if o.Env.Strict && a.coll.Sharded() && q.Hashes() == nil {
+		return located{}, mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
+			"add the shard key %s of %s to the filter", a.coll.Key, a.ns)
+	}
+	sol, err := c.choose(o, nil, q)
+	if err != nil {
+		return located{}, err
+	}
+	return located{sol, router.Targets(a.coll, q.Match, o.Env.Collation == nil), q.Match}, nil
 }
 
 // point returns the single record a solution reads by key.
@@ -255,9 +274,9 @@ func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspac
 }
 
 // upsert inserts the document that filter and update describe.
-func (c *Cluster) upsert(o *Op, a *attempt, q *plan.Query, m *Modify, r *Modified) error {
+func (c *Cluster) upsert(o *Op, a *attempt, filter match.Node, m *Modify, r *Modified) error {
 	var s expr.Scratch
-	doc, err := m.Update.Upsert(o.Env, q.Match, &s, func() bson.Value {
+	doc, err := m.Update.Upsert(o.Env, filter, &s, func() bson.Value {
 		id := bson.NewObjectID()
 		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}
 	})

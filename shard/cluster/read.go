@@ -117,11 +117,29 @@ func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find) (*
 		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v}, nil
 	}
 	useCollation(o.Env, coll)
+	if n, ok := plan.Express(o.Env, coll, &f); ok && f.Projection.IsEmpty() {
+		return c.openExpress(o, v, coll, n)
+	}
 	q, err := plan.Canonical(o.Env, coll, f)
 	if err != nil {
 		return nil, err
 	}
 	return c.openQuery(o, v, q)
+}
+
+// openExpress opens a read of one record by its key.
+func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.PointRead) (*Stream, error) {
+	d := coll.Map.Find(n.Hash)
+	shards := []*shard.Descriptor{d}
+	o.begin(coll)
+	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
+		return nil, err
+	}
+	op, err := exec.Build(n, exec.Source{Coll: coll, Shard: d, Reader: v.reader})
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{Operator: op, Coll: coll, Solution: &plan.Solution{Shards: n, Point: true, Index: "_id_"}, Shards: shards, c: c, op: o, v: v}, nil
 }
 
 // useCollation makes the collection's default collation the command's, unless

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Express recognises the most frequent filter of all, {_id: value}, without
+// parsing it: a point read of a collection whose position follows from _id
+// alone. ok is false for everything else, which goes the long way.
+func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok bool) {
+	if len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || !f.Hint.IsMissing() {
+		return nil, false
+	}
+	it := f.Filter.Iter()
+	if !it.Next() || string(it.Name) != "_id" {
+		return nil, false
+	}
+	id := it.Value
+	if it.Next() {
+		return nil, false
+	}
+	switch id.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeObjectID, bson.TypeDateTime, bson.TypeBinary, bson.TypeBool, bson.TypeTimestamp:
+	case bson.TypeString:
+		if env.Collation != nil || c.Options.Collation != nil {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	h := keyspace.HashMin
+	if c.Sharded() {
+		if !c.Key.IsID() {
+			return nil, false
+		}
+		h = c.Key.HashValue(id)
+	}
+	return &PointRead{Hash: h, ID: keystring.Append(nil, id, keystring.Ascending, nil, nil)}, true
+}
