@@ -104,10 +104,23 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 		}
 		var own []Interval
 		p.Bounds(func(i Interval) { own = append(own, i) })
+		if l, ok := c.(*Leaf); ok && l.asksArray() {
+			// An array that is an element is a key itself.
+			own = []Interval{classBounds(bson.TypeArray)}
+		}
 		list = intersect(list, own)
 	}
 	for _, i := range list {
 		add(i)
+	}
+	return false
+}
+
+// asksArray reports a condition that only arrays satisfy.
+func (l *Leaf) asksArray() bool {
+	switch l.pred.(type) {
+	case size, *elemValue, *elemDoc:
+		return true
 	}
 	return false
 }

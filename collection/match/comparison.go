@@ -125,20 +125,19 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 		}
 		add(point(nan))
 		return true
-	case v.Type == bson.TypeMinKey && c.rel == opGreaterEqual, v.Type == bson.TypeMaxKey && c.rel == opLessEqual:
+	case v.Type == bson.TypeMinKey && c.rel <= opGreaterEqual, v.Type == bson.TypeMaxKey && c.rel >= opLess:
+		// Also arrays as a whole lie between, whatever their elements are, and
+		// a null key may stand for nothing at all.
 		add(AllValues())
-		return true
-	case v.Type == bson.TypeMinKey && c.rel == opLess, v.Type == bson.TypeMaxKey && c.rel == opGreater:
-		return true
-	case v.Type == bson.TypeMinKey && c.rel == opLessEqual, v.Type == bson.TypeMaxKey && c.rel == opGreaterEqual:
-		add(point(v))
+		return false
+	case v.Type == bson.TypeMinKey, v.Type == bson.TypeMaxKey:
+		if c.rel == opLessEqual || c.rel == opGreaterEqual {
+			add(point(v))
+		}
 		return true
 	}
 	i := classBounds(v.Type)
-	switch {
-	case v.Type == bson.TypeMinKey, v.Type == bson.TypeMaxKey:
-		i = AllValues()
-	case v.IsNumber():
+	if v.IsNumber() {
 		i.Lo = minusInfinity // NaN is not less than anything
 	}
 	switch c.rel {

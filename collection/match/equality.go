@@ -41,9 +41,8 @@ func singleValue(l *Leaf) (bson.Value, bool) {
 // Points returns values of path such that every matching document has one of
 // them there, under simple string comparison; ok is false if the filter does
 // not tell. An empty list with ok means that nothing can match. Shard targeting
-// asks with each field of the key, in which arrays cannot stand; so a compared
-// array or null, which other values match as well, gives ok false, and null is
-// returned only for a field that is null or missing.
+// asks with each field of the key, in which arrays cannot stand. A compared
+// array or null, which other values match as well, gives ok false.
 func Points(n Node, path string) (values []bson.Value, ok bool) {
 	switch n := n.(type) {
 	case Always:
@@ -73,7 +72,7 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 			return nil, false
 		}
 		for _, v := range list {
-			if order != nil && hasText(v) || v.Type == bson.TypeArray {
+			if order != nil && hasText(v) || v.Type == bson.TypeArray || v.Type == bson.TypeNull {
 				return nil, false
 			}
 		}

@@ -16,6 +16,9 @@ var (
 func parseGeo(p *parser, a operand) (Node, error) {
 	n := &geoPredicate{op: a.op.Name, arg: a.value}
 	var err error
+	if n.op == "$geoIntersects" && a.all.Len() > 1 {
+		return nil, badValue("$geoIntersects cannot stand with other operators on field '%s'", a.path.String())
+	}
 	if n.op == "$geoIntersects" {
 		n.region, err = geo.ParseIntersects(a.value)
 	} else {

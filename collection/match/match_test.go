@@ -98,6 +98,15 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 				out = append(out, fmt.Sprint(i))
 			}
 		}
+	case "explain":
+		for _, text := range c.All("doc") {
+			d, err := match.Explain(env, n, mustDoc(t, text), s)
+			if err != nil {
+				out = append(out, errorText(err))
+			} else {
+				out = append(out, ejson.String(d))
+			}
+		}
 	default:
 		t.Fatalf("unknown verb %s", c.Verb)
 	}

@@ -77,13 +77,47 @@ type Text struct {
 	CaseSensitive, DiacriticSensitive bool
 
 	searches bool
+	matcher  TextMatcher
 }
 
-// Matches fails: the index has answered before a filter is asked.
+// TextMatcher answers $text for documents by the rules of a text index.
+// Implementations are safe for concurrent use.
+type TextMatcher interface {
+	// MatchText reports whether doc satisfies what t searches for.
+	MatchText(t *Text, doc bson.Raw) bool
+}
+
+// BindText returns the filter with its $text answered by m.
+func BindText(n Node, m TextMatcher) Node {
+	switch n := n.(type) {
+	case *Text:
+		c := *n
+		c.matcher = m
+		return &c
+	case *And:
+		return newAnd(bindAll(n.list, m))
+	case *Or:
+		return &Or{bindAll(n.list, m)}
+	}
+	return n // $text stands nowhere else
+}
+
+func bindAll(list []Node, m TextMatcher) []Node {
+	out := make([]Node, len(list))
+	for i, c := range list {
+		out[i] = BindText(c, m)
+	}
+	return out
+}
+
+// Matches asks the TextMatcher that BindText gave.
 //
-// Errors: 27 IndexNotFound.
-func (n *Text) Matches(*mql.Env, bson.Raw, *expr.Scratch) (bool, error) {
-	return false, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+// Errors: 27 IndexNotFound without one.
+func (n *Text) Matches(_ *mql.Env, doc bson.Raw, _ *expr.Scratch) (bool, error) {
+	if n.matcher == nil {
+		return false, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+	}
+	return n.matcher.MatchText(n, doc), nil
 }
 
 // Children see Node.

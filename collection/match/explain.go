@@ -1,0 +1,225 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// Explain says why doc does not match n: the document errInfo.details of a
+// failed validation. It is empty if doc does match.
+// Manual: core/schema-validation/specify-json-schema/json-schema-tips (error
+// output). Errors: those of Matches.
+func Explain(env *mql.Env, n Node, doc bson.Raw, s *expr.Scratch) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	e := explainer{env: env, doc: doc, s: s, b: b}
+	e.node(n, false)
+	return b.Doc(), e.err
+}
+
+// explainer appends explanations; want is what the node should not have given:
+// false for a condition that does not hold, true below a negation for one that
+// does.
+type explainer struct {
+	env *mql.Env
+	doc bson.Raw
+	s   *expr.Scratch
+	b   *bson.Builder
+	err error
+}
+
+func (e *explainer) is(n Node, want bool) bool {
+	ok, err := n.Matches(e.env, e.doc, e.s)
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	return ok == want
+}
+
+// node appends the fields that explain n, if it gave the answer want.
+func (e *explainer) node(n Node, want bool) {
+	if !e.is(n, want) {
+		return
+	}
+	switch n := n.(type) {
+	case *And:
+		e.clauses("$and", n.list, want)
+	case *Or:
+		e.clauses("$or", n.list, want)
+	case *Nor:
+		e.clauses("$nor", n.list, !want)
+	case *Not:
+		e.not(n, want)
+	case *Schema:
+		e.schema(n, want)
+	case *Leaf:
+		e.leaf(n, want)
+	case *ElemMatch:
+		e.leaf(&n.Leaf, want)
+	case *Expr:
+		e.b.String("operatorName", "$expr")
+		e.specified(n)
+		if want {
+			e.b.String("reason", "expression did match")
+		} else {
+			e.b.String("reason", "expression did not match")
+		}
+		v, _ := n.e.Eval(e.env, e.doc, e.s)
+		e.b.Value("expressionResult", v)
+	case Always:
+		if n {
+			e.b.String("operatorName", "$alwaysTrue")
+		} else {
+			e.b.String("operatorName", "$alwaysFalse")
+		}
+		e.specified(n)
+		if n {
+			e.b.String("reason", "expression always evaluates to true")
+		} else {
+			e.b.String("reason", "expression always evaluates to false")
+		}
+	default:
+		e.specified(n)
+	}
+}
+
+func (e *explainer) specified(n Node) {
+	e.b.BeginDoc("specifiedAs")
+	n.Append(e.b)
+	e.b.End()
+}
+
+// clauses explains $and, $or and $nor by those of their clauses that gave want.
+func (e *explainer) clauses(op string, list []Node, want bool) {
+	e.b.String("operatorName", op)
+	if want {
+		e.b.BeginArray("clausesSatisfied")
+	} else {
+		e.b.BeginArray("clausesNotSatisfied")
+	}
+	for i, c := range list {
+		if !e.is(c, want) {
+			continue
+		}
+		e.b.BeginDoc("")
+		e.b.Int32("index", int32(i))
+		e.b.BeginDoc("details")
+		e.node(c, want)
+		e.b.End()
+		e.b.End()
+	}
+	e.b.End()
+}
+
+// not explains $not; those that stand for other operators explain themselves.
+func (e *explainer) not(n *Not, want bool) {
+	if l, ok := n.child.(*Leaf); ok {
+		switch l.pred.(type) {
+		case exists:
+			e.b.String("operatorName", "$exists")
+			e.b.BeginDoc("specifiedAs")
+			e.b.BeginDoc(l.path.String())
+			e.b.Bool("$exists", false)
+			e.b.End()
+			e.b.End()
+			e.reason(l, !want)
+			return
+		case *comparison, *in:
+			name := map[string]string{"$eq": "$ne", "$in": "$nin"}[l.Operator()]
+			if name != "" {
+				e.b.String("operatorName", name)
+				e.specified(n)
+				e.reason(l, !want)
+				return
+			}
+		}
+	}
+	e.b.String("operatorName", "$not")
+	e.b.BeginDoc("details")
+	e.node(n.child, !want)
+	e.b.End()
+}
+
+func (e *explainer) schema(n *Schema, want bool) {
+	e.b.String("operatorName", "$jsonSchema")
+	if want {
+		e.specified(n)
+		e.b.String("reason", "schema matched")
+		return
+	}
+	n.root.annotate(e.b)
+	n.root.explain(e.b, "schemaRulesNotSatisfied", e.doc.Value())
+}
+
+func (e *explainer) leaf(l *Leaf, want bool) {
+	e.b.String("operatorName", l.Operator())
+	e.specified(l)
+	e.reason(l, want)
+}
+
+// reason appends why the leaf gave want, and the values it looked at.
+func (e *explainer) reason(l *Leaf, want bool) {
+	var values []bson.Value
+	l.path.Walk(e.doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		if !v.IsMissing() {
+			values = append(values, v)
+		}
+		return len(values) < 100
+	})
+	_, isExists := l.pred.(exists)
+	if len(values) == 0 && !isExists && !want {
+		e.b.String("reason", "field was missing")
+		return
+	}
+	e.b.String("reason", reasonOf(l.Operator(), want))
+	switch {
+	case isExists || len(values) == 0:
+	case len(values) == 1:
+		e.b.Value("consideredValue", values[0])
+		if l.Operator() == "$type" {
+			e.b.String("consideredType", values[0].Type.String())
+		}
+	default:
+		e.b.BeginArray("consideredValues")
+		for _, v := range values {
+			e.b.Value("", v)
+		}
+		e.b.End()
+	}
+}
+
+// reasonOf is the text for an operator that gave want.
+func reasonOf(op string, want bool) string {
+	var no, yes string
+	switch op {
+	case "$eq", "$gt", "$gte", "$lt", "$lte":
+		no, yes = "comparison failed", "comparison succeeded"
+	case "$in":
+		no, yes = "no matching value found in array", "matching value found in array"
+	case "$exists":
+		no, yes = "path does not exist", "path does exist"
+	case "$type":
+		no, yes = "type did not match", "type did match"
+	case "$mod":
+		no, yes = "$mod did not evaluate to expected remainder", "$mod did evaluate to expected remainder"
+	case "$regex":
+		no, yes = "regular expression did not match", "regular expression did match"
+	case "$size":
+		no, yes = "array length was not equal to given size", "array length was equal to given size"
+	case "$elemMatch":
+		no, yes = "array did not satisfy the child predicate", "array did satisfy the child predicate"
+	case "$bitsAllClear", "$bitsAllSet", "$bitsAnyClear", "$bitsAnySet":
+		no, yes = "bitwise operator failed to match", "bitwise operator matched successfully"
+	case "$geoIntersects":
+		no, yes = "none of the considered geometries intersected the given geometry", "at least one of considered geometries intersected the given geometry"
+	case "$geoWithin":
+		no, yes = "none of the considered geometries was contained within the given geometry", "at least one of considered geometries was contained within the given geometry"
+	default:
+		no, yes = "condition did not hold", "condition did hold"
+	}
+	if want {
+		return yes
+	}
+	return no
+}
