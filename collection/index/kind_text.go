@@ -59,9 +59,6 @@ func checkText(p *parser) error {
 	if s.Collation != nil {
 		return cannot("Text index only supports simple collation, but got %s. To create a text index with simple collation, explicitly specify it in the index options", s.Collation.Locale())
 	}
-	if s.Unique || s.HasTTL {
-		return cannot("Text indexes cannot be unique or expire documents. Index spec: %s", p.raw)
-	}
 	if err := p.textWeights(t); err != nil {
 		return err
 	}

@@ -197,7 +197,12 @@ func (p *parser) finish() error {
 	if err := p.keyPattern(); err != nil {
 		return err
 	}
-	if s.IsID() {
+	switch f, _ := s.Key.First(); {
+	case s.Name == "_id_" && !s.IsID():
+		return mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s", s.Key)
+	case len(s.Parts) == 1 && string(f.Name) == "_id" && s.Parts[0].Dir == keystring.Descending:
+		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", s.Key)
+	case s.IsID():
 		if err := p.checkID(); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func checkPartialField(v bson.Value) error {
 			return nil // a document to compare with
 		}
 		switch name := string(it.Name); name {
-		case "$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$type", "$geoWithin", "$geoIntersects":
+		case "$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$all", "$type", "$geoWithin", "$geoIntersects":
 		case "$exists":
 			if !it.Value.Truthy() {
 				return unsupportedPartial("$exists: false")
