@@ -1,10 +1,11 @@
 package match
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var opWhere = Operator{Name: "$where", Where: Top, Parse: parseWhere, Doc: "reference/operator/query/where"}
@@ -13,33 +14,56 @@ func parseWhere(p *parser, a operand) (Node, error) {
 	if p.nested {
 		return nil, badValue("$where can only be applied to the top-level document")
 	}
-	var code string
 	switch a.value.Type {
-	case bson.TypeString:
-		code, _ = a.value.Str()
-	case bson.TypeCode:
-		code, _ = a.value.Code()
-	case bson.TypeCodeScope:
-		code, _, _ = a.value.CodeScope()
+	case bson.TypeString, bson.TypeCode, bson.TypeCodeScope:
 	default:
 		return nil, badValue("$where got bad type")
 	}
 	if !p.env.JavaScript {
 		return nil, badValue("no globalScriptEngine in $where parsing")
 	}
-	return &Where{code}, nil
+	code, err := expr.ScriptSource(a.value)
+	if err != nil {
+		return nil, err
+	}
+	script, err := expr.CompileScript(code)
+	if err != nil {
+		return nil, err
+	}
+	return &Where{script, strings.Contains(code, "obj")}, nil
 }
 
-// Where matches when JavaScript says so.
-type Where struct{ code string }
+// Where matches when JavaScript says so: an expression or a function without
+// arguments, in which this is the document, and obj too.
+type Where struct {
+	script *expr.Script
+	named  bool // the source may refer to obj
+}
 
-// Code is the source: an expression or a function without arguments, in which
-// this is the document.
-func (n *Where) Code() string { return n.code }
+// Code is the source.
+func (n *Where) Code() string { return n.script.Source() }
 
-// Matches see Node.
+// Matches see Node. Errors: 139 JSInterpreterFailure for what the code throws.
 func (n *Where) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
-	return false, mongoerr.NotImplementedYet("$where")
+	vm, err := s.Script(env)
+	if err != nil {
+		return false, err
+	}
+	if n.named {
+		b := bson.NewBuilder(nil)
+		b.Raw("obj", doc)
+		if err := vm.SetScope(b.Doc()); err != nil {
+			return false, err
+		}
+	}
+	v, err := vm.Call(env, n.script, &s.Arena, doc.Value())
+	if err != nil {
+		return false, err
+	}
+	if text, ok := v.Text(); ok {
+		return len(text) > 0, nil // in JavaScript an empty string is false
+	}
+	return v.Truthy() && !isNaN(v), nil
 }
 
 // Children see Node.
@@ -48,9 +72,9 @@ func (n *Where) Children() []Node { return nil }
 // Append see Node.
 func (n *Where) Append(b *bson.Builder) {
 	var arena bson.Arena
-	v := arena.String(n.code)
+	v := arena.String(n.Code())
 	v.Type = bson.TypeCode
 	b.Value("$where", v)
 }
 
-func (n *Where) shape(dst []byte) []byte { return appendName(append(dst, "$where "...), n.code) }
+func (n *Where) shape(dst []byte) []byte { return appendName(append(dst, "$where "...), n.Code()) }
