@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
@@ -166,6 +167,35 @@ func TestWith(t *testing.T) {
 	}
 	if h, err = h.With(env, "hidden", bson.Value{}); err != nil || h.Hidden || !bytes.Equal(h.Raw(), s.Raw()) {
 		t.Fatalf("unhidden: %v %v", err, h)
+	}
+}
+
+func TestTouched(t *testing.T) {
+	env := mql.NewEnv(context.Background())
+	for _, c := range []struct {
+		spec, touched, untouched string
+	}{
+		{`{key: {"a.b": 1, c: 1}, name: "x"}`, "a a.b a.b.d a.0.b a.5 c", "b a.c ab"},
+		{`{key: {"a.0.b": 1}, name: "x"}`, "a a.b a.1", "b"},
+		{`{key: {a: 1}, name: "x", partialFilterExpression: {$or: [{p: 1}, {"q.r": {$gt: 1}}]}}`, "a p q q.r", "r q.s"},
+		{`{key: {"$**": 1}, name: "x"}`, "a b.c", ""},
+		{`{key: {"w.$**": 1}, name: "x"}`, "w w.x", "x"},
+		{`{key: {t: "text"}, name: "x"}`, "t u", ""},
+	} {
+		s, err := index.ParseSpec(env, parse(t, c.spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range strings.Fields(c.touched) {
+			if !s.Touched(path.Must(p)) {
+				t.Errorf("%s: %s touches it", c.spec, p)
+			}
+		}
+		for _, p := range strings.Fields(c.untouched) {
+			if s.Touched(path.Must(p)) {
+				t.Errorf("%s: %s does not touch it", c.spec, p)
+			}
+		}
 	}
 }
 

@@ -228,6 +228,7 @@ func (p *parser) finish() error {
 		}
 	}
 	p.layout()
+	s.dependOn()
 	return nil
 }
 
@@ -402,6 +403,36 @@ func (p *parser) layout() {
 		s.addKey(s.Parts[i].Name, s.Parts[i].Dir)
 		s.paths = append(s.paths, s.Parts[i].Path)
 	}
+}
+
+// dependOn works out what Touched asks for.
+func (s *Spec) dependOn() {
+	add := func(p path.Path) {
+		if p = p.Prefix(position(p)); p.Len() == 0 {
+			s.touchAll = true
+			return
+		}
+		s.touch = append(s.touch, p)
+	}
+	for i := range s.Parts {
+		if part := &s.Parts[i]; part.Name != "_fts" && part.Name != "_ftsx" {
+			add(part.Path) // of a wildcard over everything: no component
+		}
+	}
+	if s.Text != nil {
+		s.touchAll = true // the language field may stand in any document on the way
+	}
+	if s.Partial == nil {
+		return
+	}
+	match.Walk(s.Partial, func(n match.Node) {
+		switch pathed, ok := n.(match.Pathed); {
+		case ok:
+			add(pathed.Path())
+		case len(n.Children()) == 0:
+			s.touchAll = true
+		}
+	})
 }
 
 // addKey adds a keystring to the entries.

@@ -56,11 +56,14 @@ type Spec struct {
 	Sphere *SphereOptions
 	Flat   *FlatOptions
 
-	paths   []path.Path     // of the parts that have one
-	dirs    []keystring.Dir // of each keystring of an entry
-	fields  []string        // name of each keystring of an entry
-	project *wildcardTree
-	print   bson.Raw // the whole specification as listIndexes prints it
+	paths  []path.Path     // of the parts that have one
+	dirs   []keystring.Dir // of each keystring of an entry
+	fields []string        // name of each keystring of an entry
+	touch  []path.Path     // what entries depend on, up to positions
+	// touchAll says that any field can count.
+	touchAll bool
+	project  *wildcardTree
+	print    bson.Raw // the whole specification as listIndexes prints it
 }
 
 // Append writes the fields of the specification into an open document, in the
@@ -88,31 +91,29 @@ func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
 // Width is how many keystrings an entry has.
 func (s *Spec) Width() int { return len(s.dirs) }
 
-// Paths reports the paths an entry is made from; a change elsewhere leaves the
-// entries as they are, unless there is a partial filter. all reports that any
-// path may count (wildcard and text over everything).
-func (s *Spec) Paths(add func(path.Path)) (all bool) {
-	for i := range s.Parts {
-		if f := &s.Parts[i]; f.Plugin == "wildcard" && f.Path.Len() == 0 {
+// Touched reports whether a change of the value at p can change the entries of a
+// document; a change elsewhere leaves them as they are.
+func (s *Spec) Touched(p path.Path) bool {
+	if s.touchAll {
+		return true
+	}
+	for _, q := range s.touch {
+		if p.Conflicts(q) {
 			return true
 		}
 	}
-	if s.Text != nil {
-		for _, w := range s.Text.Weights {
-			if w.Path.Len() == 0 {
-				return true
-			}
-			add(w.Path)
-		}
-		add(path.Must(s.Text.LanguageOverride))
-		if len(s.Text.LanguageOverride) > 0 {
-			return true // the override may stand in any embedded document
+	// A position on the way can stand for any element, and the other way round.
+	return p.HasPosition() && s.Touched(p.Prefix(position(p)))
+}
+
+// position is the index of the first component that can be an array position.
+func position(p path.Path) int {
+	for i := range p.Len() {
+		if p.Component(i).Index >= 0 {
+			return i
 		}
 	}
-	for _, p := range s.paths {
-		add(p)
-	}
-	return false
+	return p.Len()
 }
 
 // Bound appends the encoding of v as the i-th keystring of an entry, for the
