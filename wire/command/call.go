@@ -38,7 +38,10 @@ type Call struct {
 	Comment      bson.Value
 
 	kept       []kept // results of statements, for the session
+	hasOK      bool   // ok stands in the reply already: see respond
 	pageCharge int64  // what a getMore cost, in micro request units
+
+	op *operation // its entry in the list of running commands
 
 	// What a fail point asks for.
 	labels       mongoerr.Labels // instead of those the error would have

@@ -17,18 +17,22 @@ import (
 
 // Connect sees a new connection.
 func (s *Server) Connect(c wire.Conn) error {
-	c.SetState(&peer{cosmos: c.Tag() == TagCosmos, uuid: session.NewID(session.Owner{}).UUID})
+	s.seenAt.CompareAndSwap(nil, c.Local().String())
+	p := &peer{cosmos: c.Tag() == TagCosmos, uuid: session.NewID(session.Owner{}).UUID}
+	c.SetState(p)
+	s.conns.Store(c.ID(), &connection{c, p})
 	return nil
 }
 
 // Disconnect sees the end of a connection. Cursors stay: they end by their own
 // timeout, or when their session ends.
-func (s *Server) Disconnect(wire.Conn) {}
+func (s *Server) Disconnect(c wire.Conn) { s.conns.Delete(c.ID()) }
 
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
 	c := &Call{Server: s, Ctx: ctx, Conn: conn, Peer: conn.State().(*peer), Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now()}
 	s.stats.requests.Add(1)
+	s.stats.bytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
 	if errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
@@ -39,6 +43,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		s.fail(c, err)
 	}
 	s.finish(c, err)
+	s.stats.bytesOut.Add(int64(c.Reply.Len()))
 	return nil
 }
 
@@ -61,6 +66,7 @@ func (s *Server) run(c *Call) error {
 	c.Value = first.Value
 	c.Def = s.lookup(name)
 	if c.Def == nil {
+		s.stats.unknown.Add(1)
 		return mongoerr.NoCommand(name)
 	}
 	c.DB = c.Msg.Database()
@@ -80,9 +86,8 @@ func (s *Server) run(c *Call) error {
 	}
 	ctx, cancel := context.WithCancelCause(c.Ctx)
 	defer cancel(nil)
-	op := &operation{ID: s.ops.next.Add(1), Conn: c.Conn.ID(), Start: c.Start, cancel: cancel, call: c, AppName: c.Peer.appName}
-	s.ops.m.Store(op.ID, op)
-	defer s.ops.m.Delete(op.ID)
+	c.op = s.ops.enter(c, cancel)
+	defer s.ops.leave(c.op)
 	c.Ctx = ctx
 	if d, limited, err := c.timeLimit(); err != nil {
 		return err
@@ -269,7 +274,9 @@ func (s *Server) finish(c *Call, err error) {
 				b.End()
 			}
 		}
-		b.Double("ok", 1)
+		if !c.hasOK {
+			b.Double("ok", 1)
+		}
 	}
 	if c.Def == nil {
 		return

@@ -12,6 +12,13 @@ const (
 	appNameMax        = 128
 )
 
+// clientInfo is what a client says of itself.
+type clientInfo struct {
+	appName string
+	driver  string
+	doc     bson.Raw
+}
+
 // introduce reads what the client says of itself in its first hello.
 // Errors: TypeMismatch (14), ClientMetadataMissingField (183),
 // ClientMetadataAppNameTooLarge (184), ClientMetadataDocumentTooLarge (185),
@@ -21,7 +28,7 @@ func (c *Call) introduce(v bson.Value) error {
 	if !ok || v.Type != bson.TypeDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document")
 	}
-	if c.Peer.client != nil {
+	if c.Peer.client.Load() != nil {
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
 	}
 	if len(d) > clientMetadataMax {
@@ -51,7 +58,8 @@ func (c *Call) introduce(v bson.Value) error {
 	if _, err := metadataFields(d, "os", "type"); err != nil {
 		return err
 	}
-	c.Peer.appName, c.Peer.driver, c.Peer.client = app, driver, d.Clone()
+	c.Peer.appName = app
+	c.Peer.client.Store(&clientInfo{app, driver, d.Clone()})
 	return nil
 }
 

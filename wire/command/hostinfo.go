@@ -2,10 +2,12 @@ package command
 
 import (
 	"bufio"
+	"net"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // runHostInfo describes the machine. What the operating system does not tell is
@@ -59,6 +61,20 @@ func hostname() string {
 	}
 	return "localhost"
 }
+
+// port is the port of an address, "0" if it has none.
+func port(a net.Addr) string {
+	if _, p, err := net.SplitHostPort(a.String()); err == nil {
+		return p
+	}
+	return "0"
+}
+
+// connName is what the log calls a connection.
+func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
+
+// isoTime prints a time as MongoDB's log does.
+func isoTime(t time.Time) string { return t.Format("2006-01-02T15:04:05.000-07:00") }
 
 // osType is the operating system as MongoDB spells it.
 func osType() string {

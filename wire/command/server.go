@@ -28,7 +28,7 @@ type Config struct {
 	Sessions *session.Registry
 	// Jobs is the background work, for currentOp and the parameters about it.
 	Jobs *jobs.Runner
-	Log      zerolog.Logger
+	Log  zerolog.Logger
 	// Durability of writes without a write concern that says otherwise.
 	Durability storage.Durability
 	// Compressors a client may negotiate.
@@ -63,8 +63,15 @@ type Server struct {
 	params   parameters
 	charges  charges
 
-	failPoints failPoints
-	processID  [12]byte // of topologyVersion
+	failPoints  failPoints
+	seenAt      atomic.Value // string: the address of the first connection
+	balancerOff atomic.Bool  // balancerStop was called
+	processID   [12]byte     // of topologyVersion
+	conns       sync.Map     // int64 → *connection
+	usage       usages
+	profiler    profiler
+	fsyncLocks  atomic.Int64
+	rwDefaults  rwDefaults
 }
 
 // counter counts one command for serverStatus.
@@ -82,6 +89,12 @@ func New(cfg Config) *Server {
 		s.counters[d.Name] = &counter{}
 	}
 	s.params.init()
+	if cfg.Cluster != nil {
+		cfg.Cluster.Virtual = s.virtual
+		if cfg.Cluster.Info == nil {
+			cfg.Cluster.Info = s.stageInfo
+		}
+	}
 	return s
 }
 
@@ -101,10 +114,9 @@ func aliased(d *Def, name string) bool {
 type peer struct {
 	cosmos     bool
 	appName    string
-	driver     string
 	user       string
 	uuid       [16]byte
-	client     bson.Raw // what it says of itself; nil before its first hello
+	client     atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
 	helloSeen  bool
 	last       statement // of getLastRequestStatistics, without a session
 	backpressu bool

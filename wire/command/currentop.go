@@ -1,0 +1,259 @@
+package command
+
+import (
+	"sort"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/cursor"
+)
+
+// currentOpArgs says what currentOp lists.
+type currentOpArgs struct {
+	idle     bool // connections without a command too
+	cursors  bool // idle cursors too
+	sessions bool // transactions between commands too
+	truncate bool // long commands
+}
+
+// runCurrentOp lists what the server does, filtered by its other fields.
+// Manual: reference/command/currentOp.
+func runCurrentOp(c *Call) error {
+	a := currentOpArgs{truncate: true}
+	filter := bson.NewBuilder(nil)
+	it := c.Body.Iter()
+	it.Next()
+	for it.Next() {
+		switch name := string(it.Name); name {
+		case "$all":
+			a.idle = it.Value.Truthy()
+		case "$ownOps", "$truncateOps":
+		default:
+			if !generic(name) {
+				filter.Value(name, it.Value)
+			}
+		}
+	}
+	docs, err := c.filterDocs(c.currentOps(a), filter.Doc())
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginArray("inprog")
+	for _, d := range docs {
+		b.Value("", d.Value())
+	}
+	b.End()
+	if n := c.fsyncLocks.Load(); n > 0 {
+		b.Bool("fsyncLock", true)
+		b.String("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock")
+	}
+	return nil
+}
+
+// currentOps describes what runs: commands, background jobs and, if asked for,
+// what waits.
+func (s *Server) currentOps(a currentOpArgs) []bson.Raw {
+	now := s.Cluster.Now()
+	var docs []bson.Raw
+	busy := map[int64]bool{}
+	for _, op := range s.ops.list() {
+		busy[op.Conn.ID()] = true
+		if body := op.command(); body != nil {
+			docs = append(docs, describeOp(op, body, now, a))
+		}
+	}
+	docs = append(docs, s.jobOps(now)...)
+	if a.idle {
+		var idle []*connection
+		s.conns.Range(func(_, v any) bool {
+			if c := v.(*connection); !busy[c.conn.ID()] {
+				idle = append(idle, c)
+			}
+			return true
+		})
+		sort.Slice(idle, func(i, j int) bool { return idle[i].conn.ID() < idle[j].conn.ID() })
+		for _, c := range idle {
+			b := bson.NewBuilder(nil)
+			appendConnection(b, c.conn, c.peer.client.Load())
+			b.Bool("active", false)
+			b.String("currentOpTime", isoTime(now))
+			docs = append(docs, b.Doc())
+		}
+	}
+	if a.cursors {
+		list := s.Cursors.List()
+		sort.Slice(list, func(i, j int) bool { return list[i].Opened.Before(list[j].Opened) })
+		for _, i := range list {
+			if i.Pinned {
+				continue // listed with the getMore that has it
+			}
+			b := bson.NewBuilder(nil)
+			b.String("type", "idleCursor")
+			b.String("host", hostname())
+			b.String("ns", i.Options.Namespace.String())
+			if !i.Options.Session.IsZero() {
+				i.Options.Session.Append(b, "lsid")
+			}
+			appendCursor(b, i)
+			docs = append(docs, b.Doc())
+		}
+	}
+	return docs
+}
+
+// connection is a client connection and what is remembered of it.
+type connection struct {
+	conn wire.Conn
+	peer *peer
+}
+
+// appendConnection appends the fields that tell of the client.
+func appendConnection(b *bson.Builder, conn wire.Conn, client *clientInfo) {
+	b.String("type", "op")
+	b.String("host", hostname()+":"+port(conn.Local()))
+	b.String("desc", connName(conn.ID()))
+	b.Int64("connectionId", conn.ID())
+	b.String("client", conn.Remote().String())
+	if client != nil {
+		if client.appName != "" {
+			b.String("appName", client.appName)
+		}
+		b.Raw("clientMetadata", client.doc)
+	}
+}
+
+// describeOp describes a running command.
+func describeOp(op *operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
+	b := bson.NewBuilder(nil)
+	appendConnection(b, op.Conn, op.Client)
+	b.Bool("active", true)
+	b.String("currentOpTime", isoTime(now))
+	emptyArray(b, "effectiveUsers")
+	b.Bool("isFromUserConnection", true)
+	b.Bool("threaded", true)
+	b.Int32("opid", int32(op.ID))
+	if !op.Session.IsZero() {
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, op.Session.UUID[:])
+		b.Binary("uid", 0, op.Session.Owner[:])
+		b.End()
+	}
+	micros := max(now.Sub(op.Start).Microseconds(), 1)
+	b.Int64("secs_running", micros/1e6)
+	b.Int64("microsecs_running", micros)
+	b.String("op", opKind(op.Name))
+	ns := op.NS.DB + "." + op.NS.Coll
+	if op.NS.Coll == "" {
+		ns = op.NS.DB + ".$cmd"
+	}
+	b.String("ns", ns)
+	b.Bool("redacted", false)
+	appendCommand(b, body, a.truncate)
+	b.Int32("numYields", 0)
+	appendNoLocks(b)
+	return b.Doc()
+}
+
+// commandBytesMax is how much of a command a truncated description shows.
+const commandBytesMax = 1000
+
+// appendCommand appends the command, or of a long one its text.
+// Manual: reference/operator/aggregation/currentOp (truncateOps).
+func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
+	if !truncate || len(body) <= commandBytesMax {
+		b.Raw("command", body)
+		return
+	}
+	head := bson.NewBuilder(nil)
+	for it := body.Iter(); it.Next(); {
+		if len(it.Value.Data) < 64 {
+			head.ValueBytes(it.Name, it.Value)
+		}
+	}
+	text := head.Doc().String()
+	b.BeginDoc("command")
+	b.String("$truncated", text[:min(len(text), commandBytesMax)])
+	b.End()
+}
+
+// appendNoLocks appends what MongoDB tells of locks, of which there are none.
+func appendNoLocks(b *bson.Builder) {
+	b.BeginDoc("locks")
+	b.End()
+	b.Bool("waitingForLock", false)
+	b.BeginDoc("lockStats")
+	b.End()
+	b.Bool("waitingForFlowControl", false)
+	b.BeginDoc("flowControlStats")
+	b.End()
+}
+
+// jobOps describes the background work.
+func (s *Server) jobOps(now time.Time) []bson.Raw {
+	if s.Jobs == nil {
+		return nil
+	}
+	var docs []bson.Raw
+	for _, r := range s.Jobs.InProgress() {
+		b := bson.NewBuilder(nil)
+		b.String("type", "op")
+		b.String("host", hostname())
+		b.String("desc", r.Kind)
+		b.Bool("active", true)
+		b.String("currentOpTime", isoTime(now))
+		b.Int32("opid", -int32(r.ID)) // no command: killOp does not end it
+		micros := max(now.Sub(r.Started).Microseconds(), 1)
+		b.Int64("secs_running", micros/1e6)
+		b.Int64("microsecs_running", micros)
+		b.String("op", "command")
+		b.String("ns", r.Namespace.String())
+		if r.Command != nil {
+			appendCommand(b, r.Command, true)
+		}
+		b.String("msg", r.Kind)
+		b.BeginDoc("progress")
+		b.Int64("done", r.Done)
+		b.Int64("total", r.Total)
+		b.End()
+		b.Int64("percent", r.Percent())
+		b.Int64("secondsLeft", int64(r.Left/time.Second))
+		b.Int32("numYields", 0)
+		appendNoLocks(b)
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// appendCursor appends what is known of an open cursor.
+func appendCursor(b *bson.Builder, i cursor.Info) {
+	b.BeginDoc("cursor")
+	b.Int64("cursorId", int64(i.ID))
+	b.DateTime("createdDate", i.Opened.UnixMilli())
+	b.DateTime("lastAccessDate", i.Used.UnixMilli())
+	b.Int64("nDocsReturned", i.Returned)
+	b.Int64("nBatchesReturned", i.Batches)
+	b.Bool("noCursorTimeout", i.Options.NoTimeout)
+	b.Bool("tailable", i.Options.Tailable)
+	b.Bool("awaitData", i.Options.AwaitData)
+	if i.Options.Command != nil {
+		b.Raw("originatingCommand", i.Options.Command)
+	}
+	b.End()
+}
+
+// opKind is the kind of operation a command counts as.
+func opKind(command string) string {
+	switch command {
+	case "find":
+		return "query"
+	case "insert", "update":
+		return command
+	case "delete":
+		return "remove"
+	case "getMore":
+		return "getmore"
+	}
+	return "command"
+}

@@ -1,0 +1,330 @@
+package command
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// section is a part of serverStatus that can be left out or asked for.
+type section struct {
+	name   string
+	asked  bool // only when asked for
+	append func(c *Call, b *bson.Builder)
+}
+
+// sections lists the parts in the order of the reply.
+func sections() []section {
+	return []section{
+		{name: "asserts", append: statusAsserts},
+		{name: "catalogStats", append: statusCatalog},
+		{name: "connections", append: statusConnections},
+		{name: "electionMetrics", asked: true, append: statusNothing},
+		{name: "extra_info", append: statusExtra},
+		{name: "flowControl", append: statusFlowControl},
+		{name: "globalLock", append: statusGlobalLock},
+		{name: "locks", append: statusNothing},
+		{name: "logicalSessionRecordCache", append: statusSessions},
+		{name: "metrics", append: statusMetrics},
+		{name: "mirroredReads", asked: true, append: statusNothing},
+		{name: "network", append: statusNetwork},
+		{name: "opLatencies", append: statusLatencies},
+		{name: "opcounters", append: statusOpcounters},
+		{name: "opcountersRepl", append: statusNoOpcounters},
+		{name: "latchAnalysis", asked: true, append: statusNothing},
+		{name: "security", append: statusNothing},
+		{name: "storageEngine", append: statusEngine},
+		{name: "tcmalloc", asked: true, append: statusNothing},
+		{name: "trafficRecording", append: statusRecording},
+		{name: "transactions", append: statusTransactions},
+		{name: "wiredTiger", append: statusCache},
+		{name: "mem", append: statusMem},
+	}
+}
+
+// runServerStatus tells how the server is doing. A section whose name is given
+// with a false value is left out. Numbers of MongoDB's engine that monitoring
+// tools cannot do without are filled from what is nearest here.
+// Manual: reference/command/serverStatus.
+func runServerStatus(c *Call) error {
+	b := c.Reply
+	now := c.Cluster.Now()
+	up := now.Sub(c.Started)
+	b.String("host", hostname()+":"+port(c.Conn.Local()))
+	b.String("version", CompatibleVersion)
+	b.String("process", c.process())
+	b.Int64("pid", int64(os.Getpid()))
+	b.Int64("uptime", int64(up.Seconds()))
+	b.Int64("uptimeMillis", up.Milliseconds())
+	b.Int64("uptimeEstimate", int64(up.Seconds()))
+	b.DateTime("localTime", now.UnixMilli())
+	all := false
+	if v, ok := c.Body.Lookup("all"); ok {
+		all = v.Truthy()
+	}
+	for _, s := range sections() {
+		want := all || !s.asked
+		if v, ok := c.Body.Lookup(s.name); ok {
+			want = v.Truthy()
+		}
+		if want {
+			b.BeginDoc(s.name)
+			s.append(c, b)
+			b.End()
+		}
+	}
+	return nil
+}
+
+// process is the program that the server resembles.
+func (c *Call) process() string {
+	if c.Peer.cosmos {
+		return "mongod"
+	}
+	return "mongos"
+}
+
+func statusNothing(*Call, *bson.Builder) {}
+
+func statusAsserts(c *Call, b *bson.Builder) {
+	var user int64
+	for _, n := range c.counters {
+		user += n.failed.Load()
+	}
+	b.Int64("regular", 0)
+	b.Int64("warning", 0)
+	b.Int64("msg", 0)
+	b.Int64("user", user)
+	b.Int64("tripwire", 0)
+	b.Int64("rollovers", 0)
+}
+
+func statusCatalog(c *Call, b *bson.Builder) {
+	var colls, capped, views, timeseries int32
+	snap := c.Cluster.Catalog.Peek()
+	for _, db := range snap.Databases() {
+		for _, coll := range snap.Collections(db.Name) {
+			switch {
+			case coll.IsView():
+				views++
+			default:
+				colls++
+				if coll.Options.Capped {
+					capped++
+				}
+			}
+		}
+	}
+	b.Int32("collections", colls)
+	b.Int32("capped", capped)
+	b.Int32("clustered", 0)
+	b.Int32("timeseries", timeseries)
+	b.Int32("views", views)
+	b.Int32("internalCollections", 0)
+	b.Int32("internalViews", 0)
+}
+
+func statusConnections(c *Call, b *bson.Builder) {
+	var current, available, created int64
+	if c.Connections != nil {
+		current, available, created = c.Connections()
+	} else {
+		c.conns.Range(func(any, any) bool { current++; return true })
+		created = c.Conn.ID()
+	}
+	b.Int32("current", int32(current))
+	b.Int32("available", int32(available))
+	b.Int64("totalCreated", created)
+	b.Int32("active", int32(len(c.ops.list())))
+	b.Int32("threaded", int32(current))
+	b.Int32("exhaustIsMaster", 0)
+	b.Int32("exhaustHello", 0)
+	b.Int32("awaitingTopologyChanges", 0)
+}
+
+func statusExtra(_ *Call, b *bson.Builder) {
+	b.String("note", "fields vary by platform")
+	b.Int64("page_faults", 0)
+}
+
+func statusFlowControl(_ *Call, b *bson.Builder) {
+	b.Bool("enabled", false)
+	b.Int32("targetRateLimit", 1_000_000_000)
+	b.Int64("timeAcquiringMicros", 0)
+	b.Int64("isLaggedCount", 0)
+}
+
+func statusGlobalLock(c *Call, b *bson.Builder) {
+	b.Int64("totalTime", c.Cluster.Now().Sub(c.Started).Microseconds())
+	active := int32(len(c.ops.list()))
+	appendCount(b, "currentQueue", 0, 0)
+	appendCount(b, "activeClients", active, 0)
+}
+
+func appendCount(b *bson.Builder, name string, readers, writers int32) {
+	b.BeginDoc(name)
+	b.Int32("total", readers+writers)
+	b.Int32("readers", readers)
+	b.Int32("writers", writers)
+	b.End()
+}
+
+func statusSessions(c *Call, b *bson.Builder) {
+	b.Int32("activeSessionsCount", int32(c.Sessions.Stats().Sessions))
+	b.Int32("sessionsCollectionJobCount", 0)
+	b.Int32("lastSessionsCollectionJobDurationMillis", 0)
+	b.DateTime("lastSessionsCollectionJobTimestamp", c.Started.UnixMilli())
+	b.Int32("transactionReaperJobCount", 0)
+	b.Int32("lastTransactionReaperJobDurationMillis", 0)
+	b.DateTime("lastTransactionReaperJobTimestamp", c.Started.UnixMilli())
+}
+
+func statusMetrics(c *Call, b *bson.Builder) {
+	b.BeginDoc("commands")
+	b.Int64("<UNKNOWN>", c.stats.unknown.Load())
+	for _, name := range c.names() {
+		n := c.counters[name]
+		b.BeginDoc(name)
+		b.Int64("failed", n.failed.Load())
+		b.Int64("total", n.total.Load())
+		b.End()
+	}
+	b.End()
+	cur := c.Cursors.Stats()
+	b.BeginDoc("cursor")
+	b.Int64("timedOut", cur.TimedOut)
+	b.Int64("totalOpened", cur.Opened)
+	b.BeginDoc("open")
+	b.Int64("noTimeout", int64(cur.NoTimeout))
+	b.Int64("pinned", int64(cur.Pinned))
+	b.Int64("total", int64(cur.Open))
+	b.End()
+	b.End()
+	b.BeginDoc("document")
+	b.Int64("deleted", c.stats.delete.Load())
+	b.Int64("inserted", c.stats.insert.Load())
+	b.Int64("returned", 0)
+	b.Int64("updated", c.stats.update.Load())
+	b.End()
+	b.BeginDoc("operation")
+	b.Int64("scanAndOrder", 0)
+	b.Int64("writeConflicts", 0)
+	b.End()
+	b.BeginDoc("queryExecutor")
+	b.Int64("scanned", 0)
+	b.Int64("scannedObjects", 0)
+	b.End()
+	b.BeginDoc("ttl")
+	b.Int64("deletedDocuments", 0)
+	b.Int64("passes", 0)
+	b.End()
+}
+
+func statusNetwork(c *Call, b *bson.Builder) {
+	b.Int64("bytesIn", c.stats.bytesIn.Load())
+	b.Int64("bytesOut", c.stats.bytesOut.Load())
+	b.Int64("physicalBytesIn", c.stats.bytesIn.Load())
+	b.Int64("physicalBytesOut", c.stats.bytesOut.Load())
+	b.Int64("numRequests", c.stats.requests.Load())
+}
+
+func statusLatencies(c *Call, b *bson.Builder) {
+	for _, kind := range [...]string{"reads", "writes", "commands", "transactions"} {
+		b.BeginDoc(kind)
+		b.Int64("latency", 0)
+		b.Int64("ops", 0)
+		b.End()
+	}
+}
+
+func statusOpcounters(c *Call, b *bson.Builder) {
+	commands := int64(0)
+	for name, n := range c.counters {
+		switch name {
+		case "insert", "find", "update", "delete", "getMore":
+		default:
+			commands += n.total.Load()
+		}
+	}
+	s := &c.stats
+	b.Int64("insert", s.insert.Load())
+	b.Int64("query", s.query.Load())
+	b.Int64("update", s.update.Load())
+	b.Int64("delete", s.delete.Load())
+	b.Int64("getmore", s.getmore.Load())
+	b.Int64("command", commands)
+}
+
+func statusNoOpcounters(_ *Call, b *bson.Builder) {
+	for name := range strings.FieldsSeq("insert query update delete getmore command") {
+		b.Int64(name, 0)
+	}
+}
+
+func statusEngine(_ *Call, b *bson.Builder) {
+	b.String("name", engineName)
+	b.Bool("supportsCommittedReads", true)
+	b.Bool("supportsPendingDrops", false)
+	b.Bool("supportsSnapshotReadConcern", true)
+	b.Bool("readOnly", false)
+	b.Bool("persistent", true)
+	b.Bool("backupCursorOpen", false)
+}
+
+func statusRecording(_ *Call, b *bson.Builder) { b.Bool("running", false) }
+
+func statusTransactions(c *Call, b *bson.Builder) {
+	s := c.Sessions.Stats()
+	b.Int64("retriedCommandsCount", 0)
+	b.Int64("retriedStatementsCount", s.Replayed)
+	b.Int64("transactionsCollectionWriteCount", 0)
+	b.Int64("currentActive", 0)
+	b.Int64("currentInactive", int64(s.Open))
+	b.Int64("currentOpen", int64(s.Open))
+	b.Int64("totalStarted", s.Started)
+	b.Int64("totalCommitted", s.Committed)
+	b.Int64("totalAborted", s.Aborted)
+	b.Int64("currentPrepared", 0)
+	b.Int64("totalPrepared", 0)
+	b.Int64("totalPreparedThenCommitted", 0)
+	b.Int64("totalPreparedThenAborted", 0)
+}
+
+// statusCache has the fields of MongoDB's engine that mongostat divides by.
+// Source: mongo-tools, mongostat/stat_consumer/line.
+func statusCache(_ *Call, b *bson.Builder) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.BeginDoc("cache")
+	b.Int64("tracked dirty bytes in the cache", 0)
+	b.Int64("bytes currently in the cache", int64(m.HeapInuse))
+	b.Int64("maximum bytes configured", max(machineMemory(), int64(m.Sys)))
+	b.End()
+	b.BeginDoc("transaction")
+	b.Int64("transaction checkpoints", 0)
+	b.End()
+	b.BeginDoc("concurrentTransactions")
+	for _, kind := range [...]string{"read", "write"} {
+		b.BeginDoc(kind)
+		b.Int32("out", 0)
+		b.Int32("available", 128)
+		b.Int32("totalTickets", 128)
+		b.End()
+	}
+	b.End()
+}
+
+func statusMem(_ *Call, b *bson.Builder) {
+	var m runtime.MemStats
+	resident, virtual := procField("/proc/self/status", "VmRSS:"), procField("/proc/self/status", "VmSize:")
+	if resident == 0 {
+		runtime.ReadMemStats(&m)
+		resident, virtual = int64(m.HeapInuse), int64(m.Sys)
+	}
+	b.Int32("bits", 64)
+	b.Int32("resident", int32(max(resident>>20, 1)))
+	b.Int32("virtual", int32(max(virtual>>20, 1)))
+	b.Bool("supported", true)
+}
