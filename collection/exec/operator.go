@@ -82,6 +82,17 @@ func explainStage(b *bson.Builder, n plan.Node, c *Counters, stats bool, inputs 
 			b.Int("docsExamined", c.DocsExamined)
 		}
 	}
+	if scan, ok := n.(*plan.RecordScan); ok && scan.ByID != nil {
+		b.BeginDoc("inputStage")
+		b.String("stage", scan.ByID.Stage())
+		scan.ByID.Describe(b)
+		if stats {
+			c.append(b)
+			b.Int("keysExamined", c.DocsExamined)
+			b.Int32("seeks", int32(scan.Seeks))
+		}
+		b.End()
+	}
 	explainInputs(b, stats, inputs...)
 }
 

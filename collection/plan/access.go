@@ -73,7 +73,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct) (a access, ok bool
 			stillPoints = false
 			continue
 		}
-		fb, ok := encodeField(ivs, dirs[i], ix.Collation)
+		fb, ok := encodeField(ivs, dirs[i], ix.Collation.Order())
 		if !ok {
 			stillPoints = false
 			continue

@@ -189,7 +189,7 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	if hs == nil {
 		return nil
 	}
-	n := &RecordScan{Place: Place{Hashes: hs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(hs), Clustered: true}
+	n := &RecordScan{Place: Place{Hashes: hs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(hs)}
 	s := q.finish(n, false, "")
 	s.score = 2
 	return s
@@ -209,7 +209,7 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) *Solution
 	}
 	sorted, reverse := q.sortedBy(a)
 	covered := q.covers(ix, cs, a)
-	if a.bounded == 0 && !sorted && !covered && !forced {
+	if a.bounded == 0 && !(sorted && q.Pattern != nil) && !covered && !forced {
 		return nil
 	}
 	if a.bounds.Empty() {
@@ -218,7 +218,7 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) *Solution
 	left := rest(cs, a.used)
 	var n Node
 	if ix.ID == 1 && !q.Coll.PhysicalID() {
-		n = &RecordScan{Place: Place{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: a.bounds.Seeks(), Clustered: a.bounded > 0}
+		n = q.idScan(ix, a, left, reverse)
 	} else {
 		scan := &IndexScan{Index: ix, Bounds: a.bounds, Reverse: reverse, Seeks: a.bounds.Seeks()}
 		n = scan
@@ -241,6 +241,13 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) *Solution
 		s.score += 20
 	}
 	return s
+}
+
+// idScan reads records in _id order: the _id_ index of a collection whose record
+// key is that index.
+func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse bool) *RecordScan {
+	return &RecordScan{Place: Place{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: a.bounds.Seeks(),
+		ByID: &IndexScan{Index: ix, Bounds: a.bounds, Reverse: reverse, Seeks: a.bounds.Seeks()}}
 }
 
 // applyMinMax replaces the bounds by those of min and max.
@@ -435,7 +442,7 @@ func (q *Query) branch(child match.Node) (n Node, seeks int, sorted bool) {
 	sorted, reverse := sub.sortedBy(*best)
 	left := rest(cs, best.used)
 	if bestIx.ID == 1 && !q.Coll.PhysicalID() {
-		return &RecordScan{Place: Place{IDs: best.bounds[0].Intervals}, Reverse: reverse && sorted, Filter: left, Seeks: best.bounds.Seeks(), Clustered: true}, best.bounds.Seeks(), sorted
+		return q.idScan(bestIx, *best, left, reverse && sorted), best.bounds.Seeks(), sorted
 	}
 	n = &IndexScan{Index: bestIx, Bounds: best.bounds, Reverse: reverse && sorted, Seeks: best.bounds.Seeks()}
 	if left != nil || q.Pattern != nil {

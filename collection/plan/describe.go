@@ -51,7 +51,9 @@ func (n *PointRead) Describe(b *bson.Builder) {
 // Describe see Node.
 func (n *RecordScan) Describe(b *bson.Builder) {
 	appendFilter(b, n.Filter)
-	b.String("direction", direction(n.Reverse))
+	if n.ByID == nil {
+		b.String("direction", direction(n.Reverse))
+	}
 }
 
 // Describe see Node.

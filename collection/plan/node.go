@@ -44,8 +44,9 @@ type RecordScan struct {
 	Filter  match.Node // nil keeps everything
 	// Seeks is the number of ranges charged per partition, at least 1.
 	Seeks int
-	// Clustered says that the _id bounds narrow the scan, for explain.
-	Clustered bool
+	// ByID is the scan of the _id_ index that this one stands for, when the
+	// record key is that index: explain shows it as such. nil otherwise.
+	ByID *IndexScan
 }
 
 // IndexScan reads the entries of one index.
@@ -119,7 +120,10 @@ type EOF struct{}
 // Manual: reference/explain-results.
 func (*PointRead) Stage() string { return "EXPRESS_IXSCAN" }
 func (n *RecordScan) Stage() string {
-	if n.Clustered {
+	switch {
+	case n.ByID != nil:
+		return "FETCH"
+	case n.Place.Hashes != nil:
 		return "CLUSTERED_IXSCAN"
 	}
 	return "COLLSCAN"
@@ -146,8 +150,13 @@ func (n *Project) Stage() string {
 func (*EOF) Stage() string { return "EOF" }
 
 // Inputs of each node.
-func (*PointRead) Inputs() []Node   { return nil }
-func (*RecordScan) Inputs() []Node  { return nil }
+func (*PointRead) Inputs() []Node { return nil }
+func (n *RecordScan) Inputs() []Node {
+	if n.ByID != nil {
+		return []Node{n.ByID}
+	}
+	return nil
+}
 func (*IndexScan) Inputs() []Node   { return nil }
 func (n *Fetch) Inputs() []Node     { return []Node{n.Input} }
 func (n *Or) Inputs() []Node        { return n.Branches }

@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// TestCases runs the planner over testdata. Inputs of verb plan: index (a
+// createIndexes specification, repeated), multikey (a field of the index named
+// before, as "name field"), shardKey, shards, filter, sort, projection, hint,
+// skip, limit. Output: the chosen solution as a tree.
+func TestCases(t *testing.T) {
+	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
+		env := mql.NewEnv(context.Background())
+		coll := testCollection(t, env, c)
+		f := Find{Filter: doc(t, c, "filter"), Sort: doc(t, c, "sort"), Projection: doc(t, c, "projection")}
+		if s, ok := c.Get("hint"); ok {
+			v, err := ejson.ParseValue(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Hint = v
+		}
+		f.Skip, f.Limit = number(c, "skip"), number(c, "limit")
+		q, err := Canonical(env, coll, f)
+		if err != nil {
+			return failure(err)
+		}
+		sols, err := q.Candidates()
+		if err != nil {
+			return failure(err)
+		}
+		var out strings.Builder
+		printTree(&out, sols[0].Shards, 0)
+		if hs := q.Hashes(); coll.Sharded() {
+			fmt.Fprintf(&out, "positions: %d\n", len(hs))
+		}
+		return out.String()
+	})
+}
+
+func failure(err error) string {
+	e := mongoerr.From(err)
+	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
+}
+
+func doc(t *testing.T, c *casefile.Case, key string) bson.Raw {
+	s, ok := c.Get(key)
+	if !ok {
+		return nil
+	}
+	d, err := ejson.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func number(c *casefile.Case, key string) (n int64) {
+	s, _ := c.Get(key)
+	fmt.Sscan(s, &n)
+	return n
+}
+
+func testCollection(t *testing.T, env *mql.Env, c *casefile.Case) *catalog.Collection {
+	t.Helper()
+	coll := &catalog.Collection{Namespace: collection.Namespace{DB: "test", Coll: "c"}, ID: 1, NextIndex: 2}
+	kind, shards := shard.Unsharded, 1
+	if key := doc(t, c, "shardKey"); key != nil {
+		k, err := shard.ParseKeyPattern(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		coll.Key, kind, shards = k, k.Kind(), max(1, int(number(c, "shards")))
+	}
+	m, err := shard.NewMap(kind, 1, shards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coll.Map = m
+	specs := append([]string{`{v: 2, key: {_id: 1}, name: "_id_"}`}, c.All("index")...)
+	for i, s := range specs {
+		d, err := ejson.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := index.ParseSpec(env, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		coll.Indexes = append(coll.Indexes, &catalog.Index{Spec: spec, ID: keyspace.IndexID(i + 1), State: catalog.IndexReady})
+	}
+	for _, s := range c.All("multikey") {
+		name, field, _ := strings.Cut(s, " ")
+		ix := coll.Index(name)
+		arrays := make(index.MultikeyPaths, len(ix.Fields()))
+		for i, f := range ix.Fields() {
+			if f == field {
+				arrays[i] = index.FieldArrays{Path: path.Must(f), Arrays: 1}
+			}
+		}
+		ix.Multikey = arrays
+	}
+	return coll
+}
+
+// printTree prints a plan as indented lines.
+func printTree(out *strings.Builder, n Node, depth int) {
+	b := bson.NewBuilder(nil)
+	n.Describe(b)
+	d := b.Doc()
+	fmt.Fprintf(out, "%s%s", strings.Repeat("  ", depth), n.Stage())
+	for name, v := range d.Fields() {
+		switch string(name) {
+		case "keyPattern", "isMultiKey", "multiKeyPaths", "isUnique", "isSparse", "isPartial", "indexVersion", "memLimit", "type":
+			continue
+		}
+		fmt.Fprintf(out, " %s=%s", name, ejson.ValueString(v))
+	}
+	if s, ok := n.(*IndexScan); ok {
+		fmt.Fprintf(out, " seeks=%d", s.Seeks)
+	}
+	out.WriteByte('\n')
+	for _, in := range n.Inputs() {
+		printTree(out, in, depth+1)
+	}
+}
