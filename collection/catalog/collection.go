@@ -32,6 +32,9 @@ type Collection struct {
 	// Indexes holds every index; the first is _id_.
 	Indexes    []*Index
 	Throughput Throughput
+	// Frozen makes writers wait: the collection is being rewritten. It is not
+	// stored, so it ends with the process.
+	Frozen bool
 	// NextIndex is the number the next index gets.
 	NextIndex keyspace.IndexID
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -53,27 +54,38 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 		return err
 	}
 	defer unlock()
-	old, made, err := c.Jobs.Reshard(o.Env.Context(), coll.ID, opts.Key, func(coll *catalog.Collection) (*catalog.Collection, error) {
-		if done, err := alreadySharded(coll, key); err != nil || done {
-			return nil, err
-		}
-		if err := canShard(coll, key); err != nil {
-			return nil, err
-		}
-		return c.sharded(coll, opts.Key, opts.Shards, coll.Map.Version().Epoch+1)
-	}, func(m *catalog.Mutation, coll *catalog.Collection) error {
-		return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
-			b.String("shardCollection", coll.Namespace.String())
-			b.Raw("shardKey", opts.Key)
-			b.Bool("unique", opts.Unique)
-		})
+	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+		Collection: coll.ID,
+		Command:    shardCommand(coll.Namespace, opts),
+		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
+			if done, err := alreadySharded(coll, key); err != nil || done {
+				return nil, err
+			}
+			if err := canShard(coll, key); err != nil {
+				return nil, err
+			}
+			return c.sharded(coll, opts.Key, opts.Shards, coll.Map.Version().Epoch+1)
+		},
+		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
+			return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+				b.Splice(shardCommand(coll.Namespace, opts).Elements())
+			})
+		},
 	})
 	if err != nil || made == nil {
 		return err
 	}
-	c.dropped(old)
 	o.Committed = max(o.Committed, c.Store.Latest())
 	return nil
+}
+
+// shardCommand is the command as the change log and currentOp show it.
+func shardCommand(ns collection.Namespace, opts ShardOptions) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("shardCollection", ns.String())
+	b.Raw("shardKey", opts.Key)
+	b.Bool("unique", opts.Unique)
+	return b.Doc()
 }
 
 // checkShardKey parses the key and refuses what cannot be.

@@ -22,6 +22,12 @@ const retriesMax = 64
 // more; the write begins again.
 var errStale = errors.New("stale catalog entry")
 
+// errFrozen says that the collection is being rewritten: the write waits.
+var errFrozen = errors.New("the collection is being rewritten")
+
+// frozenWait is how long a write waits before it looks again.
+const frozenWait = 5 * time.Millisecond
+
 // attempt is one try of a write: a pinned catalog entry and a transaction.
 type attempt struct {
 	c    *Cluster
@@ -45,6 +51,14 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	}
 	for try := 0; ; try++ {
 		err := c.try(o, ns, fn)
+		if errors.Is(err, errFrozen) {
+			if err := o.Env.Interrupted(); err != nil {
+				return err
+			}
+			time.Sleep(frozenWait)
+			try--
+			continue
+		}
 		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, errStale) {
 			return err
 		}
@@ -64,6 +78,9 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	a := attempt{c: c, op: o, ns: ns, snap: c.Catalog.Pin()}
 	defer a.end()
 	a.coll = a.snap.Collection(ns)
+	if a.coll != nil && a.coll.Frozen {
+		return errFrozen
+	}
 	if err := fn(&a); err != nil {
 		return err
 	}
@@ -180,7 +197,8 @@ func (a *attempt) end() {
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
 	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true}
-	if c.Catalog.Peek() != t.Catalog && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
+	frozen := a.coll != nil && a.coll.Frozen
+	if frozen || c.Catalog.Peek() != t.Catalog && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
 		return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns).
 			With(mongoerr.TransientTransactionError)
 	}

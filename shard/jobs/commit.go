@@ -67,6 +67,9 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	if coll == nil {
 		return errGone
 	}
+	if coll.Frozen {
+		return errStale
+	}
 	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
 	if err != nil {
 		return err

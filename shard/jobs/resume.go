@@ -29,7 +29,8 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 		return err
 	}
 	defer unlock()
-	if err := r.settleAll(ctx, id); err != nil {
+	p := &Progress{}
+	if err := r.rest(ctx, id, p); err != nil {
 		return err
 	}
 	c := r.Catalog.Peek().ByID(id)
@@ -46,27 +47,4 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 		return nil
 	}
 	return r.BuildIndexes(ctx, b)
-}
-
-// settleAll settles every shard that needs it.
-func (r *Runner) settleAll(ctx context.Context, id keyspace.CollectionID) error {
-	for {
-		c := r.Catalog.Peek().ByID(id)
-		if c == nil || c.Map == nil {
-			return nil
-		}
-		todo := false
-		for _, d := range c.Map.Shards() {
-			if !d.Settled() {
-				todo = true
-				if err := r.settle(ctx, id, d.ID); err != nil {
-					return err
-				}
-				break
-			}
-		}
-		if !todo {
-			return nil
-		}
-	}
 }

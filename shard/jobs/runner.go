@@ -32,13 +32,17 @@ type Config struct {
 	CheckpointEvery time.Duration // between two checkpoints of the counts; 2 s
 	TruncateEvery   time.Duration // between two looks at the change log; 30 s
 	LogSeconds      int64         // how long change-log records are kept; 24 h
+	LogBytes        int64         // how much of the change log is kept; 0 = by time only
 }
 
 // Runner owns the background goroutines of a server, and does the slow part of
 // DDL for its callers. Safe for concurrent use.
 type Runner struct {
 	Config
-	expireEvery atomic.Int64  // nanoseconds; SetExpireEvery
+	expireEvery atomic.Int64 // nanoseconds; SetExpireEvery
+	expireOff   atomic.Bool
+	passes      atomic.Int64
+	expired     atomic.Int64
 	expireWake  chan struct{} // ask for an early pass
 	deleteWake  chan struct{}
 	exclusive   exclusive

@@ -7,6 +7,7 @@
 package tally
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -27,10 +28,19 @@ type Board struct {
 	colls sync.Map // keyspace.CollectionID → *Collection
 }
 
-// Collection is the counts of one collection.
+// Collection is the counts of one collection. While a split or merge is under
+// way it holds the shards from before beside the new ones: the old ones keep
+// what was counted for them, the new ones count what is written to them, and
+// only the sum is exact until Settle.
 type Collection struct {
 	shards sync.Map // shard.ID → *Shard
+
+	mu      sync.RWMutex // against a Total in the middle of Settle
+	carried []Change
 }
+
+// Change is shards that took the place of others.
+type Change struct{ Parents, Children []shard.ID }
 
 // Shard is the counts of one shard.
 type Shard struct {
@@ -70,11 +80,64 @@ func (c *Collection) Shard(id shard.ID) *Shard {
 // Forget drops shards that the map no longer has.
 func (c *Collection) Forget(id shard.ID) { c.shards.Delete(id) }
 
-// Total sums the shards of a map.
-func (c *Collection) Total(m *shard.Map) (sum Count) {
-	for _, d := range m.Shards() {
-		sum = sum.Add(c.Shard(d.ID).Get())
+// Divide says that a change of the map is about to be published. Call it before
+// a child gets its first writer.
+func (c *Collection) Divide(ch Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ch.Children {
+		c.Shard(id).Watch()
 	}
+	c.carried = append(c.carried, ch)
+}
+
+// Undivide takes a Divide back whose map was not published.
+func (c *Collection) Undivide(ch Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.carried {
+		if slices.Equal(c.carried[i].Children, ch.Children) {
+			c.carried = slices.Delete(c.carried, i, i+1)
+			for _, id := range ch.Children {
+				c.shards.Delete(id)
+			}
+			return
+		}
+	}
+}
+
+// Carried lists the changes that were not settled yet.
+func (c *Collection) Carried() []Change {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Clone(c.carried)
+}
+
+// Settle ends changes: scanned is what a scan at timestamp at found in each of
+// their children. The caller has made sure that nobody writes to the parents
+// any more and that every commit up to at was added.
+func (c *Collection) Settle(changes []Change, at storage.Timestamp, scanned map[shard.ID]Count) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range changes {
+		for _, id := range ch.Children {
+			c.Shard(id).Settle(at, scanned[id])
+		}
+		for _, id := range ch.Parents {
+			c.shards.Delete(id)
+		}
+		c.carried = slices.DeleteFunc(c.carried, func(o Change) bool { return slices.Equal(o.Children, ch.Children) })
+	}
+}
+
+// Total is the counts of the whole collection, under any map.
+func (c *Collection) Total(*shard.Map) (sum Count) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	c.shards.Range(func(_, s any) bool {
+		sum = sum.Add(s.(*Shard).Get())
+		return true
+	})
 	return sum
 }
 

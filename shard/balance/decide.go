@@ -1,0 +1,138 @@
+package balance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cantledb/cantle/shard"
+)
+
+// Policy is when shards split and merge.
+type Policy struct {
+	ShardBytes int64 // a shard with more splits; 0 = never by size
+	ShardRU    int64 // RU/s one shard carries; 0 = never by throughput
+	// Merge joins neighbours that together stay below MergePercent of both.
+	Merge bool
+	// MergePercent is the most that a merged shard may have of ShardBytes; 0 = 40.
+	MergePercent int64
+	// ShardsMax bounds the shards of one collection; 0 = shard.ShardsMax.
+	ShardsMax int
+}
+
+// Loads is what a collection carries.
+type Loads struct {
+	RUs    int64 // provisioned for the whole collection; 0 = unlimited
+	Shards map[shard.ID]Load
+}
+
+// Load is what one shard carries.
+type Load struct {
+	Docs, Bytes int64
+	RUs         int64 // used per second, lately
+}
+
+// Kind says what an Action does.
+type Kind uint8
+
+// The kinds of actions.
+const (
+	Split Kind = iota
+	Merge
+)
+
+// Action is one change of a map.
+type Action struct {
+	Kind  Kind
+	Shard shard.ID
+	With  shard.ID // Merge: the neighbour on the right
+	Why   string
+}
+
+// String prints the action for logs.
+func (a Action) String() string {
+	if a.Kind == Merge {
+		return fmt.Sprintf("merge %v and %v: %s", a.Shard, a.With, a.Why)
+	}
+	return fmt.Sprintf("split %v: %s", a.Shard, a.Why)
+}
+
+// Decide says which shards are to split or merge, most urgent first. No shard
+// is named twice, so the actions may be carried out in any order. Shards that
+// have not settled, or own a single position, are left alone.
+func Decide(m *shard.Map, l Loads, p Policy) []Action {
+	if m.Kind() != shard.Hashed && m.Kind() != shard.Hierarchical {
+		return nil
+	}
+	most := shard.ShardsMax
+	if p.ShardsMax > 0 {
+		most = min(most, p.ShardsMax)
+	}
+	out := splits(m, l, p, most)
+	if p.Merge && len(out) == 0 {
+		out = merges(m, l, p)
+	}
+	return out
+}
+
+// splits are the shards that are too large, and as many more as the RU/s need.
+func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
+	var able []*shard.Descriptor
+	for _, d := range m.Shards() {
+		if _, ok := d.Middle(); ok && d.Settled() {
+			able = append(able, d)
+		}
+	}
+	slices.SortStableFunc(able, func(a, b *shard.Descriptor) int {
+		x, y := l.Shards[a.ID], l.Shards[b.ID]
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(width(b), width(a)))
+	})
+	need := need(l, p)
+	for _, d := range able {
+		n := m.Len() + len(out)
+		if n >= most {
+			break
+		}
+		load := l.Shards[d.ID]
+		switch {
+		case p.ShardBytes > 0 && load.Bytes > p.ShardBytes && load.Docs > 1:
+			out = append(out, Action{Split, d.ID, 0, fmt.Sprintf("%d bytes, the limit is %d", load.Bytes, p.ShardBytes)})
+		case n < need:
+			out = append(out, Action{Split, d.ID, 0, fmt.Sprintf("%d RU/s need %d shards, there are %d", l.RUs, need, n)})
+		}
+	}
+	return out
+}
+
+// need is how many shards the provisioned RU/s ask for.
+func need(l Loads, p Policy) int {
+	if l.RUs <= 0 || p.ShardRU <= 0 {
+		return 1
+	}
+	return shard.Count(l.RUs, p.ShardRU)
+}
+
+// width is how many positions a shard owns, less one.
+func width(d *shard.Descriptor) uint64 {
+	lo, hi := d.Hashes()
+	return uint64(hi - lo)
+}
+
+// merges are neighbours that are cold and small together.
+func merges(m *shard.Map, l Loads, p Policy) (out []Action) {
+	percent := cmp.Or(p.MergePercent, 40)
+	n, floor := m.Len(), need(l, p)
+	shards := m.Shards()
+	for i := 0; i+1 < len(shards) && n > floor; i++ {
+		a, b := shards[i], shards[i+1]
+		x, y := l.Shards[a.ID], l.Shards[b.ID]
+		cold := p.ShardRU <= 0 || (x.RUs+y.RUs)*100 < p.ShardRU*percent
+		small := p.ShardBytes <= 0 || (x.Bytes+y.Bytes)*100 < p.ShardBytes*percent
+		if a.Settled() && b.Settled() && cold && small {
+			out = append(out, Action{Merge, a.ID, b.ID, fmt.Sprintf("together %d bytes", x.Bytes+y.Bytes)})
+			n--
+			i++
+		}
+	}
+	return out
+}

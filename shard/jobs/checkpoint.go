@@ -1,0 +1,322 @@
+package jobs
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// counts is a second copy of the counts of all shards, exact at one timestamp:
+// it follows the change log, while the tally follows the writers. From time to
+// time it is stored, so that a start reads it and the log from there on.
+//
+// A shard is known by collection, epoch and id; its range never changes, so
+// counts stay right whatever becomes of the other shards. Shards that nobody
+// has counted (children of a split, until they are scanned) are left out.
+type counts struct {
+	pass sync.Mutex // one checkpoint at a time; guards the fields below
+
+	at    storage.Timestamp // the log was applied up to here
+	saved storage.Timestamp // what the stored checkpoint says
+	colls map[keyspace.CollectionID]*counted
+	marks []logMark
+
+	mu    sync.Mutex
+	inbox []known
+}
+
+// counted is the counts of one collection.
+type counted struct {
+	epoch   uint64
+	shards  map[shard.ID]*countedShard
+	changed bool
+}
+
+type countedShard struct {
+	tally.Count
+	from storage.Timestamp // records up to here are counted already
+}
+
+// known is what a scan found: exact counts of some shards at a timestamp.
+type known struct {
+	id     keyspace.CollectionID
+	epoch  uint64
+	at     storage.Timestamp
+	shards map[shard.ID]tally.Count
+}
+
+// learn notes counts for the next checkpoint.
+func (c *counts) learn(k known) {
+	if len(k.shards) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inbox = append(c.inbox, k)
+}
+
+func (c *counts) take() []known {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in := c.inbox
+	c.inbox = nil
+	return in
+}
+
+// Names of the meta keys: one for the timestamp, one per collection.
+const (
+	countsAt     = "tally"
+	countsPrefix = "tally."
+)
+
+func countsAtKey() []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaCounter, []byte(countsAt))
+}
+
+func countsKey(id keyspace.CollectionID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaCounter, fmt.Appendf(nil, "%s%d", countsPrefix, id))
+}
+
+func (r *Runner) checkpointLoop(ctx context.Context) {
+	for sleep(ctx, r.CheckpointEvery, nil) {
+		r.report("checkpoint", r.checkpoint(ctx, false))
+	}
+}
+
+// Checkpoint stores the counts as of now, durably.
+func (r *Runner) Checkpoint(ctx context.Context) error {
+	if err := r.Store.Sync(ctx); err != nil {
+		return err
+	}
+	return r.checkpoint(ctx, true)
+}
+
+// checkpoint applies the log that was added since the last one and stores the
+// counts that changed; all of it, durably, when force is set.
+func (r *Runner) checkpoint(ctx context.Context, force bool) error {
+	c := &r.counts
+	c.pass.Lock()
+	defer c.pass.Unlock()
+	if c.colls == nil {
+		c.colls = map[keyspace.CollectionID]*counted{}
+	}
+	for _, k := range c.take() {
+		if err := r.install(ctx, k); err != nil {
+			return err
+		}
+	}
+	next, err := r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, size int) {
+		c.apply(r.Catalog.Peek(), ts, rec)
+		c.mark(ts, size)
+	})
+	if err != nil {
+		return err
+	}
+	c.at = next
+	return r.store(ctx, force)
+}
+
+// follow reads the durable log after a timestamp.
+func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func(ts storage.Timestamp, rec *changelog.Record, size int)) (storage.Timestamp, error) {
+	var bad error
+	next, err := r.Store.ReadLog(ctx, changelog.Stream, after, func(ts storage.Timestamp, rec []byte) bool {
+		d, err := changelog.Decode(rec)
+		if err != nil {
+			bad = err
+			return false
+		}
+		visit(ts, &d, len(rec))
+		return true
+	})
+	return next, errors.Join(err, bad)
+}
+
+// apply counts one record.
+func (c *counts) apply(snap *catalog.Snapshot, ts storage.Timestamp, rec *changelog.Record) {
+	if rec.Op > changelog.Delete {
+		return
+	}
+	coll := snap.ByID(rec.Collection)
+	if coll == nil || coll.Map == nil {
+		return
+	}
+	k := c.entry(coll)
+	d := coll.Map.Find(rec.Position)
+	if s := k.shards[d.ID]; s != nil && ts > s.from {
+		s.Count = s.Add(tally.Count{Docs: rec.Count(), Bytes: rec.Bytes})
+		k.changed = true
+	}
+}
+
+// entry is the counts of a collection; one met for the first time was made
+// after the log began to be followed, so its first shards began empty.
+func (c *counts) entry(coll *catalog.Collection) *counted {
+	epoch := coll.Map.Version().Epoch
+	k := c.colls[coll.ID]
+	if k != nil && k.epoch == epoch {
+		return k
+	}
+	fresh := k == nil && epoch == 1
+	k = &counted{epoch: epoch, shards: map[shard.ID]*countedShard{}, changed: true}
+	if fresh {
+		for _, d := range coll.Map.Shards() {
+			if len(d.Parents) == 0 {
+				k.shards[d.ID] = &countedShard{}
+			}
+		}
+	}
+	c.colls[coll.ID] = k
+	return k
+}
+
+// install takes over what a scan found. If the log was followed beyond the scan
+// already, what lies between is read again.
+func (r *Runner) install(ctx context.Context, n known) error {
+	c := &r.counts
+	coll := r.Catalog.Peek().ByID(n.id)
+	if coll == nil || coll.Map.Version().Epoch != n.epoch {
+		return nil
+	}
+	k := c.entry(coll)
+	for id, count := range n.shards {
+		k.shards[id] = &countedShard{Count: count, from: n.at}
+	}
+	k.changed = true
+	if n.at >= c.at {
+		return nil
+	}
+	_, err := r.follow(ctx, n.at, func(ts storage.Timestamp, rec *changelog.Record, _ int) {
+		if rec.Collection != n.id || rec.Op > changelog.Delete || ts > c.at {
+			return
+		}
+		if d := coll.Map.Find(rec.Position); ts > n.at {
+			if _, mine := n.shards[d.ID]; mine {
+				s := k.shards[d.ID]
+				s.Count = s.Add(tally.Count{Docs: rec.Count(), Bytes: rec.Bytes})
+			}
+		}
+	})
+	if errors.Is(err, storage.ErrLogTruncated) {
+		for id := range n.shards {
+			delete(k.shards, id) // a start will count them
+		}
+		return nil
+	}
+	return err
+}
+
+// store writes the counts that changed, and the timestamp they hold at, in one
+// commit.
+func (r *Runner) store(ctx context.Context, force bool) error {
+	c := &r.counts
+	snap := r.Catalog.Peek()
+	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return err
+	}
+	defer txn.Close()
+	wrote := false
+	for id, k := range c.colls {
+		coll := snap.ByID(id)
+		if coll == nil {
+			delete(c.colls, id)
+			wrote = true
+			if err := txn.Delete(countsKey(id)); err != nil {
+				return err
+			}
+			continue
+		}
+		for s := range k.shards {
+			if coll.Map.Shard(s) == nil {
+				delete(k.shards, s)
+				k.changed = true
+			}
+		}
+		if !k.changed {
+			continue
+		}
+		wrote = true
+		if err := txn.Set(countsKey(id), k.encode(c.at)); err != nil {
+			return err
+		}
+	}
+	if !wrote && (!force || c.saved == c.at) {
+		return nil
+	}
+	if err := txn.Set(countsAtKey(), binary.BigEndian.AppendUint64(nil, uint64(c.at))); err != nil {
+		return err
+	}
+	how := storage.Buffered
+	if force {
+		how = storage.Synced
+	}
+	if _, err := txn.Commit(ctx, how); err != nil {
+		return err
+	}
+	for _, k := range c.colls {
+		k.changed = k.ahead(c.at)
+	}
+	if force {
+		c.saved = c.at
+	}
+	return nil
+}
+
+// ahead reports counts from a scan that the log has not reached yet: they are
+// not stored until it has.
+func (k *counted) ahead(at storage.Timestamp) bool {
+	for _, s := range k.shards {
+		if s.from > at {
+			return true
+		}
+	}
+	return false
+}
+
+// encode writes {epoch: long, shards: [{id, docs, bytes}]}.
+func (k *counted) encode(at storage.Timestamp) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int64("epoch", int64(k.epoch))
+	b.BeginArray("shards")
+	for id, s := range k.shards {
+		if s.from > at {
+			continue
+		}
+		b.BeginDoc("")
+		b.Int64("id", int64(id))
+		b.Int64("docs", s.Docs)
+		b.Int64("bytes", s.Bytes)
+		b.End()
+	}
+	b.End()
+	return b.Doc()
+}
+
+func decodeCounted(v []byte) (*counted, error) {
+	d, err := bson.Parse(v, bson.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	epoch, _ := d.Get("epoch").Int64()
+	k := &counted{epoch: uint64(epoch), shards: map[shard.ID]*countedShard{}}
+	list, _ := d.Get("shards").Array()
+	for e := range list.Values() {
+		s, _ := e.Doc()
+		id, _ := s.Get("id").Int64()
+		n := &countedShard{}
+		n.Docs, _ = s.Get("docs").Int64()
+		n.Bytes, _ = s.Get("bytes").Int64()
+		k.shards[shard.ID(id)] = n
+	}
+	return k, nil
+}

@@ -1,0 +1,173 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// SetExpireEvery changes the time between two passes of the TTL deleter
+// (ttlMonitorSleepSecs).
+func (r *Runner) SetExpireEvery(d time.Duration) {
+	r.expireEvery.Store(int64(max(d, 10*time.Millisecond)))
+	wake(r.expireWake)
+}
+
+// ExpirePeriod is the time between two passes of the TTL deleter.
+func (r *Runner) ExpirePeriod() time.Duration { return time.Duration(r.expireEvery.Load()) }
+
+// SetExpire switches the TTL deleter on or off (ttlMonitorEnabled).
+func (r *Runner) SetExpire(on bool) {
+	r.expireOff.Store(!on)
+	wake(r.expireWake)
+}
+
+func (r *Runner) expireLoop(ctx context.Context) {
+	for sleep(ctx, r.ExpirePeriod(), r.expireWake) {
+		if !r.expireOff.Load() {
+			_, err := r.Expire(ctx)
+			r.report("expire", err)
+		}
+	}
+}
+
+// Expire deletes the documents whose time is over by a TTL index, and returns
+// how many. Deletes are ordinary ones, with their change-log records.
+// Manual: core/index-ttl.
+func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
+	var errs []error
+	for _, coll := range r.Catalog.Peek().Collections("") {
+		for _, ix := range coll.Indexes {
+			if !ix.HasTTL || ix.State != catalog.IndexReady || ix.Width() != 1 {
+				continue
+			}
+			n, err := r.expireIndex(ctx, coll, ix)
+			deleted += n
+			if err != nil && !errors.Is(err, errGone) {
+				errs = append(errs, err)
+			}
+			if ctx.Err() != nil {
+				return deleted, context.Cause(ctx)
+			}
+		}
+	}
+	r.passes.Add(1)
+	r.expired.Add(deleted)
+	return deleted, errors.Join(errs...)
+}
+
+// Expired counts passes of the TTL deleter and documents deleted, since the
+// start (serverStatus.metrics.ttl).
+func (r *Runner) Expired() (passes, deleted int64) { return r.passes.Load(), r.expired.Load() }
+
+func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (deleted int64, err error) {
+	now := r.Now().UnixMilli()
+	if ix.ExpireAfterSeconds < 0 || ix.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
+		return 0, nil
+	}
+	bounds := expiredBounds(ix, now-ix.ExpireAfterSeconds*1000)
+	for _, d := range coll.Map.Shards() {
+		for _, p := range d.Partitions {
+			n, err := r.expireRange(ctx, coll, ix, d, keyspace.EntryRange(coll.ID, ix.ID, p, bounds))
+			deleted += n
+			if err != nil {
+				return deleted, err
+			}
+		}
+	}
+	return deleted, nil
+}
+
+// expiredBounds is the entries of dates up to a time.
+func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
+	lo, hi := ix.Bound(nil, 0, date(math.MinInt64)), ix.Bound(nil, 0, date(upTo))
+	if ix.Dirs()[0] == keystring.Descending {
+		lo, hi = hi, lo
+	}
+	return keyspace.Bounds{Lo: lo, Hi: hi}
+}
+
+func date(ms int64) bson.Value {
+	b := bson.NewBuilder(nil)
+	b.DateTime("", ms)
+	return b.Doc().Get("")
+}
+
+// expireRange deletes the documents of the entries in a range. Each is deleted
+// only if its entry is still there in the transaction that deletes it.
+func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, within storage.Range) (deleted int64, err error) {
+	lo, hi := d.Hashes()
+	var meter ratelimit.Meter
+	for start := within.Start; start != nil && !within.Empty(); {
+		var next []byte
+		var n int64
+		err := r.commit(ctx, coll.ID, &meter, func(b *batch) error {
+			n, next = 0, nil
+			if now := b.coll.Index(ix.Name); now == nil || now.ID != ix.ID {
+				return nil
+			}
+			var keys [][]byte
+			var err error
+			if keys, next, err = entriesOf(b, storage.Range{Start: start, End: within.End}, ownerOf(ix), lo, hi); err != nil {
+				return err
+			}
+			for _, key := range keys {
+				gone, err := b.expire(ix, key)
+				if err != nil {
+					return err
+				}
+				if gone {
+					n++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += n
+		start = next
+	}
+	return deleted, nil
+}
+
+// expire deletes the document of one entry, which an earlier entry of the same
+// document may have done already.
+func (b *batch) expire(ix *catalog.Index, key []byte) (bool, error) {
+	ctx := b.env.Context()
+	v, err := b.txn.Get(ctx, key, nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var h keyspace.Hash
+	var id []byte
+	ok := false
+	if ix.Unique {
+		h, id, _, ok = keyspace.SplitUniqueValue(v, skipAscending)
+	} else {
+		_, h, id, ok = keyspace.SplitEntry(key, ix.Width(), skipper(ix))
+	}
+	if !ok {
+		return false, errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(key)))
+	}
+	doc, err := b.txn.Get(ctx, keyspace.AppendRecord(nil, b.coll.ID, h, id), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, b.target(b.coll.Map.Find(h)).Delete(b.env, doc, h)
+}

@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Recover fills the counts of all shards after a start, before anybody writes:
+// from the last checkpoint and the change log since then. Shards that neither
+// knows, or all of them if the log was truncated, are counted by a scan.
+func (r *Runner) Recover(ctx context.Context) error {
+	if err := r.Store.Sync(ctx); err != nil {
+		return err
+	}
+	c := &r.counts
+	c.pass.Lock()
+	defer c.pass.Unlock()
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	if err := r.loadCounts(ctx, snap); err != nil {
+		return fmt.Errorf("reading counts: %w", err)
+	}
+	colls := r.Catalog.Peek()
+	next := r.Store.Durable()
+	if c.at > 0 {
+		next, err = r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, _ int) { c.apply(colls, ts, rec) })
+		if errors.Is(err, storage.ErrLogTruncated) {
+			c.colls, next, err = map[keyspace.CollectionID]*counted{}, r.Store.Durable(), nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the change log: %w", err)
+		}
+	}
+	c.at = next
+	for _, coll := range colls.Collections("") {
+		if coll.IsView() {
+			continue
+		}
+		k := c.colls[coll.ID]
+		if k == nil || k.epoch != coll.Map.Version().Epoch {
+			k = &counted{epoch: coll.Map.Version().Epoch, shards: map[shard.ID]*countedShard{}}
+			c.colls[coll.ID] = k
+		}
+		for _, d := range coll.Map.Shards() {
+			if k.shards[d.ID] == nil {
+				n, err := scanCount(ctx, snap, coll.ID, d)
+				if err != nil {
+					return fmt.Errorf("counting %s: %w", coll.Namespace, err)
+				}
+				k.shards[d.ID] = &countedShard{Count: n}
+				k.changed = true
+			}
+			r.Tally.Of(coll.ID).Shard(d.ID).Set(k.shards[d.ID].Count)
+		}
+	}
+	return nil
+}
+
+// loadCounts reads the stored checkpoint.
+func (r *Runner) loadCounts(ctx context.Context, snap storage.Reader) error {
+	c := &r.counts
+	c.colls = map[keyspace.CollectionID]*counted{}
+	at, err := snap.Get(ctx, countsAtKey(), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(at) == 8 {
+		c.at = storage.Timestamp(binary.BigEndian.Uint64(at))
+	}
+	it, err := snap.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaCounter, []byte(countsPrefix)), storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		var id keyspace.CollectionID
+		_, name, _ := keyspace.SplitMeta(it.Key())
+		if _, err := fmt.Sscanf(string(name), countsPrefix+"%d", &id); err != nil {
+			return err
+		}
+		if c.colls[id], err = decodeCounted(it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}

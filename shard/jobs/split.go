@@ -1,0 +1,361 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Split replaces a shard by two that meet at the position at, which becomes the
+// first of the right one. Readers and writers go on meanwhile.
+// Errors: NamespaceNotFound (26), ShardNotFound, CannotSplit.
+func (r *Runner) Split(ctx context.Context, ns collection.Namespace, id shard.ID, at keyspace.Hash) error {
+	return r.reshape(ctx, "Split", ns, func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(id, at) })
+}
+
+// Merge replaces two neighbours by one shard.
+// Errors: NamespaceNotFound (26), ShardNotFound, BadValue.
+func (r *Runner) Merge(ctx context.Context, ns collection.Namespace, a, b shard.ID) error {
+	return r.reshape(ctx, "Merge", ns, func(m *shard.Map) (*shard.Map, error) { return m.Merge(a, b) })
+}
+
+// reshape changes the map of a collection and brings its shards to rest.
+func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespace, change func(*shard.Map) (*shard.Map, error)) error {
+	coll := r.Catalog.Peek().Collection(ns)
+	if coll == nil || coll.Map == nil {
+		return mongoerr.NoNamespace(ns.String())
+	}
+	id := coll.ID
+	unlock, err := r.Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p := r.begin(kind, ns, nil, r.size(id))
+	defer r.end(p)
+	if err := r.rest(ctx, id, p); err != nil { // what an earlier job left
+		return notFound(err, ns)
+	}
+	if err := r.prepare(ctx, id, change); err != nil {
+		return notFound(err, ns)
+	}
+	return notFound(r.rest(ctx, id, p), ns)
+}
+
+func notFound(err error, ns collection.Namespace) error {
+	if errors.Is(err, errGone) {
+		return mongoerr.NoNamespace(ns.String())
+	}
+	return err
+}
+
+// prepare publishes the map with the new shards. From now on new index entries
+// go to their newest partitions, and reads and deletes look into all.
+func (r *Runner) prepare(ctx context.Context, id keyspace.CollectionID, change func(*shard.Map) (*shard.Map, error)) error {
+	counts := r.Tally.Of(id)
+	var ch tally.Change
+	err := r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().ByID(id)
+		if coll == nil {
+			return errGone
+		}
+		next, err := change(coll.Map)
+		if err != nil {
+			return err
+		}
+		ch = difference(coll.Map, next)
+		counts.Divide(ch)
+		if err := logMoved(m, coll, ch); err != nil {
+			return err
+		}
+		return m.Put(coll.With(func(c *catalog.Collection) { c.Map = next }))
+	})
+	if err != nil {
+		counts.Undivide(ch)
+		return err
+	}
+	r.provisionID(id)
+	return nil
+}
+
+// provisionID divides a collection's budget over the shards it has now.
+func (r *Runner) provisionID(id keyspace.CollectionID) {
+	if coll := r.Catalog.Peek().ByID(id); coll != nil {
+		r.Provision(coll)
+	}
+}
+
+// difference is which shards of a took the place of which of b.
+func difference(a, b *shard.Map) (ch tally.Change) {
+	for _, d := range a.Shards() {
+		if b.Shard(d.ID) == nil {
+			ch.Parents = append(ch.Parents, d.ID)
+		}
+	}
+	for _, d := range b.Shards() {
+		if a.Shard(d.ID) == nil {
+			ch.Children = append(ch.Children, d.ID)
+		}
+	}
+	return ch
+}
+
+// logMoved appends the record of a split or merge to the change log:
+// {parents: [long], children: [long]}.
+func logMoved(m *catalog.Mutation, coll *catalog.Collection, ch tally.Change) error {
+	b := bson.NewBuilder(nil)
+	appendIDs(b, "parents", ch.Parents)
+	appendIDs(b, "children", ch.Children)
+	rec := changelog.Record{Op: changelog.Moved, Collection: coll.ID, Doc: b.Doc()}
+	return m.Txn().AppendLog(changelog.Stream, rec.Append(nil))
+}
+
+func appendIDs(b *bson.Builder, name string, ids []shard.ID) {
+	b.BeginArray(name)
+	for _, id := range ids {
+		b.Int64("", int64(id))
+	}
+	b.End()
+}
+
+// rest brings the shards of a collection to rest: all entries in the newest
+// partitions, all counts exact. It is called with the collection's Lock, goes on
+// where an earlier call was interrupted, and does nothing when there is nothing
+// to do.
+func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress) error {
+	counts := r.Tally.Of(id)
+	carried := counts.Carried()
+	coll := r.Catalog.Peek().ByID(id)
+	if coll == nil {
+		return errGone
+	}
+	moving := unsettled(coll.Map)
+	if len(carried) == 0 && len(moving) == 0 {
+		return nil
+	}
+	if err := r.Catalog.Drain(ctx); err != nil {
+		return err
+	}
+	at, scanned, err := r.recount(ctx, coll, carried)
+	if err != nil {
+		return err
+	}
+	for _, d := range moving {
+		if err := r.settle(ctx, id, d, p); err != nil {
+			return err
+		}
+	}
+	err = r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().ByID(id)
+		if coll == nil {
+			return errGone
+		}
+		next := coll.Map
+		for _, d := range moving {
+			var err error
+			if next, err = next.Settle(d.ID); err != nil {
+				return err
+			}
+		}
+		return m.Put(coll.With(func(c *catalog.Collection) { c.Map = next }))
+	})
+	if err != nil {
+		return err
+	}
+	// After this drain everything committed up to at has been counted.
+	if err := r.Catalog.Drain(ctx); err != nil {
+		return err
+	}
+	counts.Settle(carried, at, scanned)
+	r.counts.learn(known{id: id, epoch: coll.Map.Version().Epoch, at: at, shards: scanned})
+	return nil
+}
+
+func unsettled(m *shard.Map) (out []*shard.Descriptor) {
+	for _, d := range m.Shards() {
+		if !d.Settled() {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// recount scans the children of changes at one snapshot.
+func (r *Runner) recount(ctx context.Context, coll *catalog.Collection, carried []tally.Change) (at storage.Timestamp, found map[shard.ID]tally.Count, err error) {
+	found = map[shard.ID]tally.Count{}
+	if len(carried) == 0 {
+		return 0, found, nil
+	}
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer snap.Close()
+	for _, ch := range carried {
+		for _, id := range ch.Children {
+			d := coll.Map.Shard(id)
+			if d == nil {
+				continue // divided again before it was counted
+			}
+			if found[id], err = scanCount(ctx, snap, coll.ID, d); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
+	return snap.ReadTimestamp(), found, nil
+}
+
+// scanCount counts the documents of a shard and their bytes.
+func scanCount(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, d *shard.Descriptor) (n tally.Count, err error) {
+	lo, hi := d.Hashes()
+	it, err := snap.Iter(ctx, keyspace.RecordHashRange(id, lo, hi), storage.IterOptions{})
+	if err != nil {
+		return n, err
+	}
+	defer it.Close()
+	for it.Next() {
+		n.Docs++
+		n.Bytes += int64(len(it.Value()))
+		if n.Docs&1023 == 0 && ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+	}
+	return n, it.Err()
+}
+
+// settle moves the entries of a shard into its newest partition, index by index.
+func (r *Runner) settle(ctx context.Context, id keyspace.CollectionID, d *shard.Descriptor, p *Progress) error {
+	coll := r.Catalog.Peek().ByID(id)
+	if coll == nil {
+		return errGone
+	}
+	for _, ix := range coll.Indexes {
+		if ix.ID == coll.IDIndex().ID && !coll.PhysicalID() {
+			continue
+		}
+		for _, from := range d.Partitions[:len(d.Partitions)-1] {
+			if err := r.moveEntries(ctx, coll, ix, d, from, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// moveEntries moves the shard's entries of one index out of one partition.
+func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, from keyspace.PartitionID, p *Progress) error {
+	all := keyspace.PartitionRange(coll.ID, ix.ID, from)
+	lo, hi := d.Hashes()
+	owner := ownerOf(ix)
+	var meter ratelimit.Meter
+	var keys [][]byte
+	for start := all.Start; start != nil; {
+		var next []byte
+		err := r.commit(ctx, coll.ID, &meter, func(b *batch) (err error) {
+			keys, next = nil, nil
+			if b.coll.Index(ix.Name) == nil {
+				return nil // dropped meanwhile
+			}
+			keys, next, err = entriesOf(b, storage.Range{Start: start, End: all.End}, owner, lo, hi)
+			if err != nil {
+				return err
+			}
+			for _, key := range keys {
+				v, err := b.txn.Get(ctx, key, nil)
+				if err != nil {
+					return err
+				}
+				to := keyspace.AppendEntryPrefix(nil, coll.ID, ix.ID, d.Newest())
+				to = append(to, key[len(to):]...)
+				if err := b.txn.Set(to, v); err != nil {
+					return err
+				}
+				if err := b.txn.Delete(key); err != nil {
+					return err
+				}
+			}
+			b.env.Meter.Terms(int(d.ID), int64(len(keys)), int64(len(keys)))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		p.done.Add(int64(len(keys)))
+		start = next
+	}
+	return nil
+}
+
+// entriesOf finds some keys of entries at positions lo to hi, and where to go
+// on; next is nil at the end.
+func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (keyspace.Hash, bool), lo, hi keyspace.Hash) (keys [][]byte, next []byte, err error) {
+	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer it.Close()
+	for seen := 0; it.Next(); seen++ {
+		if len(keys) >= batchRows || seen >= 16*batchRows {
+			return keys, append([]byte(nil), it.Key()...), nil
+		}
+		h, ok := owner(it.Key(), it.Value())
+		if !ok {
+			return nil, nil, errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(it.Key())))
+		}
+		if lo <= h && h <= hi {
+			keys = append(keys, append([]byte(nil), it.Key()...))
+		}
+	}
+	return keys, nil, it.Err()
+}
+
+// ownerOf reads the position an entry of an index belongs to.
+func ownerOf(ix *catalog.Index) func(key, value []byte) (keyspace.Hash, bool) {
+	if ix.Unique {
+		return func(_, value []byte) (keyspace.Hash, bool) {
+			h, _, _, ok := keyspace.SplitUniqueValue(value, skipAscending)
+			return h, ok
+		}
+	}
+	width, skip := ix.Width(), skipper(ix)
+	return func(key, _ []byte) (keyspace.Hash, bool) {
+		_, h, _, ok := keyspace.SplitEntry(key, width, skip)
+		return h, ok
+	}
+}
+
+// skipper skips the keystrings of an entry one after the other, and begins
+// again with the first after the last.
+func skipper(ix *catalog.Index) keyspace.Skipper {
+	dirs, at := ix.Dirs(), 0
+	return func(b []byte) int {
+		n, err := keystring.Skip(b, dirs[at])
+		if at++; at == len(dirs) {
+			at = 0
+		}
+		if err != nil {
+			at = 0
+			return -1
+		}
+		return n
+	}
+}
+
+func skipAscending(b []byte) int {
+	n, err := keystring.Skip(b, keystring.Ascending)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,67 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/storage"
+)
+
+// logMark says how much of the change log lies before a timestamp, counted from
+// when the log began to be followed.
+type logMark struct {
+	ts    storage.Timestamp // the last record of the stretch
+	bytes int64             // of the stretch
+}
+
+// markBytes is the length of a stretch of the log: the grain of truncation.
+const markBytes = 4 << 20
+
+// mark counts a record of the log.
+func (c *counts) mark(ts storage.Timestamp, size int) {
+	n := len(c.marks)
+	if n == 0 || c.marks[n-1].bytes >= markBytes && c.marks[n-1].ts != ts {
+		c.marks = append(c.marks, logMark{})
+		n++
+	}
+	c.marks[n-1].ts = ts
+	c.marks[n-1].bytes += int64(size)
+}
+
+func (r *Runner) truncateLoop(ctx context.Context) {
+	for sleep(ctx, r.TruncateEvery, nil) {
+		r.report("truncate", r.Truncate(ctx))
+	}
+}
+
+// Truncate drops the change log that is older than LogSeconds or beyond
+// LogBytes, but nothing that the stored counts still need.
+func (r *Runner) Truncate(ctx context.Context) error {
+	if err := r.checkpoint(ctx, true); err != nil {
+		return err
+	}
+	c := &r.counts
+	c.pass.Lock()
+	upTo := storage.Timestamp(0)
+	if old := r.Now().Unix() - r.LogSeconds; old > 0 {
+		upTo = storage.MakeTimestamp(uint32(old), 0)
+	}
+	if r.LogBytes > 0 {
+		total := int64(0)
+		for i := len(c.marks) - 1; i >= 0; i-- {
+			if total += c.marks[i].bytes; total > r.LogBytes {
+				upTo = max(upTo, c.marks[i].ts)
+				break
+			}
+		}
+	}
+	upTo = min(upTo, c.saved)
+	for len(c.marks) > 0 && c.marks[0].ts <= upTo {
+		c.marks = c.marks[1:]
+	}
+	c.pass.Unlock()
+	if upTo == 0 {
+		return nil
+	}
+	return r.Store.TruncateLog(ctx, changelog.Stream, upTo)
+}
