@@ -34,6 +34,9 @@ func Build(n plan.Node, src Source) (Operator, error) {
 	case *plan.Sort:
 		in, err := Build(n.Input, src)
 		return &sorter{node: n, in: in}, err
+	case *plan.SortKey:
+		in, err := Build(n.Input, src)
+		return &keyed{node: n, in: in}, err
 	case *plan.Skip:
 		in, err := Build(n.Input, src)
 		return &skip{node: n, in: in, left: n.N}, err

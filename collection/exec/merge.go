@@ -141,3 +141,31 @@ func (m *merge) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, m.node, &m.Counters, stats, m.in...)
 }
 func (m *merge) Close() { closeAll(m.in) }
+
+// keyed puts the sort key on each row.
+type keyed struct {
+	Counters
+	node *plan.SortKey
+	in   Operator
+	buf  []byte
+}
+
+func (k *keyed) Next(env *mql.Env) (*Row, error) {
+	r, err := k.in.Next(env)
+	if r == nil || err != nil {
+		k.Done = err == nil
+		return nil, err
+	}
+	k.Works++
+	if k.buf, err = k.node.Pattern.AppendKey(env, k.buf[:0], r.Doc); err != nil {
+		return nil, err
+	}
+	r.SortKey = k.buf
+	k.Returned++
+	return r, nil
+}
+
+func (k *keyed) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, k.node, &k.Counters, stats, k.in)
+}
+func (k *keyed) Close() { k.in.Close() }

@@ -472,6 +472,9 @@ func (q *Query) finishCovered(n Node, sorted bool, index string, covered bool) *
 		n = &Limit{Input: n, N: q.Skip + q.Limit}
 	}
 	if q.Transform != nil {
+		if s.Sorted && q.Coll.Map.Len() > 1 {
+			n = &SortKey{Input: n, Pattern: q.Pattern}
+		}
 		n = &Project{Input: n, Transform: q.Transform, Covered: covered}
 	}
 	s.Shards = n

@@ -111,6 +111,9 @@ func (n *Sort) Describe(b *bson.Builder) {
 }
 
 // Describe see Node.
+func (n *SortKey) Describe(*bson.Builder) {}
+
+// Describe see Node.
 func (n *Skip) Describe(b *bson.Builder) { b.Int("skipAmount", n.N) }
 
 // Describe see Node.

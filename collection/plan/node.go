@@ -93,6 +93,13 @@ type Sort struct {
 	Limit   int64 // 0 = all
 }
 
+// SortKey puts the sort key on rows that an index delivers in order, so that
+// the rows of several shards can be merged after a projection.
+type SortKey struct {
+	Input   Node
+	Pattern *order.Pattern
+}
+
 // Skip drops the first rows.
 type Skip struct {
 	Input Node
@@ -139,6 +146,7 @@ func (*Or) Stage() string        { return "OR" }
 func (*And) Stage() string       { return "AND_SORTED" }
 func (*SortMerge) Stage() string { return "SORT_MERGE" }
 func (*Sort) Stage() string      { return "SORT" }
+func (*SortKey) Stage() string   { return "SORT_KEY_GENERATOR" }
 func (*Skip) Stage() string      { return "SKIP" }
 func (*Limit) Stage() string     { return "LIMIT" }
 func (n *Project) Stage() string {
@@ -163,6 +171,7 @@ func (n *Or) Inputs() []Node        { return n.Branches }
 func (n *And) Inputs() []Node       { return n.Branches }
 func (n *SortMerge) Inputs() []Node { return n.Branches }
 func (n *Sort) Inputs() []Node      { return []Node{n.Input} }
+func (n *SortKey) Inputs() []Node   { return []Node{n.Input} }
 func (n *Skip) Inputs() []Node      { return []Node{n.Input} }
 func (n *Limit) Inputs() []Node     { return []Node{n.Input} }
 func (n *Project) Inputs() []Node   { return []Node{n.Input} }
