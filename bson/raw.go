@@ -136,15 +136,15 @@ func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 		t := Type(r[p])
 		p++
 		b := r[p:]
-		which, n := -1, 0
-		for i, name := range names {
-			if n = len(name); len(b) > n && b[n] == 0 && string(b[:n]) == name {
-				which = i
-				break
-			}
+		n := zeroAt(b)
+		if n < 0 {
+			break
 		}
-		if which < 0 {
-			if n = zeroAt(b); n < 0 {
+		which := -1
+		for i := range names {
+			// Names of one document often differ in their last byte only.
+			if name := names[i]; len(name) == n && (n == 0 || name[n-1] == b[n-1]) && string(b[:n]) == name {
+				which = i
 				break
 			}
 		}

@@ -70,30 +70,27 @@ func (t *tree) expressions(add func(expr.Expr)) {
 	}
 }
 
-// Keeps see Transform.
+// Keeps see Transform. Below a field that is descended into, elements of arrays
+// may have gone or come, so that positions and, with computed fields, what is
+// missing are not what they were.
 func (t *projection) Keeps(p path.Path) bool {
 	kids := t.tree
 	for i := range p.Len() {
+		if i > 0 && (kids.computes || p.Component(i).Index >= 0) {
+			return false
+		}
 		k := kids.find(p.Name(i))
-		if k == nil {
+		switch {
+		case k == nil:
 			return kids.kind != Inclusion
-		}
-		if k.positional {
+		case k.positional:
 			return false
-		}
-		switch k.act {
-		case keep:
+		case k.act == keep:
 			return true
-		case descend:
-			kids = k.tree
-			if kids.kind == Inclusion || kids.computes {
-				// Values that are no documents are dropped or replaced on the way;
-				// which changes null and missing for what is below.
-				continue
-			}
-		default:
+		case k.act != descend:
 			return false
 		}
+		kids = k.tree
 	}
 	return false
 }
