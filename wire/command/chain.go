@@ -100,6 +100,12 @@ func (s *Server) run(c *Call) error {
 	if err := s.failPoint(c); err != nil {
 		return err
 	}
+	if c.Def.Needs.has(Writes) {
+		if err := s.fsyncLock.enter(c.Ctx); err != nil {
+			return err
+		}
+		defer s.fsyncLock.leave()
+	}
 	if err := s.enterSession(c); err != nil {
 		return err
 	}
@@ -159,10 +165,6 @@ func (s *Server) generic(c *Call) (err error) {
 			}
 		case "comment":
 			c.Comment = it.Value
-		case "apiVersion":
-			if v, _ := it.Value.Str(); v != "1" {
-				return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
-			}
 		}
 	}
 	if hasSession {
@@ -170,11 +172,15 @@ func (s *Server) generic(c *Call) (err error) {
 			return err
 		}
 	}
-	return nil
+	if err := c.checkAPI(); err != nil {
+		return err
+	}
+	return c.checkConcerns()
 }
 
 // timeLimit reads maxTimeMS.
-// Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2), TypeMismatch (14).
+// Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2),
+// FailedToParse (9), TypeMismatch (14).
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")
 	if !ok || v.IsNullish() {
@@ -188,7 +194,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 	}
 	n, ok := v.AsInt64()
 	if !ok {
-		return 0, false, mongoerr.New(mongoerr.BadValue, "maxTimeMS has non-integral value")
+		return 0, false, mongoerr.New(mongoerr.FailedToParse, "maxTimeMS has non-integral value")
 	}
 	if n < 0 || n > math.MaxInt32 {
 		return 0, false, mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range [0, 2147483647]", n)
@@ -282,6 +288,9 @@ func (s *Server) finish(c *Call, err error) {
 		return
 	}
 	s.counters[c.Name()].total.Add(1)
+	if c.op != nil && c.op.NS.Coll != "" {
+		s.usage.add(c.op.NS, c.Name(), c.Cluster.Now().Sub(c.Start))
+	}
 	s.price(c)
 	if c.Msg.Header.OpCode != wire.OpMsg {
 		return

@@ -99,6 +99,9 @@ func parseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, 
 		v := it.Value
 		switch string(it.Name) {
 		case "level":
+			if v.IsNullish() {
+				break
+			}
 			if v.Type != bson.TypeString {
 				return "", 0, 0, mongoerr.WrongType("readConcern.level", v.Type.String(), "string")
 			}

@@ -13,7 +13,6 @@ import (
 type currentOpArgs struct {
 	idle     bool // connections without a command too
 	cursors  bool // idle cursors too
-	sessions bool // transactions between commands too
 	truncate bool // long commands
 }
 
@@ -45,7 +44,7 @@ func runCurrentOp(c *Call) error {
 		b.Value("", d.Value())
 	}
 	b.End()
-	if n := c.fsyncLocks.Load(); n > 0 {
+	if c.fsyncLock.count() > 0 {
 		b.Bool("fsyncLock", true)
 		b.String("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock")
 	}

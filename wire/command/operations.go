@@ -39,8 +39,11 @@ type operation struct {
 func (o *operations) enter(c *Call, cancel context.CancelCauseFunc) *operation {
 	op := &operation{ID: o.next.Add(1), Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID,
 		Conn: c.Conn, Client: c.Peer.client.Load(), Start: c.Start, cancel: cancel, body: c.Body}
-	if c.Def.Namespace == FirstField {
+	switch {
+	case c.Def.Namespace == FirstField:
 		op.NS.Coll, _ = c.Value.Str()
+	case op.Name == "getMore":
+		op.NS.Coll, _ = c.Body.Get("collection").Str()
 	}
 	o.m.Store(op.ID, op)
 	return op

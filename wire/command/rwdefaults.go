@@ -1,8 +1,262 @@
 package command
 
-import "sync"
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
 
-// rwDefaults are the cluster's default read and write concerns.
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// rwDefaults are the default read and write concern of all commands. Safe for
+// concurrent use.
 type rwDefaults struct {
-	mu sync.Mutex
+	mu     sync.Mutex
+	loaded bool
+	read   bson.Raw // nil: never set, or unset again
+	write  bson.Raw
+	at     storage.Timestamp // of the last change, 0 if none
+	wall   int64
+	local  int64 // when this server saw it
+}
+
+// rwDefaultsName is the setting that keeps them.
+const rwDefaultsName = "rwDefaults"
+
+// load reads what was set before a restart.
+func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
+	if d.loaded {
+		return nil
+	}
+	r, err := s.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	b, err := r.Get(ctx, keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(rwDefaultsName)), nil)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	d.loaded, d.local = true, time.Now().UnixMilli()
+	if err != nil {
+		return nil
+	}
+	doc := bson.Raw(b)
+	d.read, _ = doc.Get("defaultReadConcern").Doc()
+	d.write, _ = doc.Get("defaultWriteConcern").Doc()
+	t, i, _ := doc.Get("updateOpTime").Timestamp()
+	d.at = storage.MakeTimestamp(t, i)
+	d.wall, _ = doc.Get("updateWallClockTime").DateTime()
+	return nil
+}
+
+// save keeps a change before it takes effect.
+func (d *rwDefaults) save(ctx context.Context, s storage.Store, next *rwDefaults) error {
+	b := bson.NewBuilder(nil)
+	next.appendSet(b)
+	t, err := s.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	if err := t.Set(keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(rwDefaultsName)), b.Doc()); err != nil {
+		t.Close()
+		return err
+	}
+	if _, err := t.Commit(ctx, storage.Synced); err != nil {
+		return err
+	}
+	d.read, d.write, d.at, d.wall, d.local = next.read, next.write, next.at, next.wall, next.local
+	return nil
+}
+
+// appendSet appends what was set.
+func (d *rwDefaults) appendSet(b *bson.Builder) {
+	if d.read != nil {
+		b.Raw("defaultReadConcern", d.read)
+	}
+	if d.write != nil {
+		b.Raw("defaultWriteConcern", d.write)
+	}
+	if d.at != 0 {
+		b.Timestamp("updateOpTime", d.at.Seconds(), d.at.Increment())
+		b.DateTime("updateWallClockTime", d.wall)
+	}
+}
+
+// append appends what holds, set or not.
+func (d *rwDefaults) append(b *bson.Builder) {
+	source := func(set bson.Raw) string {
+		if set == nil {
+			return "implicit"
+		}
+		return "global"
+	}
+	shown := rwDefaults{read: d.read, write: d.write, at: d.at, wall: d.wall}
+	if shown.read == nil {
+		r := bson.NewBuilder(nil)
+		r.String("level", "local")
+		shown.read = r.Doc()
+	}
+	if shown.write == nil {
+		w := bson.NewBuilder(nil)
+		w.String("w", "majority")
+		w.Int32("wtimeout", 0)
+		shown.write = w.Doc()
+	}
+	shown.appendSet(b)
+	b.String("defaultWriteConcernSource", source(d.write))
+	b.String("defaultReadConcernSource", source(d.read))
+	b.DateTime("localUpdateWallClockTime", d.local)
+}
+
+// runGetDefaultRWConcern tells the default concerns.
+// Manual: reference/command/getDefaultRWConcern.
+func runGetDefaultRWConcern(c *Call) error {
+	memory := false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "inMemory" {
+			return false, nil
+		}
+		var err error
+		memory, err = c.strictBool(name, v)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	d := &c.rwDefaults
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.load(c.Ctx, c.Cluster.Store); err != nil {
+		return err
+	}
+	d.append(c.Reply)
+	if memory {
+		c.Reply.Bool("inMemory", true)
+	}
+	return nil
+}
+
+// runSetDefaultRWConcern changes the default concerns. An empty read concern
+// unsets it; a write concern once set stays.
+// Manual: reference/command/setDefaultRWConcern.
+func runSetDefaultRWConcern(c *Call) error {
+	var read, write bson.Raw
+	var hasRead, hasWrite bool
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "defaultReadConcern":
+			hasRead = !v.IsMissing()
+			read, err = c.docArg(name, v)
+		case "defaultWriteConcern":
+			hasWrite = !v.IsMissing()
+			write, err = c.docArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !hasRead && !hasWrite {
+		return mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
+	}
+	d := &c.rwDefaults
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.load(c.Ctx, c.Cluster.Store); err != nil {
+		return err
+	}
+	next := rwDefaults{read: d.read, write: d.write}
+	if hasWrite {
+		if next.write, err = c.defaultWrite(write, d.write != nil); err != nil {
+			return err
+		}
+	}
+	if hasRead {
+		if next.read, err = defaultRead(read); err != nil {
+			return err
+		}
+	}
+	// A change has a time of its own, later than all commits it follows.
+	latest := c.Cluster.Store.Latest()
+	if next.at = latest; next.at <= d.at {
+		next.at = d.at + 1
+	}
+	next.wall = c.Cluster.Now().UnixMilli()
+	next.local = next.wall
+	if err := d.save(c.Ctx, c.Cluster.Store, &next); err != nil {
+		return err
+	}
+	d.append(c.Reply)
+	return nil
+}
+
+// defaultRead checks a default read concern; {} gives nil.
+// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
+func defaultRead(doc bson.Raw) (bson.Raw, error) {
+	level, after, at, err := parseReadConcern(doc.Value())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case after != 0 || at != 0:
+		return nil, mongoerr.New(mongoerr.BadValue, "The default read concern must not have a time")
+	case level == "linearizable" || level == "snapshot":
+		return nil, mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
+	case level == "":
+		return nil, nil
+	}
+	return doc.Clone(), nil
+}
+
+// defaultWrite checks a default write concern and completes it.
+// Errors: those of parseWriteConcern, BadValue (2), IllegalOperation (20),
+// UnknownReplWriteConcern (79).
+func (c *Call) defaultWrite(doc bson.Raw, was bool) (bson.Raw, error) {
+	if doc.IsEmpty() {
+		if was {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
+		}
+		return nil, nil
+	}
+	w, err := parseWriteConcern(doc.Value())
+	if err != nil {
+		return nil, err
+	}
+	v, hasW := doc.Lookup("w")
+	switch {
+	case !hasW:
+		return nil, mongoerr.New(mongoerr.BadValue, "The default write concern must have a 'w' field")
+	case v.IsNullish():
+		return nil, mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '' found in replica set configuration")
+	case w.tag != "":
+		return nil, w.failure()
+	case w.w == 0 && !w.majority:
+		return nil, mongoerr.New(mongoerr.BadValue, "The default write concern must not be unacknowledged")
+	}
+	b := bson.NewBuilder(nil)
+	timeout := int64(0)
+	for it := doc.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "wtimeout":
+			timeout, _ = it.Value.TruncInt64()
+		case "w":
+			if n, ok := it.Value.TruncInt64(); ok {
+				b.Int32("w", int32(n))
+				continue
+			}
+			fallthrough
+		default:
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	b.Int("wtimeout", timeout)
+	return b.Doc(), nil
 }

@@ -70,7 +70,7 @@ type Server struct {
 	conns       sync.Map     // int64 → *connection
 	usage       usages
 	profiler    profiler
-	fsyncLocks  atomic.Int64
+	fsyncLock   fsyncLock
 	rwDefaults  rwDefaults
 }
 
