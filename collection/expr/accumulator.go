@@ -38,7 +38,7 @@ func avgOf(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 // extreme makes $max (sign 1) and $min (sign -1) as expressions.
 func extreme(sign int) function {
 	return func(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
-		best, o := bson.Null, order(env)
+		best, o := bson.Null, env.Order()
 		operands(a, func(v bson.Value) {
 			if !v.IsNullish() && (best.IsNullish() || bson.Compare(v, best, o)*sign > 0) {
 				best = v

@@ -45,7 +45,7 @@ func nOf(op string) namedFunction {
 			}
 			s.stack = append(s.stack, it.Value)
 		}
-		vs, o := s.stack[base:], order(env)
+		vs, o := s.stack[base:], env.Order()
 		switch op {
 		case "$minN":
 			slices.SortStableFunc(vs, func(x, y bson.Value) int { return bson.Compare(x, y, o) })

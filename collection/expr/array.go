@@ -99,7 +99,7 @@ func in(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 	if !ok {
 		return a[1], mongoerr.New(40081, "$in requires an array as a second argument, found: %s", a[1].Type)
 	}
-	o := order(env)
+	o := env.Order()
 	for it := d.Iter(); it.Next(); {
 		if bson.Equal(a[0], it.Value, o) {
 			return bson.True, nil
@@ -132,7 +132,7 @@ func indexOfArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 		}
 		*to = n
 	}
-	o := order(env)
+	o := env.Order()
 	i := int32(0)
 	for it := d.Iter(); it.Next() && i < end; i++ {
 		if i >= start && bson.Equal(it.Value, a[1], o) {

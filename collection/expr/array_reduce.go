@@ -55,6 +55,7 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 	}
 	mark := s.Mark()
 	old, spare := s.buffer(), s.buffer()
+	rounds := 0
 	for it := a.Iter(); it.Next(); s.Release(mark) {
 		s.setSlot(r.slot, it.Value)
 		s.setSlot(r.slot+1, acc)
@@ -63,6 +64,10 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 		}
 		if len(acc.Data) > valueBytesMax {
 			err = tooLarge()
+			break
+		}
+		if rounds++; rounds&63 == 0 && (acc.Type == bson.TypeArray || acc.Type == bson.TypeDocument) && bson.Raw(acc.Data).Depth() > bson.MaxDepth {
+			err = mongoerr.New(mongoerr.Overflow, "$reduce: the value exceeds the limit of %d levels of nesting", bson.MaxDepth)
 			break
 		}
 		spare = append(spare[:0], acc.Data...)

@@ -84,7 +84,7 @@ func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	for it := d.Iter(); it.Next(); {
 		s.stack = append(s.stack, it.Value)
 	}
-	vs, o := s.stack[base:], order(env)
+	vs, o := s.stack[base:], env.Order()
 	slices.SortStableFunc(vs, func(x, y bson.Value) int {
 		if e.keys == nil {
 			return e.whole * bson.Compare(x, y, o)

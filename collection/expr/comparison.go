@@ -9,13 +9,13 @@ import (
 // comparison must satisfy.
 func comparison(holds func(sign int) bool) function {
 	return func(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
-		return bson.Bool(holds(bson.Compare(a[0], a[1], order(env)))), nil
+		return bson.Bool(holds(bson.Compare(a[0], a[1], env.Order()))), nil
 	}
 }
 
 // compareValues is $cmp.
 func compareValues(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
-	return s.Int32(int32(bson.Compare(a[0], a[1], order(env)))), nil
+	return s.Int32(int32(bson.Compare(a[0], a[1], env.Order()))), nil
 }
 
 func isEq(sign int) bool  { return sign == 0 }

@@ -46,11 +46,3 @@ func Walk(e Expr, visit func(Expr)) {
 func pathsOf(p parent, add func(string)) {
 	p.children(func(c Expr) { c.Paths(add) })
 }
-
-// order is the string order of the command: nil for byte order.
-func order(env *mql.Env) bson.StringOrder {
-	if env.Collation == nil {
-		return nil
-	}
-	return env.Collation
-}

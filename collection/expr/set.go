@@ -20,7 +20,7 @@ func (s *Scratch) sorted(env *mql.Env, v bson.Value) []bson.Value {
 
 // dedupe sorts the stack from base on and removes duplicates.
 func (s *Scratch) dedupe(env *mql.Env, base int) []bson.Value {
-	o := order(env)
+	o := env.Order()
 	slices.SortStableFunc(s.stack[base:], func(x, y bson.Value) int { return bson.Compare(x, y, o) })
 	set := slices.CompactFunc(s.stack[base:], func(x, y bson.Value) bool { return bson.Equal(x, y, o) })
 	s.stack = s.stack[:base+len(set)]
@@ -29,7 +29,7 @@ func (s *Scratch) dedupe(env *mql.Env, base int) []bson.Value {
 
 // contains searches a sorted set.
 func contains(env *mql.Env, set []bson.Value, v bson.Value) bool {
-	o := order(env)
+	o := env.Order()
 	_, ok := slices.BinarySearchFunc(set, v, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
 	return ok
 }
@@ -103,7 +103,7 @@ func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	without := s.sorted(env, a[1])
 	mine := slices.Clone(s.sorted(env, a[0]))
 	used := make([]bool, len(mine))
-	o := order(env)
+	o := env.Order()
 	b := s.newArray()
 	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
 		i, ok := slices.BinarySearchFunc(mine, it.Value, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
@@ -142,7 +142,7 @@ func setEquals(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		}
 	}
 	set := slices.Clone(s.sorted(env, a[0]))
-	o := order(env)
+	o := env.Order()
 	for _, v := range a[1:] {
 		s.stack = s.stack[:base]
 		next := s.sorted(env, v)

@@ -16,6 +16,7 @@ type regexCall struct {
 	name                  string
 	input, regex, options Expr // options nil if absent
 	last                  atomic.Pointer[mql.Regex]
+	fixed                 *mql.Regex // of a constant pattern
 }
 
 var regexSignature = &signature{
@@ -30,14 +31,14 @@ func parseRegex(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	}
 	r := &regexCall{name: op.Name, input: args[0], regex: args[1], options: args[2]}
 	// A constant pattern is checked now, whatever the documents hold.
-	if re, ok := IsConstant(r.regex); ok && p.lazy == 0 {
+	if re, ok := IsConstant(r.regex); ok {
 		var opt bson.Value
 		ok := r.options == nil
 		if !ok {
 			opt, ok = IsConstant(r.options)
 		}
 		if ok {
-			if _, err := r.compile(re, opt); err != nil {
+			if r.fixed, err = r.compile(re, opt); err != nil && p.lazy == 0 {
 				return nil, err
 			}
 		}
@@ -106,9 +107,11 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	if !input.IsNullish() && input.Type != bson.TypeString {
 		return input, mongoerr.New(51104, "%s needs 'input' to be of type string", r.name)
 	}
-	c, err := r.compile(re, opt)
-	if err != nil {
-		return re, err
+	c := r.fixed
+	if c == nil {
+		if c, err = r.compile(re, opt); err != nil {
+			return re, err
+		}
 	}
 	none := c == nil || input.IsNullish()
 	text, _ := input.Text()

@@ -1,0 +1,214 @@
+package mql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// found prints the first match and its groups.
+func found(r *Regex, text string) string {
+	m, err := r.FindIndex([]byte(text), 0)
+	if err != nil {
+		return err.Error()
+	}
+	if m == nil {
+		return "none"
+	}
+	var parts []string
+	for i := 0; i < len(m); i += 2 {
+		if m[i] < 0 {
+			parts = append(parts, "-")
+		} else {
+			parts = append(parts, text[m[i]:m[i+1]])
+		}
+	}
+	return strings.Join(parts, "|")
+}
+
+// What PCRE gives for these patterns.
+func TestRegexMeansWhatPCREMeans(t *testing.T) {
+	for _, c := range []struct{ pattern, options, text, want string }{
+		{"a+b", "", "xaab", "aab"},
+		{"(a)|(b)", "", "b", "b|-|b"},
+		{"A", "i", "xa", "a"},
+		{"É", "i", "é", "é"},
+		{"^b", "", "a\nb", "none"},
+		{"^b", "m", "a\nb", "b"},
+		{"a.b", "", "a\nb", "none"},
+		{"a.b", "s", "a\nb", "a\nb"},
+		{"a b # comment\n c", "x", "abc", "abc"},
+		{"a\\ b[ c]", "x", "a b ", "a b "},
+		{"b$", "", "ab\n", "b"},
+		{"b$", "", "ab\n\n", "none"},
+		{`b\Z`, "", "ab\n", "b"},
+		{`b\z`, "", "ab\n", "none"},
+		{`\Ab`, "m", "a\nb", "none"},
+		{`\d+`, "", "٣4", "4"},
+		{`\w+`, "", "éa_1", "a_1"},
+		{`\s`, "", "a\vb", "\v"},
+		{`\h+`, "", "a \tb", " \t"},
+		{`\R`, "", "a\r\nb", "\r\n"},
+		{`\N+`, "s", "ab\nc", "ab"},
+		{`[[:alpha:]]+`, "", "1ab2", "ab"},
+		{`[^[:digit:]x]+`, "", "1ab2", "ab"},
+		{`[\d\-x]+`, "", "a1-x", "1-x"},
+		{`[]a]+`, "", "x]a", "]a"},
+		{`[a\]b]+`, "", "x]a", "]a"},
+		{`\x41\x{42}\103`, "", "ABC", "ABC"},
+		{`\Qa.b\E+`, "", "a.bb", "a.bb"},
+		{`(?<year>\d{4})`, "", "in 2024", "2024|2024"},
+		{`(?P<y>a)(?P=y)`, "", "aa", "aa|a"},
+		{`(a)\1`, "", "aa", "aa|a"},
+		{`(?<x>a)\k<x>`, "", "aa", "aa|a"},
+		{`a(?=b)`, "", "acab", "a"},
+		{`a(?!b)`, "", "aba", "a"},
+		{`(?<=\$)\d+`, "", "€5 $7", "7"},
+		{`(?<!a)b`, "", "abb", "b"},
+		{`a++b`, "", "aaab", "aaab"},
+		{`a++ab`, "", "aaab", "none"},
+		{`(?>a+)b`, "", "aab", "aab"},
+		{`(?i)a(?-i)b`, "", "Ab", "Ab"},
+		{`(?i:a)b`, "", "AB", "none"},
+		{`x(?#comment)y`, "", "xy", "xy"},
+		{`a{,2}`, "", "a{,2}", "a{,2}"},
+		{`a{2}`, "", "aaa", "aa"},
+		{`(?:ab){1500}`, "", strings.Repeat("ab", 1500), strings.Repeat("ab", 1500)},
+		{`\p{Lu}\p{Greek}`, "", "Aλ", "Aλ"},
+		{`\bfoo\b`, "", "a foo.", "foo"},
+		{`(?m)^b$`, "", "a\nb\nc", "b"},
+		{`a|ab`, "", "ab", "a"},
+		{`\/path\-x\_`, "", "/path-x_", "/path-x_"},
+		{"", "", "abc", ""},
+	} {
+		r, err := CompileRegex(c.pattern, c.options)
+		if err != nil {
+			t.Errorf("%q: %v", c.pattern, err)
+			continue
+		}
+		if got := found(r, c.text); got != c.want {
+			t.Errorf("%q %s on %q: got %q, want %q", c.pattern, c.options, c.text, got, c.want)
+		}
+		if got := r.Match([]byte(c.text)); got != (c.want != "none") {
+			t.Errorf("%q on %q: Match %v", c.pattern, c.text, got)
+		}
+	}
+}
+
+func TestRegexErrors(t *testing.T) {
+	for _, c := range []struct {
+		pattern, options string
+		want             mongoerr.Code
+	}{
+		{"(", "", 51091}, {")", "", 51091}, {"[a", "", 51091}, {"*a", "", 51091}, {"a{2,1}", "", 51091}, {`\`, "", 51091},
+		{"(?<=a+)b", "", 51091}, {`(a)\2`, "", 51091}, {"[[:nope:]]", "", 51091}, {"(?<1>a)", "", 51091}, {"(?R)", "", 51091},
+		{"a**", "", 51091}, {"[b-a]", "", 51091}, {`\p{Nope}`, "", 51091}, {"\xff", "", 51091}, {strings.Repeat("a", 20000), "", 51091},
+		{"a", "g", 51108}, {"a\x00b", "", mongoerr.BadValue},
+	} {
+		_, err := CompileRegex(c.pattern, c.options)
+		var e *mongoerr.Error
+		if !errors.As(err, &e) || e.Code != c.want {
+			t.Errorf("%.30q %s: %v, want %v", c.pattern, c.options, err, c.want)
+		}
+	}
+}
+
+func TestRegexFindAll(t *testing.T) {
+	for _, c := range []struct{ pattern, text, want string }{
+		{"a", "aba", "[0 1][2 3]"},
+		{"", "abc", "[0 0][1 1][2 2]"},
+		{"", "", "[0 0]"},
+		{"b*", "abba", "[0 0][1 3][3 3]"},
+		{"é", "aéé", "[1 3][3 5]"},
+		{"(?<=a)b", "abab", "[1 2][3 4]"},
+		{"^a", "aaa", "[0 1]"},
+	} {
+		r, err := CompileRegex(c.pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.FindAll([]byte(c.text), -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, m := range all {
+			got += fmt.Sprint(m[:2])
+		}
+		if got != c.want {
+			t.Errorf("%q on %q: %s, want %s", c.pattern, c.text, got, c.want)
+		}
+	}
+}
+
+func TestRegexLiteralPrefix(t *testing.T) {
+	for _, c := range []struct {
+		pattern, options, prefix string
+		whole                    bool
+	}{
+		{"^abc", "", "abc", true}, {"^abc.*", "s", "abc", true}, {"^abc.*", "", "abc", false}, {"^abc$", "", "abc", false},
+		{`\Aab\.c`, "", "ab.c", true}, {"^abc?", "", "ab", false}, {"^abc*", "", "ab", false}, {"^abc+", "", "abc", false},
+		{"^é+", "", "é", false}, {"^a|b", "", "", false}, {"^abc", "i", "", false}, {"^abc", "m", "", false}, {"abc", "", "", false},
+		{`^a\d`, "", "a", false}, {"^a{2}", "", "", false}, {"^(ab)", "", "", false}, {"^", "", "", true},
+	} {
+		r, err := CompileRegex(c.pattern, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, w := r.LiteralPrefix(); p != c.prefix || w != c.whole {
+			t.Errorf("%q %s: %q %v, want %q %v", c.pattern, c.options, p, w, c.prefix, c.whole)
+		}
+	}
+}
+
+// A catastrophic pattern ends soon and does not match.
+func TestRegexTimeLimit(t *testing.T) {
+	r, err := CompileRegex(`^(a+)+\1$`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if r.Match([]byte(strings.Repeat("a", 40) + "b")) {
+		t.Error("matched")
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestAllocsRegexMatch(t *testing.T) {
+	r, err := CompileRegex("^h.*o wo", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := []byte("hello world")
+	if n := testing.AllocsPerRun(100, func() { r.Match(text) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// FuzzRegex holds CompileRegex to this: no panic, and all ways to
+// look for a pattern agree on whether there is a match.
+func FuzzRegex(f *testing.F) {
+	for _, s := range []string{"a+b", `(\d+)-[^x-z]`, "(?i)x|y", `\bfoo\b$`, "[[:alpha:]]{2,3}?", `a++`, `(?<n>a)\k<n>`, `\Qa\E`} {
+		f.Add(s, "i", "foo ab 12-3\n")
+	}
+	f.Fuzz(func(t *testing.T, pattern, options, text string) {
+		r, err := CompileRegex(pattern, options)
+		if err != nil || len(text) > 200 {
+			return
+		}
+		got := r.Match([]byte(text))
+		m, err := r.FindIndex([]byte(text), 0)
+		if err == nil && got != (m != nil) {
+			t.Fatalf("%q %s on %q: Match %v, FindIndex %v", pattern, options, text, got, m)
+		}
+		if all, err := r.FindAll([]byte(text), 10); err == nil && len(all) > 0 != got {
+			t.Fatalf("%q %s on %q: Match %v, FindAll %v", pattern, options, text, got, all)
+		}
+	})
+}
