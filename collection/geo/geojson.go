@@ -191,6 +191,9 @@ func (g *Geometry) line(v bson.Value) error {
 	return nil
 }
 
+// ringsMax bounds the rings of one polygon: nesting them takes quadratic time.
+const ringsMax = 4096
+
 func (g *Geometry) polygon(v bson.Value, check bool) error {
 	arr, ok := v.Array()
 	switch {
@@ -198,6 +201,8 @@ func (g *Geometry) polygon(v bson.Value, check bool) error {
 		return bad("Polygon coordinates must be an array")
 	case arr.IsEmpty():
 		return bad("Polygon has no loops.")
+	case arr.Len() > ringsMax:
+		return bad("Polygon has more than %d loops", ringsMax)
 	case g.Strict && arr.Len() > 1:
 		return bad("Only one simple loop is allowed in a big polygon")
 	}
@@ -218,12 +223,16 @@ func (g *Geometry) polygon(v bson.Value, check bool) error {
 
 // holds reports that a hole lies within the first ring.
 func holds(shell, hole *s2.Loop) bool {
+	outer := ringLine(shell)
+	if crosses(ringLine(hole), outer, false) {
+		return false
+	}
 	for _, p := range hole.Vertices() {
-		if !shell.ContainsPoint(p) && distanceToRing(p, shell) > tolerance {
+		if !shell.ContainsPoint(p) && !anyNear([]s2.Point{p}, outer) {
 			return false
 		}
 	}
-	return !ringsCross(shell, hole)
+	return true
 }
 
 // ring reads a closed line.

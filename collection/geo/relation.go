@@ -3,6 +3,7 @@ package geo
 import (
 	"math"
 
+	"github.com/golang/geo/s1"
 	"github.com/golang/geo/s2"
 )
 
@@ -22,12 +23,10 @@ func distanceToLine(p s2.Point, line []s2.Point) float64 {
 	return d
 }
 
-func distanceToRing(p s2.Point, l *s2.Loop) float64 {
-	d := math.Inf(1)
-	for i := range l.NumVertices() {
-		d = min(d, distanceToEdge(p, l.Vertex(i), l.Vertex(i+1)))
-	}
-	return d
+// ringLine is a ring as a line that ends where it begins.
+func ringLine(l *s2.Loop) []s2.Point {
+	line := make([]s2.Point, 0, l.NumVertices()+1)
+	return append(append(line, l.Vertices()...), l.Vertex(0))
 }
 
 // distanceToPolygon is 0 inside.
@@ -37,7 +36,9 @@ func distanceToPolygon(p s2.Point, poly *s2.Polygon) float64 {
 	}
 	d := math.Inf(1)
 	for _, l := range poly.Loops() {
-		d = min(d, distanceToRing(p, l))
+		for i := range l.NumVertices() {
+			d = min(d, distanceToEdge(p, l.Vertex(i), l.Vertex(i+1)))
+		}
 	}
 	return d
 }
@@ -45,63 +46,102 @@ func distanceToPolygon(p s2.Point, poly *s2.Polygon) float64 {
 // touches reports that p lies in the polygon or on its boundary.
 func touches(poly *s2.Polygon, p s2.Point) bool { return distanceToPolygon(p, poly) <= tolerance }
 
-// crossLines reports that two lines meet.
-func crossLines(a, b []s2.Point) bool {
+// pairsMax is how many pairs of edges are compared one by one; more of them are
+// looked up in an index, so that no two geometries take quadratic time.
+const pairsMax = 4096
+
+// crosses reports that an edge of a crosses one of b in the inside of both;
+// or, if vertices count, that they share one.
+func crosses(a, b []s2.Point, atVertices bool) bool {
+	kind, least := s2.CrossingTypeInterior, s2.Cross
+	if atVertices {
+		kind, least = s2.CrossingTypeAll, s2.MaybeCross
+	}
+	if len(a)*len(b) <= pairsMax {
+		for i := 1; i < len(a); i++ {
+			for j := 1; j < len(b); j++ {
+				if c := s2.CrossingSign(a[i-1], a[i], b[j-1], b[j]); c == s2.Cross || c == least {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	index := s2.NewShapeIndex()
+	index.Add(s2.LaxPolylineFromPoints(b))
+	query := s2.NewCrossingEdgeQuery(index)
 	for i := 1; i < len(a); i++ {
-		for j := 1; j < len(b); j++ {
-			if s2.CrossingSign(a[i-1], a[i], b[j-1], b[j]) != s2.DoNotCross {
+		for _, edges := range query.CrossingsEdgeMap(a[i-1], a[i], kind) {
+			if len(edges) > 0 {
 				return true
 			}
 		}
 	}
-	for _, p := range a {
-		if distanceToLine(p, b) <= tolerance {
-			return true
+	return false
+}
+
+// anyNear reports that one of the points lies on a line.
+func anyNear(points, line []s2.Point) bool {
+	if len(points)*len(line) <= pairsMax {
+		for _, p := range points {
+			if distanceToLine(p, line) <= tolerance {
+				return true
+			}
 		}
+		return false
 	}
-	for _, p := range b {
-		if distanceToLine(p, a) <= tolerance {
+	index := s2.NewShapeIndex()
+	index.Add(s2.LaxPolylineFromPoints(line))
+	query := s2.NewClosestEdgeQuery(index, s2.NewClosestEdgeQueryOptions())
+	for _, p := range points {
+		if query.IsDistanceLess(s2.NewMinDistanceToPointTarget(p), s1.ChordAngleFromAngle(tolerance)) {
 			return true
 		}
 	}
 	return false
+}
+
+// crossLines reports that two lines meet.
+func crossLines(a, b []s2.Point) bool {
+	return crosses(a, b, true) || anyNear(a, b) || anyNear(b, a)
 }
 
 // crossesBoundary reports that an edge of the line crosses a ring.
 func crossesBoundary(poly *s2.Polygon, line []s2.Point) bool {
 	for _, l := range poly.Loops() {
-		for i := range l.NumVertices() {
-			for j := 1; j < len(line); j++ {
-				if s2.CrossingSign(line[j-1], line[j], l.Vertex(i), l.Vertex(i+1)) == s2.Cross {
-					return true
-				}
-			}
+		if crosses(line, ringLine(l), false) {
+			return true
 		}
 	}
 	return false
 }
 
-func ringsCross(a, b *s2.Loop) bool {
-	for i := range a.NumVertices() {
-		for j := range b.NumVertices() {
-			if s2.CrossingSign(a.Vertex(i), a.Vertex(i+1), b.Vertex(j), b.Vertex(j+1)) == s2.Cross {
-				return true
+// allTouch reports that all points lie in the polygon or on its boundary.
+func allTouch(poly *s2.Polygon, points []s2.Point) bool {
+	var query *s2.EdgeQuery
+	for _, p := range points {
+		if poly.ContainsPoint(p) {
+			continue
+		}
+		if query == nil {
+			index := s2.NewShapeIndex()
+			for _, l := range poly.Loops() {
+				index.Add(s2.LaxPolylineFromPoints(ringLine(l)))
 			}
+			query = s2.NewClosestEdgeQuery(index, s2.NewClosestEdgeQueryOptions())
+		}
+		if !query.IsDistanceLess(s2.NewMinDistanceToPointTarget(p), s1.ChordAngleFromAngle(tolerance)) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // polygonCoversPoint reports that a polygon contains a point, edges included.
 func polygonCoversPoint(poly *s2.Polygon, p s2.Point) bool { return touches(poly, p) }
 
 func polygonCoversLine(poly *s2.Polygon, line []s2.Point) bool {
-	for _, p := range line {
-		if !touches(poly, p) {
-			return false
-		}
-	}
-	return !crossesBoundary(poly, line)
+	return !crossesBoundary(poly, line) && allTouch(poly, line)
 }
 
 // meets reports that two geometries on the sphere have something in common.
@@ -164,11 +204,16 @@ func meetsLine(g *Geometry, line []s2.Point) bool {
 
 func lineMeetsPolygon(line []s2.Point, poly *s2.Polygon) bool {
 	for _, p := range line {
-		if touches(poly, p) {
+		if poly.ContainsPoint(p) {
 			return true
 		}
 	}
-	return crossesBoundary(poly, line)
+	for _, l := range poly.Loops() {
+		if ring := ringLine(l); crossLines(line, ring) {
+			return true
+		}
+	}
+	return false
 }
 
 func meetsPolygon(g *Geometry, poly *s2.Polygon) bool {
