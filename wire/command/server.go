@@ -28,7 +28,9 @@ type Config struct {
 	Sessions *session.Registry
 	// Jobs is the background work, for currentOp and the parameters about it.
 	Jobs *jobs.Runner
-	Log  zerolog.Logger
+	// Balance switches automatic splits on or off; nil = there are none.
+	Balance func(on bool)
+	Log     zerolog.Logger
 	// Durability of writes without a write concern that says otherwise.
 	Durability storage.Durability
 	// Compressors a client may negotiate.

@@ -177,7 +177,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	cl.RestoreBudgets()
 	handler := command.New(command.Config{
-		Cluster: cl, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
+		Cluster: cl, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		CommandLine: os.Args, Version: Version, Connections: d.connections,
 	})

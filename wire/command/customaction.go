@@ -1,0 +1,328 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// customArgs are the arguments of Azure Cosmos DB's extension commands.
+type customArgs struct {
+	ns          collection.Namespace
+	hasColl     bool
+	throughput  catalog.Throughput
+	shardKey    bson.Raw
+	indexes     []bson.Raw
+	hasIndexes  bool
+	showIndexes bool
+	top         int64
+}
+
+// runCustomAction answers customAction: databases and collections with
+// provisioned throughput, on both listeners.
+// Source: Azure Cosmos DB for MongoDB, "custom-commands".
+func runCustomAction(c *Call) error {
+	if c.Value.Type != bson.TypeString {
+		return mongoerr.WrongType("customAction", c.Value.Type.String(), "string")
+	}
+	action, _ := c.Value.Str()
+	run, ok := customActions[action]
+	if !ok {
+		return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
+	}
+	if c.Op.Txn != nil {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run customAction in a multi-document transaction.")
+	}
+	var a customArgs
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		for _, field := range run.fields {
+			if field == name {
+				return true, c.customArg(&a, name, v)
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	if run.fields[0] == "collection" {
+		if !a.hasColl {
+			return mongoerr.MissingField("customAction.collection")
+		}
+		if err := checkNamespace(a.ns); err != nil {
+			return err
+		}
+	}
+	return run.do(c, &a)
+}
+
+// customActions are the actions with the fields they take; those that concern a
+// collection begin with it.
+var customActions = map[string]struct {
+	fields []string
+	do     func(*Call, *customArgs) error
+}{
+	"CreateCollection":      {[]string{"collection", "offerThroughput", "autoScaleSettings", "shardKey", "indexes"}, createCollection},
+	"CreateDatabase":        {[]string{"offerThroughput", "autoScaleSettings"}, createDatabase},
+	"GetChangeStreamTokens": {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
+	"GetCollection":         {[]string{"collection", "showIndexes"}, getCollection},
+	"GetDatabase":           {[]string{""}, getDatabase},
+	"GetPartitions":         {[]string{"collection", "top"}, getPartitions},
+	"UpdateCollection":      {[]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, updateCollection},
+	"UpdateDatabase":        {[]string{"offerThroughput", "autoScaleSettings"}, updateDatabase},
+}
+
+// customArg reads one argument.
+func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
+	switch name {
+	case "collection":
+		a.hasColl = !v.IsMissing()
+		a.ns.DB = c.DB
+		a.ns.Coll, err = c.stringArg(name, v)
+	case "offerThroughput":
+		if v.IsMissing() {
+			return nil
+		}
+		if a.throughput.Mode != catalog.ThroughputNone {
+			return bothModes()
+		}
+		a.throughput.Mode = catalog.ThroughputManual
+		a.throughput.RU, err = c.wholeArg(name, v)
+	case "autoScaleSettings":
+		return c.autoscaleArg(a, name, v)
+	case "shardKey":
+		if a.shardKey, err = c.shardKeyArg(name, v); err == nil {
+			a.shardKey = a.shardKey.Clone()
+		}
+	case "indexes":
+		if a.hasIndexes = !v.IsMissing(); a.hasIndexes {
+			a.indexes, err = c.docArray(name, v, indexesMax)
+			if err == nil {
+				err = c.checkCustomIndexes(a)
+			}
+		}
+	case "showIndexes":
+		a.showIndexes, err = c.boolArg(name, v)
+	case "top":
+		if a.top, err = c.longArg(name, v); err == nil && !v.IsMissing() {
+			err = between(name, a.top, 1, 64)
+		}
+	case "startAtOperationTime":
+		if _, _, ok := v.Timestamp(); !ok && !v.IsMissing() {
+			err = mongoerr.WrongType(c.field(name), v.Type.String(), "timestamp")
+		}
+	}
+	return err
+}
+
+func bothModes() error {
+	return mongoerr.New(mongoerr.BadValue, "offerThroughput and autoScaleSettings cannot both be given")
+}
+
+// wholeArg reads a number without a fraction. Errors: TypeMismatch (14),
+// BadValue (2).
+func (c *Call) wholeArg(name string, v bson.Value) (int64, error) {
+	if !v.IsNumber() {
+		return 0, mongoerr.WrongType(c.field(name), v.Type.String(), "int", "long", "double", "decimal")
+	}
+	n, ok := v.AsInt64()
+	if !ok {
+		return 0, mongoerr.New(mongoerr.BadValue, "%s must be a whole number, got %s", name, v)
+	}
+	return n, nil
+}
+
+// autoscaleArg reads {maxThroughput: n}.
+func (c *Call) autoscaleArg(a *customArgs, name string, v bson.Value) error {
+	d, err := c.docArg(name, v)
+	if err != nil || v.IsMissing() {
+		return err
+	}
+	if a.throughput.Mode != catalog.ThroughputNone {
+		return bothModes()
+	}
+	given := false
+	err = eachField(d, c.field(name), func(field string, v bson.Value) (bool, error) {
+		if field != "maxThroughput" {
+			return false, nil
+		}
+		given = !v.IsMissing()
+		var err error
+		if given {
+			a.throughput.RU, err = c.wholeArg(name+"."+field, v)
+		}
+		return true, err
+	})
+	if err == nil && !given {
+		err = mongoerr.MissingField(c.field(name + ".maxThroughput"))
+	}
+	a.throughput.Mode = catalog.ThroughputAutoscale
+	return err
+}
+
+// checkCustomIndexes wants the _id index in the list and takes it out, and names
+// indexes that have no name.
+func (c *Call) checkCustomIndexes(a *customArgs) error {
+	hasID := false
+	var rest []bson.Raw
+	for _, spec := range a.indexes {
+		key, ok := spec.Get("key").Doc()
+		if !ok {
+			return mongoerr.New(mongoerr.BadValue, "The field 'key' of an index specification must be an object: %s", spec)
+		}
+		if n, ok := key.Get("_id").AsInt64(); ok && n == 1 && key.Len() == 1 {
+			if hasField(spec, "unique") {
+				return mongoerr.New(mongoerr.BadValue, "The field 'unique' is not valid for _id index specification")
+			}
+			hasID = true
+			continue
+		}
+		if !hasField(spec, "name") {
+			b := bson.NewBuilder(nil)
+			b.Splice(spec.Elements())
+			b.String("name", index.DefaultName(key))
+			spec = b.Doc()
+		}
+		rest = append(rest, spec)
+	}
+	if !hasID {
+		return mongoerr.New(mongoerr.BadValue, "indexes must contain the _id index: {key: {_id: 1}, name: \"_id_\"}")
+	}
+	a.indexes = rest
+	return nil
+}
+
+func createDatabase(c *Call, a *customArgs) error {
+	return c.Cluster.CreateDatabase(&c.Op, c.DB, a.throughput)
+}
+
+// updateDatabase changes the throughput of a database; without one it only
+// looks whether there is such a database.
+func updateDatabase(c *Call, a *customArgs) error {
+	if a.throughput.Mode == catalog.ThroughputNone {
+		_, err := c.Cluster.DatabaseThroughput(c.DB)
+		return err
+	}
+	return c.Cluster.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
+}
+
+func getDatabase(c *Call, _ *customArgs) error {
+	t, err := c.Cluster.DatabaseThroughput(c.DB)
+	if err != nil {
+		return err
+	}
+	c.Reply.String("database", c.DB)
+	cluster.AppendThroughput(c.Reply, t)
+	return nil
+}
+
+// createCollection makes a collection. One without throughput, in a database
+// without throughput, gets the smallest that there is.
+func createCollection(c *Call, a *customArgs) error {
+	shared := catalog.Throughput{}
+	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
+		shared = d.Throughput
+	}
+	switch {
+	case a.throughput.Mode == catalog.ThroughputNone && shared.Mode == catalog.ThroughputNone:
+		a.throughput = catalog.Throughput{Mode: catalog.ThroughputManual, RU: ratelimit.ManualMin}
+	case a.throughput.Mode == catalog.ThroughputNone && a.shardKey == nil:
+		return mongoerr.New(mongoerr.BadValue, "Shared throughput collection should have a partition key")
+	}
+	if c.Cluster.Catalog.Peek().Collection(a.ns) != nil {
+		return mongoerr.NamespaceTaken(a.ns.String())
+	}
+	return c.Cluster.Create(&c.Op, a.ns, cluster.CreateOptions{ShardKey: a.shardKey, Throughput: a.throughput, Indexes: a.indexes})
+}
+
+// updateCollection changes the throughput, and makes the indexes those given.
+func updateCollection(c *Call, a *customArgs) error {
+	coll, err := c.collection(a.ns)
+	if err != nil {
+		return err
+	}
+	if a.throughput.Mode != catalog.ThroughputNone {
+		if err := c.Cluster.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
+			return err
+		}
+	}
+	if !a.hasIndexes {
+		return nil
+	}
+	var drop []string
+	for _, ix := range coll.Indexes[1:] {
+		kept := false
+		for _, spec := range a.indexes {
+			kept = kept || bson.Equal(spec.Get("key"), ix.Key.Value(), nil)
+		}
+		if !kept {
+			drop = append(drop, ix.Name)
+		}
+	}
+	if len(drop) > 0 {
+		if _, err := c.Cluster.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
+			return err
+		}
+	}
+	var add []bson.Raw
+	for _, spec := range a.indexes {
+		exists := false
+		for _, ix := range coll.Indexes[1:] {
+			exists = exists || bson.Equal(spec.Get("key"), ix.Key.Value(), nil)
+		}
+		if !exists {
+			add = append(add, spec)
+		}
+	}
+	if len(add) == 0 {
+		return nil
+	}
+	_, err = c.Cluster.CreateIndexes(&c.Op, a.ns, add)
+	return err
+}
+
+func getCollection(c *Call, a *customArgs) error {
+	coll, err := c.collection(a.ns)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.String("database", c.DB)
+	b.String("collection", a.ns.Coll)
+	if coll.Sharded() {
+		b.Raw("shardKeyDefinition", coll.Key.Spec())
+	}
+	cluster.AppendThroughput(b, coll.Throughput)
+	if !a.showIndexes {
+		return nil
+	}
+	b.BeginArray("indexes")
+	for _, ix := range coll.Indexes {
+		b.BeginDoc("")
+		b.Int32("v", 1)
+		b.Raw("key", ix.Key)
+		b.String("name", ix.Name)
+		b.String("ns", a.ns.String())
+		if ix.Unique && !ix.IsID() {
+			b.Bool("unique", true)
+		}
+		if ix.HasTTL {
+			b.Int("expireAfterSeconds", ix.ExpireAfterSeconds)
+		}
+		if ix.State == catalog.IndexBuilding {
+			b.Bool("requiresReIndex", true)
+		}
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// changeStreamTokens is one resume token per partition.
+func changeStreamTokens(*Call, *customArgs) error {
+	return mongoerr.NotImplementedYet("customAction GetChangeStreamTokens")
+}
