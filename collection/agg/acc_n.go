@@ -24,7 +24,7 @@ type nFunc struct {
 func parseN(p *parser, name string, v bson.Value) (Func, error) {
 	d, ok := v.Doc()
 	if !ok {
-		return nil, mongoerr.New(5787801, "specification must be an object; found %s: %s", name, v.Type)
+		return nil, mongoerr.New(5787900, "specification must be an object; found %s: %s", name, v.Type)
 	}
 	f := &nFunc{name: name}
 	var err error
@@ -48,26 +48,11 @@ func parseN(p *parser, name string, v bson.Value) (Func, error) {
 		return nil, mongoerr.New(5787907, "Missing value for 'input'")
 	}
 	if c, ok := expr.IsConstant(f.n); ok {
-		if _, err := wantN(name, c); err != nil {
+		if _, err := expr.CountOfN(name, c); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
-}
-
-// wantN reads how many values to keep.
-func wantN(name string, v bson.Value) (int64, error) {
-	if !v.IsNumber() {
-		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", v.Type)
-	}
-	n, ok := v.AsInt64()
-	switch {
-	case !ok:
-		return 0, mongoerr.New(5787903, "Value for 'n' must be of integral type, but found a fraction or a number out of range")
-	case n <= 0:
-		return 0, mongoerr.New(5787908, "'n' must be greater than 0, found %d", n)
-	}
-	return n, nil
 }
 
 func (f *nFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, error) {
@@ -99,7 +84,7 @@ func startN(env *mql.Env, name string, e expr.Expr, id bson.Value, s *expr.Scrat
 	if err != nil {
 		return 0, err
 	}
-	return wantN(name, v)
+	return expr.CountOfN(name, v)
 }
 
 func (f *nFunc) Paths(add func(string)) { f.input.Paths(add) }

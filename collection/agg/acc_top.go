@@ -71,7 +71,7 @@ func parseTop(p *parser, name string, v bson.Value) (Func, error) {
 	}
 	if f.n != nil {
 		if c, ok := expr.IsConstant(f.n); ok {
-			if _, err := wantN(name, c); err != nil {
+			if _, err := expr.CountOfN(name, c); err != nil {
 				return nil, err
 			}
 		}

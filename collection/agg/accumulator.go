@@ -121,9 +121,10 @@ type valueState interface {
 	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
 }
 
-// dropper is a valueState that can forget the value it took in first.
+// dropper is a valueState that can forget the value it took in first; false
+// says that this one cannot be forgotten.
 type dropper interface {
-	drop(env *mql.Env, v bson.Value) error
+	drop(env *mql.Env, v bson.Value) bool
 }
 
 // unary makes the parse function of an accumulator of one expression.

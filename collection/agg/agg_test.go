@@ -3,7 +3,9 @@ package agg
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +29,7 @@ func TestCases(t *testing.T) {
 			whole := w.run(t, whole)
 			for _, way := range []way{optimised, divided, spilled} {
 				got := newWorld(t, c).run(t, way)
-				if got != whole && sortedLines(got) != sortedLines(whole) {
+				if got != whole && sortedLines(rounded(got)) != sortedLines(rounded(whole)) {
 					t.Errorf("%s differs:\n%s", way, casefile.Diff(whole, got))
 				}
 			}
@@ -96,6 +98,20 @@ func showFront(f Front) string {
 	line("rest: %s", showPipeline(f.Rest))
 	return strings.Join(out, "\n")
 }
+
+// rounded drops the last digits of doubles: sums and means of parts are rounded
+// in another order than those of the whole.
+func rounded(s string) string {
+	return longNumber.ReplaceAllStringFunc(s, func(n string) string {
+		f, err := strconv.ParseFloat(n, 64)
+		if err != nil {
+			return n
+		}
+		return strconv.FormatFloat(f, 'g', 12, 64)
+	})
+}
+
+var longNumber = regexp.MustCompile(`\d+\.\d{12,}`)
 
 func sortedLines(s string) string {
 	lines := strings.Split(s, "\n")

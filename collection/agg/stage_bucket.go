@@ -1,0 +1,186 @@
+package agg
+
+import (
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageBucket = StageDef{Name: "$bucket", Parse: parseBucket, Doc: "reference/operator/aggregation/bucket"}
+
+// parseBucket makes $group by the boundary below a value, and $sort, of it.
+func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, 40201, "Argument to $bucket stage must be an object, but found type: %s", arg.Type)
+	if err != nil {
+		return nil, err
+	}
+	e := &bucketOf{}
+	var out []output
+	some := false
+	for it := d.Iter(); it.Next(); {
+		v := it.Value
+		switch string(it.Name) {
+		case "groupBy":
+			text, _ := v.Str()
+			expression := v.Type == bson.TypeDocument || v.Type == bson.TypeString && text != "" && text[0] == '$'
+			if sub, ok := v.Doc(); ok {
+				f, some := sub.First()
+				expression = some && len(f.Name) > 0 && f.Name[0] == '$'
+			}
+			if !expression {
+				return nil, mongoerr.New(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s", v.Type)
+			}
+			if e.by, err = expr.Parse(p.env, v); err != nil {
+				return nil, err
+			}
+		case "boundaries":
+			if e.bounds, err = p.boundaries(v); err != nil {
+				return nil, err
+			}
+			some = true
+		case "default":
+			parsed, err := expr.Parse(p.env, v)
+			if err != nil {
+				return nil, err
+			}
+			c, ok := expr.IsConstant(parsed)
+			if !ok {
+				return nil, mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s", v.Type)
+			}
+			e.other, e.hasOther = c, true
+		case "output":
+			o, ok := v.Doc()
+			if !ok {
+				return nil, mongoerr.New(40196, "The $bucket 'output' field must be an object, but found type: %s", v.Type)
+			}
+			out = []output{}
+			for it := o.Iter(); it.Next(); {
+				acc, err := p.accumulated(string(it.Name), it.Value)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, acc)
+			}
+		default:
+			return nil, mongoerr.New(40197, "Unrecognized option to $bucket: %s.", it.Name)
+		}
+	}
+	if e.by == nil || !some {
+		return nil, mongoerr.New(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.")
+	}
+	if e.hasOther {
+		order := p.env.Order()
+		if bson.Compare(e.other, e.bounds[0], order) >= 0 && bson.Compare(e.other, e.bounds[len(e.bounds)-1], order) < 0 {
+			return nil, mongoerr.New(40199, "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.")
+		}
+	}
+	if out == nil {
+		if out, err = p.countOutput(); err != nil {
+			return nil, err
+		}
+	}
+	b := bson.NewBuilder(nil)
+	b.Int32("_id", 1)
+	sorts, err := parseSort(p, "$sort", b.Doc().Value())
+	if err != nil {
+		return nil, err
+	}
+	return append([]Stage{&groupStage{id: e, out: out}}, sorts...), nil
+}
+
+// countOutput is the output that $bucket and $bucketAuto have without one.
+func (p *parser) countOutput() ([]output, error) {
+	f, err := parseCountAccumulator(p, "$count", bson.EmptyDoc)
+	return []output{{"count", f}}, err
+}
+
+// boundaries reads constants of one type in ascending order.
+func (p *parser) boundaries(v bson.Value) ([]bson.Value, error) {
+	a, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.New(40200, "The $bucket 'boundaries' field must be an array, but found type: %s", v.Type)
+	}
+	var out []bson.Value
+	for it := a.Iter(); it.Next(); {
+		e, err := expr.Parse(p.env, it.Value)
+		if err != nil {
+			return nil, err
+		}
+		c, ok := expr.IsConstant(e)
+		if !ok {
+			return nil, mongoerr.New(40191, "The $bucket 'boundaries' field must be an array of constant values")
+		}
+		out = append(out, c)
+	}
+	if len(out) < 2 {
+		return nil, mongoerr.New(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).", len(out))
+	}
+	for i := 1; i < len(out); i++ {
+		if out[i].Type.Class() != out[i-1].Type.Class() {
+			return nil, mongoerr.New(40193, "All values in the the 'boundaries' option to $bucket must have the same type.")
+		}
+		if bson.Compare(out[i-1], out[i], p.env.Order()) >= 0 {
+			return nil, mongoerr.New(40194, "The 'boundaries' option to $bucket must be sorted, but elements %d and %d are not in ascending order", i-1, i)
+		}
+	}
+	return out, nil
+}
+
+// bucketOf is the expression that finds the lower boundary of a value's bucket.
+type bucketOf struct {
+	by       expr.Expr
+	bounds   []bson.Value
+	other    bson.Value
+	hasOther bool
+}
+
+func (e *bucketOf) Eval(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bson.Value, error) {
+	v, err := e.by.Eval(env, doc, s)
+	if err != nil {
+		return v, err
+	}
+	order := env.Order()
+	at := sort.Search(len(e.bounds), func(i int) bool { return bson.Compare(v, e.bounds[i], order) < 0 })
+	switch {
+	case at > 0 && at < len(e.bounds):
+		return e.bounds[at-1], nil
+	case e.hasOther:
+		return e.other, nil
+	}
+	return v, mongoerr.New(40066, "$switch could not find a matching branch for an input, and no default was specified.")
+}
+
+func (e *bucketOf) Paths(add func(string)) { e.by.Paths(add) }
+
+// Append prints the $switch that it stands for.
+func (e *bucketOf) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc("$switch")
+	b.BeginArray("branches")
+	for i, v := range e.bounds[:len(e.bounds)-1] {
+		b.BeginDoc("")
+		b.BeginDoc("case")
+		b.BeginArray("$and")
+		for j, op := range [...]string{"$gte", "$lt"} {
+			b.BeginDoc("")
+			b.BeginArray(op)
+			e.by.Append(b, "")
+			expr.Constant(e.bounds[i+j]).Append(b, "")
+			b.End()
+			b.End()
+		}
+		b.End()
+		b.End()
+		expr.Constant(v).Append(b, "then")
+		b.End()
+	}
+	b.End()
+	if e.hasOther {
+		expr.Constant(e.other).Append(b, "default")
+	}
+	b.End()
+	b.End()
+}

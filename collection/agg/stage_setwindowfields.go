@@ -1,0 +1,369 @@
+package agg
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields, Doc: "reference/operator/aggregation/setWindowFields"}
+
+// windowStage computes fields over windows of the documents of each partition.
+type windowStage struct {
+	partition expr.Expr // nil: one partition
+	by        order.Pattern
+	byNames   []string // of a single sort field, for ranges
+	out       []windowOutput
+	arg       bson.Raw
+}
+
+// windowOutput is one computed field.
+type windowOutput struct {
+	field fieldName
+	fn    windowFunc
+}
+
+func parseSetWindowFields(p *parser, name string, arg bson.Value) ([]Stage, error) {
+	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
+	if err != nil {
+		return nil, err
+	}
+	s := &windowStage{arg: d}
+	var partition, by, out bson.Value
+	for it := d.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "partitionBy":
+			partition = it.Value
+		case "sortBy":
+			by = it.Value
+		case "output":
+			out = it.Value
+		default:
+			return nil, mongoerr.New(40415, "BSON field '$setWindowFields.%s' is an unknown field.", it.Name)
+		}
+	}
+	if !by.IsMissing() {
+		spec, ok := by.Doc()
+		if !ok {
+			return nil, mongoerr.WrongType("$setWindowFields.sortBy", by.Type.String(), "object")
+		}
+		if s.by, err = order.Parse(p.env, spec); err != nil {
+			return nil, err
+		}
+		if len(s.by.Parts) == 1 {
+			s.byNames = strings.Split(s.by.Parts[0].Name, ".")
+		}
+	}
+	outputs, ok := out.Doc()
+	switch {
+	case out.IsMissing():
+		return nil, mongoerr.New(40414, "BSON field '$setWindowFields.output' is missing but a required field")
+	case !ok:
+		return nil, mongoerr.WrongType("$setWindowFields.output", out.Type.String(), "object")
+	}
+	if !partition.IsMissing() {
+		if s.partition, err = expr.Parse(p.env, partition); err != nil {
+			return nil, err
+		}
+	}
+	for it := outputs.Iter(); it.Next(); {
+		o, err := p.windowOutput(s, string(it.Name), it.Value)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range s.out {
+			a, b := path.Must(o.field.String()), path.Must(other.field.String())
+			if a.Conflicts(b) {
+				return nil, mongoerr.New(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s'", b, a)
+			}
+		}
+		s.out = append(s.out, o)
+	}
+	return []Stage{s}, nil
+}
+
+// windowOutput reads {field: {$function: argument, window: …}}.
+func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (windowOutput, error) {
+	field, err := wantField(name)
+	if err != nil {
+		return windowOutput{}, err
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return windowOutput{}, mongoerr.New(mongoerr.FailedToParse, "The field '%s' must be an object", name)
+	}
+	c := &windowCall{stage: s}
+	for it := d.Iter(); it.Next(); {
+		switch f := string(it.Name); {
+		case f == "window":
+			if c.window, err = parseWindow(it.Value); err != nil {
+				return windowOutput{}, err
+			}
+		case f == "" || f[0] != '$':
+			return windowOutput{}, mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", f)
+		case c.name != "":
+			return windowOutput{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify two functions in window function spec")
+		default:
+			c.name, c.arg = f, it.Value
+		}
+	}
+	if c.name == "" {
+		return windowOutput{}, mongoerr.New(mongoerr.FailedToParse, "Expected a $-prefixed window function, %s", name)
+	}
+	if w := c.window; w != nil {
+		if err := s.allows(w); err != nil {
+			return windowOutput{}, err
+		}
+	}
+	fn, err := p.windowFunction(c)
+	return windowOutput{field, fn}, err
+}
+
+// allows looks whether the stage's order fits a window.
+func (s *windowStage) allows(w *window) error {
+	bounded := !w.lo.unbounded || !w.hi.unbounded
+	switch {
+	case w.kind == byDocuments && bounded && s.by.IsEmpty():
+		return mongoerr.New(5339901, "Document-based bounds require a sortBy")
+	case w.kind == byRange && len(s.by.Parts) != 1:
+		return mongoerr.New(5339902, "Range-based window require sortBy a single field")
+	case w.kind == byRange && s.by.Parts[0].Dir != keystring.Ascending:
+		return mongoerr.New(8947401, "Range-based bounds require an ascending sortBy")
+	}
+	return nil
+}
+
+// windowFunction finds the function or accumulator of a call.
+func (p *parser) windowFunction(c *windowCall) (windowFunc, error) {
+	if def := findWindowFunction(c.name); def != nil {
+		return def.parse(p, c)
+	}
+	def := findAccumulator(c.name)
+	if def == nil || c.name == "$mergeObjects" || c.name == "$accumulator" {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized window function, %s", c.name)
+	}
+	fn, err := def.Parse(p, c.name, c.arg)
+	if err != nil {
+		return nil, err
+	}
+	w := c.window
+	if w == nil {
+		whole := wholeWindow
+		w = &whole
+	}
+	return &windowed{fn, w}, nil
+}
+
+func (s *windowStage) Name() string             { return "$setWindowFields" }
+func (s *windowStage) Constraints() Constraints { return Constraints{Blocking: true, NotIn: InUpdate} }
+func (s *windowStage) Split() Split             { return merged(s) }
+func (s *windowStage) Append(b *bson.Builder)   { b.Raw("$setWindowFields", s.arg) }
+
+func (s *windowStage) Reads(add func(string)) bool {
+	if s.partition != nil {
+		s.partition.Paths(add)
+	}
+	s.by.Paths(func(p path.Path) { add(p.String()) })
+	for _, o := range s.out {
+		o.fn.paths(add)
+		if len(o.field) > 1 {
+			add(o.field[0])
+		}
+	}
+	return false
+}
+
+func (s *windowStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	return &windowOp{base: base{in: in, stage: s}, windowStage: s,
+		rows: rowSorter{what: "$setWindowFields"}, docs: spool{what: "$setWindowFields"}}, nil
+}
+
+// windowOp sorts its input by partition and order, and computes the fields one
+// partition after the other.
+type windowOp struct {
+	base
+	maker
+	*windowStage
+	env    *mql.Env
+	rows   rowSorter
+	docs   spool // the partition
+	cursor spoolCursor
+	runs   []windowRun
+	at     int
+	loaded bool
+	key    []byte // of the partition being read
+	next   bson.Raw
+	nkey   []byte
+	values bson.Builder
+	vbuf   []byte
+	bufs   [2][]byte
+}
+
+func (o *windowOp) Next(env *mql.Env) (*exec.Row, error) {
+	o.env = env
+	if !o.loaded {
+		if err := o.load(env); err != nil {
+			return nil, err
+		}
+		o.loaded = true
+	}
+	for o.at == o.docs.len() {
+		if o.next == nil {
+			o.finish(env)
+			return nil, nil
+		}
+		if err := o.nextPartition(env); err != nil {
+			return nil, err
+		}
+	}
+	return o.compute(env)
+}
+
+// load sorts the input.
+func (o *windowOp) load(env *mql.Env) error {
+	var key []byte
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			break
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		if key, err = o.partitionKey(env, key[:0], r.Doc); err != nil {
+			return err
+		}
+		if key, err = o.by.AppendKey(env, key, r.Doc); err != nil {
+			return err
+		}
+		if err := o.rows.add(env, key, r.Doc); err != nil {
+			return err
+		}
+	}
+	o.in.Close()
+	if err := o.rows.finish(env); err != nil {
+		return err
+	}
+	return o.advance(env)
+}
+
+// partitionKey appends the key of a document's partition.
+func (o *windowOp) partitionKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte, error) {
+	if o.partition == nil {
+		return dst, nil
+	}
+	o.scratch.Reset()
+	v, err := o.partition.Eval(env, doc, &o.scratch)
+	if err != nil {
+		return nil, err
+	}
+	if v.Type == bson.TypeArray {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "An expression used to partition cannot evaluate to value of type array")
+	}
+	return keystring.Append(dst, v, keystring.Ascending, env.Order(), nil), nil
+}
+
+// advance reads the next sorted row.
+func (o *windowOp) advance(env *mql.Env) (err error) {
+	if _, o.next, err = o.rows.next(); o.next == nil || err != nil {
+		return err
+	}
+	o.nkey, err = o.partitionKey(env, o.nkey[:0], o.next)
+	return err
+}
+
+// nextPartition reads the next partition.
+func (o *windowOp) nextPartition(env *mql.Env) error {
+	o.finish(env)
+	if err := o.docs.reset(); err != nil {
+		return err
+	}
+	o.cursor = spoolCursor{s: &o.docs}
+	o.key = append(o.key[:0], o.nkey...)
+	for o.next != nil && bytes.Equal(o.key, o.nkey) {
+		if err := o.docs.add(env, o.next); err != nil {
+			return err
+		}
+		if err := o.advance(env); err != nil {
+			return err
+		}
+	}
+	p := &partition{&o.docs, o.windowStage}
+	for _, out := range o.out {
+		o.runs = append(o.runs, out.fn.start(p))
+	}
+	o.at = 0
+	return nil
+}
+
+func (o *windowOp) finish(env *mql.Env) {
+	for _, r := range o.runs {
+		r.close(env)
+	}
+	o.runs = o.runs[:0]
+}
+
+// compute makes the document at the present position.
+func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
+	if err := env.Tick(); err != nil {
+		return nil, err
+	}
+	doc, err := o.cursor.get(o.at)
+	if err != nil {
+		return nil, err
+	}
+	o.values.ResetArray(o.vbuf[:0])
+	for _, r := range o.runs {
+		before := o.values.Count()
+		if err := r.at(env, &o.values, "", o.at, doc); err != nil {
+			return nil, err
+		}
+		if o.values.Count() == before {
+			o.values.Null("")
+		}
+	}
+	o.vbuf = o.values.Finish()
+	o.at++
+	o.returned++
+	it := bson.Raw(o.vbuf).Iter()
+	for i, out := range o.out {
+		it.Next()
+		if i == len(o.out)-1 {
+			appendWith(o.begin(), doc, out.field, it.Value)
+			return o.end(nil)
+		}
+		b := bson.NewBuilder(o.bufs[i%2][:0])
+		appendWith(b, doc, out.field, it.Value)
+		o.bufs[i%2] = b.Finish()
+		doc = bson.Raw(o.bufs[i%2])
+	}
+	o.begin().Splice(doc.Elements())
+	return o.end(nil)
+}
+
+func (o *windowOp) Close() {
+	o.base.Close()
+	if o.env != nil {
+		o.finish(o.env)
+	}
+	o.rows.close()
+	o.docs.close()
+	o.loaded, o.next, o.at = true, nil, 0
+}
+
+func (o *windowOp) explainStats(b *bson.Builder) {
+	b.Bool("usedDisk", o.rows.runs != nil || o.docs.file != nil)
+}
+
+func (o *windowOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

@@ -1,0 +1,210 @@
+package agg
+
+import (
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// windowFunc is a parsed window function. Immutable.
+type windowFunc interface {
+	// start makes the state of one partition.
+	start(w *partition) windowRun
+	// paths reports the dotted paths of the documents that are read.
+	paths(add func(path string))
+}
+
+// windowRun computes a window function for the documents of one partition, one
+// after the other.
+type windowRun interface {
+	// at appends the value for document i, whose bytes are doc, under name.
+	// Documents come in order, from 0.
+	at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error
+	// close gives memory back.
+	close(env *mql.Env)
+}
+
+// WindowFunctionDef is a row of the table of functions that only
+// $setWindowFields has.
+type WindowFunctionDef struct {
+	// Name with the dollar sign.
+	Name string
+	// parse reads the function's argument.
+	parse func(p *parser, c *windowCall) (windowFunc, error)
+	// Doc is the page of the manual.
+	Doc string
+}
+
+// windowCall is what a window function is made from.
+type windowCall struct {
+	name   string
+	arg    bson.Value
+	window *window // nil: not given
+	stage  *windowStage
+}
+
+func findWindowFunction(name string) *WindowFunctionDef {
+	i := sort.Search(len(WindowFunctions), func(i int) bool { return WindowFunctions[i].Name >= name })
+	if i < len(WindowFunctions) && WindowFunctions[i].Name == name {
+		return &WindowFunctions[i]
+	}
+	return nil
+}
+
+// partition is the documents of one partition, in order.
+type partition struct {
+	docs  *spool
+	stage *windowStage
+}
+
+// windowKind is the kind of a window.
+type windowKind uint8
+
+const (
+	byDocuments windowKind = iota
+	byRange
+)
+
+// window is {documents: [lo, hi]} or {range: [lo, hi], unit}.
+type window struct {
+	kind   windowKind
+	lo, hi bound
+	unit   *expr.DateUnit // nil: numbers
+}
+
+// bound is one end of a window.
+type bound struct {
+	unbounded, current bool
+	n                  int64      // documents
+	v                  bson.Value // range
+}
+
+// whole is the window of everything.
+var wholeWindow = window{lo: bound{unbounded: true}, hi: bound{unbounded: true}}
+
+// parseWindow reads a window.
+//
+// Errors: FailedToParse, 5339900 to 5339903, 5371601 and others by number.
+func parseWindow(v bson.Value) (*window, error) {
+	d, ok := v.Doc()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "'window' field must be an object")
+	}
+	var docs, rng, unit bson.Value
+	for it := d.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "documents":
+			docs = it.Value
+		case "range":
+			rng = it.Value
+		case "unit":
+			unit = it.Value
+		default:
+			return nil, mongoerr.New(mongoerr.FailedToParse, "'window' field that specifies unknown argument: %s", it.Name)
+		}
+	}
+	switch {
+	case !docs.IsMissing() && !rng.IsMissing():
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Window bounds can specify either 'documents' or 'unit', not both.")
+	case !docs.IsMissing() && !unit.IsMissing():
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Window bounds can only specify 'unit' with range-based bounds.")
+	case docs.IsMissing() && rng.IsMissing():
+		if !unit.IsMissing() {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "Window bounds can only specify 'unit' with range-based bounds.")
+		}
+		w := wholeWindow
+		return &w, nil
+	}
+	w := &window{}
+	pair := docs
+	if docs.IsMissing() {
+		w.kind, pair = byRange, rng
+		if !unit.IsMissing() {
+			text, ok := unit.Str()
+			if !ok {
+				return nil, mongoerr.New(mongoerr.FailedToParse, "'unit' must be a string")
+			}
+			u, err := expr.DateUnitOf(text)
+			if err != nil {
+				return nil, err
+			}
+			w.unit = &u
+		}
+	}
+	a, ok := pair.Array()
+	if !ok || a.Len() != 2 {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be a 2-element array: %s", pair.Type)
+	}
+	lo, _ := a.Index(0)
+	hi, _ := a.Index(1)
+	var err error
+	if w.lo, err = w.bound(lo); err != nil {
+		return nil, err
+	}
+	if w.hi, err = w.bound(hi); err != nil {
+		return nil, err
+	}
+	return w, w.check()
+}
+
+// bound reads one end.
+func (w *window) bound(v bson.Value) (bound, error) {
+	switch text, _ := v.Str(); {
+	case text == "unbounded":
+		return bound{unbounded: true}, nil
+	case text == "current":
+		return bound{current: true, v: zeroValue}, nil
+	case !v.IsNumber():
+		return bound{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be 'unbounded', 'current', or a number")
+	}
+	if w.kind == byRange {
+		if w.unit != nil {
+			n, ok := v.AsInt64()
+			if !ok {
+				return bound{}, mongoerr.New(mongoerr.FailedToParse, "With 'unit', range-based bounds must be an integer")
+			}
+			return bound{n: n, v: v.Clone()}, nil
+		}
+		return bound{v: v.Clone()}, nil
+	}
+	n, ok := v.AsInt64()
+	if !ok {
+		return bound{}, mongoerr.New(mongoerr.FailedToParse, "Numeric document-based bounds must be an integer")
+	}
+	return bound{n: n}, nil
+}
+
+// zeroValue is the int32 0.
+var zeroValue = bson.Value{Type: bson.TypeInt32, Data: []byte{0, 0, 0, 0}}
+
+// check wants the lower bound not above the upper one.
+func (w *window) check() error {
+	if w.lo.unbounded || w.hi.unbounded {
+		return nil
+	}
+	less := w.lo.n <= w.hi.n
+	if w.kind == byRange {
+		less = bson.Compare(w.lo.v, w.hi.v, nil) <= 0
+	}
+	if !less {
+		return mongoerr.New(5339900, "Lower bound must not exceed upper bound")
+	}
+	return nil
+}
+
+// documentsOf returns the half-open range of documents in the window of i.
+func (w *window) documentsOf(i, n int) (from, to int) {
+	from, to = 0, n
+	if !w.lo.unbounded {
+		from = clamp(int64(i)+w.lo.n, n)
+	}
+	if !w.hi.unbounded {
+		to = clamp(int64(i)+w.hi.n+1, n)
+	}
+	return from, max(from, to)
+}
+
+func clamp(at int64, n int) int { return int(min(max(at, 0), int64(n))) }

@@ -1,0 +1,197 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// windowed is an accumulator over the window of each document.
+type windowed struct {
+	fn Func
+	w  *window
+}
+
+func (f *windowed) paths(add func(string)) { f.fn.Paths(add) }
+
+func (f *windowed) start(p *partition) windowRun {
+	r := &windowedRun{windowed: f, ends: newWindowEnds(f.w, p), enter: spoolCursor{s: p.docs}, leave: spoolCursor{s: p.docs}}
+	if u, ok := f.fn.(*unaryFunc); ok {
+		r.arg = u.arg
+		r.edge = u.name == "$first" || u.name == "$last"
+		r.last = u.name == "$last"
+		if u.name == "$min" || u.name == "$max" {
+			r.slide = &slidingExtreme{sign: 1}
+			if u.name == "$min" {
+				r.slide.sign = -1
+			}
+		}
+	}
+	return r
+}
+
+// windowedRun moves a window over the partition. Documents enter at the upper
+// end; where the accumulator can forget, they leave at the lower one, otherwise
+// the window is added up anew.
+type windowedRun struct {
+	*windowed
+	ends         *windowEnds
+	enter, leave spoolCursor
+	state        State
+	arg          expr.Expr
+	edge, last   bool // $first and $last look at one document only
+	slide        *slidingExtreme
+	from, to     int // what state holds
+	held         int
+	scratch      expr.Scratch
+}
+
+func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error {
+	from, to, err := r.ends.of(env, i, doc)
+	if err != nil {
+		return err
+	}
+	r.scratch.Reset()
+	if r.edge {
+		return r.atEdge(env, b, name, from, to)
+	}
+	if r.slide != nil {
+		return r.slideTo(env, b, name, from, to)
+	}
+	if r.state == nil || from < r.from || to < r.to || from >= r.to && r.to > r.from {
+		if err := r.restart(env, from); err != nil {
+			return err
+		}
+	}
+	for r.from < from {
+		forgot, err := r.drop(env)
+		if err != nil {
+			return err
+		}
+		if !forgot {
+			if err := r.restart(env, from); err != nil {
+				return err
+			}
+		}
+	}
+	for ; r.to < to; r.to++ {
+		d, err := r.enter.get(r.to)
+		if err != nil {
+			return err
+		}
+		r.scratch.Reset()
+		grew, err := r.state.Add(env, d, &r.scratch)
+		if err != nil {
+			return err
+		}
+		if grew > 0 {
+			r.held += grew
+			env.Memory.Grow(grew)
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+	}
+	r.scratch.Reset()
+	return r.state.Result(env, b, name, &r.scratch)
+}
+
+// restart begins an empty window at from.
+func (r *windowedRun) restart(env *mql.Env, from int) (err error) {
+	r.close(env)
+	r.from, r.to = from, from
+	r.state, err = r.fn.Start(env, bson.Null, &r.scratch)
+	return err
+}
+
+// drop lets the first document of the window leave.
+func (r *windowedRun) drop(env *mql.Env) (forgot bool, err error) {
+	u, ok := r.state.(*unaryState)
+	if !ok {
+		return false, nil
+	}
+	d, ok := u.valueState.(dropper)
+	if !ok {
+		return false, nil
+	}
+	doc, err := r.leave.get(r.from)
+	if err != nil {
+		return false, err
+	}
+	v, err := r.arg.Eval(env, doc, &r.scratch)
+	if err != nil || !d.drop(env, v) {
+		return false, err
+	}
+	r.from++
+	return true, nil
+}
+
+func (r *windowedRun) atEdge(env *mql.Env, b *bson.Builder, name string, from, to int) error {
+	if from >= to {
+		b.Null(name)
+		return nil
+	}
+	if r.last {
+		from = to - 1
+	}
+	d, err := r.enter.get(from)
+	if err != nil {
+		return err
+	}
+	v, err := r.arg.Eval(env, d, &r.scratch)
+	appendOrNull(b, name, v)
+	return err
+}
+
+func (r *windowedRun) close(env *mql.Env) {
+	if r.held > 0 {
+		env.Memory.Shrink(r.held)
+		r.held = 0
+	}
+}
+
+// slidingExtreme is the greatest (sign 1) or least value of a moving window: a
+// queue of the values that can still become the extreme.
+type slidingExtreme struct {
+	sign  int
+	queue []slidingValue
+	to    int
+}
+
+type slidingValue struct {
+	at int
+	v  bson.Value
+}
+
+// slideTo moves the window of a slidingExtreme; windows never move back.
+func (r *windowedRun) slideTo(env *mql.Env, b *bson.Builder, name string, from, to int) error {
+	s := r.slide
+	s.to = max(s.to, from)
+	for ; s.to < to; s.to++ {
+		d, err := r.enter.get(s.to)
+		if err != nil {
+			return err
+		}
+		r.scratch.Reset()
+		v, err := r.arg.Eval(env, d, &r.scratch)
+		if err != nil {
+			return err
+		}
+		if v.IsNullish() {
+			continue
+		}
+		for n := len(s.queue); n > 0 && bson.Compare(s.queue[n-1].v, v, env.Order())*s.sign < 0; n-- {
+			s.queue = s.queue[:n-1]
+		}
+		s.queue = append(s.queue, slidingValue{s.to, v.Clone()})
+	}
+	for len(s.queue) > 0 && s.queue[0].at < from {
+		s.queue = s.queue[1:]
+	}
+	if len(s.queue) == 0 {
+		b.Null(name)
+		return nil
+	}
+	b.Value(name, s.queue[0].v)
+	return nil
+}

@@ -1,0 +1,170 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var (
+	winLinearFill = WindowFunctionDef{Name: "$linearFill", parse: parseLinearFill, Doc: "reference/operator/aggregation/linearFill"}
+	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Doc: "reference/operator/aggregation/locf"}
+)
+
+// carried is $locf: the last value that is not nullish.
+type carried struct{ e expr.Expr }
+
+func parseLocf(p *parser, c *windowCall) (windowFunc, error) {
+	if c.window != nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "'window' field is not allowed in $locf")
+	}
+	e, err := expr.Parse(p.env, c.arg)
+	return &carried{e}, err
+}
+
+func (f *carried) paths(add func(string))     { f.e.Paths(add) }
+func (f *carried) start(*partition) windowRun { return &carriedRun{carried: f} }
+
+type carriedRun struct {
+	*carried
+	last    bson.Value
+	scratch expr.Scratch
+}
+
+func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc bson.Raw) error {
+	r.scratch.Reset()
+	v, err := r.e.Eval(env, doc, &r.scratch)
+	if err != nil {
+		return err
+	}
+	if !v.IsNullish() {
+		r.last, _ = keep(r.last, v)
+	}
+	appendOrNull(b, name, r.last)
+	return nil
+}
+
+func (r *carriedRun) close(*mql.Env) {}
+
+// linearFill puts null values on the line between their neighbours, by the
+// value that the partition is sorted by.
+type linearFill struct {
+	e     expr.Expr
+	stage *windowStage
+}
+
+func parseLinearFill(p *parser, c *windowCall) (windowFunc, error) {
+	if c.window != nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "'window' field is not allowed in $linearFill")
+	}
+	if len(c.stage.by.Parts) != 1 {
+		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
+	}
+	e, err := expr.Parse(p.env, c.arg)
+	return &linearFill{e, c.stage}, err
+}
+
+func (f *linearFill) paths(add func(string)) { f.e.Paths(add) }
+func (f *linearFill) start(p *partition) windowRun {
+	return &linearFillRun{linearFill: f, p: p, cursor: spoolCursor{s: p.docs}, right: -1}
+}
+
+// linearFillRun keeps the known points left and right of the document.
+type linearFillRun struct {
+	*linearFill
+	p             *partition
+	cursor        spoolCursor
+	left, right   int // documents; left < 0 or right < 0 = none known
+	some          bool
+	lx, ly        bson.Value
+	rx, ry        bson.Value
+	scratch, seek expr.Scratch
+}
+
+func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error {
+	r.scratch.Reset()
+	x, y, err := r.point(env, doc, &r.scratch)
+	if err != nil {
+		return err
+	}
+	if i > 0 && r.some && bson.Equal(x, r.lx, nil) && !y.IsNullish() && r.left != i {
+		return mongoerr.New(6050106, "There can be no repeated values in the sort field")
+	}
+	if !y.IsNullish() {
+		r.lx, _ = keep(r.lx, x)
+		r.ly, _ = keep(r.ly, y)
+		r.some, r.left = true, i
+		b.Value(name, y)
+		return nil
+	}
+	if r.right <= i {
+		if err := r.find(env, i+1); err != nil {
+			return err
+		}
+	}
+	if !r.some || r.right == r.p.docs.len() {
+		b.Null(name)
+		return nil
+	}
+	v, err := interpolate(&r.scratch, r.lx, r.ly, r.rx, r.ry, x)
+	b.Value(name, v)
+	return err
+}
+
+// find looks for the next document with a value.
+func (r *linearFillRun) find(env *mql.Env, from int) error {
+	for r.right = from; r.right < r.p.docs.len(); r.right++ {
+		doc, err := r.cursor.get(r.right)
+		if err != nil {
+			return err
+		}
+		r.seek.Reset()
+		x, y, err := r.point(env, doc, &r.seek)
+		if err != nil {
+			return err
+		}
+		if !y.IsNullish() {
+			r.rx, _ = keep(r.rx, x)
+			r.ry, _ = keep(r.ry, y)
+			return nil
+		}
+	}
+	return nil
+}
+
+// point is the sort value and the value of a document.
+func (r *linearFillRun) point(env *mql.Env, doc bson.Raw, s *expr.Scratch) (x, y bson.Value, err error) {
+	x = fieldName(r.stage.byNames).get(doc)
+	if !x.IsNumber() && x.Type != bson.TypeDateTime {
+		return x, y, mongoerr.New(6050102, "$linearFill can only be used with a sort field that is a number or a date, found %s", x.Type)
+	}
+	if y, err = r.e.Eval(env, doc, s); err != nil {
+		return x, y, err
+	}
+	if !y.IsNullish() && !y.IsNumber() {
+		return x, y, mongoerr.New(6050104, "Value to be filled must be numeric or nullish, found %s", y.Type)
+	}
+	return x, y, nil
+}
+
+// interpolate is the value at x of the line through two points.
+func interpolate(s *expr.Scratch, lx, ly, rx, ry, x bson.Value) (bson.Value, error) {
+	num := func(v bson.Value) bson.Value {
+		if ms, ok := v.DateTime(); ok {
+			return s.Int64(ms)
+		}
+		return v
+	}
+	lx, rx, x = num(lx), num(rx), num(x)
+	if lx.Type == bson.TypeDecimal128 || rx.Type == bson.TypeDecimal128 || ly.Type == bson.TypeDecimal128 || ry.Type == bson.TypeDecimal128 || x.Type == bson.TypeDecimal128 {
+		dec := func(v bson.Value) decimal.Decimal { d, _ := decimal.FromValue(v); return d }
+		share := decimal.Quo(decimal.Sub(dec(ry), dec(ly)), decimal.Sub(dec(rx), dec(lx)))
+		return s.Decimal(decimal.Add(dec(ly), decimal.Mul(share, decimal.Sub(dec(x), dec(lx))))), nil
+	}
+	f := func(v bson.Value) float64 { x, _ := v.AsFloat(); return x }
+	return s.Double(f(ly) + (f(x)-f(lx))*((f(ry)-f(ly))/(f(rx)-f(lx)))), nil
+}
+
+func (r *linearFillRun) close(*mql.Env) {}

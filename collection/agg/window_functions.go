@@ -1,0 +1,17 @@
+package agg
+
+// WindowFunctions is the table of the functions that only $setWindowFields has,
+// in alphabetical order; the accumulators of Accumulators work there as well.
+var WindowFunctions = []WindowFunctionDef{
+	winCovariancePop,
+	winCovarianceSamp,
+	winDenseRank,
+	winDerivative,
+	winDocumentNumber,
+	winExpMovingAvg,
+	winIntegral,
+	winLinearFill,
+	winLocf,
+	winRank,
+	winShift,
+}

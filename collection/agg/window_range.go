@@ -1,0 +1,107 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// windowEnds tells the window of each document of a partition, in order.
+type windowEnds struct {
+	w        *window
+	p        *partition
+	lo, hi   spoolCursor // read the sort values at both ends
+	from, to int
+	scratch  expr.Scratch
+}
+
+func newWindowEnds(w *window, p *partition) *windowEnds {
+	return &windowEnds{w: w, p: p, lo: spoolCursor{s: p.docs}, hi: spoolCursor{s: p.docs}}
+}
+
+// of returns the half-open range of documents in the window of i.
+//
+// Errors: 5429413, 5429414, 5429513 for sort values that a range cannot count in.
+func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err error) {
+	n := e.p.docs.len()
+	if e.w.kind == byDocuments {
+		from, to = e.w.documentsOf(i, n)
+		return from, to, nil
+	}
+	at, err := e.sortValue(doc)
+	if err != nil {
+		return 0, 0, err
+	}
+	e.scratch.Reset()
+	if !e.w.lo.unbounded {
+		end, err := e.shift(at, &e.w.lo)
+		if err != nil {
+			return 0, 0, err
+		}
+		for e.from < n {
+			c, err := e.compare(&e.lo, e.from, end)
+			if err != nil {
+				return 0, 0, err
+			}
+			if c >= 0 {
+				break
+			}
+			e.from++
+		}
+	}
+	e.to = max(e.to, e.from)
+	if e.w.hi.unbounded {
+		e.to = n
+		return e.from, e.to, nil
+	}
+	end, err := e.shift(at, &e.w.hi)
+	if err != nil {
+		return 0, 0, err
+	}
+	for e.to < n {
+		c, err := e.compare(&e.hi, e.to, end)
+		if err != nil {
+			return 0, 0, err
+		}
+		if c > 0 {
+			break
+		}
+		e.to++
+	}
+	return e.from, e.to, env.Tick()
+}
+
+// sortValue is the value of a document that the range counts in.
+func (e *windowEnds) sortValue(doc bson.Raw) (bson.Value, error) {
+	v := fieldName(e.p.stage.byNames).get(doc)
+	switch {
+	case e.w.unit != nil && v.Type != bson.TypeDateTime:
+		return v, mongoerr.New(5429513, "Invalid range: Expected the sortBy field to be a Date, but it was %s", v.Type)
+	case e.w.unit == nil && v.Type == bson.TypeDateTime:
+		return v, mongoerr.New(5429413, "Invalid range: For windows that involve date or time ranges, a unit must be provided.")
+	case e.w.unit == nil && !v.IsNumber():
+		return v, mongoerr.New(5429414, "Invalid range: Expected the sortBy field to be a number, but it was %s", v.Type)
+	}
+	return v, nil
+}
+
+// shift adds a bound to a sort value.
+func (e *windowEnds) shift(v bson.Value, b *bound) (bson.Value, error) {
+	if e.w.unit == nil {
+		return expr.Add(&e.scratch.Arena, v, b.v)
+	}
+	ms, _ := v.DateTime()
+	ms, err := e.w.unit.Add("$setWindowFields", ms, b.n)
+	return e.scratch.DateTime(ms), err
+}
+
+// compare orders the sort value of document i and a limit.
+func (e *windowEnds) compare(c *spoolCursor, i int, limit bson.Value) (int, error) {
+	doc, err := c.get(i)
+	if err != nil {
+		return 0, err
+	}
+	v, err := e.sortValue(doc)
+	return bson.Compare(v, limit, nil), err
+}

@@ -1,0 +1,69 @@
+package agg
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var (
+	winDenseRank      = WindowFunctionDef{Name: "$denseRank", parse: parseRank, Doc: "reference/operator/aggregation/denseRank"}
+	winDocumentNumber = WindowFunctionDef{Name: "$documentNumber", parse: parseRank, Doc: "reference/operator/aggregation/documentNumber"}
+	winRank           = WindowFunctionDef{Name: "$rank", parse: parseRank, Doc: "reference/operator/aggregation/rank"}
+)
+
+// ranking is $rank, $denseRank or $documentNumber.
+type ranking struct {
+	name  string
+	stage *windowStage
+}
+
+func parseRank(_ *parser, c *windowCall) (windowFunc, error) {
+	if c.window != nil {
+		return nil, mongoerr.New(5371601, "Rank style window functions take no other arguments")
+	}
+	if d, ok := c.arg.Doc(); !ok || !d.IsEmpty() {
+		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", c.name)
+	}
+	if n := len(c.stage.by.Parts); n == 0 || n != 1 && c.name != "$documentNumber" {
+		return nil, mongoerr.New(5371602, "%s must be specified with a top level sortBy expression with exactly one element", c.name)
+	}
+	return &ranking{c.name, c.stage}, nil
+}
+
+func (f *ranking) paths(add func(string)) {
+	f.stage.by.Paths(func(p path.Path) { add(p.String()) })
+}
+
+func (f *ranking) start(*partition) windowRun { return &rankRun{ranking: f} }
+
+type rankRun struct {
+	*ranking
+	last, key []byte
+	rank      int64
+}
+
+func (r *rankRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) (err error) {
+	if r.name == "$documentNumber" {
+		b.Int(name, int64(i)+1)
+		return nil
+	}
+	if r.key, err = r.stage.by.AppendKey(env, r.key[:0], doc); err != nil {
+		return err
+	}
+	if i == 0 || !bytes.Equal(r.key, r.last) {
+		if r.name == "$rank" {
+			r.rank = int64(i) + 1
+		} else {
+			r.rank++
+		}
+		r.last = append(r.last[:0], r.key...)
+	}
+	b.Int(name, r.rank)
+	return nil
+}
+
+func (r *rankRun) close(*mql.Env) {}
