@@ -17,6 +17,7 @@ func (s *Server) activityDocs(_ *cluster.Op, _ collection.Namespace, kind string
 		flag := func(name string) bool { return spec.Get(name).Truthy() }
 		return s.currentOps(currentOpArgs{
 			idle: flag("idleConnections"), cursors: flag("idleCursors"), truncate: flag("truncateOps"),
+			sessions: !hasField(spec, "idleSessions") || flag("idleSessions"),
 		}), nil
 	}
 	var docs []bson.Raw

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -12,6 +14,7 @@ type writeConcern struct {
 	given      bool
 	w          int64
 	majority   bool
+	tagged     bool // by a mode, which nobody has defined here
 	tag        string
 	journal    bool
 	hasJournal bool
@@ -20,16 +23,17 @@ type writeConcern struct {
 // durability is what a commit under the concern promises: on disk, unless the
 // client asked for no acknowledgement or no journal.
 func (w writeConcern) durability(standard storage.Durability) storage.Durability {
-	if w.given && (w.hasJournal && !w.journal || w.w == 0 && !w.majority && w.tag == "" && !w.journal) {
+	if w.given && (w.hasJournal && !w.journal || w.w == 0 && !w.majority && !w.tagged && !w.journal) {
 		return storage.Buffered
 	}
 	return standard
 }
 
-// unknownTag is the write concern error of a tag set nobody defined.
+// failure is the error of a write concern that cannot be met: the mode is not
+// defined, or there are too few members. nil if it can.
 func (w writeConcern) failure() *mongoerr.Error {
 	switch {
-	case w.tag != "":
+	case w.tagged:
 		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", w.tag)
 	case w.w > 1:
 		return mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
@@ -50,39 +54,69 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 		v := it.Value
 		switch string(it.Name) {
 		case "w":
-			switch {
-			case v.IsNumber():
-				w.w, _ = v.TruncInt64()
-				if w.w < 0 || w.w > 50 {
-					return w, mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than 50; found: %d", w.w)
-				}
-			case v.Type == bson.TypeString:
-				s, _ := v.Str()
-				w.majority = s == "majority"
-				if !w.majority {
-					w.tag = s
-				}
-			case v.Type == bson.TypeDocument:
-				w.tag = "tags"
-			case v.IsNullish():
-			default:
-				return w, mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
+			if err := w.parseW(v); err != nil {
+				return w, err
 			}
 		case "j", "fsync":
 			if v.Type != bson.TypeBool && !v.IsNumber() && !v.IsNullish() {
-				return w, mongoerr.New(mongoerr.FailedToParse, "%s must be numeric or a boolean value", it.Name)
+				return w, mongoerr.WrongType("writeConcern."+string(it.Name), v.Type.String(), "bool", "long", "int", "decimal", "double")
 			}
-			w.journal, w.hasJournal = v.Truthy(), string(it.Name) == "j"
+			if string(it.Name) == "j" {
+				w.journal, w.hasJournal = v.Truthy(), true
+			}
 		case "wtimeout":
-			if !v.IsNumber() && !v.IsNullish() && v.Type != bson.TypeString {
-				return w, mongoerr.New(mongoerr.FailedToParse, "wtimeout must be a number")
+			if n, ok := v.AsFloat(); ok && n > math.MaxInt32 {
+				return w, mongoerr.New(mongoerr.FailedToParse, "wtimeout must be a number that fits in an integer")
 			}
-		case "provenance", "getLastError":
+		case "provenance":
+			p, ok := v.Str()
+			if !ok && !v.IsNullish() {
+				return w, mongoerr.WrongType("writeConcern.provenance", v.Type.String(), "string")
+			}
+			switch p {
+			case "", "clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault":
+			default:
+				return w, mongoerr.BadEnum("writeConcern.provenance", p)
+			}
+		case "getLastError":
 		default:
-			return w, mongoerr.New(mongoerr.FailedToParse, "unrecognized write concern field: %s", it.Name)
+			return w, mongoerr.UnknownField("writeConcern." + string(it.Name))
 		}
 	}
 	return w, nil
+}
+
+// parseW reads w: a number of members, "majority", the name of a mode, or
+// numbers by tag. Errors: FailedToParse (9).
+func (w *writeConcern) parseW(v bson.Value) error {
+	switch {
+	case v.IsNumber():
+		f, _ := v.AsFloat()
+		if !(f > -1 && f < 51) { // NaN too
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than 50; found: %g", f)
+		}
+		w.w = int64(f)
+	case v.Type == bson.TypeString:
+		s, _ := v.Str()
+		w.majority, w.tagged = s == "majority", s != "majority"
+		w.tag = s
+	case v.Type == bson.TypeDocument:
+		d, _ := v.Doc()
+		if d.IsEmpty() {
+			return mongoerr.New(mongoerr.FailedToParse, "tagged write concern requires tags")
+		}
+		for tag, n := range d.Fields() {
+			if !n.IsNumber() {
+				return mongoerr.New(mongoerr.FailedToParse, "tags must be a single level document with only number values; found: %s for tag '%s'", n.Type, tag)
+			}
+		}
+		w.tagged, w.tag = true, d.String()
+	case v.IsNullish():
+		w.tagged = true
+	default:
+		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
+	}
+	return nil
 }
 
 // parseReadConcern returns the level and the times of a read concern.

@@ -7,19 +7,21 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/session"
 )
 
 // currentOpArgs says what currentOp lists.
 type currentOpArgs struct {
 	idle     bool // connections without a command too
 	cursors  bool // idle cursors too
+	sessions bool // transactions between two commands too
 	truncate bool // long commands
 }
 
 // runCurrentOp lists what the server does, filtered by its other fields.
 // Manual: reference/command/currentOp.
 func runCurrentOp(c *Call) error {
-	a := currentOpArgs{truncate: true}
+	a := currentOpArgs{sessions: true, truncate: true}
 	filter := bson.NewBuilder(nil)
 	it := c.Body.Iter()
 	it.Next()
@@ -81,6 +83,9 @@ func (s *Server) currentOps(a currentOpArgs) []bson.Raw {
 			docs = append(docs, b.Doc())
 		}
 	}
+	if a.sessions {
+		docs = append(docs, s.idleTxns(now)...)
+	}
 	if a.cursors {
 		list := s.Cursors.List()
 		sort.Slice(list, func(i, j int) bool { return list[i].Opened.Before(list[j].Opened) })
@@ -98,6 +103,41 @@ func (s *Server) currentOps(a currentOpArgs) []bson.Raw {
 			appendCursor(b, i)
 			docs = append(docs, b.Doc())
 		}
+	}
+	return docs
+}
+
+// idleTxns describes the transactions that no command works in now.
+func (s *Server) idleTxns(now time.Time) []bson.Raw {
+	busy := map[session.ID]bool{}
+	for _, op := range s.ops.list() {
+		busy[op.Session] = true
+	}
+	list := s.Sessions.Transactions()
+	sort.Slice(list, func(i, j int) bool { return list[i].Since.Before(list[j].Since) })
+	var docs []bson.Raw
+	for _, t := range list {
+		if busy[t.ID] {
+			continue
+		}
+		b := bson.NewBuilder(nil)
+		b.String("type", "idleSession")
+		b.String("host", hostname())
+		b.String("desc", "inactive transaction")
+		b.Bool("active", false)
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, t.ID.UUID[:])
+		b.Binary("uid", 0, t.ID.Owner[:])
+		b.End()
+		b.BeginDoc("transaction")
+		b.BeginDoc("parameters")
+		b.Int64("txnNumber", t.Number)
+		b.Bool("autocommit", false)
+		b.End()
+		b.String("startWallClockTime", isoTime(t.Since))
+		b.Int64("timeOpenMicros", now.Sub(t.Since).Microseconds())
+		b.End()
+		docs = append(docs, b.Doc())
 	}
 	return docs
 }

@@ -230,13 +230,11 @@ func (c *Call) defaultWrite(doc bson.Raw, was bool) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, hasW := doc.Lookup("w")
+	_, hasW := doc.Lookup("w")
 	switch {
 	case !hasW:
 		return nil, mongoerr.New(mongoerr.BadValue, "The default write concern must have a 'w' field")
-	case v.IsNullish():
-		return nil, mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '' found in replica set configuration")
-	case w.tag != "":
+	case w.tagged:
 		return nil, w.failure()
 	case w.w == 0 && !w.majority:
 		return nil, mongoerr.New(mongoerr.BadValue, "The default write concern must not be unacknowledged")

@@ -243,6 +243,24 @@ func (r *Registry) isOpen(s *Session, since time.Time) bool {
 	return ok && t.Equal(since)
 }
 
+// Txn describes a transaction in progress.
+type Txn struct {
+	ID     ID
+	Number int64
+	Since  time.Time
+}
+
+// Transactions lists the transactions in progress, in no order.
+func (r *Registry) Transactions() []Txn {
+	r.openMu.Lock()
+	defer r.openMu.Unlock()
+	list := make([]Txn, 0, len(r.open))
+	for s, since := range r.open {
+		list = append(list, Txn{s.ID, s.number, since}) // the number stays until the transaction is closed
+	}
+	return list
+}
+
 func (r *Registry) closed(s *Session, st State) {
 	if st == Committed {
 		r.stats.committed.Add(1)
