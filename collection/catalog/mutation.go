@@ -134,6 +134,9 @@ func equalFold(a, b string) bool {
 
 // NewCollection makes an entry with a fresh ID and an _id_ index, not yet Put.
 func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options bson.Raw) (*Collection, error) {
+	if len(options) == 0 {
+		options = bson.Empty
+	}
 	o, err := ParseOptions(env, options.Clone())
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -221,14 +222,35 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 		snap.Unpin()
 		return nil, translate(err)
 	}
-	return &Txn{Store: txn, Catalog: snap}, nil
+	t := &Txn{Catalog: snap}
+	t.Store = &countingTxn{Txn: txn, c: c, t: t}
+	return t, nil
 }
 
-// Committed counts what a transaction changed, after its commit at ts.
+// countingTxn counts what a transaction changed as soon as it has committed,
+// while its catalog pin is still held: a drain then waits for both.
+type countingTxn struct {
+	storage.Txn
+	c *Cluster
+	t *Txn
+}
+
+// Commit see storage.Txn.
+func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	ts, err := x.Txn.Commit(ctx, d)
+	if err == nil {
+		x.c.Committed(x.t, ts)
+	}
+	return ts, err
+}
+
+// Committed counts what a transaction changed, after its commit at ts. The
+// transaction's own Commit has done so already; a second time does nothing.
 func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
 	for _, x := range t.tallies {
 		if x.Count != (tally.Count{}) {
 			c.Tally.Of(x.coll).Shard(x.shard).Add(ts, x.Count)
 		}
 	}
+	t.tallies = nil
 }

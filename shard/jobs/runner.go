@@ -120,7 +120,7 @@ func (r *Runner) Stop() error {
 
 // report tells Failed of an error that is not the end of the server.
 func (r *Runner) report(job string, err error) {
-	if err != nil && !errors.Is(err, ErrStopped) && !errors.Is(err, storage.ErrClosed) {
+	if err != nil && !errors.Is(err, ErrStopped) && !errors.Is(err, context.Canceled) && !errors.Is(err, storage.ErrClosed) {
 		r.Failed(job, err)
 	}
 }

@@ -1,0 +1,145 @@
+package jobs_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+func TestBuildWhileInUse(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
+		n.fill(0, 1500)
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for w := range 3 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				n.writer(w, map[int]bool{}, &stop)
+			}()
+		}
+		r, err := n.index(`{key: {a: 1}, name: "a"}`, `{key: {k: 1, u: 1}, name: "u", unique: true}`, `{key: {tags: 1, a: -1}, name: "tags"}`,
+			`{key: {u: 1}, name: "partial", partialFilterExpression: {a: {$gt: 3}}}`)
+		stop.Store(true)
+		wg.Wait()
+		n.must(err)
+		if r.Before != 1 || r.After != 5 || r.Created || r.Note != "" {
+			t.Fatalf("%+v", r)
+		}
+		n.check(`{}`)
+		n.exact()
+		want, err := n.ids(n.op(), `{a: {$gt: 3}}`, "")
+		n.must(err)
+		got, err := n.ids(n.op(), `{a: {$gt: 3}}`, "partial")
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatal(len(got), len(want), err)
+		}
+		if r, err = n.index(`{key: {a: 1}, name: "a"}`); err != nil || r.Note == "" || r.Before != 5 || r.After != 5 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if len(n.jobs.InProgress()) != 0 {
+			t.Fatal("a finished build is listed")
+		}
+	})
+}
+
+// A unique index that meets duplicates is gone without a trace.
+func TestUniqueBuildFails(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.fill(0, 600)
+		_, err := n.index(`{key: {b: 1}, name: "b"}`, `{key: {a: 1}, name: "a", unique: true}`)
+		if code(err) != 11000 {
+			t.Fatal(err)
+		}
+		if len(n.coll().Indexes) != 1 {
+			t.Fatal("indexes stayed")
+		}
+		n.must(n.jobs.DeleteNoted(t.Context()))
+		if k := n.keys(keyspace.CollectionIndexRange(n.coll().ID)); k != 0 {
+			t.Fatalf("%d entries stayed", k)
+		}
+		if _, err := n.index(`{key: {u: 1}, name: "u", unique: true}`); err != nil {
+			t.Fatal(err)
+		}
+		n.check(`{}`)
+		_, errs, err := n.Insert(n.op(), shop, rawDocs(t, `{u: 5}`), true)
+		if err != nil || len(errs) != 1 || errs[0].Err.Code != 11000 {
+			t.Fatal(errs, err)
+		}
+	})
+}
+
+// Documents with equal values that come and go while a unique index is built
+// never leave a document without its entry.
+func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.fill(0, 20)
+		n.insert(`{_id: "dup", u: 7}`)
+		c := n.coll()
+		n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+			return m.Put(withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`))
+		}))
+		ix := n.coll().Index("u")
+		// The writer maintains the index already: the removal of one of the two
+		// must not take the other's entry.
+		n.remove(`{_id: "dup"}`, false)
+		unlock, err := n.jobs.Lock(t.Context(), c.ID)
+		n.must(err)
+		n.must(n.jobs.BuildIndexes(t.Context(), buildOf(c, ix)))
+		unlock()
+		n.check(`{}`)
+	})
+}
+
+// A build that a crash interrupted goes on at the next start.
+func TestBuildResumes(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.fill(0, 700)
+		c := n.coll()
+		n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+			return m.Put(withIndex(t, withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`), `{key: {a: 1}, name: "a"}`))
+		}))
+		n.fill(700, 750)
+		n = n.reopen()
+		n.must(n.jobs.Resume(t.Context()))
+		if n.coll().Index("u").State != catalog.IndexReady {
+			t.Fatal("not ready")
+		}
+		n.check(`{}`)
+	})
+}
+
+func TestDropIsFinished(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.fill(0, 300)
+		_, err := n.index(`{key: {a: 1}, name: "a"}`)
+		n.must(err)
+		id := n.coll().ID
+		if ok, err := n.Drop(n.op(), shop); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		n.fill(0, 10)
+		n = n.reopen() // before anything was removed
+		n.jobs.Start(t.Context())
+		for n.keys(keyspace.RecordRange(id))+n.keys(keyspace.CollectionIndexRange(id))+n.keys(keyspace.MetaRange(keyspace.MetaJob)) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		n.must(n.jobs.Stop())
+		if n.check(`{}`) != 10 {
+			t.Fatal("the new collection lost documents")
+		}
+	})
+}

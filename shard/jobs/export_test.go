@@ -1,0 +1,25 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Steps of jobs, for tests that stop between them.
+
+func (r *Runner) Prepare(ctx context.Context, id keyspace.CollectionID, change func(*shard.Map) (*shard.Map, error)) error {
+	return r.prepare(ctx, id, change)
+}
+
+func (r *Runner) Rest(ctx context.Context, id keyspace.CollectionID) error {
+	return r.rest(ctx, id, &Progress{})
+}
+
+func (r *Runner) SettleShard(ctx context.Context, id keyspace.CollectionID, d *shard.Descriptor) error {
+	return r.settle(ctx, id, d, &Progress{})
+}
+
+func (r *Runner) Saved() storage.Timestamp { return r.counts.saved }

@@ -1,0 +1,289 @@
+package jobs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// sharded makes a collection over {k: "hashed"} with some shards and an index of
+// each sort: plain, unique, multikey.
+func (n *node) sharded(shards int) {
+	n.t.Helper()
+	n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(n.t, `{k: "hashed"}`), Shards: shards}))
+	_, err := n.index(`{key: {a: 1}, name: "a"}`, `{key: {k: 1, u: -1}, name: "u", unique: true}`, `{key: {tags: 1}, name: "tags"}`)
+	n.must(err)
+}
+
+// splitMiddle splits a shard in the middle of its range.
+func (n *node) splitMiddle(id shard.ID) error {
+	at, _ := n.coll().Map.Shard(id).Middle()
+	return n.jobs.Split(n.t.Context(), shop, id, at)
+}
+
+func TestSplitAndMerge(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		n.fill(0, 500)
+		n.must(n.splitMiddle(0))
+		n.check(`{}`)
+		n.exact()
+		if m := n.coll().Map; m.Len() != 2 || !m.Shard(1).Settled() || !m.Shard(2).Settled() {
+			t.Fatalf("%v", m.Version())
+		}
+		n.fill(500, 600)
+		n.must(n.splitMiddle(2))
+		n.exact()
+		n.must(n.jobs.Merge(t.Context(), shop, 1, 3))
+		if n.check(`{}`) != 600 {
+			t.Fatal("documents lost")
+		}
+		n.exact()
+		// Nothing stays behind in partitions that no shard uses.
+		used, all := 0, n.keys(keyspace.CollectionIndexRange(n.coll().ID))
+		for _, p := range n.coll().Map.Partitions() {
+			for _, ix := range n.coll().Indexes {
+				used += n.keys(keyspace.PartitionRange(n.coll().ID, ix.ID, p))
+			}
+		}
+		if used != all || all != 600*4 {
+			t.Fatalf("%d entries, %d in use, want %d", all, used, 600*4)
+		}
+		if err := n.jobs.Split(t.Context(), shop, 99, 5); err == nil {
+			t.Fatal("an unknown shard was split")
+		}
+		n.exact()
+	})
+}
+
+// Readers and writers work while shards split and merge: at every snapshot the
+// indexes and the scan agree, nothing is lost, nothing is found twice.
+func TestSplitWhileInUse(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		n.fill(0, 300)
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		models := [3]map[int]bool{}
+		for w := range models {
+			models[w] = map[int]bool{}
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				n.writer(w, models[w], &stop)
+			}()
+		}
+		wg.Add(1)
+		var compared int
+		go func() {
+			defer wg.Done()
+			for !stop.Load() {
+				n.compare()
+				compared++
+			}
+		}()
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 8 {
+			shards := n.coll().Map.Shards()
+			if i := rng.IntN(len(shards)); len(shards) > 3 && i+1 < len(shards) {
+				n.must(n.jobs.Merge(t.Context(), shop, shards[i].ID, shards[i+1].ID))
+			} else {
+				n.must(n.splitMiddle(shards[i].ID))
+			}
+		}
+		stop.Store(true)
+		wg.Wait()
+		total := 300
+		for _, m := range models {
+			total += len(m)
+		}
+		if got := n.check(`{}`); got != total || compared == 0 {
+			t.Fatalf("%d documents, want %d; %d comparisons", got, total, compared)
+		}
+		n.exact()
+	})
+}
+
+// writer inserts, updates and deletes documents of its own and remembers which
+// exist.
+func (n *node) writer(w int, model map[int]bool, stop *atomic.Bool) {
+	rng := rand.New(rand.NewPCG(uint64(w), 7))
+	for !stop.Load() {
+		id := (w+1)*100_000 + rng.IntN(200)
+		filter := plan.Find{Filter: raw(n.t, fmt.Sprintf(`{_id: %d, k: %d}`, id, id))}
+		switch {
+		case !model[id]:
+			doc := raw(n.t, fmt.Sprintf(`{_id: %d, k: %d, a: %d, u: %d, tags: [%d, %d]}`, id, id, rng.IntN(9), rng.IntN(9), rng.IntN(3), rng.IntN(3)))
+			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{doc}, true)
+			if err != nil || len(errs) > 0 {
+				n.t.Error(err, errs)
+				return
+			}
+			model[id] = true
+		case rng.IntN(2) == 0:
+			r, err := n.Modify(n.op(), shop, &cluster.Modify{Find: filter})
+			if err != nil || r.Changed != 1 {
+				n.t.Error(r, err)
+				return
+			}
+			delete(model, id)
+		default:
+			// The type changes too, so that only type bits differ at times.
+			r, err := n.set(fmt.Sprintf(`{_id: %d, k: %d}`, id, id), fmt.Sprintf(`{$set: {a: {$numberDouble: "%d"}, tags: [%d]}}`, rng.IntN(9), rng.IntN(3)), false)
+			if err != nil || r.Matched != 1 {
+				n.t.Error(r, err)
+				return
+			}
+		}
+	}
+}
+
+// compare reads through every index and without one at the same snapshot.
+func (n *node) compare() {
+	o := n.op()
+	txn, err := n.BeginTxn(o)
+	if err != nil {
+		n.t.Error(err)
+		return
+	}
+	defer txn.Catalog.Unpin()
+	defer txn.Store.Close()
+	o.Txn = txn
+	want, err := n.ids(o, `{}`, "")
+	if err != nil {
+		n.t.Error(err)
+		return
+	}
+	for _, hint := range []string{"a", "u", "tags", "_id_"} {
+		got, err := n.ids(o, `{}`, hint)
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			n.t.Errorf("index %s: %d of %d documents at %v: %v", hint, len(got), len(want), txn.Store.ReadTimestamp(), err)
+		}
+	}
+}
+
+// A cursor opened before a split finds every document once, whatever happens
+// while it is open.
+func TestCursorOverSplit(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(2)
+		n.fill(0, 400)
+		for _, sort := range []string{`{}`, `{a: 1}`, `{k: 1, u: -1}`} {
+			o := n.op()
+			s, err := n.Find(o, shop, plan.Find{Sort: raw(t, sort)})
+			n.must(err)
+			seen := map[string]int{}
+			for i := 0; ; i++ {
+				row, err := s.Next(o.Env)
+				n.must(err)
+				if row == nil {
+					break
+				}
+				seen[row.Doc.Get("_id").String()]++
+				if i == 50 {
+					n.must(n.splitMiddle(n.coll().Map.Shards()[0].ID))
+					n.remove(`{_id: {$lt: 100}}`, true)
+					n.fill(0, 100)
+				}
+			}
+			s.Close()
+			if len(seen) != 400 {
+				t.Fatalf("sort %s: %d documents", sort, len(seen))
+			}
+			for id, times := range seen {
+				if times != 1 {
+					t.Fatalf("sort %s: _id %s %d times", sort, id, times)
+				}
+			}
+		}
+	})
+}
+
+// A crash after any step of a split leaves a map by which everything is found,
+// and the next process finishes the split.
+func TestSplitCrash(t *testing.T) {
+	split := func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(0, 1<<63) }
+	merge := func(m *shard.Map) (*shard.Map, error) { return m.Merge(1, 2) }
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		for name, steps := range map[string]func(n *node){
+			"prepared": func(n *node) { n.must(n.jobs.Prepare(t.Context(), n.coll().ID, split)) },
+			"prepared, written": func(n *node) {
+				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, split))
+				n.fill(300, 400)
+				n.remove(`{_id: {$gte: 250, $lt: 350}}`, true)
+				n.fill(250, 350)
+				if _, err := n.set(`{}`, `{$set: {a: 3.0}}`, true); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"one index moved": func(n *node) {
+				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, split))
+				n.must(n.jobs.SettleShard(t.Context(), n.coll().ID, n.coll().Map.Shards()[1]))
+			},
+			"merge": func(n *node) {
+				n.must(n.jobs.Split(t.Context(), shop, 0, 1<<63))
+				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, merge))
+				n.remove(`{_id: {$lt: 100}}`, true)
+				n.fill(0, 100)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				n := open(t, make)
+				n.sharded(1)
+				n.fill(0, 300)
+				if name != "prepared" {
+					n.must(n.jobs.Checkpoint(t.Context()))
+				}
+				steps(n)
+				total := n.check(`{}`)
+				n = n.reopen()
+				if n.check(`{}`) != total {
+					t.Fatal("after the crash documents are missing")
+				}
+				n.exact()
+				n.must(n.jobs.Resume(t.Context()))
+				for _, d := range n.coll().Map.Shards() {
+					if !d.Settled() {
+						t.Fatalf("shard %v has not settled", d.ID)
+					}
+				}
+				if n.check(`{}`) != total {
+					t.Fatal("after recovery documents are missing")
+				}
+				n.exact()
+				n = n.reopen()
+				n.exact()
+			})
+		}
+	})
+}
+
+// While a shard settles, a unique value in the older partition is still unique.
+func TestUniqueWhileUnsettled(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		n.fill(0, 50)
+		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(0, 1<<63) }))
+		for i := range 50 {
+			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, fmt.Sprintf(`{_id: "x%d", k: %d, u: %d}`, i, i, i))}, true)
+			if err != nil || len(errs) != 1 || errs[0].Err.Code != 11000 {
+				t.Fatalf("%d: %v %v", i, errs, err)
+			}
+		}
+		n.must(n.jobs.Rest(t.Context(), n.coll().ID))
+		n.exact()
+	})
+}
