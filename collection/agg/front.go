@@ -60,12 +60,15 @@ func (p *Pipeline) Front() Front {
 	return f
 }
 
-// cut takes a $skip or $limit in; a $skip after a limit stays behind.
+// cut takes a $skip or $limit in; a $skip of all that a limit left stays behind.
 func (f *Front) cut(s Stage) bool {
 	switch s := s.(type) {
 	case *skipStage:
-		if f.Limit > 0 || f.Skip+s.n < 0 {
+		if f.Limit > 0 && s.n >= f.Limit || f.Skip+s.n < 0 {
 			return false
+		}
+		if f.Limit > 0 {
+			f.Limit -= s.n
 		}
 		f.Skip += s.n
 		return true

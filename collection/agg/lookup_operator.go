@@ -163,16 +163,6 @@ func (o *lookupOp) probe(env *mql.Env, rows []lookupRow) (fits bool, err error) 
 		if err := env.Tick(); err != nil {
 			return false, err
 		}
-		if o.filter != nil {
-			o.scratch.Reset()
-			ok, err := o.filter.Matches(env, r.Doc, &o.scratch)
-			if err != nil {
-				return false, err
-			}
-			if !ok {
-				continue
-			}
-		}
 		at := len(o.found)
 		hit := false
 		foreignValues(r.Doc, o.foreign, func(v bson.Value) {
@@ -346,13 +336,6 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 		if d == nil || err != nil {
 			return err
 		}
-		ok, err := o.admits(env, d.Doc)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
 		o.subOut = append(o.subOut, d.Doc.Clone())
 		n := len(d.Doc) + 32
 		o.subHeld += n
@@ -361,15 +344,6 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 			return o.tooLarge()
 		}
 	}
-}
-
-// admits asks the filter that the optimiser put in.
-func (o *lookupOp) admits(env *mql.Env, doc bson.Raw) (bool, error) {
-	if o.filter == nil || o.foreign.Len() > 0 && o.sub == nil {
-		return true, nil
-	}
-	o.scratch.Reset()
-	return o.filter.Matches(env, doc, &o.scratch)
 }
 
 // cached takes the result of a sub-pipeline that is the same for all rows.
@@ -388,14 +362,8 @@ func (o *lookupOp) cached(env *mql.Env) error {
 			if d == nil {
 				break
 			}
-			ok, err := o.admits(env, d.Doc)
-			if err != nil {
+			if err := o.cache.add(env, d.Doc); err != nil {
 				return err
-			}
-			if ok {
-				if err := o.cache.add(env, d.Doc); err != nil {
-					return err
-				}
 			}
 		}
 		o.filled = true

@@ -5,7 +5,6 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
-	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -23,10 +22,8 @@ type lookupStage struct {
 	sub            *Pipeline // nil = the documents as they are
 	arg            bson.Raw  // as given, for printing
 
-	// unwind and filter are a $unwind of as and a $match behind it that the
-	// optimiser put in; filter sees the foreign document.
+	// unwind is a $unwind of as that the optimiser put in.
 	unwind *unwindStage
-	filter match.Node
 }
 
 func lookupFailed(format string, args ...any) error {
@@ -186,7 +183,7 @@ func (s *lookupStage) Append(b *bson.Builder) { b.Raw("$lookup", s.arg) }
 // unfold is the stage without what the optimiser put in.
 func (s *lookupStage) unfold() []Stage {
 	plain := *s
-	plain.unwind, plain.filter = nil, nil
+	plain.unwind = nil
 	out := []Stage{&plain}
 	if s.unwind != nil {
 		out = append(out, s.unwind)
