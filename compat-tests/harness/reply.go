@@ -20,8 +20,8 @@ func parseCommand(text string) (bson.Raw, error) {
 	return bson.Raw(doc), err
 }
 
-// Render prints a reply for a case file: an error as "error <code> <codeName>", any
-// other reply as relaxed Extended JSON on one line. Documents of a cursor's batch
+// Render prints a reply for a case file: an error as "error <code> <codeName>" with
+// its labels as "+<label>", any other reply as relaxed Extended JSON on one line. Documents of a cursor's batch
 // follow on lines of their own, indented by two spaces. Volatile fields are left
 // out and an open cursor's id is printed as 1.
 func Render(reply bson.Raw, messages bool) string {
@@ -51,7 +51,11 @@ func renderError(reply bson.Raw, messages bool) string {
 	name, _ := reply.Lookup("codeName").StringValueOK()
 	line := fmt.Sprintf("error %d %s", code, name)
 	if labels, ok := reply.Lookup("errorLabels").ArrayOK(); ok {
-		line += " " + ejson.String(cbson.Raw(labels))
+		values, _ := labels.Values()
+		for _, v := range values {
+			label, _ := v.StringValueOK()
+			line += " +" + label
+		}
 	}
 	if message, ok := reply.Lookup("errmsg").StringValueOK(); ok && messages {
 		line += ": " + message

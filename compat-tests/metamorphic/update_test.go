@@ -1,6 +1,7 @@
 package metamorphic
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -63,9 +64,9 @@ func modified(doc bson.D, operator string, path []string, argument any) bson.D {
 	case "$unset":
 		doc = slices.Delete(doc, i, i+1)
 	case "$inc":
-		doc[i].Value = arithmetic(old, argument, func(a, b float64) float64 { return a + b })
+		doc[i].Value = changed(old, arithmetic(old, argument, func(a, b float64) float64 { return a + b }))
 	case "$mul":
-		doc[i].Value = arithmetic(old, argument, func(a, b float64) float64 { return a * b })
+		doc[i].Value = changed(old, arithmetic(old, argument, func(a, b float64) float64 { return a * b }))
 	case "$min":
 		if compare(argument, old) < 0 {
 			doc[i].Value = argument
@@ -110,6 +111,15 @@ func put(doc bson.D, name string, value any) bson.D {
 		}
 	}
 	return append(doc, bson.E{Key: name, Value: value})
+}
+
+// changed returns the new value, or the old one if they are equal numbers of one
+// type: then nothing is written, which shows with 0.0 and -0.0.
+func changed(old, new any) any {
+	if reflect.TypeOf(old) == reflect.TypeOf(new) && number(old) == number(new) {
+		return old
+	}
+	return new
 }
 
 // arithmetic combines two numbers; the wider type wins, and an int32 that overflows widens.
