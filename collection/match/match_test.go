@@ -24,6 +24,7 @@ import (
 //	equalities  what an upsert takes from the filter
 //	points      the values that `path` can have
 //	position    a line per `doc`: the position that $ stands for
+//	implied     what $expr implies for the keys of an index
 //	explain     a line per `doc`: why it does not match
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
@@ -98,6 +99,14 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 				out = append(out, fmt.Sprint(i))
 			}
 		}
+	case "implied":
+		match.Walk(normal, func(n match.Node) {
+			if e, ok := n.(*match.Expr); ok {
+				for _, i := range e.Implied() {
+					out = append(out, i.Path.String()+":"+intervalText(i.Interval))
+				}
+			}
+		})
 	case "explain":
 		for _, text := range c.All("doc") {
 			d, err := match.Explain(env, n, mustDoc(t, text), s)
@@ -129,23 +138,23 @@ func boundsText(p match.Pathed) string {
 	var b strings.Builder
 	b.WriteString(p.Path().String() + ":")
 	exact := p.Bounds(func(i match.Interval) {
-		b.WriteString(" ")
-		if i.LoInclusive {
-			b.WriteString("[")
-		} else {
-			b.WriteString("(")
-		}
-		b.WriteString(ejson.ValueString(i.Lo) + ", " + ejson.ValueString(i.Hi))
-		if i.HiInclusive {
-			b.WriteString("]")
-		} else {
-			b.WriteString(")")
-		}
+		b.WriteString(intervalText(i))
 	})
 	if exact {
 		b.WriteString(" exact")
 	}
 	return b.String()
+}
+
+func intervalText(i match.Interval) string {
+	lo, hi := " (", ")"
+	if i.LoInclusive {
+		lo = " ["
+	}
+	if i.HiInclusive {
+		hi = "]"
+	}
+	return lo + ejson.ValueString(i.Lo) + ", " + ejson.ValueString(i.Hi) + hi
 }
 
 func mustDoc(t testing.TB, s string) bson.Raw {
