@@ -9,7 +9,7 @@ import (
 
 // Node is a parsed filter or a part of one. Immutable, safe for concurrent use.
 // The concrete types are those of this package: And, Or, Nor, Not, Leaf,
-// ElemMatch, ElemMatchValue, Expr, Text, Where, Schema, Always and Sample.
+// ElemMatch, Near, Expr, Text, Where, Schema, Always and Sample.
 type Node interface {
 	// Matches reports whether doc satisfies the node. It allocates nothing
 	// except where expressions, JavaScript or patterns do; computed values live
