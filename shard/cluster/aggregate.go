@@ -79,7 +79,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 			return nil, err
 		}
 	}
-	op := &opener{c: c, o: o, v: v}
+	op := &opener{c: c, o: o, v: v, trace: o.Trace}
 	if coll != nil {
 		o.begin(coll)
 	} else {
@@ -104,6 +104,9 @@ type opener struct {
 	c *Cluster
 	o *Op
 	v *view
+	// trace is told of the operators of the pipeline itself, not of those of
+	// pipelines inside it.
+	trace *Trace
 }
 
 // Open see agg.Opener.
@@ -119,7 +122,8 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		}
 		p = head.Concat(p)
 	}
-	op, _, _, err := x.pipeline(env, coll, p.Optimize(), bson.Value{})
+	inner := opener{c: x.c, o: x.o, v: x.v}
+	op, _, _, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +141,7 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 		return op, nil, nil, err
 	}
 	if coll == nil {
-		op, err := p.Open(env, exec.Concat(nil), x)
+		op, err := p.Open(env, x.c.madeUp(x.o, p.NS), x)
 		return op, nil, nil, err
 	}
 	whole := p.Front()
@@ -153,6 +157,17 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 		return x.single(env, coll, whole, hint, shards)
 	}
 	return x.divided(env, coll, p, hint, shards)
+}
+
+// madeUp delivers the documents of a namespace that is not stored: those of a
+// virtual collection, or none.
+func (c *Cluster) madeUp(o *Op, ns collection.Namespace) exec.Operator {
+	if c.Virtual != nil {
+		if docs, ok := c.Virtual(o, ns); ok {
+			return exec.Documents(docs)
+		}
+	}
+	return exec.Concat(nil)
 }
 
 // query makes a plan query of the front of a pipeline.
@@ -195,6 +210,7 @@ func (x *opener) single(env *mql.Env, coll *catalog.Collection, f agg.Front, hin
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	x.trace.add(shards[0], op)
 	return exec.CountReturnedAt(op, int(shards[0].ID)), sol, shards, nil
 }
 
@@ -216,6 +232,7 @@ func (x *opener) divided(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline
 		if err != nil {
 			return nil, nil, nil, err
 		}
+		x.trace.add(d, in)
 		ops = append(ops, exec.CountReturnedAt(in, int(d.ID)))
 	}
 	if x.o.Txn == nil {

@@ -32,6 +32,9 @@ type Config struct {
 	// Info delivers the rows of stages about the server itself ($collStats,
 	// $currentOp, …); nil = none.
 	Info func(o *Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error)
+	// Virtual makes up the documents of collections that nobody stores
+	// (config.chunks, …); ok is false for any other namespace. nil = none.
+	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
 	// Dropped is told of collections that are gone, so that cursors end.
 	Dropped func(ns collection.Namespace)
 	// Changed is told when shards of a collection may need attention from the

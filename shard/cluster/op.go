@@ -37,6 +37,9 @@ type Op struct {
 	// write. index is the statement's place in the command; m is nil for an insert.
 	Record func(txn storage.Txn, index int, m *Modified) error
 
+	// Trace, when set, is told what runs on each shard, for explain.
+	Trace *Trace
+
 	meter ratelimit.Meter // the statement that runs
 }
 

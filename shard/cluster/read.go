@@ -139,6 +139,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	if err != nil {
 		return nil, err
 	}
+	o.Trace.add(d, op)
 	return &Stream{Operator: op, Coll: coll, Solution: &plan.Solution{Shards: n, Point: true, Index: "_id_"}, Shards: shards, c: c, op: o, v: v}, nil
 }
 
@@ -184,6 +185,7 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 		if err != nil {
 			return nil, err
 		}
+		o.Trace.add(d, op)
 		ops = append(ops, exec.CountReturned(op))
 	}
 	var out exec.Operator

@@ -41,7 +41,14 @@ type Call struct {
 	hasOK      bool   // ok stands in the reply already: see respond
 	pageCharge int64  // what a getMore cost, in micro request units
 
-	op *operation // its entry in the list of running commands
+	op operation // its entry in the list of running commands
+
+	// Memory of the environment. A cursor that outlives the command keeps all of
+	// the Call alive: retained.
+	env      mql.Env
+	vars     mql.Vars
+	memory   mql.Memory
+	retained bool
 
 	// What a fail point asks for.
 	labels       mongoerr.Labels // instead of those the error would have

@@ -21,16 +21,25 @@ func (s *Server) Connect(c wire.Conn) error {
 	p := &peer{cosmos: c.Tag() == TagCosmos, uuid: session.NewID(session.Owner{}).UUID}
 	c.SetState(p)
 	s.conns.Store(c.ID(), &connection{c, p})
+	s.ops.open(c.ID(), &p.slot)
 	return nil
 }
 
 // Disconnect sees the end of a connection. Cursors stay: they end by their own
 // timeout, or when their session ends.
-func (s *Server) Disconnect(c wire.Conn) { s.conns.Delete(c.ID()) }
+func (s *Server) Disconnect(c wire.Conn) {
+	s.ops.close(c.ID())
+	s.conns.Delete(c.ID())
+}
 
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
-	c := &Call{Server: s, Ctx: ctx, Conn: conn, Peer: conn.State().(*peer), Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now()}
+	p := conn.State().(*peer)
+	c := p.spare
+	if p.spare = nil; c == nil {
+		c = &Call{}
+	}
+	*c = Call{Server: s, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now()}
 	s.stats.requests.Add(1)
 	s.stats.bytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
@@ -44,6 +53,9 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	}
 	s.finish(c, err)
 	s.stats.bytesOut.Add(int64(c.Reply.Len()))
+	if !c.retained {
+		p.spare = c
+	}
 	return nil
 }
 
@@ -84,11 +96,8 @@ func (s *Server) run(c *Call) error {
 	if c.Op.Env == nil {
 		c.environment()
 	}
-	ctx, cancel := context.WithCancelCause(c.Ctx)
-	defer cancel(nil)
-	c.op = s.ops.enter(c, cancel)
-	defer s.ops.leave(c.op)
-	c.Ctx = ctx
+	s.ops.enter(c)
+	defer s.ops.leave(c)
 	if d, limited, err := c.timeLimit(); err != nil {
 		return err
 	} else if limited {
@@ -128,7 +137,9 @@ func checkDB(body bson.Raw) error {
 
 // environment makes the language environment of the command.
 func (c *Call) environment() {
-	env := mql.NewEnv(c.Ctx)
+	env := &c.env
+	c.memory.Reset(mql.StageBytesMax)
+	env.Reset(c.Ctx, &c.vars, &c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Cluster.Store.Latest())
 	env.DB = c.DB
@@ -288,7 +299,7 @@ func (s *Server) finish(c *Call, err error) {
 		return
 	}
 	s.counters[c.Name()].total.Add(1)
-	if c.op != nil && c.op.NS.Coll != "" {
+	if c.op.NS.Coll != "" {
 		s.usage.add(c.op.NS, c.Name(), c.Cluster.Now().Sub(c.Start))
 	}
 	s.price(c)

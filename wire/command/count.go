@@ -12,7 +12,24 @@ func runCount(c *Call) error {
 	if err != nil {
 		return err
 	}
-	var f plan.Find
+	f, err := c.parseCount()
+	if err != nil {
+		return err
+	}
+	c.stats.command.Add(1)
+	if c.isDerived(ns) {
+		return c.countOnView(ns, f)
+	}
+	n, err := c.Cluster.Count(&c.Op, ns, f)
+	if err != nil {
+		return err
+	}
+	c.Reply.Int("n", n)
+	return nil
+}
+
+// parseCount reads the arguments of count.
+func (c *Call) parseCount() (f plan.Find, err error) {
 	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
@@ -33,19 +50,7 @@ func runCount(c *Call) error {
 		}
 		return known, err
 	})
-	if err != nil {
-		return err
-	}
-	c.stats.command.Add(1)
-	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.IsView() {
-		return c.countOnView(ns, f)
-	}
-	n, err := c.Cluster.Count(&c.Op, ns, f)
-	if err != nil {
-		return err
-	}
-	c.Reply.Int("n", n)
-	return nil
+	return f, err
 }
 
 // runDistinct answers distinct. Manual: reference/command/distinct.
@@ -54,20 +59,42 @@ func runDistinct(c *Call) error {
 	if err != nil {
 		return err
 	}
-	var key string
-	var filter bson.Raw
-	var hint bson.Value
+	a, err := c.parseDistinct()
+	if err != nil {
+		return err
+	}
+	c.stats.command.Add(1)
+	if c.isDerived(ns) {
+		return c.distinctOnView(ns, a.key, a.filter)
+	}
+	values, err := c.Cluster.Distinct(&c.Op, ns, a.key, a.filter, a.hint)
+	if err != nil {
+		return err
+	}
+	c.Reply.Array("values", values)
+	return nil
+}
+
+// distinctArgs are the arguments of distinct.
+type distinctArgs struct {
+	key    string
+	filter bson.Raw
+	hint   bson.Value
+}
+
+// parseDistinct reads the arguments of distinct.
+func (c *Call) parseDistinct() (a distinctArgs, err error) {
 	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "key":
-			if key, err = c.stringArg(name, v); err == nil && v.IsMissing() {
+			if a.key, err = c.stringArg(name, v); err == nil && v.IsMissing() {
 				err = mongoerr.MissingField(c.field(name))
 			}
 		case "query":
-			filter, err = c.docArg(name, v)
+			a.filter, err = c.docArg(name, v)
 		case "hint":
-			hint, err = c.hintArg(v)
+			a.hint, err = c.hintArg(v)
 		case "collation":
 			err = c.setCollation(v)
 		case "includeQueryStatsMetrics":
@@ -76,22 +103,10 @@ func runDistinct(c *Call) error {
 		}
 		return known, err
 	})
-	switch {
-	case err != nil:
-		return err
-	case key == "" && !hasField(c.Body, "key"):
-		return mongoerr.MissingField(c.field("key"))
+	if err == nil && a.key == "" && !hasField(c.Body, "key") {
+		err = mongoerr.MissingField(c.field("key"))
 	}
-	c.stats.command.Add(1)
-	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.IsView() {
-		return c.distinctOnView(ns, key, filter)
-	}
-	values, err := c.Cluster.Distinct(&c.Op, ns, key, filter, hint)
-	if err != nil {
-		return err
-	}
-	c.Reply.Array("values", values)
-	return nil
+	return a, err
 }
 
 func hasField(d bson.Raw, name string) bool {

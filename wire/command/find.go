@@ -43,7 +43,7 @@ func runFind(c *Call) error {
 		return err
 	}
 	c.stats.query.Add(1)
-	if snap := c.Cluster.Catalog.Peek(); snap.Collection(ns) != nil && snap.Collection(ns).IsView() {
+	if c.isDerived(ns) {
 		return c.findOnView(ns, a)
 	}
 	s, err := c.Cluster.Find(&c.Op, ns, a.Find)
@@ -225,6 +225,7 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 			src.Close()
 			return err
 		}
+		c.retained = true
 		id = cur.Checkin(n, true)
 	} else {
 		src.Close()

@@ -63,13 +63,12 @@ func runCreateIndexes(c *Call) error {
 	if err != nil {
 		return err
 	}
-	before, after := made.Before, made.After
 	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil {
 		hidden := len(coll.Indexes) - len(shownIndexes(coll))
-		before, after = before-hidden, after-hidden
+		made.Before, made.After = made.Before-hidden, made.After-hidden
 	}
-	c.Reply.Int32("numIndexesBefore", int32(before))
-	c.Reply.Int32("numIndexesAfter", int32(after))
+	c.Reply.Int32("numIndexesBefore", int32(made.Before))
+	c.Reply.Int32("numIndexesAfter", int32(made.After))
 	c.Reply.Bool("createdCollectionAutomatically", made.Created)
 	if made.Note != "" {
 		c.Reply.String("note", made.Note)

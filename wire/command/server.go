@@ -121,6 +121,8 @@ type peer struct {
 	client     atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
 	helloSeen  bool
 	last       statement // of getLastRequestStatistics, without a session
+	slot       slot      // the command that runs
+	spare      *Call     // memory for the next command
 	backpressu bool
 }
 

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard"
+)
+
+// Trace collects the operators of a read by shard. A nil Trace collects nothing.
+type Trace struct {
+	Parts []Part
+}
+
+// Part is what runs on one shard. Its counters may be read once the stream is
+// closed.
+type Part struct {
+	Shard    *shard.Descriptor
+	Operator exec.Operator
+}
+
+func (t *Trace) add(d *shard.Descriptor, op exec.Operator) {
+	if t != nil {
+		t.Parts = append(t.Parts, Part{d, op})
+	}
+}
+
+// FindKeys opens a find of which only the named fields are read, as count and
+// distinct do; none named means that rows are only counted. The caller closes
+// the stream.
+// Errors: NamespaceNotFound (26) and those of Find.
+func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (*Stream, error) {
+	s, err := c.findKeys(o, ns, f, fields)
+	return s, translate(err)
+}
+
+// Others lists the solutions that were not chosen for a find, as plan trees.
+func (c *Cluster) Others(o *Op, ns collection.Namespace, f plan.Find) []plan.Node {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil || coll.IsView() {
+		return nil
+	}
+	q, err := plan.Canonical(o.Env, coll, f)
+	if err != nil {
+		return nil
+	}
+	sols, err := q.Candidates()
+	if err != nil || len(sols) < 2 {
+		return nil
+	}
+	var out []plan.Node
+	for _, s := range sols[1:] {
+		out = append(out, s.Shards)
+	}
+	return out
+}
+
+// ParsedQuery prints a filter as the planner understood it; empty when it
+// cannot be parsed.
+func ParsedQuery(o *Op, f bson.Raw) bson.Raw {
+	q, err := plan.Canonical(o.Env, nil, plan.Find{Filter: f})
+	if err != nil {
+		return bson.Empty
+	}
+	b := bson.NewBuilder(nil)
+	q.Match.Append(b)
+	return b.Doc()
+}

@@ -1,0 +1,237 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// collModArgs are the arguments of collMod.
+type collModArgs struct {
+	set       *bson.Builder // options in the words of create
+	index     *indexChange
+	dryRun    bool
+	capped    bool // cappedSize or cappedMax was given
+	images    bool
+	expire    bool
+	series    bool
+	validator bson.Raw
+	viewOn    string
+	pipeline  bson.Raw
+}
+
+// runCollMod answers collMod. Manual: reference/command/collMod.
+func runCollMod(c *Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	a := &collModArgs{set: bson.NewBuilder(nil)}
+	if err := c.Each(func(name string, v bson.Value) (bool, error) { return c.collModArg(a, name, v) }); err != nil {
+		return err
+	}
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
+	}
+	if err := c.checkCollMod(ns, coll, a); err != nil {
+		return err
+	}
+	mod := cluster.CollMod{Options: a.set.Doc()}
+	if a.index != nil {
+		done, err := c.prepareIndexChange(ns, coll, a)
+		if err != nil || done {
+			return err
+		}
+		mod.IndexName, mod.IndexKey, mod.IndexOptions = a.index.name, a.index.key, a.index.document()
+	}
+	if mod.Options.IsEmpty() && a.index == nil {
+		return nil
+	}
+	changed, err := c.Cluster.CollMod(&c.Op, ns, mod)
+	if err != nil {
+		return err
+	}
+	if changed.Before != nil {
+		a.index.report(c.Reply, changed.Before, changed.After)
+	}
+	return nil
+}
+
+// collModArg reads one argument.
+func (c *Call) collModArg(a *collModArgs, name string, v bson.Value) (known bool, err error) {
+	given := !v.IsMissing()
+	switch name {
+	case "index":
+		if given {
+			a.index, err = c.indexChangeArg(name, v)
+		}
+	case "validator":
+		if a.validator, err = c.docArg(name, v); err == nil && given {
+			if err = c.checkValidator(a.validator); err == nil {
+				if a.validator.IsEmpty() {
+					a.set.Null("validator")
+				} else {
+					a.set.Raw("validator", a.validator)
+				}
+			}
+		}
+	case "validationLevel":
+		_, err = c.enumArg(name, v, validationLevels...)
+		a.set.Value(name, v)
+	case "validationAction":
+		_, err = c.enumArg(name, v, validationActions...)
+		a.set.Value(name, v)
+	case "viewOn":
+		if a.viewOn, err = c.stringArg(name, v); err == nil && given && a.viewOn == "" {
+			err = mongoerr.New(mongoerr.BadValue, "'viewOn' option cannot be empty")
+		}
+		a.set.Value(name, v)
+	case "pipeline":
+		if a.pipeline, err = c.pipelineArg(name, v); err == nil && given {
+			a.set.Array(name, a.pipeline)
+		}
+	case "cappedSize", "cappedMax":
+		if given {
+			err = c.cappedArg(a, name, v)
+		}
+	case "expireAfterSeconds":
+		if given {
+			err = c.expireArg(a, name, v)
+		}
+	case "changeStreamPreAndPostImages":
+		var on bool
+		if on, a.images, err = c.imagesArg(name, v); err == nil && a.images {
+			if on {
+				a.set.Raw(name, enabledDoc())
+			} else {
+				a.set.Null(name)
+			}
+		}
+	case "timeseries":
+		if given {
+			a.series = true
+			err = c.checkTimeseriesChange(name, v)
+		}
+	case "dryRun":
+		a.dryRun, err = c.boolArg(name, v)
+	case "collectionUUID":
+		err = c.checkUUIDArg(name, v)
+	case "isTimeseriesNamespace":
+		_, err = c.boolArg(name, v)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+func enabledDoc() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Bool("enabled", true)
+	return b.Doc()
+}
+
+// cappedArg reads cappedSize and cappedMax.
+func (c *Call) cappedArg(a *collModArgs, name string, v bson.Value) error {
+	n, err := c.longArg(name, v)
+	if err != nil {
+		return err
+	}
+	a.capped = true
+	if name == "cappedSize" {
+		if err := between(name, n, 1, cappedBytesMax); err != nil {
+			return err
+		}
+		a.set.Int("size", (n+255)/256*256)
+		return nil
+	}
+	switch {
+	case n >= cappedDocsMax+1:
+		return mongoerr.OutOfRange(name, n, "<", cappedDocsMax+1)
+	case n <= 0:
+		a.set.Null("max")
+	default:
+		a.set.Int("max", n)
+	}
+	return nil
+}
+
+// expireArg reads the time to live of a clustered collection, or "off".
+func (c *Call) expireArg(a *collModArgs, name string, v bson.Value) error {
+	a.expire = true
+	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
+		if s != "off" {
+			return mongoerr.New(mongoerr.InvalidOptions, "Invalid string value for the 'clusteredIndex::expireAfterSeconds' option. Got: '%s'. Accepted value is 'off'", s)
+		}
+		a.set.Null(name)
+		return nil
+	}
+	n, ok := roundedLong(v)
+	if !ok {
+		return mongoerr.WrongType(c.field(name), v.Type.String(), "string", "long", "int", "decimal", "double")
+	}
+	a.set.Int64(name, n)
+	if n < 0 || n > 1<<53 {
+		return c.checkExpire(n)
+	}
+	return nil
+}
+
+// checkTimeseriesChange checks the types of what may change in a time-series
+// collection.
+func (c *Call) checkTimeseriesChange(name string, v bson.Value) error {
+	d, err := c.docArg(name, v)
+	if err != nil {
+		return err
+	}
+	return eachField(d, c.field(name), func(field string, v bson.Value) (_ bool, err error) {
+		switch field {
+		case "granularity":
+			_, err = c.enumArg(name+"."+field, v, "seconds", "minutes", "hours")
+		case "bucketMaxSpanSeconds", "bucketRoundingSeconds":
+			var n int64
+			if n, err = c.longArg(name+"."+field, v); err == nil && !v.IsMissing() {
+				err = between(field, n, 1, bucketSpanMax)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+}
+
+// checkCollMod looks whether the options suit the collection.
+// Errors: InvalidOptions (72), those of checkView.
+func (c *Call) checkCollMod(ns collection.Namespace, coll *catalog.Collection, a *collModArgs) error {
+	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }
+	switch {
+	case a.index != nil && coll.IsView():
+		return invalid("option not supported on a view: index")
+	case a.capped && !coll.Options.Capped:
+		return invalid("Collection %s is not capped", ns)
+	case a.images && coll.IsView():
+		return invalid("option not supported on a view: changeStreamPreAndPostImages")
+	case a.expire && !coll.Options.Clustered:
+		return invalid("'expireAfterSeconds' is only supported on collections clustered by _id")
+	case a.series:
+		return invalid("option only supported on a time-series collection: timeseries")
+	case a.dryRun && (a.index == nil || !a.index.has["unique"]):
+		return invalid("'dryRun' is only supported for the conversion of an index to a unique one")
+	}
+	if err := checkValidated(ns, a.validator); err != nil && a.validator != nil {
+		return err
+	}
+	if coll.IsView() && (a.viewOn != "" || a.pipeline != nil) {
+		viewOn, pipeline := a.viewOn, a.pipeline
+		if viewOn == "" {
+			viewOn = coll.Options.ViewOn
+		}
+		if pipeline == nil {
+			pipeline, _ = coll.Options.Raw.Get("pipeline").Array()
+		}
+		return c.checkView(ns, viewOn, pipeline)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runCreate answers create. Manual: reference/command/create.
+func runCreate(c *Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	o, err := c.parseCreate(ns)
+	if err != nil {
+		return err
+	}
+	if err := checkCreatable(ns, o); err != nil {
+		return err
+	}
+	if o.isView() {
+		if err := c.checkView(ns, o.viewOn, o.pipeline); err != nil {
+			return err
+		}
+	}
+	return c.create(ns, o)
+}
+
+// create makes the collection, with the shard key and the indexes that Azure
+// Cosmos DB's create may name.
+func (c *Call) create(ns collection.Namespace, o *createOptions) error {
+	if ns.Coll == "system.views" {
+		return nil // it is there as soon as there is a view
+	}
+	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: o.shardKey, Indexes: o.indexes})
+}
+
+// systemCollections are the names with the prefix "system." that a client may
+// create. Manual: reference/system-collections.
+var systemCollections = map[string]bool{
+	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
+	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
+}
+
+// checkCreatable refuses reserved names.
+// Errors: InvalidNamespace (73), IllegalOperation (20), InvalidOptions (72).
+func checkCreatable(ns collection.Namespace, o *createOptions) error {
+	if strings.HasPrefix(ns.Coll, "system.buckets.") {
+		if o.timeseries == nil {
+			return mongoerr.New(mongoerr.IllegalOperation, "Creation of a timeseries bucket collection without timeseries options is not allowed: %s", ns)
+		}
+		return mongoerr.NotImplementedYet("creating " + ns.String())
+	}
+	if strings.HasPrefix(ns.Coll, "system.") && !systemCollections[ns.Coll] {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
+	}
+	return checkValidated(ns, o.validator)
+}
+
+// checkValidated refuses validators where none may be.
+// Manual: core/schema-validation#restrictions. Errors: InvalidOptions (72).
+func checkValidated(ns collection.Namespace, validator bson.Raw) error {
+	if validator.IsEmpty() {
+		return nil
+	}
+	switch {
+	case ns.DB == "admin", ns.DB == "local", ns.DB == "config":
+		return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collections in the %s database", ns.DB)
+	case strings.HasPrefix(ns.Coll, "system."):
+		return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on system collection %s", ns)
+	}
+	return nil
+}

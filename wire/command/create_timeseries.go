@@ -1,0 +1,104 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// bucketSpanMax is the longest span of a bucket, a year in seconds.
+const bucketSpanMax = 31536000
+
+// bucketSpans are the seconds a bucket spans by granularity.
+// Manual: core/timeseries/timeseries-granularity.
+var bucketSpans = map[string]int64{"seconds": 3600, "minutes": 86400, "hours": 2592000}
+
+// timeseriesArg reads the timeseries option and completes it; nil for none.
+// Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72),
+// IDLFailedToParse (40414), IDLUnknownField (40415).
+func (c *Call) timeseriesArg(name string, v bson.Value) (bson.Raw, error) {
+	d, err := c.docArg(name, v)
+	if err != nil || v.IsMissing() {
+		return nil, err
+	}
+	var timeField, metaField, granularity string
+	var hasTime, hasMeta bool
+	var span, rounding int64
+	var hasSpan, hasRounding bool
+	err = eachField(d, c.field(name), func(field string, v bson.Value) (_ bool, err error) {
+		full := name + "." + field
+		switch field {
+		case "timeField":
+			hasTime = !v.IsMissing()
+			timeField, err = c.stringArg(full, v)
+		case "metaField":
+			hasMeta = !v.IsMissing()
+			metaField, err = c.stringArg(full, v)
+		case "granularity":
+			granularity, err = c.enumArg(full, v, "seconds", "minutes", "hours")
+		case "bucketMaxSpanSeconds":
+			hasSpan = !v.IsMissing()
+			if span, err = c.longArg(full, v); err == nil && hasSpan {
+				err = between(field, span, 1, bucketSpanMax)
+			}
+		case "bucketRoundingSeconds":
+			hasRounding = !v.IsMissing()
+			if rounding, err = c.longArg(full, v); err == nil && hasRounding {
+				err = between(field, rounding, 1, bucketSpanMax)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !hasTime {
+		return nil, mongoerr.MissingField(c.field(name + ".timeField"))
+	}
+	if err := checkTimeField("timeField", timeField); err != nil {
+		return nil, err
+	}
+	if hasMeta {
+		if err := checkTimeField("metaField", metaField); err != nil {
+			return nil, err
+		}
+		if metaField == "_id" || metaField == timeField {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "The 'metaField' cannot be \"_id\" or the same as 'timeField'")
+		}
+	}
+	switch {
+	case hasSpan != hasRounding || span != rounding:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
+	case hasSpan && granularity != "" && span != bucketSpans[granularity]:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' is not configurable to a value other than the default of %d for the provided granularity", bucketSpans[granularity])
+	}
+	b := bson.NewBuilder(nil)
+	b.String("timeField", timeField)
+	if hasMeta {
+		b.String("metaField", metaField)
+	}
+	if !hasSpan {
+		if granularity == "" {
+			granularity = "seconds"
+		}
+		b.String("granularity", granularity)
+		span = bucketSpans[granularity]
+	} else {
+		b.Int("bucketRoundingSeconds", rounding)
+	}
+	b.Int("bucketMaxSpanSeconds", span)
+	return b.Doc(), nil
+}
+
+func checkTimeField(option, name string) error {
+	if strings.Contains(name, ".") {
+		return mongoerr.New(mongoerr.InvalidOptions, "'%s' must be a top-level field and not contain a '.'", option)
+	}
+	if strings.ContainsRune(name, 0) {
+		return mongoerr.New(mongoerr.BadValue, "'%s' must not contain null bytes", option)
+	}
+	return nil
+}

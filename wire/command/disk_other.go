@@ -1,0 +1,6 @@
+//go:build !unix
+
+package command
+
+// disk is unknown here.
+func (c *Call) disk() (used, total int64) { return 0, 0 }

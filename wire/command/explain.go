@@ -1,0 +1,228 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// verbosity is how much explain tells.
+type verbosity uint8
+
+const (
+	planOnly verbosity = iota
+	withStats
+	allPlans
+)
+
+// explained is a command under explanation: the read that it begins with, and
+// what it does with the rows.
+type explained struct {
+	ns      collection.Namespace
+	find    plan.Find
+	keys    []string // fields read, for a count or distinct
+	only    bool     // keys says all that is read
+	stage   string   // COUNT, UPDATE, DELETE or "" above the read
+	skipped int64    // of a count
+	upsert  bool
+	stages  []bson.Raw // of an aggregate or a read of a view
+	piped   bool
+	command bson.Raw
+	level   verbosity
+}
+
+// runExplain answers explain: the plan of a command, and with executionStats
+// what running it did. Writes are not carried out.
+// Manual: reference/command/explain, reference/explain-results.
+func runExplain(c *Call) error {
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField("explain.explain")
+	}
+	cmd, ok := c.Value.Doc()
+	if !ok {
+		return mongoerr.WrongType("explain.explain", c.Value.Type.String(), "object")
+	}
+	level := allPlans
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "verbosity" {
+			return false, nil
+		}
+		s, err := c.enumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
+		switch s {
+		case "queryPlanner":
+			level = planOnly
+		case "executionStats":
+			level = withStats
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	cmd = cmd.Clone()
+	first, ok := cmd.First()
+	if !ok {
+		return mongoerr.NoCommand("")
+	}
+	def := c.lookup(string(first.Name))
+	if def == nil {
+		return mongoerr.NoCommand(string(first.Name))
+	}
+	inner := *c
+	inner.Body, inner.Value, inner.Def = cmd, first.Value, def
+	x, err := inner.explainable()
+	if err != nil {
+		return err
+	}
+	x.command, x.level = cmd, level
+	return inner.explain(x)
+}
+
+// explainable reads the arguments of the command to be explained.
+// Errors: IllegalOperation (20) for a command without a plan, and those that
+// the command itself would give.
+func (c *Call) explainable() (*explained, error) {
+	x := &explained{}
+	var err error
+	switch c.Name() {
+	case "find":
+		if x.ns, err = c.readNamespace(); err != nil {
+			return nil, err
+		}
+		a, err := c.parseFind()
+		x.find = a.Find
+		return x, err
+	case "count":
+		return c.explainableCount()
+	case "distinct":
+		return c.explainableDistinct()
+	case "aggregate":
+		if x.ns, err = c.aggregateNamespace(); err != nil {
+			return nil, err
+		}
+		a, err := c.parseAggregate()
+		x.stages, x.piped, x.find.Hint = a.pipeline, true, a.hint
+		return x, err
+	case "update":
+		return c.explainableWrite("updates", "UPDATE", c.updateStatement)
+	case "delete":
+		return c.explainableWrite("deletes", "DELETE", c.deleteStatement)
+	case "findAndModify":
+		if x.ns, err = c.Namespace(); err != nil {
+			return nil, err
+		}
+		a, err := c.parseFindAndModify()
+		x.find = plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Limit: 1}
+		x.stage, x.upsert = "UPDATE", a.upsert
+		if a.remove {
+			x.stage = "DELETE"
+		}
+		return x, err
+	}
+	return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", c.Name())
+}
+
+func (c *Call) explainableCount() (x *explained, err error) {
+	x = &explained{stage: "COUNT", only: true}
+	if x.ns, err = c.readNamespace(); err != nil {
+		return nil, err
+	}
+	if x.find, err = c.parseCount(); err != nil {
+		return nil, err
+	}
+	x.skipped = x.find.Skip
+	if x.find.Limit > 0 {
+		x.find.Limit += x.find.Skip
+	}
+	x.find.Skip = 0
+	return x, nil
+}
+
+func (c *Call) explainableDistinct() (x *explained, err error) {
+	x = &explained{only: true}
+	if x.ns, err = c.readNamespace(); err != nil {
+		return nil, err
+	}
+	a, err := c.parseDistinct()
+	if err != nil {
+		return nil, err
+	}
+	x.find = plan.Find{Filter: a.filter, Hint: a.hint}
+	x.keys = []string{a.key}
+	return x, nil
+}
+
+// explainableWrite reads the one statement of an update or delete.
+func (c *Call) explainableWrite(list, stage string, parse func(bson.Raw) (statementArgs, error)) (x *explained, err error) {
+	x = &explained{stage: stage}
+	if x.ns, err = c.Namespace(); err != nil {
+		return nil, err
+	}
+	docs, err := c.explainedDocs(list)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	a, err := parse(docs[0])
+	if err != nil {
+		return nil, err
+	}
+	x.find.Filter, _ = a.q.Doc()
+	x.find.Sort = a.sort
+	x.upsert = a.upsert
+	if x.find.Hint, err = c.hintArg(a.hint); err != nil {
+		return nil, err
+	}
+	if stage == "UPDATE" && !a.multi || a.limit == 1 {
+		x.find.Limit = 1
+	}
+	return x, c.setCollation(a.collation)
+}
+
+// explainedDocs is Docs for a command inside explain, which has no sequences.
+func (c *Call) explainedDocs(name string) ([]bson.Raw, error) {
+	v, ok := c.Body.Lookup(name)
+	if !ok {
+		return nil, mongoerr.MissingField(c.Name() + "." + name)
+	}
+	return c.docArray(name, v, 100000)
+}
+
+// explain opens the read, runs it if asked for, and prints what it knows.
+func (c *Call) explain(x *explained) error {
+	if !x.piped && c.isDerived(x.ns) {
+		x.stages, x.piped = findStages(x.find), true
+	}
+	trace := &cluster.Trace{}
+	c.Op.Trace = trace
+	var s *cluster.Stream
+	var err error
+	switch {
+	case x.piped:
+		s, err = c.Cluster.Aggregate(&c.Op, x.ns, x.stages, x.find.Hint)
+	case x.only && c.Cluster.Catalog.Peek().Collection(x.ns) != nil:
+		s, err = c.Cluster.FindKeys(&c.Op, x.ns, x.find, x.keys)
+	default:
+		s, err = c.Cluster.Find(&c.Op, x.ns, x.find)
+	}
+	if err != nil {
+		return err
+	}
+	r := &report{c: c, x: x, s: s, trace: trace}
+	err = r.run()
+	s.Close()
+	if err != nil {
+		return err
+	}
+	r.print(c.Reply)
+	return nil
+}
+
+// explainAggregate answers aggregate with {explain: true}.
+func (c *Call) explainAggregate(ns collection.Namespace, a aggregateArgs) error {
+	return c.explain(&explained{ns: ns, stages: a.pipeline, piped: true, find: plan.Find{Hint: a.hint}, command: c.Body, level: planOnly})
+}

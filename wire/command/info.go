@@ -1,0 +1,193 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// stageInfo makes the documents of the aggregation stages about the server; it
+// is Config.Info of the cluster.
+// Errors: NotImplemented (238), NamespaceNotFound (26) and those of the stages.
+func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error) {
+	switch kind {
+	case "$collStats":
+		return s.collStatsDocs(o, ns, spec)
+	case "$indexStats":
+		return s.indexStatsDocs(ns)
+	case "$shardedDataDistribution":
+		return s.distributionDocs(o)
+	case "$listClusterCatalog":
+		return s.clusterCatalogDocs(ns.DB), nil
+	case "$planCacheStats", "$listSampledQueries", "$querySettings", "$queryStats":
+		return nil, nil // there are none
+	case "$currentOp", "$listSessions", "$listLocalSessions":
+		return s.activityDocs(o, ns, kind, spec)
+	}
+	return nil, mongoerr.NotImplementedYet(kind)
+}
+
+// existing finds a collection for a stage about one.
+func (s *Server) existing(ns collection.Namespace) (*catalog.Collection, error) {
+	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
+	}
+	return coll, nil
+}
+
+// collStatsDocs is $collStats: one document per partition.
+// Manual: reference/operator/aggregation/collStats.
+func (s *Server) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	var z storageSizes
+	scale := int64(1)
+	storage, wantStorage := spec.Get("storageStats").Doc()
+	if wantStorage {
+		if n, ok := roundedLong(storage.Get("scale")); ok {
+			scale = n
+		}
+	}
+	if coll == nil {
+		if wantStorage || hasField(spec, "count") {
+			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
+		}
+		return []bson.Raw{s.statsHead(ns, "p0", spec).Doc()}, nil
+	}
+	if coll.IsView() {
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
+	total := s.Cluster.Tally.Of(coll.ID).Total(coll.Map)
+	if wantStorage {
+		if z, err = s.sizes(o, coll, total); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range coll.Map.Shards() {
+		b := s.statsHead(ns, shardName(d.ID), spec)
+		if wantStorage {
+			b.BeginDoc("storageStats")
+			s.shardStats(b, coll, d, z, total, scale)
+			if coll.Options.Capped {
+				appendCap(b, coll, scale)
+			}
+			b.End()
+		}
+		if hasField(spec, "count") {
+			b.Int("count", s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Docs)
+		}
+		docs = append(docs, b.Doc())
+	}
+	return docs, nil
+}
+
+// statsHead begins a document of $collStats.
+func (s *Server) statsHead(ns collection.Namespace, name string, spec bson.Raw) *bson.Builder {
+	b := bson.NewBuilder(nil)
+	b.String("ns", ns.String())
+	b.String("shard", name)
+	b.String("host", s.address())
+	b.DateTime("localTime", s.Cluster.Now().UnixMilli())
+	if hasField(spec, "latencyStats") {
+		b.BeginDoc("latencyStats")
+		for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
+			b.BeginDoc(kind)
+			b.Int64("latency", 0)
+			b.Int64("ops", 0)
+			b.End()
+		}
+		b.End()
+	}
+	if hasField(spec, "queryExecStats") {
+		b.BeginDoc("queryExecStats")
+		b.BeginDoc("collectionScans")
+		b.Int64("total", 0)
+		b.Int64("nonTailable", 0)
+		b.End()
+		b.End()
+	}
+	return b
+}
+
+// indexStatsDocs is $indexStats.
+// Manual: reference/operator/aggregation/indexStats.
+func (s *Server) indexStatsDocs(ns collection.Namespace) (docs []bson.Raw, err error) {
+	coll, err := s.existing(ns)
+	if err != nil {
+		return nil, nil // a missing collection has no indexes
+	}
+	if coll.IsView() {
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
+	for _, ix := range shownIndexes(coll) {
+		b := bson.NewBuilder(nil)
+		b.String("name", ix.Name)
+		b.Raw("key", ix.Key)
+		b.String("host", s.address())
+		b.BeginDoc("accesses")
+		b.Int64("ops", 0)
+		b.DateTime("since", s.Started.UnixMilli())
+		b.End()
+		b.String("shard", shardName(0))
+		b.Raw("spec", ix.Raw())
+		if ix.State == catalog.IndexBuilding {
+			b.Bool("building", true)
+		}
+		docs = append(docs, b.Doc())
+	}
+	return docs, nil
+}
+
+// distributionDocs is $shardedDataDistribution.
+// Manual: reference/operator/aggregation/shardedDataDistribution.
+func (s *Server) distributionDocs(*cluster.Op) (docs []bson.Raw, err error) {
+	s.sharded(func(coll *catalog.Collection) {
+		b := bson.NewBuilder(nil)
+		b.String("ns", coll.Namespace.String())
+		b.BeginArray("shards")
+		for _, d := range coll.Map.Shards() {
+			n := s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get()
+			b.BeginDoc("")
+			b.String("shardName", shardName(d.ID))
+			b.Int32("numOrphanedDocs", 0)
+			b.Int("numOwnedDocuments", n.Docs)
+			b.Int("ownedSizeBytes", n.Bytes)
+			b.Int32("orphanedSizeBytes", 0)
+			b.End()
+		}
+		b.End()
+		docs = append(docs, b.Doc())
+	})
+	return docs, nil
+}
+
+// clusterCatalogDocs is $listClusterCatalog.
+func (s *Server) clusterCatalogDocs(db string) (docs []bson.Raw) {
+	if db == "admin" {
+		db = ""
+	}
+	for _, coll := range s.Cluster.Catalog.Peek().Collections(db) {
+		b := bson.NewBuilder(nil)
+		b.String("db", coll.Namespace.DB)
+		b.String("ns", coll.Namespace.String())
+		b.String("type", collectionKind(coll))
+		b.BeginDoc("info")
+		b.Bool("readOnly", coll.IsView())
+		if !coll.IsView() {
+			b.Binary("uuid", 4, coll.UUID[:])
+		}
+		b.End()
+		b.Bool("sharded", coll.Sharded())
+		b.BeginArray("shards")
+		if coll.Map != nil {
+			for _, d := range coll.Map.Shards() {
+				b.String("", shardName(d.ID))
+			}
+		}
+		b.End()
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}

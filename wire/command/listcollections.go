@@ -1,0 +1,130 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
+// runListCollections answers listCollections. Every user sees the collections
+// that a role lets it see; without authentication all.
+// Manual: reference/command/listCollections.
+func runListCollections(c *Call) error {
+	var filter bson.Raw
+	var nameOnly bool
+	size := int64(-1)
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "filter":
+			filter, err = c.docArg(name, v)
+		case "nameOnly":
+			nameOnly, err = c.strictBool(name, v)
+		case "authorizedCollections", "includePendingDrops":
+			_, err = c.strictBool(name, v)
+		case "cursor":
+			size, err = c.cursorArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	docs, err := c.filterDocs(c.collectionInfos(c.DB, nameOnly), filter)
+	if err != nil {
+		return err
+	}
+	return c.replyList(collection.Namespace{DB: c.DB, Coll: "$cmd.listCollections"}, docs, size)
+}
+
+// collectionInfos describes the collections of a database, as listCollections
+// prints them.
+func (c *Call) collectionInfos(db string, nameOnly bool) []bson.Raw {
+	var docs []bson.Raw
+	views := false
+	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+		views = views || coll.IsView()
+		docs = append(docs, collectionInfo(coll, nameOnly))
+	}
+	if views {
+		docs = append(docs, systemViewsInfo(db, nameOnly))
+	}
+	for _, name := range virtualNames(db) {
+		docs = append(docs, virtualInfo(db, name, nameOnly))
+	}
+	return docs
+}
+
+// collectionKind is the type that listCollections prints.
+func collectionKind(coll *catalog.Collection) string {
+	switch {
+	case coll.IsView():
+		return "view"
+	case coll.Options.TimeSeries != nil:
+		return "timeseries"
+	}
+	return "collection"
+}
+
+func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("name", coll.Namespace.Coll)
+	b.String("type", collectionKind(coll))
+	if nameOnly {
+		return b.Doc()
+	}
+	options := coll.Options.Raw
+	if options == nil {
+		options = bson.Empty
+	}
+	b.Raw("options", options)
+	b.BeginDoc("info")
+	if coll.IsView() || coll.Options.TimeSeries != nil {
+		b.Bool("readOnly", coll.IsView())
+		b.End()
+		return b.Doc()
+	}
+	b.Bool("readOnly", false)
+	b.Binary("uuid", 4, coll.UUID[:])
+	b.End()
+	if !coll.Options.Clustered {
+		b.Raw("idIndex", coll.IDIndex().Raw())
+	}
+	return b.Doc()
+}
+
+// systemViewsInfo describes the collection that holds a database's views. It is
+// there as soon as there is a view.
+func systemViewsInfo(db string, nameOnly bool) bson.Raw {
+	return virtualInfo(db, "system.views", nameOnly)
+}
+
+// virtualInfo describes a collection that is made up when it is read.
+func virtualInfo(db, name string, nameOnly bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("name", name)
+	b.String("type", "collection")
+	if nameOnly {
+		return b.Doc()
+	}
+	b.Raw("options", bson.Empty)
+	b.BeginDoc("info")
+	b.Bool("readOnly", false)
+	uuid := virtualUUID(db + "." + name)
+	b.Binary("uuid", 4, uuid[:])
+	b.End()
+	b.BeginDoc("idIndex")
+	appendIDIndex(b)
+	b.End()
+	return b.Doc()
+}
+
+// appendIDIndex prints an _id index without options.
+func appendIDIndex(b *bson.Builder) {
+	b.Int32("v", 2)
+	b.BeginDoc("key")
+	b.Int32("_id", 1)
+	b.End()
+	b.String("name", "_id_")
+}

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// docList is a cursor source over documents made beforehand.
+type docList struct{ docs []bson.Raw }
+
+// Append see cursor.Source.
+func (l *docList) Append(_ context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
+	start := b.Len()
+	for len(l.docs) > 0 && (most == 0 || n < most) {
+		if n > 0 && b.Len()-start+len(l.docs[0]) > maxBytes {
+			break
+		}
+		b.Value("", l.docs[0].Value())
+		l.docs = l.docs[1:]
+		n++
+	}
+	return n, len(l.docs) > 0, nil
+}
+
+// Close see cursor.Source.
+func (l *docList) Close() { l.docs = nil }
+
+// replyList answers with a cursor over documents. size is negative when the
+// client named none: then all that fits comes at once.
+func (c *Call) replyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
+	if size == 0 && len(docs) > 0 {
+		return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs}, 0, false)
+	}
+	if size < 0 {
+		size = int64(len(docs))
+	}
+	return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs}, int(min(size, int64(len(docs)+1)))+boolInt(len(docs) == 0), false)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// cursorArg reads {cursor: {batchSize: n}}; -1 when there is no size.
+// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
+func (c *Call) cursorArg(name string, v bson.Value) (size int64, err error) {
+	size = -1
+	d, err := c.docArg(name, v)
+	if err != nil {
+		return size, err
+	}
+	return size, eachField(d, c.field(name), func(field string, v bson.Value) (bool, error) {
+		if field != "batchSize" {
+			return false, nil
+		}
+		if v.IsMissing() {
+			return true, nil
+		}
+		if size, err = c.longArg(name+"."+field, v); err == nil && size < 0 {
+			err = mongoerr.OutOfRange("batchSize", size, ">=", 0)
+		}
+		return true, err
+	})
+}
+
+// filterDocs keeps the documents that match a filter; nil keeps all.
+// Errors: those of match.Parse and of the expressions in the filter.
+func (c *Call) filterDocs(docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
+	if filter.IsEmpty() {
+		return docs, nil
+	}
+	f, err := match.Parse(c.Env(), filter)
+	if err != nil {
+		return nil, err
+	}
+	f = match.Normalize(f)
+	var s expr.Scratch
+	var out []bson.Raw
+	for _, d := range docs {
+		s.Reset()
+		ok, err := f.Matches(c.Env(), d, &s)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// millis is a duration in milliseconds, for replies.
+func millis(d time.Duration) int64 { return d.Milliseconds() }

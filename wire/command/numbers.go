@@ -1,0 +1,83 @@
+package command
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// longArg reads a number as an integer: doubles lose their fraction, decimals
+// are rounded half to even, NaN is 0, what is too large is clamped.
+// Observed: mongod 8.0, arguments of type safeInt64. Errors: TypeMismatch (14).
+func (c *Call) longArg(name string, v bson.Value) (int64, error) {
+	if v.IsMissing() {
+		return 0, nil
+	}
+	n, ok := roundedLong(v)
+	if !ok {
+		return 0, mongoerr.WrongType(c.field(name), v.Type.String(), "long", "int", "decimal", "double")
+	}
+	return n, nil
+}
+
+// roundedLong is longArg's conversion; ok is false for what is no number.
+func roundedLong(v bson.Value) (n int64, ok bool) {
+	d, isDecimal := v.Decimal()
+	if !isDecimal {
+		return v.TruncInt64()
+	}
+	if d.IsNaN() {
+		return 0, true
+	}
+	if n, ok = decimal.ToInt64(d, decimal.HalfEven); ok {
+		return n, true
+	}
+	if neg, _, _, _, _ := d.Decompose(); neg {
+		return math.MinInt64, true
+	}
+	return math.MaxInt64, true
+}
+
+// enumArg reads a string that must be one of the given ones.
+// Errors: TypeMismatch (14), BadValue (2).
+func (c *Call) enumArg(name string, v bson.Value, allowed ...string) (string, error) {
+	s, err := c.stringArg(name, v)
+	if err != nil || v.IsMissing() {
+		return s, err
+	}
+	for _, a := range allowed {
+		if s == a {
+			return s, nil
+		}
+	}
+	return "", mongoerr.BadEnum(c.field(name), s)
+}
+
+// eachField visits the fields of an argument document: null ones as missing
+// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
+func eachField(d bson.Raw, field string, fn func(name string, v bson.Value) (known bool, err error)) error {
+	var seen []string
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		for _, s := range seen {
+			if s == name {
+				return mongoerr.RepeatedField(field + "." + name)
+			}
+		}
+		seen = append(seen, name)
+		v := it.Value
+		if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
+			v = bson.Value{}
+		}
+		known, err := fn(name, v)
+		if !known {
+			return mongoerr.UnknownField(field + "." + name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

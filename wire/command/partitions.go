@@ -1,0 +1,112 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// hotKeysDefault is how many of the heaviest shard key values are listed.
+const hotKeysDefault = 10
+
+// getPartitions answers {customAction: "GetPartitions", collection: "c"}, an
+// extension of ours: what every partition holds and what its throughput is
+// spent on, to find the hot one.
+func getPartitions(c *Call, a *customArgs) error {
+	coll, err := c.collection(a.ns)
+	if err != nil {
+		return err
+	}
+	if a.top == 0 {
+		a.top = hotKeysDefault
+	}
+	b := c.Reply
+	b.String("database", c.DB)
+	b.String("collection", a.ns.Coll)
+	if coll.Sharded() {
+		b.Raw("shardKeyDefinition", coll.Key.Spec())
+	}
+	b.String("mapVersion", coll.Map.Version().String())
+	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
+	stats := map[int]ratelimit.BucketStats{}
+	for _, s := range pool.Stats(c.Cluster.Now()) {
+		stats[s.Shard] = s
+	}
+	counts := c.Cluster.Tally.Of(coll.ID)
+	b.BeginArray("partitions")
+	for _, d := range coll.Map.Shards() {
+		b.BeginDoc("")
+		b.String("id", d.ID.String())
+		b.String("shard", shardName(d.ID))
+		if coll.Sharded() {
+			appendBound(b, "min", coll, d.Lo, bson.MinKey)
+			appendBound(b, "max", coll, d.Hi, bson.MaxKey)
+		}
+		b.Bool("settled", d.Settled())
+		n := counts.Shard(d.ID).Get()
+		b.Int64("documents", n.Docs)
+		b.Int64("bytes", n.Bytes)
+		appendLoad(b, stats[int(d.ID)])
+		hot := pool.Hot(int(d.ID))
+		if hot != nil {
+			appendHot(b, "hottestByRU", coll, hot.ByRU.Top(int(a.top)), true)
+			appendHot(b, "hottestByBytes", coll, hot.ByBytes.Top(int(a.top)), false)
+		}
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// appendLoad prints what a partition's throughput was used for.
+func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
+	if s.Limit > 0 {
+		b.Double("throughput", s.Limit.Float())
+	}
+	b.Double("ruLastSecond", s.LastSecond.Float())
+	b.Double("ruLastMinute", s.LastMinute.Float())
+	b.Double("ruTotal", s.Total.Float())
+	b.Int32("normalizedPercent", int32(s.Normalized))
+	b.Int64("throttled", s.Throttled)
+	b.Int64("throttledLastMinute", s.ThrottledMinute)
+	b.Int32("waiting", int32(s.Waiting))
+}
+
+// appendHot prints the heaviest shard key values of a partition.
+func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU bool) {
+	b.BeginArray(name)
+	for _, k := range keys {
+		b.BeginDoc("")
+		appendLogical(b, coll, k.Key)
+		if inRU {
+			b.Double("ru", ratelimit.MicroRU(k.Weight).Float())
+		} else {
+			b.Int64("bytes", k.Weight)
+		}
+		b.End()
+	}
+	b.End()
+}
+
+// appendLogical prints the shard key value that KeyPattern.AppendLogical made
+// bytes of; one that was cut off prints as those bytes.
+func appendLogical(b *bson.Builder, coll *catalog.Collection, key string) {
+	fields := coll.Key.Fields()
+	dirs := make([]keystring.Dir, len(fields))
+	for i := range dirs {
+		dirs[i] = keystring.Ascending
+	}
+	values := bson.NewArrayBuilder(nil)
+	if _, err := keystring.Decode(values, []byte(key), dirs, nil); err != nil || len(fields) == 0 {
+		b.Binary("key", 0, []byte(key))
+		return
+	}
+	list := values.Doc()
+	b.BeginDoc("key")
+	for i, f := range fields {
+		v, _ := list.Index(i)
+		b.Value(f.Path.String(), v)
+	}
+	b.End()
+}

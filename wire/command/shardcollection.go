@@ -1,0 +1,112 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runShardCollection answers shardCollection, on any database and on both
+// listeners in the shape of Azure Cosmos DB.
+// Manual: reference/command/shardCollection; Azure Cosmos DB, "partition-data".
+func runShardCollection(c *Call) error {
+	ns, err := c.shardedNamespace()
+	if err != nil {
+		return err
+	}
+	opts := cluster.ShardOptions{}
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "key":
+			opts.Key, err = c.docArg(name, v)
+		case "unique":
+			opts.Unique, err = c.boolArg(name, v)
+		case "numInitialChunks":
+			var n int64
+			if n, err = c.longArg(name, v); err == nil && !v.IsMissing() {
+				if n < 1 {
+					return true, mongoerr.New(mongoerr.InvalidOptions, "numInitialChunks must be at least 1, got %d", n)
+				}
+				opts.Shards = int(min(n, 1<<30))
+			}
+		case "presplitHashedZones", "implicitlyCreateIndex", "enforceUniquenessCheck", "unsplittable":
+			_, err = c.boolArg(name, v)
+		case "collation":
+			var d bson.Raw
+			if d, err = c.docArg(name, v); err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
+				err = mongoerr.New(mongoerr.BadValue, "The collation for shardCollection must be {locale: 'simple'}, but found: %s", d)
+			}
+		case "timeseries":
+			if !v.IsMissing() {
+				err = mongoerr.NotImplementedYet("option timeseries of shardCollection")
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case opts.Key == nil:
+		return mongoerr.MissingField(c.field("key"))
+	case opts.Key.IsEmpty():
+		return mongoerr.New(mongoerr.InvalidOptions, "Empty shard key")
+	}
+	if err := c.Cluster.ShardCollection(&c.Op, ns, opts); err != nil {
+		return err
+	}
+	c.respondAlways("ShardCollectionResponse")
+	c.Reply.String("collectionsharded", ns.String())
+	return nil
+}
+
+// shardedNamespace reads the "db.coll" that a sharding command is about.
+// Errors: TypeMismatch (14), InvalidNamespace (73), IllegalOperation (20).
+func (c *Call) shardedNamespace() (collection.Namespace, error) {
+	if c.Value.Type != bson.TypeString {
+		return collection.Namespace{}, mongoerr.WrongType(c.field(c.Name()), c.Value.Type.String(), "string")
+	}
+	s, _ := c.Value.Str()
+	ns := collection.ParseNamespace(s)
+	if ns.Coll == "" {
+		return ns, mongoerr.BadNamespace(s)
+	}
+	if err := checkNamespace(ns); err != nil {
+		return ns, err
+	}
+	if ns.DB == "local" || ns.DB == "config" || strings.HasPrefix(ns.Coll, "system.") {
+		return ns, mongoerr.New(mongoerr.IllegalOperation, "can't shard %s", ns)
+	}
+	return ns, nil
+}
+
+// runEnableSharding answers enableSharding: every database may hold sharded
+// collections, so there is nothing to do but check the name.
+// Manual: reference/command/enableSharding.
+func runEnableSharding(c *Call) error {
+	if c.Value.Type != bson.TypeString {
+		return mongoerr.WrongType("enableSharding.enableSharding", c.Value.Type.String(), "string")
+	}
+	db, _ := c.Value.Str()
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "primaryShard" {
+			return false, nil
+		}
+		_, err := c.stringArg(name, v)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := checkDatabaseName(db); err != nil {
+		return err
+	}
+	if db == "local" || db == "config" || db == "admin" {
+		return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s database", db)
+	}
+	return nil
+}
