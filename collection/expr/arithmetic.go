@@ -71,6 +71,7 @@ type analytic struct {
 	domain func(float64) bool // nil: everything; NaN is let through
 	code   mongoerr.Code
 	text   string
+	nan    bool // a decimal NaN gives a double NaN. Observed for logarithms.
 }
 
 func (f analytic) eval(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
@@ -86,7 +87,7 @@ func (f analytic) eval(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, erro
 	if f.domain != nil && x == x && !f.domain(f.exact(x, d, isDecimal)) {
 		return v, mongoerr.New(f.code, f.text, show(v))
 	}
-	if isDecimal {
+	if isDecimal && !(f.nan && d.IsNaN()) {
 		return s.Decimal(f.dec(d)), nil
 	}
 	return s.Double(f.double(x)), nil
@@ -187,6 +188,9 @@ func logBase(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		}
 		if decimal.Cmp(b, decimal.FromInt64(0)) <= 0 && !b.IsNaN() || decimal.Cmp(b, decimal.FromInt64(1)) == 0 {
 			return x, mongoerr.New(28759, "$log's base must be a positive number not equal to 1, but is %s", show(base))
+		}
+		if d.IsNaN() || b.IsNaN() {
+			return s.Double(math.NaN()), nil
 		}
 		return s.Decimal(decimal.Log(d, b)), nil
 	}

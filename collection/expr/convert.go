@@ -144,7 +144,7 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 	}
 	out, err := convertValue(s, v, t, opt)
 	if err != nil && c.onError != nil {
-		if code := mongoerr.CodeOf(err); code == mongoerr.ConversionFailure || code == 16493 {
+		if code := mongoerr.CodeOf(err); code == mongoerr.ConversionFailure || code == 16493 || code == 18537 {
 			return c.onError.Eval(env, doc, s)
 		}
 	}

@@ -9,7 +9,24 @@ import (
 var dateTruncSignature = &signature{
 	fields: []field{{name: "date", missing: 5439009}, {name: "unit", missing: 5439010}, {name: "binSize"},
 		{name: "timezone"}, {name: "startOfWeek"}},
-	notObject: 5439007, unknown: 5439008,
+	notObject: 5439007, unknown: 5439008, check: checkDateTrunc,
+}
+
+// checkDateTrunc drops a startOfWeek that has no meaning if all else is
+// constant too. Observed: only otherwise a null one makes the result null.
+func checkDateTrunc(_ *parser, args []Expr) error {
+	for _, e := range args {
+		if e != nil {
+			if _, ok := IsConstant(e); !ok {
+				return nil
+			}
+		}
+	}
+	u, _ := IsConstant(args[1])
+	if name, ok := u.Str(); ok && name != "week" {
+		args[4] = nil
+	}
+	return nil
 }
 
 // dateTrunc is $dateTrunc: the beginning of the bin of time that a date lies
@@ -34,10 +51,10 @@ func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, err
 		}
 	}
 	first := int64(7)
+	if g.has(4) && a[4].IsNullish() {
+		return bson.Null, nil
+	}
 	if g.has(4) && u == unitWeek {
-		if a[4].IsNullish() {
-			return bson.Null, nil
-		}
 		if first, err = weekStart(op, a[4]); err != nil {
 			return a[4], err
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Operator is a row of the table of operators.
@@ -19,11 +18,6 @@ type Operator struct {
 	Parse func(p *parser, op *Operator, arg bson.Value) (Expr, error)
 	// Doc is the page of the manual.
 	Doc string
-}
-
-// notImplemented is the parse function of operators that are known but refused.
-func notImplemented(_ *parser, op *Operator, _ bson.Value) (Expr, error) {
-	return nil, mongoerr.New(mongoerr.CommandNotSupported, "%s is not supported", op.Name)
 }
 
 // Operators is the table of all expression operators, in alphabetical order.
@@ -96,9 +90,9 @@ var Operators = []Operator{
 	{Name: "$lastN", Parse: named(nSignature, nOf("$lastN")), Doc: "reference/operator/aggregation/lastN"},
 	{Name: "$let", Parse: parseLet, Doc: "reference/operator/aggregation/let"},
 	{Name: "$literal", Parse: parseLiteral, Doc: "reference/operator/aggregation/literal"},
-	{Name: "$ln", Min: 1, Max: 1, Parse: positional(analytic{"$ln", ln, decimal.Ln, positive, 28766, "$ln's argument must be a positive number, but is %s"}.eval), Doc: "reference/operator/aggregation/ln"},
+	{Name: "$ln", Min: 1, Max: 1, Parse: positional(analytic{"$ln", ln, decimal.Ln, positive, 28766, "$ln's argument must be a positive number, but is %s", true}.eval), Doc: "reference/operator/aggregation/ln"},
 	{Name: "$log", Min: 2, Max: 2, Parse: positional(logBase), Doc: "reference/operator/aggregation/log"},
-	{Name: "$log10", Min: 1, Max: 1, Parse: positional(analytic{"$log10", log10, decimal.Log10, positive, 28761, "$log10's argument must be a positive number, but is %s"}.eval), Doc: "reference/operator/aggregation/log10"},
+	{Name: "$log10", Min: 1, Max: 1, Parse: positional(analytic{"$log10", log10, decimal.Log10, positive, 28761, "$log10's argument must be a positive number, but is %s", true}.eval), Doc: "reference/operator/aggregation/log10"},
 	{Name: "$lt", Min: 2, Max: 2, Parse: positional(comparison(isLt)), Doc: "reference/operator/aggregation/lt"},
 	{Name: "$lte", Min: 2, Max: 2, Parse: positional(comparison(isLte)), Doc: "reference/operator/aggregation/lte"},
 	{Name: "$ltrim", Parse: named(trimSignature, trim("$ltrim", true, false)), Doc: "reference/operator/aggregation/ltrim"},
@@ -147,7 +141,7 @@ var Operators = []Operator{
 	{Name: "$slice", Min: 2, Max: 3, Parse: positional(slice), Doc: "reference/operator/aggregation/slice"},
 	{Name: "$sortArray", Parse: parseSortArray, Doc: "reference/operator/aggregation/sortArray"},
 	{Name: "$split", Min: 2, Max: 2, Parse: positional(split), Doc: "reference/operator/aggregation/split"},
-	{Name: "$sqrt", Min: 1, Max: 1, Parse: positional(analytic{"$sqrt", math.Sqrt, decimal.Sqrt, notNegative, 28714, "$sqrt's argument must be greater than or equal to 0, but is %s"}.eval), Doc: "reference/operator/aggregation/sqrt"},
+	{Name: "$sqrt", Min: 1, Max: 1, Parse: positional(analytic{"$sqrt", math.Sqrt, decimal.Sqrt, notNegative, 28714, "$sqrt's argument must be greater than or equal to 0, but is %s", false}.eval), Doc: "reference/operator/aggregation/sqrt"},
 	{Name: "$stdDevPop", Max: -1, Parse: positional(stdDev(false)), Doc: "reference/operator/aggregation/stdDevPop"},
 	{Name: "$stdDevSamp", Max: -1, Parse: positional(stdDev(true)), Doc: "reference/operator/aggregation/stdDevSamp"},
 	{Name: "$strLenBytes", Min: 1, Max: 1, Parse: positional(strLenBytes), Doc: "reference/operator/aggregation/strLenBytes"},

@@ -127,29 +127,28 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 			return bson.Null, err
 		}
 		b := s.newDoc()
-		appendMatch(b, text, m)
+		appendMatch(b, text, m, codePoints(text[:m[0]]))
 		return s.endDoc(b), nil
 	}
 	if none {
 		return bson.EmptyArray, nil
 	}
-	all, err := c.FindAll(text, -1)
-	if err != nil {
-		return re, err
-	}
 	b := s.newArray()
-	for _, m := range all {
+	at, idx := 0, 0 // the last match's place in bytes and code points
+	err = c.Each(text, func(m []int) error {
+		idx += codePoints(text[at:m[0]])
+		at = m[0]
 		b.BeginDoc("")
-		appendMatch(b, text, m)
+		appendMatch(b, text, m, idx)
 		b.End()
-		err := env.Tick()
 		if b.Len() > regexBytesMax {
-			err = mongoerr.New(51151, "%s: the size of buffer to store output exceeded the 64MB limit", r.name)
+			return mongoerr.New(51151, "%s: the size of buffer to store output exceeded the 64MB limit", r.name)
 		}
-		if err != nil {
-			s.drop(b)
-			return re, err
-		}
+		return env.Tick()
+	})
+	if err != nil {
+		s.drop(b)
+		return re, err
 	}
 	return s.endArray(b), nil
 }
@@ -158,9 +157,9 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 const regexBytesMax = 64 << 20
 
 // appendMatch appends match, idx (in code points) and captures.
-func appendMatch(b *bson.Builder, text []byte, m []int) {
+func appendMatch(b *bson.Builder, text []byte, m []int, idx int) {
 	b.StringBytes("match", text[m[0]:m[1]])
-	b.Int32("idx", int32(codePoints(text[:m[0]])))
+	b.Int32("idx", int32(idx))
 	b.BeginArray("captures")
 	for i := 2; i < len(m); i += 2 {
 		if m[i] < 0 {

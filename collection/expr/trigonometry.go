@@ -11,7 +11,8 @@ import (
 
 // trig makes a trigonometric operator; interval is how messages name its domain.
 func trig(op string, double func(float64) float64, dec func(bson.Decimal128) bson.Decimal128, domain func(float64) bool, interval string) function {
-	return analytic{op, double, dec, domain, 50989, "cannot apply " + op + " to %s, value must be in " + interval}.eval
+	return analytic{op: op, double: double, dec: dec, domain: domain, code: 50989,
+		text: "cannot apply " + op + " to %s, value must be in " + interval}.eval
 }
 
 func finite(f float64) bool     { return !math.IsInf(f, 0) }

@@ -2,6 +2,7 @@ package mql
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -177,44 +178,78 @@ func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
 	start := utf8.RuneCount(text[:from])
 	m, err := re.FindRunesMatchStartingAt(runes, start)
 	if err != nil {
-		return nil, mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+		return nil, tooSlow()
 	}
 	if m == nil {
 		return nil, nil
 	}
-	return byteOffsets(text, m, nil), nil
+	c := cursor{text: text}
+	return c.offsets(m), nil
 }
 
-// FindAll returns the matches from left to right, each as FindIndex returns
-// it. The search goes on where a match ends, or one character after an empty
-// one, and ends with the text: an empty match at the end of a text that is not
-// empty does not count. most bounds their number, -1 for all.
+// tooSlow is the error of a match that takes too long.
+func tooSlow() error {
+	return mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+}
+
+// FindAll returns up to most matches, -1 for all; see Each.
 //
 // Errors: 51156 if a match takes too long.
-func (r *Regex) FindAll(text []byte, most int) ([][]int, error) {
+func (r *Regex) FindAll(text []byte, most int) (all [][]int, err error) {
+	err = r.Each(text, func(m []int) error {
+		if most >= 0 && len(all) >= most {
+			return errStop
+		}
+		all = append(all, m)
+		return nil
+	})
+	if err == errStop {
+		err = nil
+	}
+	return all, err
+}
+
+var errStop = errors.New("enough")
+
+// matchesMax is more matches than fit into any document.
+const matchesMax = 2 << 20
+
+// Each calls f for the matches from left to right, each as FindIndex returns
+// it, until f fails. The search goes on where a match ends, or one character
+// after an empty one, and ends with the text: an empty match at the end of a
+// text that is not empty does not count.
+//
+// Errors: 51156 if a match takes too long; that of f.
+func (r *Regex) Each(text []byte, f func(m []int) error) error {
 	re := r.engine(text)
 	if re == nil && !r.empty {
-		return r.linear.FindAllSubmatchIndex(text, most), nil
+		for _, m := range r.linear.FindAllSubmatchIndex(text, matchesMax) {
+			if err := f(m); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if re == nil {
 		re = r.slow() // RE2 leaves out empty matches right after others
 	}
-	var all [][]int
 	runes := bytes.Runes(text)
-	for at := 0; most < 0 || len(all) < most; {
+	c := cursor{text: text}
+	for at := 0; ; {
 		m, err := re.FindRunesMatchStartingAt(runes, at)
 		if err != nil {
-			return nil, mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+			return tooSlow()
 		}
 		if m == nil || at > 0 && m.Index >= len(runes) {
-			break
+			return nil
 		}
-		all = append(all, byteOffsets(text, m, nil))
+		if err := f(c.offsets(m)); err != nil {
+			return err
+		}
 		if at = m.Index + max(m.Length, 1); at >= len(runes) {
-			break
+			return nil
 		}
 	}
-	return all, nil
 }
 
 // minLength is the least number of characters that re matches, 0 or more.
@@ -247,23 +282,36 @@ func minLength(re *syntax.Regexp) int {
 	return 0
 }
 
-// byteOffsets converts the rune positions of a match.
-func byteOffsets(text []byte, m *regexp2.Match, dst []int) []int {
-	at := func(n int) int {
-		i := 0
-		for ; n > 0 && i < len(text); n-- {
-			_, size := utf8.DecodeRune(text[i:])
-			i += size
-		}
-		return i
+// cursor converts positions of runes to bytes, from left to right.
+type cursor struct {
+	text  []byte
+	runes int // position in both units
+	bytes int
+}
+
+// at converts one position; those before the cursor cost a new start.
+func (c *cursor) at(n int) int {
+	if n < c.runes {
+		c.runes, c.bytes = 0, 0
 	}
+	for c.runes < n && c.bytes < len(c.text) {
+		_, size := utf8.DecodeRune(c.text[c.bytes:])
+		c.bytes += size
+		c.runes++
+	}
+	return c.bytes
+}
+
+// offsets converts the positions of a match.
+func (c *cursor) offsets(m *regexp2.Match) (dst []int) {
 	for _, g := range m.Groups() {
 		if len(g.Captures) == 0 {
 			dst = append(dst, -1, -1)
 			continue
 		}
-		from := at(g.Index)
-		dst = append(dst, from, from+len(string(g.Runes())))
+		from := c.at(g.Index)
+		dst = append(dst, from, c.at(g.Index+g.Length))
+		c.runes, c.bytes = g.Index, from // groups lie within the match
 	}
 	return dst
 }
