@@ -43,7 +43,16 @@ type Env struct {
 // NewEnv makes an Env around ctx with an empty variable set and the default
 // memory budget.
 func NewEnv(ctx context.Context) *Env {
-	return &Env{ctx: ctx, Vars: &Vars{}, Memory: NewMemory(StageBytesMax), UserRoles: bson.EmptyArray}
+	e := &Env{}
+	e.Reset(ctx, &Vars{}, NewMemory(StageBytesMax))
+	return e
+}
+
+// Reset makes e a fresh Env around ctx, in the memory that it and its parts
+// have: one per connection serves all its commands.
+func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
+	v.names, v.values = v.names[:0], v.values[:0]
+	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}
 }
 
 // Context is the command's context: its deadline is maxTimeMS, its

@@ -25,6 +25,12 @@ type Memory struct {
 // NewMemory makes a budget of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max} }
 
+// Reset makes m a fresh budget of max bytes that may not spill.
+func (m *Memory) Reset(max int64) {
+	m.max, m.Spill, m.SpillDir = max, false, ""
+	m.used.Store(0)
+}
+
 // Max is the size of the budget in bytes.
 func (m *Memory) Max() int64 { return m.max }
 

@@ -47,7 +47,7 @@ type Call struct {
 	// the Call alive: retained.
 	env      mql.Env
 	vars     mql.Vars
-	memory   mql.Memory
+	memory   *mql.Memory
 	retained bool
 
 	// What a fail point asks for.

@@ -37,9 +37,9 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	p := conn.State().(*peer)
 	c := p.spare
 	if p.spare = nil; c == nil {
-		c = &Call{}
+		c = &Call{memory: mql.NewMemory(mql.StageBytesMax)}
 	}
-	*c = Call{Server: s, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now()}
+	*c = Call{Server: s, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
 	s.stats.requests.Add(1)
 	s.stats.bytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
@@ -139,7 +139,7 @@ func checkDB(body bson.Raw) error {
 func (c *Call) environment() {
 	env := &c.env
 	c.memory.Reset(mql.StageBytesMax)
-	env.Reset(c.Ctx, &c.vars, &c.memory)
+	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Cluster.Store.Latest())
 	env.DB = c.DB

@@ -70,8 +70,8 @@ func runKillSessions(c *Call) error {
 // command that asks for it goes on.
 func (c *Call) killSessions(match func(session.ID) bool) {
 	for _, op := range c.ops.list() {
-		if op != c.op && !op.Session.IsZero() && match(op.Session) {
-			op.cancel(session.ErrKilled)
+		if op.ID != c.op.ID && !op.Session.IsZero() && match(op.Session) {
+			op.interrupt(session.ErrKilled)
 		}
 	}
 	c.Sessions.Kill(match)

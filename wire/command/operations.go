@@ -14,13 +14,13 @@ import (
 )
 
 // operations is the commands that run now: currentOp lists them, killOp ends
-// one.
+// one. Each connection runs one at a time, in its slot.
 type operations struct {
-	next atomic.Int64
-	m    sync.Map // int64 → *operation
+	next  atomic.Int64
+	slots sync.Map // connection id → *slot
 }
 
-// operation is one running command. What is here does not change while it runs.
+// operation is one running command, as it was when somebody looked.
 type operation struct {
 	ID      int64
 	Name    string
@@ -29,39 +29,76 @@ type operation struct {
 	Conn    wire.Conn
 	Client  *clientInfo // nil before the connection's first hello
 	Start   time.Time
-	cancel  context.CancelCauseFunc
-
-	mu   sync.Mutex
-	body bson.Raw // of the request; nil once the command is over and its memory reused
+	slot    *slot
 }
 
-// enter lists the command.
-func (o *operations) enter(c *Call, cancel context.CancelCauseFunc) *operation {
-	op := &operation{ID: o.next.Add(1), Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID,
-		Conn: c.Conn, Client: c.Peer.client.Load(), Start: c.Start, cancel: cancel, body: c.Body}
+// slot is where a connection lists the command it runs. Its context is made
+// once and serves all commands until one is killed.
+type slot struct {
+	mu     sync.Mutex
+	op     operation // ID 0 between commands
+	body   bson.Raw  // of the request, whose memory is reused afterwards
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// open makes the slot of a connection, close ends it.
+func (o *operations) open(conn int64, s *slot) { o.slots.Store(conn, s) }
+
+func (o *operations) close(conn int64) {
+	if v, ok := o.slots.LoadAndDelete(conn); ok {
+		if s := v.(*slot); s.cancel != nil {
+			s.cancel(nil)
+		}
+	}
+}
+
+// enter lists the command in its connection's slot, and puts it under the
+// slot's context.
+func (o *operations) enter(c *Call) {
+	s := &c.Peer.slot
+	c.op = operation{ID: o.next.Add(1), Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID,
+		Conn: c.Conn, Client: c.Peer.client.Load(), Start: c.Start, slot: s}
 	switch {
 	case c.Def.Namespace == FirstField:
-		op.NS.Coll, _ = c.Value.Str()
-	case op.Name == "getMore":
-		op.NS.Coll, _ = c.Body.Get("collection").Str()
+		c.op.NS.Coll, _ = c.Value.Str()
+	case c.op.Name == "getMore":
+		c.op.NS.Coll, _ = c.Body.Get("collection").Str()
 	}
-	o.m.Store(op.ID, op)
-	return op
+	s.mu.Lock()
+	if s.ctx == nil || s.ctx.Err() != nil {
+		s.ctx, s.cancel = context.WithCancelCause(c.Ctx)
+	}
+	s.op, s.body = c.op, c.Body
+	c.Ctx = s.ctx
+	s.mu.Unlock()
 }
 
 // leave ends the listing, and waits for whoever looks at the command's bytes.
-func (o *operations) leave(op *operation) {
-	o.m.Delete(op.ID)
-	op.mu.Lock()
-	op.body = nil
-	op.mu.Unlock()
+func (o *operations) leave(c *Call) {
+	s := &c.Peer.slot
+	s.mu.Lock()
+	s.op, s.body = operation{}, nil
+	s.mu.Unlock()
 }
 
 // command returns a copy of the request, nil if it is over.
 func (op *operation) command() bson.Raw {
-	op.mu.Lock()
-	defer op.mu.Unlock()
-	return op.body.Clone()
+	op.slot.mu.Lock()
+	defer op.slot.mu.Unlock()
+	if op.slot.op.ID != op.ID {
+		return nil
+	}
+	return op.slot.body.Clone()
+}
+
+// interrupt ends the command, unless it is over.
+func (op *operation) interrupt(cause error) {
+	op.slot.mu.Lock()
+	defer op.slot.mu.Unlock()
+	if op.slot.op.ID == op.ID {
+		op.slot.cancel(cause)
+	}
 }
 
 // statistics are the counters of serverStatus. insert counts documents, update
@@ -74,17 +111,25 @@ type statistics struct {
 // list returns the running commands, oldest first.
 func (o *operations) list() []*operation {
 	var list []*operation
-	o.m.Range(func(_, v any) bool { list = append(list, v.(*operation)); return true })
+	o.slots.Range(func(_, v any) bool {
+		s := v.(*slot)
+		s.mu.Lock()
+		if s.op.ID != 0 {
+			op := s.op
+			list = append(list, &op)
+		}
+		s.mu.Unlock()
+		return true
+	})
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	return list
 }
 
-// kill interrupts an operation; false when there is none.
-func (o *operations) kill(id int64, cause error) bool {
-	v, ok := o.m.Load(id)
-	if !ok {
-		return false
+// kill interrupts an operation, if it still runs.
+func (o *operations) kill(id int64, cause error) {
+	for _, op := range o.list() {
+		if op.ID == id {
+			op.interrupt(cause)
+		}
 	}
-	v.(*operation).cancel(cause)
-	return true
 }
