@@ -150,6 +150,9 @@ func parseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, 
 			if !ok {
 				return "", 0, 0, mongoerr.WrongType("readConcern."+string(it.Name), v.Type.String(), "timestamp")
 			}
+			if t == 0 && i == 0 {
+				return "", 0, 0, mongoerr.New(mongoerr.InvalidOptions, "%s cannot be a null timestamp", it.Name)
+			}
 			if string(it.Name) == "atClusterTime" {
 				at = storage.MakeTimestamp(t, i)
 			} else {

@@ -83,10 +83,7 @@ func (c *Call) parseHello() (a helloArgs, err error) {
 				err = mongoerr.New(31373, "maxAwaitTimeMS must be a non-negative integer")
 			}
 			a.await = time.Duration(ms) * time.Millisecond
-		case "speculativeAuthenticate", "hostInfo", "internalClient", "backpressure", "forShell":
-		default:
-			return false, nil
-		}
+		} // others are ignored, so that newer clients can say more
 		return true, err
 	})
 	switch {

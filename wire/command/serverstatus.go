@@ -56,7 +56,7 @@ func runServerStatus(c *Call) error {
 	b.String("version", CompatibleVersion)
 	b.String("process", c.process())
 	b.Int64("pid", int64(os.Getpid()))
-	b.Int64("uptime", int64(up.Seconds()))
+	b.Double("uptime", float64(int64(up.Seconds()))) // whole: mongostat reads an integer
 	b.Int64("uptimeMillis", up.Milliseconds())
 	b.Int64("uptimeEstimate", int64(up.Seconds()))
 	b.DateTime("localTime", now.UnixMilli())
