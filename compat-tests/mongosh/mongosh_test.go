@@ -117,7 +117,7 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 	for _, s := range batch {
 		s.server = harness.Start(t, harness.Options{Args: s.flags})
 		uri, _ := json.Marshal(strings.TrimSuffix(s.server.URI, "/") + "/test")
-		fmt.Fprintf(&b, "\nprint(%q);\ntry {\n  db = connect(%s);\n  (() => {\n%s\n  })();\n} catch (error) {\n  print(`uncaught: ${error.stack}`);\n}\nprint(%q);\n",
+		fmt.Fprintf(&b, "\nprint(%q);\ntry {\n  db = connect(%s);\n  (() => {\n%s\n  })();\n} catch (error) {\n  print(`uncaught: ${error}`);\n}\nprint(%q);\n",
 			beginMark+s.name, uri, s.source, endMark+s.name)
 	}
 	home := t.TempDir()

@@ -18,7 +18,12 @@ session.startTransaction();
 accounts.updateOne({_id: "a"}, {$set: {seen: 1}});
 const other = db.getMongo().startSession();
 other.startTransaction();
-fails(() => other.getDatabase("test").accounts.updateOne({_id: "a"}, {$set: {seen: 2}}));
+show(other.getDatabase("test").accounts.findOne({_id: "a"}));
+// The first to commit wins; the other one learns of it when it writes or commits.
 session.commitTransaction();
+fails(() => {
+  other.getDatabase("test").accounts.updateOne({_id: "a"}, {$set: {seen: 2}});
+  other.commitTransaction();
+});
 show(db.accounts.findOne({_id: "a"}));
 session.endSession();
