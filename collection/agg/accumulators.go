@@ -3,6 +3,7 @@ package agg
 // Accumulators is the table of the accumulators of $group, $bucket, $bucketAuto
 // and $setWindowFields, in alphabetical order.
 var Accumulators = []AccumulatorDef{
+	accAccumulator,
 	accAddToSet,
 	accAvg,
 	accBottom,

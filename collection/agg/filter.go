@@ -2,12 +2,21 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // checkMatch refuses the operators that a $match stage cannot have.
 //
 // Errors: BadValue for $where, 5626500 for $near.
-func checkMatch(n match.Node) error { return nil }
+func checkMatch(n match.Node) error {
+	switch f := match.Features(n); {
+	case f&match.UsesNear != 0:
+		return mongoerr.New(5626500, "$geoNear, $near, and $nearSphere are not allowed in this context, as these operators require sorting geospatial data. If you do not need sort, consider using $geoWithin instead.")
+	case f&match.UsesWhere != 0:
+		return mongoerr.New(mongoerr.BadValue, "$where is not allowed in this context")
+	}
+	return nil
+}
 
 // filterPaths reports the paths a filter looks at, "" when it may look at the
 // whole document.

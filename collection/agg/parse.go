@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -57,14 +58,10 @@ func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
 	}
 	out := &Pipeline{NS: p.ns}
-	var names []string
-	for i, raw := range stages {
-		parsed, err := p.stage(raw, i, len(stages))
+	for _, raw := range stages {
+		parsed, err := p.stage(raw)
 		if err != nil {
 			return nil, err
-		}
-		for range parsed {
-			names = append(names, "")
 		}
 		out.stages = append(out.stages, parsed...)
 	}
@@ -72,7 +69,7 @@ func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
 }
 
 // stage reads one stage.
-func (p *parser) stage(raw bson.Raw, at, count int) ([]Stage, error) {
+func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 	f, ok := raw.First()
 	if !ok || raw.Len() != 1 {
 		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
@@ -82,7 +79,7 @@ func (p *parser) stage(raw bson.Raw, at, count int) ([]Stage, error) {
 	if def == nil {
 		return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 	}
-	return def.Parse(p, def.Name, bson.Value{Type: f.Value.Type, Data: f.Value.Data}.Clone())
+	return def.Parse(p, def.Name, f.Value.Clone())
 }
 
 // find looks a stage up.
@@ -109,7 +106,12 @@ func (p *parser) check(out *Pipeline) error {
 		if err := p.checkPlace(c, name); err != nil {
 			return err
 		}
+		m, isMatch := s.(*matchStage)
 		switch {
+		case isMatch && i > 0 && match.Features(m.node)&match.UsesText != 0:
+			return mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
+		case c.First && i > 0 && name == "$geoNear":
+			return mongoerr.New(40603, "$geoNear was not the first stage in the pipeline")
 		case c.First && i > 0:
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
 		case c.Last && i+1 < len(out.stages):

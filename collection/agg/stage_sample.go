@@ -76,6 +76,9 @@ func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 		}
 		o.loaded = true
 	}
+	if o.returned >= o.rows.limit {
+		return nil, nil
+	}
 	key, doc, err := o.rows.next()
 	if doc == nil || err != nil {
 		return nil, err

@@ -69,15 +69,19 @@ func (s *sortStage) Reads(add func(string)) bool {
 }
 
 func (s *sortStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &sortOp{base{in: in, stage: s}, exec.Sort(in, &s.pattern, s.limit)}, nil
+	return &sortOp{base{in: in, stage: s}, exec.Sort(in, &s.pattern, s.limit), s.limit}, nil
 }
 
 type sortOp struct {
 	base
 	sorter exec.Operator
+	limit  int64
 }
 
 func (o *sortOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.limit > 0 && o.returned >= o.limit {
+		return nil, nil // a sorter that spilled delivers more
+	}
 	r, err := o.sorter.Next(env)
 	if r != nil {
 		o.returned++

@@ -14,6 +14,7 @@ var Stages = []StageDef{
 	stageDocuments,
 	stageFacet,
 	stageFill,
+	stageGeoNear,
 	stageGraphLookup,
 	stageGroup,
 	stageIndexStats,

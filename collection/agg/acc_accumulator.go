@@ -1,0 +1,165 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var accAccumulator = AccumulatorDef{Name: "$accumulator", Parse: parseAccumulator, Doc: "reference/operator/aggregation/accumulator"}
+
+// scriptFunc is an accumulator in JavaScript.
+type scriptFunc struct {
+	init, accumulate, merge, finalize *expr.Script // finalize may be nil
+	initArgs, args                    expr.Expr    // initArgs may be nil
+	arg                               bson.Raw
+}
+
+func parseAccumulator(p *parser, name string, v bson.Value) (Func, error) {
+	d, ok := v.Doc()
+	if !ok {
+		return nil, mongoerr.New(4544703, "$accumulator expects an object as an argument; found: %s", v.Type)
+	}
+	if !p.env.JavaScript {
+		return nil, mongoerr.New(4544706, "$accumulator is not allowed: JavaScript is disabled")
+	}
+	f := &scriptFunc{arg: d.Clone()}
+	lang := bson.Value{}
+	var err error
+	for it := d.Iter(); it.Next(); {
+		switch field := string(it.Name); field {
+		case "init":
+			f.init, err = wantScript(field, it.Value)
+		case "accumulate":
+			f.accumulate, err = wantScript(field, it.Value)
+		case "merge":
+			f.merge, err = wantScript(field, it.Value)
+		case "finalize":
+			f.finalize, err = wantScript(field, it.Value)
+		case "initArgs":
+			f.initArgs, err = expr.Parse(p.env, it.Value)
+		case "accumulateArgs":
+			f.args, err = expr.Parse(p.env, it.Value)
+		case "lang":
+			lang = it.Value
+		default:
+			return nil, mongoerr.New(4544705, "$accumulator got an unexpected field: %s", field)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	text, _ := lang.Str()
+	switch {
+	case f.init == nil:
+		return nil, mongoerr.New(4544707, "$accumulator missing required argument 'init'")
+	case f.accumulate == nil:
+		return nil, mongoerr.New(4544708, "$accumulator missing required argument 'accumulate'")
+	case f.args == nil:
+		return nil, mongoerr.New(4544710, "$accumulator missing required argument 'accumulateArgs'")
+	case f.merge == nil:
+		return nil, mongoerr.New(4544709, "$accumulator missing required argument 'merge'")
+	case lang.IsMissing():
+		return nil, mongoerr.New(4544711, "$accumulator missing required argument 'lang'")
+	case text != "js":
+		return nil, mongoerr.New(4544704, "$accumulator only supports lang: 'js'")
+	}
+	return f, nil
+}
+
+func wantScript(name string, v bson.Value) (*expr.Script, error) {
+	source, err := expr.ScriptSource(v)
+	if err != nil {
+		return nil, mongoerr.New(4544701, "$accumulator '%s' must be of type string or code, found %s", name, v.Type)
+	}
+	return expr.CompileScript(source)
+}
+
+func (f *scriptFunc) Paths(add func(string)) { f.args.Paths(add) }
+
+func (f *scriptFunc) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.Raw("$accumulator", f.arg)
+	b.End()
+}
+
+func (f *scriptFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, error) {
+	var args []bson.Value
+	if f.initArgs != nil {
+		doc := bson.Empty
+		if d, ok := id.Doc(); ok {
+			doc = d
+		}
+		v, err := f.initArgs.Eval(env, doc, s)
+		if err != nil {
+			return nil, err
+		}
+		a, ok := v.Array()
+		if !ok {
+			return nil, mongoerr.New(4544711, "$accumulator initArgs must evaluate to an array, found %s", v.Type)
+		}
+		for it := a.Iter(); it.Next(); {
+			args = append(args, it.Value)
+		}
+	}
+	t := &scriptState{f: f, s: s}
+	_, err := t.call(env, s, f.init, args...)
+	return t, err
+}
+
+// scriptState holds the state that the functions hand around.
+type scriptState struct {
+	f *scriptFunc
+	v bson.Value
+	s *expr.Scratch // of the operator; its VM is used again
+}
+
+// call runs a function and keeps what it returns as the state.
+func (t *scriptState) call(env *mql.Env, s *expr.Scratch, script *expr.Script, args ...bson.Value) (grew int, err error) {
+	vm, err := s.Script(env)
+	if err != nil {
+		return 0, err
+	}
+	v, err := vm.Call(env, script, &s.Arena, bson.Value{}, args...)
+	if err != nil {
+		return 0, err
+	}
+	if v.IsMissing() {
+		v = bson.Null
+	}
+	t.v, grew = keep(t.v, v)
+	return grew, nil
+}
+
+func (t *scriptState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error) {
+	v, err := t.f.args.Eval(env, doc, s)
+	if err != nil {
+		return 0, err
+	}
+	a, ok := v.Array()
+	if !ok {
+		return 0, mongoerr.New(4544712, "accumulateArgs must evaluate to an array, found %s", v.Type)
+	}
+	args := []bson.Value{t.v}
+	for it := a.Iter(); it.Next(); {
+		args = append(args, it.Value)
+	}
+	return t.call(env, s, t.f.accumulate, args...)
+}
+
+func (t *scriptState) Merge(env *mql.Env, partial bson.Value) (int, error) {
+	return t.call(env, t.s, t.f.merge, t.v, partial)
+}
+
+func (t *scriptState) Partial(b *bson.Builder, name string) { appendOrNull(b, name, t.v) }
+
+func (t *scriptState) Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error {
+	if t.f.finalize != nil {
+		if _, err := t.call(env, s, t.f.finalize, t.v); err != nil {
+			return err
+		}
+	}
+	appendOrNull(b, name, t.v)
+	return nil
+}

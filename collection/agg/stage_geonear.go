@@ -1,0 +1,356 @@
+package agg
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear, Doc: "reference/operator/aggregation/geoNear"}
+
+// geoNearStage sorts the documents near a point by their distance.
+type geoNearStage struct {
+	near       *geo.Near
+	geoJSON    bool // near is a GeoJSON point
+	spherical  bool
+	key        string // field of the geometry; "" = that of the only geo index
+	distance   fieldName
+	locs       fieldName
+	multiplier float64
+	query      match.Node // nil = none
+	arg        bson.Raw
+}
+
+func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d := bson.Raw(arg.Data)
+	if arg.Type != bson.TypeDocument && arg.Type != bson.TypeArray {
+		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($geoNear)")
+	}
+	s := &geoNearStage{multiplier: 1, arg: d}
+	var near bson.Value
+	lo, hi := 0.0, math.Inf(1)
+	var err error
+	for it := d.Iter(); it.Next() && arg.Type == bson.TypeDocument; {
+		v, name := it.Value, string(it.Name)
+		text, isText := v.Str()
+		switch name {
+		case "near":
+			near = v
+		case "distanceField":
+			if !isText || v.Type != bson.TypeString {
+				return nil, mongoerr.New(16606, "$geoNear requires that the 'distanceField' option is a String")
+			}
+			s.distance, err = wantField(text)
+		case "includeLocs":
+			if !isText || v.Type != bson.TypeString {
+				return nil, mongoerr.New(16607, "$geoNear requires that 'includeLocs' option is a String")
+			}
+			s.locs, err = wantField(text)
+		case "key":
+			switch {
+			case !isText || v.Type != bson.TypeString:
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter 'key' must be of type string but found type: %s", v.Type)
+			case text == "":
+				return nil, mongoerr.New(mongoerr.BadValue, "$geoNear parameter 'key' cannot be the empty string")
+			}
+			_, err = wantField(text)
+			s.key = text
+		case "minDistance":
+			lo, err = p.geoNumber(name, v, 7555701)
+		case "maxDistance":
+			hi, err = p.geoNumber(name, v, 7555702)
+		case "distanceMultiplier":
+			if !v.IsNumber() {
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter 'distanceMultiplier' must be a number")
+			}
+			if s.multiplier, _ = v.AsFloat(); !(s.multiplier >= 0) {
+				return nil, mongoerr.New(mongoerr.BadValue, "distanceMultiplier must be nonnegative")
+			}
+		case "spherical":
+			s.spherical = v.Truthy()
+		case "query":
+			q, ok := v.Doc()
+			if !ok {
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter 'query' must be an object")
+			}
+			if s.query, err = match.Parse(p.env, q); err == nil {
+				err = checkMatch(s.query)
+			}
+			if err == nil && match.Features(s.query)&match.UsesText != 0 {
+				err = mongoerr.New(mongoerr.BadValue, "$text is not allowed in a $geoNear query")
+			}
+		case "uniqueDocs", "limit", "num", "start":
+			return nil, mongoerr.New(50858, "$geoNear no longer supports the '%s' parameter.", name)
+		default:
+			return nil, mongoerr.New(mongoerr.BadValue, "Unknown argument to $geoNear: %s", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if near.IsMissing() {
+		return nil, mongoerr.New(5860400, "$geoNear requires a 'near' argument")
+	}
+	return []Stage{s}, s.parseNear(p, near, lo, hi)
+}
+
+// geoNumber reads a distance: a constant number that is not negative.
+func (p *parser) geoNumber(name string, v bson.Value, code mongoerr.Code) (float64, error) {
+	e, err := expr.Parse(p.env, v)
+	if err != nil {
+		return 0, err
+	}
+	c, err := p.constant(e, code, "$geoNear requires a constant '%s' argument", name)
+	if err != nil {
+		return 0, err
+	}
+	if !c.IsNumber() {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter '%s' must be a number", name)
+	}
+	f, _ := c.AsFloat()
+	if !(f >= 0) {
+		return 0, mongoerr.New(mongoerr.BadValue, "%s must be nonnegative", name)
+	}
+	return f, nil
+}
+
+// constant evaluates an expression that may use variables but no document.
+func (p *parser) constant(e expr.Expr, code mongoerr.Code, format string, args ...any) (bson.Value, error) {
+	if c, ok := expr.IsConstant(e); ok {
+		return c, nil
+	}
+	reads := false
+	e.Paths(func(string) { reads = true })
+	if reads {
+		return bson.Value{}, mongoerr.New(code, format, args...)
+	}
+	var s expr.Scratch
+	v, err := e.Eval(p.env, bson.Empty, &s)
+	return v.Clone(), err
+}
+
+// parseNear reads the point.
+func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error {
+	e, err := expr.Parse(p.env, v)
+	if err != nil {
+		return err
+	}
+	if v, err = p.constant(e, 5860402, "$geoNear requires a constant near argument"); err != nil {
+		return err
+	}
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		return mongoerr.New(5860401, "$geoNear requires near argument to be an object or array")
+	}
+	doc, isDoc := v.Doc()
+	t := doc.Get("type")
+	s.geoJSON = isDoc && t.Type == bson.TypeString
+	if !s.geoJSON {
+		if n := bson.Raw(v.Data).Len(); n < 2 || n > 3 {
+			return mongoerr.New(mongoerr.BadValue, "$geoNear requires a near point of two coordinates")
+		}
+	}
+	b := bson.NewBuilder(nil)
+	name := "$near"
+	if s.spherical || s.geoJSON {
+		name = "$nearSphere"
+	}
+	if s.geoJSON {
+		b.BeginDoc(name)
+		b.Value("$geometry", v)
+		b.End()
+	} else {
+		b.Value(name, v)
+	}
+	if s.near, err = geo.ParseNear(b.Doc()); err != nil {
+		return err
+	}
+	if !s.near.Sphere && (math.Abs(s.near.Center.X) > 180 || math.Abs(s.near.Center.Y) > 180) {
+		return mongoerr.New(16433, "point not in interval of [ -180, 180 ]")
+	}
+	s.near.Min, s.near.Max = lo, min(s.near.Max, hi)
+	return nil
+}
+
+// GeoNear describes a leading $geoNear to the one who knows the indexes.
+type GeoNear struct {
+	// Key is the field given; empty means that of the only geospatial index.
+	Key string
+	// Spherical says that a 2dsphere index is wanted, GeoJSON that a 2d one
+	// cannot answer.
+	Spherical, GeoJSON bool
+	Near               *geo.Near
+	// Query is the filter of the documents; nil = none.
+	Query match.Node
+}
+
+// GeoNear returns what a leading $geoNear asks for.
+func (p *Pipeline) GeoNear() (GeoNear, bool) {
+	if len(p.stages) == 0 {
+		return GeoNear{}, false
+	}
+	s, ok := p.stages[0].(*geoNearStage)
+	if !ok {
+		return GeoNear{}, false
+	}
+	return GeoNear{s.key, s.spherical, s.geoJSON, s.near, s.query}, true
+}
+
+// WithGeoKey returns the pipeline with the field of its leading $geoNear filled in.
+func (p *Pipeline) WithGeoKey(key string) *Pipeline {
+	s, ok := p.stages[0].(*geoNearStage)
+	if !ok {
+		return p
+	}
+	with := *s
+	with.key = key
+	return p.with(splice(p.stages, 0, 1, &with))
+}
+
+func (s *geoNearStage) Name() string { return "$geoNear" }
+func (s *geoNearStage) Constraints() Constraints {
+	return Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}
+}
+func (s *geoNearStage) Split() Split {
+	return Split{Shards: []Stage{s}, Order: &distanceOrder}
+}
+
+// distanceOrder is the order by the distances that rows carry as sort keys.
+var distanceOrder = order.Pattern{Parts: []order.Part{{Name: "$distance", Dir: 1, Meta: "geoNearDistance"}}}
+
+func (s *geoNearStage) Append(b *bson.Builder) { b.Raw("$geoNear", s.arg) }
+
+func (s *geoNearStage) Reads(add func(string)) bool {
+	if s.key == "" {
+		add("")
+	}
+	add(s.key)
+	if s.query != nil {
+		filterPaths(s.query, add)
+	}
+	return false
+}
+
+func (s *geoNearStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	if s.key == "" {
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "$geoNear requires a 2d or 2dsphere index, but none were found")
+	}
+	op := &geoNearOp{base: base{in: in, stage: s}, geoNearStage: s, rows: rowSorter{what: "$geoNear"}, at: path.Must(s.key)}
+	if s.query != nil {
+		op.filter = match.Normalize(s.query)
+	}
+	return op, nil
+}
+
+type geoNearOp struct {
+	base
+	maker
+	*geoNearStage
+	rows   rowSorter
+	at     path.Path
+	filter match.Node
+	loaded bool
+	out    [2][]byte
+}
+
+func (o *geoNearOp) Next(env *mql.Env) (*exec.Row, error) {
+	if !o.loaded {
+		if err := o.load(env); err != nil {
+			return nil, err
+		}
+		o.loaded = true
+	}
+	key, doc, err := o.rows.next()
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	o.returned++
+	o.begin().Splice(doc.Elements())
+	r, err := o.end(nil)
+	if r != nil {
+		r.SortKey = key
+	}
+	return r, err
+}
+
+// load measures the input.
+func (o *geoNearOp) load(env *mql.Env) error {
+	var key []byte
+	for {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			o.in.Close()
+			return o.rows.finish(env)
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		o.scratch.Reset()
+		if o.filter != nil {
+			ok, err := o.filter.Matches(env, r.Doc, &o.scratch)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+		}
+		d, loc, ok := o.nearest(r.Doc)
+		if !ok {
+			continue
+		}
+		key = keystring.Append(key[:0], o.scratch.Double(d), keystring.Ascending, nil, nil)
+		if err := o.rows.add(env, key, o.measured(r.Doc, d*o.multiplier, loc)); err != nil {
+			return err
+		}
+	}
+}
+
+// nearest is the least distance of a geometry of the document.
+func (o *geoNearOp) nearest(doc bson.Raw) (d float64, loc bson.Value, ok bool) {
+	o.at.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
+		if g, isGeo := geo.Stored(v); isGeo {
+			if x, within := o.near.Distance(g); within && (!ok || x < d) {
+				d, loc, ok = x, v, true
+			}
+		}
+		return true
+	})
+	return d, loc, ok
+}
+
+// measured is the document with distance and location.
+func (o *geoNearOp) measured(doc bson.Raw, d float64, loc bson.Value) bson.Raw {
+	if o.distance != nil {
+		b := bson.NewBuilder(o.out[0][:0])
+		appendWith(b, doc, o.distance, o.scratch.Double(d))
+		o.out[0] = b.Finish()
+		doc = bson.Raw(o.out[0])
+	}
+	if o.locs != nil {
+		b := bson.NewBuilder(o.out[1][:0])
+		appendWith(b, doc, o.locs, loc)
+		o.out[1] = b.Finish()
+		doc = bson.Raw(o.out[1])
+	}
+	return doc
+}
+
+func (o *geoNearOp) Close() {
+	o.base.Close()
+	o.rows.close()
+	o.loaded = true
+}
+
+func (o *geoNearOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
