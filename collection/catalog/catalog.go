@@ -106,8 +106,14 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 	if err := m.write(); err != nil {
 		return err
 	}
-	if _, err := txn.Commit(ctx, storage.Synced); err != nil {
+	ts, err := txn.Commit(ctx, storage.Synced)
+	if err != nil {
 		return err
+	}
+	for id := range m.moved {
+		if c := m.puts[id]; c != nil && m.moved[id] {
+			c.VisibleFrom = ts // nobody else has seen it yet
+		}
 	}
 	old := c.current.Swap(m.next)
 	c.old = append(c.old, old)

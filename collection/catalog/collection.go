@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -32,6 +33,10 @@ type Collection struct {
 	// Indexes holds every index; the first is _id_.
 	Indexes    []*Index
 	Throughput Throughput
+	// VisibleFrom is when shards or indexes last changed in a way that readers of
+	// older snapshots cannot go by: they would look for entries where there were
+	// none yet. Not stored: older snapshots end with the process.
+	VisibleFrom storage.Timestamp
 	// Frozen makes writers wait: the collection is being rewritten. It is not
 	// stored, so it ends with the process.
 	Frozen bool

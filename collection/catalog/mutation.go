@@ -24,6 +24,7 @@ type Mutation struct {
 	changed bool
 	puts    map[keyspace.CollectionID]*Collection
 	drops   map[keyspace.CollectionID]bool
+	moved   map[keyspace.CollectionID]bool // readers go by other entries than before
 	dbPuts  map[string]*Database
 	dbDrops map[string]bool
 }
@@ -37,6 +38,7 @@ func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn) *Mutation
 		ctx: ctx, next: next, txn: txn,
 		puts:    map[keyspace.CollectionID]*Collection{},
 		drops:   map[keyspace.CollectionID]bool{},
+		moved:   map[keyspace.CollectionID]bool{},
 		dbPuts:  map[string]*Database{},
 		dbDrops: map[string]bool{},
 	}
@@ -79,6 +81,9 @@ func (m *Mutation) Put(c *Collection) error {
 	m.changed = true
 	if before := m.next.byID[c.ID]; before != nil {
 		delete(m.next.byName, before.Namespace)
+		m.moved[c.ID] = m.moved[c.ID] || !sameReads(before, c)
+	} else if c.Map != nil && c.Map.Version().Epoch > 1 {
+		m.moved[c.ID] = true // a copy under another shard key
 	}
 	c.Version = m.next.Version
 	m.next.byName[c.Namespace] = c
@@ -86,6 +91,24 @@ func (m *Mutation) Put(c *Collection) error {
 	m.puts[c.ID] = c
 	delete(m.drops, c.ID)
 	return nil
+}
+
+// sameReads reports that a reader finds the same entries by both: same shards,
+// and no index that readers did not have before.
+func sameReads(before, now *Collection) bool {
+	if before.Map != now.Map {
+		return false
+	}
+	ready := map[keyspace.IndexID]bool{}
+	for _, ix := range before.Indexes {
+		ready[ix.ID] = ix.State == IndexReady
+	}
+	for _, ix := range now.Indexes {
+		if ix.State == IndexReady && !ready[ix.ID] {
+			return false
+		}
+	}
+	return true
 }
 
 // Drop removes a collection from the catalog. Its keys are deleted by whoever

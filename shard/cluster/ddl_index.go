@@ -79,7 +79,7 @@ func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw
 	if err := c.create(o, ns, CreateOptions{Implicit: true, Indexes: specs}); err != nil {
 		return nil, err
 	}
-	c.refresh(o)
+	c.adopt(o, ns)
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		return nil, nil
@@ -96,13 +96,14 @@ func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw
 	return coll, nil
 }
 
-// refresh lets a transaction go on with the newest catalog, in which a
-// collection was made for it.
-func (c *Cluster) refresh(o *Op) {
-	if o.Txn != nil {
-		fresh := c.Catalog.Pin()
-		o.Txn.Catalog.Unpin()
-		o.Txn.Catalog = fresh
+// adopt lets a transaction go on with a catalog in which a collection was made
+// for it. What it knows of all others stays as it was pinned.
+func (c *Cluster) adopt(o *Op, ns collection.Namespace) {
+	if o.Txn == nil {
+		return
+	}
+	if coll := c.Catalog.Peek().Collection(ns); coll != nil {
+		o.Txn.Catalog = o.Txn.Catalog.Adopt(coll)
 	}
 }
 

@@ -206,14 +206,9 @@ func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, e
 			return nil, err
 		}
 	}
-	if o.Txn != nil {
-		// The transaction goes on with a catalog that has the collection.
-		fresh := c.Catalog.Pin()
-		o.Txn.Catalog.Unpin()
-		o.Txn.Catalog = fresh
-		snap = fresh
-	} else {
-		snap = c.Catalog.Peek()
+	c.adopt(o, ns)
+	if snap = c.Catalog.Peek(); o.Txn != nil {
+		snap = o.Txn.Catalog
 	}
 	if coll := snap.Collection(ns); coll != nil {
 		return coll, nil

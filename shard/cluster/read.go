@@ -34,7 +34,8 @@ func (v *view) close() {
 // reader needs none, since what it read by stays true at its snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
-		return &view{snap: o.Txn.Catalog, reader: o.Txn.Store}, nil
+		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store}
+		return v, v.visible(nss)
 	}
 	for {
 		snap := c.Catalog.Pin()
@@ -52,10 +53,27 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		}
 		snap.Unpin()
 		if same {
-			return &view{snap: snap, reader: r, own: true}, nil
+			v := &view{snap: snap, reader: r, own: true}
+			if err := v.visible(nss); err != nil {
+				r.Close()
+				return nil, err
+			}
+			return v, nil
 		}
 		r.Close()
 	}
+}
+
+// visible refuses a snapshot from before shards or indexes changed: by the
+// present entry, readers would look for what was not there yet.
+// Errors: SnapshotUnavailable (246).
+func (v *view) visible(nss []collection.Namespace) error {
+	for _, ns := range nss {
+		if c := v.snap.Collection(ns); c != nil && c.VisibleFrom > v.reader.ReadTimestamp() {
+			return snapshotUnavailable(ns)
+		}
+	}
+	return nil
 }
 
 // Stream is the result of a read: rows with a plan behind them.

@@ -198,10 +198,9 @@ func (a *attempt) end() {
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
 	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true}
-	frozen := a.coll != nil && a.coll.Frozen
-	if frozen || c.Catalog.Peek() != t.Catalog && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
-		return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns).
-			With(mongoerr.TransientTransactionError)
+	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.Store.ReadTimestamp())
+	if blocked || c.Catalog.Peek() != t.Catalog && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
+		return snapshotUnavailable(ns)
 	}
 	save := t.Store.Savepoint()
 	if err := fn(&a); err != nil {
@@ -214,17 +213,30 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	return nil
 }
 
+// snapshotUnavailable says that the catalog changed under a snapshot.
+func snapshotUnavailable(ns collection.Namespace) error {
+	return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns)
+}
+
 // BeginTxn opens a multi-document transaction.
 func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
-	snap := c.Catalog.Pin()
-	txn, err := c.Store.Begin(o.Env.Context(), storage.TxnOptions{At: o.At})
-	if err != nil {
+	for {
+		snap := c.Catalog.Pin()
+		txn, err := c.Store.Begin(o.Env.Context(), storage.TxnOptions{At: o.At})
+		if err != nil {
+			snap.Unpin()
+			return nil, translate(err)
+		}
+		if c.Catalog.Peek() == snap {
+			t := &Txn{Catalog: snap}
+			t.Store = &countingTxn{Txn: txn, c: c, t: t}
+			return t, nil
+		}
+		// The snapshot may hold what was written by a newer catalog: a reader
+		// would look for index entries in the wrong places.
+		txn.Close()
 		snap.Unpin()
-		return nil, translate(err)
 	}
-	t := &Txn{Catalog: snap}
-	t.Store = &countingTxn{Txn: txn, c: c, t: t}
-	return t, nil
 }
 
 // countingTxn counts what a transaction changed as soon as it has committed,

@@ -94,4 +94,3 @@ func TestExpireLoop(t *testing.T) {
 		n.must(n.jobs.Stop())
 	})
 }
-

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -284,6 +285,40 @@ func TestUniqueWhileUnsettled(t *testing.T) {
 			}
 		}
 		n.must(n.jobs.Rest(t.Context(), n.coll().ID))
+		n.exact()
+	})
+}
+
+// Two writers of one unique value, one with the map from before a split, meet
+// in different partitions and still conflict.
+func TestUniqueAcrossMaps(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		var txns []*cluster.Txn
+		for i := range 8 {
+			o := n.op()
+			txn, err := n.BeginTxn(o)
+			n.must(err)
+			o.Txn = txn
+			_, errs, err := n.Insert(o, shop, rawDocs(t, fmt.Sprintf(`{_id: "old", k: %d, u: 1}`, i)), true)
+			if err != nil || len(errs) > 0 {
+				t.Fatal(errs, err)
+			}
+			txns = append(txns, txn)
+		}
+		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(0, 1<<63) }))
+		for i, txn := range txns {
+			n.insert(fmt.Sprintf(`{_id: "new", k: %d, u: 1}`, i))
+			if _, err := txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {
+				t.Fatalf("%d: %v", i, err)
+			}
+			txn.Catalog.Unpin()
+		}
+		n.must(n.jobs.Rest(t.Context(), n.coll().ID))
+		if n.check(`{}`) != len(txns) {
+			t.Fatal("wrong number of documents")
+		}
 		n.exact()
 	})
 }

@@ -1,0 +1,212 @@
+package jobs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Random writes, splits, merges, checkpoints and restarts: the counts of every
+// shard are those of a scan after each restart, whether it was clean or not.
+func TestCountsSurvive(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(2)
+		rng := rand.New(rand.NewPCG(3, 4))
+		next := 0
+		for step := range 60 {
+			shards := n.coll().Map.Shards()
+			switch rng.IntN(8) {
+			case 0, 1:
+				n.fill(next, next+30)
+				next += 30
+			case 2:
+				n.remove(fmt.Sprintf(`{_id: {$gte: %d, $lt: %d}}`, next-20, next-10), true)
+			case 3:
+				if _, err := n.set(fmt.Sprintf(`{a: %d}`, rng.IntN(7)), fmt.Sprintf(`{$set: {x: "%0*d"}}`, rng.IntN(50), 1), true); err != nil {
+					t.Fatal(err)
+				}
+			case 4:
+				if len(shards) < 12 {
+					n.must(n.splitMiddle(shards[rng.IntN(len(shards))].ID))
+				}
+			case 5:
+				if i := rng.IntN(len(shards)); i > 0 {
+					n.must(n.jobs.Merge(t.Context(), shop, shards[i-1].ID, shards[i].ID))
+				}
+			case 6:
+				n.must(n.jobs.Checkpoint(t.Context()))
+			case 7:
+				n = n.reopen()
+			}
+			n.exact()
+			_ = step
+		}
+		n.must(n.jobs.Checkpoint(t.Context()))
+		n = n.reopen()
+		n.exact()
+	})
+}
+
+// Counting goes on while the loops run, and a clean stop leaves a checkpoint
+// from which nothing has to be scanned.
+func TestCheckpointLoop(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.jobs.Start(t.Context())
+		n.sharded(1)
+		n.fill(0, 200)
+		time.Sleep(30 * time.Millisecond)
+		n.must(n.splitMiddle(0))
+		n.fill(200, 300)
+		n.must(n.jobs.Stop())
+		if n.jobs.Saved() == 0 {
+			t.Fatal("no checkpoint")
+		}
+		n = n.reopen()
+		n.exact()
+	})
+}
+
+// The change log is cut by age and by size, and the counts do not need what is
+// gone; if they do, they are counted anew.
+func TestTruncate(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(2)
+		n.fill(0, 300)
+		n.must(n.jobs.Checkpoint(t.Context()))
+		n.fill(300, 400)
+		n.must(n.jobs.Truncate(t.Context()))
+		if n.logRecords() < 400 {
+			t.Fatal("young records are gone")
+		}
+		n.clock.Store(48 * 3600)
+		n.must(n.jobs.Truncate(t.Context()))
+		if c := n.logRecords(); c != 0 {
+			t.Fatalf("%d old records are left", c)
+		}
+		n.fill(400, 450)
+		n = n.reopen()
+		n.exact()
+		n.fill(450, 500)
+		n.must(n.store.Sync(t.Context()))
+		n.must(n.store.TruncateLog(t.Context(), []byte("changes"), n.store.Durable()))
+		n = n.reopen()
+		n.exact()
+	})
+}
+
+func (n *node) logRecords() (c int) {
+	n.t.Helper()
+	n.must(n.store.Sync(n.t.Context()))
+	_, err := n.store.ReadLog(n.t.Context(), []byte("changes"), 0, func(storage.Timestamp, []byte) bool { c++; return true })
+	n.must(err)
+	return c
+}
+
+// Multi-document transactions count too, when they commit.
+func TestCountsOfTransactions(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		n.fill(0, 100)
+		o := n.op()
+		txn, err := n.BeginTxn(o)
+		n.must(err)
+		o.Txn = txn
+		_, errs, err := n.Insert(o, shop, rawDocs(t, `{_id: "a", k: 1}`, `{_id: "b", k: 2}`), true)
+		if err != nil || len(errs) > 0 {
+			t.Fatal(err, errs)
+		}
+		done := background(func() { n.must(n.splitMiddle(0)) })
+		for n.coll().Map.Len() == 1 {
+			time.Sleep(time.Millisecond)
+		}
+		if got := n.Tally.Of(n.coll().ID).Total(nil).Docs; got != 100 {
+			t.Fatalf("in the middle of a split there are %d documents", got)
+		}
+		if _, err := txn.Store.Commit(t.Context(), storage.Buffered); err != nil {
+			t.Fatal(err)
+		}
+		txn.Catalog.Unpin()
+		<-done
+		n.exact()
+		if n.check(`{}`) != 102 {
+			t.Fatal("documents lost")
+		}
+	})
+}
+
+// background runs fn in a goroutine.
+func background(fn func()) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	return done
+}
+
+// A collection made inside a transaction neither ends its pin nor holds others.
+func TestCreateInTransaction(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		o := n.op()
+		txn, err := n.BeginTxn(o)
+		n.must(err)
+		release := txn.Catalog.Unpin
+		o.Txn = txn
+		_, errs, err := n.Insert(o, shop, rawDocs(t, `{_id: 1, a: 1}`), true)
+		if err != nil || len(errs) > 0 {
+			t.Fatal(err, errs)
+		}
+		if got, err := n.ids(o, `{}`, ""); len(got) != 1 || err != nil {
+			t.Fatal(got, err)
+		}
+		built := background(func() {
+			_, err := n.index(`{key: {a: 1}, name: "a"}`)
+			n.must(err)
+		})
+		time.Sleep(10 * time.Millisecond)
+		if n.coll().Index("a").State != "building" {
+			t.Fatal("the build did not wait for the transaction")
+		}
+		if _, err := txn.Store.Commit(t.Context(), storage.Buffered); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		<-built
+		if n.check(`{}`) != 1 {
+			t.Fatal("document lost")
+		}
+	})
+}
+
+// A snapshot from before a split is refused, not misread.
+func TestOldSnapshot(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		n.fill(0, 50)
+		held, err := n.store.Snapshot(t.Context(), 0)
+		n.must(err)
+		defer held.Close()
+		o := n.op()
+		o.At = held.ReadTimestamp()
+		n.fill(50, 60)
+		if got, err := n.ids(o, `{}`, "a"); len(got) != 50 || err != nil {
+			t.Fatal(len(got), err)
+		}
+		n.must(n.splitMiddle(0))
+		if _, err := n.ids(o, `{}`, "a"); code(err) != 246 {
+			t.Fatal(err)
+		}
+		if got, err := n.ids(n.op(), `{}`, "a"); len(got) != 60 || err != nil {
+			t.Fatal(len(got), err)
+		}
+	})
+}
