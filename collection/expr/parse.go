@@ -10,7 +10,7 @@ import (
 )
 
 // depthMax is how deep expressions may nest.
-const depthMax = 1000
+const depthMax = 200
 
 // parser holds what one Parse needs: the table, and the local variables in
 // scope. A variable's slot is its position among them, so that a Scratch needs
