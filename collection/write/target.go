@@ -205,5 +205,5 @@ func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 		}
 	}
 	env.Meter.Add(int(t.Shard.ID), ratelimit.Failure, 1)
-	return validationFailure(env, o.Validator, doc)
+	return validationFailure(env, o.Validator, doc, &t.scratch)
 }
