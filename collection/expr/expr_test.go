@@ -282,6 +282,26 @@ func TestMemoryLimits(t *testing.T) {
 	}
 }
 
+// Expressions nested beyond the limit are refused, those within it are not.
+func TestNestingLimit(t *testing.T) {
+	env := newEnv(t.Context())
+	for _, c := range []struct {
+		levels int
+		want   mongoerr.Code
+	}{{150, 0}, {300, mongoerr.Overflow}} {
+		b := bson.NewBuilder(nil)
+		b.BeginDoc("v")
+		for range c.levels {
+			b.BeginDoc("$abs")
+		}
+		b.String("$abs", "$a")
+		v := b.Doc().Get("v")
+		if _, err := expr.Parse(env, v); mongoerr.CodeOf(err) != c.want {
+			t.Errorf("%d levels: %v", c.levels, err)
+		}
+	}
+}
+
 // FuzzExpr holds Parse and Eval to this: no panic on any expression, what
 // parses prints as something that parses, and both evaluate alike.
 func FuzzExpr(f *testing.F) {
