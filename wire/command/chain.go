@@ -198,6 +198,9 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 		if c.Peer.cosmos {
 			return cosmosTimeLimit, true, nil
 		}
+		if ms := c.clusterSettings.readMillis.Load(); ms > 0 && takesReadConcern(c.Name()) {
+			return time.Duration(ms) * time.Millisecond, true, nil
+		}
 		return 0, false, nil
 	}
 	if !v.IsNumber() {

@@ -102,6 +102,9 @@ func runSetParameter(c *Call) error {
 			return true, mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", name)
 		}
 		d := &p.defs[i]
+		if name == "featureCompatibilityVersion" {
+			return true, mongoerr.New(mongoerr.IllegalOperation, "featureCompatibilityVersion cannot be set via setParameter, use setFeatureCompatibilityVersion")
+		}
 		if d.when&atRuntime == 0 {
 			return true, mongoerr.New(mongoerr.InvalidOptions, "not allowed to change [%s] at runtime", name)
 		}

@@ -2,13 +2,11 @@ package command
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -32,20 +30,14 @@ func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
 	if d.loaded {
 		return nil
 	}
-	r, err := s.Snapshot(ctx, 0)
+	doc, err := loadSetting(ctx, s, rwDefaultsName)
 	if err != nil {
-		return err
-	}
-	defer r.Close()
-	b, err := r.Get(ctx, keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(rwDefaultsName)), nil)
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
 	d.loaded, d.local = true, time.Now().UnixMilli()
-	if err != nil {
+	if doc == nil {
 		return nil
 	}
-	doc := bson.Raw(b)
 	d.read, _ = doc.Get("defaultReadConcern").Doc()
 	d.write, _ = doc.Get("defaultWriteConcern").Doc()
 	t, i, _ := doc.Get("updateOpTime").Timestamp()
@@ -58,15 +50,7 @@ func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
 func (d *rwDefaults) save(ctx context.Context, s storage.Store, next *rwDefaults) error {
 	b := bson.NewBuilder(nil)
 	next.appendSet(b)
-	t, err := s.Begin(ctx, storage.TxnOptions{})
-	if err != nil {
-		return err
-	}
-	if err := t.Set(keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(rwDefaultsName)), b.Doc()); err != nil {
-		t.Close()
-		return err
-	}
-	if _, err := t.Commit(ctx, storage.Synced); err != nil {
+	if err := saveSetting(ctx, s, rwDefaultsName, b.Doc()); err != nil {
 		return err
 	}
 	d.read, d.write, d.at, d.wall, d.local = next.read, next.write, next.at, next.wall, next.local

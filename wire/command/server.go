@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -74,6 +75,9 @@ type Server struct {
 	profiler    profiler
 	fsyncLock   fsyncLock
 	rwDefaults  rwDefaults
+	autoCompact autoCompact
+
+	clusterSettings clusterSettings
 }
 
 // counter counts one command for serverStatus.
@@ -91,6 +95,11 @@ func New(cfg Config) *Server {
 		s.counters[d.Name] = &counter{}
 	}
 	s.params.init()
+	if cfg.Cluster != nil {
+		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {
+			s.Log.Error().Err(err).Msg("reading the cluster parameters")
+		}
+	}
 	if cfg.Cluster != nil {
 		cfg.Cluster.Virtual = s.virtual
 		if cfg.Cluster.Info == nil {

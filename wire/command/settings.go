@@ -1,0 +1,38 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// loadSetting reads a server-wide setting; nil if it was never saved.
+func loadSetting(ctx context.Context, s storage.Store, name string) (bson.Raw, error) {
+	r, err := s.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := r.Get(ctx, keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	return bson.Raw(b), err
+}
+
+// saveSetting writes a server-wide setting and waits until it is durable.
+func saveSetting(ctx context.Context, s storage.Store, name string, doc bson.Raw) error {
+	t, err := s.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	if err := t.Set(keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)), doc); err != nil {
+		t.Close()
+		return err
+	}
+	_, err = t.Commit(ctx, storage.Synced)
+	return err
+}
