@@ -116,10 +116,14 @@ func (r *runner) handle(t *testing.T, c *casefile.Case) string {
 	return ""
 }
 
-// reset empties the databases and forgets the cursor.
+// reset ends the sessions, empties the databases and forgets the cursor.
 func (r *runner) reset(t *testing.T) {
 	if r.databases == nil {
 		r.databases = map[string]bool{"test": true}
+	}
+	// A transaction that a case left open would hold up the changes of the next one.
+	if _, err := r.conn.Command("admin", mustMarshal(bson.D{{Key: "killAllSessions", Value: bson.A{}}})); err != nil {
+		t.Fatal(err)
 	}
 	for db := range r.databases {
 		reply, err := r.conn.Command(db, mustMarshal(bson.D{{Key: "dropDatabase", Value: 1}}))
@@ -218,7 +222,9 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg) bson.Ra
 	if err != nil {
 		t.Fatalf("%s:%d: %s: %v", c.File, a.Line, a.Value, err)
 	}
-	r.prepare(t, db, doc, true)
+	if ok, _ := reply.Lookup("ok").AsFloat64OK(); ok == 1 {
+		r.prepare(t, db, doc, true)
+	}
 	if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
 		r.cursor, _ = cursor.Lookup("id").AsInt64OK()
 		r.namespace, _ = cursor.Lookup("ns").StringValueOK()
@@ -241,7 +247,7 @@ func (r *runner) prepare(t *testing.T, db string, cmd bson.Raw, after bool) {
 		return
 	}
 	coll, ok := first.Value().StringValueOK()
-	if !ok || first.Key() == "aggregate" || r.prepared[db+"."+coll] {
+	if !ok || coll == "" || first.Key() == "aggregate" || r.prepared[db+"."+coll] {
 		return
 	}
 	if kind, err := cmd.LookupErr("viewOn"); err == nil && kind.Type == bson.TypeString {
