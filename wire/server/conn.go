@@ -41,6 +41,11 @@ type Conn struct {
 	phase atomic.Uint64 // what the goroutine does, and a count of changes
 	watch standstill    // used by the watcher alone
 
+	// streams says that the running command answers an exhaust request, as drivers
+	// send hello to be told of changes. Such a command ends only with its connection,
+	// so a shutdown interrupts it at once.
+	streams atomic.Bool
+
 	reader *wire.Reader
 	reply  *wire.Reply
 	msg    wire.Message
@@ -201,9 +206,17 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 // answer runs the request and sends its reply, or its replies if it is an exhaust request.
 func (c *Conn) answer() error {
 	to := c.msg.Header.RequestID
+	defer c.streams.Store(false)
 	for {
 		c.enter(running)
 		c.reply.Start(&c.msg)
+		if c.reply.Exhausts() {
+			// Stored before draining is read; Shutdown does it the other way round.
+			c.streams.Store(true)
+			if c.server.draining.Load() {
+				c.cancel(wire.ErrShutdown)
+			}
+		}
 		if err := c.handle(); err != nil {
 			return err
 		}

@@ -196,6 +196,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for c := range s.conns {
 		// A blocked read returns at once; a running command notices at its next read.
 		c.nc.SetReadDeadline(past)
+		if c.streams.Load() {
+			c.cancel(wire.ErrShutdown)
+		}
 	}
 	s.mu.Unlock()
 

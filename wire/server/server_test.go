@@ -485,6 +485,22 @@ func TestShutdownInterrupts(t *testing.T) {
 	}
 }
 
+// TestShutdownEndsStreams proves that a shutdown does not wait for a command that answers
+// an exhaust request: drivers keep a hello of ten seconds running all the time.
+func TestShutdownEndsStreams(t *testing.T) {
+	h := newStub()
+	s, addr := start(t, h, Config{})
+	c := dial(t, addr)
+	c.send(wire.AppendMsg(nil, 1, wire.ExhaustAllowed, cmd("wait", 1)))
+	<-h.started
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := <-h.causes; err != wire.ErrShutdown {
+		t.Errorf("cause %v", err)
+	}
+}
+
 // TestCloseByOthers proves Conn.Close, as killing a connection does it.
 func TestCloseByOthers(t *testing.T) {
 	h := newStub()
