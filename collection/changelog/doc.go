@@ -4,7 +4,7 @@
 //
 // A Record is appended to the writing transaction and so becomes durable and
 // visible together with the write. The store gives it its place: all records of
-// one commit share the commit's timestamp and keep their order. There is one
+// one commit share the commit's timestamp and keep their order. All are in one
 // stream, Stream; a reader that wants one collection or one shard skips the
 // rest, which costs a few nanoseconds per record because the header says it.
 //
@@ -16,7 +16,9 @@
 //	uvarint len, document              flagDoc: new document, or the DDL document
 //	uvarint len, document              flagDelta: what an update changed
 //	uvarint len, document              flagPre: the document before
-//	16 bytes session id, uvarint number flagTxn
+//	16 bytes session id, varint number flagTxn
+//	32 bytes owner of the session      flagMulti
+//	varint milliseconds since 1970     flagWall
 //
 // bytes is by how much the documents of the position's shard grew.
 package changelog

@@ -8,8 +8,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Stream is the name of the log's one stream.
+// Stream is the name of the log's main stream: all records in commit order.
 var Stream = []byte("changes")
+
+// Commands is a second stream that repeats the Command records, so that the
+// names of collections at a time in the past are found without reading
+// everything since.
+var Commands = []byte("commands")
 
 // Op says what a record describes.
 type Op uint8
@@ -41,6 +46,12 @@ type Record struct {
 	// Session means neither.
 	Session   [16]byte
 	TxnNumber int64
+	// Multi marks the change of a multi-document transaction, whose Session
+	// belongs to the user of digest Owner.
+	Multi bool
+	Owner [32]byte
+	// Wall is when the command began, in milliseconds since 1970; 0 = unknown.
+	Wall int64
 }
 
 // Count is by how much the record changes the number of documents.
@@ -63,6 +74,8 @@ const (
 	flagPre   = 4
 	flagTxn   = 8
 	flagKey   = 16
+	flagMulti = 32
+	flagWall  = 64
 )
 
 // ErrFormat marks a record that cannot be read.
@@ -85,6 +98,12 @@ func (r *Record) Append(dst []byte) []byte {
 	}
 	if r.Session != [16]byte{} {
 		flags |= flagTxn
+		if r.Multi {
+			flags |= flagMulti
+		}
+	}
+	if r.Wall != 0 {
+		flags |= flagWall
 	}
 	dst = append(dst, version, byte(r.Op), flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.Collection))
@@ -106,6 +125,12 @@ func (r *Record) Append(dst []byte) []byte {
 	if flags&flagTxn != 0 {
 		dst = append(dst, r.Session[:]...)
 		dst = binary.AppendVarint(dst, r.TxnNumber)
+	}
+	if flags&flagMulti != 0 {
+		dst = append(dst, r.Owner[:]...)
+	}
+	if flags&flagWall != 0 {
+		dst = binary.AppendVarint(dst, r.Wall)
 	}
 	return dst
 }
@@ -150,16 +175,35 @@ func Decode(rec []byte) (r Record, err error) {
 		if r.TxnNumber, k = binary.Varint(rest[16:]); k <= 0 {
 			return r, ErrFormat
 		}
+		rest = rest[16+k:]
+	}
+	if flags&flagMulti != 0 {
+		if len(rest) < len(r.Owner) {
+			return r, ErrFormat
+		}
+		r.Multi = true
+		rest = rest[copy(r.Owner[:], rest):]
+	}
+	if flags&flagWall != 0 {
+		if r.Wall, k = binary.Varint(rest); k <= 0 {
+			return r, ErrFormat
+		}
 	}
 	return r, nil
 }
 
 // Owner reads only the collection of a record, to skip the others cheaply.
 func Owner(rec []byte) (keyspace.CollectionID, bool) {
+	_, id, ok := Peek(rec)
+	return id, ok
+}
+
+// Peek reads only the operation and the collection of a record.
+func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	if len(rec) < headerLen || rec[0] != version {
-		return 0, false
+		return 0, 0, false
 	}
-	return keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
+	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
 func takeBytes(b []byte) (part, rest []byte, err error) {

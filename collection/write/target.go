@@ -28,6 +28,10 @@ type Target struct {
 	// retryable writes.
 	Session   [16]byte
 	TxnNumber int64
+	// Multi says that they are a multi-document transaction's, with the digest of
+	// the session's owner.
+	Multi bool
+	Owner [32]byte
 	// Bypass skips the validator (bypassDocumentValidation).
 	Bypass bool
 	// Silent writes no log records: a copy of a collection is filled.
@@ -76,7 +80,7 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	t.Docs++
 	t.Bytes += int64(len(doc))
 	t.log = changelog.Record{Op: changelog.Insert, Doc: doc, Bytes: int64(len(doc))}
-	return t.append(h)
+	return t.append(env, h)
 }
 
 // Update replaces the document old, at position h, by doc, which has the same
@@ -112,7 +116,7 @@ func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op cha
 	if t.Coll.Options.PrePostImages {
 		t.log.Pre = old
 	}
-	return t.append(h)
+	return t.append(env, h)
 }
 
 // Delete removes the document old at position h.
@@ -136,7 +140,7 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	if t.Coll.Options.PrePostImages {
 		t.log.Pre = old
 	}
-	return t.append(h)
+	return t.append(env, h)
 }
 
 // keyTerms is the index weight of _id and shard key, which every document has
@@ -175,12 +179,13 @@ func (t *Target) documentKey(doc bson.Raw) bson.Raw {
 }
 
 // append writes the log record prepared in t.log.
-func (t *Target) append(h keyspace.Hash) error {
+func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 	if t.Silent {
 		return nil
 	}
 	t.log.Collection, t.log.Position, t.log.ID = t.Coll.ID, h, t.id
 	t.log.Session, t.log.TxnNumber = t.Session, t.TxnNumber
+	t.log.Multi, t.log.Owner, t.log.Wall = t.Multi, t.Owner, env.NowMillis
 	t.record = t.log.Append(t.record[:0])
 	return t.Txn.AppendLog(changelog.Stream, t.record)
 }
