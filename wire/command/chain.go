@@ -284,6 +284,9 @@ func (c *Call) appendLabels(l mongoerr.Labels) {
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
+		if c.WriteConcern.unacknowledged() && batchWrite(c.Name()) {
+			c.Out.Restart() // nobody asked what became of it
+		}
 		if c.concernError != nil {
 			b.Value("writeConcernError", c.concernError.Value())
 			c.appendLabels(c.labels)

@@ -23,11 +23,19 @@ type writeConcern struct {
 // durability is what a commit under the concern promises: on disk, unless the
 // client asked for no acknowledgement or no journal.
 func (w writeConcern) durability(standard storage.Durability) storage.Durability {
-	if w.given && (w.hasJournal && !w.journal || w.w == 0 && !w.majority && !w.tagged && !w.journal) {
+	if w.given && (w.hasJournal && !w.journal || w.unacknowledged()) {
 		return storage.Buffered
 	}
 	return standard
 }
+
+// unacknowledged reports that the client does not want to know.
+func (w writeConcern) unacknowledged() bool {
+	return w.given && w.w == 0 && !w.majority && !w.tagged && !w.journal
+}
+
+// batchWrite reports the commands whose reply an unacknowledged write leaves out.
+func batchWrite(name string) bool { return name == "insert" || name == "update" || name == "delete" }
 
 // failure is the error of a write concern that cannot be met: the mode is not
 // defined, or there are too few members. nil if it can.

@@ -57,7 +57,7 @@ func (s *Server) openTxn(c *Call) error {
 	if err != nil {
 		return err
 	}
-	c.Session.Attach(session.Holding{Txn: t.Store, View: t, Release: t.Catalog.Unpin})
+	c.Session.Attach(session.Holding{Txn: t.Store, View: t})
 	c.Op.Txn = t
 	return nil
 }
@@ -86,6 +86,9 @@ func (s *Server) leaveSession(c *Call, err error) error {
 // Spec: transactions#error-labels.
 func labelInTxn(c *Call, e *mongoerr.Error) *mongoerr.Error {
 	if c.Args.Ending {
+		if e.Code == mongoerr.NoSuchTransaction { // nothing can have been committed
+			return e.With(mongoerr.TransientTransactionError)
+		}
 		return e
 	}
 	switch e.Code {
@@ -103,7 +106,7 @@ func runCommit(c *Call) error {
 		return err
 	}
 	if !c.Args.InTxn {
-		return mongoerr.New(mongoerr.InvalidOptions, "commitTransaction must be run within a transaction")
+		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
 	}
 	t, _ := c.Session.Txn().View.(*cluster.Txn)
 	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
@@ -134,7 +137,7 @@ func runAbort(c *Call) error {
 		return err
 	}
 	if !c.Args.InTxn {
-		return mongoerr.New(mongoerr.InvalidOptions, "abortTransaction must be run within a transaction")
+		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
 	}
 	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 	err := c.Session.Abort()

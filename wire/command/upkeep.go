@@ -159,13 +159,12 @@ func runConnPoolStats(c *Call) error {
 // collection; no collection has it here.
 // Manual: reference/command/compactStructuredEncryptionData.
 func runCompactEncrypted(c *Call) error {
-	field := c.field(c.Name())
-	if c.Value.IsNullish() {
-		return mongoerr.MissingField(field)
-	}
 	name, ok := c.Value.Str()
 	if !ok || c.Value.Type != bson.TypeString {
-		return mongoerr.WrongType(field, c.Value.Type.String(), "string")
+		return mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", c.Value.Type)
+	}
+	if name == "" {
+		return mongoerr.BadNamespace(c.DB + ".")
 	}
 	tokens := false
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
