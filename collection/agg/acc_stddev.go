@@ -27,14 +27,6 @@ func (t *stdDevState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, nil
 }
 
-func (t *stdDevState) drop(_ *mql.Env, v bson.Value) bool {
-	if !isFinite(v) {
-		return false
-	}
-	t.Remove(v)
-	return true
-}
-
 // isFinite says that v is no number that a sum cannot give up again.
 func isFinite(v bson.Value) bool {
 	f, ok := v.AsFloat()
@@ -63,6 +55,51 @@ func (t *stdDevState) Partial(b *bson.Builder, name string) {
 }
 
 func (t *stdDevState) Result(_ *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error {
+	if n, mean, m2 := t.State(); m2 != m2 || math.IsInf(m2, 0) || math.IsInf(mean, 0) {
+		if t.sample && n < 2 {
+			b.Null(name)
+		} else {
+			b.Double(name, math.NaN())
+		}
+		return nil
+	}
 	b.Value(name, t.Value(&s.Arena, t.sample))
+	return nil
+}
+
+// slidingStdDev is the standard deviation of a window that documents leave. As
+// long as a number in it is not finite it is null.
+type slidingStdDev struct {
+	stdDevState
+	odd int // numbers that are not finite
+}
+
+func (t *slidingStdDev) take(env *mql.Env, v bson.Value) (int, error) {
+	if !isFinite(v) {
+		t.odd++
+		return 0, nil
+	}
+	return t.stdDevState.take(env, v)
+}
+
+func (t *slidingStdDev) drop(_ *mql.Env, v bson.Value) bool {
+	if !isFinite(v) {
+		t.odd--
+		return true
+	}
+	t.Remove(v)
+	return true
+}
+
+func (t *slidingStdDev) Result(_ *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error {
+	n, _, _ := t.State()
+	switch {
+	case t.odd > 0:
+		b.Null(name)
+	case n == 1 && !t.sample:
+		b.Int32(name, 0)
+	default:
+		b.Value(name, t.Value(&s.Arena, t.sample))
+	}
 	return nil
 }

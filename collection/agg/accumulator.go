@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"errors"
 	"sort"
 
 	"github.com/cantledb/cantle/bson"
@@ -92,17 +93,32 @@ func indexByte(s string, c byte) int {
 	return -1
 }
 
-// argument parses the only argument of an accumulator; a list of one is that one.
+// argument parses the only argument of an accumulator. In a window a list is an
+// array like any other.
 //
-// Errors: 40237 for a list of another length, those of expr.Parse.
+// Errors: 40237 for a list, those of expr.Parse.
 func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
-	if a, ok := v.Array(); ok {
-		if a.Len() != 1 {
-			return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
-		}
-		v, _ = a.Index(0)
+	if p.window {
+		return expr.Parse(p.env, v)
 	}
-	return expr.Parse(p.env, v)
+	if v.Type == bson.TypeArray {
+		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
+	}
+	e, err := expr.Parse(p.env, stored(v))
+	return e, zeroDivision(err)
+}
+
+// zeroDivision gives a division by zero the code that it has in accumulators.
+// Observed: mongod 8.2, which runs them in another engine.
+func zeroDivision(err error) error {
+	switch {
+	case err == nil:
+	case errors.Is(err, expr.ErrDivideByZero):
+		return mongoerr.New(4848401, "can't $divide by zero")
+	case mongoerr.CodeOf(err) == 16610:
+		return mongoerr.New(4848403, "can't $mod by zero")
+	}
+	return err
 }
 
 // unaryFunc is an accumulator of one expression's values.
@@ -159,7 +175,7 @@ type unaryState struct {
 func (u *unaryState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error) {
 	v, err := u.arg.Eval(env, doc, s)
 	if err != nil {
-		return 0, err
+		return 0, zeroDivision(err)
 	}
 	return u.take(env, v)
 }

@@ -88,7 +88,7 @@ func (g *granularity) up(a *bson.Arena, v bson.Value) bson.Value {
 	}
 	if g.series == nil {
 		_, e := math.Frexp(f) // f = m * 2^e with m in [0.5, 1)
-		return like(a, v, math.Ldexp(1, e))
+		return power(a, v, math.Ldexp(1, e))
 	}
 	m, ten := g.decade(f)
 	at := sort.Search(len(g.series), func(i int) bool { return g.series[i] > m })
@@ -109,7 +109,7 @@ func (g *granularity) down(a *bson.Arena, v bson.Value) bson.Value {
 		if m == 0.5 {
 			e--
 		}
-		return like(a, v, math.Ldexp(1, e-1))
+		return power(a, v, math.Ldexp(1, e-1))
 	}
 	m, ten := g.decade(f)
 	at := sort.Search(len(g.series), func(i int) bool { return g.series[i] >= m })
@@ -145,6 +145,16 @@ func scale(f float64, ten int) float64 {
 		return f / math.Pow(10, float64(-ten))
 	}
 	return f * math.Pow(10, float64(ten))
+}
+
+// power is a power of two: an integer if v is one and it has no fraction.
+func power(a *bson.Arena, v bson.Value, f float64) bson.Value {
+	if n := int64(f); v.Type == bson.TypeInt32 && float64(n) == f {
+		return a.Int(n)
+	} else if v.Type == bson.TypeInt64 && float64(n) == f {
+		return a.Int64(n)
+	}
+	return like(a, v, f)
 }
 
 // like makes f a decimal if v is one, otherwise a double.

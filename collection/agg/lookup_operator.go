@@ -304,7 +304,7 @@ func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 // run runs the sub-pipeline for one row.
 func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	o.bindings.Reset()
-	inner, err := bind(env, o.let, r.row.Doc, &o.bindings)
+	inner, err := bind(env, o.let, r.row.Doc, &o.bindings, false)
 	if err != nil {
 		return err
 	}

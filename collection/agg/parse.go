@@ -47,6 +47,8 @@ type parser struct {
 	in    Places
 	table []StageDef // not the global itself: its rows refer to parse functions
 	depth int
+	// window is set for the accumulators of $setWindowFields.
+	window bool
 }
 
 // pipeline reads and checks all stages.
@@ -110,27 +112,73 @@ func (p *parser) check(out *Pipeline) error {
 		switch {
 		case isMatch && i > 0 && match.Features(m.node)&match.UsesText != 0:
 			return mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
-		case c.First && i > 0 && name == "$geoNear":
+		case c.First && name == "$geoNear" && !allNothing(out.stages[:i]):
 			return mongoerr.New(40603, "$geoNear was not the first stage in the pipeline")
-		case c.First && i > 0:
+		case c.First && i > 0 && name != "$geoNear":
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
 		case c.Last && i+1 < len(out.stages):
 			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
 		}
-	}
-	if p.ns.Coll != "" || p.depth > 0 {
-		for _, s := range out.stages {
-			if c := s.Constraints(); c.Collectionless && c.AdminOnly {
-				return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against the 'admin' database with {aggregate: 1}", s.Name())
+		if s, ok := s.(*sortStage); ok && p.in&InFacet == 0 {
+			if err := checkSortMeta(s, out.stages[0]); err != nil {
+				return err
 			}
+		}
+	}
+	if p.in&InFacet != 0 {
+		return nil
+	}
+	return p.checkSource(out)
+}
+
+func allNothing(stages []Stage) bool {
+	for _, s := range stages {
+		if !isNothing(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSortMeta looks whether the first stage makes the metadata to sort by.
+func checkSortMeta(s *sortStage, first Stage) error {
+	for i := range s.pattern.Parts {
+		made := true
+		switch s.pattern.Parts[i].Meta {
+		case "textScore":
+			m, ok := first.(*matchStage)
+			made = ok && match.Features(m.node)&match.UsesText != 0
+		case "geoNearDistance":
+			_, made = first.(*geoNearStage)
+		}
+		if !made {
+			return mongoerr.New(40218, "query requires %s metadata, but it is not available", s.pattern.Parts[i].Meta)
+		}
+	}
+	return nil
+}
+
+// checkSource looks whether the pipeline's source fits its namespace.
+func (p *parser) checkSource(out *Pipeline) error {
+	if len(out.stages) == 0 {
+		if p.ns.Coll == "" && p.depth == 0 {
+			return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 		}
 		return nil
 	}
-	if !out.IsSource() || !out.stages[0].Constraints().Collectionless {
-		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
-	}
-	if out.stages[0].Constraints().AdminOnly && p.ns.DB != "admin" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against the 'admin' database with {aggregate: 1}", out.stages[0].Name())
+	s := out.stages[0]
+	c, name := s.Constraints(), s.Name()
+	_, changes := s.(*changeStreamStage)
+	switch {
+	case p.ns.Coll != "" && c.Collectionless && !changes:
+		if name == "$listClusterCatalog" {
+			return mongoerr.New(9621301, "The $listClusterCatalog stage must be run on a database")
+		}
+		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against a database with {aggregate: 1}", name)
+	case p.ns.Coll == "" && !c.Collectionless:
+		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", name)
+	case c.AdminOnly && p.ns.DB != "admin":
+		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against the 'admin' database with {aggregate: 1}", name)
 	}
 	return nil
 }

@@ -46,7 +46,10 @@ type SinkSpec struct {
 	WhenMissing InsertMode
 
 	steps []project.Transform // of MatchPipeline
-	let   []letVar
+	// stepsErr is what is wrong with the pipeline; it comes out when the
+	// pipeline is run, not when it is parsed.
+	stepsErr error
+	let      []letVar
 }
 
 // letVar is a variable of `let`.
@@ -75,8 +78,11 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 
 // applied runs the pipeline of whenMatched on old.
 func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
+	if s.stepsErr != nil {
+		return nil, s.stepsErr
+	}
 	var scratch expr.Scratch
-	inner, err := bind(env, s.let, fresh, &scratch)
+	inner, err := bind(env, s.let, fresh, &scratch, true)
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +106,16 @@ func declare(env *mql.Env, let []letVar) *mql.Env {
 }
 
 // bind returns an Env in which the variables have their values for doc; these
-// live in s.
-func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch) (*mql.Env, error) {
+// live in s. With strict a variable must have one.
+func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool) (*mql.Env, error) {
 	inner := declare(env, let)
 	for _, v := range let {
 		value, err := v.e.Eval(env, doc, s)
 		if err != nil {
 			return nil, err
+		}
+		if strict && value.IsMissing() {
+			return nil, mongoerr.New(17276, "Use of undefined variable: %s", v.name)
 		}
 		slot, _ := inner.Vars.Slot(v.name)
 		inner.Vars.Set(slot, value)

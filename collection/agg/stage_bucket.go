@@ -50,7 +50,11 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if !ok {
 				return nil, mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s", v.Type)
 			}
-			e.other, e.hasOther = c, true
+			e.other, e.hasOther = stored(c), true
+			if text, ok := c.Code(); ok {
+				var a bson.Arena
+				e.other = a.String(text)
+			}
 		case "output":
 			o, ok := v.Doc()
 			if !ok {
@@ -58,6 +62,9 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			}
 			out = []output{}
 			for it := o.Iter(); it.Next(); {
+				if string(it.Name) == "_id" {
+					return nil, mongoerr.New(15948, "a group's _id may only be specified once")
+				}
 				acc, err := p.accumulated(string(it.Name), it.Value)
 				if err != nil {
 					return nil, err
@@ -89,6 +96,17 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		return nil, err
 	}
 	return append([]Stage{&groupStage{id: e, out: out}}, sorts...), nil
+}
+
+// stored is a constant as MongoDB hands it to accumulators: MinKey and MaxKey
+// arrive wrapped in a document. Observed: mongod 8.2.
+func stored(v bson.Value) bson.Value {
+	if v.Type != bson.TypeMinKey && v.Type != bson.TypeMaxKey {
+		return v
+	}
+	b := bson.NewBuilder(nil)
+	b.Value("", v)
+	return b.Doc().Value()
 }
 
 // countOutput is the output that $bucket and $bucketAuto have without one.

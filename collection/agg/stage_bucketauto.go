@@ -83,7 +83,7 @@ func parseBucketAuto(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if s.by == nil || s.n == 0 {
 		return nil, mongoerr.New(40246, "$bucketAuto requires 'groupBy' and 'buckets' to be specified")
 	}
-	if s.out == nil {
+	if len(s.out) == 0 {
 		if s.out, err = p.countOutput(); err != nil {
 			return nil, err
 		}

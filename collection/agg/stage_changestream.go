@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
@@ -25,7 +27,52 @@ func parseChangeStream(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkChangeStream(d); err != nil {
+		return nil, err
+	}
 	return []Stage{&changeStreamStage{p.ns, d}}, nil
+}
+
+// checkChangeStream looks at the types and names of the options; what a resume
+// token says is the business of the one who makes the events.
+//
+// Errors: TypeMismatch, BadValue, 40415, 40647, 40674, 50865.
+func checkChangeStream(d bson.Raw) error {
+	err := checkOptions("$changeStream", d, 40415, option{"fullDocument", bson.TypeString}, option{"fullDocumentBeforeChange", bson.TypeString},
+		option{"resumeAfter", bson.TypeDocument}, option{"startAfter", bson.TypeDocument}, option{"startAtOperationTime", bson.TypeTimestamp},
+		option{"allChangesForCluster", bson.TypeBool}, option{"showExpandedEvents", bson.TypeBool}, option{"showMigrationEvents", bson.TypeBool},
+		option{"showSystemEvents", bson.TypeBool}, option{"showRawUpdateDescription", bson.TypeBool}, option{"allowToRunOnConfigDB", bson.TypeBool},
+		option{"allowToRunOnSystemNS", bson.TypeBool}, option{"matchCollectionUUIDForUpdateLookup", bson.TypeBool})
+	if err != nil {
+		return err
+	}
+	for _, o := range [...]struct {
+		name   string
+		values [4]string
+	}{
+		{"fullDocument", [4]string{"default", "updateLookup", "whenAvailable", "required"}},
+		{"fullDocumentBeforeChange", [4]string{"off", "whenAvailable", "required"}},
+	} {
+		text, ok := d.Get(o.name).Str()
+		if ok && (text == "" || !slices.Contains(o.values[:], text)) {
+			return mongoerr.BadEnum("$changeStream."+o.name, text)
+		}
+	}
+	after, isAfter := d.Get("resumeAfter").Doc()
+	start, isStart := d.Get("startAfter").Doc()
+	at := d.Get("startAtOperationTime").Type == bson.TypeTimestamp
+	switch {
+	case isAfter && isStart:
+		return mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage")
+	case at && (isAfter || isStart):
+		return mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
+	}
+	for _, token := range [...]bson.Raw{after, start} {
+		if token != nil && token.Get("_data").Type != bson.TypeString {
+			return mongoerr.New(40647, "Bad resume token: _data of missing or of wrong type: %s", token.Get("_data").Type)
+		}
+	}
+	return nil
 }
 
 func (s *changeStreamStage) Name() string { return "$changeStream" }

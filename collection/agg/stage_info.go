@@ -99,7 +99,7 @@ next:
 			if o.name != string(it.Name) {
 				continue
 			}
-			if o.t != it.Value.Type && o.t != bson.TypeMissing {
+			if o.t != it.Value.Type && o.t != bson.TypeMissing && it.Value.Type != bson.TypeNull {
 				return mongoerr.WrongType(stage+"."+o.name, it.Value.Type.String(), o.t.String())
 			}
 			continue next
@@ -119,6 +119,7 @@ func checkCollStats(v bson.Value) error {
 		switch name := string(it.Name); {
 		case name != "latencyStats" && name != "storageStats" && name != "count" && name != "queryExecStats" && name != "operationStats" && name != "targetAllNodes":
 			return mongoerr.New(40415, "BSON field '$collStats.%s' is an unknown field.", name)
+		case it.Value.Type == bson.TypeNull:
 		case name == "targetAllNodes":
 			if it.Value.Type != bson.TypeBool {
 				return mongoerr.WrongType("$collStats.targetAllNodes", it.Value.Type.String(), "bool")
@@ -143,9 +144,10 @@ func checkCollStats(v bson.Value) error {
 }
 
 func checkStorageStats(d bson.Raw) error {
-	if err := checkOptions("$collStats.storageStats", d, 40415, option{"scale", bson.TypeMissing},
-		option{"verbose", bson.TypeBool}, option{"waitForLock", bson.TypeBool}, option{"numericOnly", bson.TypeBool}); err != nil {
-		return err
+	for _, name := range [...]string{"verbose", "waitForLock", "numericOnly"} {
+		if v, ok := d.Lookup(name); ok && v.Type != bson.TypeBool && v.Type != bson.TypeNull {
+			return mongoerr.WrongType("$collStats.storageStats."+name, v.Type.String(), "bool")
+		}
 	}
 	v, ok := d.Lookup("scale")
 	if !ok || v.Type == bson.TypeNull {
@@ -163,16 +165,16 @@ func checkStorageStats(d bson.Raw) error {
 func checkCurrentOp(v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {
-		return mongoerr.New(mongoerr.FailedToParse, "$currentOp options must be specified in an object, but found: %s", v.Type)
+		return mongoerr.New(mongoerr.TypeMismatch, "$currentOp options must be specified in an object, but found: %s", v.Type)
 	}
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "allUsers", "idleConnections", "idleSessions", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes":
 			if it.Value.Type != bson.TypeBool {
-				return mongoerr.New(mongoerr.FailedToParse, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, it.Value.Type)
+				return mongoerr.New(mongoerr.TypeMismatch, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, it.Value.Type)
 			}
 		default:
-			return mongoerr.New(mongoerr.FailedToParse, "Unrecognized option '%s' in $currentOp stage.", name)
+			return mongoerr.New(40415, "Unrecognized option '%s' in $currentOp stage.", name)
 		}
 	}
 	local, _ := d.Get("localOps").Boolean()
@@ -211,7 +213,7 @@ func checkListSessions(v bson.Value) error {
 			return err
 		}
 		for _, f := range [...]string{"user", "db"} {
-			if _, ok := u.Lookup(f); !ok {
+			if u.Get(f).IsNullish() {
 				return mongoerr.New(40414, "BSON field '%s.users.%s' is missing but a required field", name, f)
 			}
 		}
@@ -241,7 +243,7 @@ func checkPlanCacheStats(v bson.Value) error {
 		}
 		all, ok := it.Value.Boolean()
 		if !ok {
-			return mongoerr.New(mongoerr.Code(8), "Field 'allHosts' should be a boolean value, but found: %s", it.Value.Type)
+			return mongoerr.New(13111, "Field 'allHosts' should be a boolean value, but found: %s", it.Value.Type)
 		}
 		if all {
 			return mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")

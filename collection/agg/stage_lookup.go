@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
@@ -52,9 +54,12 @@ func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			pipeline = true
 			continue
 		case "let":
+			if v.Type == bson.TypeNull {
+				continue
+			}
 			var ok bool
 			if let, ok = v.Doc(); !ok {
-				return nil, lookupFailed("$lookup argument 'let' must be an object, is type %s", v.Type)
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "$lookup argument 'let' must be an object, is type %s", v.Type)
 			}
 			continue
 		case "from":
@@ -68,9 +73,13 @@ func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			at = 3
 		case "as":
 		case "localField":
-			at = 1
+			if at = 1; v.Type == bson.TypeNull {
+				continue
+			}
 		case "foreignField":
-			at = 2
+			if at = 2; v.Type == bson.TypeNull {
+				continue
+			}
 		case "_internalCollation", "_internalUnwind":
 			fallthrough
 		default:
@@ -84,9 +93,12 @@ func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	}
 	if has[3] {
 		s.ns.Coll, from = text[3], true
-		if s.ns.Coll == "" {
-			return nil, mongoerr.BadNamespace(s.ns.DB + ".")
+		if badCollection(s.ns.Coll) {
+			return nil, mongoerr.BadNamespace(s.ns.String())
 		}
+	}
+	if pipeline && text[1] == "" && text[2] == "" {
+		has[1], has[2] = false, false // no join without paths
 	}
 	switch {
 	case !has[0]:
@@ -123,12 +135,20 @@ func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{s}, nil
 }
 
-// wantPath compiles a checked path.
+// wantPath compiles a checked path; the fields of a DBRef are admitted.
 func wantPath(s string) (path.Path, error) {
-	if _, err := wantField(s); err != nil {
+	if _, err := wantField(dbRefFields.Replace(s + ".")[:len(s)]); err != nil {
 		return path.Path{}, err
 	}
 	return path.Compile(s)
+}
+
+// dbRefFields puts names of the same length in place of $ref, $id and $db.
+var dbRefFields = strings.NewReplacer("$ref.", "_ref.", "$id.", "_id.", "$db.", "_db.")
+
+// badCollection says that a name can be no collection.
+func badCollection(name string) bool {
+	return name == "" || name[0] == '.' || strings.IndexByte(name, 0) >= 0
 }
 
 // lookupFrom reads from: {db, coll}, which names a collection of this database

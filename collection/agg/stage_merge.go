@@ -31,10 +31,13 @@ func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	case bson.TypeDocument:
 		s.arg = bson.Raw(arg.Data)
 	default:
-		return nil, mongoerr.New(51182, "$merge requires a string or object argument, but found %s", arg.Type)
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge requires a string or object argument, but found %s", arg.Type)
 	}
 	var into, on, let, matched, missing bson.Value
 	for it := s.arg.Iter(); it.Next(); {
+		if it.Value.Type == bson.TypeNull && string(it.Name) != "into" {
+			continue // as if it were not there
+		}
 		switch string(it.Name) {
 		case "into":
 			into = it.Value
@@ -99,10 +102,13 @@ func mergeTarget(db string, v bson.Value) (collection.Namespace, error) {
 		switch {
 		case name != "db" && name != "coll":
 			return ns, mongoerr.New(40415, "BSON field 'into.%s' is an unknown field.", name)
+		case it.Value.Type == bson.TypeNull:
 		case !ok || it.Value.Type != bson.TypeString:
 			return ns, mongoerr.WrongType("into."+name, it.Value.Type.String(), "string")
 		case name == "db":
-			ns.DB = text
+			if text != "" {
+				ns.DB = text
+			}
 		default:
 			ns.Coll = text
 		}
@@ -222,28 +228,28 @@ func (s *mergeStage) pipeline(p *parser, let bson.Value, steps []bson.Raw) error
 	if s.spec.let, err = p.letVars(d, true); err != nil {
 		return err
 	}
-	inner := declare(p.env, s.spec.let)
-	for _, raw := range steps {
-		f, ok := raw.First()
-		if !ok || raw.Len() != 1 {
-			return mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
-		}
-		name := string(f.Name)
-		switch name {
-		case "$addFields", "$set", "$project", "$unset", "$replaceRoot", "$replaceWith":
-		default:
-			if p.find(name) == nil {
-				return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
-			}
-			return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
-		}
-		t, err := project.ParseStage(inner, name, f.Value)
-		if err != nil {
-			return err
-		}
-		s.spec.steps = append(s.spec.steps, t)
-	}
+	s.spec.steps, s.spec.stepsErr = p.updateSteps(declare(p.env, s.spec.let), steps)
 	return nil
+}
+
+// updateSteps reads the pipeline of whenMatched.
+func (p *parser) updateSteps(env *mql.Env, steps []bson.Raw) ([]project.Transform, error) {
+	q := parser{env: env, ns: p.ns, in: p.in | InUpdate, table: p.table, depth: p.depth + 1}
+	var out []project.Transform
+	for _, raw := range steps {
+		stages, err := q.stage(raw)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range stages {
+			t, ok := s.(*transformStage)
+			if !ok {
+				return nil, mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", s.Name())
+			}
+			out = append(out, t.t)
+		}
+	}
+	return out, nil
 }
 
 // letVars reads the variables of let; the document at hand is what the
@@ -276,7 +282,7 @@ func (p *parser) letVars(d bson.Raw, reserved bool) ([]letVar, error) {
 // checkVariable validates the name of a variable that a user defines.
 func checkVariable(name string) error {
 	if name == "" {
-		return mongoerr.New(16866, "empty variable names are not allowed")
+		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
 	}
 	if name == "CURRENT" {
 		return nil

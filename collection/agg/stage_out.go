@@ -27,6 +27,9 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			v, name := it.Value, string(it.Name)
 			switch name {
 			case "db", "coll":
+				if v.Type == bson.TypeNull {
+					continue
+				}
 				text, ok := v.Str()
 				if !ok || v.Type != bson.TypeString {
 					return nil, mongoerr.WrongType("$out."+name, v.Type.String(), "string")
@@ -37,11 +40,17 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 					ns.Coll, coll = text, true
 				}
 			case "timeseries":
+				if v.Type == bson.TypeNull {
+					continue
+				}
 				d, ok := v.Doc()
 				if !ok {
 					return nil, mongoerr.WrongType("$out.timeseries", v.Type.String(), "object")
 				}
-				s.spec.TimeSeries = d
+				var err error
+				if s.spec.TimeSeries, err = parseTimeSeries(d); err != nil {
+					return nil, err
+				}
 			default:
 				return nil, mongoerr.New(40415, "BSON field '$out.%s' is an unknown field.", name)
 			}

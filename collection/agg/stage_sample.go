@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
@@ -34,6 +35,10 @@ func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 	}
 	if size.IsMissing() {
 		return nil, mongoerr.New(28749, "$sample stage must specify a size")
+	}
+	if d, ok := size.Decimal(); ok {
+		var a bson.Arena
+		size = a.Decimal(decimal.Round(d, 0)) // decimals round, doubles truncate
 	}
 	n, _ := size.TruncInt64()
 	if n <= 0 {

@@ -107,6 +107,8 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 			if c.window, err = parseWindow(it.Value); err != nil {
 				return windowOutput{}, err
 			}
+		case isRanking(c.name) || isRanking(f) && c.name != "":
+			return windowOutput{}, mongoerr.New(5371601, "Rank style window functions take no other arguments")
 		case f == "" || f[0] != '$':
 			return windowOutput{}, mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", f)
 		case c.name != "":
@@ -125,6 +127,10 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 	}
 	fn, err := p.windowFunction(c)
 	return windowOutput{field, fn}, err
+}
+
+func isRanking(name string) bool {
+	return name == "$rank" || name == "$denseRank" || name == "$documentNumber"
 }
 
 // allows looks whether the stage's order fits a window.
@@ -150,7 +156,9 @@ func (p *parser) windowFunction(c *windowCall) (windowFunc, error) {
 	if def == nil || c.name == "$mergeObjects" || c.name == "$accumulator" {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized window function, %s", c.name)
 	}
-	fn, err := def.Parse(p, c.name, c.arg)
+	q := *p
+	q.window = true
+	fn, err := def.Parse(&q, c.name, c.arg)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,9 @@ func (f *windowed) paths(add func(string)) { f.fn.Paths(add) }
 func (f *windowed) start(p *partition) windowRun {
 	r := &windowedRun{windowed: f, ends: newWindowEnds(f.w, p), enter: spoolCursor{s: p.docs}, leave: spoolCursor{s: p.docs}}
 	if u, ok := f.fn.(*unaryFunc); ok {
+		if sliding := u.sliding(f.w); sliding != nil {
+			r.windowed = &windowed{sliding, f.w}
+		}
 		r.arg = u.arg
 		r.edge = u.name == "$first" || u.name == "$last"
 		r.last = u.name == "$last"
@@ -28,6 +31,18 @@ func (f *windowed) start(p *partition) windowRun {
 		}
 	}
 	return r
+}
+
+// sliding returns the accumulator to use where documents leave the window, nil
+// if it is the usual one.
+func (f *unaryFunc) sliding(w *window) Func {
+	if w.lo.unbounded || f.name != "$stdDevPop" && f.name != "$stdDevSamp" {
+		return nil
+	}
+	sample := f.name == "$stdDevSamp"
+	return &unaryFunc{f.name, f.arg, func(*mql.Env) valueState {
+		return &slidingStdDev{stdDevState: stdDevState{sample: sample}}
+	}}
 }
 
 // windowedRun moves a window over the partition. Documents enter at the upper

@@ -30,11 +30,12 @@ func parseCovariance(p *parser, c *windowCall) (windowFunc, error) {
 // time. It is an accumulator of windows only and has no partial.
 type covarianceState struct {
 	sample bool
-	n      int64
-	x, y   float64 // means
-	c      float64
-	odd    bool // a pair was not finite
-	dec    bool // a decimal came, so the result is one
+	n      int64          // finite pairs
+	x, y   expr.Summation // of the finite pairs
+	c      expr.Summation // of the products of distances
+	odd    expr.Summation // of the products of pairs that are not finite
+	odds   int64
+	arena  bson.Arena
 }
 
 // pair reads an array of two numbers.
@@ -48,39 +49,74 @@ func pair(v bson.Value) (x, y bson.Value, ok bool) {
 	return x, y, x.IsNumber() && y.IsNumber()
 }
 
+// quotient divides as $divide does.
+func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
+	if d, ok := v.Decimal(); ok {
+		return a.Decimal(decimal.Quo(d, decimal.FromInt64(n)))
+	}
+	f, _ := v.AsFloat()
+	return a.Double(f / float64(n))
+}
+
+// distance is v less the mean of n numbers; 0 without any.
+func (t *covarianceState) distance(v bson.Value, sum *expr.Summation, n int64) (bson.Value, error) {
+	if n == 0 {
+		return zeroValue, nil
+	}
+	return expr.Subtract(&t.arena, v, quotient(&t.arena, sum.Sum(&t.arena), n))
+}
+
 func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
-	a, b, ok := pair(v)
+	x, y, ok := pair(v)
 	if !ok {
 		return 0, nil
 	}
-	t.dec = t.dec || a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128
-	x, _ := a.AsFloat()
-	y, _ := b.AsFloat()
-	t.odd = t.odd || !isFinite(a) || !isFinite(b)
+	t.arena.Reset()
+	if !isFinite(x) || !isFinite(y) {
+		p, err := expr.Multiply(&t.arena, x, y)
+		t.odds++
+		t.odd.Add(p)
+		return 0, err
+	}
+	dx, err := t.distance(x, &t.x, t.n)
+	if err != nil {
+		return 0, err
+	}
 	t.n++
-	dx := x - t.x
-	t.x += dx / float64(t.n)
-	t.y += (y - t.y) / float64(t.n)
-	t.c += dx * (y - t.y)
-	return 0, nil
+	t.x.Add(x)
+	t.y.Add(y)
+	dy, err := t.distance(y, &t.y, t.n)
+	if err != nil {
+		return 0, err
+	}
+	p, err := expr.Multiply(&t.arena, dx, dy)
+	t.c.Add(p)
+	return 0, err
 }
 
+// drop leaves what is not finite, and the last pair, to a new beginning.
 func (t *covarianceState) drop(_ *mql.Env, v bson.Value) bool {
-	a, b, ok := pair(v)
+	x, y, ok := pair(v)
 	if !ok {
 		return true
 	}
-	if t.odd || t.dec || t.n <= 1 {
+	if t.odds > 0 || t.n <= 1 {
 		return false
 	}
-	x, _ := a.AsFloat()
-	y, _ := b.AsFloat()
-	dy := y - t.y
+	t.arena.Reset()
+	dy, err := t.distance(y, &t.y, t.n)
+	if err != nil {
+		return false
+	}
+	t.x.Remove(x)
+	t.y.Remove(y)
 	t.n--
-	t.y -= dy / float64(t.n)
-	t.x -= (x - t.x) / float64(t.n)
-	t.c -= dy * (x - t.x)
-	return true
+	dx, err := t.distance(x, &t.x, t.n)
+	if err != nil {
+		return false
+	}
+	p, err := expr.Multiply(&t.arena, dx, dy)
+	return err == nil && t.c.Remove(p)
 }
 
 func (t *covarianceState) Merge(*mql.Env, bson.Value) (int, error) {
@@ -90,17 +126,19 @@ func (t *covarianceState) Merge(*mql.Env, bson.Value) (int, error) {
 func (t *covarianceState) Partial(b *bson.Builder, name string) { b.Null(name) }
 
 func (t *covarianceState) Result(_ *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error {
-	n := float64(t.n)
+	n := t.n
 	if t.sample {
 		n--
 	}
 	switch {
 	case n <= 0:
 		b.Null(name)
-	case t.dec:
-		b.Value(name, s.Decimal(decimal.FromFloat64(t.c/n)))
+	case t.n == 1:
+		b.Double(name, 0)
+	case t.odds > 0:
+		b.Value(name, t.odd.Sum(&s.Arena))
 	default:
-		b.Double(name, t.c/n)
+		b.Value(name, quotient(&s.Arena, t.c.Sum(&s.Arena), n))
 	}
 	return nil
 }

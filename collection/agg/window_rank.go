@@ -28,7 +28,7 @@ func parseRank(_ *parser, c *windowCall) (windowFunc, error) {
 	if d, ok := c.arg.Doc(); !ok || !d.IsEmpty() {
 		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", c.name)
 	}
-	if n := len(c.stage.by.Parts); n == 0 || n != 1 && c.name != "$documentNumber" {
+	if len(c.stage.by.Parts) != 1 {
 		return nil, mongoerr.New(5371602, "%s must be specified with a top level sortBy expression with exactly one element", c.name)
 	}
 	return &ranking{c.name, c.stage}, nil

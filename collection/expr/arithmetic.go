@@ -125,7 +125,7 @@ func divide(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		return x, mongoerr.New(mongoerr.TypeMismatch, "$divide only supports numeric types, not %s and %s", x.Type, y.Type)
 	}
 	if f, _ := y.AsFloat(); f == 0 && !y.Truthy() {
-		return x, mongoerr.New(mongoerr.BadValue, "can't $divide by zero")
+		return x, mongoerr.New(mongoerr.BadValue, "can't $divide by zero").Because(ErrDivideByZero)
 	}
 	if x.Type == bson.TypeDecimal128 || y.Type == bson.TypeDecimal128 {
 		return s.Decimal(decimal.Quo(toDecimal(x), toDecimal(y))), nil

@@ -3,6 +3,7 @@ package expr
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
@@ -114,17 +115,27 @@ func (t *Summation) decimalSum() bson.Decimal128 {
 	if t.decimal.IsNaN() {
 		return t.decimal
 	}
-	exact := func(f float64) bson.Decimal128 {
-		d, _ := decimal.Parse(strconv.FormatFloat(f, 'e', 33, 64))
-		return d
-	}
 	if f := t.double(); f != f || math.IsInf(f, 0) {
 		return decimal.Add(t.decimal, decimal.FromFloat64(f))
 	}
 	if n, ok := t.long(); ok && t.rest == math.Trunc(t.rest) && t.sum == math.Trunc(t.sum) {
 		return decimal.Add(t.decimal, decimal.FromInt64(n))
 	}
-	return decimal.Add(t.decimal, decimal.Add(exact(t.sum), exact(t.rest)))
+	return decimal.Add(t.decimal, decimal.Add(exactDecimal(t.sum), exactDecimal(t.rest)))
+}
+
+// exactDecimal converts a double with all its digits, up to 34, and none more:
+// an integer has no fraction.
+func exactDecimal(f float64) bson.Decimal128 {
+	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	e, _ := strconv.Atoi(exp)
+	keep := len(strings.TrimRight(frac, "0"))
+	if keep < e && e < len(frac) {
+		keep = e // digits before the point
+	}
+	d, _ := decimal.Parse(whole + frac[:keep] + "E" + strconv.Itoa(e-keep))
+	return d
 }
 
 // Sum is the sum in the widest type added: int32 0 for nothing, int64 where an

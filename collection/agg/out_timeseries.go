@@ -1,0 +1,81 @@
+package agg
+
+import (
+	"math"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// bucketSecondsMax is the longest span of a time series bucket: a year.
+const bucketSecondsMax = 31536000
+
+// parseTimeSeries checks the time series options of $out and drops what is null.
+// Manual: reference/operator/aggregation/out#time-series.
+//
+// Errors: TypeMismatch, BadValue, InvalidOptions, 40414, 40415.
+func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
+	const stage = "$out.timeseries"
+	b := bson.NewBuilder(nil)
+	var timeField, metaField string
+	spans := [2]int64{}
+	for it := d.Iter(); it.Next(); {
+		v, name := it.Value, string(it.Name)
+		text, isText := v.Str()
+		switch name {
+		case "timeField", "metaField", "granularity":
+			if v.Type == bson.TypeNull && name != "timeField" {
+				continue
+			}
+			if v.Type == bson.TypeNull {
+				return nil, mongoerr.New(40414, "BSON field '%s.timeField' is missing but a required field", stage)
+			}
+			if !isText || v.Type != bson.TypeString {
+				return nil, mongoerr.WrongType(stage+"."+name, v.Type.String(), "string")
+			}
+			switch name {
+			case "timeField":
+				timeField = text
+			case "metaField":
+				metaField = text
+			default:
+				if text != "seconds" && text != "minutes" && text != "hours" {
+					return nil, mongoerr.BadEnum(stage+".granularity", text)
+				}
+			}
+		case "bucketMaxSpanSeconds", "bucketRoundingSeconds":
+			if v.Type == bson.TypeNull {
+				continue
+			}
+			if !v.IsNumber() {
+				return nil, mongoerr.WrongType(stage+"."+name, v.Type.String(), "int", "decimal", "double", "long")
+			}
+			n, _ := v.TruncInt64()
+			if n < 1 || n > bucketSecondsMax {
+				return nil, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s' must be between 1 and %d, actual value '%d'", stage, name, bucketSecondsMax, min(n, math.MaxInt32))
+			}
+			if name == "bucketMaxSpanSeconds" {
+				spans[0] = n
+			} else {
+				spans[1] = n
+			}
+			b.Int(name, n)
+			continue
+		default:
+			return nil, mongoerr.New(40415, "BSON field '%s.%s' is an unknown field.", stage, name)
+		}
+		b.Value(name, v)
+	}
+	switch {
+	case timeField == "" && d.Get("timeField").IsMissing():
+		return nil, mongoerr.New(40414, "BSON field '%s.timeField' is missing but a required field", stage)
+	case strings.Contains(timeField, "."):
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "The 'timeField' must be a top-level field and not contain a '.'")
+	case strings.Contains(metaField, "."):
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "The 'metaField' must be a top-level field and not contain a '.'")
+	case spans[0] != spans[1]:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
+	}
+	return b.Doc(), nil
+}

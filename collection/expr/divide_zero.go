@@ -1,0 +1,7 @@
+package expr
+
+import "errors"
+
+// ErrDivideByZero is the cause of $divide's error for a zero divisor, which
+// accumulators report with a code of their own.
+var ErrDivideByZero = errors.New("division by zero")
