@@ -11,6 +11,7 @@ import (
 // collModArgs are the arguments of collMod.
 type collModArgs struct {
 	set       *bson.Builder // options in the words of create
+	options   bson.Raw      // set, once all arguments are read
 	index     *indexChange
 	dryRun    bool
 	capped    bool // cappedSize or cappedMax was given
@@ -32,6 +33,7 @@ func runCollMod(c *Call) error {
 	if err := c.Each(func(name string, v bson.Value) (bool, error) { return c.collModArg(a, name, v) }); err != nil {
 		return err
 	}
+	a.options = a.set.Doc()
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
@@ -39,7 +41,7 @@ func runCollMod(c *Call) error {
 	if err := c.checkCollMod(ns, coll, a); err != nil {
 		return err
 	}
-	mod := cluster.CollMod{Options: a.set.Doc()}
+	mod := cluster.CollMod{Options: a.options}
 	if a.index != nil {
 		done, err := c.prepareIndexChange(ns, coll, a)
 		if err != nil || done {

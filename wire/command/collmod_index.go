@@ -128,7 +128,7 @@ func (c *Call) prepareIndexChange(ns collection.Namespace, coll *catalog.Collect
 	if nothing {
 		a.index = nil
 	}
-	return nothing && len(a.set.Doc().Elements()) == 0, nil
+	return nothing && a.options.IsEmpty(), nil
 }
 
 // makeUnique converts an index: an index of its own is built that holds values

@@ -232,13 +232,16 @@ func appendSizes(b *bson.Builder, coll *catalog.Collection, z storageSizes, scal
 
 // runDBStats answers dbStats. Manual: reference/command/dbStats.
 func runDBStats(c *Call) error {
-	scale := int64(1)
+	scale, free := int64(1), int64(0)
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "scale":
 			scale, err = c.scaleArg(name, v)
 		case "freeStorage":
-			_, err = c.longArg(name, v)
+			var yes bool
+			if yes, err = c.boolArg(name, v); yes {
+				free = 1
+			}
 		default:
 			return false, nil
 		}
@@ -248,6 +251,9 @@ func runDBStats(c *Call) error {
 		return err
 	}
 	var colls, views, indexes int64
+	if c.hasViews(c.DB) {
+		colls++ // system.views
+	}
 	var n tally.Count
 	var storage, indexSize int64
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(c.DB) {
@@ -279,17 +285,22 @@ func runDBStats(c *Call) error {
 	scaled := func(name string, bytes int64) { b.Double(name, float64(bytes)/float64(scale)) }
 	scaled("dataSize", n.Bytes)
 	scaled("storageSize", storage)
-	scaled("freeStorageSize", 0)
+	if free != 0 {
+		scaled("freeStorageSize", 0)
+	}
 	b.Int64("indexes", indexes)
 	scaled("indexSize", indexSize)
-	scaled("indexFreeStorageSize", 0)
-	scaled("totalSize", storage+indexSize)
-	scaled("totalFreeStorageSize", 0)
-	b.Int64("scaleFactor", scale)
-	if disk, total := c.disk(); total > 0 {
-		scaled("fsUsedSize", disk)
-		scaled("fsTotalSize", total)
+	if free != 0 {
+		scaled("indexFreeStorageSize", 0)
 	}
+	scaled("totalSize", storage+indexSize)
+	if free != 0 {
+		scaled("totalFreeStorageSize", 0)
+	}
+	b.Int64("scaleFactor", scale)
+	disk, all := c.disk()
+	scaled("fsUsedSize", disk)
+	scaled("fsTotalSize", all)
 	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
 		cluster.AppendThroughput(b, d.Throughput)
 	}
@@ -344,6 +355,9 @@ func runDataSize(c *Call) error {
 	case lo == nil:
 		n = c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
 	default:
+		if err := coveringIndex(coll, key, lo); err != nil {
+			return err
+		}
 		if n, err = c.sizeBetween(ns, key, lo, hi); err != nil {
 			return err
 		}
@@ -353,6 +367,25 @@ func runDataSize(c *Call) error {
 	c.Reply.Int64("millis", millis(c.Cluster.Now().Sub(start)))
 	c.Reply.Bool("estimate", estimate)
 	return nil
+}
+
+// coveringIndex wants an index that begins with the fields of a key.
+// Errors: OperationFailed (96).
+func coveringIndex(coll *catalog.Collection, key, lo bson.Raw) error {
+	if key.IsEmpty() {
+		key = lo
+	}
+next:
+	for _, ix := range coll.Indexes {
+		have := ix.Key.Iter()
+		for want := key.Iter(); want.Next(); {
+			if !have.Next() || string(have.Name) != string(want.Name) {
+				continue next
+			}
+		}
+		return nil
+	}
+	return mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern %s", key)
 }
 
 // sizeBetween adds up the documents between two bounds of a key: a document

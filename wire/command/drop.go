@@ -160,6 +160,9 @@ func runRename(c *Call) error {
 		case "dropTarget":
 			switch v.Type {
 			case bson.TypeMissing:
+				if hasField(c.Body, name) {
+					err = mongoerr.WrongType(c.field(name), "null", "bool", "binData")
+				}
 			case bson.TypeBool:
 				drop, _ = v.Boolean()
 			case bson.TypeBinary:

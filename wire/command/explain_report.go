@@ -57,6 +57,7 @@ func (r *report) print(b *bson.Builder) {
 			b.End()
 		}
 	}
+	b.String("queryShapeHash", r.queryShape())
 	r.charge(b)
 	b.Raw("command", r.withDB())
 	r.serverInfo(b)
@@ -114,7 +115,7 @@ func (r *report) plannerHead(b *bson.Builder) {
 	b.String("namespace", ns.String())
 	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, r.filter()))
 	b.Bool("indexFilterSet", false)
-	shape := r.shape()
+	shape := r.planShape()
 	b.String("queryHash", shape)
 	b.String("planCacheShapeHash", shape)
 	b.String("planCacheKey", shape)

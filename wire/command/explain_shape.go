@@ -1,74 +1,172 @@
 package command
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/collection/match"
 )
 
-// shape is a hash of what the planner looks at: the operators and paths of the
-// filter without its values, sort, projection and collation. Commands of one
-// shape get the same plan.
+// Shapes are commands without their values, as hashes: by them logs and explain
+// put together what is the same query with other arguments.
+//
+// The plan's shape (planCacheShapeHash) is what the planner looks at: filter in
+// any order, sort, projection, collation. The query's shape (queryShapeHash) is
+// the command as it was written.
 // Manual: core/query-plans#plan-cache-query-shape.
-func (r *report) shape() string {
+
+// planShape is the hash of the plan's shape.
+func (r *report) planShape() string {
 	b := bson.NewBuilder(nil)
-	b.BeginDoc("filter")
-	appendShape(b, cluster.ParsedQuery(&r.c.Op, r.filter()))
-	b.End()
+	if f, err := match.Parse(r.c.Env(), r.filter()); err == nil {
+		b.Raw("filter", shaper{plan: true}.doc(match.String(match.Normalize(f))))
+	}
 	if !r.x.find.Sort.IsEmpty() {
 		b.Raw("sort", r.x.find.Sort)
 	}
-	if !r.x.find.Projection.IsEmpty() {
-		b.Raw("projection", r.x.find.Projection)
+	if p := r.x.find.Projection; !p.IsEmpty() {
+		b.Raw("projection", sortedFields(p))
 	}
 	if env := r.c.Env(); env.Collation != nil {
 		env.Collation.Append(b, "collation")
 	}
-	if r.x.piped && len(r.x.stages) > 1 {
-		b.BeginArray("stages")
-		for _, s := range r.x.stages[1:] {
+	if r.x.piped {
+		for _, s := range r.x.stages {
 			if f, ok := s.First(); ok && shapesPlan(string(f.Name)) {
-				b.Raw("", s)
+				b.Raw("stage", shaper{}.doc(s))
 			}
 		}
-		b.End()
 	}
 	sum := sha256.Sum256(b.Doc())
 	return strings.ToUpper(hex.EncodeToString(sum[:4]))
 }
 
+// queryShape is the hash of the query's shape.
+func (r *report) queryShape() string {
+	b := bson.NewBuilder(nil)
+	b.String("ns", r.x.ns.String())
+	first, _ := r.x.command.First()
+	b.String("command", string(first.Name))
+	if f, err := match.Parse(r.c.Env(), r.x.find.Filter); err == nil && !r.x.find.Filter.IsEmpty() {
+		b.Raw("filter", shaper{}.doc(match.String(f)))
+	}
+	for _, part := range []struct {
+		name string
+		doc  bson.Raw
+	}{{"sort", r.x.find.Sort}, {"projection", r.x.find.Projection}} {
+		if !part.doc.IsEmpty() {
+			b.Raw(part.name, part.doc)
+		}
+	}
+	b.Bool("limit", r.x.find.Limit > 0)
+	b.Bool("skip", r.x.find.Skip > 0)
+	if env := r.c.Env(); env.Collation != nil {
+		env.Collation.Append(b, "collation")
+	}
+	for _, s := range r.x.stages {
+		b.Raw("stage", shaper{}.doc(s))
+	}
+	sum := sha256.Sum256(b.Doc())
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}
+
 // shapesPlan reports stages that can become part of the query.
 func shapesPlan(name string) bool {
 	switch name {
-	case "$sort", "$project", "$group", "$lookup", "$match":
+	case "$bucket", "$bucketAuto", "$count", "$densify", "$group", "$lookup", "$project", "$replaceRoot", "$replaceWith", "$setWindowFields",
+		"$sort", "$sortByCount", "$unwind":
 		return true
 	}
 	return false
 }
 
-// appendShape prints a filter with every value replaced by "?".
-func appendShape(b *bson.Builder, d bson.Raw) {
+// sortedFields is a document with its fields in order of their names.
+func sortedFields(d bson.Raw) bson.Raw {
+	var fields []bson.Field
 	for it := d.Iter(); it.Next(); {
-		if inner, ok := it.Value.Doc(); ok && !inner.IsEmpty() {
-			b.BeginDocBytes(it.Name)
-			appendShape(b, inner)
-			b.End()
-			continue
-		}
-		if list, ok := it.Value.Array(); ok && strings.HasPrefix(string(it.Name), "$") && (string(it.Name) == "$and" || string(it.Name) == "$or" || string(it.Name) == "$nor") {
-			b.BeginArrayBytes(it.Name)
-			for v := range list.Values() {
-				b.BeginDoc("")
-				inner, _ := v.Doc()
-				appendShape(b, inner)
-				b.End()
-			}
-			b.End()
-			continue
-		}
-		b.StringBytes(string(it.Name), []byte("?"))
+		fields = append(fields, bson.Field{Name: it.Name, Value: it.Value})
 	}
+	slices.SortStableFunc(fields, func(a, b bson.Field) int { return bytes.Compare(a.Name, b.Name) })
+	b := bson.NewBuilder(nil)
+	for _, f := range fields {
+		b.ValueBytes(f.Name, f.Value)
+	}
+	return b.Doc()
+}
+
+// shaper takes the values out of filters, expressions and stages.
+type shaper struct {
+	plan bool // as the planner sees it
+}
+
+// doc is a document without its values.
+func (s shaper) doc(d bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for it := d.Iter(); it.Next(); {
+		b.ValueBytes(it.Name, s.value(string(it.Name), it.Value))
+	}
+	out := b.Doc()
+	if s.plan {
+		return sortedFields(out)
+	}
+	return out
+}
+
+// value is what stands for the value of an operator or path.
+func (s shaper) value(name string, v bson.Value) bson.Value {
+	switch name {
+	case "$exists", "$jsonSchema":
+		return v
+	case "$type":
+		if !s.plan {
+			return v
+		}
+		return mark("?")
+	case "$expr":
+		if s.plan {
+			return mark("?")
+		}
+	case "$in", "$nin", "$mod":
+		return mark("?array")
+	case "$const", "$literal":
+		return mark("?")
+	}
+	if d, ok := v.Doc(); ok {
+		return s.doc(d).Value()
+	}
+	if list, ok := v.Array(); ok {
+		return s.list(name, list)
+	}
+	if text, ok := v.Str(); ok && strings.HasPrefix(text, "$") {
+		return v // a path
+	}
+	return mark("?" + v.Type.String())
+}
+
+// list is an array without its values; the branches of a logical operator are
+// in no order for the planner.
+func (s shaper) list(name string, list bson.Raw) bson.Value {
+	var parts []bson.Value
+	for v := range list.Values() {
+		parts = append(parts, s.value("", v))
+	}
+	if s.plan && (name == "$and" || name == "$or" || name == "$nor") {
+		slices.SortFunc(parts, func(a, b bson.Value) int { return bytes.Compare(a.Data, b.Data) })
+	}
+	b := bson.NewArrayBuilder(nil)
+	for _, v := range parts {
+		b.Value("", v)
+	}
+	return b.Doc().ArrayValue()
+}
+
+// mark is a text value that stands for others.
+func mark(s string) bson.Value {
+	b := bson.NewBuilder(nil)
+	b.String("v", s)
+	return b.Doc().Get("v")
 }

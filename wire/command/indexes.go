@@ -92,6 +92,9 @@ func (c *Call) indexSpec(s bson.Raw) (bson.Raw, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", key)
 		}
 	}
+	if v, ok := s.Lookup("clustered"); ok && v.Truthy() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot create an index with the option 'clustered': the clustered index is made by create")
+	}
 	ignore := c.Body.Get("ignoreUnknownIndexOptions").Truthy()
 	b := bson.NewBuilder(nil)
 	for it := s.Iter(); it.Next(); {

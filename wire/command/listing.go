@@ -79,6 +79,9 @@ func (c *Call) filterDocs(docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) 
 	if filter.IsEmpty() {
 		return docs, nil
 	}
+	if err := refuseInValidator(filter); err != nil {
+		return nil, err
+	}
 	f, err := match.Parse(c.Env(), filter)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func checkNamespace(ns collection.Namespace) error {
 		return err
 	}
 	switch {
-	case ns.Coll == "", strings.HasPrefix(ns.Coll, "."), strings.HasSuffix(ns.Coll, "."),
+	case ns.Coll == "", strings.HasPrefix(ns.Coll, "."),
 		strings.ContainsRune(ns.Coll, 0), strings.Contains(ns.Coll, "$") && !strings.HasPrefix(ns.Coll, "$cmd.") && ns.Coll != "oplog.$main":
 		return mongoerr.BadNamespace(ns.String())
 	case len(ns.DB)+1+len(ns.Coll) > namespaceNameMax:

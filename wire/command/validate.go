@@ -21,9 +21,8 @@ func runValidate(c *Call) error {
 		case "full", "repair", "metadata", "checkBSONConformance", "background", "fixMultikey", "enforceFastCount",
 			"collHash", "hashPrefixes", "unrevealHashes", "logDiagnostics", "wiredTigerVerifyConfigurationOverride", "scandata":
 			flags[name] = v.Truthy()
-			return true, nil
 		}
-		return false, nil
+		return true, nil // unknown options are ignored. Observed: mongod 8.0
 	})
 	if err != nil {
 		return err
