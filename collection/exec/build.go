@@ -30,7 +30,15 @@ func Build(n plan.Node, src Source) (Operator, error) {
 		return &intersect{node: n, in: in}, err
 	case *plan.SortMerge:
 		in, err := buildAll(n.Branches, src)
-		return &merge{node: n, pattern: n.Pattern, dedupe: true, in: in}, err
+		return newSortMerge(n, in), err
+	case *plan.TextOr:
+		in, err := buildAll(n.Branches, src)
+		return &textOr{node: n, in: in}, err
+	case *plan.TextMatch:
+		in, err := Build(n.Input, src)
+		return &textMatch{node: n, in: in}, err
+	case *plan.GeoNear:
+		return newGeoNear(n, src), nil
 	case *plan.Sort:
 		in, err := Build(n.Input, src)
 		return &sorter{node: n, in: in}, err
@@ -46,6 +54,12 @@ func Build(n plan.Node, src Source) (Operator, error) {
 	case *plan.Project:
 		in, err := Build(n.Input, src)
 		return &projection{node: n, in: in}, err
+	case *plan.ReturnKey:
+		in, err := Build(n.Input, src)
+		return &returnKey{node: n, in: in}, err
+	case *plan.RecordID:
+		in, err := Build(n.Input, src)
+		return &recordID{node: n, in: in}, err
 	}
 	mongoerr.Bug("no operator for %s", fmt.Sprintf("%T", n))
 	return nil, nil
@@ -67,11 +81,11 @@ func buildAll(ns []plan.Node, src Source) ([]Operator, error) {
 func buildIndexScan(n *plan.IndexScan, src Source) Operator {
 	parts := src.Shard.Partitions
 	if len(parts) == 1 {
-		return newIndexScan(n, src, parts[0], true)
+		return newIndexScan(n, src, parts[0], !n.Sibling)
 	}
 	in := make([]Operator, len(parts))
 	for i, p := range parts {
-		in[i] = newIndexScan(n, src, p, i == 0)
+		in[i] = newIndexScan(n, src, p, i == 0 && !n.Sibling)
 	}
-	return &merge{node: n, reverse: n.Reverse, in: in, dedupe: n.Index.Multikey.Any() && !n.Distinct}
+	return &merge{node: n, reverse: n.Reverse, in: in, dedupe: n.Dedupe}
 }

@@ -33,18 +33,20 @@ func (f *fetch) Next(env *mql.Env) (*Row, error) {
 		}
 		f.Works++
 		f.row = *r
-		f.key = keyspace.AppendRecord(f.key[:0], f.src.Coll.ID, r.Hash, r.ID)
-		f.buf, err = f.src.Reader.Get(env.Context(), f.key, f.buf[:0])
-		if errors.Is(err, storage.ErrNotFound) {
-			continue // never at one snapshot; validate reports it
-		}
-		if err != nil {
+		if err := f.src.Trial.spend(fetchCost); err != nil {
 			return nil, err
 		}
-		f.DocsExamined++
-		env.Meter.Add(r.Shard, ratelimit.DocLoaded, 1)
-		f.row.Doc = bson.Raw(f.buf)
+		if r.Doc == nil {
+			if err := f.read(env); errors.Is(err, storage.ErrNotFound) {
+				continue // never at one snapshot; validate reports it
+			} else if err != nil {
+				return nil, err
+			}
+		}
 		if f.node.Filter != nil {
+			if f.node.Computed {
+				env.Meter.Add(r.Shard, ratelimit.ComputedTest, 1)
+			}
 			f.scratch.Reset()
 			ok, err := f.node.Filter.Matches(env, f.row.Doc, &f.scratch)
 			if err != nil {
@@ -57,6 +59,18 @@ func (f *fetch) Next(env *mql.Env) (*Row, error) {
 		f.Returned++
 		return &f.row, nil
 	}
+}
+
+// read gets the record of the row at hand.
+func (f *fetch) read(env *mql.Env) (err error) {
+	f.key = keyspace.AppendRecord(f.key[:0], f.src.Coll.ID, f.row.Hash, f.row.ID)
+	if f.buf, err = f.src.Reader.Get(env.Context(), f.key, f.buf[:0]); err != nil {
+		return err
+	}
+	f.DocsExamined++
+	env.Meter.Add(f.row.Shard, ratelimit.DocLoaded, 1)
+	f.row.Doc = bson.Raw(f.buf)
+	return nil
 }
 
 func (f *fetch) Explain(b *bson.Builder, stats bool) {

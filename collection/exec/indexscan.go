@@ -31,10 +31,12 @@ type indexScan struct {
 	prefix []byte            // of all entries of the partition
 	it     storage.Iterator
 	seek   []byte // where to go on, set by the last key
-	seen   map[string]struct{}
-	last   []byte // Distinct: the value delivered last
+	seen   recordSet
+	last   []byte  // Distinct: the value delivered last
+	layout []place // how Rebuild puts fields into documents
 
 	row     Row
+	meta    metaBuilder
 	builder bson.Builder
 	decoder keystring.Decoder
 	doc     []byte
@@ -45,17 +47,21 @@ type indexScan struct {
 func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge bool) *indexScan {
 	s := &indexScan{node: n, src: src, partition: p, charge: charge, dirs: n.Index.Dirs()}
 	s.lo, s.hi = src.Shard.Hashes()
-	var exact bool
-	s.ranges, exact = n.Bounds.Ranges()
-	s.check = !exact
+	if n.Key != nil {
+		s.ranges = []keyspace.Bounds{n.Key.Bounds}
+	} else {
+		var exact bool
+		s.ranges, exact = n.Bounds.Ranges()
+		s.check = !exact
+	}
 	if n.Reverse {
 		for i, j := 0, len(s.ranges)-1; i < j; i, j = i+1, j-1 {
 			s.ranges[i], s.ranges[j] = s.ranges[j], s.ranges[i]
 		}
 	}
 	s.prefix = keyspace.AppendEntryPrefix(nil, src.Coll.ID, n.Index.ID, p)
-	if n.Index.Multikey.Any() && !n.Distinct {
-		s.seen = map[string]struct{}{}
+	if n.Rebuild {
+		s.layout = layoutOf(n.Index.Fields())
 	}
 	return s
 }
@@ -76,6 +82,9 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 		s.Works++
+		if err := s.src.Trial.spend(1); err != nil {
+			return nil, err
+		}
 		if !s.step() {
 			if err := s.it.Err(); err != nil {
 				return nil, err
@@ -151,13 +160,22 @@ func (s *indexScan) look(env *mql.Env) (*Row, error) {
 	if h < s.lo || h > s.hi {
 		return nil, nil // entry of a sibling that shares the partition during a split
 	}
-	if s.seen != nil && s.repeated(h, id) {
-		return nil, nil
-	}
-	if s.node.Distinct && s.sameValue(values) {
-		return nil, nil
-	}
 	s.row = Row{Hash: h, ID: id, Values: values, Shard: int(s.src.Shard.ID)}
+	if s.node.Dedupe && !s.seen.add(&s.row) {
+		s.Dropped++
+		return nil, nil
+	}
+	if s.node.Distinct > 0 && s.sameValue(values) {
+		return nil, nil
+	}
+	if s.node.Count {
+		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
+	}
+	if s.node.WithKey {
+		if err := s.putKey(values, bits); err != nil {
+			return nil, err
+		}
+	}
 	if s.node.Rebuild {
 		var null bool
 		if s.row.Doc, null, err = s.rebuild(values, bits); err == nil && null {
@@ -198,7 +216,7 @@ func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits 
 		h, id, bits, ok = keyspace.SplitUniqueValue(v, skipID)
 	} else {
 		h, id, ok = keyspace.SplitEntryAt(key, valuesLen)
-		if ok && s.node.Rebuild {
+		if ok && (s.node.Rebuild || s.node.WithKey) {
 			bits = keyspace.EntryTypeBits(s.it.Value())
 		}
 	}
@@ -219,23 +237,16 @@ func skipID(b []byte) int {
 	return n
 }
 
-// repeated remembers the record and reports whether it came before: an array
-// gives a document several entries.
-func (s *indexScan) repeated(h keyspace.Hash, id []byte) bool {
-	s.key = append(h.Append(s.key[:0]), id...)
-	if _, ok := s.seen[string(s.key)]; ok {
-		return true
-	}
-	s.seen[string(s.key)] = struct{}{}
-	return false
-}
-
-// sameValue reports whether the first field repeats, and jumps past it
-// otherwise.
+// sameValue reports whether the first Distinct fields repeat, and jumps past
+// them otherwise.
 func (s *indexScan) sameValue(values []byte) bool {
-	n, err := keystring.Skip(values, s.dirs[0])
-	if err != nil {
-		return true
+	n := 0
+	for _, d := range s.dirs[:s.node.Distinct] {
+		m, err := keystring.Skip(values[n:], d)
+		if err != nil {
+			return true
+		}
+		n += m
 	}
 	first := values[:n]
 	if s.last != nil && bytes.Equal(first, s.last) {
@@ -248,29 +259,67 @@ func (s *indexScan) sameValue(values []byte) bool {
 	return false
 }
 
+// putKey puts the key on the row: a document of the fields by their full names.
+func (s *indexScan) putKey(values, bits []byte) (err error) {
+	b := s.meta.begin(nil)
+	b.BeginDoc("indexKey")
+	s.decoder.Reset(bits)
+	for i, f := range s.node.Index.Fields() {
+		if values, err = s.decoder.Value(b, f, values, s.dirs[i]); err != nil {
+			return err
+		}
+	}
+	b.End()
+	s.row.Meta = s.meta.end()
+	return nil
+}
+
+// place is where Rebuild puts a field: after so many documents are closed and
+// others are opened, under its last name.
+type place struct {
+	close int
+	open  []string
+	name  string
+}
+
+// layoutOf makes the places of fields of which those of one embedded document
+// stand together.
+func layoutOf(fields []string) []place {
+	out := make([]place, 0, len(fields)+1)
+	var at []string // documents that are open
+	for _, f := range fields {
+		parts := strings.Split(f, ".")
+		ways, name := parts[:len(parts)-1], parts[len(parts)-1]
+		same := 0
+		for same < len(at) && same < len(ways) && at[same] == ways[same] {
+			same++
+		}
+		out = append(out, place{len(at) - same, ways[same:], name})
+		at = ways
+	}
+	return append(out, place{close: len(at)})
+}
+
 // rebuild makes a document of the indexed fields. null is reported because a
 // key does not tell null from a missing field: the record has to be read then.
 func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
 	s.builder.Reset(s.doc[:0])
 	s.decoder.Reset(bits)
-	for i, f := range s.node.Index.Fields() {
+	for i := range s.dirs {
 		null = null || values[0] == keystring.NullByte(s.dirs[i])
-		depth := 0
-		for {
-			head, tail, dotted := strings.Cut(f, ".")
-			if !dotted {
-				break
-			}
-			s.builder.BeginDoc(head)
-			f = tail
-			depth++
-		}
-		if values, err = s.decoder.Value(&s.builder, f, values, s.dirs[i]); err != nil {
-			return nil, false, err
-		}
-		for range depth {
+		at := &s.layout[i]
+		for range at.close {
 			s.builder.End()
 		}
+		for _, name := range at.open {
+			s.builder.BeginDoc(name)
+		}
+		if values, err = s.decoder.Value(&s.builder, at.name, values, s.dirs[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	for range s.layout[len(s.dirs)].close {
+		s.builder.End()
 	}
 	s.doc = s.builder.Finish()
 	return bson.Raw(s.doc), null, nil
@@ -279,6 +328,9 @@ func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err e
 // record reads the whole document of the entry at hand.
 func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, error) {
 	s.key = keyspace.AppendRecord(s.key[:0], s.src.Coll.ID, h, id)
+	if err := s.src.Trial.spend(fetchCost); err != nil {
+		return nil, err
+	}
 	v, err := s.src.Reader.Get(env.Context(), s.key, s.doc[:0])
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -77,41 +76,6 @@ func (l *limit) Explain(b *bson.Builder, stats bool) {
 }
 func (l *limit) Close() { l.in.Close() }
 
-// projection transforms each document.
-type projection struct {
-	Counters
-	node    *plan.Project
-	in      Operator
-	row     Row
-	builder bson.Builder
-	buf     []byte
-	scratch expr.Scratch
-}
-
-func (p *projection) Next(env *mql.Env) (*Row, error) {
-	r, err := p.in.Next(env)
-	if r == nil || err != nil {
-		p.Done = err == nil
-		return nil, err
-	}
-	p.Works++
-	p.scratch.Reset()
-	p.builder.Reset(p.buf[:0])
-	if err := p.node.Transform.Apply(env, &p.builder, r.Doc, &p.scratch); err != nil {
-		return nil, err
-	}
-	p.buf = p.builder.Finish()
-	p.row = *r
-	p.row.Doc = bson.Raw(p.buf)
-	p.Returned++
-	return &p.row, nil
-}
-
-func (p *projection) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, p.node, &p.Counters, stats, p.in)
-}
-func (p *projection) Close() { p.in.Close() }
-
 // eof delivers nothing.
 type eof struct {
 	Counters
@@ -150,6 +114,8 @@ func isPointRead(in Operator) bool {
 	case *projection:
 		return isPointRead(o.in)
 	case *limit:
+		return isPointRead(o.in)
+	case *recordID:
 		return isPointRead(o.in)
 	}
 	return false

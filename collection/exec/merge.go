@@ -5,6 +5,7 @@ import (
 	"container/heap"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/plan"
@@ -17,7 +18,8 @@ type merge struct {
 	Counters
 	node    plan.Node // for explain; nil for a merge of shards
 	pattern *order.Pattern
-	reverse bool // Values in descending order
+	reverse bool            // Values in descending order
+	skip    []keystring.Dir // of the fields at the start of Values that do not count
 	dedupe  bool
 	in      []Operator
 	heap    mergeHeap
@@ -63,6 +65,16 @@ func Merge(p *order.Pattern, in []Operator) Operator {
 	return &merge{pattern: p, in: in}
 }
 
+// newSortMerge makes the operator of a SORT_MERGE: scans of one index are merged
+// by what is left of their keys, others by the sort keys of their documents.
+func newSortMerge(n *plan.SortMerge, in []Operator) *merge {
+	m := &merge{node: n, pattern: n.Pattern, dedupe: n.Dedupe, in: in}
+	if n.Index != nil {
+		m.pattern, m.reverse, m.skip = nil, n.Reverse, n.Index.Dirs()[:n.Fields]
+	}
+	return m
+}
+
 func (m *merge) Next(env *mql.Env) (*Row, error) {
 	if !m.started {
 		m.started = true
@@ -88,6 +100,7 @@ func (m *merge) Next(env *mql.Env) (*Row, error) {
 			m.Returned++
 			return r, nil
 		}
+		m.Dropped++
 		if err := m.advance(env); err != nil {
 			return nil, err
 		}
@@ -122,10 +135,17 @@ func (m *merge) fill(env *mql.Env, x *mergeInput) (bool, error) {
 	switch {
 	case m.pattern == nil:
 		x.key = r.Values
+		for _, d := range m.skip {
+			n, err := keystring.Skip(x.key, d)
+			if err != nil {
+				return false, err
+			}
+			x.key = x.key[n:]
+		}
 	case r.SortKey != nil:
 		x.key = r.SortKey
 	default:
-		if x.buf, err = m.pattern.AppendKey(env, x.buf[:0], r.Doc); err != nil {
+		if x.buf, err = appendKey(env, m.pattern, x.buf[:0], r); err != nil {
 			return false, err
 		}
 		x.key, r.SortKey = x.buf, x.buf
@@ -157,7 +177,7 @@ func (k *keyed) Next(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	k.Works++
-	if k.buf, err = k.node.Pattern.AppendKey(env, k.buf[:0], r.Doc); err != nil {
+	if k.buf, err = appendKey(env, k.node.Pattern, k.buf[:0], r); err != nil {
 		return nil, err
 	}
 	r.SortKey = k.buf
@@ -165,7 +185,6 @@ func (k *keyed) Next(env *mql.Env) (*Row, error) {
 	return r, nil
 }
 
-func (k *keyed) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, k.node, &k.Counters, stats, k.in)
-}
-func (k *keyed) Close() { k.in.Close() }
+// Explain leaves the operator out: nobody knows such a stage.
+func (k *keyed) Explain(b *bson.Builder, stats bool) { k.in.Explain(b, stats) }
+func (k *keyed) Close()                              { k.in.Close() }

@@ -18,6 +18,7 @@ type Row struct {
 	ID      []byte        // keystring of the record's _id; nil for computed rows
 	SortKey []byte        // set by operators whose order is asked for
 	Values  []byte        // index key values, from an index scan
+	Meta    bson.Raw      // what {$meta: …} reads, by name; nil without any
 	Shard   int           // number of the shard, for charges
 }
 
@@ -39,6 +40,8 @@ type Source struct {
 	Coll   *catalog.Collection
 	Shard  *shard.Descriptor
 	Reader storage.Reader
+	// Trial bounds the work of a trial run; nil in earnest.
+	Trial *trial
 }
 
 // Counters is what explain prints of one operator.
@@ -48,6 +51,7 @@ type Counters struct {
 	KeysExamined int64
 	DocsExamined int64
 	Seeks        int64
+	Dropped      int64 // rows that came before
 	Done         bool
 }
 
@@ -71,18 +75,38 @@ func explainStage(b *bson.Builder, n plan.Node, c *Counters, stats bool, inputs 
 	n.Describe(b)
 	if stats {
 		c.append(b)
-		switch n.(type) {
+		switch n := n.(type) {
 		case *plan.IndexScan:
 			b.Int("keysExamined", c.KeysExamined)
 			b.Int("seeks", c.Seeks)
-		case *plan.Fetch, *plan.RecordScan:
+			if n.Dedupe {
+				b.Int("dupsTested", c.KeysExamined)
+				b.Int("dupsDropped", c.Dropped)
+			}
+			if c.DocsExamined > 0 { // null and missing look alike in a key
+				b.Int("docsExamined", c.DocsExamined)
+			}
+		case *plan.Fetch:
+			b.Int("docsExamined", c.DocsExamined)
+			b.Int32("alreadyHasObj", 0)
+		case *plan.RecordScan:
+			if n.Count {
+				b.Int("keysExamined", c.KeysExamined)
+			} else {
+				b.Int("docsExamined", c.DocsExamined)
+			}
+		case *plan.Or, *plan.SortMerge, *plan.TextOr:
+			b.Int("dupsTested", c.Works)
+			b.Int("dupsDropped", c.Dropped)
+		case *plan.GeoNear:
+			b.Int("keysExamined", c.KeysExamined)
 			b.Int("docsExamined", c.DocsExamined)
 		case *plan.PointRead:
 			b.Int("keysExamined", c.KeysExamined)
 			b.Int("docsExamined", c.DocsExamined)
 		}
 	}
-	if scan, ok := n.(*plan.RecordScan); ok && scan.ByID != nil {
+	if scan, ok := n.(*plan.RecordScan); ok && scan.ByID != nil && !scan.Count {
 		b.BeginDoc("inputStage")
 		b.String("stage", scan.ByID.Stage())
 		scan.ByID.Describe(b)

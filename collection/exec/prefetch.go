@@ -129,7 +129,7 @@ func (pg *page) fill(env *mql.Env, in Operator) {
 // copy puts what a row points to into the page. Growing the memory leaves
 // earlier rows pointing to its old array, which stays valid.
 func (pg *page) copy(r *Row) Row {
-	n := len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values)
+	n := len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta)
 	if cap(pg.mem)-len(pg.mem) < n {
 		pg.mem = make([]byte, 0, max(2*cap(pg.mem), n, 4<<10))
 	}
@@ -141,7 +141,7 @@ func (pg *page) copy(r *Row) Row {
 		pg.mem = append(pg.mem, b...)
 		return pg.mem[at:len(pg.mem):len(pg.mem)]
 	}
-	return Row{Doc: bson.Raw(own(r.Doc)), ID: own(r.ID), SortKey: own(r.SortKey), Values: own(r.Values), Hash: keyspace.Hash(r.Hash), Shard: r.Shard}
+	return Row{Doc: bson.Raw(own(r.Doc)), ID: own(r.ID), SortKey: own(r.SortKey), Values: own(r.Values), Meta: own(r.Meta), Hash: keyspace.Hash(r.Hash), Shard: r.Shard}
 }
 
 func (p *prefetch) Next(env *mql.Env) (*Row, error) {

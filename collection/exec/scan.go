@@ -57,12 +57,13 @@ type recordScan struct {
 	ranges  []storage.Range // still to do, in scan order
 	it      storage.Iterator
 	row     Row
+	meta    metaBuilder
 	scratch expr.Scratch
 	charged bool
 }
 
 func newRecordScan(n *plan.RecordScan, src Source) *recordScan {
-	return &recordScan{node: n, src: src, ranges: recordRanges(n, src)}
+	return &recordScan{node: n, src: src, ranges: recordRanges(n, src), charged: n.Sibling}
 }
 
 // recordRanges makes the key ranges of a place that the shard owns.
@@ -114,6 +115,9 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 		s.Works++
+		if err := s.src.Trial.spend(1); err != nil {
+			return nil, err
+		}
 		if !s.it.Next() {
 			if err := s.it.Err(); err != nil {
 				return nil, err
@@ -140,19 +144,27 @@ func (s *recordScan) open(env *mql.Env) (err error) {
 	if r.Empty() {
 		return nil
 	}
-	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse})
+	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
 	return err
 }
 
 // look applies the filter to the record under the iterator.
 func (s *recordScan) look(env *mql.Env) (*Row, error) {
-	doc := bson.Raw(s.it.Value())
-	if doc == nil {
-		return nil, s.it.Err()
+	var doc bson.Raw
+	if s.node.Count {
+		s.KeysExamined++
+		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
+	} else {
+		if doc = bson.Raw(s.it.Value()); doc == nil {
+			return nil, s.it.Err()
+		}
+		s.DocsExamined++
+		env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
 	}
-	s.DocsExamined++
-	env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
 	if s.node.Filter != nil {
+		if s.node.Computed {
+			env.Meter.Add(int(s.src.Shard.ID), ratelimit.ComputedTest, 1)
+		}
 		s.scratch.Reset()
 		ok, err := s.node.Filter.Matches(env, doc, &s.scratch)
 		if !ok || err != nil {
@@ -165,6 +177,13 @@ func (s *recordScan) look(env *mql.Env) (*Row, error) {
 	}
 	s.Returned++
 	s.row = Row{Doc: doc, Hash: h, ID: id, Shard: int(s.src.Shard.ID)}
+	if s.node.ByID != nil && s.node.ByID.WithKey {
+		b := s.meta.begin(nil)
+		b.BeginDoc("indexKey")
+		b.Value("_id", doc.Get("_id"))
+		b.End()
+		s.row.Meta = s.meta.end()
+	}
 	return &s.row, nil
 }
 

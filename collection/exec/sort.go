@@ -36,9 +36,11 @@ type sortRow struct {
 	key   []byte
 	doc   bson.Raw
 	id    []byte
+	meta  bson.Raw
 	hash  keyspace.Hash
 	shard int
-	seq   int64 // input order, so that the sort is stable
+	seq   int64  // input order, so that the sort is stable
+	mem   []byte // what key, doc, id and meta lie in
 }
 
 func (r *sortRow) less(o *sortRow) bool {
@@ -46,7 +48,7 @@ func (r *sortRow) less(o *sortRow) bool {
 	return c < 0 || c == 0 && r.seq < o.seq
 }
 
-func (r *sortRow) size() int { return len(r.key) + len(r.doc) + len(r.id) + 96 }
+func (r *sortRow) size() int { return len(r.key) + len(r.doc) + len(r.id) + len(r.meta) + 120 }
 
 // topHeap keeps the largest kept row on top.
 type topHeap []sortRow
@@ -83,7 +85,7 @@ func (s *sorter) Next(env *mql.Env) (*Row, error) {
 		return nil, nil
 	}
 	s.Returned++
-	s.row = Row{Doc: r.doc, ID: r.id, Hash: r.hash, SortKey: r.key, Shard: r.shard}
+	s.row = Row{Doc: r.doc, ID: r.id, Hash: r.hash, SortKey: r.key, Meta: r.meta, Shard: r.shard}
 	return &s.row, nil
 }
 
@@ -99,7 +101,7 @@ func (s *sorter) load(env *mql.Env) error {
 			break
 		}
 		s.Works++
-		if s.keyBuf, err = s.node.Pattern.AppendKey(env, s.keyBuf[:0], r.Doc); err != nil {
+		if s.keyBuf, err = appendKey(env, s.node.Pattern, s.keyBuf[:0], r); err != nil {
 			return err
 		}
 		s.seq++
@@ -135,12 +137,20 @@ func sortRows(rows []sortRow) {
 	})
 }
 
-// own copies what the row points to, in one allocation.
-func (s *sorter) own(r *Row) sortRow {
-	b := make([]byte, 0, len(s.keyBuf)+len(r.Doc)+len(r.ID))
-	b = append(append(append(b, s.keyBuf...), r.Doc...), r.ID...)
+// own copies what the row points to into mem, which grows if it is too small.
+func (s *sorter) own(r *Row, mem []byte) sortRow {
 	k, d := len(s.keyBuf), len(s.keyBuf)+len(r.Doc)
-	return sortRow{key: b[:k:k], doc: bson.Raw(b[k:d:d]), id: b[d:], hash: r.Hash, shard: r.Shard, seq: s.seq}
+	i := d + len(r.ID)
+	n := i + len(r.Meta)
+	if cap(mem) < n {
+		mem = make([]byte, 0, n)
+	}
+	b := append(append(append(append(mem[:0], s.keyBuf...), r.Doc...), r.ID...), r.Meta...)
+	out := sortRow{key: b[:k:k], doc: bson.Raw(b[k:d:d]), id: b[d:i:i], hash: r.Hash, shard: r.Shard, seq: s.seq, mem: b}
+	if n > i {
+		out.meta = bson.Raw(b[i:])
+	}
+	return out
 }
 
 // keepTop keeps the row if it is among the first Limit so far.
@@ -150,12 +160,12 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 			return nil
 		}
 		s.shrink(env, s.largest[0].size())
-		s.largest[0] = s.own(r)
+		s.largest[0] = s.own(r, s.largest[0].mem)
 		heap.Fix(&s.largest, 0)
 		s.grow(env, s.largest[0].size())
 		return nil
 	}
-	kept := s.own(r)
+	kept := s.own(r, nil)
 	heap.Push(&s.largest, kept)
 	if !s.grow(env, kept.size()) {
 		return s.overflow(env)
@@ -177,7 +187,7 @@ func (s *sorter) overflow(env *mql.Env) error {
 }
 
 func (s *sorter) keep(env *mql.Env, r *Row) error {
-	kept := s.own(r)
+	kept := s.own(r, nil)
 	s.rows = append(s.rows, kept)
 	if s.grow(env, kept.size()) {
 		return nil

@@ -82,11 +82,12 @@ func (s *runSet) write(r *sortRow) error {
 	head = binary.AppendUvarint(head, uint64(len(r.key)))
 	head = binary.AppendUvarint(head, uint64(len(r.doc)))
 	head = binary.AppendUvarint(head, uint64(len(r.id)))
+	head = binary.AppendUvarint(head, uint64(len(r.meta)))
 	head = binary.AppendUvarint(head, uint64(r.hash))
 	head = binary.AppendUvarint(head, uint64(r.shard))
 	head = binary.AppendUvarint(head, uint64(r.seq))
 	s.head = head
-	for _, p := range [...][]byte{head, r.key, r.doc, r.id} {
+	for _, p := range [...][]byte{head, r.key, r.doc, r.id, r.meta} {
 		n, err := s.w.Write(p)
 		s.size += int64(n)
 		if err != nil {
@@ -140,7 +141,7 @@ func (s *runSet) close() { s.file.Close() }
 
 // read loads the next row of the run; false at its end.
 func (r *run) read() (bool, error) {
-	var n [6]uint64
+	var n [7]uint64
 	for i := range n {
 		v, err := binary.ReadUvarint(r.r)
 		if i == 0 && errors.Is(err, io.EOF) {
@@ -151,14 +152,20 @@ func (r *run) read() (bool, error) {
 		}
 		n[i] = v
 	}
-	k, d, id := int(n[0]), int(n[1]), int(n[2])
-	if cap(r.buf) < k+d+id {
-		r.buf = make([]byte, k+d+id)
+	k, d, id, meta := int(n[0]), int(n[1]), int(n[2]), int(n[3])
+	size := k + d + id + meta
+	if cap(r.buf) < size {
+		r.buf = make([]byte, size)
 	}
-	b := r.buf[:k+d+id]
+	b := r.buf[:size]
 	if _, err := io.ReadFull(r.r, b); err != nil {
 		return false, err
 	}
-	r.row = sortRow{key: b[:k:k], doc: bson.Raw(b[k : k+d : k+d]), id: b[k+d:], hash: keyspace.Hash(n[3]), shard: int(n[4]), seq: int64(n[5])}
+	d += k
+	id += d
+	r.row = sortRow{key: b[:k:k], doc: bson.Raw(b[k:d:d]), id: b[d:id:id], hash: keyspace.Hash(n[4]), shard: int(n[5]), seq: int64(n[6])}
+	if meta > 0 {
+		r.row.meta = bson.Raw(b[id:])
+	}
 	return true, nil
 }

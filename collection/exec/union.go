@@ -6,31 +6,6 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// recordSet remembers records by position and _id.
-type recordSet struct {
-	m   map[string]struct{}
-	key []byte
-}
-
-// add reports whether the record is new.
-func (s *recordSet) add(r *Row) bool {
-	if s.m == nil {
-		s.m = map[string]struct{}{}
-	}
-	s.key = append(r.Hash.Append(s.key[:0]), r.ID...)
-	if _, ok := s.m[string(s.key)]; ok {
-		return false
-	}
-	s.m[string(s.key)] = struct{}{}
-	return true
-}
-
-func (s *recordSet) has(r *Row) bool {
-	s.key = append(r.Hash.Append(s.key[:0]), r.ID...)
-	_, ok := s.m[string(s.key)]
-	return ok
-}
-
 // union runs its inputs one after the other and drops records seen before.
 type union struct {
 	Counters
@@ -55,6 +30,7 @@ func (u *union) Next(env *mql.Env) (*Row, error) {
 			u.Returned++
 			return r, nil
 		}
+		u.Dropped++
 	}
 	u.Done = true
 	return nil, nil

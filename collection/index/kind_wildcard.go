@@ -240,3 +240,26 @@ func (w *wildcardWalk) add(at, v bson.Value) error {
 	}
 	return g.end()
 }
+
+// WildcardCovers reports that the index has an entry for every value at p, which
+// holds no positions, and below it.
+func (s *Spec) WildcardCovers(p path.Path) bool {
+	t := s.project
+	if t == nil {
+		t = everythingButID
+	}
+	for i := range s.Parts {
+		if w := &s.Parts[i]; w.Plugin == "wildcard" && w.Path.Len() > 0 {
+			return p.HasPrefix(w.Path)
+		}
+	}
+	for i := range p.Len() {
+		if p.Name(i) == "" {
+			return false
+		}
+		if t = t.child(p.Name(i)); t == nil {
+			return false
+		}
+	}
+	return t.leaf
+}

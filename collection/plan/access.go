@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -43,67 +44,92 @@ func conjuncts(n match.Node) []conjunct {
 type access struct {
 	index  *catalog.Index
 	bounds Bounds
-	used   []bool // by conjunct: its bounds are exact, so it needs no second look
-	// points counts leading fields bounded to single values, ranged says that
-	// the field after them is bounded too.
+	key    *KeyBounds // bounds of min and max, instead of bounds
+	used   []bool     // by conjunct: its bounds are exact, so it needs no second look
+	// points counts leading fields bounded to single values, bounded all fields
+	// that are bounded at all; 0 says that the index does not help.
 	points  int
 	bounded int
+	// repeats says that a document can have several entries within the bounds.
+	repeats bool
 }
 
-// indexAccess tries an index on the conjuncts. ok is false when the index
-// cannot answer the query at all; bounded is 0 when it can but does not help.
-func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct) (a access, ok bool) {
-	fields, dirs := ix.Fields(), ix.Dirs()
-	a = access{index: ix, bounds: make(Bounds, len(fields)), used: make([]bool, len(cs))}
+// fullAccess is the access to all entries of an index.
+func (q *Query) fullAccess(ix *catalog.Index, cs []conjunct) access {
+	a := access{index: ix, bounds: make(Bounds, len(ix.Fields())), used: make([]bool, len(cs))}
 	for i := range a.bounds {
-		a.bounds[i] = FullField()
-		a.bounds[i].Text = []string{"[MinKey, MaxKey]"}
+		a.bounds[i] = fullText(ix.Dirs()[i])
 	}
+	a.repeats = a.canRepeat()
+	return a
+}
+
+// fullText is FullField as explain prints it.
+func fullText(d keystring.Dir) FieldBounds {
+	f := FullField()
+	f.Text = []string{"[MinKey, MaxKey]"}
+	if d == keystring.Descending {
+		f.Text[0] = "[MaxKey, MinKey]"
+	}
+	return f
+}
+
+// canRepeat reports that a document can have several entries within the
+// bounds: an array gives one per element, a wildcard one per field. A field
+// bounded to one value tells them apart.
+func (a *access) canRepeat() bool {
+	for i := range a.bounds {
+		if isOnePoint(a.bounds[i]) && a.key == nil {
+			continue
+		}
+		if a.index.Multikey.Field(i) || a.index.Fields()[i] == index.WildcardPath {
+			return true
+		}
+	}
+	return false
+}
+
+// indexAccess tries an index on the conjuncts. at is the path that a wildcard
+// stands for, "" for none. ok is false when the index cannot answer the query at
+// all; bounded is 0 when it can but does not help.
+func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a access, ok bool) {
+	fields := ix.Fields()
+	a = q.fullAccess(ix, cs)
 	if !q.coversPartial(ix, cs) {
 		return a, false
 	}
 	stillPoints := true
 	nonNull := false // some bounded field excludes missing values
-	for i, f := range fields {
+	for i := range fields {
 		if i > 0 && ix.Multikey.SharesPrefix(i, boundedFields(a.bounds[:i])) {
-			continue
-		}
-		ivs, usedHere := q.fieldIntervals(ix, i, f, cs)
-		if ivs == nil {
 			stillPoints = false
 			continue
 		}
-		fb, ok := encodeField(ivs, dirs[i], ix.Collation.Order())
-		if !ok {
+		f := q.field(ix, i, at, cs)
+		if !f.bounds {
 			stillPoints = false
 			continue
 		}
-		for _, u := range usedHere {
-			a.used[u] = cs[u].exact
+		for _, u := range f.used {
+			a.used[u] = a.used[u] || f.exact && cs[u].exact
 		}
-		a.bounds[i] = fb
+		a.bounds[i] = f.FieldBounds
 		a.bounded++
-		nonNull = nonNull || !holdsNull(ivs)
-		if stillPoints && fb.IsPoint() {
+		nonNull = nonNull || f.nonNull
+		if stillPoints && f.IsPoint() {
 			a.points++
 		} else {
 			stillPoints = false
 		}
 	}
-	if ix.Sparse && !nonNull {
+	if !nonNull && (ix.Sparse || ix.Sphere != nil || ix.Flat != nil) {
 		return a, false
 	}
 	if a.bounds[0].IsFull() {
-		a.bounded = 0
 		// Without a bound on the first field the others only filter keys.
-		for i := range a.used {
-			a.used[i] = false
-		}
-		for i := range a.bounds {
-			a.bounds[i] = FullField()
-			a.bounds[i].Text = []string{"[MinKey, MaxKey]"}
-		}
+		a = q.fullAccess(ix, cs)
 	}
+	a.repeats = a.canRepeat()
 	return a, true
 }
 
@@ -115,6 +141,87 @@ func boundedFields(b Bounds) []int {
 		}
 	}
 	return out
+}
+
+// bounding is what the conjuncts say about one keystring of an index.
+type bounding struct {
+	FieldBounds
+	bounds  bool  // they say anything
+	used    []int // conjuncts that went into it
+	exact   bool  // entries within hold nothing that the bounds did not mean
+	nonNull bool  // a missing value lies outside
+}
+
+// field finds the bounds of the i-th keystring.
+func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) bounding {
+	name := ix.Fields()[i]
+	switch {
+	case ix.Text != nil && (name == "_fts" || name == "_ftsx"):
+		return bounding{} // the words of $text are looked up one by one
+	case ix.Flat != nil:
+		if i > 0 {
+			return bounding{} // such a field holds one of several values
+		}
+		return q.geoField(ix, i, cs)
+	case ix.Sphere != nil && ix.Parts[i].Plugin != "":
+		return q.geoField(ix, i, cs)
+	case ix.Kind.Name == "wildcard" && (name == index.WildcardPath || isWildcard(name)):
+		return q.wildcardField(ix, i, at, cs)
+	}
+	ivs, used := q.fieldIntervals(ix, i, name, cs)
+	if ivs == nil {
+		return bounding{}
+	}
+	hashed := ix.Kind.Name == "hashed" && ix.Parts[i].Plugin != ""
+	out := bounding{bounds: true, used: used, exact: ix.IsOrdered() || ix.Kind.Name == "hashed" && !hashed, nonNull: !holdsNull(ivs)}
+	if hashed {
+		if ivs, out.bounds = hashedPoints(ix, ivs); !out.bounds {
+			return bounding{}
+		}
+	}
+	out.FieldBounds = encodeField(ivs, ix.Dirs()[i], ix.Collation.Order())
+	return out
+}
+
+// hashedPoints replaces values by their hashes; ok is false if they are not all
+// single values. Null stands for missing and undefined as well.
+func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval, ok bool) {
+	add := func(v bson.Value) {
+		h := ix.HashedValue(v)
+		out = append(out, match.Interval{Lo: h, Hi: h, LoInclusive: true, HiInclusive: true})
+	}
+	for _, iv := range ivs {
+		switch {
+		case iv.Lo.Type == bson.TypeUndefined && iv.Hi.Type == bson.TypeNull, iv.IsPoint() && iv.Lo.Type == bson.TypeNull:
+			add(bson.Value{Type: bson.TypeUndefined})
+			add(bson.Null)
+			add(bson.Value{})
+		case iv.IsPoint():
+			add(iv.Lo)
+		default:
+			return nil, false
+		}
+	}
+	slices.SortFunc(out, func(a, b match.Interval) int { return bson.Compare(a.Lo, b.Lo, nil) })
+	return slices.CompactFunc(out, func(a, b match.Interval) bool { return bson.Compare(a.Lo, b.Lo, nil) == 0 }), true
+}
+
+// geoField finds the cells of the first $geoWithin or $geoIntersects on a field.
+func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
+	for k, c := range cs {
+		l, ok := c.node.(*match.Leaf)
+		if !ok || c.path != ix.Fields()[i] {
+			continue
+		}
+		shape, within, ok := l.GeoShape()
+		if !ok || ix.Flat != nil && !within {
+			continue
+		}
+		if ivs, ok := ix.GeoIntervals(i, shape); ok {
+			return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], nil), bounds: true, used: []int{k}, nonNull: true}
+		}
+	}
+	return bounding{}
 }
 
 // fieldIntervals intersects what the conjuncts say about an index field. On a
@@ -217,7 +324,7 @@ func intersect(a, b []match.Interval) []match.Interval {
 }
 
 // encodeField turns intervals into key bounds in the index's direction.
-func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder) (FieldBounds, bool) {
+func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder) FieldBounds {
 	fb := FieldBounds{Intervals: make([]keyspace.Bounds, 0, len(ivs))}
 	for _, iv := range ivs {
 		b := keyspace.Bounds{LoOpen: !iv.LoInclusive, HiOpen: !iv.HiInclusive}
@@ -242,7 +349,7 @@ func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder
 	if order != nil { // collation keys are not in byte order of the strings
 		sortIntervals(&fb)
 	}
-	return fb, true
+	return fb
 }
 
 func sortIntervals(fb *FieldBounds) {

@@ -28,7 +28,8 @@ type Query struct {
 	Pattern   *order.Pattern    // nil without a sort
 	Transform project.Transform // nil without a projection
 	// Natural is the direction of $natural in sort or hint, 0 without it.
-	Natural int
+	Natural     int
+	naturalHint bool // $natural came as a hint
 	// collation is the effective one: the command's, else the collection's.
 	collation *mql.Collation
 	// NeedKeys are the fields the caller reads when it does not need whole
@@ -37,6 +38,16 @@ type Query struct {
 	// KeysOnly says that the caller reads the fields NeedKeys only; an empty
 	// NeedKeys then means that it counts rows.
 	KeysOnly bool
+	// Distinct is the path of which the caller needs one row per value and reads
+	// nothing else; "" asks for every row.
+	Distinct string
+	// Only restricts the plan to some indexes, by name or key pattern, as an
+	// index filter does; nil does not.
+	Only []bson.Value
+
+	text  *match.Text // in the filter, anywhere
+	near  *match.Near // in the filter
+	metas uint32      // expr.MetaKinds that sort and projection read, as bits
 }
 
 // Canonical parses a find against a collection.
@@ -59,11 +70,16 @@ func CanonicalParts(env *mql.Env, c *catalog.Collection, f Find, filter match.No
 	q, err := canonical(env, c, f, filter)
 	if err == nil && sort != nil && !sort.IsEmpty() {
 		q.Pattern = sort
+		err = q.checkMeta()
 	}
 	return q, err
 }
 
 func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Query, error) {
+	if d, ok := f.Hint.Doc(); ok && d.IsEmpty() {
+		f.Hint = bson.Value{}
+	}
+	n = BindText(c, n)
 	q := &Query{Find: f, Coll: c, Match: match.Normalize(n), collation: env.Collation}
 	if err := q.parseSort(env); err != nil {
 		return nil, err
@@ -80,10 +96,11 @@ func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Quer
 			if err := q.setNatural(v); err != nil {
 				return nil, err
 			}
+			q.naturalHint = true
 			q.Hint = bson.Value{}
 		}
 	}
-	return q, nil
+	return q, q.check(n)
 }
 
 func (q *Query) parseSort(env *mql.Env) error {
@@ -123,6 +140,19 @@ func (q *Query) Shape() string {
 	}
 	if len(q.Projection) > 0 {
 		b.Raw("p", q.Projection)
+	}
+	if len(q.Min)+len(q.Max) > 0 {
+		b.Raw("min", q.Min)
+		b.Raw("max", q.Max)
+	}
+	q.collation.Append(b, "c")
+	if q.KeysOnly {
+		b.BeginArray("k")
+		for _, f := range q.NeedKeys {
+			b.String("", f)
+		}
+		b.String("", q.Distinct)
+		b.End()
 	}
 	return match.Shape(q.Match) + string(b.Doc())
 }

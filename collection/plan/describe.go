@@ -2,11 +2,16 @@ package plan
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 )
 
 // Append prints a plan tree as explain's winningPlan: stage, own fields, inputs.
 func Append(b *bson.Builder, n Node) {
+	if k, ok := n.(*SortKey); ok { // not a stage that anybody knows
+		Append(b, k.Input)
+		return
+	}
 	b.String("stage", n.Stage())
 	n.Describe(b)
 	ins := n.Inputs()
@@ -50,6 +55,10 @@ func (n *PointRead) Describe(b *bson.Builder) {
 
 // Describe see Node.
 func (n *RecordScan) Describe(b *bson.Builder) {
+	if n.Count && n.ByID != nil {
+		n.ByID.Describe(b)
+		return
+	}
 	appendFilter(b, n.Filter)
 	if n.ByID == nil {
 		b.String("direction", direction(n.Reverse))
@@ -58,33 +67,106 @@ func (n *RecordScan) Describe(b *bson.Builder) {
 
 // Describe see Node.
 func (n *IndexScan) Describe(b *bson.Builder) {
-	ix := n.Index
 	appendFilter(b, n.Filter)
-	b.Raw("keyPattern", ix.Key)
+	describeIndex(b, n.Index)
+	b.String("direction", direction(n.Reverse))
+	n.describeBounds(b)
+}
+
+func describeIndex(b *bson.Builder, ix *catalog.Index) {
+	b.BeginDoc("keyPattern")
+	for _, f := range ix.Fields() {
+		if v, ok := ix.Key.Lookup(f); ok {
+			b.Value(f, v)
+		} else {
+			b.Int32(f, 1) // the path of a wildcard
+		}
+	}
+	b.End()
 	b.String("indexName", ix.Name)
 	ix.Collation.Append(b, "collation")
 	b.Bool("isMultiKey", ix.Multikey.Any())
-	b.BeginDoc("multiKeyPaths")
-	ix.Multikey.AppendPaths(b, ix.Fields())
-	b.End()
+	if ix.IsOrdered() || ix.Kind.Name == "wildcard" {
+		b.BeginDoc("multiKeyPaths")
+		ix.Multikey.AppendPaths(b, ix.Fields())
+		b.End()
+	}
 	b.Bool("isUnique", ix.Unique)
 	b.Bool("isSparse", ix.Sparse)
 	b.Bool("isPartial", ix.Partial != nil)
 	b.Int32("indexVersion", 2)
-	b.String("direction", direction(n.Reverse))
+}
+
+func (n *IndexScan) describeBounds(b *bson.Builder) {
 	b.BeginDoc("indexBounds")
-	for i, f := range ix.Fields() {
+	defer b.End()
+	if n.Key != nil {
+		if !n.Key.Min.IsEmpty() {
+			b.Raw("startKey", n.Key.Min)
+		}
+		if !n.Key.Max.IsEmpty() {
+			b.Raw("endKey", n.Key.Max)
+		}
+		return
+	}
+	for i, f := range n.Index.Fields() {
 		b.BeginArray(f)
 		text := n.Bounds[i].Text
 		for k := range text {
 			if n.Reverse {
-				b.String("", text[len(text)-1-k])
+				b.String("", turned(text[len(text)-1-k]))
 			} else {
 				b.String("", text[k])
 			}
 		}
 		b.End()
 	}
+}
+
+// Describe see Node.
+func (n *TextOr) Describe(*bson.Builder) {}
+
+// Describe see Node.
+func (n *TextMatch) Describe(b *bson.Builder) {
+	appendFilter(b, n.Filter)
+	b.BeginDoc("indexPrefix")
+	b.End()
+	b.String("indexName", n.Index.Name)
+	b.BeginDoc("parsedTextQuery")
+	list := func(name string, words []string) {
+		b.BeginArray(name)
+		for _, w := range words {
+			b.String("", w)
+		}
+		b.End()
+	}
+	list("terms", n.Query.Terms)
+	list("negatedTerms", n.Query.Negated)
+	list("phrases", n.Query.Phrases)
+	list("negatedPhrases", n.Query.NegatedPhrases)
+	b.End()
+	b.Int32("textIndexVersion", n.Index.Text.Version)
+}
+
+// Describe see Node.
+func (n *GeoNear) Describe(b *bson.Builder) {
+	appendFilter(b, n.Filter)
+	b.Raw("keyPattern", n.Index.Key)
+	b.String("indexName", n.Index.Name)
+	if n.Index.Sphere != nil {
+		b.Int32("indexVersion", n.Index.Sphere.Version)
+	}
+}
+
+// Describe see Node.
+func (n *ReturnKey) Describe(*bson.Builder) {}
+
+// Describe see Node.
+func (n *RecordID) Describe(b *bson.Builder) {
+	b.BeginDoc("transformBy")
+	b.BeginDoc("$recordId")
+	b.String("$meta", "recordId")
+	b.End()
 	b.End()
 }
 

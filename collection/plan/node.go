@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/collection/text"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -42,31 +43,55 @@ type RecordScan struct {
 	Place   Place
 	Reverse bool
 	Filter  match.Node // nil keeps everything
+	// Computed says that the filter is a computed test of the price list.
+	Computed bool
 	// Seeks is the number of ranges charged per partition, at least 1.
 	Seeks int
+	// Sibling says that another scan pays for the visit of the shard.
+	Sibling bool
 	// ByID is the scan of the _id_ index that this one stands for, when the
 	// record key is that index: explain shows it as such. nil otherwise.
 	ByID *IndexScan
+	// Count says that rows are only counted: records are not read.
+	Count bool
 }
 
 // IndexScan reads the entries of one index.
 type IndexScan struct {
 	Index   *catalog.Index
 	Bounds  Bounds
+	Key     *KeyBounds // instead of Bounds: min and max
 	Reverse bool
 	Filter  match.Node // looked at on a document rebuilt from the key; nil = none
 	Seeks   int
-	// Distinct skips to the next value of the first field after each row.
-	Distinct bool
+	Sibling bool // another scan pays for the visit of the shard
+	// Distinct skips to the next value of the first so many fields after each
+	// row; 0 reads every entry.
+	Distinct int
 	// Rebuild makes the operator build a document with the indexed fields from
 	// the key: for covered projections and Filter.
 	Rebuild bool
+	// Dedupe says that a document can have several entries within the bounds and
+	// must come once.
+	Dedupe bool
+	// Count says that rows are only counted.
+	Count bool
+	// WithKey puts the key on the row, as metadata indexKey.
+	WithKey bool
 }
 
-// Fetch reads the record of each row and drops those the filter refuses.
+// KeyBounds are the bounds that min and max give.
+type KeyBounds struct {
+	keyspace.Bounds
+	Min, Max bson.Raw
+}
+
+// Fetch reads the record of each row that comes without one and drops those the
+// filter refuses.
 type Fetch struct {
-	Input  Node
-	Filter match.Node // nil keeps everything
+	Input    Node
+	Filter   match.Node // nil keeps everything
+	Computed bool       // see RecordScan
 }
 
 // Or reads its inputs one after the other and drops rows seen before.
@@ -79,11 +104,47 @@ type And struct {
 	Branches []Node
 }
 
-// SortMerge merges inputs that are each in the pattern's order, dropping rows
-// seen before.
+// SortMerge merges inputs that are each in the pattern's order.
 type SortMerge struct {
 	Pattern  *order.Pattern
 	Branches []Node
+	// Index, if not nil, is what all branches scan, each with other values of the
+	// first Fields fields: they are merged by the rest of their keys, descending
+	// if Reverse, and nothing else is read for it.
+	Index   *catalog.Index
+	Fields  int
+	Reverse bool
+	// Dedupe drops rows seen before.
+	Dedupe bool
+}
+
+// TextOr reads the entries of the words of a search one word after the other and
+// delivers each record once, with the sum of its scores if Scores is set. Field
+// is the position of the word in the entries; its score follows.
+type TextOr struct {
+	Branches []Node
+	Scores   bool
+	Field    int
+}
+
+// TextMatch keeps the documents that a search means: the index knows neither
+// phrases nor negations nor, if asked for, case and diacritics.
+type TextMatch struct {
+	Input  Node
+	Index  *catalog.Index
+	Text   *match.Text
+	Query  *text.Query
+	Filter match.Node // what else is asked for, nil for nothing
+}
+
+// GeoNear searches records by their distance from a point, the nearest first.
+type GeoNear struct {
+	Index    *catalog.Index
+	Field    int    // position of the geometry among the fields
+	Bounds   Bounds // of the other fields
+	Near     *match.Near
+	Filter   match.Node // what else is asked for, nil for nothing
+	Computed bool       // see RecordScan
 }
 
 // Sort orders rows in memory or on disk; with a Limit it keeps only the first.
@@ -117,7 +178,19 @@ type Project struct {
 	Input     Node
 	Transform project.Transform
 	Covered   bool
+	Simple    bool           // keeps or drops whole top-level fields
+	Pattern   *order.Pattern // what sort keys are made of, for their metadata
+	Metas     uint32         // expr.MetaKinds that are read, as bits
 }
+
+// ReturnKey replaces each document by the index key that led to it, nothing if
+// no index did.
+// Manual: reference/method/cursor.returnKey.
+type ReturnKey struct{ Input Node }
+
+// RecordID appends the record's number to each document, as $recordId.
+// Manual: reference/method/cursor.showRecordId.
+type RecordID struct{ Input Node }
 
 // EOF delivers nothing: the filter can match nothing, or the collection is
 // missing.
@@ -128,6 +201,8 @@ type EOF struct{}
 func (*PointRead) Stage() string { return "EXPRESS_IXSCAN" }
 func (n *RecordScan) Stage() string {
 	switch {
+	case n.Count && n.ByID != nil:
+		return "COUNT_SCAN"
 	case n.ByID != nil:
 		return "FETCH"
 	case n.Place.Hashes != nil:
@@ -136,31 +211,52 @@ func (n *RecordScan) Stage() string {
 	return "COLLSCAN"
 }
 func (n *IndexScan) Stage() string {
-	if n.Distinct {
+	switch {
+	case n.Distinct > 0:
 		return "DISTINCT_SCAN"
+	case n.Count:
+		return "COUNT_SCAN"
 	}
 	return "IXSCAN"
 }
 func (*Fetch) Stage() string     { return "FETCH" }
 func (*Or) Stage() string        { return "OR" }
-func (*And) Stage() string       { return "AND_SORTED" }
+func (*And) Stage() string       { return "AND_HASH" }
 func (*SortMerge) Stage() string { return "SORT_MERGE" }
-func (*Sort) Stage() string      { return "SORT" }
-func (*SortKey) Stage() string   { return "SORT_KEY_GENERATOR" }
-func (*Skip) Stage() string      { return "SKIP" }
-func (*Limit) Stage() string     { return "LIMIT" }
+func (n *TextOr) Stage() string {
+	if n.Scores {
+		return "TEXT_OR"
+	}
+	return "OR"
+}
+func (*TextMatch) Stage() string { return "TEXT_MATCH" }
+func (n *GeoNear) Stage() string {
+	if n.Index.Flat != nil {
+		return "GEO_NEAR_2D"
+	}
+	return "GEO_NEAR_2DSPHERE"
+}
+func (*Sort) Stage() string    { return "SORT" }
+func (*SortKey) Stage() string { return "SORT_KEY_GENERATOR" }
+func (*Skip) Stage() string    { return "SKIP" }
+func (*Limit) Stage() string   { return "LIMIT" }
 func (n *Project) Stage() string {
-	if n.Covered {
+	switch {
+	case n.Covered:
 		return "PROJECTION_COVERED"
+	case n.Simple:
+		return "PROJECTION_SIMPLE"
 	}
 	return "PROJECTION_DEFAULT"
 }
-func (*EOF) Stage() string { return "EOF" }
+func (*ReturnKey) Stage() string { return "RETURN_KEY" }
+func (*RecordID) Stage() string  { return "PROJECTION_DEFAULT" }
+func (*EOF) Stage() string       { return "EOF" }
 
 // Inputs of each node.
 func (*PointRead) Inputs() []Node { return nil }
 func (n *RecordScan) Inputs() []Node {
-	if n.ByID != nil {
+	if n.ByID != nil && !n.Count {
 		return []Node{n.ByID}
 	}
 	return nil
@@ -170,9 +266,14 @@ func (n *Fetch) Inputs() []Node     { return []Node{n.Input} }
 func (n *Or) Inputs() []Node        { return n.Branches }
 func (n *And) Inputs() []Node       { return n.Branches }
 func (n *SortMerge) Inputs() []Node { return n.Branches }
+func (n *TextOr) Inputs() []Node    { return n.Branches }
+func (n *TextMatch) Inputs() []Node { return []Node{n.Input} }
+func (n *GeoNear) Inputs() []Node   { return nil }
 func (n *Sort) Inputs() []Node      { return []Node{n.Input} }
 func (n *SortKey) Inputs() []Node   { return []Node{n.Input} }
 func (n *Skip) Inputs() []Node      { return []Node{n.Input} }
 func (n *Limit) Inputs() []Node     { return []Node{n.Input} }
 func (n *Project) Inputs() []Node   { return []Node{n.Input} }
+func (n *ReturnKey) Inputs() []Node { return []Node{n.Input} }
+func (n *RecordID) Inputs() []Node  { return []Node{n.Input} }
 func (*EOF) Inputs() []Node         { return nil }

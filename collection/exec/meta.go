@@ -1,0 +1,97 @@
+package exec
+
+import (
+	"math/rand/v2"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// metaBuilder makes the Meta of rows, in memory that it uses again.
+type metaBuilder struct {
+	b   bson.Builder
+	buf []byte
+}
+
+// begin opens the metadata that a row has already, for more to be added.
+func (m *metaBuilder) begin(have bson.Raw) *bson.Builder {
+	m.b.Reset(m.buf[:0])
+	if len(have) > 0 {
+		m.b.Splice(have.Elements())
+	}
+	return &m.b
+}
+
+func (m *metaBuilder) end() bson.Raw {
+	m.buf = m.b.Finish()
+	return bson.Raw(m.buf)
+}
+
+// SetMeta hands the metadata of a row to expressions. kinds are the MetaKinds
+// that may be read, as bits; 0 means all that the row holds. The values alias
+// the row and s.
+func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
+	for k := range s.Meta {
+		s.Meta[k] = bson.Value{}
+	}
+	for it := r.Meta.Iter(); it.Next(); {
+		if k, ok := expr.ParseMetaKind(string(it.Name)); ok {
+			s.Meta[k] = it.Value
+		}
+	}
+	if kinds&(1<<expr.MetaRecordID) != 0 {
+		s.Meta[expr.MetaRecordID] = s.Int64(RecordNumber(r.Hash, r.ID))
+	}
+	if kinds&(1<<expr.MetaRandVal) != 0 && s.Meta[expr.MetaRandVal].IsMissing() {
+		s.Meta[expr.MetaRandVal] = s.Double(rand.Float64())
+	}
+}
+
+// setSortKey hands the sort key of a row to expressions, as an array.
+func (r *Row) setSortKey(s *expr.Scratch, p *order.Pattern) error {
+	if p == nil || r.SortKey == nil {
+		return nil
+	}
+	b, key := bson.NewArrayBuilder(nil), r.SortKey
+	var d keystring.Decoder
+	for _, part := range p.Parts {
+		var err error
+		if key, err = d.Value(b, "", key, part.Dir); err != nil {
+			return err
+		}
+	}
+	s.Meta[expr.MetaSortKey] = bson.Value{Type: bson.TypeArray, Data: b.Doc()}
+	return nil
+}
+
+// appendKey appends the sort key of a row, metadata included.
+func appendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, error) {
+	if !p.HasMeta() {
+		return p.AppendKey(env, dst, r.Doc)
+	}
+	return p.AppendKeyMeta(env, dst, r.Doc, func(name string) bson.Value {
+		if name == "randVal" {
+			var a bson.Arena
+			return a.Double(rand.Float64())
+		}
+		return r.Meta.Get(name)
+	})
+}
+
+// RecordNumber is what {$meta: "recordId"} and showRecordId tell about a record:
+// a number that stays with it as long as it keeps its _id and shard key. Records
+// have no numbers here, so that it is made from their keys.
+// Manual: reference/method/cursor.showRecordId.
+func RecordNumber(h keyspace.Hash, id []byte) int64 {
+	const prime = 1099511628211
+	n := uint64(14695981039346656037) ^ uint64(h)
+	n *= prime
+	for _, c := range id {
+		n = (n ^ uint64(c)) * prime
+	}
+	return int64(n >> 1)
+}

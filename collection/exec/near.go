@@ -1,0 +1,231 @@
+package exec
+
+import (
+	"container/heap"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// geoNear delivers records by distance. It looks into circles of growing radius
+// around the centre: what lies within the circle just read comes out in order,
+// what was met beyond it waits for a wider one.
+type geoNear struct {
+	Counters
+	node    *plan.GeoNear
+	src     Source
+	charged bool
+	radius  float64 // read so far
+	end     float64 // no result lies beyond
+	whole   bool    // the last circle was read
+	waiting nearHeap
+	seen    recordSet
+	held    int
+	env     *mql.Env
+	seq     int64
+
+	row     Row
+	meta    metaBuilder
+	keyBuf  []byte
+	key     []byte
+	buf     []byte
+	scratch expr.Scratch
+	arena   bson.Arena
+}
+
+// nearRow is a record that was met.
+type nearRow struct {
+	distance float64
+	seq      int64
+	doc      bson.Raw
+	point    bson.Value // in doc
+	id       []byte
+	hash     keyspace.Hash
+}
+
+func (r *nearRow) size() int { return len(r.doc) + len(r.id) + 96 }
+
+type nearHeap []nearRow
+
+func (h nearHeap) Len() int { return len(h) }
+func (h nearHeap) Less(i, j int) bool {
+	return h[i].distance < h[j].distance || h[i].distance == h[j].distance && h[i].seq < h[j].seq
+}
+func (h nearHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *nearHeap) Push(x any)   { *h = append(*h, x.(nearRow)) }
+func (h *nearHeap) Pop() any {
+	x := (*h)[len(*h)-1]
+	(*h)[len(*h)-1] = nearRow{}
+	*h = (*h)[:len(*h)-1]
+	return x
+}
+
+func newGeoNear(n *plan.GeoNear, src Source) *geoNear {
+	return &geoNear{node: n, src: src, end: min(n.Near.Geo().Max, n.Farthest())}
+}
+
+// The first circle: a kilometre on the sphere, a thousandth of a 2d index. The
+// next ones are twice as wide, or four times after one with few records.
+const (
+	firstMeters = 1000
+	firstPart   = 1.0 / 1024
+	fewRecords  = 32
+)
+
+func (g *geoNear) first() float64 {
+	near := g.node.Near.Geo()
+	r := g.end * firstPart
+	switch {
+	case near.Meters:
+		r = firstMeters
+	case near.Sphere:
+		r = firstMeters / geo.EarthRadiusMeters
+	}
+	return min(max(r, near.Min), g.end)
+}
+
+func (g *geoNear) Next(env *mql.Env) (*Row, error) {
+	g.env = env
+	if !g.charged {
+		g.charged = true
+		env.Meter.Visit(int(g.src.Shard.ID), 1)
+	}
+	next := g.first()
+	for {
+		if len(g.waiting) > 0 && (g.whole || g.waiting[0].distance <= g.radius) {
+			return g.deliver(), nil
+		}
+		if g.whole {
+			g.Done = true
+			return nil, nil
+		}
+		if g.radius > 0 {
+			next = g.radius * 4
+		}
+		if len(g.waiting) >= fewRecords {
+			next = g.radius * 2
+		}
+		if !(next < g.end) {
+			next, g.whole = g.end, true
+		}
+		if err := g.circle(env, next); err != nil {
+			return nil, err
+		}
+		g.radius = next
+	}
+}
+
+func (g *geoNear) deliver() *Row {
+	r := heap.Pop(&g.waiting).(nearRow)
+	g.env.Memory.Shrink(r.size())
+	g.held -= r.size()
+	g.Returned++
+	b := g.meta.begin(nil)
+	b.Double("geoNearDistance", r.distance)
+	b.Value("geoNearPoint", r.point)
+	g.arena.Reset()
+	g.keyBuf = keystring.Append(g.keyBuf[:0], g.arena.Double(r.distance), keystring.Ascending, nil, nil)
+	g.row = Row{Doc: r.doc, Hash: r.hash, ID: r.id, SortKey: g.keyBuf, Meta: g.meta.end(), Shard: int(g.src.Shard.ID)}
+	return &g.row
+}
+
+// circle meets the records within a radius that were not met before.
+func (g *geoNear) circle(env *mql.Env, radius float64) error {
+	node, ok := g.node.Within(radius)
+	if !ok {
+		return storage.ErrCorruption
+	}
+	scan := buildIndexScan(node, g.src)
+	defer scan.Close()
+	for {
+		r, err := scan.Next(env)
+		if r == nil || err != nil {
+			return err
+		}
+		g.KeysExamined++
+		g.Works++
+		if !g.seen.add(r) {
+			g.Dropped++
+			continue
+		}
+		if err := g.meet(env, r); err != nil {
+			return err
+		}
+	}
+}
+
+// meet reads a record and keeps it if it matches.
+func (g *geoNear) meet(env *mql.Env, r *Row) error {
+	if err := g.src.Trial.spend(fetchCost); err != nil {
+		return err
+	}
+	g.key = keyspace.AppendRecord(g.key[:0], g.src.Coll.ID, r.Hash, r.ID)
+	v, err := g.src.Reader.Get(env.Context(), g.key, g.buf[:0])
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	g.buf = v
+	g.DocsExamined++
+	env.Meter.Add(r.Shard, ratelimit.DocLoaded, 1)
+	d, point, ok := g.distance(bson.Raw(v))
+	if !ok {
+		return nil
+	}
+	if g.node.Filter != nil {
+		if g.node.Computed {
+			env.Meter.Add(r.Shard, ratelimit.ComputedTest, 1)
+		}
+		g.scratch.Reset()
+		if ok, err := g.node.Filter.Matches(env, bson.Raw(v), &g.scratch); !ok || err != nil {
+			return err
+		}
+	}
+	g.seq++
+	mem := append(append(make([]byte, 0, len(v)+len(r.ID)), v...), r.ID...)
+	kept := nearRow{distance: d, seq: g.seq, doc: bson.Raw(mem[:len(v):len(v)]), id: mem[len(v):], hash: r.Hash, point: point.Clone()}
+	heap.Push(&g.waiting, kept)
+	g.held += kept.size()
+	if !env.Memory.Grow(kept.size()) {
+		return env.Memory.TooMuch("$geoNear")
+	}
+	return nil
+}
+
+// distance is the least distance of the geometries of a document, and the
+// geometry that has it; ok is false if none lies within the bounds.
+func (g *geoNear) distance(doc bson.Raw) (d float64, point bson.Value, ok bool) {
+	near := g.node.Near.Geo()
+	g.node.Near.Path().Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
+		if stored, isGeo := geo.Stored(v); isGeo {
+			if x, within := near.Distance(stored); within && (!ok || x < d) {
+				d, point, ok = x, v, true
+			}
+		}
+		return true
+	})
+	return d, point, ok
+}
+
+func (g *geoNear) Explain(b *bson.Builder, stats bool) {
+	explainStage(b, g.node, &g.Counters, stats)
+}
+
+func (g *geoNear) Close() {
+	if g.env != nil && g.held > 0 {
+		g.env.Memory.Shrink(g.held)
+		g.held = 0
+	}
+	g.waiting, g.whole, g.Done = nil, true, true
+}

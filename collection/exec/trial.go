@@ -1,0 +1,113 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+)
+
+// A trial runs the candidate plans of a query for a little while on one shard
+// and sees which gets most for its work. Work is counted, not timed, so that the
+// same data give the same choice.
+const (
+	trialWork = 10000 // most work of one candidate
+	trialRows = 101   // rows after which a candidate has shown enough
+	// fetchCost is the work of reading a record by its key; stepping to the next
+	// key or record is 1.
+	fetchCost = 2
+)
+
+// errTrialOver ends a candidate that has used up its work.
+var errTrialOver = errors.New("the work of a trial is used up")
+
+// trial is the work that is left to a candidate.
+type trial struct{ left int64 }
+
+// spend counts work; a nil trial has no end.
+func (t *trial) spend(n int64) error {
+	if t == nil {
+		return nil
+	}
+	if t.left -= n; t.left < 0 {
+		return errTrialOver
+	}
+	return nil
+}
+
+// Tried is how a candidate did.
+type Tried struct {
+	Solution *plan.Solution
+	Works    int64 // done
+	Advanced int64 // rows delivered
+	EOF      bool  // it came to its end
+	Score    float64
+	// Stats is its tree with counters, as explain prints it.
+	Stats bson.Raw
+}
+
+// Trial runs every candidate and returns how they did, in their order, and which
+// of them won. It is not charged to anybody.
+//
+// Errors: those of the command's end; what else goes wrong in a candidate only
+// counts against it.
+func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winner int, err error) {
+	env = env.Fork(env.Context())
+	env.Meter = nil
+	budget := int64(trialWork)
+	tried = make([]Tried, len(sols))
+	for i, s := range sols {
+		env.Memory = mql.NewMemory(mql.StageBytesMax)
+		t := &tried[i]
+		t.Solution = s
+		if err := t.run(env, src, budget); err != nil {
+			return nil, 0, err
+		}
+		if t.EOF || t.Advanced >= trialRows {
+			budget = min(budget, t.Works) // whoever needs more cannot win
+		}
+		if i > 0 && t.betterThan(&tried[winner]) {
+			winner = i
+		}
+	}
+	return tried, winner, nil
+}
+
+// betterThan compares what candidates got for their work.
+func (t *Tried) betterThan(o *Tried) bool {
+	return t.Score > o.Score || t.Score == o.Score && t.Works < o.Works
+}
+
+// run tries one candidate.
+func (t *Tried) run(env *mql.Env, src Source, budget int64) error {
+	src.Trial = &trial{left: budget}
+	op, err := Build(t.Solution.Shards, src)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	for t.Advanced < trialRows {
+		r, err := op.Next(env)
+		if err != nil {
+			if end := env.Interrupted(); end != nil {
+				return end
+			}
+			break
+		}
+		if r == nil {
+			t.EOF = true
+			break
+		}
+		t.Advanced++
+	}
+	t.Works = min(budget, budget-src.Trial.left)
+	t.Score = 1 + float64(t.Advanced)/float64(max(t.Works, 1))
+	if t.EOF {
+		t.Score++
+	}
+	b := bson.NewBuilder(nil)
+	op.Explain(b, true)
+	t.Stats = b.Doc()
+	return nil
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// check looks whether the arguments of the find go together. n is the filter as
+// it was given.
+//
+// Errors: BadValue (2); 51173 and 51176 of min and max; 40218 for metadata that
+// nothing provides.
+func (q *Query) check(n match.Node) error {
+	if err := match.CheckPlaces(n); err != nil {
+		return err
+	}
+	match.Walk(q.Match, func(n match.Node) {
+		switch n := n.(type) {
+		case *match.Text:
+			q.text = n
+		case *match.Near:
+			q.near = n
+		}
+	})
+	hinted := !q.Hint.IsMissing()
+	switch {
+	case q.text != nil && (hinted || q.naturalHint):
+		return mongoerr.New(mongoerr.BadValue, "text and hint not allowed in same query")
+	case q.text != nil && q.Natural != 0:
+		return mongoerr.New(mongoerr.BadValue, "text expression not allowed with $natural sort order")
+	case q.text != nil && q.ReturnKey:
+		return mongoerr.New(mongoerr.BadValue, "text and returnKey not allowed in same query")
+	case q.near != nil && q.Natural != 0:
+		return mongoerr.New(mongoerr.BadValue, "geoNear expression not allowed with $natural sort order")
+	}
+	if err := q.checkMinMax(); err != nil {
+		return err
+	}
+	return q.checkMeta()
+}
+
+// checkMinMax looks at what can be told of min and max without the index.
+// Manual: reference/method/cursor.min, reference/method/cursor.max.
+func (q *Query) checkMinMax() error {
+	if q.Min.IsEmpty() && q.Max.IsEmpty() {
+		return nil
+	}
+	if !q.Min.IsEmpty() && !q.Max.IsEmpty() && !sameNames(q.Min, q.Max) {
+		return mongoerr.New(51176, "min and max must have the same field names")
+	}
+	switch {
+	case q.Natural != 0:
+		return mongoerr.New(mongoerr.BadValue, "cannot use min() or max() with $natural")
+	case q.Hint.IsMissing():
+		return mongoerr.New(51173, "When using min()/max() a hint of which index to use must be provided")
+	}
+	return nil
+}
+
+func sameNames(a, b bson.Raw) bool {
+	x, y := a.Iter(), b.Iter()
+	for x.Next() {
+		if !y.Next() || string(x.Name) != string(y.Name) {
+			return false
+		}
+	}
+	return !y.Next()
+}
+
+// checkMeta notes the metadata that sort and projection read and refuses what
+// the query does not have.
+// Manual: reference/operator/aggregation/meta.
+func (q *Query) checkMeta() error {
+	q.metas = 0
+	if q.Transform != nil {
+		q.Transform.Expressions(func(e expr.Expr) {
+			expr.NeedsMeta(e, func(k expr.MetaKind) { q.metas |= 1 << k })
+		})
+	}
+	if q.Pattern != nil {
+		for _, part := range q.Pattern.Parts {
+			if k, ok := expr.ParseMetaKind(part.Meta); ok {
+				q.metas |= 1 << k
+			}
+		}
+	}
+	for k := expr.MetaKind(0); q.metas>>k != 0; k++ {
+		if !q.reads(k) {
+			continue
+		}
+		have, what := false, k.String()
+		switch k {
+		case expr.MetaTextScore:
+			have, what = q.text != nil, "text score"
+		case expr.MetaGeoNearDistance:
+			have, what = q.near != nil, "$geoNear distance"
+		case expr.MetaGeoNearPoint:
+			have, what = q.near != nil, "$geoNear point"
+		case expr.MetaSortKey:
+			if q.Pattern == nil {
+				return mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
+			}
+			have = true
+		case expr.MetaRandVal, expr.MetaRecordID, expr.MetaIndexKey:
+			have = true
+		}
+		if !have {
+			return mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
+		}
+	}
+	return nil
+}
+
+// reads reports whether sort or projection read a piece of metadata.
+func (q *Query) reads(k expr.MetaKind) bool { return q.metas&(1<<k) != 0 }
+
+// needsKey reports that rows must carry the key of the index they came from.
+func (q *Query) needsKey() bool { return q.ReturnKey || q.reads(expr.MetaIndexKey) }

@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"sort"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Cache remembers which plan won the trial for each shape of query, so that the
+// next query of the shape needs none. What was learned about a collection is
+// forgotten when its catalog entry changes. Safe for concurrent use.
+// Manual: core/query-plans#plan-cache.
+type Cache struct {
+	mu    sync.Mutex
+	colls map[keyspace.CollectionID]*shapes
+	count int // entries of all collections
+}
+
+// Bounds of the cache: entries altogether, and how often an entry is used before
+// the plans are tried again, since data change.
+const (
+	cacheMax      = 5000
+	usesPerTrial  = 500
+	cacheSizeBase = 512 // bytes that an entry takes beside its texts, about
+)
+
+// shapes is what is known about one collection.
+type shapes struct {
+	version uint64
+	entries map[string]*Entry
+}
+
+// Entry is what the cache knows about one shape.
+type Entry struct {
+	Shape string
+	// Winner is the Name of the solution that won.
+	Winner string
+	Works  int64
+	// Created is when, in milliseconds of the Unix time.
+	Created int64
+	// Filter, Sort and Projection of the query that was tried, and the plan that
+	// won as explain prints it.
+	Filter, Sort, Projection, Plan bson.Raw
+	Collation                      bson.Raw
+	// Scores of the candidates and their statistics, the winner first.
+	Scores []float64
+	Stats  []bson.Raw
+
+	uses int
+}
+
+// NewCache makes an empty cache.
+func NewCache() *Cache { return &Cache{colls: map[keyspace.CollectionID]*shapes{}} }
+
+// Choose returns the candidate that the cache knows to be the best, nil if it
+// does not know.
+func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
+	shape := q.Shape()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.of(q.Coll)
+	e := s.entries[shape]
+	if e == nil {
+		return nil
+	}
+	if e.uses++; e.uses > usesPerTrial {
+		c.drop(s, shape)
+		return nil
+	}
+	for _, sol := range sols {
+		if sol.Name() == e.Winner {
+			return sol
+		}
+	}
+	return nil
+}
+
+// of finds what is known about a collection; under mu.
+func (c *Cache) of(coll *catalog.Collection) *shapes {
+	s := c.colls[coll.ID]
+	if s == nil || s.version != coll.Version {
+		if s != nil {
+			c.count -= len(s.entries)
+		}
+		s = &shapes{version: coll.Version, entries: map[string]*Entry{}}
+		c.colls[coll.ID] = s
+	}
+	return s
+}
+
+func (c *Cache) drop(s *shapes, shape string) {
+	if _, ok := s.entries[shape]; ok {
+		delete(s.entries, shape)
+		c.count--
+	}
+}
+
+// Learn remembers the outcome of a trial.
+func (c *Cache) Learn(q *Query, e Entry) {
+	e.Shape = q.Shape()
+	e.Filter, e.Sort, e.Projection = q.Filter.Clone(), q.Sort.Clone(), q.Projection.Clone()
+	if q.collation != nil {
+		b := bson.NewBuilder(nil)
+		q.collation.Append(b, "collation")
+		e.Collation, _ = b.Doc().Get("collation").Doc()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count >= cacheMax { // rare enough to begin again
+		c.colls, c.count = map[keyspace.CollectionID]*shapes{}, 0
+	}
+	s := c.of(q.Coll)
+	c.drop(s, e.Shape)
+	s.entries[e.Shape] = &e
+	c.count++
+}
+
+// Clear forgets everything about a collection, or only one shape if q is not
+// nil. Manual: reference/command/planCacheClear.
+func (c *Cache) Clear(coll *catalog.Collection, q *Query) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.of(coll)
+	if q != nil {
+		c.drop(s, q.Shape())
+		return
+	}
+	c.count -= len(s.entries)
+	delete(c.colls, coll.ID)
+}
+
+// Entries lists what is known about a collection, by shape.
+func (c *Cache) Entries(coll *catalog.Collection) []Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.of(coll)
+	out := make([]Entry, 0, len(s.entries))
+	for _, e := range s.entries {
+		out = append(out, *e)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Shape < out[j].Shape })
+	return out
+}
+
+// ShapeHash is the number that explain and $planCacheStats print for a shape.
+func ShapeHash(shape string) string {
+	h := fnv.New32a()
+	h.Write([]byte(shape))
+	return fmt.Sprintf("%08X", h.Sum32())
+}
+
+// Append writes the entry as $planCacheStats prints it into an open document.
+// Manual: reference/operator/aggregation/planCacheStats.
+func (e *Entry) Append(b *bson.Builder) {
+	orEmpty := func(d bson.Raw) bson.Raw {
+		if d.IsEmpty() {
+			return bson.Empty
+		}
+		return d
+	}
+	hash := ShapeHash(e.Shape)
+	b.String("version", "1")
+	b.String("queryHash", hash)
+	b.String("planCacheShapeHash", hash)
+	b.String("planCacheKey", ShapeHash(e.Shape+e.Winner))
+	b.Bool("isActive", true)
+	b.Int64("works", e.Works)
+	b.String("worksType", "works")
+	b.DateTime("timeOfCreation", e.Created)
+	b.BeginDoc("createdFromQuery")
+	b.Raw("query", orEmpty(e.Filter))
+	b.Raw("sort", orEmpty(e.Sort))
+	b.Raw("projection", orEmpty(e.Projection))
+	if len(e.Collation) > 0 {
+		b.Raw("collation", e.Collation)
+	}
+	b.End()
+	b.Raw("cachedPlan", e.Plan)
+	size := int64(cacheSizeBase + len(e.Shape) + len(e.Filter) + len(e.Plan))
+	b.BeginArray("creationExecStats")
+	for _, s := range e.Stats {
+		size += int64(len(s))
+		b.BeginDoc("")
+		b.Int32("nReturned", int32AsNumber(s.Get("nReturned")))
+		b.Raw("executionStages", s)
+		b.End()
+	}
+	b.End()
+	b.BeginArray("candidatePlanScores")
+	for _, s := range e.Scores {
+		b.Double("", s)
+	}
+	b.End()
+	b.Bool("indexFilterSet", false)
+	b.Int64("estimatedSizeBytes", size)
+}
+
+func int32AsNumber(v bson.Value) int32 {
+	n, _ := v.AsInt64()
+	return int32(n)
+}

@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/text"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// textIndex is the text index of a collection, of which there is at most one;
+// nil without one.
+func textIndex(c *catalog.Collection) *catalog.Index {
+	if c == nil {
+		return nil
+	}
+	for _, ix := range c.Indexes {
+		if ix.Text != nil && ix.State == catalog.IndexReady {
+			return ix
+		}
+	}
+	return nil
+}
+
+// BindText returns the filter with its $text answered by the rules of the
+// collection's text index, so that it can be asked about single documents.
+func BindText(c *catalog.Collection, n match.Node) match.Node {
+	if match.Features(n)&match.UsesText == 0 {
+		return n
+	}
+	if ix := textIndex(c); ix != nil {
+		return match.BindText(n, textMatcher{ix.Spec})
+	}
+	return n
+}
+
+// textMatcher answers $text for documents at hand.
+type textMatcher struct{ spec *index.Spec }
+
+// MatchText see match.TextMatcher.
+func (m textMatcher) MatchText(t *match.Text, doc bson.Raw) bool {
+	query := textQuery(m.spec, t)
+	return m.spec.TextScore(doc, query) > 0 && m.spec.TextMatch(doc, query)
+}
+
+func textQuery(s *index.Spec, t *match.Text) *text.Query {
+	return s.TextQuery(t.Search, t.Language, t.CaseSensitive, t.DiacriticSensitive)
+}
+
+// fullText plans a query with $text, which only the text index can answer.
+// Manual: reference/operator/query/text.
+func (q *Query) fullText() ([]*Solution, error) {
+	ix := textIndex(q.Coll)
+	switch {
+	case ix == nil:
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query; create one with createIndexes: {key: {<field>: \"text\"}}")
+	case ix.Hidden:
+		return nil, q.noPlans("need exactly one text index for $text query")
+	}
+	cs := conjuncts(q.Match)
+	for _, c := range cs {
+		t, ok := c.node.(*match.Text)
+		if !ok {
+			continue
+		}
+		n, err := q.textNode(t, cs)
+		if err != nil {
+			return nil, err
+		}
+		return q.only(q.finish(n, q.Pattern == nil, ix.Name, false)), nil
+	}
+	if s := q.union(cs); s != nil {
+		return q.only(s), nil
+	}
+	return nil, q.noPlans("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
+}
+
+// textNode looks up the words of t, which is one of the conjuncts; the others
+// are checked afterwards. Fields of the index before the text must be compared
+// for equality.
+func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
+	ix := textIndex(q.Coll)
+	if ix == nil || ix.Hidden {
+		return nil, q.noPlans("no text index")
+	}
+	if !q.coversPartial(ix, cs) {
+		return nil, q.noPlans("failed to use text index to satisfy $text query: the filter does not imply its partialFilterExpression")
+	}
+	query := textQuery(ix.Spec, t)
+	at := ix.TextField()
+	bounds := make(Bounds, len(ix.Fields()))
+	for i := range bounds {
+		bounds[i] = fullText(ix.Dirs()[i])
+		f := q.field(ix, i, "", cs)
+		switch {
+		case f.bounds && (i > at || f.IsPoint()):
+			bounds[i] = f.FieldBounds
+		case i < at:
+			return nil, q.noPlans("failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)")
+		}
+	}
+	if len(query.Terms) == 0 || bounds.Empty() {
+		return &EOF{}, nil
+	}
+	var a bson.Arena
+	var branches []Node
+	for i, term := range query.Terms {
+		b := append(Bounds(nil), bounds...)
+		v := a.String(term)
+		b[at] = encodeField([]match.Interval{{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true}}, keystring.Ascending, nil)
+		branches = append(branches, &IndexScan{Index: ix, Bounds: b, Seeks: b.Seeks(), Sibling: i > 0})
+	}
+	var left []match.Node
+	for _, c := range cs {
+		if c.node != match.Node(t) {
+			left = append(left, c.node)
+		}
+	}
+	or := &TextOr{Branches: branches, Scores: q.reads(expr.MetaTextScore), Field: at}
+	n := &TextMatch{Input: &Fetch{Input: or}, Index: ix, Text: t, Query: query}
+	if len(left) > 0 {
+		n.Filter = match.AllOf(left...)
+	}
+	return n, nil
+}

@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// planning is an error of the planner, as MongoDB words it.
+func (q *Query) planning(code mongoerr.Code, what string) error {
+	return mongoerr.New(code, "error processing query: ns=%s: planner returned error :: caused by :: %s", q.Coll.Namespace, what)
+}
+
+// hinted finds the index that the caller names, nil if it names none.
+// Manual: reference/method/cursor.hint.
+//
+// Errors: BadValue (2) if it does not exist or is hidden, IndexNotFound (27) if a
+// key pattern names several.
+func (q *Query) hinted() (*catalog.Index, error) {
+	if q.Hint.IsMissing() {
+		return nil, nil
+	}
+	var found *catalog.Index
+	for _, ix := range q.Coll.Indexes {
+		if !usable(ix) || !names(q.Hint, ix) {
+			continue
+		}
+		if found != nil {
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "Hint matched multiple indexes, must hint by index name. Matched: %s and %s", found.Name, ix.Name)
+		}
+		found = ix
+	}
+	if found == nil {
+		return nil, q.planning(mongoerr.BadValue, "hint provided does not correspond to an existing index; "+
+			"list them with listIndexes, or create the index first")
+	}
+	return found, nil
+}
+
+// usable reports an index that plans may read.
+func usable(ix *catalog.Index) bool { return ix.State == catalog.IndexReady && !ix.Hidden }
+
+// names reports that a hint, a name or a key pattern, means the index.
+func names(hint bson.Value, ix *catalog.Index) bool {
+	if name, ok := hint.Str(); ok {
+		return name == ix.Name
+	}
+	key, ok := hint.Doc()
+	return ok && sameNames(key, ix.Key) && bson.Equal(key.Value(), ix.Key.Value(), nil)
+}
+
+// indexes are the indexes that the query may use.
+func (q *Query) indexes() []*catalog.Index {
+	out := make([]*catalog.Index, 0, len(q.Coll.Indexes))
+	for _, ix := range q.Coll.Indexes {
+		if usable(ix) && (q.Only == nil || slices.ContainsFunc(q.Only, func(v bson.Value) bool { return names(v, ix) })) {
+			out = append(out, ix)
+		}
+	}
+	return out
+}
+
+// byHint plans with the one index that was named: all of it if the filter does
+// not bound it.
+//
+// Errors: those of minMax; NoQueryExecutionPlans (291) for a wildcard index that
+// the filter does not fit.
+func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
+	if !q.Min.IsEmpty() || !q.Max.IsEmpty() {
+		s, err := q.minMax(ix, cs)
+		return []*Solution{s}, err
+	}
+	if q.Distinct != "" {
+		if s := q.distinct(ix, cs); s != nil {
+			return []*Solution{s}, nil
+		}
+	}
+	sols := q.through(ix, cs, true)
+	if s := q.overPoints(ix, cs); s != nil {
+		sols = append([]*Solution{s}, sols...)
+	}
+	if len(sols) == 0 {
+		return nil, q.planning(mongoerr.NoQueryExecutionPlans, "No indexed plans available, and running with 'notablescan' or a hint that cannot be used")
+	}
+	sortByScore(sols)
+	return sols[:1], nil
+}
+
+// minMax plans with bounds that the caller gives: from the key min, included, to
+// the key max, excluded, in the order of the index.
+//
+// Errors: 51174 for keys that do not fit the index, 51175 for a min that does not
+// lie before max.
+func (q *Query) minMax(ix *catalog.Index, cs []conjunct) (*Solution, error) {
+	lo, err := q.boundKey(ix, q.Min)
+	if err != nil {
+		return nil, err
+	}
+	hi, err := q.boundKey(ix, q.Max)
+	if err != nil {
+		return nil, err
+	}
+	if lo != nil && hi != nil && bytes.Compare(lo, hi) >= 0 {
+		return nil, mongoerr.New(51175, "The value provided for min() does not come before the value provided for max() in the hinted index")
+	}
+	a := q.fullAccess(ix, cs)
+	a.key = &KeyBounds{Bounds: keyspace.Bounds{Lo: lo, Hi: hi, HiOpen: true}, Min: q.Min, Max: q.Max}
+	a.bounded = 1
+	return q.solve(ix, cs, a, true), nil
+}
+
+// boundKey encodes a key given by hand.
+func (q *Query) boundKey(ix *catalog.Index, key bson.Raw) ([]byte, error) {
+	if key.IsEmpty() {
+		return nil, nil
+	}
+	if !ix.IsOrdered() || !sameNames(key, ix.Key) {
+		return nil, mongoerr.New(51174, "The hinted index %s is not compatible with the bounds %s of min() or max(): its fields are %s", ix.Name, key, ix.Key)
+	}
+	var out []byte
+	i := 0
+	for v := range key.Values() {
+		if !ix.Collation.Equal(q.collation) && hasText(v) {
+			return nil, mongoerr.New(51174, "The hinted index %s has another collation than the query, whose min() or max() holds a string", ix.Name)
+		}
+		out = keystring.Append(out, v, ix.Dirs()[i], ix.Collation.Order(), nil)
+		i++
+	}
+	return out, nil
+}
+
+func hasText(v bson.Value) bool {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
+		return true
+	}
+	return false
+}

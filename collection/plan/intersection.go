@@ -1,0 +1,53 @@
+package plan
+
+// intersection plans to read two indexes and to fetch only the records that both
+// deliver. It pays where two equalities on different fields have an index each
+// and no index has both: each scan alone would fetch what the other refuses. A
+// sort or a range would have to read and hold a whole side for it.
+// Manual: core/index-intersection.
+func (q *Query) intersection(cs []conjunct) *Solution {
+	if q.Pattern != nil || len(cs) < 2 || q.KeysOnly && !q.counts() {
+		return nil
+	}
+	var sides []access
+	for _, ix := range q.indexes() {
+		if !ix.IsOrdered() || ix.Unique || ix.ID == 1 {
+			continue
+		}
+		a, ok := q.indexAccess(ix, cs, "")
+		if !ok || a.points == 0 || a.points != a.bounded || a.points != len(a.bounds) || a.bounds.Empty() {
+			continue
+		}
+		if a.bounded > 1 {
+			return nil // a compound index does better
+		}
+		if !isOnePoint(a.bounds[0]) || len(sides) > 0 && sides[0].index.Fields()[0] == ix.Fields()[0] {
+			continue
+		}
+		sides = append(sides, a)
+		if len(sides) == 2 {
+			break
+		}
+	}
+	if len(sides) < 2 {
+		return nil
+	}
+	used := make([]bool, len(cs))
+	n := &And{}
+	for i, a := range sides {
+		for k := range used {
+			used[k] = used[k] || a.used[k]
+		}
+		scan := q.indexScan(a.index, a, false)
+		scan.Sibling = i > 0
+		n.Branches = append(n.Branches, scan)
+	}
+	left := rest(cs, used)
+	var node Node = n
+	if left != nil || !q.counts() {
+		node = newFetch(n, left)
+	}
+	s := q.finish(node, true, "", false)
+	s.score = 10.5 // below the better of its sides, before a trial
+	return s
+}

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// nearest plans a search by distance: only a geospatial index on the path can
+// answer it. hint is the index to take, nil for any.
+// Manual: reference/operator/query/near, reference/operator/query/nearSphere.
+func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
+	cs := conjuncts(q.Match)
+	at := q.near.Path().String()
+	var out []*Solution
+	for _, ix := range q.indexes() {
+		if hint != nil && ix != hint {
+			continue
+		}
+		for i := range ix.Parts {
+			if ix.Parts[i].Name != at || ix.Parts[i].Plugin == "" || ix.Kind.Name != ix.Parts[i].Plugin {
+				continue
+			}
+			if s := q.byDistance(ix, i, cs); s != nil {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, q.noPlans("unable to find index for $geoNear query")
+	}
+	sortByScore(out)
+	return out, nil
+}
+
+// byDistance plans with field i of one index, nil if it does not fit.
+func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
+	g := q.near.Geo()
+	if !answersNear(ix, g) || !q.coversPartial(ix, cs) {
+		return nil
+	}
+	bounds := make(Bounds, len(ix.Fields()))
+	bounded := 0
+	for k := range bounds {
+		bounds[k] = fullText(ix.Dirs()[k])
+		if k == i || ix.Parts[k].Plugin != "" {
+			continue
+		}
+		if f := q.field(ix, k, "", cs); f.bounds && !ix.Multikey.SharesPrefix(k, boundedFields(bounds[:k])) {
+			bounds[k] = f.FieldBounds
+			bounded++
+		}
+	}
+	if bounds.Empty() {
+		return q.finish(&EOF{}, true, ix.Name, false)
+	}
+	n := &GeoNear{Index: ix, Field: i, Bounds: bounds, Near: q.near}
+	var left []match.Node
+	for _, c := range cs {
+		if c.node != match.Node(q.near) {
+			left = append(left, c.node)
+		}
+	}
+	if len(left) > 0 {
+		n.Filter = match.AllOf(left...)
+	}
+	n.Computed = isComputed(n.Filter)
+	s := q.finish(n, q.Pattern == nil, ix.Name, false)
+	s.score = float64(5 + bounded)
+	return s
+}
+
+// answersNear reports that an index knows the distances that are asked for: a
+// 2dsphere index those on the sphere, a 2d index those of legacy pairs.
+func answersNear(ix *catalog.Index, g *geo.Near) bool {
+	if ix.Sphere != nil {
+		return g.Sphere
+	}
+	return ix.Flat != nil && !g.Meters
+}
+
+// NearPath finds the field that $geoNear searches when it does not name one with
+// key: that of the only 2d index, else of the only 2dsphere index.
+// Manual: reference/operator/aggregation/geoNear.
+//
+// Errors: IndexNotFound (27) without such an index or with several of a kind.
+func NearPath(c *catalog.Collection) (path.Path, error) {
+	for _, kind := range [...]string{"2d", "2dsphere"} {
+		var found []path.Path
+		for _, ix := range c.Indexes {
+			if !usable(ix) || ix.Kind.Name != kind {
+				continue
+			}
+			for _, p := range ix.Parts {
+				if p.Plugin == kind {
+					found = append(found, p.Path)
+					break
+				}
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return path.Path{}, mongoerr.New(mongoerr.IndexNotFound, "There is more than one %s index on %s; unsure which to use for $geoNear: name the field with key", kind, c.Namespace)
+		}
+	}
+	return path.Path{}, mongoerr.New(mongoerr.IndexNotFound, "$geoNear requires a 2d or 2dsphere index, but none were found on %s", c.Namespace)
+}
+
+// Within makes the scan of the entries that can lie within a radius around the
+// centre, in the units of the search; ok is false if the index cannot tell.
+func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
+	ivs, ok := n.Index.NearIntervals(n.Field, n.Near.Geo(), radius)
+	if !ok {
+		return nil, false
+	}
+	b := append(Bounds(nil), n.Bounds...)
+	b[n.Field] = encodeField(ivs, n.Index.Dirs()[n.Field], nil)
+	return &IndexScan{Index: n.Index, Bounds: b, Sibling: true, Seeks: 1}, true
+}
+
+// Farthest is the greatest distance that anything can have from the centre.
+func (n *GeoNear) Farthest() float64 {
+	switch g := n.Near.Geo(); {
+	case g.Meters:
+		return math.Pi * geo.EarthRadiusMeters
+	case g.Sphere:
+		return math.Pi
+	default:
+		f := n.Index.Flat
+		x := max(math.Abs(g.Center.X-f.Min), math.Abs(g.Center.X-f.Max))
+		y := max(math.Abs(g.Center.Y-f.Min), math.Abs(g.Center.Y-f.Max))
+		return math.Hypot(x, y) * (1 + 1e-9)
+	}
+}

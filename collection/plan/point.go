@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// point recognises equality on _id and the whole shard key, and nothing else.
+func (q *Query) point() Node {
+	if q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
+		return nil
+	}
+	want := 1
+	for _, f := range q.Coll.Key.Fields() {
+		if f.Path.String() != "_id" {
+			want++
+		}
+	}
+	parts := []match.Node{q.Match}
+	if and, ok := q.Match.(*match.And); ok {
+		parts = and.Children()
+	}
+	if len(parts) != want {
+		return nil
+	}
+	id, ok := q.equality("_id")
+	if !ok || !q.plainOrder(id) {
+		return nil
+	}
+	h, ok := q.hash()
+	if !ok {
+		return nil
+	}
+	return &PointRead{Hash: h, ID: keystring.Append(nil, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
+}
+
+// equality finds the one value that the filter wants of a path.
+func (q *Query) equality(p string) (bson.Value, bool) {
+	vs, ok := match.Points(q.Match, p)
+	if !ok || len(vs) != 1 {
+		return bson.Value{}, false
+	}
+	return vs[0], true
+}
+
+// plainOrder reports that v means the same under the query's and the
+// collection's collation: always, unless it holds strings.
+func (q *Query) plainOrder(v bson.Value) bool {
+	switch v.Type {
+	case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
+		return q.Coll.Options.Collation.Equal(q.collation)
+	case bson.TypeRegex:
+		return false
+	}
+	return true
+}
+
+// hash is the position of all documents the query can match, if there is just
+// one.
+func (q *Query) hash() (keyspace.Hash, bool) {
+	if !q.Coll.Sharded() {
+		return keyspace.HashMin, true
+	}
+	hs := q.Hashes()
+	if len(hs) != 1 {
+		return 0, false
+	}
+	return hs[0], true
+}
+
+// Hashes are the positions that can hold matches when the filter fixes every
+// field of the shard key to values; nil when it does not. They are ascending
+// and distinct.
+func (q *Query) Hashes() []keyspace.Hash {
+	return q.Coll.Positions(q.Match, q.collation == nil)
+}

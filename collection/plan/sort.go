@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
+// sortedBy reports whether the access delivers the query's order, and in which
+// direction the index is read.
+func (q *Query) sortedBy(a access) (sorted, reverse bool) {
+	if q.Pattern == nil {
+		return true, false
+	}
+	if !a.index.Collation.Equal(q.collation) || !a.index.IsOrdered() && a.index.Kind.Name != "hashed" {
+		return false, false
+	}
+	fields, dirs := a.index.Fields(), a.index.Dirs()
+	i := 0
+	flip := 0 // 0 unknown, 1 forward, -1 reverse
+	for _, part := range q.Pattern.Parts {
+		if part.Meta != "" {
+			return false, false
+		}
+		name := part.Path.String()
+		for i < len(fields) && fields[i] != name && isOnePoint(a.bounds[i]) {
+			i++
+		}
+		if i < len(fields) && fields[i] == name {
+			if a.index.Multikey.Field(i) || a.index.Parts[i].Plugin != "" {
+				return false, false
+			}
+			d := 1
+			if part.Dir != dirs[i] {
+				d = -1
+			}
+			if isOnePoint(a.bounds[i]) {
+				d = flip // equal values are in any order
+			}
+			if flip != 0 && d != 0 && d != flip {
+				return false, false
+			}
+			if d != 0 {
+				flip = d
+			}
+			i++
+			continue
+		}
+		if fixedByEquality(fields[:i], a.bounds, name) {
+			continue
+		}
+		return false, false
+	}
+	return true, flip < 0
+}
+
+func isOnePoint(f FieldBounds) bool { return len(f.Intervals) == 1 && f.IsPoint() }
+
+// fixedByEquality reports that a sort field was bounded to one value before.
+func fixedByEquality(fields []string, b Bounds, name string) bool {
+	for i, f := range fields {
+		if f == name && isOnePoint(b[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// explodeMax bounds the scans that overPoints merges.
+const explodeMax = 200
+
+// overPoints plans a sort by the fields of an index that follow some bounded to
+// several values: one scan for each of the values, each in order, merged. nil if
+// the index does not fit or delivers the order anyway.
+// Manual: core/query-plans (SORT_MERGE).
+func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
+	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {
+		return nil
+	}
+	a, ok := q.indexAccess(ix, cs, "")
+	if !ok || a.bounded == 0 || a.bounds.Empty() {
+		return nil
+	}
+	if sorted, _ := q.sortedBy(a); sorted {
+		return nil
+	}
+	one := a
+	one.bounds = append(Bounds(nil), a.bounds...)
+	scans := 1
+	for k, f := range a.bounds[:len(a.bounds)-1] {
+		if !f.IsPoint() {
+			return nil
+		}
+		if scans *= len(f.Intervals); scans > explodeMax {
+			return nil
+		}
+		one.bounds[k] = FieldBounds{Intervals: f.Intervals[:1], Text: f.Text[:1]}
+		if sorted, reverse := q.sortedBy(one); sorted {
+			return q.mergePoints(ix, cs, a, k+1, reverse)
+		}
+	}
+	return nil
+}
+
+// mergePoints makes one scan for each combination of the values of the first n
+// fields.
+func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, reverse bool) *Solution {
+	left := rest(cs, a.used)
+	covered := q.covers(ix, cs, a)
+	m := &SortMerge{Pattern: q.Pattern, Index: ix, Fields: n, Reverse: reverse, Dedupe: a.repeats}
+	combos := []Bounds{nil}
+	for _, f := range a.bounds[:n] {
+		var next []Bounds
+		for _, c := range combos {
+			for i := range f.Intervals {
+				next = append(next, append(c[:len(c):len(c)], FieldBounds{Intervals: f.Intervals[i : i+1], Text: f.Text[i : i+1]}))
+			}
+		}
+		combos = next
+	}
+	for i, c := range combos {
+		one := a
+		one.bounds = append(c, a.bounds[n:]...)
+		one.repeats = one.canRepeat()
+		scan := q.indexScan(ix, one, reverse)
+		scan.Sibling = i > 0
+		if covered {
+			scan.Rebuild, scan.Filter = true, left
+		}
+		m.Branches = append(m.Branches, scan)
+	}
+	var node Node = m
+	if !covered {
+		node = newFetch(m, left)
+	}
+	s := q.finish(node, true, ix.Name, covered)
+	s.score = a.score(q) + 7
+	return s
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/match"
+)
+
+// union plans a top-level $or branch by branch; each must have an index.
+// Manual: reference/operator/query/or#-or-clauses-and-indexes.
+func (q *Query) union(cs []conjunct) *Solution {
+	for k, c := range cs {
+		or, ok := c.node.(*match.Or)
+		if !ok {
+			continue
+		}
+		used := make([]bool, len(cs))
+		used[k] = true
+		outer := rest(cs, used)
+		if s := q.unite(or, outer); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// unite plans one $or; outer is the filter beside it.
+func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
+	var branches []Node
+	sorted := q.Pattern != nil
+	for _, child := range or.Children() {
+		n, branchSorted := q.branch(child)
+		if n == nil {
+			return nil
+		}
+		branches = append(branches, n)
+		sorted = sorted && branchSorted
+	}
+	for _, b := range branches[1:] {
+		markSibling(b)
+	}
+	var n Node = &Or{Branches: branches}
+	if sorted {
+		n = &SortMerge{Pattern: q.Pattern, Branches: branches, Dedupe: true}
+	}
+	n = newFetch(n, outer)
+	s := q.finish(n, sorted || q.Pattern == nil, "", false)
+	s.score = 4
+	return s
+}
+
+// markSibling tells a scan that it shares the visit of its shard with another.
+func markSibling(n Node) {
+	switch n := n.(type) {
+	case *IndexScan:
+		n.Sibling = true
+	case *RecordScan:
+		n.Sibling = true
+	default:
+		for _, in := range n.Inputs() {
+			markSibling(in)
+		}
+	}
+}
+
+// branch plans one branch of an $or, nil without an index for it. With a sort it
+// fetches, so that branches can be merged.
+func (q *Query) branch(child match.Node) (n Node, sorted bool) {
+	sub := *q
+	sub.Match = child
+	cs := conjuncts(child)
+	for _, c := range cs {
+		if t, ok := c.node.(*match.Text); ok {
+			n, err := sub.textNode(t, cs)
+			if err != nil {
+				return nil, false
+			}
+			return n, false
+		}
+	}
+	best, ok := sub.best(cs)
+	if !ok {
+		return nil, false
+	}
+	if best.bounds.Empty() {
+		return &EOF{}, true
+	}
+	ix := best.index
+	sorted, reverse := sub.sortedBy(best)
+	left := rest(cs, best.used)
+	if ix.ID == 1 && !q.Coll.PhysicalID() {
+		return q.idScan(ix, best, left, reverse && sorted), sorted
+	}
+	n = q.indexScan(ix, best, reverse && sorted)
+	if left != nil || q.Pattern != nil {
+		n = newFetch(n, left)
+	}
+	return n, sorted
+}
+
+// best is the access with the most points, then the most bounds; ok is false if
+// no index helps.
+func (q *Query) best(cs []conjunct) (best access, ok bool) {
+	try := func(ix *catalog.Index, at string) {
+		a, can := q.indexAccess(ix, cs, at)
+		if !can || a.bounded == 0 {
+			return
+		}
+		if !ok || a.points > best.points || a.points == best.points && a.bounded > best.bounded {
+			best, ok = a, true
+		}
+	}
+	for _, ix := range q.indexes() {
+		switch {
+		case ix.Text != nil:
+		case ix.Kind.Name == "wildcard":
+			for _, at := range q.wildcardPaths(ix, cs) {
+				try(ix, at)
+			}
+		default:
+			try(ix, "")
+		}
+	}
+	return best, ok
+}
