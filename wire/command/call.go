@@ -37,9 +37,10 @@ type Call struct {
 	ReadConcern  string
 	Comment      bson.Value
 
-	kept       []kept // results of statements, for the session
-	hasOK      bool   // ok stands in the reply already: see respond
-	pageCharge int64  // what a getMore cost, in micro request units
+	kept       []kept  // results of statements, for the session
+	failed     []int32 // statements that failed, which are not among them
+	hasOK      bool    // ok stands in the reply already: see respond
+	pageCharge int64   // what a getMore cost, in micro request units
 
 	op operation // its entry in the list of running commands
 
@@ -148,7 +149,7 @@ func (c *Call) Docs(name string, most int) ([]bson.Raw, error) {
 		return s.AppendDocs(make([]bson.Raw, 0, s.Count)), nil
 	}
 	v, ok := c.Body.Lookup(name)
-	if !ok {
+	if !ok || v.IsNullish() {
 		return nil, mongoerr.MissingField(c.Name() + "." + name)
 	}
 	return c.docArray(name, v, most)

@@ -108,6 +108,7 @@ func (c *Call) writeErrors(errs []mongoerr.WriteError) {
 	}
 	c.Reply.BeginArray("writeErrors")
 	for i := range errs {
+		c.statementFailed(errs[i].Index)
 		c.Reply.BeginDoc("")
 		c.Reply.Splice(errs[i].AppendTo(nil))
 		c.Reply.End()

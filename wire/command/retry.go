@@ -1,6 +1,9 @@
 package command
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
@@ -99,11 +102,22 @@ type kept struct {
 	result bson.Raw
 }
 
+// statementFailed says that the i-th statement took no effect, whatever it was
+// about to remember, and that the transaction it ran in is lost.
+// Manual: core/transactions-in-applications (errors abort the transaction).
+func (c *Call) statementFailed(i int32) { c.failed = append(c.failed, c.Args.StmtID+i) }
+
 // keepResults hands the results to the session. A statement that ran again
-// after a conflict is there twice; the last one counts.
+// after a conflict is there twice; the last one counts. One that failed in the
+// end took no effect and does not count.
 func (c *Call) keepResults() {
-	for _, k := range c.kept {
-		c.Session.Remember(k.stmt, k.result)
+	slices.SortStableFunc(c.kept, func(a, b kept) int { return cmp.Compare(a.stmt, b.stmt) })
+	slices.Sort(c.failed)
+	for i, k := range c.kept {
+		again := i+1 < len(c.kept) && c.kept[i+1].stmt == k.stmt
+		if _, failed := slices.BinarySearch(c.failed, k.stmt); !again && !failed {
+			c.Session.Remember(k.stmt, k.result)
+		}
 	}
 	c.kept = nil
 }

@@ -69,7 +69,7 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	if c.Session == nil {
 		return err
 	}
-	if err != nil && c.Args.InTxn && !c.Args.Ending && c.Session.State() == session.InProgress {
+	if (err != nil || len(c.failed) > 0) && c.Args.InTxn && !c.Args.Ending && c.Session.State() == session.InProgress {
 		s.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 		if aerr := c.Session.Abort(); aerr != nil {
 			s.Log.Warn().Err(aerr).Msg("aborting a failed transaction")
@@ -77,6 +77,8 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	}
 	if err == nil {
 		c.keepResults()
+	} else if c.Args.Retryable() {
+		c.Session.Reload() // some statements may have taken effect
 	}
 	c.Session.Checkin()
 	return err

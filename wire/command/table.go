@@ -13,6 +13,7 @@ var Commands = []Def{
 	{Name: "balancerStatus", Run: runBalancerStatus, Action: "find", Needs: AdminOnly, Doc: "reference/command/balancerStatus"},
 	{Name: "balancerStop", Run: runBalancerStop, Action: "balancer", Needs: AdminOnly | Writes, Doc: "reference/command/balancerStop"},
 	{Name: "buildInfo", Aliases: []string{"buildinfo"}, Run: runBuildInfo, Needs: Silent, Doc: "reference/command/buildInfo"},
+	{Name: "bulkWrite", Run: runBulkWrite, Action: "bulkWrite", Needs: AdminOnly | InTxn | Writes, Doc: "reference/command/bulkWrite"},
 	{Name: "clearJumboFlag", Run: runNotSharding, Action: "clearJumboFlag", Needs: AdminOnly, Doc: "reference/command/clearJumboFlag"},
 	{Name: "collMod", Run: runCollMod, Namespace: FirstField, Action: "collMod", Needs: Writes | Metadata, Doc: "reference/command/collMod"},
 	{Name: "collStats", Aliases: []string{"collstats"}, Run: runCollStats, Namespace: FirstField, Action: "collStats", Needs: Metadata, Doc: "reference/command/collStats"},

@@ -179,6 +179,9 @@ func (c *Call) runStatement(ns collection.Namespace, i int, a *statementArgs, pa
 	m := cluster.Modify{Find: plan.Find{Filter: q, Hint: a.hint, Sort: a.sort}, Multi: a.multi, Upsert: a.upsert}
 	if parse != nil {
 		if a.constants != nil {
+			if a.u.Type != bson.TypeArray {
+				return cluster.Modified{}, mongoerr.New(51198, "Constant values may only be specified for pipeline updates")
+			}
 			if err := c.setLet(a.constants.Value()); err != nil {
 				return cluster.Modified{}, err
 			}

@@ -254,6 +254,19 @@ func (s *Session) Remember(stmt int32, result bson.Raw) {
 	s.registry.resize(s.done.bytes - before)
 }
 
+// Reload forgets what the session holds in memory of the present retryable write, after a
+// command that failed when some of its statements may have taken effect: the next command
+// asks the History. Without one, the session admits that it does not know.
+func (s *Session) Reload() {
+	if s.state != None {
+		return
+	}
+	s.registry.resize(-s.done.bytes)
+	s.done = results{}
+	s.loaded = false
+	s.incomplete = s.registry.cfg.History == nil
+}
+
 // load asks the History once.
 func (s *Session) load(ctx context.Context) error {
 	h := s.registry.cfg.History
@@ -265,7 +278,7 @@ func (s *Session) load(ctx context.Context) error {
 		return fmt.Errorf("session %v: %w", s.ID, err)
 	}
 	s.loaded = true
-	if !ok {
+	if !ok || p.TxnNumber < s.number {
 		return nil
 	}
 	s.number = p.TxnNumber
