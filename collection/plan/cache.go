@@ -19,6 +19,8 @@ type Cache struct {
 	mu    sync.Mutex
 	colls map[keyspace.CollectionID]*shapes
 	count int // entries of all collections
+
+	filters filters
 }
 
 // Bounds of the cache: entries altogether, and how often an entry is used before
@@ -51,11 +53,14 @@ type Entry struct {
 	Scores []float64
 	Stats  []bson.Raw
 
-	uses int
+	uses   int
+	filter string // the FilterShape
 }
 
 // NewCache makes an empty cache.
-func NewCache() *Cache { return &Cache{colls: map[keyspace.CollectionID]*shapes{}} }
+func NewCache() *Cache {
+	return &Cache{colls: map[keyspace.CollectionID]*shapes{}, filters: filters{}}
+}
 
 // Choose returns the candidate that the cache knows to be the best, nil if it
 // does not know.
@@ -102,7 +107,7 @@ func (c *Cache) drop(s *shapes, shape string) {
 
 // Learn remembers the outcome of a trial.
 func (c *Cache) Learn(q *Query, e Entry) {
-	e.Shape = q.Shape()
+	e.Shape, e.filter = q.Shape(), q.FilterShape()
 	e.Filter, e.Sort, e.Projection = q.Filter.Clone(), q.Sort.Clone(), q.Projection.Clone()
 	if q.collation != nil {
 		b := bson.NewBuilder(nil)
@@ -125,13 +130,24 @@ func (c *Cache) Learn(q *Query, e Entry) {
 func (c *Cache) Clear(coll *catalog.Collection, q *Query) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.of(coll)
-	if q != nil {
-		c.drop(s, q.Shape())
+	if q == nil {
+		c.forget(coll)
 		return
 	}
-	c.count -= len(s.entries)
-	delete(c.colls, coll.ID)
+	s, shape := c.of(coll), q.FilterShape()
+	for name, e := range s.entries {
+		if e.filter == shape {
+			c.drop(s, name)
+		}
+	}
+}
+
+// forget drops everything about a collection; under mu.
+func (c *Cache) forget(coll *catalog.Collection) {
+	if s := c.colls[coll.ID]; s != nil {
+		c.count -= len(s.entries)
+		delete(c.colls, coll.ID)
+	}
 }
 
 // Entries lists what is known about a collection, by shape.

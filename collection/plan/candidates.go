@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/order"
@@ -31,6 +32,10 @@ type Solution struct {
 	Rejected []*Solution
 	// Cached says that the choice came from the plan cache.
 	Cached bool
+	// Tried is the tree with its counters after a trial, as explain prints it, and
+	// Score what it got; nil without a trial.
+	Tried bson.Raw
+	Score float64
 
 	score float64
 }

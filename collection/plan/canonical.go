@@ -135,17 +135,11 @@ func (q *Query) setNatural(v bson.Value) error {
 // Shape is the query without its values: the key of the plan cache.
 func (q *Query) Shape() string {
 	b := bson.NewBuilder(nil)
-	if q.Pattern != nil {
-		q.Pattern.Append(b, "s")
-	}
-	if len(q.Projection) > 0 {
-		b.Raw("p", q.Projection)
-	}
 	if len(q.Min)+len(q.Max) > 0 {
 		b.Raw("min", q.Min)
 		b.Raw("max", q.Max)
 	}
-	q.collation.Append(b, "c")
+	b.Bool("limit", q.Limit > 0)
 	if q.KeysOnly {
 		b.BeginArray("k")
 		for _, f := range q.NeedKeys {
@@ -154,5 +148,20 @@ func (q *Query) Shape() string {
 		b.String("", q.Distinct)
 		b.End()
 	}
+	return q.FilterShape() + string(b.Doc())
+}
+
+// FilterShape is what an index filter goes by: filter, sort, projection and
+// collation without values.
+// Manual: reference/command/planCacheSetFilter.
+func (q *Query) FilterShape() string {
+	b := bson.NewBuilder(nil)
+	if q.Pattern != nil {
+		q.Pattern.Append(b, "s")
+	}
+	if len(q.Projection) > 0 {
+		b.Raw("p", q.Projection)
+	}
+	q.collation.Append(b, "c")
 	return match.Shape(q.Match) + string(b.Doc())
 }

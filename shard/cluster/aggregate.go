@@ -187,6 +187,7 @@ func (x *opener) query(env *mql.Env, coll *catalog.Collection, f agg.Front, hint
 			}
 		}
 	}
+	q.Distinct = f.Distinct
 	return x.c.choose(x.o, x.v, q)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
@@ -54,6 +55,8 @@ type Limits struct {
 // Cluster runs commands. Safe for concurrent use.
 type Cluster struct {
 	Config
+	// Plans remembers which plans won their trials.
+	Plans *plan.Cache
 }
 
 // New makes a Cluster.
@@ -67,7 +70,7 @@ func New(c Config) *Cluster {
 	if c.Changed == nil {
 		c.Changed = func(collection.Namespace) {}
 	}
-	return &Cluster{c}
+	return &Cluster{Config: c, Plans: plan.NewCache()}
 }
 
 // sync makes everything committed so far durable.

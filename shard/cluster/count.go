@@ -74,8 +74,8 @@ func window(n, skip, limit int64) int64 {
 	return n
 }
 
-// findKeys opens a find of which only the named fields are read; none named
-// means that rows are only counted.
+// findKeys opens a find of which only the named fields are read; one named is
+// read for its distinct values, none means that rows are only counted.
 func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (*Stream, error) {
 	v, err := c.view(o, ns)
 	if err != nil {
@@ -90,6 +90,9 @@ func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 	q, err := plan.Canonical(o.Env, coll, f)
 	if err == nil {
 		q.KeysOnly, q.NeedKeys = true, fields
+		if len(fields) == 1 {
+			q.Distinct = fields[0]
+		}
 		var s *Stream
 		if s, err = c.openQuery(o, v, q); err == nil {
 			return s, nil

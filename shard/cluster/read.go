@@ -186,15 +186,6 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
 	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, Shards: shards, c: c, op: o, v: v}, nil
 }
 
-// choose picks the solution to run.
-func (c *Cluster) choose(_ *Op, _ *view, q *plan.Query) (*plan.Solution, error) {
-	sols, err := q.Candidates()
-	if err != nil {
-		return nil, err
-	}
-	return sols[0], nil
-}
-
 // scatter opens a solution on every shard and puts the rows together.
 func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor) (exec.Operator, error) {
 	ops := make([]exec.Operator, 0, len(shards))

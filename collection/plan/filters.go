@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// IndexFilter restricts the indexes of one query shape. It lasts as long as the
+// process.
+// Manual: core/query-plans#index-filters.
+type IndexFilter struct {
+	Query, Sort, Projection, Collation bson.Raw
+	Indexes                            []bson.Value // names or key patterns
+
+	shape string
+}
+
+// filtersMax bounds the index filters of all collections.
+const filtersMax = 10000
+
+// filters are the index filters by collection, in the order they were set.
+type filters map[keyspace.CollectionID][]IndexFilter
+
+// SetFilter sets the index filter of a query's shape, in place of an earlier one,
+// and forgets the plan of the shape. It reports false when there are too many.
+func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
+	f.shape = q.FilterShape()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := slices.DeleteFunc(c.filters[q.Coll.ID], func(o IndexFilter) bool { return o.shape == f.shape })
+	if len(list) >= filtersMax || len(c.filters) >= filtersMax {
+		return false
+	}
+	c.filters[q.Coll.ID] = append(list, f)
+	c.forget(q.Coll)
+	return true
+}
+
+// ClearFilters drops the index filters of a collection, or only that of a
+// query's shape.
+func (c *Cache) ClearFilters(coll *catalog.Collection, q *Query) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q == nil {
+		delete(c.filters, coll.ID)
+	} else {
+		shape := q.FilterShape()
+		c.filters[coll.ID] = slices.DeleteFunc(c.filters[coll.ID], func(o IndexFilter) bool { return o.shape == shape })
+	}
+	c.forget(coll)
+}
+
+// Filters lists the index filters of a collection.
+func (c *Cache) Filters(coll *catalog.Collection) []IndexFilter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.filters[coll.ID])
+}
+
+// Restrict puts the index filter of its shape, if there is one, on a query.
+func (c *Cache) Restrict(q *Query) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if list := c.filters[q.Coll.ID]; len(list) > 0 {
+		shape := q.FilterShape()
+		for _, f := range list {
+			if f.shape == shape {
+				q.Only = f.Indexes
+			}
+		}
+	}
+}

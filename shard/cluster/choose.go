@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage"
+)
+
+// choose picks the solution to run: the only one, the one that won the last
+// trial of the query's shape, or the winner of a trial now. v may be nil for a
+// write, which has no snapshot yet.
+func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
+	c.Plans.Restrict(q)
+	sols, err := q.Candidates()
+	if err != nil {
+		return nil, err
+	}
+	if len(sols) == 1 || sols[0].Certain {
+		return pick(sols, 0), nil
+	}
+	if o.Trace == nil {
+		if s := c.Plans.Choose(q, sols); s != nil {
+			s.Cached = true
+			return s, nil
+		}
+	}
+	return c.hold(o, v, q, sols)
+}
+
+// pick returns one solution, which remembers the others.
+func pick(sols []*plan.Solution, n int) *plan.Solution {
+	s := sols[n]
+	for i, other := range sols {
+		if i != n {
+			s.Rejected = append(s.Rejected, other)
+		}
+	}
+	return s
+}
+
+// hold holds a trial on the first of the shards that can have matches.
+func (c *Cluster) hold(o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
+	shards := router.Targets(q.Coll, q.Match, o.Env.Collation == nil)
+	if len(shards) == 0 {
+		return pick(sols, 0), nil
+	}
+	var r storage.Reader
+	switch {
+	case v != nil:
+		r = v.reader
+	case o.Txn != nil:
+		r = o.Txn.Store
+	default:
+		own, err := c.Store.Snapshot(o.Env.Context(), 0)
+		if err != nil {
+			return nil, err
+		}
+		defer own.Close()
+		r = own
+	}
+	tried, winner, err := exec.Trial(o.Env, sols, exec.Source{Coll: q.Coll, Shard: shards[0], Reader: r})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tried {
+		t.Solution.Tried = t.Stats
+		t.Solution.Score = t.Score
+	}
+	s := pick(sols, winner)
+	e := plan.Entry{Winner: s.Name(), Works: tried[winner].Works, Created: o.Env.NowMillis, Scores: []float64{s.Score}, Stats: []bson.Raw{s.Tried}}
+	b := bson.NewBuilder(nil)
+	plan.Append(b, s.Shards)
+	e.Plan = b.Doc()
+	for _, other := range s.Rejected {
+		e.Scores = append(e.Scores, other.Score)
+		e.Stats = append(e.Stats, other.Tried)
+	}
+	c.Plans.Learn(q, e)
+	return s, nil
+}
+
+// PlanCache lists what the plan cache knows about a collection, as
+// $planCacheStats prints it; the host is the caller's to add.
+func (c *Cluster) PlanCache(coll *catalog.Collection) []bson.Raw {
+	var out []bson.Raw
+	for _, e := range c.Plans.Entries(coll) {
+		b := bson.NewBuilder(nil)
+		e.Append(b)
+		out = append(out, b.Doc())
+	}
+	return out
+}
