@@ -313,9 +313,13 @@ func (x *validator) belongs(ix *catalog.Index, e foundEntry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	record, err := bson.Parse(doc, bson.Limits{Bytes: bson.MaxInternalBytes})
+	if err != nil {
+		return false, nil // the record itself is reported as damaged
+	}
 	x.scratch.Reset()
 	found := false
-	_, err = ix.Keys(x.env, bson.Raw(doc), &x.scratch, func(values, _ []byte) error {
+	_, err = ix.Keys(x.env, record, &x.scratch, func(values, _ []byte) error {
 		found = found || bytes.Equal(values, e.values)
 		return nil
 	})

@@ -118,7 +118,10 @@ func (s *Server) run(c *Call) error {
 	if err := s.enterSession(c); err != nil {
 		return err
 	}
-	err := c.Def.Run(c)
+	err := c.payMetadata()
+	if err == nil {
+		err = c.Def.Run(c)
+	}
 	return s.leaveSession(c, err)
 }
 

@@ -78,7 +78,7 @@ func (r *report) queryShape() string {
 func shapesPlan(name string) bool {
 	switch name {
 	case "$bucket", "$bucketAuto", "$count", "$densify", "$group", "$lookup", "$project", "$replaceRoot", "$replaceWith", "$setWindowFields",
-		"$sort", "$sortByCount", "$unwind":
+		"$sort", "$sortByCount":
 		return true
 	}
 	return false

@@ -107,5 +107,6 @@ var Commands = []Def{
 	{Name: "update", Run: runUpdate, Namespace: FirstField, Action: "update", Needs: InTxn | Writes, Doc: "reference/command/update"},
 	{Name: "updateZoneKeyRange", Run: runNotSharding, Action: "enableSharding", Needs: AdminOnly | Writes, Doc: "reference/command/updateZoneKeyRange"},
 	{Name: "validate", Run: runValidate, Namespace: FirstField, Action: "validate", Needs: Metadata, Doc: "reference/command/validate"},
+	{Name: "validateDBMetadata", Run: runValidateDBMetadata, Action: "validate", Needs: Silent, Doc: "reference/command/validateDBMetadata"},
 	{Name: "whatsmyuri", Run: runWhatsMyURI, Needs: Silent, Doc: "reference/command/whatsmyuri"},
 }

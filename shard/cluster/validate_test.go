@@ -1,0 +1,103 @@
+package cluster_test
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// firstKey is the first key of a range, with its value.
+func (d *ddl) firstKey(r storage.Range) (key, value []byte) {
+	d.t.Helper()
+	s, err := d.store.Snapshot(d.t.Context(), 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer s.Close()
+	it, err := s.Iter(d.t.Context(), r, storage.IterOptions{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer it.Close()
+	if !it.Next() {
+		d.t.Fatalf("nothing in %x", r.Start)
+	}
+	return append([]byte(nil), it.Key()...), append([]byte(nil), it.Value()...)
+}
+
+// damage changes the store behind the cluster's back.
+func (d *ddl) damage(fn func(txn storage.Txn) error) {
+	d.t.Helper()
+	txn, err := d.store.Begin(d.t.Context(), storage.TxnOptions{})
+	if err == nil {
+		if err = fn(txn); err == nil {
+			_, err = txn.Commit(d.t.Context(), storage.Buffered)
+		}
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// TestValidateFindsDamage: a healthy collection is valid; an entry taken away is
+// missing, a record taken away leaves entries over, a record overwritten is
+// invalid.
+func TestValidateFindsDamage(t *testing.T) {
+	for _, sharded := range []string{"", `{k: "hashed"}`} {
+		d := newDDL(t, cluster.Limits{DefaultShards: 3})
+		d.want("create", d.Create(d.op(), ns("a.c"), cluster.CreateOptions{ShardKey: d.raw(sharded),
+			Indexes: d.raws(`{key: {v: 1}, name: "v"}`, `{key: {k: 1}, name: "k", unique: true}`)}), 0)
+		d.insert("a.c", `{_id: 1, k: 1, v: [1, 2]}`, `{_id: 2, k: 2, v: "x"}`, `{_id: 3, k: 3}`)
+		coll := d.Catalog.Peek().Collection(ns("a.c"))
+		check := func(what string, invalid int64, missing, extra map[string]int64) {
+			t.Helper()
+			v, err := d.Validate(d.op(), ns("a.c"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Invalid != invalid {
+				t.Errorf("%s: %d records invalid, want %d", what, v.Invalid, invalid)
+			}
+			for _, x := range v.Indexes {
+				name := x.Index.Name
+				if x.MissingCount != missing[name] || x.ExtraCount != extra[name] || int64(len(x.Missing)) != x.MissingCount || int64(len(x.Extra)) != x.ExtraCount {
+					t.Errorf("%s: index %s misses %v and has %v over, want %d and %d", what, name, x.Missing, x.Extra, missing[name], extra[name])
+				}
+			}
+		}
+		check("healthy", 0, nil, nil)
+
+		key, value := d.firstKey(keyspace.IndexRange(coll.ID, coll.Index("k").ID))
+		d.damage(func(txn storage.Txn) error { return txn.Delete(key) })
+		check("an entry taken away", 0, map[string]int64{"k": 1}, nil)
+		d.damage(func(txn storage.Txn) error { return txn.Set(key, value) })
+		check("mended", 0, nil, nil)
+
+		key, value = d.firstKey(keyspace.IndexRange(coll.ID, coll.Index("v").ID))
+		other := append([]byte(nil), key...)
+		other[len(other)-1]++ // of another _id
+		d.damage(func(txn storage.Txn) error { return txn.Set(other, value) })
+		check("an entry of no record", 0, nil, map[string]int64{"v": 1})
+		d.damage(func(txn storage.Txn) error { return txn.Delete(other) })
+
+		key, value = d.firstKey(keyspace.RecordRange(coll.ID))
+		gone := bson.Raw(value)
+		entries := int64(1)
+		if list, ok := gone.Get("v").Array(); ok {
+			entries = int64(list.Len())
+		}
+		extra := map[string]int64{"k": 1, "v": entries}
+		if coll.Sharded() {
+			extra["_id_"] = 1
+		}
+		d.damage(func(txn storage.Txn) error { return txn.Delete(key) })
+		check("a record taken away", 0, nil, extra)
+		d.damage(func(txn storage.Txn) error { return txn.Set(key, []byte{9, 9, 9}) })
+		if v, err := d.Validate(d.op(), ns("a.c")); err != nil || v.Invalid != 1 || len(v.Corrupt) != 1 {
+			t.Errorf("a record overwritten: %+v, %v", v, err)
+		}
+	}
+}

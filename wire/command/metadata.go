@@ -1,0 +1,25 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// payMetadata charges a command about the catalog to the account's own budget
+// for such commands, before it runs: its price is known.
+// Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
+// Errors: 16500 when the budget is used up.
+func (c *Call) payMetadata() error {
+	if !c.Def.Needs.has(Metadata) {
+		return nil
+	}
+	now := c.Cluster.Now()
+	budget := c.Cluster.Budgets.Metadata()
+	if wait := budget.Admit(now); wait > 0 {
+		return cluster.Refused(&ratelimit.Throttled{RetryAfter: wait})
+	}
+	before := c.Op.Receipt.Total()
+	c.Op.Receipt.Add(0, ratelimit.Metadata, 1)
+	budget.Charge(now, c.Op.Receipt.Total()-before)
+	return nil
+}

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runValidateDBMetadata answers validateDBMetadata: which collections hold what
+// the stable API does not allow.
+// Manual: reference/command/validateDBMetadata.
+func runValidateDBMetadata(c *Call) error {
+	var params bson.Raw
+	var only collection.Namespace
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "apiParameters":
+			params, err = c.docArg(name, v)
+		case "db":
+			if only.DB, err = c.stringArg(name, v); err == nil && !v.IsMissing() {
+				err = checkFilterDB(only.DB)
+			}
+		case "collection":
+			if only.Coll, err = c.stringArg(name, v); err == nil && !v.IsMissing() &&
+				(only.Coll == "" || only.Coll[0] == '.' || strings.ContainsRune(only.Coll, 0)) {
+				err = mongoerr.BadNamespace(only.String())
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && params == nil {
+		err = mongoerr.MissingField(c.field("apiParameters"))
+	}
+	if err != nil {
+		return err
+	}
+	version, strict, err := c.apiParameters(params)
+	if err != nil {
+		return err
+	}
+	c.Reply.BeginArray("apiVersionErrors")
+	if version == "1" && strict {
+		c.unstableIndexes(only)
+	}
+	c.Reply.End()
+	return nil
+}
+
+// checkFilterDB refuses what names no database, with the codes of this command.
+// Observed: mongod 8.0. Errors: 28539, 13280.
+func checkFilterDB(db string) error {
+	switch {
+	case db == "":
+		return mongoerr.New(28539, "Empty database name")
+	case strings.ContainsAny(db, "/\\. \"\x00"):
+		return mongoerr.New(13280, "invalid db name: %s", db)
+	}
+	return nil
+}
+
+// apiParameters reads the version and strictness to check for.
+func (c *Call) apiParameters(params bson.Raw) (version string, strict bool, err error) {
+	const field = "apiParameters"
+	given := false
+	err = eachField(params, c.field(field), func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "version":
+			given = !v.IsMissing()
+			version, err = c.stringArg(field+"."+name, v)
+		case "strict", "deprecationErrors":
+			if v.IsMissing() {
+				return true, mongoerr.WrongType(c.field(field+"."+name), "null", "bool")
+			}
+			var yes bool
+			if yes, err = c.strictBool(field+"."+name, v); name == "strict" {
+				strict = yes
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && !given {
+		err = mongoerr.MissingField(c.field(field + ".version"))
+	}
+	return version, strict, err
+}
+
+// unstableIndexes lists the indexes that version 1 does not have.
+// Manual: reference/stable-api#indexes.
+func (c *Call) unstableIndexes(only collection.Namespace) {
+	for _, coll := range c.Cluster.Catalog.Peek().Collections(only.DB) {
+		if only.Coll != "" && coll.Namespace.Coll != only.Coll {
+			continue
+		}
+		for _, ix := range coll.Indexes {
+			if ix.Text == nil && !ix.Sparse {
+				continue
+			}
+			b := c.Reply
+			b.BeginDoc("")
+			b.String("ns", coll.Namespace.String())
+			b.Int32("code", int32(mongoerr.APIStrictError))
+			b.String("codeName", mongoerr.APIStrictError.String())
+			b.String("errmsg", "The index with name "+ix.Name+" is not allowed in API version 1.")
+			b.End()
+		}
+	}
+}
