@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/update"
@@ -193,6 +194,11 @@ func (c *Call) runStatement(ns collection.Namespace, i int, a *statementArgs, pa
 		m.Update = p
 		if a.multi && p.IsReplacement() {
 			return cluster.Modified{}, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
+		}
+	}
+	if c.Cluster.Catalog.Peek().Collection(ns) == nil { // a wrong filter is wrong on nothing too
+		if _, err := match.Parse(env, q); err != nil {
+			return cluster.Modified{}, err
 		}
 	}
 	c.Op.Record = c.recorder([]int{i}, modifyResult)
