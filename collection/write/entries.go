@@ -189,6 +189,10 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 				return err
 			}
 		}
+	} else if ix.PrepareUnique {
+		if err := t.prepareUnique(env, ix, e, doc, h); err != nil {
+			return err
+		}
 	}
 	return t.put(ix, e, h)
 }

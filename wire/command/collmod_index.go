@@ -113,6 +113,9 @@ func (c *Call) prepareIndexChange(ns collection.Namespace, coll *catalog.Collect
 	if x.has["prepareUnique"] && x.prepareUnique != ix.PrepareUnique && (x.has["hidden"] || x.has["expireAfterSeconds"] || x.has["unique"]) {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "cannot combine prepareUnique with any other modification")
 	}
+	if x.has["prepareUnique"] && x.prepareUnique && coll.Sharded() && !coll.Key.IsPrefixOf(ix.Key) {
+		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot prepare index %s of the sharded collection %s to be unique: it must begin with the shard key", ix.Name, ns)
+	}
 	if x.has["hidden"] && x.hidden == ix.Hidden {
 		x.has["hidden"] = false
 	}
@@ -141,10 +144,7 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 	}
 	spare := uniqueSpec(ix, ix.Name+"_unique")
 	if _, err := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
-		if mongoerr.CodeOf(err) == mongoerr.DuplicateKey {
-			return mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.")
-		}
-		return err
+		return cannotConvert(err)
 	}
 	drop := func(name string) error {
 		_, err := c.Cluster.DropIndexes(&c.Op, ns, []string{name}, nil)
@@ -153,7 +153,9 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 	if dry {
 		return drop(ix.Name + "_unique")
 	}
-	// The spare keeps the values unique until the index of the right name does.
+	// Two unique indexes over one key cannot be, so the spare goes before the
+	// index of the right name comes. What is written between the two is found by
+	// the build; then everything is as it was before.
 	if err := drop(ix.Name); err != nil {
 		return err
 	}
@@ -161,10 +163,21 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 		return err
 	}
 	if _, err := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{uniqueSpec(ix, ix.Name)}); err != nil {
-		return err
+		if _, undo := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
+			return undo
+		}
+		return cannotConvert(err)
 	}
 	c.Reply.Bool("unique_new", true)
 	return nil
+}
+
+// cannotConvert is the error of a unique index that could not be built.
+func cannotConvert(err error) error {
+	if mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
+		return err
+	}
+	return mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.")
 }
 
 // uniqueSpec is an index's specification with another name, and unique.
