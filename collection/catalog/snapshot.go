@@ -18,9 +18,8 @@ type Snapshot struct {
 	byName    map[collection.Namespace]*Collection
 	byID      map[keyspace.CollectionID]*Collection
 
-	under *Snapshot // of an adopting snapshot: the one that is pinned
-	refs  atomic.Int64
-	gone  chan struct{} // closed when the last reference is dropped
+	refs atomic.Int64
+	gone chan struct{} // closed when the last reference is dropped
 }
 
 func newSnapshot(version uint64) *Snapshot {
@@ -37,24 +36,16 @@ func newSnapshot(version uint64) *Snapshot {
 
 // Unpin gives back what Catalog.Pin returned.
 func (s *Snapshot) Unpin() {
-	if s.under != nil {
-		s.under.Unpin()
-		return
-	}
 	if s.refs.Add(-1) == 0 {
 		close(s.gone)
 	}
 }
 
 // Adopt returns a view of the snapshot that has one more collection, made after
-// it for a transaction that goes on with it. Its pin is the pin of s: a drain
-// waits for the transaction as before.
+// it for a transaction that goes on with it. It is never current and not to be
+// pinned.
 func (s *Snapshot) Adopt(c *Collection) *Snapshot {
-	pinned := s
-	if s.under != nil {
-		pinned = s.under
-	}
-	n := &Snapshot{Version: s.Version, databases: maps.Clone(s.databases), byName: maps.Clone(s.byName), byID: maps.Clone(s.byID), under: pinned}
+	n := &Snapshot{Version: s.Version, databases: maps.Clone(s.databases), byName: maps.Clone(s.byName), byID: maps.Clone(s.byID)}
 	if n.databases[c.Namespace.DB] == nil {
 		n.databases[c.Namespace.DB] = &Database{Name: c.Namespace.DB}
 	}

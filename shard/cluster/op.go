@@ -44,11 +44,13 @@ type Op struct {
 }
 
 // Txn is a multi-document transaction. Its statements read and write through
-// one storage transaction and one catalog pin.
+// one storage transaction and go by one state of the catalog, which is not
+// pinned: see writeInTxn.
 type Txn struct {
 	Store   storage.Txn
 	Catalog *catalog.Snapshot
 	tallies []tallied
+	written []*catalog.Collection // by statement, repeated
 }
 
 // tallied is a change of counts to be applied after a commit.

@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -35,6 +36,15 @@ func (v *view) close() {
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store}
+		now := c.Catalog.Peek()
+		for _, ns := range nss {
+			// The keys of what was dropped or merged since may be gone already.
+			if then := v.snap.Collection(ns); then != nil && !then.IsView() {
+				if x := now.ByID(then.ID); x == nil || x.Map != then.Map {
+					return nil, snapshotUnavailable(ns)
+				}
+			}
+		}
 		return v, v.visible(nss)
 	}
 	for {
@@ -79,10 +89,11 @@ func (v *view) visible(nss []collection.Namespace) error {
 // Stream is the result of a read: rows with a plan behind them.
 type Stream struct {
 	exec.Operator
-	Coll     *catalog.Collection // nil when the namespace does not exist
-	Solution *plan.Solution      // of the collection read, nil for an empty one
-	Shards   []*shard.Descriptor // that were targeted
-	Pipeline *agg.Pipeline       // of an aggregate
+	Coll     *catalog.Collection  // nil when the namespace does not exist
+	Solution *plan.Solution       // of the collection read, nil for an empty one
+	Shards   []*shard.Descriptor  // that were targeted
+	Pipeline *agg.Pipeline        // of an aggregate
+	Changes  *changestream.Stream // below a $changeStream pipeline, else nil
 	c        *Cluster
 	op       *Op
 	v        *view

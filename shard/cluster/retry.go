@@ -194,12 +194,16 @@ func (a *attempt) end() {
 }
 
 // writeInTxn runs a statement of a multi-document transaction. A failed one
-// leaves no trace.
+// leaves no trace. The catalog is pinned only meanwhile, so that an open
+// transaction holds up no DDL; what the transaction was routed by is looked at
+// again by every statement and by the commit.
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
+	now := c.Catalog.Pin()
+	defer now.Unpin()
 	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true}
 	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.Store.ReadTimestamp())
-	if blocked || c.Catalog.Peek() != t.Catalog && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
+	if blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll) {
 		return snapshotUnavailable(ns)
 	}
 	save := t.Store.Savepoint()
@@ -210,12 +214,21 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	for _, w := range a.all() {
 		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
 	}
+	if a.coll != nil {
+		t.written = append(t.written, a.coll)
+	}
 	return nil
 }
 
-// snapshotUnavailable says that the catalog changed under a snapshot.
-func snapshotUnavailable(ns collection.Namespace) error {
-	return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns)
+// unchanged reports that everything a transaction has written may be committed
+// under a catalog: nothing it was routed by has changed.
+func (t *Txn) unchanged(now *catalog.Snapshot) bool {
+	for _, coll := range t.written {
+		if x := now.ByID(coll.ID); x != coll && !sameRoute(x, coll) {
+			return false
+		}
+	}
+	return true
 }
 
 // BeginTxn opens a multi-document transaction.
@@ -228,6 +241,7 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 			return nil, translate(err)
 		}
 		if c.Catalog.Peek() == snap {
+			snap.Unpin()
 			t := &Txn{Catalog: snap}
 			t.Store = &countingTxn{Txn: txn, c: c, t: t}
 			return t, nil
@@ -239,8 +253,8 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 	}
 }
 
-// countingTxn counts what a transaction changed as soon as it has committed,
-// while its catalog pin is still held: a drain then waits for both.
+// countingTxn commits under a catalog pin: it makes sure that the transaction's
+// routes still hold, and counts what it changed before a drain can end.
 type countingTxn struct {
 	storage.Txn
 	c *Cluster
@@ -249,6 +263,12 @@ type countingTxn struct {
 
 // Commit see storage.Txn.
 func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	now := x.c.Catalog.Pin()
+	defer now.Unpin()
+	if !x.t.unchanged(now) {
+		x.Close()
+		return 0, storage.ErrConflict
+	}
 	ts, err := x.Txn.Commit(ctx, d)
 	if err == nil {
 		x.c.Committed(x.t, ts)
@@ -265,4 +285,11 @@ func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
 		}
 	}
 	t.tallies = nil
+}
+
+// snapshotUnavailable is the error of a transaction or snapshot read that met a
+// change of the collection; the client begins again.
+func snapshotUnavailable(ns collection.Namespace) error {
+	return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns).
+		With(mongoerr.TransientTransactionError)
 }
