@@ -104,8 +104,14 @@ func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
 	if v.Type == bson.TypeArray {
 		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
 	}
-	e, err := expr.Parse(p.env, stored(v))
-	return e, zeroDivision(err)
+	e, err := expr.Parse(p.env, v)
+	if err != nil {
+		return nil, zeroDivision(err)
+	}
+	if c, ok := expr.IsConstant(e); ok {
+		e = expr.Constant(stored(c))
+	}
+	return e, nil
 }
 
 // zeroDivision gives a division by zero the code that it has in accumulators.

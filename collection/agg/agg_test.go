@@ -138,10 +138,11 @@ type world struct {
 	show     []string
 	memory   int64
 	nospill  bool
+	ns       collection.Namespace
 }
 
 func newWorld(t testing.TB, c *casefile.Case) *world {
-	w := &world{foreign: map[string][]bson.Raw{}, memory: mql.StageBytesMax}
+	w := &world{foreign: map[string][]bson.Raw{}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 	w.env = mql.NewEnv(context.Background())
 	w.env.DB = "test"
 	w.env.NowMillis = 1700000000000
@@ -159,6 +160,8 @@ func newWorld(t testing.TB, c *casefile.Case) *world {
 			w.foreign[name] = mustDocs(t, list)
 		case "show":
 			w.show = append(w.show, a.Value)
+		case "on":
+			w.ns = collection.ParseNamespace(a.Value)
 		case "nospill":
 			w.nospill = true
 		case "memory":
@@ -209,7 +212,7 @@ func mustDocs(t testing.TB, s string) []bson.Raw {
 }
 
 func (w *world) parse() (*Pipeline, error) {
-	return Parse(w.env, w.pipeline, Options{NS: collection.Namespace{DB: "test", Coll: "c"}})
+	return Parse(w.env, w.pipeline, Options{NS: w.ns})
 }
 
 // run answers one document per line, or the error.

@@ -18,7 +18,7 @@ const bucketSecondsMax = 31536000
 func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
 	const stage = "$out.timeseries"
 	b := bson.NewBuilder(nil)
-	var timeField, metaField string
+	var timeField, metaField, granularity string
 	spans := [2]int64{}
 	for it := d.Iter(); it.Next(); {
 		v, name := it.Value, string(it.Name)
@@ -40,6 +40,7 @@ func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
 			case "metaField":
 				metaField = text
 			default:
+				granularity = text
 				if text != "seconds" && text != "minutes" && text != "hours" {
 					return nil, mongoerr.BadEnum(stage+".granularity", text)
 				}
@@ -74,8 +75,22 @@ func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "The 'timeField' must be a top-level field and not contain a '.'")
 	case strings.Contains(metaField, "."):
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "The 'metaField' must be a top-level field and not contain a '.'")
+	case granularity != "" && spans[0] > 0 && spans[0] != bucketSpan(granularity):
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' is not configurable to a value other than the default of %d for the provided granularity", bucketSpan(granularity))
 	case spans[0] != spans[1]:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
 	}
 	return b.Doc(), nil
+}
+
+// bucketSpan is how many seconds a bucket spans by granularity.
+// Manual: core/timeseries/timeseries-granularity.
+func bucketSpan(granularity string) int64 {
+	switch granularity {
+	case "minutes":
+		return 86400
+	case "hours":
+		return 2592000
+	}
+	return 3600
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/casefile"
 )
@@ -23,7 +24,7 @@ func TestRandomPipelines(t *testing.T) {
 		text := g.pipeline()
 		answers := map[way]string{}
 		for _, how := range []way{whole, optimised, divided, spilled} {
-			w := &world{env: mql.NewEnv(context.Background()), docs: docs, foreign: map[string][]bson.Raw{"f": foreign}, memory: mql.StageBytesMax}
+			w := &world{env: mql.NewEnv(context.Background()), docs: docs, foreign: map[string][]bson.Raw{"f": foreign}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 			w.env.DB = "test"
 			w.pipeline = mustDocs(t, text)
 			answers[how] = sortedLines(rounded(w.run(t, how)))

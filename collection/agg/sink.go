@@ -82,6 +82,7 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 		return nil, s.stepsErr
 	}
 	var scratch expr.Scratch
+	id := old.Get("_id")
 	inner, err := bind(env, s.let, fresh, &scratch, true)
 	if err != nil {
 		return nil, err
@@ -91,6 +92,12 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 		if old, err = project.Doc(inner, t, old, &s); err != nil {
 			return nil, err
 		}
+	}
+	if _, ok := old.Lookup("_id"); !ok {
+		b := bson.NewBuilder(nil)
+		b.Value("_id", id)
+		b.Splice(old.Elements())
+		old = b.Doc()
 	}
 	return old, nil
 }

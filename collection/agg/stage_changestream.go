@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -45,6 +46,11 @@ func checkChangeStream(d bson.Raw) error {
 		option{"allowToRunOnSystemNS", bson.TypeBool}, option{"matchCollectionUUIDForUpdateLookup", bson.TypeBool})
 	if err != nil {
 		return err
+	}
+	for _, name := range [...]string{"allChangesForCluster", "showExpandedEvents"} {
+		if d.Get(name).Type == bson.TypeNull {
+			return mongoerr.WrongType("$changeStream."+name, "null", "bool")
+		}
 	}
 	for _, o := range [...]struct {
 		name   string
@@ -145,7 +151,9 @@ func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	if len(r.Doc) <= userDocBytesMax {
+	id, _ := r.Doc.Get("_id").Doc()
+	resumed := changestream.FragmentOf(id)
+	if len(r.Doc) <= userDocBytesMax && resumed == 0 {
 		o.returned++
 		return r, nil
 	}
@@ -164,6 +172,9 @@ func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 		size += n
 	}
 	o.parts = append(o.parts, [2]int{from, i})
+	if o.at = resumed; o.at >= len(o.parts) {
+		return o.Next(env)
+	}
 	return o.fragment()
 }
 
@@ -171,7 +182,12 @@ func (o *splitOp) fragment() (*exec.Row, error) {
 	part := o.parts[o.at]
 	o.at++
 	b := o.begin()
-	b.Value("_id", o.event.Get("_id"))
+	whole, _ := o.event.Get("_id").Doc()
+	id, err := changestream.FragmentToken(whole, o.at)
+	if err != nil {
+		return nil, mongoerr.New(7182804, "Splitting change event failed: the resume token in '_id' was modified by the pipeline")
+	}
+	b.Raw("_id", id)
 	b.BeginDoc("splitEvent")
 	b.Int32("fragment", int32(o.at))
 	b.Int32("of", int32(len(o.parts)))

@@ -153,6 +153,9 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	doc, isDoc := v.Doc()
 	t := doc.Get("type")
 	s.geoJSON = isDoc && t.Type == bson.TypeString
+	if c := doc.Get("coordinates"); isDoc && !s.geoJSON && c.Type == bson.TypeArray {
+		v = c // a point without its type is a pair
+	}
 	if !s.geoJSON {
 		if n := bson.Raw(v.Data).Len(); n < 2 || n > 3 {
 			return mongoerr.New(mongoerr.BadValue, "$geoNear requires a near point of two coordinates")

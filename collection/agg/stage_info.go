@@ -206,6 +206,9 @@ func checkListSessions(v bson.Value) error {
 	users, _ := d.Get("users").Array()
 	for it := users.Iter(); it.Next(); {
 		u, ok := it.Value.Doc()
+		if it.Value.Type == bson.TypeNull {
+			continue
+		}
 		if !ok {
 			return mongoerr.WrongType(name+".users", it.Value.Type.String(), "object")
 		}

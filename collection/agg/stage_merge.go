@@ -35,7 +35,7 @@ func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	}
 	var into, on, let, matched, missing bson.Value
 	for it := s.arg.Iter(); it.Next(); {
-		if it.Value.Type == bson.TypeNull && string(it.Name) != "into" {
+		if n := string(it.Name); it.Value.Type == bson.TypeNull && (n == "let" || n == "whenNotMatched") {
 			continue // as if it were not there
 		}
 		switch string(it.Name) {

@@ -34,6 +34,9 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 				if !ok || v.Type != bson.TypeString {
 					return nil, mongoerr.WrongType("$out."+name, v.Type.String(), "string")
 				}
+				if name == "db" && db || name == "coll" && coll {
+					return nil, mongoerr.RepeatedField("$out." + name)
+				}
 				if name == "db" {
 					ns.DB, db = text, true
 				} else {

@@ -41,8 +41,11 @@ func (s *transformStage) Split() Split { return everywhere(s) }
 // Append prints the stage; the transform appends the fields of its argument.
 func (s *transformStage) Append(b *bson.Builder) {
 	name := s.name
-	if name == "$replaceWith" {
-		name = "$replaceRoot" // the form that is a document
+	switch name { // the forms whose argument is a document
+	case "$replaceWith":
+		name = "$replaceRoot"
+	case "$unset":
+		name = "$project"
 	}
 	b.BeginDoc(name)
 	s.t.Append(b)
