@@ -140,10 +140,11 @@ func checkTested(r *repo, report reporter) {
 			continue
 		}
 		cases := path.Join(t.dir, "testdata")
-		if t.dir == "wire/command" {
-			cases = "compat-tests"
-		}
 		text := r.allText(cases)
+		if t.dir == "wire/command" {
+			cases += " or compat-tests"
+			text += r.allText("compat-tests")
+		}
 		for _, row := range rows {
 			if row.name != "" && !row.refused && !mentions(text, row.name) {
 				report(r.position(row.node.Pos()), row.name+" appears in no case file under "+cases)
