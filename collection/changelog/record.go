@@ -206,6 +206,11 @@ func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
+// PositionOf reads only the position of a record that Peek accepts.
+func PositionOf(rec []byte) keyspace.Hash {
+	return keyspace.Hash(binary.BigEndian.Uint64(rec[11:]))
+}
+
 func takeBytes(b []byte) (part, rest []byte, err error) {
 	n, k := binary.Uvarint(b)
 	if k <= 0 || n > uint64(len(b)-k) {

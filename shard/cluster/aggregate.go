@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
@@ -23,6 +24,9 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, h
 }
 
 func (c *Cluster) aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
+	if watches(stages) {
+		return c.watch(o, ns, stages)
+	}
 	nss, err := involved(o.Env.DB, ns, stages)
 	if err != nil {
 		return nil, err
@@ -107,6 +111,8 @@ type opener struct {
 	// trace is told of the operators of the pipeline itself, not of those of
 	// pipelines inside it.
 	trace *Trace
+	// changes is the stream that Changes has opened, nil for other pipelines.
+	changes *changestream.Stream
 }
 
 // Open see agg.Opener.
@@ -249,11 +255,6 @@ func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
 		return exec.Merge(by, ops)
 	}
 	return exec.Concat(ops)
-}
-
-// Changes see agg.Opener.
-func (x *opener) Changes(*mql.Env, collection.Namespace, bson.Raw) (exec.Operator, error) {
-	return nil, mongoerr.NotImplementedYet("$changeStream")
 }
 
 // Info see agg.Opener.

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/jobs"
@@ -57,6 +58,7 @@ type Cluster struct {
 	Config
 	// Plans remembers which plans won their trials.
 	Plans *plan.Cache
+	hub   *changestream.Hub
 }
 
 // New makes a Cluster.
@@ -70,7 +72,7 @@ func New(c Config) *Cluster {
 	if c.Changed == nil {
 		c.Changed = func(collection.Namespace) {}
 	}
-	return &Cluster{Config: c, Plans: plan.NewCache()}
+	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store)}
 }
 
 // sync makes everything committed so far durable.

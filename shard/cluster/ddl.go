@@ -23,22 +23,44 @@ func (c *Cluster) alter(o *Op, fn func(m *catalog.Mutation) error) error {
 
 // logCommand appends the change-log record of a DDL command to its change:
 //
-//	{ns: "db.$cmd", ui: UUID, o: {create: "c", …}}
+//	{ns: "db.$cmd", ui: UUID, view: true, o: {create: "c", …}}
 //
-// in the shape of an oplog "c" entry. body writes the fields of o.
+// in the shape of an oplog "c" entry; view is ours. body writes the fields of o.
 func logCommand(m *catalog.Mutation, db string, coll *catalog.Collection, body func(b *bson.Builder)) error {
+	return logCommandOn(m, db, coll, nil, body)
+}
+
+// logCommandOn is logCommand for a command that ends the entry was, nil for
+// none: {…, o2: {collection: number, shardKey: {…}}} keeps what readers of older
+// records need to know of it.
+func logCommandOn(m *catalog.Mutation, db string, coll, was *catalog.Collection, body func(b *bson.Builder)) error {
 	b := bson.NewBuilder(nil)
 	b.String("ns", db+".$cmd")
 	id := keyspace.CollectionID(0)
 	if coll != nil {
 		id = coll.ID
 		b.Binary("ui", 4, coll.UUID[:])
+		if coll.IsView() {
+			b.Bool("view", true)
+		}
 	}
 	b.BeginDoc("o")
 	body(b)
 	b.End()
+	if was != nil && !was.IsView() {
+		b.BeginDoc("o2")
+		b.Int64("collection", int64(was.ID))
+		if was.Sharded() {
+			b.Raw("shardKey", was.Key.Spec())
+		}
+		b.End()
+	}
 	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc()}
-	return m.Txn().AppendLog(changelog.Stream, rec.Append(nil))
+	enc := rec.Append(nil)
+	if err := m.Txn().AppendLog(changelog.Commands, enc); err != nil {
+		return err
+	}
+	return m.Txn().AppendLog(changelog.Stream, enc)
 }
 
 // Limits on names. Manual: reference/limits#naming-restrictions.

@@ -294,9 +294,10 @@ func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 	return err
 }
 
-// logCreate appends the record of a create.
+// logCreate appends the record of a create, and for a sharded collection that of
+// a shardCollection.
 func logCreate(m *catalog.Mutation, coll *catalog.Collection) error {
-	return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+	err := logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
 		b.String("create", coll.Namespace.Coll)
 		if len(coll.Options.Raw) > 0 {
 			b.Splice(coll.Options.Raw.Elements())
@@ -307,6 +308,12 @@ func logCreate(m *catalog.Mutation, coll *catalog.Collection) error {
 		if coll.Sharded() {
 			b.Raw("shardKey", coll.Key.Spec())
 		}
+	})
+	if err != nil || !coll.Sharded() {
+		return err
+	}
+	return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+		b.Splice(shardCommand(coll.Namespace, ShardOptions{Key: coll.Key.Spec()}).Elements())
 	})
 }
 

@@ -54,10 +54,12 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 		return err
 	}
 	defer unlock()
+	var was *catalog.Collection
 	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
 		Collection: coll.ID,
 		Command:    shardCommand(coll.Namespace, opts),
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
+			was = coll
 			if done, err := alreadySharded(coll, key); err != nil || done {
 				return nil, err
 			}
@@ -67,7 +69,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 			return c.sharded(coll, opts.Key, opts.Shards, coll.Map.Version().Epoch+1)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+			return logCommandOn(m, coll.Namespace.DB, coll, was, func(b *bson.Builder) {
 				b.Splice(shardCommand(coll.Namespace, opts).Elements())
 			})
 		},

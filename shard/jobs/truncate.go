@@ -63,5 +63,8 @@ func (r *Runner) Truncate(ctx context.Context) error {
 	if upTo == 0 {
 		return nil
 	}
+	if err := r.Store.TruncateLog(ctx, changelog.Commands, upTo); err != nil {
+		return err
+	}
 	return r.Store.TruncateLog(ctx, changelog.Stream, upTo)
 }

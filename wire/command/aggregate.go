@@ -57,6 +57,10 @@ func (c *Call) streamPipeline(ns collection.Namespace, stages []bson.Raw, hint b
 	if named.Coll == "" {
 		named.Coll = "$cmd.aggregate"
 	}
+	if s.Changes != nil {
+		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, Outlives: true}
+		return c.openCursor(o, newChangeSource(s, &c.Op), size, false)
+	}
 	return c.openCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)
 }
 

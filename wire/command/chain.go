@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -252,6 +253,8 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 			return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
 		case errors.Is(cause, wire.ErrClientGone):
 			return mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because the client disconnected")
+		case errors.Is(cause, cursor.ErrKilled):
+			return mongoerr.New(mongoerr.CursorKilled, "operation was interrupted because its cursor was killed")
 		case errors.Is(cause, session.ErrKilled):
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted because its session was killed")
 		}

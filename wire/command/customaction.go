@@ -20,6 +20,7 @@ type customArgs struct {
 	hasIndexes  bool
 	showIndexes bool
 	top         int64
+	startAt     bson.Value // a timestamp, missing for now
 }
 
 // runCustomAction answers customAction: databases and collections with
@@ -115,6 +116,7 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 		if _, _, ok := v.Timestamp(); !ok && !v.IsMissing() {
 			err = mongoerr.WrongType(c.field(name), v.Type.String(), "timestamp")
 		}
+		a.startAt = v
 	}
 	return err
 }
@@ -320,9 +322,4 @@ func getCollection(c *Call, a *customArgs) error {
 	}
 	b.End()
 	return nil
-}
-
-// changeStreamTokens is one resume token per partition.
-func changeStreamTokens(*Call, *customArgs) error {
-	return mongoerr.NotImplementedYet("customAction GetChangeStreamTokens")
 }

@@ -230,6 +230,9 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 	} else {
 		src.Close()
 	}
+	if t, ok := src.(tokened); ok {
+		t.appendToken(b)
+	}
 	b.Int64("id", int64(id))
 	b.String("ns", o.Namespace.String())
 	b.End()

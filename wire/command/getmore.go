@@ -42,7 +42,8 @@ func runGetMore(c *Call) error {
 	}
 	c.stats.getmore.Add(1)
 	ns := collection.Namespace{DB: c.DB, Coll: coll}
-	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.user}
+	op := c.op // a copy: the Call serves the next command of the connection too
+	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.user, Interrupt: op.interrupt}
 	if c.Args.InTxn {
 		access.TxnNumber = c.Args.TxnNumber
 	}
@@ -64,6 +65,9 @@ func runGetMore(c *Call) error {
 	}
 	c.addReceipt(cur, before)
 	b.End()
+	if t, ok := cur.Source().(tokened); ok {
+		t.appendToken(b)
+	}
 	b.Int64("id", int64(cur.Checkin(n, more)))
 	b.String("ns", ns.String())
 	b.End()

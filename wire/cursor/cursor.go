@@ -41,6 +41,9 @@ type Options struct {
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: never idle too long
+	// Outlives says that the stream goes on when its namespace is dropped: a
+	// change stream tells its client itself.
+	Outlives bool
 	// Command is the command that opened it, for $currentOp; Add copies it.
 	Command bson.Raw
 	// Values belongs to the caller: what its getMore needs and a Source does not.

@@ -220,7 +220,7 @@ func (r *Registry) Poison(ns collection.Namespace, why *mongoerr.Error) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.cursors {
-		if o := c.Options.Namespace; o == ns || ns.Coll == "" && o.DB == ns.DB {
+		if o := c.Options.Namespace; !c.Options.Outlives && (o == ns || ns.Coll == "" && o.DB == ns.DB) {
 			c.poison = why
 			n++
 		}

@@ -47,6 +47,7 @@ const (
 	NoWritesPerformed
 	SystemOverloadedError
 	RetryableError
+	NonResumableChangeStreamError
 )
 
 // labelNames lists the names by bit number.
@@ -58,6 +59,7 @@ var labelNames = [...]string{
 	"NoWritesPerformed",
 	"SystemOverloadedError",
 	"RetryableError",
+	"NonResumableChangeStreamError",
 }
 
 // LabelByName returns the label of that name, 0 if there is none.

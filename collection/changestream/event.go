@@ -1,0 +1,188 @@
+package changestream
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// eventBuilder builds event documents in memory that it uses again.
+type eventBuilder struct {
+	bson.Builder
+	buf []byte
+}
+
+// keepBytesMax is how much memory a builder keeps between events.
+const keepBytesMax = 1 << 20
+
+func (b *eventBuilder) begin() {
+	if cap(b.buf) > keepBytesMax {
+		b.buf = nil
+	}
+	b.Reset(b.buf[:0])
+}
+
+func (b *eventBuilder) end() bson.Raw {
+	b.buf = b.Finish()
+	return bson.Raw(b.buf)
+}
+
+// event makes the next event of an item, nil when there is none left. It is
+// valid until the next call.
+// Errors: NoMatchingDocument (47), those of Lookup.
+func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
+	t := s.token(Token{Time: it.ts, Ordinal: uint32(it.ordinal)})
+	if it.cmd != nil {
+		t.Sub = it.sub
+		it.sub++
+		return s.commandEvent(it, t)
+	}
+	rec, err := changelog.Decode(it.rec)
+	if err != nil {
+		return nil, t, err
+	}
+	if rec.Op == changelog.Delete && s.spec.NoDeletes {
+		return nil, t, nil
+	}
+	doc, err := s.documentEvent(env, it.entry, &rec, t)
+	return doc, t, err
+}
+
+// head opens an event with the fields that all have.
+func (s *Stream) head(t Token, operation string, wall int64) *eventBuilder {
+	b := &s.out
+	b.begin()
+	if e := s.expect; e != nil && e.Fragment > 0 && e.compare(t) == 0 {
+		t.Fragment = e.Fragment // see FragmentOf
+	}
+	t.Append(&b.Builder, "_id")
+	b.String("operationType", operation)
+	b.Timestamp("clusterTime", t.Time.Seconds(), t.Time.Increment())
+	if wall == 0 {
+		wall = int64(t.Time.Seconds()) * 1000
+	}
+	b.DateTime("wallTime", wall)
+	return b
+}
+
+// operations are the operationType of document events.
+var operations = [...]string{changelog.Insert: "insert", changelog.Update: "update", changelog.Replace: "replace", changelog.Delete: "delete"}
+
+// documentEvent makes the event of a changed document.
+// Manual: reference/change-events/insert, …/update, …/replace, …/delete.
+func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t Token) (bson.Raw, error) {
+	b := s.head(t, operations[rec.Op], rec.Wall)
+	if s.spec.Expanded {
+		b.Binary("collectionUUID", 4, e.uuid[:])
+	}
+	if rec.Multi {
+		b.Int64("txnNumber", rec.TxnNumber)
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, rec.Session[:])
+		b.Binary("uid", 0, rec.Owner[:])
+		b.End()
+	}
+	if err := s.fullDocument(env, e, rec, t); err != nil {
+		return nil, err
+	}
+	appendNamespace(b, "ns", e.ns)
+	b.BeginDoc("documentKey")
+	appendDocumentKey(b, e, rec)
+	b.End()
+	if rec.Op == changelog.Update {
+		b.BeginDoc("updateDescription")
+		for it := rec.Delta.Iter(); it.Next(); {
+			if string(it.Name) != "disambiguatedPaths" {
+				b.ValueBytes(it.Name, it.Value)
+			}
+		}
+		if s.spec.Expanded {
+			d, _ := rec.Delta.Get("disambiguatedPaths").Doc()
+			if d == nil {
+				d = bson.Empty
+			}
+			b.Raw("disambiguatedPaths", d)
+		}
+		b.End()
+	}
+	if err := s.before(rec, t); err != nil {
+		return nil, err
+	}
+	return b.end(), nil
+}
+
+// fullDocument appends the document as it was after the change, or is now.
+func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
+	b := &s.out
+	switch rec.Op {
+	case changelog.Insert, changelog.Replace:
+		b.Raw("fullDocument", rec.Doc)
+		return nil
+	case changelog.Delete:
+		return nil
+	}
+	doc := rec.Doc
+	switch s.spec.FullDocument {
+	case FullDefault:
+		return nil
+	case FullLookup:
+		var err error
+		if doc, err = s.src.Lookup(env, e.uuid, rec); err != nil {
+			return err
+		}
+	case FullRequired:
+		if doc == nil {
+			return mongoerr.New(mongoerr.NoMatchingDocument, "Change stream was configured to require a post-image for all update events, "+
+				"but the post-image was not found for event: %s", t.Document())
+		}
+	}
+	if doc == nil {
+		b.Null("fullDocument")
+	} else {
+		b.Raw("fullDocument", doc)
+	}
+	return nil
+}
+
+// before appends the document as it was before the change.
+func (s *Stream) before(rec *changelog.Record, t Token) error {
+	if s.spec.Before == BeforeOff || rec.Op == changelog.Insert {
+		return nil
+	}
+	switch {
+	case rec.Pre != nil:
+		s.out.Raw("fullDocumentBeforeChange", rec.Pre)
+	case s.spec.Before == BeforeRequired:
+		return mongoerr.New(mongoerr.NoMatchingDocument, "Change stream was configured to require a pre-image for all update, delete and replace events, "+
+			"but the pre-image was not found for event: %s", t.Document())
+	default:
+		s.out.Null("fullDocumentBeforeChange")
+	}
+	return nil
+}
+
+// appendDocumentKey appends _id and shard key of the changed document.
+func appendDocumentKey(b *eventBuilder, e *entry, rec *changelog.Record) {
+	if rec.Op != changelog.Insert {
+		b.Splice(rec.Key.Elements())
+		return
+	}
+	for _, f := range e.key.Fields() {
+		if f.Path.String() != "_id" {
+			e.key.AppendValues(&b.Builder, rec.Doc)
+			break
+		}
+	}
+	b.Value("_id", rec.Doc.Get("_id"))
+}
+
+func appendNamespace(b *eventBuilder, name string, ns collection.Namespace) {
+	b.BeginDoc(name)
+	b.String("db", ns.DB)
+	if ns.Coll != "" {
+		b.String("coll", ns.Coll)
+	}
+	b.End()
+}

@@ -1,0 +1,157 @@
+package changestream
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+)
+
+// inScope reports that the stream delivers events of a collection of that name.
+// Manual: changeStreams#watch-a-collection-database-or-deployment.
+func (s *Stream) inScope(ns collection.Namespace) bool {
+	switch {
+	case s.ns.Coll != "":
+		return ns == s.ns
+	case !s.spec.System && strings.HasPrefix(ns.Coll, "system."):
+		return false
+	case s.ns.DB != "":
+		return ns.DB == s.ns.DB
+	}
+	return ns.DB != "admin" && ns.DB != "local" && ns.DB != "config"
+}
+
+// expandedOnly are the operation types of the commands that are shown only with
+// showExpandedEvents. Manual: reference/change-events.
+var expandedOnly = map[string]string{
+	"create":                   "create",
+	"createIndexes":            "createIndexes",
+	"dropIndexes":              "dropIndexes",
+	"collMod":                  "modify",
+	"shardCollection":          "shardCollection",
+	"reshardCollection":        "reshardCollection",
+	"refineCollectionShardKey": "refineCollectionShardKey",
+}
+
+// shows reports that a command makes events of the stream.
+func (s *Stream) shows(c *command) bool {
+	switch {
+	case s.spec.NoDeletes:
+		return s.ends(c)
+	case c.name == "dropDatabase":
+		return s.ns.Coll == "" && s.inScope(c.ns)
+	case c.view && (!s.spec.Expanded || s.ns.Coll != ""):
+		return false
+	case c.name == "renameCollection":
+		return s.inScope(c.ns) || s.inScope(c.to)
+	case c.name == "drop":
+		return s.inScope(c.ns)
+	}
+	return s.spec.Expanded && expandedOnly[c.name] != "" && s.inScope(c.ns)
+}
+
+// ends reports that a command ends the stream.
+// Manual: reference/change-events/invalidate.
+func (s *Stream) ends(c *command) bool {
+	switch c.name {
+	case "drop":
+		return c.ns == s.ns && !c.view
+	case "renameCollection":
+		return s.ns.Coll != "" && (c.ns == s.ns || c.to == s.ns)
+	case "dropDatabase":
+		return s.ns.DB != "" && s.ns.Coll == "" && c.ns.DB == s.ns.DB
+	}
+	return false
+}
+
+// commandEvent makes the event of a command, and as its second an invalidate
+// event if the command ends the stream.
+func (s *Stream) commandEvent(it *item, t Token) (bson.Raw, Token, error) {
+	c := it.cmd
+	switch {
+	case t.Sub == 0:
+		return s.ddlEvent(c, t), t, nil
+	case t.Sub == 1 && s.ends(c):
+		t.Invalidate = true
+		return s.head(t, "invalidate", 0).end(), t, nil
+	}
+	return nil, t, nil
+}
+
+// ddlEvent makes the event of a command.
+// Manual: reference/change-events/create, …/drop, …/rename and so on.
+func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
+	operation := expandedOnly[c.name]
+	switch c.name {
+	case "drop":
+		operation = "drop"
+	case "dropDatabase":
+		operation = "dropDatabase"
+	case "renameCollection":
+		operation = "rename"
+	}
+	b := s.head(t, operation, 0)
+	if s.spec.Expanded && c.name != "dropDatabase" {
+		b.Value("collectionUUID", c.uuid)
+	}
+	appendNamespace(b, "ns", c.ns)
+	if c.name == "renameCollection" {
+		appendNamespace(b, "to", c.to)
+	}
+	if s.spec.Expanded {
+		describe(b, c)
+	}
+	return b.end()
+}
+
+// describe appends operationDescription, and what else an event with
+// showExpandedEvents says of its command.
+func describe(b *eventBuilder, c *command) {
+	switch c.name {
+	case "drop", "dropDatabase":
+		return
+	}
+	b.BeginDoc("operationDescription")
+	switch c.name {
+	case "create":
+		appendRest(b, c.o, "shardKey")
+	case "createIndexes":
+		b.BeginArray("indexes")
+		b.BeginDoc("")
+		appendRest(b, c.o, "")
+		b.End()
+		b.End()
+	case "dropIndexes":
+		b.BeginArray("indexes")
+		b.BeginDoc("")
+		if c.o2.IsEmpty() {
+			b.Value("name", c.o.Get("index"))
+		} else {
+			b.Splice(c.o2.Elements())
+		}
+		b.End()
+		b.End()
+	case "renameCollection":
+		appendNamespace(b, "to", c.to)
+		if v := c.o.Get("dropTarget"); !v.IsMissing() {
+			b.Value("dropTarget", v)
+		}
+	default:
+		appendRest(b, c.o, "")
+	}
+	b.End()
+	if c.name == "collMod" && !c.o2.IsEmpty() {
+		b.Raw("stateBeforeChange", c.o2)
+	}
+}
+
+// appendRest appends the fields of a command after the first, without one.
+func appendRest(b *eventBuilder, o bson.Raw, without string) {
+	it := o.Iter()
+	it.Next()
+	for it.Next() {
+		if string(it.Name) != without {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package changestream
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"sync"
+
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Hub wakes waiting streams. While at least one waits, one goroutine reads the
+// end of the log for all of them; with nobody waiting there is none. Safe for
+// concurrent use.
+type Hub struct {
+	store storage.Store
+
+	mu      sync.Mutex
+	waiting map[*waiter]struct{}
+	seen    storage.Timestamp // the log was read up to here
+	from    storage.Timestamp // recent holds everything after this time
+	recent  []glimpse         // of the last records, in order
+	stop    context.CancelFunc
+	running bool
+}
+
+// glimpse is what the Hub remembers of a record.
+type glimpse struct {
+	ts storage.Timestamp
+	op changelog.Op
+	id keyspace.CollectionID
+}
+
+// recentMax bounds how many records are remembered for streams that come to
+// wait a little late.
+const recentMax = 4096
+
+// interest is what a stream waits for: DDL commands, and records of the listed
+// collections or of all.
+type interest struct {
+	all bool
+	ids map[keyspace.CollectionID]*entry
+}
+
+func (i *interest) wants(g glimpse) bool {
+	if g.op == changelog.Moved {
+		return false
+	}
+	return i.all || g.op == changelog.Command || i.ids[g.id] != nil
+}
+
+// waiter is one stream that waits.
+type waiter struct {
+	interest interest
+	found    bool              // something is there
+	after    storage.Timestamp // nothing of interest up to here
+	err      error
+	wake     chan struct{} // closed once, when the waiter was removed
+}
+
+// NewHub makes the Hub of a store.
+func NewHub(s storage.Store) *Hub {
+	return &Hub{store: s, waiting: map[*waiter]struct{}{}}
+}
+
+// wait returns when the log may hold something of interest after a time, or
+// ctx.Err(). upTo is a time, not before after, up to which it holds nothing of
+// interest.
+func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i interest) (upTo storage.Timestamp, err error) {
+	w := &waiter{interest: i, after: after, wake: make(chan struct{})}
+	if h.enter(w) {
+		return w.after, w.err
+	}
+	select {
+	case <-w.wake:
+		return w.after, w.err
+	case <-ctx.Done():
+		h.leave(w)
+		return w.after, context.Cause(ctx)
+	}
+}
+
+// enter adds a waiter; true says that it need not wait.
+func (h *Hub) enter(w *waiter) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running && w.after < h.seen {
+		if w.after < h.from {
+			return true // too far behind: it reads by itself
+		}
+		i := sort.Search(len(h.recent), func(i int) bool { return h.recent[i].ts > w.after })
+		for _, g := range h.recent[i:] {
+			if w.interest.wants(g) {
+				w.after = g.ts - 1
+				return true
+			}
+		}
+		w.after = h.seen
+	}
+	h.waiting[w] = struct{}{}
+	if !h.running {
+		ctx, stop := context.WithCancel(context.Background())
+		h.running, h.stop = true, stop
+		h.seen, h.from, h.recent = w.after, w.after, h.recent[:0]
+		go h.run(ctx)
+	}
+	return false
+}
+
+// leave removes a waiter that gave up; the last one ends the goroutine.
+func (h *Hub) leave(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.waiting, w)
+	if !w.found && w.err == nil {
+		w.after = max(w.after, h.seenBy(w))
+	}
+	h.idle()
+}
+
+// seenBy is up to where the log was read for a waiter.
+func (h *Hub) seenBy(w *waiter) storage.Timestamp {
+	if h.running {
+		return h.seen
+	}
+	return w.after
+}
+
+// idle ends the goroutine when nobody waits. The caller holds mu.
+func (h *Hub) idle() {
+	if h.running && len(h.waiting) == 0 {
+		h.running = false
+		h.stop()
+	}
+}
+
+// run reads the end of the log until nobody waits any more.
+func (h *Hub) run(ctx context.Context) {
+	h.mu.Lock()
+	after := h.seen
+	h.mu.Unlock()
+	var fresh []glimpse
+	for {
+		err := h.store.WaitLog(ctx, after)
+		next := after
+		if err == nil {
+			fresh = fresh[:0]
+			next, err = h.store.ReadLog(ctx, changelog.Stream, after, func(ts storage.Timestamp, rec []byte) bool {
+				if op, id, ok := changelog.Peek(rec); ok {
+					fresh = append(fresh, glimpse{ts, op, id})
+				}
+				return true
+			})
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !h.tell(ctx, next, fresh, err) {
+			return
+		}
+		after = next
+	}
+}
+
+// tell wakes whom the fresh records concern; false ends the reading.
+func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse, err error) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ctx.Err() != nil { // somebody else reads by now
+		return false
+	}
+	if errors.Is(err, storage.ErrLogTruncated) {
+		err = nil // each stream finds out for itself
+		for w := range h.waiting {
+			h.wake(w, w.after, nil)
+		}
+	}
+	if err != nil {
+		for w := range h.waiting {
+			h.wake(w, w.after, err)
+		}
+	}
+	if len(fresh) > 0 {
+		h.wakeFor(fresh)
+	}
+	h.seen = upTo
+	h.remember(fresh)
+	h.idle()
+	return h.running
+}
+
+// wakeFor wakes the waiters that fresh records concern. Many records of few
+// collections are the rule, so waiters look at each collection once.
+func (h *Hub) wakeFor(fresh []glimpse) {
+	type span struct {
+		first glimpse
+		last  storage.Timestamp
+	}
+	var spans []span
+next:
+	for _, g := range fresh {
+		for i := range spans {
+			if s := &spans[i]; s.first.id == g.id && (s.first.op == changelog.Command) == (g.op == changelog.Command) {
+				s.last = g.ts
+				continue next
+			}
+		}
+		if g.op != changelog.Moved {
+			spans = append(spans, span{g, g.ts})
+		}
+	}
+	for w := range h.waiting {
+		for _, s := range spans {
+			if s.last > w.after && w.interest.wants(s.first) {
+				h.wake(w, s.first.ts-1, nil)
+				break
+			}
+		}
+	}
+}
+
+// wake lets a waiter go on. The caller holds mu.
+func (h *Hub) wake(w *waiter, after storage.Timestamp, err error) {
+	w.found, w.after, w.err = err == nil, max(w.after, after), err
+	delete(h.waiting, w)
+	close(w.wake)
+}
+
+// remember keeps the last records. The caller holds mu.
+func (h *Hub) remember(fresh []glimpse) {
+	h.recent = append(h.recent, fresh...)
+	if over := len(h.recent) - recentMax; over > recentMax {
+		h.from = h.recent[over-1].ts
+		h.recent = h.recent[:copy(h.recent, h.recent[over:])]
+		for len(h.recent) > 0 && h.recent[0].ts == h.from {
+			h.recent = h.recent[1:]
+		}
+	}
+}

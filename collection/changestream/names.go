@@ -1,0 +1,146 @@
+package changestream
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// entry is a collection or view at one time of the log. Immutable.
+type entry struct {
+	id   keyspace.CollectionID
+	ns   collection.Namespace
+	uuid [16]byte
+	key  shard.KeyPattern
+	view bool
+}
+
+// names knows the collections at one time of the log, going forward with it.
+type names struct {
+	byID map[keyspace.CollectionID]*entry
+}
+
+// namesAt makes the names as they were right after time at: those of the
+// present catalog, without what was commanded since.
+// Errors: ChangeStreamHistoryLost (286), storage errors.
+func namesAt(ctx context.Context, store storage.Store, present func() *catalog.Snapshot, at storage.Timestamp) (*names, error) {
+	snap := present()
+	// What the snapshot knows is committed; once it is durable, the log shows it.
+	// Commands that came later do no harm: taking back what was not done yet
+	// changes nothing.
+	if err := store.Sync(ctx); err != nil {
+		return nil, err
+	}
+	n := &names{byID: map[keyspace.CollectionID]*entry{}}
+	for _, db := range snap.Databases() {
+		for _, c := range snap.Collections(db.Name) {
+			n.byID[c.ID] = &entry{c.ID, c.Namespace, c.UUID, c.Key, c.IsView()}
+		}
+	}
+	var since []command
+	for after := at; ; {
+		next, err := store.ReadLog(ctx, changelog.Commands, after, func(_ storage.Timestamp, rec []byte) bool {
+			r, err := changelog.Decode(append([]byte(nil), rec...))
+			if err != nil {
+				return true
+			}
+			if c, ok := readCommand(&r); ok {
+				since = append(since, c)
+			}
+			return true
+		})
+		if errors.Is(err, storage.ErrLogTruncated) {
+			return nil, errHistoryLost()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if next == after || len(since) == 0 || next >= store.Durable() {
+			break
+		}
+		after = next
+	}
+	for i := len(since) - 1; i >= 0; i-- {
+		n.revert(&since[i])
+	}
+	return n, nil
+}
+
+// errHistoryLost says that a stream cannot go on because what it has not seen
+// yet was dropped from the log.
+func errHistoryLost() error {
+	return mongoerr.New(mongoerr.ChangeStreamHistoryLost, "Resume of change stream was not possible, as the resume point may no longer be in the oplog.").
+		With(mongoerr.NonResumableChangeStreamError)
+}
+
+// apply takes a command into account.
+func (n *names) apply(c *command) {
+	switch c.name {
+	case "create":
+		n.byID[c.id] = c.entry(commandKey(c.o, "shardKey"))
+	case "drop":
+		delete(n.byID, c.id)
+	case "renameCollection":
+		if gone, ok := c.o2.Get("collection").Int64(); ok {
+			delete(n.byID, keyspace.CollectionID(gone))
+		}
+		if e := n.byID[c.id]; e != nil {
+			moved := *e
+			moved.ns = c.to
+			n.byID[c.id] = &moved
+		}
+	case "shardCollection", "reshardCollection", "refineCollectionShardKey", "unshardCollection":
+		if was, ok := c.o2.Get("collection").Int64(); ok {
+			delete(n.byID, keyspace.CollectionID(was))
+		}
+		n.byID[c.id] = c.entry(commandKey(c.o, "shardKey"))
+	}
+}
+
+// revert takes a command back.
+func (n *names) revert(c *command) {
+	switch c.name {
+	case "create":
+		delete(n.byID, c.id)
+	case "drop":
+		n.byID[c.id] = c.entry(commandKey(c.o2, "shardKey"))
+	case "renameCollection":
+		if e := n.byID[c.id]; e != nil {
+			moved := *e
+			moved.ns = c.ns
+			n.byID[c.id] = &moved
+		}
+		if gone, ok := c.o2.Get("collection").Int64(); ok {
+			target := &entry{id: keyspace.CollectionID(gone), ns: c.to, key: commandKey(c.o2, "shardKey")}
+			if _, b, ok := c.o.Get("dropTarget").Binary(); ok {
+				copy(target.uuid[:], b)
+			}
+			n.byID[target.id] = target
+		}
+	case "shardCollection", "reshardCollection", "refineCollectionShardKey", "unshardCollection":
+		was, ok := c.o2.Get("collection").Int64()
+		if !ok {
+			break
+		}
+		delete(n.byID, c.id)
+		e := c.entry(commandKey(c.o2, "shardKey"))
+		e.id = keyspace.CollectionID(was)
+		n.byID[e.id] = e
+	}
+}
+
+// entry makes the entry that a command is about.
+func (c *command) entry(key shard.KeyPattern) *entry {
+	e := &entry{id: c.id, ns: c.ns, key: key, view: c.view}
+	if _, b, ok := c.uuid.Binary(); ok {
+		copy(e.uuid[:], b)
+	}
+	return e
+}

@@ -1,0 +1,166 @@
+package changestream
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// FullDocument says what the fullDocument of an update event is.
+type FullDocument uint8
+
+// The modes of fullDocument. Manual: reference/operator/aggregation/changeStream.
+const (
+	FullDefault       FullDocument = iota // none
+	FullLookup                            // updateLookup: as it is when the event is read
+	FullWhenAvailable                     // the post-image, or null
+	FullRequired                          // the post-image, or an error
+)
+
+// Before says what fullDocumentBeforeChange is.
+type Before uint8
+
+// The modes of fullDocumentBeforeChange.
+const (
+	BeforeOff           Before = iota
+	BeforeWhenAvailable        // the pre-image, or null
+	BeforeRequired             // the pre-image, or an error
+)
+
+// Spec is the argument of $changeStream.
+type Spec struct {
+	FullDocument FullDocument
+	Before       Before
+	Cluster      bool // allChangesForCluster
+	Expanded     bool // showExpandedEvents
+	System       bool // showSystemEvents
+	// Resume is where to go on, nil = none given. StartAfter says that it was
+	// given as startAfter, which may name the event that ended a stream.
+	Resume     *Token
+	StartAfter bool
+	// StartAt is startAtOperationTime: the first time to deliver.
+	StartAt    storage.Timestamp
+	HasStartAt bool
+	// NoDeletes leaves delete events out, as Azure Cosmos DB does.
+	NoDeletes bool
+}
+
+// ParseSpec reads the argument of $changeStream.
+// Manual: reference/operator/aggregation/changeStream.
+// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415),
+// IDLDuplicateField (40413), Location50865, Location40674, InvalidResumeToken
+// (260), those of ParseToken.
+func ParseSpec(d bson.Raw) (*Spec, error) {
+	s := &Spec{}
+	var resume, start bson.Raw
+	seen := map[string]bool{}
+	for name, v := range d.Fields() {
+		n := string(name)
+		if seen[n] {
+			return nil, mongoerr.RepeatedField("$changeStream." + n)
+		}
+		seen[n] = true
+		var err error
+		switch n {
+		case "fullDocument":
+			err = enum(v, n, []string{"default", "updateLookup", "whenAvailable", "required"}, func(i int) { s.FullDocument = FullDocument(i) })
+		case "fullDocumentBeforeChange":
+			err = enum(v, n, []string{"off", "whenAvailable", "required"}, func(i int) { s.Before = Before(i) })
+		case "allChangesForCluster":
+			s.Cluster, err = boolean(v, n)
+		case "showExpandedEvents":
+			s.Expanded, err = boolean(v, n)
+		case "showSystemEvents":
+			s.System, err = boolean(v, n)
+		case "showMigrationEvents", "allowToRunOnConfigDB", "allowToRunOnSystemNS", "showRawUpdateDescription",
+			"matchCollectionUUIDForUpdateLookup", "ignoreRemovedShards":
+			_, err = boolean(v, n)
+		case "resumeAfter":
+			resume, err = object(v, n)
+		case "startAfter":
+			start, err = object(v, n)
+		case "startAtOperationTime":
+			if v.IsNullish() {
+				break
+			}
+			t, i, ok := v.Timestamp()
+			if !ok {
+				return nil, wrongType(n, v, "timestamp")
+			}
+			s.StartAt, s.HasStartAt = storage.MakeTimestamp(t, i), true
+		default:
+			err = mongoerr.UnknownField("$changeStream." + n)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, s.resume(resume, start)
+}
+
+// resume checks the ways to say where to begin against each other.
+func (s *Spec) resume(after, start bson.Raw) error {
+	if after != nil && start != nil {
+		return mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage")
+	}
+	token := after
+	if s.StartAfter = start != nil; s.StartAfter {
+		token = start
+	}
+	if token == nil {
+		return nil
+	}
+	t, err := ParseToken(token)
+	if err != nil {
+		return err
+	}
+	if s.HasStartAt {
+		return mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
+	}
+	if t.Invalidate && !s.StartAfter {
+		return mongoerr.New(mongoerr.InvalidResumeToken, "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification.")
+	}
+	s.Resume = &t
+	return nil
+}
+
+func wrongType(name string, v bson.Value, want string) error {
+	return mongoerr.WrongType("$changeStream."+name, v.Type.String(), want)
+}
+
+func boolean(v bson.Value, name string) (bool, error) {
+	yes, ok := v.Boolean()
+	if !ok {
+		return false, wrongType(name, v, "bool")
+	}
+	return yes, nil
+}
+
+func object(v bson.Value, name string) (bson.Raw, error) {
+	if v.IsNullish() {
+		return nil, nil
+	}
+	if v.Type != bson.TypeDocument {
+		return nil, wrongType(name, v, "object")
+	}
+	d, _ := v.Doc()
+	return d, nil
+}
+
+// enum finds a string among the names of a mode.
+func enum(v bson.Value, name string, values []string, set func(int)) error {
+	if v.IsNullish() {
+		return nil
+	}
+	if v.Type != bson.TypeString {
+		return wrongType(name, v, "string")
+	}
+	s, _ := v.Str()
+	for i, x := range values {
+		if x == s {
+			set(i)
+			return nil
+		}
+	}
+	return mongoerr.BadEnum("$changeStream."+name, s)
+}

@@ -1,0 +1,332 @@
+package changestream
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Source is where a stream gets what it needs.
+type Source struct {
+	Store storage.Store
+	Hub   *Hub
+	// Catalog returns the present catalog.
+	Catalog func() *catalog.Snapshot
+	// Lookup returns the present version of the document that an update record
+	// of a collection is about, nil if it is gone: fullDocument "updateLookup".
+	Lookup func(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error)
+}
+
+// Stream delivers the events of a collection, a database or everything. Not
+// safe for concurrent use.
+type Stream struct {
+	src   Source
+	spec  *Spec
+	ns    collection.Namespace // Coll empty: a database; both empty: everything
+	names *names
+	wants map[keyspace.CollectionID]*entry // the collections watched now
+
+	// read is the last record taken from the log; everything before it was taken
+	// or passed over.
+	read place
+	// behind says that the last look at the log stopped before its end.
+	behind bool
+	room   int // bytes of records to take in one look
+
+	items []item
+	at    int
+	arena []byte
+
+	expect *Token // the event to go on after, until it was met
+	last   Token  // of the last event delivered, or the last mark
+	ended  bool
+
+	out eventBuilder
+}
+
+// place is a record in the log: the ordinal is its place within the commit.
+type place struct {
+	ts      storage.Timestamp
+	ordinal int64
+}
+
+// wholeCommit is the ordinal after all records of a commit.
+const wholeCommit = int64(1) << 40
+
+func (p place) before(q place) bool {
+	return p.ts < q.ts || p.ts == q.ts && p.ordinal < q.ordinal
+}
+
+// item is a record that waits to be made an event. rec lies in the arena.
+type item struct {
+	place
+	rec   []byte
+	entry *entry
+	cmd   *command
+	// sub is the next event to make of a command.
+	sub uint8
+}
+
+// How much of the log is taken in one look. A look that ends inside of one
+// large commit is followed by a larger one, since it begins at the commit's
+// first record again.
+const (
+	itemsMax    = 1024
+	roomMin     = 256 << 10
+	roomMax     = 8 << 20
+	passOverMax = 100_000
+)
+
+// Open opens a stream on a collection, on a database (ns.Coll is empty) or,
+// with the zero namespace, on everything. Without a place to begin at it
+// delivers what is committed after now.
+// Errors: ChangeStreamHistoryLost (286), storage errors.
+func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Stream, error) {
+	s := &Stream{src: src, spec: spec, ns: ns, room: roomMin}
+	start := src.Store.Latest()
+	switch t := spec.Resume; {
+	case t != nil && t.Mark:
+		start = t.Time
+	case t != nil:
+		start = t.Time - 1
+		s.expect = t
+	case spec.HasStartAt:
+		start = spec.StartAt - 1
+		if spec.StartAt == 0 {
+			start = 0
+		}
+	}
+	start = max(start, 1) // 0 would mean the oldest record that is kept
+	var err error
+	if s.names, err = namesAt(env.Context(), src.Store, src.Catalog, start); err != nil {
+		return nil, err
+	}
+	s.read = place{start, wholeCommit}
+	s.last = s.token(Token{Time: start, Mark: true})
+	if t := spec.Resume; t != nil {
+		s.last = s.token(*t)
+	}
+	s.watch()
+	return s, nil
+}
+
+// token adds what all tokens of the stream have in common.
+func (s *Stream) token(t Token) Token {
+	if r := s.spec.Resume; r != nil && r.Partition {
+		t.Partition, t.Range = true, r.Range
+	}
+	return t
+}
+
+// Token is where to go on after what was delivered last.
+func (s *Stream) Token() Token { return s.last }
+
+// Ended reports that an invalidate event was the last one.
+func (s *Stream) Ended() bool { return s.ended }
+
+// watch finds the collections that the stream delivers events of.
+func (s *Stream) watch() {
+	s.wants = map[keyspace.CollectionID]*entry{}
+	for id, e := range s.names.byID {
+		if !e.view && s.inScope(e.ns) {
+			s.wants[id] = e
+		}
+	}
+}
+
+// Next returns the next event, valid until the next call, or nil when there is
+// none now. Token then is a mark.
+// Errors: ChangeStreamHistoryLost (286), ChangeStreamFatalError (280),
+// NoMatchingDocument (47), those of env and of the store.
+func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
+	for !s.ended {
+		if s.at == len(s.items) {
+			if err := s.look(env); err != nil {
+				return nil, err
+			}
+			if s.at == len(s.items) {
+				break
+			}
+		}
+		it := &s.items[s.at]
+		doc, t, err := s.event(env, it)
+		if err != nil {
+			return nil, err
+		}
+		if it.cmd == nil || doc == nil {
+			s.at++
+		}
+		if doc == nil {
+			continue
+		}
+		deliver, err := s.resumed(t)
+		if err != nil {
+			return nil, err
+		}
+		if t.Invalidate && deliver {
+			s.ended = true
+		}
+		if deliver {
+			s.last = t
+			return doc, nil
+		}
+	}
+	return nil, nil
+}
+
+// resumed decides about an event of a stream that was resumed: what comes up to
+// the event of its token is left out.
+// Errors: ChangeStreamFatalError (280) when that event does not come.
+func (s *Stream) resumed(t Token) (deliver bool, err error) {
+	if s.expect == nil {
+		return true, nil
+	}
+	switch c := t.compare(*s.expect); {
+	case c < 0:
+		return false, nil
+	case c > 0:
+		return false, mongoerr.New(mongoerr.ChangeStreamFatalError, "cannot resume stream; the resume token was not found. %s", s.expect.Document()).
+			With(mongoerr.NonResumableChangeStreamError)
+	}
+	split := s.expect.Fragment > 0
+	s.expect = nil
+	return split, nil
+}
+
+// look takes the next records of interest from the log. Afterwards there are
+// items, or the stream is behind, or the end was reached and last is a mark.
+func (s *Stream) look(env *mql.Env) error {
+	s.items, s.at, s.arena = s.items[:0], 0, s.arena[:0]
+	if cap(s.arena) > 4*roomMin {
+		s.arena = nil
+	}
+	from := s.read.ts
+	if s.read.ordinal != wholeCommit {
+		from--
+	}
+	now := place{from, wholeCommit}
+	passed, full := 0, false
+	var failed error
+	next, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, from, func(ts storage.Timestamp, rec []byte) bool {
+		if ts == now.ts && now.ordinal != wholeCommit {
+			now.ordinal++
+		} else {
+			if now.ordinal != wholeCommit {
+				s.read = place{now.ts, wholeCommit}
+			}
+			if full = len(s.items) >= itemsMax || len(s.arena) >= s.room || passed >= passOverMax; full {
+				return false
+			}
+			now = place{ts, 0}
+		}
+		if failed = env.Tick(); failed != nil {
+			return false
+		}
+		if full = len(s.arena) >= s.room; full {
+			return false
+		}
+		passed++
+		if s.read.before(now) {
+			s.take(now, rec)
+			s.read = now
+		}
+		return true
+	})
+	switch {
+	case errors.Is(err, storage.ErrLogTruncated):
+		return errHistoryLost()
+	case err != nil:
+		return err
+	case failed != nil:
+		return failed
+	}
+	if s.behind = full; !full {
+		s.read = place{max(next, s.read.ts), wholeCommit}
+	}
+	if s.room = roomMin; s.read.ordinal != wholeCommit {
+		s.room = min(2*max(len(s.arena), roomMin), roomMax)
+	}
+	if len(s.items) == 0 {
+		s.mark()
+	}
+	return nil
+}
+
+// mark makes last the time up to which there is nothing to deliver.
+func (s *Stream) mark() {
+	ts := s.read.ts
+	if s.read.ordinal != wholeCommit {
+		ts--
+	}
+	if s.expect == nil && (ts > s.last.Time || ts == s.last.Time && !s.last.Mark) {
+		s.last = s.token(Token{Time: ts, Mark: true})
+	}
+}
+
+// take adds a record to the items if it concerns the stream.
+func (s *Stream) take(at place, rec []byte) {
+	op, id, ok := changelog.Peek(rec)
+	if !ok || op == changelog.Moved {
+		return
+	}
+	if op == changelog.Command {
+		s.takeCommand(at, rec)
+		return
+	}
+	e := s.wants[id]
+	if e == nil {
+		return
+	}
+	if r := s.spec.Resume; r != nil && r.Partition {
+		var p [8]byte
+		if !r.Range.Contains(changelog.PositionOf(rec).Append(p[:0])) {
+			return
+		}
+	}
+	n := len(s.arena)
+	s.arena = append(s.arena, rec...)
+	s.items = append(s.items, item{place: at, rec: s.arena[n:], entry: e})
+}
+
+// takeCommand follows a DDL command, and adds it to the items if the stream
+// shows it.
+func (s *Stream) takeCommand(at place, rec []byte) {
+	own := append([]byte(nil), rec...)
+	r, err := changelog.Decode(own)
+	if err != nil {
+		return
+	}
+	c, ok := readCommand(&r)
+	if !ok {
+		return
+	}
+	if s.shows(&c) {
+		s.items = append(s.items, item{place: at, rec: own, cmd: &c})
+	}
+	s.names.apply(&c)
+	s.watch()
+}
+
+// Wait returns nil when Next may find more, or why the wait ended.
+func (s *Stream) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if s.at < len(s.items) || s.behind || s.ended {
+		return nil
+	}
+	upTo, err := s.src.Hub.wait(ctx, s.read.ts, interest{s.ns.DB == "", s.wants})
+	if upTo > s.read.ts {
+		s.read = place{upTo, wholeCommit}
+		s.mark()
+	}
+	return err
+}

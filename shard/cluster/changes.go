@@ -1,0 +1,250 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/changestream"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// watches reports a pipeline that begins with $changeStream.
+func watches(stages []bson.Raw) bool {
+	if len(stages) == 0 {
+		return false
+	}
+	first, ok := stages[0].First()
+	return ok && string(first.Name) == "$changeStream"
+}
+
+// watch opens a pipeline over a change stream. It holds no snapshot: a stream
+// may stay open for weeks.
+func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Stream, error) {
+	snap := c.Catalog.Peek()
+	coll := snap.Collection(ns)
+	if coll != nil && coll.IsView() {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
+	}
+	opts := agg.Options{NS: ns}
+	if o.Txn != nil {
+		opts.In = agg.InTransaction
+	}
+	p, err := agg.Parse(o.Env, stages, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWatch(o, p); err != nil {
+		return nil, err
+	}
+	if coll != nil {
+		o.begin(coll)
+		if err := c.admit(o, coll, nil, ratelimit.ReadKind); err != nil {
+			return nil, err
+		}
+	} else {
+		o.Env.Meter = &o.meter
+	}
+	x := &opener{c: c, o: o, v: &view{snap: snap}, trace: o.Trace}
+	s := &Stream{Coll: coll, Pipeline: p, c: c, op: o, v: x.v}
+	if s.Operator, err = p.Open(o.Env, nil, x); err != nil {
+		return nil, err
+	}
+	s.Changes = x.changes
+	return s, nil
+}
+
+// afterChanges are the stages that may follow $changeStream.
+// Manual: changeStreams#modify-change-stream-output.
+var afterChanges = map[string]bool{
+	"$addFields": true, "$match": true, "$project": true, "$replaceRoot": true, "$replaceWith": true, "$redact": true,
+	"$set": true, "$unset": true, "$changeStreamSplitLargeEvent": true, "$fill": true,
+}
+
+// checkWatch refuses pipelines that cannot run over a stream without end.
+// Errors: IllegalOperation (20); BadValue (2) under the rules of Azure Cosmos DB.
+func checkWatch(o *Op, p *agg.Pipeline) error {
+	stages := p.Stages()
+	for _, s := range stages[1:] {
+		if !afterChanges[s.Name()] || s.Constraints().Blocking {
+			return mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", s.Name())
+		}
+	}
+	if !o.Env.Strict {
+		return nil
+	}
+	// Source: Azure Cosmos DB for MongoDB, "change-streams".
+	if p.NS.Coll == "" {
+		return mongoerr.New(mongoerr.BadValue, "Change streams are only supported on a single collection")
+	}
+	if len(stages) < 3 || stages[1].Name() != "$match" || stages[2].Name() != "$project" {
+		return mongoerr.New(mongoerr.BadValue, "Change stream must be followed by a match and then a project stage")
+	}
+	return nil
+}
+
+// Changes see agg.Opener.
+func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (exec.Operator, error) {
+	spec, err := changestream.ParseSpec(arg)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkScope(ns, spec); err != nil {
+		return nil, err
+	}
+	if env.Strict {
+		if spec.FullDocument != changestream.FullLookup {
+			return nil, mongoerr.New(mongoerr.BadValue, "Change streams need the option fullDocument: \"updateLookup\"")
+		}
+		spec.NoDeletes = true
+	}
+	if spec.Cluster {
+		ns = collection.Namespace{}
+	}
+	s, err := changestream.Open(env, changestream.Source{
+		Store: x.c.Store, Hub: x.c.hub, Catalog: x.c.Catalog.Peek, Lookup: x.c.lookup,
+	}, ns, spec)
+	if err != nil {
+		return nil, err
+	}
+	x.changes = s
+	return exec.CountReturnedAt(&changeOp{stream: s}, 0), nil
+}
+
+// checkScope refuses streams on what belongs to the server.
+// Manual: changeStreams#watch-a-collection-database-or-deployment.
+// Errors: InvalidNamespace (73), InvalidOptions (72).
+func checkScope(ns collection.Namespace, spec *changestream.Spec) error {
+	if spec.Cluster {
+		if ns.DB != "admin" || ns.Coll != "" {
+			return mongoerr.New(mongoerr.InvalidOptions, "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name; found %s", ns)
+		}
+		return nil
+	}
+	switch ns.DB {
+	case "admin", "local", "config":
+		return mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", ns.DB)
+	}
+	if len(ns.Coll) > 7 && ns.Coll[:7] == "system." {
+		return mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s collection", ns)
+	}
+	return nil
+}
+
+// changeOp delivers the events of a stream. Its end is not final: when more
+// events have come, the next call delivers them.
+type changeOp struct {
+	stream *changestream.Stream
+	row    exec.Row
+	n      int64
+}
+
+// Next see exec.Operator.
+func (x *changeOp) Next(env *mql.Env) (*exec.Row, error) {
+	doc, err := x.stream.Next(env)
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	x.n++
+	x.row = exec.Row{Doc: doc}
+	return &x.row, nil
+}
+
+// Explain see exec.Operator.
+func (x *changeOp) Explain(b *bson.Builder, stats bool) {
+	b.String("stage", "CHANGE_STREAM")
+	if stats {
+		b.Int64("nReturned", x.n)
+	}
+}
+
+// Close see exec.Operator.
+func (x *changeOp) Close() {}
+
+// lookup returns the present version of the document of an update record, nil
+// if it is gone: at its record key, or, when the collection has got another
+// shard key since, by its _id.
+func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error) {
+	snap := c.Catalog.Pin()
+	coll := snap.ByID(rec.Collection)
+	if coll == nil {
+		coll = byUUID(snap, uuid)
+	}
+	snap.Unpin()
+	if coll == nil {
+		return nil, nil
+	}
+	if coll.ID == rec.Collection {
+		return c.lookupRecord(env, coll, rec)
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("_id")
+	b.Value("$eq", rec.Key.Get("_id"))
+	b.End()
+	inner := *env
+	inner.Collation, inner.SimpleCollation = nil, true
+	s, err := c.find(&Op{Env: &inner, Class: ratelimit.Class{}}, coll.Namespace, plan.Find{Filter: b.Doc(), Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	row, err := s.Next(&inner)
+	if row == nil || err != nil {
+		return nil, err
+	}
+	return row.Doc.Clone(), nil
+}
+
+// lookupRecord reads a record by its key.
+func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *changelog.Record) (bson.Raw, error) {
+	r, err := c.Store.Snapshot(env.Context(), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	doc, err := r.Get(env.Context(), keyspace.AppendRecord(nil, coll.ID, rec.Position, rec.ID), nil)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	env.Meter.Add(int(coll.Map.Find(rec.Position).ID), ratelimit.DocLoaded, 1)
+	return doc, nil
+}
+
+func byUUID(snap *catalog.Snapshot, uuid [16]byte) *catalog.Collection {
+	for _, db := range snap.Databases() {
+		for _, coll := range snap.Collections(db.Name) {
+			if coll.UUID == uuid {
+				return coll
+			}
+		}
+	}
+	return nil
+}
+
+// ChangeTokens returns one resume token for each shard of a collection. A stream
+// resumed from one delivers the changes of that shard's part of the collection,
+// also after later splits, and together they deliver every change once.
+// Source: Azure Cosmos DB for MongoDB, custom action GetChangeStreamTokens.
+// Errors: NamespaceNotFound (26).
+func (c *Cluster) ChangeTokens(ns collection.Namespace, after storage.Timestamp) ([]bson.Raw, error) {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil || coll.IsView() {
+		return nil, mongoerr.NoNamespace(ns.String())
+	}
+	var out []bson.Raw
+	for _, d := range coll.Map.Shards() {
+		t := changestream.Token{Time: max(after, 1), Mark: true, Partition: true, Range: d.Range}
+		out = append(out, t.Document())
+	}
+	return out, nil
+}
