@@ -2,7 +2,6 @@ package balance
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // Config is what a Balancer is made of.
@@ -32,7 +32,8 @@ type Config struct {
 // Balancer looks after the shards of all collections. Safe for concurrent use.
 type Balancer struct {
 	Config
-	wake chan struct{}
+	wake  chan struct{}
+	whole map[place]int64 // documents of shards that no split helps; used by Run alone
 
 	mu  sync.Mutex
 	off bool
@@ -44,7 +45,7 @@ func New(c Config) *Balancer {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	return &Balancer{Config: c, wake: make(chan struct{}, 1), ns: map[collection.Namespace]bool{}}
+	return &Balancer{Config: c, wake: make(chan struct{}, 1), whole: map[place]int64{}, ns: map[collection.Namespace]bool{}}
 }
 
 // Wake asks for an early look at a collection.
@@ -101,7 +102,8 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 	return out
 }
 
-// Pass looks at every collection once.
+// Pass looks at every collection once. It is what Run does regularly; they are
+// not to be called at the same time.
 func (b *Balancer) Pass(ctx context.Context) {
 	for _, c := range b.Catalog.Peek().Collections("") {
 		if ctx.Err() != nil {
@@ -111,20 +113,48 @@ func (b *Balancer) Pass(ctx context.Context) {
 	}
 }
 
-// look decides about one collection and carries it out.
+// roundsMax bounds how often one look decides anew: each round can at most
+// double the shards.
+const roundsMax = 16
+
+// look decides about one collection and carries it out, until there is nothing
+// left to do.
 func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
-	c := b.Catalog.Peek().Collection(ns)
-	if c == nil || c.Map == nil || !c.Sharded() || !b.Enabled() {
-		return
-	}
-	for _, a := range Decide(c.Map, b.loads(c), b.Policy) {
-		if err := b.carryOut(ctx, c, a); err != nil {
-			if ctx.Err() == nil && !errors.Is(err, errWhole) {
-				b.Log.Warn().Str("collection", ns.String()).Stringer("action", a).Err(err).Msg("balancing failed and will be tried again")
+	for range roundsMax {
+		c := b.Catalog.Peek().Collection(ns)
+		if c == nil || c.Map == nil || !c.Sharded() || !b.Enabled() || ctx.Err() != nil {
+			return
+		}
+		done := 0
+		for _, a := range Decide(c.Map, b.loads(c), b.Policy) {
+			if b.isWhole(c.ID, a) {
+				continue
 			}
+			if err := b.carryOut(ctx, c, a); err != nil {
+				if ctx.Err() == nil {
+					b.Log.Warn().Str("collection", ns.String()).Stringer("action", a).Err(err).Msg("balancing failed and will be tried again")
+				}
+				return
+			}
+			done++
+		}
+		if done == 0 {
 			return
 		}
 	}
+}
+
+// place names a shard.
+type place struct {
+	coll  keyspace.CollectionID
+	shard shard.ID
+}
+
+// isWhole reports a shard found to hold one shard key value only; it is looked
+// at again when it has grown by an eighth.
+func (b *Balancer) isWhole(id keyspace.CollectionID, a Action) bool {
+	docs, found := b.whole[place{id, a.Shard}]
+	return a.Kind == Split && found && b.Tally.Of(id).Shard(a.Shard).Get().Docs < docs+docs/8+1
 }
 
 // loads is what a collection carries at the moment.
@@ -147,9 +177,6 @@ func (b *Balancer) loads(c *catalog.Collection) Loads {
 	return l
 }
 
-// errWhole says that all documents of a shard have one position.
-var errWhole = errors.New("all documents of the shard have one shard key value")
-
 func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action) error {
 	start := b.Now()
 	var err error
@@ -162,7 +189,9 @@ func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action
 			return e
 		}
 		if !ok {
-			return errWhole
+			b.whole[place{c.ID, a.Shard}] = b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs
+			b.Log.Warn().Str("collection", c.Namespace.String()).Stringer("action", a).Msg("all documents of the shard have one shard key value: it cannot be split")
+			return nil
 		}
 		err = b.Runner.Split(ctx, c.Namespace, a.Shard, at)
 	}

@@ -104,6 +104,14 @@ func modIndex(o *Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection
 	}
 	changed := *ix
 	for name, v := range mod.IndexOptions.Fields() {
+		switch string(name) {
+		case "unique":
+			// The entries of unique indexes are stored in another form.
+			if v.Truthy() && !ix.Unique {
+				return nil, none, mongoerr.NotImplementedYet("making an index unique by collMod")
+			}
+			continue
+		}
 		if ix.ID == coll.IDIndex().ID {
 			switch string(name) {
 			case "hidden":

@@ -1,0 +1,93 @@
+package jobs_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+)
+
+func (n *node) balancer(p balance.Policy) *balance.Balancer {
+	return balance.New(balance.Config{Catalog: n.Catalog, Tally: n.Tally, Budgets: n.Budgets, Runner: n.jobs, Now: n.Now, Policy: p, Every: time.Hour})
+}
+
+// Shards that grow too large split at the median of their documents until none
+// is too large; one with a single shard key value is left alone.
+func TestBalanceBySize(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		n.fill(0, 2000)
+		const limit = 20_000
+		b := n.balancer(balance.Policy{ShardBytes: limit})
+		for range 10 {
+			b.Pass(t.Context())
+		}
+		m := n.coll().Map
+		for _, d := range m.Shards() {
+			c := n.Tally.Of(n.coll().ID).Shard(d.ID).Get()
+			if c.Bytes > limit || c.Bytes < limit/5 {
+				t.Errorf("shard %v of %d holds %d bytes", d.ID, m.Len(), c.Bytes)
+			}
+		}
+		if n.check(`{}`) != 2000 {
+			t.Fatal("documents lost")
+		}
+		n.exact()
+		b.Enable(false)
+		n.fill(2000, 4000)
+		b.Pass(t.Context())
+		if n.coll().Map.Len() != m.Len() {
+			t.Error("a balancer that is off splits")
+		}
+	})
+}
+
+func TestBalanceOneKey(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 1}))
+		n.fill(0, 300) // t is missing everywhere
+		n.insert(`{_id: "x", t: 1}`, `{_id: "y", t: 2}`)
+		b := n.balancer(balance.Policy{ShardBytes: 1000})
+		for range 10 {
+			b.Pass(t.Context())
+		}
+		if c := n.coll().Map.Len(); c < 2 || c > 4 {
+			t.Fatalf("%d shards", c)
+		}
+		if n.check(`{}`) != 302 {
+			t.Fatal("documents lost")
+		}
+		n.exact()
+	})
+}
+
+// Raising the RU/s of a collection wakes the balancer, which splits until there
+// are enough shards for them.
+func TestBalanceByThroughput(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		b := n.balancer(balance.Policy{ShardRU: 10_000})
+		n.Changed = b.Wake
+		manual := func(ru int64) catalog.Throughput {
+			return catalog.Throughput{Mode: catalog.ThroughputManual, RU: ru}
+		}
+		n.must(n.Create(n.op(), shop, cluster.CreateOptions{ShardKey: raw(t, `{k: "hashed"}`), Shards: 1, Throughput: manual(5000)}))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := background(func() { b.Run(ctx) })
+		n.must(n.SetThroughput(n.op(), shop, manual(45_000)))
+		for n.coll().Map.Len() < 5 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		<-done
+		if got := len(n.Budgets.Collection(uint64(n.coll().ID)).Shares()); got != n.coll().Map.Len() {
+			t.Errorf("the budget knows %d shards", got)
+		}
+	})
+}
