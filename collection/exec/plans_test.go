@@ -1,8 +1,10 @@
 package exec_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
@@ -30,10 +34,11 @@ type world struct {
 	env   *mql.Env
 	store storage.Store
 	coll  *catalog.Collection
+	used  map[string]int // stages of the candidates
 }
 
 func newWorld(t *testing.T, shardKey string, shards int, indexes ...string) *world {
-	w := &world{t: t, env: mql.NewEnv(context.Background()), store: memkv.Open(memkv.Options{})}
+	w := &world{t: t, env: mql.NewEnv(context.Background()), store: memkv.Open(memkv.Options{}), used: map[string]int{}}
 	t.Cleanup(func() { w.store.Close() })
 	w.coll = &catalog.Collection{Namespace: collection.Namespace{DB: "test", Coll: "c"}, ID: 1}
 	kind := shard.Unsharded
@@ -129,130 +134,290 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 		if row == nil {
 			break
 		}
-		out = append(out, ejson.Canonical(row.Doc))
+		out = append(out, ejson.Canonical(inOrder(row.Doc)))
 	}
 	return out
 }
 
-var scalars = []string{"0", "1", "2", "3", "1.5", "-1", "NumberLong(2)", `"a"`, `"b"`, `"abc"`, "null", "true", `Decimal128("2.0")`, "[]", "[1, 2]", `[3, "a"]`, "{x: 1}", "{x: [1, 5]}", "[{x: 1}, {x: 3}]", "undefined", "MinKey", `ISODate("2020-01-01")`}
+// inOrder is a document with its fields in the order of their names: documents
+// that are made of keys have the order of the index.
+func inOrder(d bson.Raw) bson.Raw {
+	var fields []bson.Field
+	for it := d.Iter(); it.Next(); {
+		v := it.Value
+		if inner, ok := v.Doc(); ok {
+			v = inOrder(inner).Value()
+		}
+		fields = append(fields, bson.Field{Name: it.Name, Value: v})
+	}
+	slices.SortStableFunc(fields, func(a, b bson.Field) int { return bytes.Compare(a.Name, b.Name) })
+	b := bson.NewBuilder(nil)
+	for _, f := range fields {
+		b.ValueBytes(f.Name, f.Value)
+	}
+	return b.Doc()
+}
 
-func pick(rng *rand.Rand) string { return scalars[rng.IntN(len(scalars))] }
+// kinds of values that documents are made of.
+var (
+	plain  = []string{"0", "1", "2", "3", "1.5", "-1", "NumberLong(2)", `"a"`, `"b"`, `"abc"`, "null", "true", `Decimal128("2.0")`, "{x: 1}", "{x: 2, y: 1}", "{}", "undefined", "MinKey", `ISODate("2020-01-01")`}
+	arrays = append([]string{"[]", "[1, 2]", `[3, "a"]`, "{x: [1, 5]}", "[{x: 1}, {x: 3}]", "[[1, 2]]", "[null]"}, plain...)
+)
 
-func randomDoc(rng *rand.Rand, id int) string {
+// maker makes random documents and queries.
+type maker struct {
+	*rand.Rand
+	values []string
+}
+
+func (m maker) value() string { return m.values[m.IntN(len(m.values))] }
+
+func (m maker) doc(id int) string {
 	fields := []string{fmt.Sprintf("_id: %d", id)}
 	for _, f := range []string{"a", "b", "k"} {
-		if rng.IntN(4) > 0 {
-			fields = append(fields, f+": "+pick(rng))
+		if m.IntN(4) > 0 {
+			fields = append(fields, f+": "+m.value())
 		}
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-func randomPredicate(rng *rand.Rand) string {
-	f := []string{"a", "b", "a.x", "b.x", "_id", "k"}[rng.IntN(6)]
-	v := pick(rng)
+func (m maker) predicate() string {
+	f := []string{"a", "b", "a.x", "b.x", "_id", "k", "a", "b"}[m.IntN(8)]
+	v := m.value()
 	if f == "_id" {
-		v = fmt.Sprint(rng.IntN(60))
+		v = fmt.Sprint(m.IntN(60))
 	}
-	switch rng.IntN(12) {
+	switch m.IntN(14) {
 	case 0:
 		return fmt.Sprintf("%q: {$gt: %s}", f, v)
 	case 1:
 		return fmt.Sprintf("%q: {$lte: %s}", f, v)
-	case 2:
-		return fmt.Sprintf("%q: {$in: [%s, %s, %s]}", f, v, pick(rng), pick(rng))
+	case 2, 12:
+		return fmt.Sprintf("%q: {$in: [%s, %s, %s]}", f, v, m.value(), m.value())
 	case 3:
 		return fmt.Sprintf("%q: {$ne: %s}", f, v)
 	case 4:
-		return fmt.Sprintf("%q: {$exists: %v}", f, rng.IntN(2) == 0)
+		return fmt.Sprintf("%q: {$exists: %v}", f, m.IntN(2) == 0)
 	case 5:
-		return fmt.Sprintf("%q: {$gte: %s, $lt: %s}", f, v, pick(rng))
+		return fmt.Sprintf("%q: {$gte: %s, $lt: %s}", f, v, m.value())
 	case 6:
-		return fmt.Sprintf("$or: [{%s}, {%s}]", randomPredicate(rng), randomPredicate(rng))
+		return fmt.Sprintf("$or: [{%s}, {%s}]", m.predicate(), m.predicate())
 	case 7:
 		return fmt.Sprintf("%q: {$elemMatch: {$gt: %s}}", f, v)
 	case 8:
 		return fmt.Sprintf("%q: {$not: {$gt: %s}}", f, v)
 	case 9:
-		return fmt.Sprintf("%q: {$type: %q}", f, []string{"number", "string", "array", "null", "object"}[rng.IntN(5)])
+		return fmt.Sprintf("%q: {$type: %q}", f, []string{"number", "string", "array", "null", "object"}[m.IntN(5)])
 	case 10:
 		return fmt.Sprintf("%q: /^a/", f)
 	}
 	return fmt.Sprintf("%q: %s", f, v)
 }
 
+func (m maker) filter() string {
+	filter := m.predicate()
+	for range m.IntN(3) {
+		if second := m.predicate(); !strings.Contains(filter, second[:3]) {
+			filter += ", " + second
+		}
+	}
+	return "{" + filter + "}"
+}
+
+var sorts = []string{"{a: 1, _id: 1}", "{a: -1, b: 1, _id: 1}", "{b: -1, _id: 1}", "{_id: -1}", "{b: 1, a: 1, _id: 1}", "{b: -1, a: -1, _id: -1}", `{"a.x": 1, _id: 1}`}
+
+var projections = []string{"{_id: 0, a: 1}", "{a: 1, b: 1}", "{b: 0}", `{_id: 0, "a.x": 1}`, `{_id: 0, "a.x": 1, "b.x": 1}`, `{_id: 0, b: 1, s: {$add: [1, 2]}}`}
+
+// ordered indexes that documents with and without arrays can have.
+var ordered = []string{
+	`{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`, `{key: {b: 1, a: 1, _id: 1}, name: "ba"}`,
+	`{key: {"a.x": 1}, name: "ax"}`, `{key: {"a.x": 1, "b.x": -1}, name: "axbx"}`, `{key: {k: 1}, name: "k_1"}`,
+	`{key: {b: 1}, name: "bs", sparse: true}`, `{key: {a: 1, k: 1}, name: "ap", partialFilterExpression: {b: {$gt: 1}}}`,
+	`{key: {k: 1, _id: 1}, name: "ki"}`, `{key: {a: 1, b: -1, _id: 1}, name: "abi"}`,
+	`{key: {"$**": 1}, name: "all"}`, `{key: {"a.$**": -1}, name: "below"}`, `{key: {"$**": 1}, name: "some", wildcardProjection: {"a.x": 1, b: 1}}`,
+}
+
+// onlyPlain are indexes that no arrays can be in.
+var onlyPlain = []string{
+	`{key: {a: "hashed"}, name: "ah"}`, `{key: {b: 1, "a.x": "hashed", k: -1}, name: "bah"}`,
+	`{key: {b: 1, "$**": 1}, name: "ball", wildcardProjection: {b: 0}}`, `{key: {"a.$**": 1, k: 1}, name: "belowk"}`,
+	`{key: {"a.x": 1, "a.y": 1, _id: 1}, name: "axy"}`,
+}
+
 // TestEveryPlanAnswersAlike holds every candidate solution of random queries,
 // sharded or not, to the answer of the plain scan.
 func TestEveryPlanAnswersAlike(t *testing.T) {
+	used := map[string]int{}
 	for _, c := range []struct {
-		key    string
-		shards int
-	}{{"", 1}, {`{k: "hashed"}`, 3}, {`{_id: "hashed"}`, 2}} {
-		t.Run(fmt.Sprintf("%s over %d", c.key, c.shards), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(7, uint64(c.shards)))
-			w := newWorld(t, c.key, c.shards,
-				`{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`, `{key: {b: 1, a: 1, _id: 1}, name: "ba"}`,
-				`{key: {"a.x": 1}, name: "ax"}`, `{key: {"a.x": 1, "b.x": -1}, name: "axbx"}`,
-				`{key: {b: 1}, name: "bs", sparse: true}`, `{key: {a: 1}, name: "ap", partialFilterExpression: {b: {$gt: 1}}}`)
+		key     string
+		shards  int
+		values  []string
+		indexes []string
+	}{
+		{"", 1, arrays, ordered}, {`{k: "hashed"}`, 3, arrays, ordered}, {`{_id: "hashed"}`, 2, arrays, ordered},
+		{"", 1, plain, append(onlyPlain, ordered...)}, {`{k: "hashed"}`, 3, plain, append(onlyPlain, ordered...)},
+	} {
+		t.Run(fmt.Sprintf("%s over %d with %d indexes", c.key, c.shards, len(c.indexes)), func(t *testing.T) {
+			m := maker{rand.New(rand.NewPCG(7, uint64(c.shards))), c.values}
+			w := newWorld(t, c.key, c.shards, c.indexes...)
 			for i := range 60 {
-				w.insert(parse(t, randomDoc(rng, i)))
+				w.insert(parse(t, m.doc(i)))
 			}
-			for range 1500 {
-				filter := randomPredicate(rng)
-				if rng.IntN(2) == 0 {
-					second := randomPredicate(rng)
-					if !strings.HasPrefix(second, filter[:3]) {
-						filter += ", " + second
+			for range 200 {
+				f := plan.Find{Filter: parse(t, m.filter())}
+				if m.IntN(8) == 0 {
+					f.Filter = parse(t, fmt.Sprintf("{%s: {$in: [%s, %s, %s]}}", []string{"a", "k"}[m.IntN(2)], m.value(), m.value(), m.value()))
+				}
+				if m.IntN(3) == 0 {
+					f.Sort = parse(t, sorts[m.IntN(len(sorts))])
+					if m.IntN(2) == 0 {
+						f.Skip, f.Limit = int64(m.IntN(3)), int64(1+m.IntN(9))
 					}
 				}
-				f := plan.Find{Filter: parse(t, "{"+filter+"}")}
-				sorted := rng.IntN(3) == 0
-				if sorted {
-					f.Sort = parse(t, []string{"{a: 1, _id: 1}", "{a: -1, b: 1, _id: 1}", "{b: -1, _id: 1}", "{_id: -1}", "{b: 1, a: 1, _id: 1}"}[rng.IntN(5)])
-					if rng.IntN(2) == 0 {
-						f.Skip, f.Limit = int64(rng.IntN(3)), int64(1+rng.IntN(9))
-					}
+				if m.IntN(3) == 0 {
+					f.Projection = parse(t, projections[m.IntN(len(projections))])
 				}
-				if rng.IntN(4) == 0 {
-					f.Projection = parse(t, []string{"{_id: 0, a: 1}", "{a: 1, b: 1}", "{b: 0}"}[rng.IntN(3)])
+				f.ShowRecordID = m.IntN(20) == 0
+				w.compare(f)
+				if m.IntN(3) == 0 {
+					w.compareKeys(f.Filter)
 				}
-				w.compare(f, sorted)
+			}
+			for name, n := range w.used {
+				used[name] += n
 			}
 		})
 	}
+	for _, stage := range []string{"AND_HASH", "CLUSTERED_IXSCAN", "COLLSCAN", "COUNT_SCAN a_1", "DISTINCT_SCAN ab", "EXPRESS_IXSCAN", "FETCH", "IXSCAN ah", "IXSCAN ball", "IXSCAN below", "OR", "PROJECTION_COVERED", "SORT", "SORT_MERGE"} {
+		if used[stage] < 1 {
+			t.Errorf("%s was never planned", stage)
+		}
+	}
 }
 
-func (w *world) compare(f plan.Find, sorted bool) {
+// candidates lists the solutions of a query and counts their stages.
+func (w *world) candidates(q *plan.Query) []*plan.Solution {
 	w.t.Helper()
-	plain := f
-	plain.Hint = bson.Value{Type: bson.TypeDocument, Data: parse(w.t, "{$natural: 1}")}
-	q, err := plan.Canonical(w.env, w.coll, plain)
-	if err != nil {
-		return
-	}
 	sols, err := q.Candidates()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	want := w.run(q, sols[0])
-	if q, err = plan.Canonical(w.env, w.coll, f); err != nil {
-		w.t.Fatal(err)
-	}
-	if sols, err = q.Candidates(); err != nil {
-		w.t.Fatal(err)
-	}
-	if !sorted {
-		slices.Sort(want)
-	}
 	for _, s := range sols {
-		got := w.run(q, s)
-		if !sorted {
-			slices.Sort(got)
+		var visit func(n plan.Node)
+		visit = func(n plan.Node) {
+			name := n.Stage()
+			if ix, ok := n.(*plan.IndexScan); ok {
+				name += " " + ix.Index.Name
+			}
+			w.used[name]++
+			for _, in := range n.Inputs() {
+				visit(in)
+			}
 		}
-		if !slices.Equal(got, want) {
+		visit(s.Shards)
+	}
+	return sols
+}
+
+// natural is a find that scans the collection.
+func (w *world) natural(f plan.Find) plan.Find {
+	f.Hint = bson.Value{Type: bson.TypeDocument, Data: parse(w.t, "{$natural: 1}")}
+	return f
+}
+
+func (w *world) query(f plan.Find) *plan.Query {
+	w.t.Helper()
+	q, err := plan.Canonical(w.env, w.coll, f)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return q
+}
+
+// compare holds the candidates of a find to the scan.
+func (w *world) compare(f plan.Find) {
+	w.t.Helper()
+	if _, err := plan.Canonical(w.env, w.coll, f); err != nil {
+		return
+	}
+	q := w.query(w.natural(f))
+	want := w.run(q, w.candidates(q)[0])
+	q = w.query(f)
+	sols := w.candidates(q)
+	for _, s := range sols {
+		w.same(f, s, w.run(q, s), want, f.Sort != nil)
+	}
+	w.tryAll(q, sols)
+}
+
+// tryAll holds a trial, which must not fail.
+func (w *world) tryAll(q *plan.Query, sols []*plan.Solution) {
+	w.t.Helper()
+	r, err := w.store.Snapshot(context.Background(), 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Close()
+	tried, n, err := exec.Trial(w.env, sols, exec.Source{Coll: w.coll, Shard: w.coll.Map.Shards()[0], Reader: r})
+	if err != nil || tried[n].Score < 1 {
+		w.t.Fatalf("trial of %s: %v", q.Filter, err)
+	}
+}
+
+func (w *world) same(f plan.Find, s *plan.Solution, got, want []string, sorted bool) {
+	w.t.Helper()
+	if !sorted {
+		got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	}
+	if !slices.Equal(got, want) {
+		b := bson.NewBuilder(nil)
+		plan.Append(b, s.Shards)
+		w.t.Fatalf("filter %s sort %s projection %s skip %d limit %d\nplan %s\n got %v\nwant %v", f.Filter, f.Sort, f.Projection, f.Skip, f.Limit, ejson.String(b.Doc()), got, want)
+	}
+}
+
+// compareKeys holds counts and distinct values to the scan.
+func (w *world) compareKeys(filter bson.Raw) {
+	w.t.Helper()
+	f := plan.Find{Filter: filter}
+	if _, err := plan.Canonical(w.env, w.coll, f); err != nil {
+		return
+	}
+	q := w.query(w.natural(f))
+	rows := len(w.run(q, w.candidates(q)[0]))
+	q = w.query(f)
+	q.KeysOnly = true
+	for _, s := range w.candidates(q) {
+		if got := len(w.run(q, s)); got != rows {
 			b := bson.NewBuilder(nil)
 			plan.Append(b, s.Shards)
-			w.t.Fatalf("filter %s sort %s projection %s skip %d limit %d\nplan %s\n got %v\nwant %v", f.Filter, f.Sort, f.Projection, f.Skip, f.Limit, ejson.String(b.Doc()), got, want)
+			w.t.Fatalf("count of %s: %d, want %d\nplan %s", filter, got, rows, ejson.String(b.Doc()))
 		}
 	}
+	for _, path := range []string{"a", "b", "a.x"} {
+		q := w.query(w.natural(f))
+		want := w.values(w.run(q, w.candidates(q)[0]), path)
+		q = w.query(f)
+		q.KeysOnly, q.NeedKeys, q.Distinct = true, []string{path}, path
+		for _, s := range w.candidates(q) {
+			w.same(f, s, w.values(w.run(q, s), path), want, true)
+		}
+	}
+}
+
+// values are the distinct values of a path in documents, in order.
+func (w *world) values(docs []string, at string) []string {
+	w.t.Helper()
+	seen := map[string]bool{}
+	p := path.Must(at)
+	for _, d := range docs {
+		p.Walk(parse(w.t, d), path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
+			if !v.IsMissing() {
+				seen[string(keystring.Append(nil, v, keystring.Ascending, nil, nil))] = true
+			}
+			return true
+		})
+	}
+	return slices.Sorted(maps.Keys(seen))
 }

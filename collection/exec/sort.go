@@ -70,6 +70,10 @@ func (s *sorter) Next(env *mql.Env) (*Row, error) {
 		}
 		s.loaded = true
 	}
+	if s.node.Limit > 0 && s.Returned >= s.node.Limit {
+		s.Done = true
+		return nil, nil
+	}
 	var r *sortRow
 	if s.runs != nil {
 		var err error
@@ -173,8 +177,8 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 	return nil
 }
 
-// overflow turns a top-k that outgrew the budget into an external sort; the
-// limit above cuts what is too much.
+// overflow turns a top-k that outgrew the budget into an external sort; Next
+// cuts what is too much.
 func (s *sorter) overflow(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.TooMuch("$sort")

@@ -241,25 +241,26 @@ func (w *wildcardWalk) add(at, v bson.Value) error {
 	return g.end()
 }
 
-// WildcardCovers reports that the index has an entry for every value at p, which
-// holds no positions, and below it.
-func (s *Spec) WildcardCovers(p path.Path) bool {
+// WildcardCovers reports that the index has an entry of every value at p, which
+// holds no positions, and whether it has those of everything below p.
+func (s *Spec) WildcardCovers(p path.Path) (value, below bool) {
 	t := s.project
 	if t == nil {
 		t = everythingButID
 	}
 	for i := range s.Parts {
 		if w := &s.Parts[i]; w.Plugin == "wildcard" && w.Path.Len() > 0 {
-			return p.HasPrefix(w.Path)
+			in := p.HasPrefix(w.Path)
+			return in, in
 		}
 	}
 	for i := range p.Len() {
 		if p.Name(i) == "" {
-			return false
+			return false, false
 		}
 		if t = t.child(p.Name(i)); t == nil {
-			return false
+			return false, false
 		}
 	}
-	return t.leaf
+	return t.leaf, t.leaf && t.others && len(t.fields) == 0
 }

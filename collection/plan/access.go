@@ -100,6 +100,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 	}
 	stillPoints := true
 	nonNull := false // some bounded field excludes missing values
+	located := ix.Sphere == nil && ix.Flat == nil
 	for i := range fields {
 		if i > 0 && ix.Multikey.SharesPrefix(i, boundedFields(a.bounds[:i])) {
 			stillPoints = false
@@ -116,13 +117,14 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 		a.bounds[i] = f.FieldBounds
 		a.bounded++
 		nonNull = nonNull || f.nonNull
+		located = located || ix.Parts[i].Plugin != ""
 		if stillPoints && f.IsPoint() {
 			a.points++
 		} else {
 			stillPoints = false
 		}
 	}
-	if !nonNull && (ix.Sparse || ix.Sphere != nil || ix.Flat != nil) {
+	if !located || ix.Sparse && !nonNull {
 		return a, false
 	}
 	if a.bounds[0].IsFull() {

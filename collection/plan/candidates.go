@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -121,11 +122,17 @@ func (s *Solution) Name() string {
 	var visit func(n Node)
 	visit = func(n Node) {
 		b.WriteString(n.Stage())
-		if ix, ok := n.(*IndexScan); ok {
-			b.WriteString(" " + ix.Index.Name)
-			if ix.Reverse {
+		switch n := n.(type) {
+		case *IndexScan:
+			b.WriteString(" " + n.Index.Name)
+			if n.Reverse {
 				b.WriteByte('-')
 			}
+			if i := slices.Index(n.Index.Fields(), index.WildcardPath); i >= 0 {
+				b.WriteString(" " + n.Bounds[i].Text[0])
+			}
+		case *GeoNear:
+			b.WriteString(" " + n.Index.Name)
 		}
 		ins := n.Inputs()
 		if m, ok := n.(*SortMerge); ok && m.Index != nil {
@@ -247,6 +254,9 @@ func (a *access) score(*Query) float64 {
 // indexScan makes the scan of an access.
 func (q *Query) indexScan(ix *catalog.Index, a access, reverse bool) *IndexScan {
 	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey()}
+	if i := slices.Index(ix.Fields(), index.WildcardPath); i >= 0 && n.Seeks > 1 && !a.bounds[i].IsFull() {
+		n.Seeks -= len(a.bounds[i].Intervals) // path and value are one predicate
+	}
 	if a.key != nil {
 		n.Seeks = 1
 	}

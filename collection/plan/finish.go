@@ -12,40 +12,58 @@ import (
 // nearOrder is the order of a search by distance.
 var nearOrder = order.Pattern{Parts: []order.Part{{Name: "$near", Dir: 1, Meta: "geoNearDistance"}}}
 
-// finish adds sort, skip, limit and projection to an access. sorted says that
-// its rows are in the query's order, covered that they were made from keys.
+// finish adds sort, projection, skip and limit to an access. sorted says that its
+// rows are in the query's order, covered that they were made from keys. What has
+// one shard is skipped and limited there, else after the shards' rows meet.
 func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solution {
-	s := &Solution{Index: index, Skip: q.Skip, Limit: q.Limit, Sorted: sorted && q.Pattern != nil}
+	s := &Solution{Index: index, Sorted: sorted && q.Pattern != nil}
+	skip, limit := int64(0), int64(0)
+	if q.Limit > 0 && q.Skip+q.Limit > 0 {
+		limit = q.Skip + q.Limit
+	}
+	single := q.Coll.Map != nil && q.Coll.Map.Len() == 1
+	if single {
+		skip = q.Skip
+	} else {
+		s.Skip, s.Limit = q.Skip, q.Limit
+	}
+	limited := false
 	switch {
 	case q.Pattern != nil:
 		s.Pattern = q.Pattern
 		if !sorted {
-			keep := int64(0)
-			if q.Limit > 0 {
-				keep = q.Skip + q.Limit
-			}
-			n = &Sort{Input: n, Pattern: q.Pattern, Limit: keep}
+			n = &Sort{Input: n, Pattern: q.Pattern, Limit: limit}
+			limited = true
 		}
 	case q.near != nil:
 		s.Pattern = &nearOrder
 	}
-	if q.Limit > 0 && q.Skip+q.Limit > 0 {
-		n = &Limit{Input: n, N: q.Skip + q.Limit}
-	}
-	if s.Sorted && (q.Coll.Map != nil && q.Coll.Map.Len() > 1 && (q.Transform != nil || q.ReturnKey) || q.reads(expr.MetaSortKey)) {
+	if s.Sorted && (!single && (q.Transform != nil || q.ReturnKey) || q.reads(expr.MetaSortKey)) {
 		n = &SortKey{Input: n, Pattern: q.Pattern}
 	}
-	switch {
-	case q.ReturnKey: // the projection is ignored
-		n = &ReturnKey{Input: n}
-	case q.Transform != nil:
-		n = &Project{Input: n, Transform: q.Transform, Covered: covered, Simple: isSimple(q.Transform), Pattern: q.Pattern, Metas: q.metas}
+	n = q.present(n, covered)
+	if skip > 0 {
+		n = &Skip{Input: n, N: skip}
 	}
-	if q.ShowRecordID && !q.ReturnKey {
-		n = &RecordID{Input: n}
+	if limit > 0 && !limited {
+		n = &Limit{Input: n, N: limit - skip}
 	}
 	s.Shards = n
 	return s
+}
+
+// present makes of rows what the caller wants to see.
+func (q *Query) present(n Node, covered bool) Node {
+	switch {
+	case q.ReturnKey: // the projection is ignored
+		return &ReturnKey{Input: n}
+	case q.Transform != nil:
+		n = &Project{Input: n, Transform: q.Transform, Covered: covered, Simple: isSimple(q.Transform), Pattern: q.Pattern, Metas: q.metas}
+	}
+	if q.ShowRecordID {
+		n = &RecordID{Input: n}
+	}
+	return n
 }
 
 // isSimple reports a projection that keeps or drops whole top-level fields.

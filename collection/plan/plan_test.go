@@ -22,7 +22,10 @@ import (
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a
 // createIndexes specification, repeated), multikey (a field of the index named
 // before, as "name field"), shardKey, shards, filter, sort, projection, hint,
-// skip, limit. Output: the chosen solution as a tree.
+// skip, limit, min, max, returnKey, showRecordId, count (only rows are counted),
+// distinct (the path whose values are wanted), only (an index filter, repeated),
+// all (print the names of all candidates). Output: the solution that is guessed
+// to be the best, as a tree.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
@@ -36,13 +39,33 @@ func TestCases(t *testing.T) {
 			f.Hint = v
 		}
 		f.Skip, f.Limit = number(c, "skip"), number(c, "limit")
+		f.Min, f.Max = doc(t, c, "min"), doc(t, c, "max")
+		_, f.ReturnKey = c.Get("returnKey")
+		_, f.ShowRecordID = c.Get("showRecordId")
 		q, err := Canonical(env, coll, f)
 		if err != nil {
 			return failure(err)
 		}
+		if _, count := c.Get("count"); count {
+			q.KeysOnly = true
+		}
+		if key, ok := c.Get("distinct"); ok {
+			q.KeysOnly, q.NeedKeys, q.Distinct = true, []string{key}, key
+		}
+		for _, name := range c.All("only") {
+			var a bson.Arena
+			q.Only = append(q.Only, a.String(name))
+		}
 		sols, err := q.Candidates()
 		if err != nil {
 			return failure(err)
+		}
+		if _, all := c.Get("all"); all {
+			var names strings.Builder
+			for _, s := range sols {
+				names.WriteString(s.Name() + "\n")
+			}
+			return names.String()
 		}
 		var out strings.Builder
 		printTree(&out, sols[0].Shards, 0)
@@ -126,7 +149,7 @@ func printTree(out *strings.Builder, n Node, depth int) {
 	fmt.Fprintf(out, "%s%s", strings.Repeat("  ", depth), n.Stage())
 	for name, v := range d.Fields() {
 		switch string(name) {
-		case "keyPattern", "isMultiKey", "multiKeyPaths", "isUnique", "isSparse", "isPartial", "indexVersion", "memLimit", "type":
+		case "indexPrefix", "textIndexVersion", "keyPattern", "isMultiKey", "multiKeyPaths", "isUnique", "isSparse", "isPartial", "indexVersion", "memLimit", "type":
 			continue
 		}
 		fmt.Fprintf(out, " %s=%s", name, ejson.ValueString(v))

@@ -26,7 +26,10 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 			continue
 		}
 		p, err := path.Compile(c.path)
-		if err != nil || p.HasPosition() || !ix.WildcardCovers(p) {
+		if err != nil || p.HasPosition() {
+			continue
+		}
+		if value, below := ix.WildcardCovers(p); !value || !below && exists(c) {
 			continue
 		}
 		if q.wildcardField(ix, -1, c.path, cs).bounds {
@@ -42,14 +45,10 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	if at == "" {
 		return bounding{}
 	}
-	if i >= 0 && ix.Fields()[i] == index.WildcardPath {
-		var a bson.Arena
-		v := a.String(at)
-		return bounding{FieldBounds: encodeField([]match.Interval{{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true}}, ix.Dirs()[i], nil), bounds: true, nonNull: true}
-	}
-	ivs := []match.Interval(nil)
+	ivs, there := []match.Interval(nil), false
 	var used []int
 	for k, c := range cs {
+		there = there || c.path == at && exists(c)
 		if c.path != at || !c.useful || !collationFits(q, ix, c.intervals) || !hasEntries(c.intervals) {
 			continue
 		}
@@ -57,14 +56,33 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 			ivs, used = c.intervals, []int{k}
 		}
 	}
-	if ivs == nil {
+	switch {
+	case i < 0:
+		return bounding{bounds: ivs != nil || there}
+	case ix.Fields()[i] == index.WildcardPath:
+		return bounding{FieldBounds: encodeField(pathIntervals(at, ivs == nil), ix.Dirs()[i], nil), bounds: true, nonNull: true}
+	case ivs == nil:
 		return bounding{}
 	}
-	out := bounding{bounds: true, used: used, nonNull: true}
-	if i >= 0 {
-		out.FieldBounds = encodeField(ivs, ix.Dirs()[i], ix.Collation.Order())
+	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: used, nonNull: true}
+}
+
+// pathIntervals are the entries of a path, and of every path below it: one of
+// them is there if the path exists.
+func pathIntervals(at string, below bool) []match.Interval {
+	var a bson.Arena
+	v := a.String(at)
+	ivs := []match.Interval{{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true}}
+	if below {
+		ivs = append(ivs, match.Interval{Lo: a.String(at + "."), Hi: a.String(at + "/"), LoInclusive: true})
 	}
-	return out
+	return ivs
+}
+
+// exists reports a predicate that asks for nothing but existence.
+func exists(c conjunct) bool {
+	l, ok := c.node.(*match.Leaf)
+	return ok && l.Operator() == "$exists"
 }
 
 // hasEntries reports that every value within the intervals has an entry in a
