@@ -99,7 +99,6 @@ type wildcardWalk struct {
 	path    []byte
 	found   bool
 	array   bool
-	depth   int
 	project *wildcardTree
 }
 

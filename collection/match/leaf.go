@@ -51,13 +51,6 @@ func components(p path.Path) []path.Component {
 	return parts
 }
 
-// at returns the same predicate on another path.
-func (l *Leaf) at(p path.Path) *Leaf {
-	c := *l
-	c.path, c.parts = p, components(p)
-	return &c
-}
-
 // Path is the path whose values are asked.
 func (l *Leaf) Path() path.Path { return l.path }
 

@@ -41,7 +41,6 @@ type Target struct {
 	Docs, Bytes int64
 
 	scratch expr.Scratch
-	bits    keystring.TypeBits
 	id, key []byte
 	record  []byte
 	oldKeys entrySet

@@ -17,7 +17,6 @@ type aggregateArgs struct {
 	cursor   bool
 	explain  bool
 	hint     bson.Value
-	rounds   bson.Raw
 }
 
 // runAggregate answers aggregate. Manual: reference/command/aggregate.

@@ -22,13 +22,12 @@ const batchBytesMax = 16 << 20
 // findArgs are the arguments of find.
 type findArgs struct {
 	plan.Find
-	batch       int64
-	hasBatch    bool
-	single      bool
-	tailable    bool
-	awaitData   bool
-	noTimeout   bool
-	negativeLim bool
+	batch     int64
+	hasBatch  bool
+	single    bool
+	tailable  bool
+	awaitData bool
+	noTimeout bool
 }
 
 // runFind answers find. Manual: reference/command/find.

@@ -123,16 +123,15 @@ func aliased(d *Def, name string) bool {
 
 // peer is what the server remembers of one connection.
 type peer struct {
-	cosmos     bool
-	appName    string
-	user       string
-	uuid       [16]byte
-	client     atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
-	helloSeen  bool
-	last       statement // of getLastRequestStatistics, without a session
-	slot       slot      // the command that runs
-	spare      *Call     // memory for the next command
-	backpressu bool
+	cosmos    bool
+	appName   string
+	user      string
+	uuid      [16]byte
+	client    atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
+	helloSeen bool
+	last      statement // of getLastRequestStatistics, without a session
+	slot      slot      // the command that runs
+	spare     *Call     // memory for the next command
 }
 
 // statement is the price of one command, for getLastRequestStatistics.

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"sort"
-	"strconv"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -202,18 +201,6 @@ func (s *Server) clusterDocs() []bson.Raw {
 	copy(oid[:], id[:])
 	b.ObjectID("clusterId", oid)
 	return []bson.Raw{b.Doc()}
-}
-
-// shardOf finds the shard descriptor that a client names: "p3", or "3".
-func shardOf(m *shard.Map, name string) *shard.Descriptor {
-	if len(name) > 1 && name[0] == 'p' {
-		name = name[1:]
-	}
-	n, err := strconv.ParseUint(name, 10, 32)
-	if err != nil {
-		return nil
-	}
-	return m.Shard(shard.ID(n))
 }
 
 // findChunk finds the shard that begins at a bound, given as in config.chunks.
