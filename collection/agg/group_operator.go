@@ -16,6 +16,7 @@ type groupOp struct {
 	maker
 	*groupStage
 	table  groupTable
+	meta   metaKinds
 	env    *mql.Env // of the last Next, to give memory back
 	loaded bool
 	at     int
@@ -65,6 +66,7 @@ func (o *groupOp) load(env *mql.Env) error {
 			return err
 		}
 		o.scratch.Reset()
+		o.meta.give(r, &o.scratch)
 		held := t.held
 		if o.mode == groupMerge {
 			err = o.takePartial(env, r)

@@ -271,17 +271,17 @@ func (o *geoNearOp) Next(env *mql.Env) (*exec.Row, error) {
 		}
 		o.loaded = true
 	}
-	key, doc, err := o.rows.next()
-	if doc == nil || err != nil {
+	key, pair, err := o.rows.next()
+	if pair == nil || err != nil {
 		return nil, err
 	}
 	o.returned++
-	o.begin().Splice(doc.Elements())
-	r, err := o.end(nil)
-	if r != nil {
-		r.SortKey = key
-	}
-	return r, err
+	it := pair.Iter()
+	it.Next()
+	o.row = exec.Row{SortKey: key, Doc: bson.Raw(it.Value.Data)}
+	it.Next()
+	o.row.Meta = bson.Raw(it.Value.Data)
+	return &o.row, nil
 }
 
 // load measures the input.
@@ -314,7 +314,14 @@ func (o *geoNearOp) load(env *mql.Env) error {
 			continue
 		}
 		key = keystring.Append(key[:0], o.scratch.Double(d), keystring.Ascending, nil, nil)
-		if err := o.rows.add(env, key, o.measured(r.Doc, d*o.multiplier, loc)); err != nil {
+		b := o.begin()
+		b.Raw("doc", o.measured(r.Doc, d*o.multiplier, loc))
+		b.BeginDoc("meta")
+		b.Double("geoNearDistance", d*o.multiplier)
+		b.Value("geoNearPoint", loc)
+		b.End()
+		o.buf = b.Finish()
+		if err := o.rows.add(env, key, bson.Raw(o.buf)); err != nil {
 			return err
 		}
 	}

@@ -105,5 +105,12 @@ func (s *groupStage) Reads(add func(string)) bool {
 }
 
 func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}, nil
+	op := &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}
+	op.meta.of(s.id)
+	for _, out := range s.out {
+		if u, ok := out.fn.(*unaryFunc); ok {
+			op.meta.of(u.arg)
+		}
+	}
+	return op, nil
 }

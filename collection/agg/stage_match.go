@@ -44,12 +44,15 @@ func (s *matchStage) Reads(add func(string)) bool {
 }
 
 func (s *matchStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &matchOp{base: base{in: in, stage: s}, node: match.Normalize(s.node)}, nil
+	op := &matchOp{base: base{in: in, stage: s}, node: match.Normalize(s.node)}
+	op.meta.ofFilter(op.node)
+	return op, nil
 }
 
 type matchOp struct {
 	base
 	node    match.Node
+	meta    metaKinds
 	scratch expr.Scratch
 }
 
@@ -63,6 +66,7 @@ func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
 			return nil, err
 		}
 		o.scratch.Reset()
+		o.meta.give(r, &o.scratch)
 		ok, err := o.node.Matches(env, r.Doc, &o.scratch)
 		if err != nil {
 			return nil, err

@@ -65,13 +65,16 @@ func (s *transformStage) Reads(add func(string)) bool {
 }
 
 func (s *transformStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &transformOp{base: base{in: in, stage: s}, t: s.t}, nil
+	op := &transformOp{base: base{in: in, stage: s}, t: s.t}
+	s.t.Expressions(op.meta.of)
+	return op, nil
 }
 
 type transformOp struct {
 	base
 	maker
-	t project.Transform
+	t    project.Transform
+	meta metaKinds
 }
 
 func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -80,6 +83,7 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 		return nil, err
 	}
 	o.scratch.Reset()
+	o.meta.give(r, &o.scratch)
 	if err := o.t.Apply(env, o.begin(), r.Doc, &o.scratch); err != nil {
 		return nil, err
 	}
