@@ -60,6 +60,13 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 			try--
 			continue
 		}
+		if b := (*blocked)(nil); errors.As(err, &b) {
+			if err := b.wait(o.Env.Context()); err != nil {
+				return err
+			}
+			try--
+			continue
+		}
 		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, errStale) {
 			return err
 		}
@@ -149,8 +156,18 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	t.Coll, t.Shard, t.Txn = a.coll, d, a.txn
 	t.Multikey = a.markMultikey
 	t.Session, t.TxnNumber = a.op.Session, a.op.TxnNumber
+	t.Multi, t.Owner = a.multi, a.op.Owner
+	t.Claim = a.claim
 	t.Bypass = a.op.BypassValidation
 	return t
+}
+
+// claim is told of every record key before it is written.
+func (a *attempt) claim(key []byte) error {
+	if a.multi {
+		return a.c.intents.claim(a.op.Txn, key)
+	}
+	return a.c.intents.check(key)
 }
 
 // all lists the targets used.
@@ -224,8 +241,8 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 // under a catalog: nothing it was routed by has changed.
 func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 	for _, coll := range t.written {
-		if x := now.ByID(coll.ID); x != coll && !sameRoute(x, coll) {
-			return false
+		if x := now.ByID(coll.ID); x != coll && (!sameRoute(x, coll) || x.Frozen) {
+			return false // a frozen one has been copied already, perhaps
 		}
 	}
 	return true
@@ -242,7 +259,7 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 		}
 		if c.Catalog.Peek() == snap {
 			snap.Unpin()
-			t := &Txn{Catalog: snap}
+			t := &Txn{Catalog: snap, ended: make(chan struct{})}
 			t.Store = &countingTxn{Txn: txn, c: c, t: t}
 			return t, nil
 		}
@@ -273,7 +290,14 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	if err == nil {
 		x.c.Committed(x.t, ts)
 	}
+	x.c.intents.release(x.t)
 	return ts, err
+}
+
+// Close see storage.Txn.
+func (x *countingTxn) Close() {
+	x.Txn.Close()
+	x.c.intents.release(x.t)
 }
 
 // Committed counts what a transaction changed, after its commit at ts. The

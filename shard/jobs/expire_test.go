@@ -88,7 +88,12 @@ func TestExpireLoop(t *testing.T) {
 			t.Fatal("deleted while off")
 		}
 		n.jobs.SetExpire(true)
-		for n.check(`{}`) > 0 {
+		for {
+			left, err := n.ids(n.op(), `{}`, "")
+			n.must(err)
+			if len(left) == 0 {
+				break
+			}
 			time.Sleep(time.Millisecond)
 		}
 		n.must(n.jobs.Stop())

@@ -1,12 +1,15 @@
 package jobs_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
@@ -129,6 +132,42 @@ func TestShardedByHierarchy(t *testing.T) {
 		_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, `{_id: 17, k: 17, a: 3}`)}, true)
 		if err != nil || len(errs) != 1 {
 			t.Fatal(errs, err)
+		}
+	})
+}
+
+// A transaction from before a rewrite does not commit into what was copied.
+func TestReshardOvertakesTransaction(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.fill(0, 10)
+		o := n.op()
+		txn, err := n.BeginTxn(o)
+		n.must(err)
+		o.Txn = txn
+		_, errs, err := n.Insert(o, shop, rawDocs(t, `{_id: "late", k: 1}`), true)
+		if err != nil || len(errs) > 0 {
+			t.Fatal(err, errs)
+		}
+		freeze := func(frozen bool) {
+			n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+				return m.Put(m.Snapshot().Collection(shop).With(func(c *catalog.Collection) { c.Frozen = frozen }))
+			}))
+		}
+		freeze(true)
+		if _, err := txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {
+			t.Fatal(err)
+		}
+		waiting := background(func() { n.fill(10, 11) })
+		select {
+		case <-waiting:
+			t.Fatal("a writer did not wait")
+		case <-time.After(20 * time.Millisecond):
+		}
+		freeze(false)
+		<-waiting
+		if n.check(`{}`) != 11 {
+			t.Fatal("wrong number of documents")
 		}
 	})
 }
