@@ -255,7 +255,7 @@ func (a *access) score(*Query) float64 {
 func (q *Query) indexScan(ix *catalog.Index, a access, reverse bool) *IndexScan {
 	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey()}
 	if i := slices.Index(ix.Fields(), index.WildcardPath); i >= 0 && n.Seeks > 1 && !a.bounds[i].IsFull() {
-		n.Seeks -= len(a.bounds[i].Intervals) // path and value are one predicate
+		n.Seeks = max(1, n.Seeks-len(a.bounds[i].Intervals)) // path and value are one predicate
 	}
 	if a.key != nil {
 		n.Seeks = 1

@@ -141,12 +141,32 @@ func (r *report) filter() bson.Raw {
 
 // rejected prints the plans that were not chosen.
 func (r *report) rejected(b *bson.Builder) {
-	if r.x.piped {
+	if r.s.Solution == nil {
 		return
 	}
-	for _, n := range r.c.Cluster.Others(&r.c.Op, r.x.ns, r.x.find) {
+	for _, s := range r.s.Solution.Rejected {
 		b.BeginDoc("")
-		plan.Append(b, n)
+		plan.Append(b, s.Shards)
+		b.End()
+	}
+}
+
+// trials prints how the candidates did before one of them was chosen.
+func (r *report) trials(b *bson.Builder) {
+	b.BeginArray("allPlansExecution")
+	defer b.End()
+	if r.s.Solution == nil || len(r.s.Solution.Rejected) == 0 || r.s.Solution.Tried == nil {
+		return
+	}
+	for _, s := range append([]*plan.Solution{r.s.Solution}, r.s.Solution.Rejected...) {
+		n, _ := s.Tried.Get("nReturned").AsInt64()
+		b.BeginDoc("")
+		b.Int("nReturned", n)
+		b.Int32("executionTimeMillisEstimate", 0)
+		b.Int("totalKeysExamined", sumOf(s.Tried, "keysExamined"))
+		b.Int("totalDocsExamined", sumOf(s.Tried, "docsExamined"))
+		b.Double("score", s.Score)
+		b.Raw("executionStages", s.Tried)
 		b.End()
 	}
 }
@@ -173,6 +193,7 @@ func (r *report) plan(b *bson.Builder) {
 			p.Operator.Explain(b, false)
 			b.End()
 			b.BeginArray("rejectedPlans")
+			r.rejected(b)
 			b.End()
 			b.End()
 		}
@@ -236,8 +257,7 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	b.Int("totalDocsExamined", sumOf(d, "docsExamined"))
 	b.Raw("executionStages", d)
 	if r.x.level == allPlans {
-		b.BeginArray("allPlansExecution")
-		b.End()
+		r.trials(b)
 	}
 }
 
@@ -365,8 +385,7 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	b.Int("totalDocsExamined", sumOf(stats, "docsExamined"))
 	b.Raw("executionStages", stats)
 	if r.x.level == allPlans {
-		b.BeginArray("allPlansExecution")
-		b.End()
+		r.trials(b)
 	}
 	b.End()
 }

@@ -21,7 +21,9 @@ func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, 
 		return s.distributionDocs(o)
 	case "$listClusterCatalog":
 		return s.clusterCatalogDocs(ns.DB), nil
-	case "$planCacheStats", "$listSampledQueries", "$querySettings", "$queryStats":
+	case "$planCacheStats":
+		return s.planCacheDocs(ns), nil
+	case "$listSampledQueries", "$querySettings", "$queryStats":
 		return nil, nil // there are none
 	case "$currentOp", "$listSessions", "$listLocalSessions":
 		return s.activityDocs(o, ns, kind, spec)
