@@ -34,6 +34,23 @@ func TestCases(t *testing.T) {
 				}
 			}
 			return whole
+		case "explain":
+			p, err := w.parse()
+			if err != nil {
+				return showError(err)
+			}
+			w.env.Memory.Spill = true
+			op, err := w.open(w.env, p, optimised, w.docs)
+			if err != nil {
+				return showError(err)
+			}
+			defer op.Close()
+			if _, err := drain(w.env, op); err != nil {
+				return showError(err)
+			}
+			b := bson.NewBuilder(nil)
+			op.Explain(b, true)
+			return strings.ReplaceAll(ejson.String(b.Doc()), "},{\"$", "},\n{\"$")
 		case "optimize":
 			p, err := w.parse()
 			if err != nil {

@@ -200,8 +200,6 @@ func (o *groupOp) Close() {
 }
 
 func (o *groupOp) explainStats(b *bson.Builder) {
-	b.BeginDoc("maxAccumulatorMemoryUsageBytes")
-	b.End()
 	b.Int64("totalOutputDataSizeBytes", int64(max(o.table.peak, o.table.held)))
 	b.Bool("usedDisk", o.table.runs != nil)
 	spills := int64(0)
@@ -211,7 +209,7 @@ func (o *groupOp) explainStats(b *bson.Builder) {
 	b.Int64("spills", spills)
 }
 
-func (o *groupOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+func (o *groupOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
 // badPartial is the error of a partial that no accumulator of this version wrote.
 func badPartial(name string) error {

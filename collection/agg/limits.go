@@ -2,10 +2,10 @@ package agg
 
 import "github.com/cantledb/cantle/wire/mongoerr"
 
-// docBytesMax is the size of the largest document between stages: a document's
-// limit and room for what an operator adds, as in MongoDB.
+// docBytesMax is the size of the largest document between stages. What leaves
+// the pipeline is held to a document's usual limit by the cursor.
 // Manual: core/aggregation-pipeline-limits#result-size-restrictions.
-const docBytesMax = 64 << 20
+const docBytesMax = 128 << 20
 
 // userDocBytesMax is the size of the largest document that leaves a pipeline.
 const userDocBytesMax = 16 << 20

@@ -30,6 +30,13 @@ func (o *base) Explain(b *bson.Builder, stats bool) {
 	b.End()
 }
 
+// explainStages is Explain for an operator that has extras.
+func explainStages(b *bson.Builder, op exec.Operator, stats bool) {
+	b.BeginArray("stages")
+	ExplainStages(b, op, stats)
+	b.End()
+}
+
 // extras appends what an operator knows beyond the number of rows; operators
 // with more to tell implement it.
 type extras interface{ explainStats(b *bson.Builder) }

@@ -275,4 +275,4 @@ func (o *bucketAutoOp) explainStats(b *bson.Builder) {
 	b.Bool("usedDisk", o.rows.runs != nil)
 }
 
-func (o *bucketAutoOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+func (o *bucketAutoOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

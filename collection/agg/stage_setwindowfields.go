@@ -374,4 +374,4 @@ func (o *windowOp) explainStats(b *bson.Builder) {
 	b.Bool("usedDisk", o.rows.runs != nil || o.docs.file != nil)
 }
 
-func (o *windowOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+func (o *windowOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

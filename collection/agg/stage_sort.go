@@ -92,3 +92,6 @@ func (o *sortOp) Next(env *mql.Env) (*exec.Row, error) {
 func (o *sortOp) Close() { o.sorter.Close() }
 
 func (o *sortOp) explainStats(b *bson.Builder) { exec.SortStats(o.sorter, b) }
+
+// Explain see exec.Operator.
+func (o *sortOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

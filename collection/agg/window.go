@@ -174,8 +174,12 @@ func (w *window) bound(v bson.Value) (bound, error) {
 	if !ok {
 		return bound{}, mongoerr.New(mongoerr.FailedToParse, "Numeric document-based bounds must be an integer")
 	}
-	return bound{n: n}, nil
+	return bound{n: min(max(n, -documentsMax), documentsMax)}, nil
 }
+
+// documentsMax keeps sums of positions and bounds within an int64; no partition
+// holds so many documents.
+const documentsMax = 1 << 50
 
 // zeroValue is the int32 0.
 var zeroValue = bson.Value{Type: bson.TypeInt32, Data: []byte{0, 0, 0, 0}}
