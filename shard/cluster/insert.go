@@ -146,6 +146,7 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 		if err := a.begin(); err != nil {
 			return err
 		}
+		var done successes
 		for _, p := range docs {
 			h := p.Hash
 			if a.coll.Sharded() != (h != 0) { // the collection was sharded or replaced meanwhile
@@ -156,31 +157,55 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 			}
 			save := a.txn.Savepoint()
 			t := a.target(a.coll.Map.Find(h))
-			count := *t
+			docs, bytes := t.Docs, t.Bytes
 			if err := t.Insert(o.Env, p.Doc, h); err != nil {
 				var known *mongoerr.Error
 				if !errors.As(err, &known) {
 					return err
 				}
 				a.txn.RollbackTo(save)
-				t.Docs, t.Bytes = count.Docs, count.Bytes
+				t.Docs, t.Bytes = docs, bytes
 				errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: known})
 				if ordered {
 					break
 				}
 				continue
 			}
-			if o.Record != nil {
-				if err := o.Record(a.txn, p.Index, nil); err != nil {
-					return err
-				}
+			if err := done.add(o, a, p.Index); err != nil {
+				return err
 			}
 			n++
 		}
-		return nil
+		return done.record(o, a)
 	})
 	c.settle(o)
 	return n, errs, err
+}
+
+// successes is a run of statements that took effect, one after the other, which
+// are recorded together.
+type successes struct {
+	first, last int
+	some        bool
+}
+
+// add takes one more statement; a gap ends the run before it.
+func (s *successes) add(o *Op, a *attempt, i int) error {
+	if s.some && i == s.last+1 {
+		s.last = i
+		return nil
+	}
+	err := s.record(o, a)
+	*s = successes{i, i, true}
+	return err
+}
+
+// record keeps the run, inside the transaction.
+func (s *successes) record(o *Op, a *attempt) error {
+	if !s.some || o.Record == nil {
+		return nil
+	}
+	return o.Record(a.txn, s.first, s.last, nil)
 }
 
 // refusedWrite is a throttled statement of a bulk write.

@@ -108,7 +108,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			err = c.upsert(o, a, w.filter, m, &r)
 		}
 		if err == nil && o.Record != nil {
-			err = o.Record(a.txn, 0, &r)
+			err = o.Record(a.txn, 0, 0, &r)
 		}
 		return err
 	})
@@ -386,6 +386,7 @@ func (c *Cluster) changeBatch(o *Op, ns collection.Namespace, m *Modify, batch [
 		if err != nil {
 			return err
 		}
+		filter = plan.BindText(a.coll, filter)
 		o.begin(a.coll)
 		if err := c.admit(o, a.coll, c.shardsOf(a.coll, batch), ratelimit.WriteKind); err != nil {
 			return err

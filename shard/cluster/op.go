@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Op is one command on its way through the cluster. Not safe for concurrent
@@ -27,15 +28,17 @@ type Op struct {
 	// Session and TxnNumber of a retryable write or transaction.
 	Session   [16]byte
 	TxnNumber int64
+	// Owner is the digest of the session's user.
+	Owner [32]byte
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
 	// Committed is the timestamp of the last commit of the command, 0 if it
 	// wrote nothing: the operationTime of its reply.
 	Committed storage.Timestamp
-	// Record, when set, is called inside the transaction of each statement that
-	// took effect, before it commits: the place to keep the result of a retryable
-	// write. index is the statement's place in the command; m is nil for an insert.
-	Record func(txn storage.Txn, index int, m *Modified) error
+	// Record, when set, is called inside the transaction of statements that took
+	// effect, before it commits: the place to keep the result of a retryable
+	// write. first and last are their places in the command; m is nil for inserts.
+	Record func(txn storage.Txn, first, last int, m *Modified) error
 
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
@@ -51,6 +54,32 @@ type Txn struct {
 	Catalog *catalog.Snapshot
 	tallies []tallied
 	written []*catalog.Collection // by statement, repeated
+	// only is the collection that the transaction is confined to under the rules
+	// of Azure Cosmos DB; 0 = none yet.
+	only keyspace.CollectionID
+	// Guarded by Cluster.intents: the record keys written, and whether the
+	// transaction has ended, which closes ended.
+	claimed []string
+	over    bool
+	ended   chan struct{}
+}
+
+// confine keeps a transaction within what Azure Cosmos DB allows: one unsharded
+// collection.
+// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
+// Errors: Location50841.
+func (o *Op) confine(coll *catalog.Collection) error {
+	if !o.Env.Strict || o.Txn == nil {
+		return nil
+	}
+	if coll.Sharded() {
+		return mongoerr.New(50841, "Multi-document transactions cannot be run in a sharded collection")
+	}
+	if o.Txn.only != 0 && o.Txn.only != coll.ID {
+		return mongoerr.New(50841, "Multi-document transactions cannot be run across collections")
+	}
+	o.Txn.only = coll.ID
+	return nil
 }
 
 // tallied is a change of counts to be applied after a commit.

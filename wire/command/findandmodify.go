@@ -70,8 +70,8 @@ func runFindAndModify(c *Call) error {
 			failed = err
 			return reply
 		})
-		c.Op.Record = func(txn storage.Txn, i int, r *cluster.Modified) error {
-			if err := keep(txn, i, r); err != nil {
+		c.Op.Record = func(txn storage.Txn, first, last int, r *cluster.Modified) error {
+			if err := keep(txn, first, last, r); err != nil {
 				return err
 			}
 			return failed

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -74,32 +73,43 @@ func renumber(errs []mongoerr.WriteError, todo []int) {
 	}
 }
 
-// recorder keeps the result of each statement, in the same commit as its
-// effect.
-func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(storage.Txn, int, *cluster.Modified) error {
+// recorder keeps the common result of the statements first to last of those
+// still to do, in the same commit as their effect.
+func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 	if !c.retryable() {
 		return nil
 	}
-	return func(txn storage.Txn, i int, m *cluster.Modified) error {
-		if todo != nil {
-			i = todo[i]
-		}
+	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 		r := result(m)
-		stmt := c.Args.StmtID + int32(i)
-		if txn != nil {
-			if err := c.Session.Stage(txn, stmt, r); err != nil {
+		if todo == nil {
+			return c.keep(txn, first, last, r)
+		}
+		for i := first; i <= last; i++ {
+			if err := c.keep(txn, todo[i], todo[i], r); err != nil {
 				return err
 			}
 		}
-		c.kept = append(c.kept, kept{stmt, r.Clone()})
 		return nil
 	}
 }
 
-// kept is a result to be remembered once the command is through.
+func (c *Call) keep(txn storage.Txn, first, last int, r bson.Raw) error {
+	k := kept{c.Args.StmtID + int32(first), c.Args.StmtID + int32(last), r}
+	if txn != nil {
+		if err := c.Session.Stage(txn, k.first, k.last, r); err != nil {
+			return err
+		}
+	}
+	k.result = r.Clone()
+	c.kept = append(c.kept, k)
+	return nil
+}
+
+// kept is the common result of some statements, to be remembered once the
+// command is through.
 type kept struct {
-	stmt   int32
-	result bson.Raw
+	first, last int32
+	result      bson.Raw
 }
 
 // statementFailed says that the i-th statement took no effect, whatever it was
@@ -107,16 +117,16 @@ type kept struct {
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (c *Call) statementFailed(i int32) { c.failed = append(c.failed, c.Args.StmtID+i) }
 
-// keepResults hands the results to the session. A statement that ran again
-// after a conflict is there twice; the last one counts. One that failed in the
-// end took no effect and does not count.
+// keepResults hands the results to the session, the latest first: of a statement
+// that ran again after a conflict there are two, and the session keeps the first
+// it is given. One that failed in the end took no effect and does not count.
 func (c *Call) keepResults() {
-	slices.SortStableFunc(c.kept, func(a, b kept) int { return cmp.Compare(a.stmt, b.stmt) })
 	slices.Sort(c.failed)
-	for i, k := range c.kept {
-		again := i+1 < len(c.kept) && c.kept[i+1].stmt == k.stmt
-		if _, failed := slices.BinarySearch(c.failed, k.stmt); !again && !failed {
-			c.Session.Remember(k.stmt, k.result)
+	for _, k := range slices.Backward(c.kept) {
+		for stmt := k.first; stmt <= k.last; stmt++ {
+			if _, failed := slices.BinarySearch(c.failed, stmt); !failed {
+				c.Session.Remember(stmt, k.result)
+			}
 		}
 	}
 	c.kept = nil

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -13,6 +15,9 @@ type Args struct {
 	Start     bool  // startTransaction: true
 	StmtID    int32 // of the first statement; the others count up
 
+	// TxnMax is set by the caller for a transaction with a lifetime of its own;
+	// 0 is that of all.
+	TxnMax time.Duration
 	// Ending is set by the caller for commitTransaction and abortTransaction.
 	Ending bool
 	// Interrupt is set by the caller: called with ErrKilled or ErrExpired from another

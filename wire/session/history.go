@@ -14,9 +14,9 @@ import (
 type History interface {
 	// Load returns what is remembered about a session; ok is false if nothing.
 	Load(ctx context.Context, id ID) (p Past, ok bool, err error)
-	// Save remembers a result inside the transaction that has the effect, so that both
-	// are durable or neither.
-	Save(t storage.Txn, id ID, txnNumber int64, stmt int32, result bson.Raw) error
+	// Save remembers the common result of the statements first to last inside the
+	// transaction that has their effect, so that both are durable or neither.
+	Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error
 	// SaveCommit remembers inside t that t is the transaction of that number.
 	SaveCommit(t storage.Txn, id ID, txnNumber int64) error
 	// Forget drops sessions that ended.
@@ -30,11 +30,11 @@ type Past struct {
 	Results   []StatementResult
 }
 
-// StatementResult is the result of one statement of a retryable write. The document's shape is the
-// command layer's own business.
+// StatementResult is the common result of the statements First to Last of a retryable write.
+// The document's shape is the command layer's own business.
 type StatementResult struct {
-	Stmt   int32
-	Result bson.Raw
+	First, Last int32
+	Result      bson.Raw
 }
 
 // results are the results of one retryable write, ascending by statement. Equal results of

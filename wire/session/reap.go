@@ -42,11 +42,15 @@ func (r *Registry) Run(ctx context.Context) {
 // Manual: reference/parameters (transactionLifetimeLimitSeconds).
 func (r *Registry) expireTxns() {
 	old := map[*Session]time.Time{}
-	limit := time.Now().Add(-time.Duration(r.txnMax.Load()))
+	now, standard := time.Now(), time.Duration(r.txnMax.Load())
 	r.openMu.Lock()
-	for s, since := range r.open {
-		if since.Before(limit) {
-			old[s] = since
+	for s, t := range r.open {
+		limit := standard
+		if t.max > 0 {
+			limit = min(limit, t.max)
+		}
+		if now.Sub(t.since) > limit {
+			old[s] = t.since
 		}
 	}
 	r.openMu.Unlock()

@@ -34,11 +34,18 @@ type Registry struct {
 	txnMax  atomic.Int64 // nanoseconds
 
 	openMu sync.Mutex
-	open   map[*Session]time.Time // transactions in progress, since when
+	open   map[*Session]openTxn // transactions in progress
 
 	stats struct {
 		started, committed, aborted, replayed atomic.Int64
 	}
+}
+
+// openTxn is since when a transaction is in progress, and how long it may be; 0
+// means as long as any.
+type openTxn struct {
+	since time.Time
+	max   time.Duration
 }
 
 // stripe is a part of the sessions.
@@ -61,7 +68,7 @@ func New(cfg Config) *Registry {
 	if cfg.ResultBytes == 0 {
 		cfg.ResultBytes = 64 << 20
 	}
-	r := &Registry{cfg: cfg, open: map[*Session]time.Time{}}
+	r := &Registry{cfg: cfg, open: map[*Session]openTxn{}}
 	r.SetTxnMax(cfg.TxnMax)
 	for i := range r.stripes {
 		r.stripes[i].m = map[ID]*Session{}
@@ -228,11 +235,11 @@ func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 }
 
 // opened and closed keep the list of transactions in progress.
-func (r *Registry) opened(s *Session) {
+func (r *Registry) opened(s *Session, max time.Duration) {
 	r.stats.started.Add(1)
 	r.openMu.Lock()
 	defer r.openMu.Unlock()
-	r.open[s] = s.begun
+	r.open[s] = openTxn{s.begun, max}
 }
 
 // isOpen reports whether the transaction begun at since is still in progress.
@@ -240,7 +247,7 @@ func (r *Registry) isOpen(s *Session, since time.Time) bool {
 	r.openMu.Lock()
 	defer r.openMu.Unlock()
 	t, ok := r.open[s]
-	return ok && t.Equal(since)
+	return ok && t.since.Equal(since)
 }
 
 // Txn describes a transaction in progress.
@@ -255,8 +262,8 @@ func (r *Registry) Transactions() []Txn {
 	r.openMu.Lock()
 	defer r.openMu.Unlock()
 	list := make([]Txn, 0, len(r.open))
-	for s, since := range r.open {
-		list = append(list, Txn{s.ID, s.number, since}) // the number stays until the transaction is closed
+	for s, t := range r.open {
+		list = append(list, Txn{s.ID, s.number, t.since}) // the number stays until the transaction is closed
 	}
 	return list
 }

@@ -122,7 +122,7 @@ func (s *Session) begin(a Args) error {
 		}
 		s.advance(n, InProgress)
 		s.begun = time.Now()
-		s.registry.opened(s)
+		s.registry.opened(s, a.TxnMax)
 		return nil
 	case n > s.number:
 		return mongoerr.New(mongoerr.NoSuchTransaction,
@@ -238,11 +238,11 @@ func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 	return r, ok, nil
 }
 
-// Stage hands the result of a statement to the History, inside the transaction that has
-// the effect. Remember follows once that is committed.
-func (s *Session) Stage(t storage.Txn, stmt int32, result bson.Raw) error {
+// Stage hands the common result of the statements first to last to the History, inside the
+// transaction that has the effect. Remember follows once that is committed.
+func (s *Session) Stage(t storage.Txn, first, last int32, result bson.Raw) error {
 	if h := s.registry.cfg.History; h != nil {
-		return h.Save(t, s.ID, s.number, stmt, result)
+		return h.Save(t, s.ID, s.number, first, last, result)
 	}
 	return nil
 }
@@ -286,7 +286,9 @@ func (s *Session) load(ctx context.Context) error {
 		s.state = Committed
 	}
 	for _, r := range p.Results {
-		s.Remember(r.Stmt, r.Result)
+		for stmt := r.First; stmt <= r.Last; stmt++ {
+			s.Remember(stmt, r.Result)
+		}
 	}
 	return nil
 }

@@ -317,15 +317,15 @@ type past struct {
 }
 
 func (p *past) Load(_ context.Context, x ID) (Past, bool, error) { return p.Past, x == id(1), nil }
-func (p *past) Save(_ storage.Txn, _ ID, n int64, stmt int32, r bson.Raw) error {
-	p.saved = append(p.saved, StatementResult{stmt, r})
+func (p *past) Save(_ storage.Txn, _ ID, n int64, first, last int32, r bson.Raw) error {
+	p.saved = append(p.saved, StatementResult{first, last, r})
 	return nil
 }
 func (p *past) SaveCommit(t storage.Txn, _ ID, n int64) error { t.(*txn).history++; return nil }
 func (p *past) Forget(context.Context, []ID) error            { return nil }
 
 func TestHistory(t *testing.T) {
-	h := &past{Past: Past{TxnNumber: 5, Results: []StatementResult{{0, bson.Empty}}}}
+	h := &past{Past: Past{TxnNumber: 5, Results: []StatementResult{{0, 0, bson.Empty}}}}
 	r := New(Config{History: h})
 	if _, err := r.Checkout(t.Context(), write(4)); code(err) != "225" {
 		t.Error(err)
@@ -337,7 +337,7 @@ func TestHistory(t *testing.T) {
 	if _, ok, _ := s.Replay(0); !ok {
 		t.Error("result of an earlier life is forgotten")
 	}
-	s.Stage(nil, 1, bson.Empty)
+	s.Stage(nil, 1, 1, bson.Empty)
 	s.Checkin()
 	s, _ = r.Checkout(t.Context(), start(6))
 	x := &txn{}

@@ -13,7 +13,7 @@ import (
 
 // Store is the History in the store itself.
 //
-//	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ stmt(4) → txnNumber(8) ‖ seconds(4) ‖ result
+//	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ first(4) → txnNumber(8) ‖ seconds(4) ‖ last(4) ‖ result
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'c'           → txnNumber(8) ‖ seconds(4)
 //
 // A write needs no read: a later retryable write overwrites the statements of
@@ -54,22 +54,21 @@ func key(id ID, kind byte, stmt int32) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaTransaction, b)
 }
 
-// value is the value of an entry.
-func value(txnNumber int64, result bson.Raw) []byte {
-	b := make([]byte, 0, headBytes+len(result))
+// value is the head of an entry's value, with room for more bytes after it.
+func value(txnNumber int64, more int) []byte {
+	b := make([]byte, 0, headBytes+more)
 	b = binary.BigEndian.AppendUint64(b, uint64(txnNumber))
-	b = binary.BigEndian.AppendUint32(b, uint32(time.Now().Unix()))
-	return append(b, result...)
+	return binary.BigEndian.AppendUint32(b, uint32(time.Now().Unix()))
 }
 
 // Save see History.
-func (s *Store) Save(t storage.Txn, id ID, txnNumber int64, stmt int32, result bson.Raw) error {
-	return t.Set(key(id, statementEntry, stmt), value(txnNumber, result))
+func (s *Store) Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error {
+	return t.Set(key(id, statementEntry, first), append(binary.BigEndian.AppendUint32(value(txnNumber, 4+len(result)), uint32(last)), result...))
 }
 
 // SaveCommit see History.
 func (s *Store) SaveCommit(t storage.Txn, id ID, txnNumber int64) error {
-	return t.Set(key(id, commitEntry, 0), value(txnNumber, nil))
+	return t.Set(key(id, commitEntry, 0), value(txnNumber, 0))
 }
 
 // Load see History.
@@ -102,8 +101,11 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 			p.Committed = true
 			continue
 		}
-		stmt := int32(binary.BigEndian.Uint32(name[nameBytes+1:]))
-		p.Results = append(p.Results, StatementResult{Stmt: stmt, Result: bson.Raw(v[headBytes:]).Clone()})
+		if len(v) < headBytes+4 {
+			return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
+		}
+		p.Results = append(p.Results, StatementResult{First: int32(binary.BigEndian.Uint32(name[nameBytes+1:])),
+			Last: int32(binary.BigEndian.Uint32(v[headBytes:])), Result: bson.Raw(v[headBytes+4:]).Clone()})
 	}
 	return p, p.TxnNumber >= 0, it.Err()
 }
