@@ -26,8 +26,6 @@ func filterPaths(n match.Node, add func(string)) {
 		case *match.And, *match.Or, *match.Nor, match.Always:
 		case match.Pathed:
 			add(n.Path().String())
-		case *match.Not:
-			filterPaths(n.Children()[0], add)
 		case *match.Expr:
 			n.Expression().Paths(add)
 		default:

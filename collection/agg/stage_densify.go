@@ -220,7 +220,6 @@ type densifyOp struct {
 type densePart struct {
 	fields []bson.Value
 	next   bson.Value // the next value of the sequence; missing before the first
-	done   bool
 }
 
 // densifyMax is how many documents one $densify may generate.

@@ -11,7 +11,6 @@ import (
 type Runs struct {
 	set   *runSet
 	count int64
-	row   *sortRow
 }
 
 // NewRuns opens the temporary file.
