@@ -24,6 +24,9 @@ type Target struct {
 	// Multikey is told when a document has arrays where the index had none yet;
 	// it publishes the mark before the commit. Required.
 	Multikey func(ix *catalog.Index, paths index.MultikeyPaths) error
+	// Claim is told of the record key of each document before anything is
+	// written, and may refuse; the key is valid during the call. nil allows all.
+	Claim func(key []byte) error
 	// Session and TxnNumber go into log records; zero outside transactions and
 	// retryable writes.
 	Session   [16]byte
@@ -161,6 +164,9 @@ func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 	}
 	t.id = keystring.Append(t.id[:0], id, keystring.Ascending, t.Coll.Options.Collation.Order(), nil)
 	t.key = keyspace.AppendRecord(t.key[:0], t.Coll.ID, h, t.id)
+	if t.Claim != nil {
+		return t.Claim(t.key)
+	}
 	return nil
 }
 

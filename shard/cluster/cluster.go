@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -59,6 +60,9 @@ type Cluster struct {
 	// Plans remembers which plans won their trials.
 	Plans *plan.Cache
 	hub   *changestream.Hub
+	lines sync.Map // keyspace.CollectionID → *line, of capped collections
+
+	intents intents
 }
 
 // New makes a Cluster.

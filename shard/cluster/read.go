@@ -40,6 +40,9 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		for _, ns := range nss {
 			// The keys of what was dropped or merged since may be gone already.
 			if then := v.snap.Collection(ns); then != nil && !then.IsView() {
+				if err := o.confine(then); err != nil {
+					return nil, err
+				}
 				if x := now.ByID(then.ID); x == nil || x.Map != then.Map {
 					return nil, snapshotUnavailable(ns)
 				}

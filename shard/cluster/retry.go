@@ -223,6 +223,11 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	if blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll) {
 		return snapshotUnavailable(ns)
 	}
+	if a.coll != nil {
+		if err := o.confine(a.coll); err != nil {
+			return err
+		}
+	}
 	save := t.Store.Savepoint()
 	if err := fn(&a); err != nil {
 		t.Store.RollbackTo(save)

@@ -255,6 +255,9 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 			return mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because the client disconnected")
 		case errors.Is(cause, cursor.ErrKilled):
 			return mongoerr.New(mongoerr.CursorKilled, "operation was interrupted because its cursor was killed")
+		case errors.Is(cause, session.ErrExpired):
+			return mongoerr.New(mongoerr.TransactionExceededLifetimeLimitSeconds, "operation was interrupted because the transaction exceeded the configured 'transactionLifetimeLimitSeconds'").
+				With(mongoerr.TransientTransactionError)
 		case errors.Is(cause, session.ErrKilled):
 			return mongoerr.New(mongoerr.Interrupted, "operation was interrupted because its session was killed")
 		}

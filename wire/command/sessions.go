@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -30,17 +31,62 @@ func (s *Server) enterSession(c *Call) error {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", name)
 	}
+	if a.InTxn {
+		if err := c.checkTxn(); err != nil {
+			return err
+		}
+		op := c.op // a copy: the Call serves the next command of the connection too
+		a.Interrupt = op.interrupt
+		if c.Strict() {
+			a.TxnMax = cosmosTxnMax
+		}
+	}
 	var err error
-	a.Interrupt = nil
 	if c.Session, err = s.Sessions.Checkout(c.Ctx, *a); err != nil {
+		if e := mongoerr.From(err); c.Strict() && e.Code == mongoerr.NoSuchTransaction {
+			return mongoerr.New(mongoerr.BadValue, "Transaction is not active")
+		}
 		return err
 	}
-	c.Op.Session, c.Op.TxnNumber = a.ID.UUID, a.TxnNumber
+	c.Op.Session, c.Op.TxnNumber, c.Op.Owner = a.ID.UUID, a.TxnNumber, a.ID.Owner
 	if a.InTxn && !a.Ending {
 		if err := s.openTxn(c); err != nil {
 			c.Session.Checkin()
 			c.Session = nil
 			return err
+		}
+	}
+	return nil
+}
+
+// cosmosTxnMax is how long a transaction may last on the Cosmos listener.
+// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
+const cosmosTxnMax = 5 * time.Second
+
+// checkTxn refuses what a command of a transaction may not say.
+// Manual: core/transactions#read-concern-write-concern-read-preference,
+// core/transactions-operations#restricted-operations.
+// Errors: InvalidOptions (72), OperationNotSupportedInTransaction (263).
+func (c *Call) checkTxn() error {
+	a := &c.Args
+	if a.Ending {
+		return nil
+	}
+	if c.WriteConcern.given {
+		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
+	}
+	if v, ok := c.Body.Lookup("readConcern"); ok && !v.IsNullish() {
+		switch {
+		case !a.Start:
+			return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
+		case c.ReadConcern == "linearizable", c.ReadConcern == "available":
+			return mongoerr.New(mongoerr.InvalidOptions, "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
+		}
+	}
+	switch c.DB {
+	case "admin", "config", "local":
+		if c.Def.Namespace == FirstField {
+			return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run command against the '%s' database in a transaction.", c.DB)
 		}
 	}
 	return nil
