@@ -69,7 +69,7 @@ func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, 
 // when that is too much.
 func (t *groupTable) count(env *mql.Env, before int) error {
 	grew := t.held - before
-	if grew == 0 || env.Memory.Grow(grew) {
+	if grew == 0 || env.Memory.Grow(grew) || !env.Memory.Due(t.held) {
 		return nil
 	}
 	t.peak = max(t.peak, t.held)

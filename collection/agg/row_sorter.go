@@ -77,7 +77,7 @@ func (s *rowSorter) add(env *mql.Env, key []byte, doc bson.Raw) error {
 		s.rows = append(s.rows, row)
 	}
 	s.held += grew
-	if env.Memory.Grow(grew) {
+	if env.Memory.Grow(grew) || !env.Memory.Due(s.held) {
 		return nil
 	}
 	return s.spill(env)

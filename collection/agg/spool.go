@@ -31,7 +31,7 @@ func (s *spool) add(env *mql.Env, doc bson.Raw) error {
 	n := len(doc) + 32
 	s.docs = append(s.docs, doc.Clone())
 	s.held += n
-	if env.Memory.Grow(n) {
+	if env.Memory.Grow(n) || !env.Memory.Due(s.held) {
 		return nil
 	}
 	return s.spill(env)

@@ -183,6 +183,9 @@ func (s *sorter) overflow(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.TooMuch("$sort")
 	}
+	if !env.Memory.Due(s.held) {
+		return nil
+	}
 	if s.node.Limit > 0 {
 		s.rows = append(s.rows, s.largest...)
 		s.largest = s.largest[:0]

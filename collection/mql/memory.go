@@ -45,6 +45,12 @@ func (m *Memory) Shrink(n int) { m.used.Add(-int64(n)) }
 // CanSpill reports whether temporary files are allowed.
 func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
 
+// Due tells an operator that was refused memory whether to spill now: when it
+// may, and itself holds a fair part of the budget. An operator that holds little
+// goes on instead, since others use the budget up, and runs of a few rows each
+// would cost more than they free.
+func (m *Memory) Due(held int) bool { return !m.CanSpill() || int64(held) >= m.max/8 }
+
 // TooMuch is the error of an operator that may not spill.
 func (m *Memory) TooMuch(what string) error {
 	return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in", what)
