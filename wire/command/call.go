@@ -95,7 +95,7 @@ func (c *Call) Each(fn func(name string, v bson.Value) (known bool, err error)) 
 	var seen [32]string
 	n := 0
 	for it.Next() {
-		name := string(it.Name)
+		name := intern(it.Name)
 		if generic(name) {
 			continue
 		}

@@ -66,7 +66,7 @@ func (s *Server) run(c *Call) error {
 	if !ok {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
 	}
-	name := string(first.Name)
+	name := intern(first.Name)
 	if c.Msg.Header.OpCode == wire.OpQuery && (name == "query" || name == "$query") {
 		if d, ok := first.Value.Doc(); ok { // {$query: {hello: 1}} of old clients
 			c.Body = d

@@ -2,56 +2,21 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runDelete answers delete. Manual: reference/command/delete.
 func runDelete(c *Call) error {
-	ns, err := c.Namespace()
+	s, err := c.parseStatements("deletes", c.deleteStatement)
 	if err != nil {
 		return err
 	}
-	w := writeArgs{ordered: true}
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		switch name {
-		case "deletes":
-			return true, nil
-		case "let":
-			return true, c.setLet(v)
-		}
-		return c.writeArg(&w, name, v)
-	})
-	if err != nil {
-		return err
-	}
-	docs, err := c.Docs("deletes", c.batchMax())
-	if err != nil {
-		return err
-	}
-	if len(docs) == 0 {
-		return tooMany(c.batchMax(), 0)
-	}
-	statements := make([]statementArgs, len(docs))
-	for i, d := range docs {
-		if statements[i], err = c.deleteStatement(d); err != nil {
-			return err
-		}
-	}
-	c.stats.delete.Add(int64(len(docs)))
+	c.stats.delete.Add(int64(len(s.list)))
 	var n int64
-	var errs []mongoerr.WriteError
-	for i := range statements {
-		r, err := c.runStatement(ns, i, &statements[i], nil)
-		if err != nil {
-			if errs, err = c.statementError(errs, i, err); err != nil {
-				return err
-			}
-			if w.ordered {
-				break
-			}
-			continue
-		}
-		n += r.Changed
+	errs, err := c.runStatements(s, nil, func(_ int, r cluster.Modified) { n += r.Changed })
+	if err != nil {
+		return err
 	}
 	c.Reply.Int("n", n)
 	c.writeErrors(errs)

@@ -60,7 +60,7 @@ func (c *Call) enumArg(name string, v bson.Value, allowed ...string) (string, er
 func eachField(d bson.Raw, field string, fn func(name string, v bson.Value) (known bool, err error)) error {
 	var seen []string
 	for it := d.Iter(); it.Next(); {
-		name := string(it.Name)
+		name := intern(it.Name)
 		for _, s := range seen {
 			if s == name {
 				return mongoerr.RepeatedField(field + "." + name)

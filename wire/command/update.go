@@ -29,16 +29,23 @@ type statementArgs struct {
 	upsertSupply bool
 }
 
-// runUpdate answers update. Manual: reference/command/update.
-func runUpdate(c *Call) error {
-	ns, err := c.Namespace()
-	if err != nil {
-		return err
+// statements is the body of an update or delete command.
+type statements struct {
+	ns      collection.Namespace
+	ordered bool
+	list    []statementArgs
+}
+
+// parseStatements reads an update or delete command, whose statements stand in
+// the argument list.
+func (c *Call) parseStatements(list string, read func(bson.Raw) (statementArgs, error)) (s statements, err error) {
+	if s.ns, err = c.Namespace(); err != nil {
+		return s, err
 	}
 	w := writeArgs{ordered: true}
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		switch name {
-		case "updates":
+		case list:
 			return true, nil
 		case "let":
 			return true, c.setLet(v)
@@ -46,44 +53,69 @@ func runUpdate(c *Call) error {
 		return c.writeArg(&w, name, v)
 	})
 	if err != nil {
-		return err
+		return s, err
 	}
-	docs, err := c.Docs("updates", c.batchMax())
+	docs, err := c.Docs(list, c.batchMax())
+	if err != nil {
+		return s, err
+	}
+	if len(docs) == 0 {
+		return s, tooMany(c.batchMax(), 0)
+	}
+	s.ordered = w.ordered
+	s.list = make([]statementArgs, len(docs))
+	for i, d := range docs {
+		if s.list[i], err = read(d); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// runStatements runs the statements one after the other, up to the first error
+// if they are ordered. done is told what each did.
+func (c *Call) runStatements(s statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
+	for i := range s.list {
+		r, err := c.runStatement(s.ns, i, &s.list[i], parse)
+		if err == nil {
+			done(i, r)
+			continue
+		}
+		if errs, err = c.statementError(errs, i, err); err != nil {
+			return nil, err
+		}
+		if s.ordered {
+			break
+		}
+	}
+	return errs, nil
+}
+
+// programParser makes the update program of a statement; nil deletes.
+type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
+
+// runUpdate answers update. Manual: reference/command/update.
+func runUpdate(c *Call) error {
+	s, err := c.parseStatements("updates", c.updateStatement)
 	if err != nil {
 		return err
 	}
-	if len(docs) == 0 {
-		return tooMany(c.batchMax(), 0)
-	}
-	statements := make([]statementArgs, len(docs))
-	for i, d := range docs {
-		if statements[i], err = c.updateStatement(d); err != nil {
-			return err
-		}
-	}
-	c.stats.update.Add(int64(len(docs)))
+	c.stats.update.Add(int64(len(s.list)))
 	var matched, modified int64
 	var upserted []upsert
-	var errs []mongoerr.WriteError
-	for i := range statements {
-		r, err := c.runStatement(ns, i, &statements[i], func(env *mql.Env, a *statementArgs) (*update.Program, error) {
-			return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
-		})
-		if err != nil {
-			if errs, err = c.statementError(errs, i, err); err != nil {
-				return err
-			}
-			if w.ordered {
-				break
-			}
-			continue
-		}
+	parse := func(env *mql.Env, a *statementArgs) (*update.Program, error) {
+		return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
+	}
+	errs, err := c.runStatements(s, parse, func(i int, r cluster.Modified) {
 		matched += r.Matched
 		modified += r.Changed
 		if !r.Upserted.IsMissing() {
 			upserted = append(upserted, upsert{i, r.Upserted})
 			matched++
 		}
+	})
+	if err != nil {
+		return err
 	}
 	c.Reply.Int("n", matched)
 	c.Reply.Int("nModified", modified)
@@ -161,7 +193,7 @@ func (c *Call) updateStatement(d bson.Raw) (a statementArgs, err error) {
 
 // runStatement runs the i-th update or delete statement, or answers from
 // memory. parse makes its update program; nil deletes.
-func (c *Call) runStatement(ns collection.Namespace, i int, a *statementArgs, parse func(*mql.Env, *statementArgs) (*update.Program, error)) (cluster.Modified, error) {
+func (c *Call) runStatement(ns collection.Namespace, i int, a *statementArgs, parse programParser) (cluster.Modified, error) {
 	if r, ok, err := c.remembered(i); err != nil {
 		return cluster.Modified{}, err
 	} else if ok {

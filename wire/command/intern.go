@@ -1,0 +1,25 @@
+package command
+
+// intern returns a name of an argument as a string. Those that nearly every
+// request has cost no allocation.
+func intern(name []byte) string {
+	if s, ok := frequent[string(name)]; ok {
+		return s
+	}
+	return string(name)
+}
+
+// frequent are the arguments that drivers send all the time.
+var frequent = func(names ...string) map[string]string {
+	m := make(map[string]string, len(names))
+	for _, n := range names {
+		m[n] = n
+	}
+	return m
+}(
+	"find", "filter", "sort", "projection", "limit", "skip", "batchSize", "singleBatch", "hint", "collation",
+	"insert", "documents", "ordered", "update", "updates", "q", "u", "multi", "upsert", "arrayFilters",
+	"delete", "deletes", "aggregate", "pipeline", "cursor", "getMore", "collection", "findAndModify", "query",
+	"new", "remove", "fields", "lsid", "txnNumber", "$db", "$clusterTime", "readConcern", "writeConcern",
+	"maxTimeMS", "comment", "$readPreference", "autocommit", "startTransaction",
+)
