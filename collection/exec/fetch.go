@@ -22,9 +22,13 @@ type fetch struct {
 	buf     []byte
 	row     Row
 	scratch expr.Scratch
+	ahead   *readAhead // of a Batch
 }
 
 func (f *fetch) Next(env *mql.Env) (*Row, error) {
+	if f.node.Batch {
+		return f.nextOfBatch(env)
+	}
 	for {
 		r, err := f.in.Next(env)
 		if r == nil || err != nil {

@@ -40,6 +40,8 @@ type Source struct {
 	Coll   *catalog.Collection
 	Shard  *shard.Descriptor
 	Reader storage.Reader
+	// From is the position at which scans of the records begin.
+	From keyspace.Hash
 	// Trial bounds the work of a trial run; nil in earnest.
 	Trial *trial
 }

@@ -30,15 +30,19 @@ import (
 
 // world is one collection with some shards in a memory store.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	env   *mql.Env
 	store storage.Store
 	coll  *catalog.Collection
 	used  map[string]int // stages of the candidates
 }
 
-func newWorld(t *testing.T, shardKey string, shards int, indexes ...string) *world {
-	w := &world{t: t, env: mql.NewEnv(context.Background()), store: memkv.Open(memkv.Options{}), used: map[string]int{}}
+func newWorld(t testing.TB, shardKey string, shards int, indexes ...string) *world {
+	return newWorldIn(t, memkv.Open(memkv.Options{}), shardKey, shards, indexes...)
+}
+
+func newWorldIn(t testing.TB, store storage.Store, shardKey string, shards int, indexes ...string) *world {
+	w := &world{t: t, env: mql.NewEnv(context.Background()), store: store, used: map[string]int{}}
 	t.Cleanup(func() { w.store.Close() })
 	w.coll = &catalog.Collection{Namespace: collection.Namespace{DB: "test", Coll: "c"}, ID: 1}
 	kind := shard.Unsharded
@@ -63,7 +67,7 @@ func newWorld(t *testing.T, shardKey string, shards int, indexes ...string) *wor
 	return w
 }
 
-func parse(t *testing.T, s string) bson.Raw {
+func parse(t testing.TB, s string) bson.Raw {
 	t.Helper()
 	d, err := ejson.Parse(s)
 	if err != nil {

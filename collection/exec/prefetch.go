@@ -6,7 +6,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // Pages: a goroutine per shard copies rows into a page and hands it over; one
@@ -126,22 +125,29 @@ func (pg *page) fill(env *mql.Env, in Operator) {
 	}
 }
 
-// copy puts what a row points to into the page. Growing the memory leaves
-// earlier rows pointing to its old array, which stays valid.
+// copy puts what a row points to into the page.
 func (pg *page) copy(r *Row) Row {
-	n := len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta)
+	pg.room(len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta))
+	return Row{Doc: pg.own(r.Doc), ID: pg.own(r.ID), SortKey: pg.own(r.SortKey), Values: pg.own(r.Values), Meta: pg.own(r.Meta), Hash: r.Hash, Shard: r.Shard}
+}
+
+// room makes room for n more bytes. Rows before keep pointing to the memory that
+// was full, which stays valid.
+func (pg *page) room(n int) {
 	if cap(pg.mem)-len(pg.mem) < n {
 		pg.mem = make([]byte, 0, max(2*cap(pg.mem), n, 4<<10))
 	}
-	own := func(b []byte) []byte {
-		if b == nil {
-			return nil
-		}
-		at := len(pg.mem)
-		pg.mem = append(pg.mem, b...)
-		return pg.mem[at:len(pg.mem):len(pg.mem)]
+}
+
+// own copies b into the page; nil stays nil.
+func (pg *page) own(b []byte) []byte {
+	if b == nil {
+		return nil
 	}
-	return Row{Doc: bson.Raw(own(r.Doc)), ID: own(r.ID), SortKey: own(r.SortKey), Values: own(r.Values), Meta: own(r.Meta), Hash: keyspace.Hash(r.Hash), Shard: r.Shard}
+	pg.room(len(b))
+	at := len(pg.mem)
+	pg.mem = append(pg.mem, b...)
+	return pg.mem[at:len(pg.mem):len(pg.mem)]
 }
 
 func (p *prefetch) Next(env *mql.Env) (*Row, error) {

@@ -73,7 +73,7 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 	var out []storage.Range
 	switch {
 	case n.Place.Hashes == nil && n.Place.IDs == nil:
-		out = []storage.Range{keyspace.RecordHashRange(id, lo, hi)}
+		out = []storage.Range{keyspace.RecordHashRange(id, max(lo, src.From), hi)}
 	case n.Place.Hashes == nil: // unsharded: one position
 		for _, ids := range n.Place.IDs {
 			out = append(out, keyspace.RecordIDRange(id, lo, ids))

@@ -38,6 +38,9 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	case q.near != nil:
 		s.Pattern = &nearOrder
 	}
+	if limit == 0 || limited {
+		batchFetches(n)
+	}
 	if s.Sorted && (!single && (q.Transform != nil || q.ReturnKey) || q.reads(expr.MetaSortKey)) {
 		n = &SortKey{Input: n, Pattern: q.Pattern}
 	}
@@ -50,6 +53,16 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	}
 	s.Shards = n
 	return s
+}
+
+// batchFetches lets the fetches of a plan that is read to its end read ahead.
+func batchFetches(n Node) {
+	if f, ok := n.(*Fetch); ok {
+		f.Batch = true
+	}
+	for _, in := range n.Inputs() {
+		batchFetches(in)
+	}
 }
 
 // present makes of rows what the caller wants to see.

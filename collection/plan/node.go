@@ -92,6 +92,8 @@ type Fetch struct {
 	Input    Node
 	Filter   match.Node // nil keeps everything
 	Computed bool       // see RecordScan
+	// Batch says that all rows are wanted, so that reading ahead is no waste.
+	Batch bool
 }
 
 // Or reads its inputs one after the other and drops rows seen before.

@@ -9,7 +9,7 @@ import (
 
 // point recognises equality on _id and the whole shard key, and nothing else.
 func (q *Query) point() Node {
-	if q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
+	if q.Coll.Options.Capped || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
 		return nil
 	}
 	want := 1
