@@ -142,6 +142,10 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 // pipeline opens an optimised pipeline on a collection entry, nil for a missing
 // one.
 func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
+	p, err := withGeoKey(coll, p)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	if p.IsSource() {
 		op, err := p.Open(env, nil, x)
 		return op, nil, nil, err
