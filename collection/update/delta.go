@@ -1,6 +1,7 @@
 package update
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
@@ -13,6 +14,64 @@ type Delta struct {
 	Updated   []Change // new and changed fields
 	Removed   []string // dotted paths of removed fields
 	Truncated []Truncation
+	// Ambiguous are the paths, of the fields above, whose text does not say where
+	// a field begins and whether a number is one: those over field names that
+	// hold a dot or are a number. Each with its components.
+	Ambiguous []Ambiguous
+
+	trail []component // to the place compared now
+	odd   int         // names in trail that make paths ambiguous
+}
+
+// Ambiguous is a path with its components.
+type Ambiguous struct {
+	Path  string
+	trail []component
+}
+
+// component is a field of a document, or an element of an array.
+type component struct {
+	name    string
+	index   int
+	element bool
+}
+
+// enter and leave keep the trail.
+func (d *Delta) enter(c component) {
+	d.trail = append(d.trail, c)
+	if c.odd() {
+		d.odd++
+	}
+}
+
+func (d *Delta) leave() {
+	last := len(d.trail) - 1
+	if d.trail[last].odd() {
+		d.odd--
+	}
+	d.trail = d.trail[:last]
+}
+
+// odd reports a field name that reads like more than one, or like an element.
+func (c component) odd() bool {
+	if c.element {
+		return false
+	}
+	digits := c.name != ""
+	for i := range len(c.name) {
+		if c.name[i] == '.' {
+			return true
+		}
+		digits = digits && '0' <= c.name[i] && c.name[i] <= '9'
+	}
+	return digits
+}
+
+// noted remembers the components of the path of the trail if need be.
+func (d *Delta) noted(path string) {
+	if d.odd > 0 {
+		d.Ambiguous = append(d.Ambiguous, Ambiguous{path, slices.Clone(d.trail)})
+	}
 }
 
 // Change is a new value at a dotted path.
@@ -48,14 +107,22 @@ func (d *Delta) document(prefix string, old, updated bson.Raw) {
 		v, ok := updated.Lookup(name)
 		switch {
 		case !ok:
+			d.enter(component{name: name})
+			d.noted(prefix + name)
+			d.leave()
 			d.Removed = append(d.Removed, prefix+name)
 		case !v.Identical(it.Value):
+			d.enter(component{name: name})
 			d.value(prefix+name, it.Value, v)
+			d.leave()
 		}
 	}
 	for it := updated.Iter(); it.Next(); {
 		name := string(it.Name)
 		if _, ok := old.Lookup(name); !ok {
+			d.enter(component{name: name})
+			d.noted(prefix + name)
+			d.leave()
 			d.Updated = append(d.Updated, Change{prefix + name, it.Value})
 		}
 	}
@@ -78,6 +145,7 @@ func (d *Delta) value(at string, old, updated bson.Value) {
 			return
 		}
 	}
+	d.noted(at)
 	d.Updated = append(d.Updated, Change{at, updated})
 }
 
@@ -91,6 +159,7 @@ func (d *Delta) array(at string, old, updated bson.Raw) bool {
 		more, grew := a.Next(), b.Next()
 		if !grew {
 			if more {
+				d.noted(at)
 				d.Truncated = append(d.Truncated, Truncation{at, i})
 			}
 			break
@@ -103,11 +172,14 @@ func (d *Delta) array(at string, old, updated bson.Raw) bool {
 			*d = before
 			return false
 		}
+		d.enter(component{index: i, element: true})
 		if more {
 			d.value(sub, a.Value, b.Value)
 		} else {
+			d.noted(sub)
 			d.Updated = append(d.Updated, Change{sub, b.Value})
 		}
+		d.leave()
 	}
 	return i > 0 || !updated.IsEmpty()
 }
@@ -129,6 +201,22 @@ func (d *Delta) Append(b *bson.Builder) {
 		b.BeginDoc("")
 		b.String("field", t.Path)
 		b.Int32("newSize", int32(t.Size))
+		b.End()
+	}
+	b.End()
+	if len(d.Ambiguous) == 0 {
+		return
+	}
+	b.BeginDoc("disambiguatedPaths")
+	for _, a := range d.Ambiguous {
+		b.BeginArray(a.Path)
+		for _, c := range a.trail {
+			if c.element {
+				b.Int32("", int32(c.index))
+			} else {
+				b.String("", c.name)
+			}
+		}
 		b.End()
 	}
 	b.End()

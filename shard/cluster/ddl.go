@@ -30,10 +30,24 @@ func logCommand(m *catalog.Mutation, db string, coll *catalog.Collection, body f
 	return logCommandOn(m, db, coll, nil, body)
 }
 
-// logCommandOn is logCommand for a command that ends the entry was, nil for
-// none: {…, o2: {collection: number, shardKey: {…}}} keeps what readers of older
-// records need to know of it.
-func logCommandOn(m *catalog.Mutation, db string, coll, was *catalog.Collection, body func(b *bson.Builder)) error {
+// ended writes, as the o2 of a command that ends an entry, what readers of older
+// records need to know of it: {collection: number, shardKey: {…}}. nil writes
+// nothing.
+func ended(was *catalog.Collection) func(b *bson.Builder) {
+	if was == nil || was.IsView() {
+		return nil
+	}
+	return func(b *bson.Builder) {
+		b.Int64("collection", int64(was.ID))
+		if was.Sharded() {
+			b.Raw("shardKey", was.Key.Spec())
+		}
+	}
+}
+
+// logCommandOn is logCommand with a document o2 about the state before, nil for
+// none.
+func logCommandOn(m *catalog.Mutation, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
 	b := bson.NewBuilder(nil)
 	b.String("ns", db+".$cmd")
 	id := keyspace.CollectionID(0)
@@ -47,12 +61,9 @@ func logCommandOn(m *catalog.Mutation, db string, coll, was *catalog.Collection,
 	b.BeginDoc("o")
 	body(b)
 	b.End()
-	if was != nil && !was.IsView() {
+	if o2 != nil {
 		b.BeginDoc("o2")
-		b.Int64("collection", int64(was.ID))
-		if was.Sharded() {
-			b.Raw("shardKey", was.Key.Spec())
-		}
+		o2(b)
 		b.End()
 	}
 	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc()}
@@ -113,6 +124,7 @@ func (c *Cluster) dropped(colls ...*catalog.Collection) {
 	for _, d := range colls {
 		c.Budgets.Drop(uint64(d.ID))
 		c.Tally.Drop(d.ID)
+		c.lines.Delete(d.ID)
 		c.Dropped(d.Namespace)
 	}
 	c.Jobs.DeleteSoon()

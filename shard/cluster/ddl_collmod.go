@@ -68,7 +68,23 @@ func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollMo
 		if err := checkView(o, m.Snapshot(), next); err != nil {
 			return err
 		}
-		return logCommand(m, ns.DB, next, func(b *bson.Builder) {
+		before := func(b *bson.Builder) {
+			b.BeginDoc("collectionOptions")
+			b.Binary("uuid", 4, coll.UUID[:])
+			b.Splice(coll.Options.Raw.Elements())
+			b.End()
+			if r.Before != nil {
+				b.BeginDoc("indexOptions")
+				for name, v := range r.Before.Raw().Fields() {
+					switch string(name) {
+					case "expireAfterSeconds", "hidden", "unique", "prepareUnique":
+						b.ValueBytes(name, v)
+					}
+				}
+				b.End()
+			}
+		}
+		return logCommandOn(m, ns.DB, next, before, func(b *bson.Builder) {
 			b.String("collMod", ns.Coll)
 			switch {
 			case mod.Log != nil:

@@ -331,7 +331,7 @@ func (c *Cluster) dropIndexes(o *Op, ns collection.Namespace, names []string, ke
 			if err := jobs.Delete(m, coll.ID, ix.ID); err != nil {
 				return err
 			}
-			err := logCommand(m, ns.DB, coll, func(b *bson.Builder) {
+			err := logCommandOn(m, ns.DB, coll, func(b *bson.Builder) { b.Splice(ix.Raw().Elements()) }, func(b *bson.Builder) {
 				b.String("dropIndexes", ns.Coll)
 				b.String("index", ix.Name)
 			})

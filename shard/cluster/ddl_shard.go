@@ -69,7 +69,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 			return c.sharded(coll, opts.Key, opts.Shards, coll.Map.Version().Epoch+1)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(m, coll.Namespace.DB, coll, was, func(b *bson.Builder) {
+			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
 				b.Splice(shardCommand(coll.Namespace, opts).Elements())
 			})
 		},
