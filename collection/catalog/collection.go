@@ -95,8 +95,9 @@ func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
 func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 
 // PhysicalID reports whether _id_ has entries of its own. Without a shard key
-// records lie in _id order and need none.
-func (c *Collection) PhysicalID() bool { return c.Sharded() }
+// records lie in _id order and need none, unless they lie in the order of their
+// insertion.
+func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.Capped }
 
 // Index finds an index by name.
 func (c *Collection) Index(name string) *Index {
@@ -166,6 +167,16 @@ func newIDIndex(env *mql.Env, coll bson.Raw) (*Index, error) {
 	return &Index{Spec: spec, ID: 1, State: IndexReady}, nil
 }
 
-// Position is where a document lies on the collection's line.
+// uniqueID makes the entries of _id_ hold the _id alone. Where records lie by
+// position and _id, two documents of one _id meet at the record; those of a
+// capped collection only meet there.
+func (ix *Index) uniqueID() {
+	spec := *ix.Spec
+	spec.Unique = true
+	ix.Spec = &spec
+}
+
+// Position is where a document lies on the collection's line. It is not known
+// for documents of capped collections: those get the next place.
 // Errors: ShardKeyNotFound (61) when the shard key holds an array.
 func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) { return c.Key.Hash(doc) }

@@ -129,6 +129,9 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 		if err != nil {
 			return nil, fmt.Errorf("index of %s: %w", c.Namespace, err)
 		}
+		if c.Options.Capped && len(c.Indexes) == 0 {
+			ix.uniqueID()
+		}
 		c.Indexes = append(c.Indexes, ix)
 	}
 	return c, nil

@@ -179,6 +179,9 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	if err != nil {
 		return nil, err
 	}
+	if o.Capped {
+		ix.uniqueID()
+	}
 	c.Indexes = []*Index{ix}
 	return c, nil
 }

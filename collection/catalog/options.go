@@ -13,7 +13,7 @@ type Options struct {
 	Raw bson.Raw
 
 	Capped    bool
-	CapBytes  int64 // size; most bytes of a capped collection
+	CapBytes  int64 // size, rounded up as MongoDB does; most bytes of a capped collection
 	CapDocs   int64 // max; most documents, 0 = unlimited
 	ViewOn    string
 	Pipeline  []bson.Raw
@@ -42,7 +42,8 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 		case "capped":
 			o.Capped = v.Truthy()
 		case "size":
-			o.CapBytes, _ = v.TruncInt64()
+			n, _ := v.TruncInt64()
+			o.CapBytes = max((n+255)/256*256, 4096)
 		case "max":
 			o.CapDocs, _ = v.TruncInt64()
 		case "viewOn":

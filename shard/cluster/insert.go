@@ -104,7 +104,9 @@ func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordere
 		var p router.Placed
 		if err == nil {
 			p = router.Placed{Doc: doc, Index: i}
-			p.Hash, err = coll.Position(doc)
+			if !coll.Options.Capped {
+				p.Hash, err = coll.Position(doc)
+			}
 		}
 		if err != nil {
 			errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: mongoerr.From(err)})
@@ -149,16 +151,16 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 		var done successes
 		for _, p := range docs {
 			h := p.Hash
-			if a.coll.Sharded() != (h != 0) { // the collection was sharded or replaced meanwhile
+			if a.coll.Options.Capped || a.coll.Sharded() != (h != 0) { // or it was sharded or replaced meanwhile
 				var err error
-				if h, err = a.coll.Position(p.Doc); err != nil {
+				if h, err = a.position(p.Doc); err != nil {
 					return err
 				}
 			}
 			save := a.txn.Savepoint()
 			t := a.target(a.coll.Map.Find(h))
 			docs, bytes := t.Docs, t.Bytes
-			if err := t.Insert(o.Env, p.Doc, h); err != nil {
+			if err := a.insert(p.Doc, h); err != nil {
 				var known *mongoerr.Error
 				if !errors.As(err, &known) {
 					return err
@@ -175,6 +177,9 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 				return err
 			}
 			n++
+		}
+		if err := a.trim(); err != nil {
+			return err
 		}
 		return done.record(o, a)
 	})

@@ -214,9 +214,11 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		return nil
 	}
 	r.Changed++
-	h, err := a.coll.Position(doc)
-	if err != nil {
-		return err
+	h := row.Hash
+	if !a.coll.Options.Capped {
+		if h, err = a.coll.Position(doc); err != nil {
+			return err
+		}
 	}
 	if h != row.Hash || a.coll.Sharded() && !a.coll.Key.SameKey(row.Doc, doc) {
 		return c.move(o, a, row, doc, h)
@@ -291,11 +293,14 @@ func (c *Cluster) upsert(o *Op, a *attempt, filter match.Node, m *Modify, r *Mod
 			return shard.MissingKey(path)
 		}
 	}
-	h, err := a.coll.Position(doc)
+	h, err := a.position(doc)
 	if err != nil {
 		return err
 	}
-	if err := a.target(a.coll.Map.Find(h)).Insert(o.Env, doc, h); err != nil {
+	if err := a.insert(doc, h); err != nil {
+		return err
+	}
+	if err := a.trim(); err != nil {
 		return err
 	}
 	r.Upserted = doc.Get("_id").Clone()

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -39,8 +40,10 @@ type attempt struct {
 	txn  storage.Txn         // nil until begin
 	// targets are the shards written to, made on demand.
 	targets map[shard.ID]*write.Target
-	one     write.Target // memory for the common case of one shard
-	multi   bool         // inside a multi-document transaction
+	one     write.Target  // memory for the common case of one shard
+	multi   bool          // inside a multi-document transaction
+	turn    *line         // of a capped collection, held from begin to end
+	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
 }
 
 // write runs fn until it commits without a conflict. fn calls a.begin before it
@@ -98,7 +101,11 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if c.Catalog.Peek() != a.snap && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
 		return errStale
 	}
-	ts, err := a.txn.Commit(o.Env.Context(), o.Durability)
+	durability := o.Durability
+	if a.turn != nil {
+		durability = storage.Buffered // others need not wait for the disk
+	}
+	ts, err := a.txn.Commit(o.Env.Context(), durability)
 	if err != nil {
 		return err
 	}
@@ -107,6 +114,12 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
 		if d != (tally.Count{}) {
 			c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Add(ts, d)
+		}
+	}
+	if a.turn != nil {
+		a.pass()
+		if o.Durability == storage.Synced {
+			return c.Store.Sync(o.Env.Context())
 		}
 	}
 	return nil
@@ -132,7 +145,10 @@ func (a *attempt) begin(latch ...[]byte) error {
 	if a.txn != nil {
 		return nil
 	}
-	var err error
+	err := a.takeTurn()
+	if err != nil {
+		return err
+	}
 	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch})
 	return err
 }
@@ -205,6 +221,7 @@ func (a *attempt) end() {
 	if a.txn != nil && !a.multi {
 		a.txn.Close()
 	}
+	a.leave()
 	if a.snap != nil && !a.multi {
 		a.snap.Unpin()
 	}
@@ -227,6 +244,10 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 		if err := o.confine(a.coll); err != nil {
 			return err
 		}
+	}
+	if a.coll != nil && a.coll.Options.Capped {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", ns)
 	}
 	save := t.Store.Savepoint()
 	if err := fn(&a); err != nil {

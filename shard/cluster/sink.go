@@ -15,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -230,18 +231,21 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 			case agg.MissFail:
 				return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
 			}
-			h, err := a.coll.Position(fresh)
+			h, err := a.position(fresh)
 			if err != nil {
 				return err
 			}
-			return a.target(a.coll.Map.Find(h)).Insert(s.o.Env, fresh, h)
+			if err := a.insert(fresh, h); err != nil {
+				return err
+			}
+			return a.trim()
 		}
-		return s.matched(a, row.Doc, fresh)
+		return s.matched(a, row.Doc, row.Hash, fresh)
 	})
 }
 
 // matched changes the document that was found.
-func (s *mergeSink) matched(a *attempt, old, fresh bson.Raw) error {
+func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bson.Raw) error {
 	switch s.spec.WhenMatched {
 	case agg.MatchKeep:
 		return nil
@@ -254,10 +258,6 @@ func (s *mergeSink) matched(a *attempt, old, fresh bson.Raw) error {
 	}
 	if !bson.Equal(doc.Get("_id"), old.Get("_id"), nil) {
 		return mongoerr.New(mongoerr.ImmutableField, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?")
-	}
-	h, err := a.coll.Position(old)
-	if err != nil {
-		return err
 	}
 	if !a.coll.Key.SameKey(old, doc) {
 		return mongoerr.New(mongoerr.ImmutableField, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?")

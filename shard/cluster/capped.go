@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// line is what the writers of a capped collection share. Its documents lie in the
+// order of their insertion: position is a number that grows by one, and never
+// comes again while a cursor can remember it. Writers take turns, so that a
+// number that can be seen has no lower one still to come, and that the counts
+// are exact when it is decided what has to go.
+type line struct {
+	turn  chan struct{} // holds the turn while nobody has it
+	next  keyspace.Hash // 0 before the first use; for whoever has the turn
+	first keyspace.Hash // no document lies before
+}
+
+func (c *Cluster) line(id keyspace.CollectionID) *line {
+	if l, ok := c.lines.Load(id); ok {
+		return l.(*line)
+	}
+	l := &line{turn: make(chan struct{}, 1)}
+	l.turn <- struct{}{}
+	known, _ := c.lines.LoadOrStore(id, l)
+	return known.(*line)
+}
+
+// takeTurn waits until the attempt may write to a capped collection.
+func (a *attempt) takeTurn() error {
+	if a.coll == nil || !a.coll.Options.Capped || a.turn != nil {
+		return nil
+	}
+	l, ctx := a.c.line(a.coll.ID), a.op.Env.Context()
+	select {
+	case <-l.turn:
+		a.turn = l
+		return nil
+	case <-ctx.Done():
+		return a.op.Env.Interrupted()
+	}
+}
+
+// pass ends the turn after a commit.
+func (a *attempt) pass() {
+	a.turn.first = max(a.turn.first, a.trimmed)
+	a.leave()
+}
+
+// leave ends the turn, if it is the attempt's.
+func (a *attempt) leave() {
+	if a.turn != nil {
+		a.turn.turn <- struct{}{}
+		a.turn = nil
+	}
+}
+
+// position is where a new document goes: the next place of a capped collection.
+// Errors: as catalog.Collection.Position.
+func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
+	if !a.coll.Options.Capped {
+		return a.coll.Position(doc)
+	}
+	l := a.turn
+	if l.next == 0 {
+		last, err := lastPosition(a.op, a.txn, a.coll.ID)
+		if err != nil {
+			return 0, err
+		}
+		l.next = last + 1
+	}
+	l.next++
+	return l.next - 1, nil
+}
+
+// lastPosition is that of the newest document, 0 if there is none.
+func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.Hash, error) {
+	it, err := r.Iter(o.Env.Context(), keyspace.RecordRange(id), storage.IterOptions{Reverse: true, KeysOnly: true, FetchRows: 1})
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	if !it.Next() {
+		return 0, it.Err()
+	}
+	_, h, _, ok := keyspace.SplitRecord(it.Key())
+	if !ok {
+		return 0, storage.ErrCorruption
+	}
+	return h, nil
+}
+
+// insert adds a document at a position.
+// Errors: those of write.Target.Insert; BadValue (2) for one that the whole
+// capped collection would be too small for.
+func (a *attempt) insert(doc bson.Raw, h keyspace.Hash) error {
+	if o := &a.coll.Options; o.Capped && int64(len(doc)) > o.CapBytes {
+		return mongoerr.New(mongoerr.BadValue, "object to insert exceeds cappedMaxSize: it has %d bytes, the collection %s holds %d",
+			len(doc), a.coll.Namespace, o.CapBytes)
+	}
+	return a.target(a.coll.Map.Find(h)).Insert(a.op.Env, doc, h)
+}
+
+// Bounds of what one commit deletes beyond what it inserted: a limit that collMod
+// has lowered takes effect over several inserts.
+const (
+	trimDocs  = 1 << 14
+	trimBytes = 32 << 20
+)
+
+// trim deletes the oldest documents of a capped collection until it keeps its
+// limits, as part of the insert that makes it too large.
+// Manual: core/capped-collections.
+func (a *attempt) trim() error {
+	limits := &a.coll.Options
+	if !limits.Capped || a.one.Shard == nil || a.turn.next == 0 {
+		return nil
+	}
+	t := &a.one
+	have := a.c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Get()
+	docs, size := int64(0), have.Bytes+t.Bytes-limits.CapBytes
+	if limits.CapDocs > 0 {
+		docs = have.Docs + t.Docs - limits.CapDocs
+	}
+	docs, size = min(docs, t.Docs+trimDocs), min(size, t.Bytes+trimBytes)
+	for docs > 0 || size > 0 {
+		old, err := a.oldest(docs, size)
+		if err != nil || len(old) == 0 {
+			return err
+		}
+		for _, d := range old {
+			if err := t.Delete(a.op.Env, d.doc, d.hash); err != nil {
+				return err
+			}
+			docs, size = docs-1, size-int64(len(d.doc))
+			a.trimmed = d.hash + 1
+		}
+	}
+	return nil
+}
+
+// aged is a document that has to go.
+type aged struct {
+	hash keyspace.Hash
+	doc  bson.Raw
+}
+
+// oldest copies the oldest documents: so many, or of so many bytes, but not more
+// than one batch and never the newest of all.
+func (a *attempt) oldest(docs, size int64) (out []aged, err error) {
+	from, last := max(a.turn.first, a.trimmed), a.turn.next-1
+	it, err := a.txn.Iter(a.op.Env.Context(), keyspace.RecordHashRange(a.coll.ID, from, last), storage.IterOptions{FetchRows: int(min(max(docs, 1), batchRows))})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	total := 0
+	for (docs > 0 || size > 0) && len(out) < batchRows && total < batchBytes && it.Next() {
+		_, h, _, ok := keyspace.SplitRecord(it.Key())
+		if !ok {
+			return nil, storage.ErrCorruption
+		}
+		if h == last {
+			break
+		}
+		doc := bson.Raw(bytes.Clone(it.Value()))
+		if doc == nil {
+			return nil, it.Err()
+		}
+		out = append(out, aged{h, doc})
+		docs, size, total = docs-1, size-int64(len(doc)), total+len(doc)
+	}
+	return out, it.Err()
+}
