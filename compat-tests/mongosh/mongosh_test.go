@@ -120,15 +120,7 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 		fmt.Fprintf(&b, "\nprint(%q);\ntry {\n  db = connect(%s);\n  (() => {\n%s\n  })();\n} catch (error) {\n  print(`uncaught: ${error}`);\n}\nprint(%q);\n",
 			beginMark+s.name, uri, s.source, endMark+s.name)
 	}
-	home := t.TempDir()
-	config := filepath.Join(home, ".mongodb", "mongosh", "config")
-	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// A home of its own: no user settings, and nothing reported to anyone.
-	if err := os.WriteFile(config, []byte(`{"enableTelemetry":false,"disableLogging":true,"updateURL":""}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	home := settings(t)
 	file := filepath.Join(home, "all.js")
 	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -144,6 +136,20 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 		rest += fmt.Sprintf("\nmongosh: %v", err)
 	}
 	return rest
+}
+
+// settings makes a home directory for a shell: no user settings, and nothing
+// reported to anyone.
+func settings(t *testing.T) (home string) {
+	home = t.TempDir()
+	config := filepath.Join(home, ".mongodb", "mongosh", "config")
+	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, []byte(`{"enableTelemetry":false,"disableLogging":true,"updateURL":""}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return home
 }
 
 // split hands each script what it printed between its marks and returns the rest.
