@@ -20,7 +20,7 @@ import (
 const scriptsPerShell = 8
 
 // shellSecondsMax bounds one shell with all its scripts.
-const shellSecondsMax = 180
+const shellSecondsMax = 300
 
 // script is one .js file and what it printed.
 type script struct {

@@ -49,6 +49,9 @@ type run struct {
 	env      []string // added to the environment of every command
 }
 
+// runLimit bounds a run without --long, whatever hangs. A usual one takes a quarter of it.
+const runLimit = 38 * time.Minute
+
 func main() {
 	r := &run{}
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
@@ -59,6 +62,11 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if !r.long {
+		limited, cancel := context.WithTimeout(ctx, runLimit)
+		defer cancel()
+		ctx = limited
+	}
 	r.ctx = ctx
 	start := time.Now()
 	for _, s := range r.chosen(*only) {
@@ -115,7 +123,7 @@ var errNothing = errors.New("nothing to run")
 // nothing itself and returns nil is one pass.
 func (r *run) do(s step) {
 	if r.ctx.Err() != nil {
-		r.count.fail(s.name + ": not run, interrupted")
+		r.count.fail(s.name + ": not run: " + r.ctx.Err().Error())
 		return
 	}
 	fmt.Printf("\n=== %s: %s\n", s.name, s.what)
@@ -136,14 +144,25 @@ func (r *run) do(s step) {
 	}
 }
 
-// command prepares a command in the module's root without standard input.
+// command prepares a command in the module's root without standard input. It leads a
+// process group, so that its end can be the end of everything it started.
 func (r *run) command(limit time.Duration, name string, args ...string) (*exec.Cmd, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), r.env...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	kill := func(s syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, s) }
 	cmd.WaitDelay = 10 * time.Second
-	return cmd, cancel
+	cmd.Cancel = func() error {
+		time.AfterFunc(cmd.WaitDelay, func() { _ = kill(syscall.SIGKILL) })
+		return kill(syscall.SIGTERM)
+	}
+	return cmd, func() {
+		cancel()
+		if cmd.Process != nil {
+			_ = kill(syscall.SIGKILL) // what it left behind
+		}
+	}
 }
 
 // output runs a command to its end, its output going to ours.

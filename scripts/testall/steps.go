@@ -136,7 +136,7 @@ func (r *run) testPackages(keep func(path string) bool, flags []string) error {
 	if len(packages) == 0 {
 		return errors.New("no packages to test")
 	}
-	limit := 20 * time.Minute
+	limit := 15 * time.Minute
 	if r.long {
 		limit = 6 * time.Hour
 	}
@@ -175,13 +175,14 @@ func (r *run) fuzz() error {
 	if len(targets) == 0 {
 		return errNothing
 	}
-	each := "5s"
+	each := 2 * time.Second
 	if r.long {
-		each = "5m"
+		each = 5 * time.Minute
 	}
 	for _, t := range targets {
-		err := r.output(10*time.Minute, "go", "test", "-tags", testTags, "-vet=off", "-run", "^$",
-			"-fuzz", "^"+t.name+"$", "-fuzztime", each, t.path)
+		limit := each + 3*time.Minute // a first run builds everything with instruments
+		err := r.output(limit+time.Minute, "go", "test", "-tags", testTags, "-vet=off", "-timeout", limit.String(),
+			"-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), t.path)
 		if err != nil {
 			r.count.fail(t.path + " " + t.name)
 			continue

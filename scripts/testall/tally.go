@@ -14,7 +14,15 @@ import (
 // stands for itself only if it fails although none of them did.
 type tally struct {
 	passed, failed, skipped int
-	failures, skips         []string // what failed and was skipped, for the end of the report
+	failures                []string // what failed, for the end of the report
+	skips                   []skips  // what was skipped, by reason
+}
+
+// skips are the tests that were skipped for one reason.
+type skips struct {
+	reason string
+	first  string // the first of them
+	count  int
 }
 
 // total returns how much was counted.
@@ -26,17 +34,26 @@ func (c *tally) fail(what string) {
 	c.failures = append(c.failures, what)
 }
 
-// skipsShownMax bounds the list of skipped tests in the report.
-const skipsShownMax = 60
+// skip counts one skipped test.
+func (c *tally) skip(what, reason string) {
+	c.skipped++
+	for i := range c.skips {
+		if c.skips[i].reason == reason {
+			c.skips[i].count++
+			return
+		}
+	}
+	c.skips = append(c.skips, skips{reason: reason, first: what, count: 1})
+}
 
 // report prints what failed and was skipped, and the closing line.
 func (c *tally) report(w io.Writer) {
-	for i, s := range c.skips {
-		if i == skipsShownMax {
-			fmt.Fprintf(w, "skipped: and %d more\n", len(c.skips)-i)
-			break
+	for _, s := range c.skips {
+		more := ""
+		if s.count > 1 {
+			more = fmt.Sprintf(" and %d more", s.count-1)
 		}
-		fmt.Fprintf(w, "skipped: %s\n", s)
+		fmt.Fprintf(w, "skipped: %s%s: %s\n", s.first, more, s.reason)
 	}
 	for _, f := range c.failures {
 		fmt.Fprintf(w, "failed: %s\n", f)
@@ -133,8 +150,7 @@ func (l *listener) testDone(key string, e event) {
 		l.breakParents(e)
 	case l.parents[key]:
 	case e.Action == "skip":
-		l.count.skipped++
-		l.count.skips = append(l.count.skips, name+reason(l.said[key]))
+		l.count.skip(name, reason(l.said[key]))
 	default:
 		l.count.passed++
 	}
@@ -176,8 +192,8 @@ func reason(said []string) string {
 	for _, line := range said {
 		line = strings.TrimSpace(line)
 		if line != "" && !strings.HasPrefix(line, "--- ") {
-			return ": " + line
+			return line
 		}
 	}
-	return ""
+	return "it does not say why"
 }

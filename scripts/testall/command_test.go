@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A command that hangs is ended, with everything it started.
+func TestCommandLeavesNothingBehind(t *testing.T) {
+	for name, script := range map[string]string{
+		"ends":    "sleep 300 & echo $! > pid",
+		"hangs":   "sleep 300 & echo $! > pid; wait",
+		"refuses": "trap '' TERM; sleep 300 & echo $! > pid; while :; do sleep 1; done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &run{ctx: t.Context()}
+			cmd, cancel := r.command(time.Second, "bash", "-c", script)
+			cmd.Dir = t.TempDir()
+			cmd.WaitDelay = time.Second
+			start := time.Now()
+			_ = cmd.Run()
+			cancel()
+			if took := time.Since(start); took > 30*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			pid, err := os.ReadFile(filepath.Join(cmd.Dir, "pid"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone := false
+			for range 100 {
+				out, err := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid))).Output()
+				if gone = err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z"); gone {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			if !gone {
+				t.Errorf("process %s still runs", pid)
+			}
+		})
+	}
+}
