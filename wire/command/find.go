@@ -42,6 +42,9 @@ func runFind(c *Call) error {
 		return err
 	}
 	c.stats.query.Add(1)
+	if a.tailable {
+		return c.findTail(ns, a)
+	}
 	if c.isDerived(ns) {
 		return c.findOnView(ns, a)
 	}
@@ -49,7 +52,7 @@ func runFind(c *Call) error {
 	if err != nil {
 		return err
 	}
-	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout, Tailable: a.tailable, AwaitData: a.awaitData}
+	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}
 	return c.openCursor(o, &streamSource{s: s, op: &c.Op}, a.batchSize(), a.single)
 }
 

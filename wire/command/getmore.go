@@ -16,6 +16,9 @@ const awaitDefault = time.Second
 
 // runGetMore answers getMore. Manual: reference/command/getMore.
 func runGetMore(c *Call) error {
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField("getMore.getMore")
+	}
 	if c.Value.Type != bson.TypeInt64 {
 		return mongoerr.WrongType("getMore.getMore", c.Value.Type.String(), "long")
 	}
@@ -27,7 +30,9 @@ func runGetMore(c *Call) error {
 		case "collection":
 			coll, err = c.stringArg(name, v)
 		case "batchSize":
-			size, err = c.atLeast(name, v, 0)
+			if size, err = c.longArg(name, v); size < 0 {
+				err = mongoerr.New(mongoerr.BadValue, "Batch size for getMore must be non-negative, but received: %d", size)
+			}
 		case "term", "lastKnownCommittedOpTime", "includeQueryStatsMetrics":
 		default:
 			return false, nil
@@ -50,6 +55,10 @@ func runGetMore(c *Call) error {
 	cur, err := c.Cursors.Checkout(cursor.ID(id), access)
 	if err != nil {
 		return err
+	}
+	if v, ok := c.Body.Lookup("maxTimeMS"); ok && !v.IsNullish() && !cur.Options.AwaitData {
+		cur.Checkin(0, true)
+		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
 	b := c.Reply
 	b.BeginDoc("cursor")
@@ -78,7 +87,7 @@ func runGetMore(c *Call) error {
 func (c *Call) await(w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok {
-		if ms, ok := v.TruncInt64(); ok && ms > 0 {
+		if ms, ok := v.TruncInt64(); ok && ms >= 0 {
 			limit = time.Duration(ms) * time.Millisecond
 		}
 	}
@@ -151,8 +160,9 @@ func runKillCursors(c *Call) error {
 	var killed, missing []int64
 	for _, id := range ids {
 		found, err := c.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
-			if o.Namespace != ns {
-				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to %s", id, ns)
+			// Only the database counts, as it does for MongoDB.
+			if o.Namespace.DB != ns.DB {
+				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to database %s", id, ns.DB)
 			}
 			return nil
 		})

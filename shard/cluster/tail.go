@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Tail is a find on a capped collection that has no end: after the newest
+// document it goes on with those that come. It reads in turns, each from a fresh
+// snapshot, and holds none between them. Not safe for concurrent use.
+// Manual: core/tailable-cursors.
+type Tail struct {
+	c    *Cluster
+	op   *Op
+	ns   collection.Namespace
+	f    plan.Find // without limit and skip
+	id   keyspace.CollectionID
+	skip int64
+	left int64 // documents that may still be delivered, -1 = any number
+
+	after keyspace.Hash     // position read up to; nothing was read yet if 0
+	at    storage.Timestamp // the last turn's snapshot
+
+	// Of the turn under way.
+	in     exec.Operator // nil between turns
+	v      *view
+	newest keyspace.Hash // in the snapshot
+	row    keyspace.Hash // delivered and not taken yet
+}
+
+// Tail opens a tail; nil without an error says that the collection is missing,
+// which reads as empty.
+// Errors: BadValue (2) for a collection that is not capped or another order than
+// that of insertion; those of Find.
+func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, error) {
+	if err := checkTailSort(ns, f.Sort); err != nil {
+		return nil, err
+	}
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		_, err := plan.Canonical(o.Env, &catalog.Collection{}, f)
+		return nil, translate(err)
+	}
+	if !coll.Options.Capped {
+		return nil, tailError(ns, "tailable cursor requested on non capped collection")
+	}
+	t := &Tail{c: c, op: o, ns: ns, f: f, id: coll.ID, skip: f.Skip, left: -1}
+	if f.Limit > 0 {
+		t.left = f.Limit
+	}
+	t.f.Skip, t.f.Limit, t.f.Sort, t.f.Hint = 0, 0, nil, bson.Value{}
+	return t, translate(t.open())
+}
+
+// checkTailSort allows the order of insertion only.
+func checkTailSort(ns collection.Namespace, sort bson.Raw) error {
+	if sort.IsEmpty() {
+		return nil
+	}
+	if n, ok := sort.Get("$natural").AsInt64(); ok && n == 1 && sort.Len() == 1 {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: cannot use tailable option with a sort other than {$natural: 1}", ns)
+}
+
+func tailError(ns collection.Namespace, what string) error {
+	return mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: %s", ns, what)
+}
+
+// open begins a turn.
+// Errors: QueryPlanKilled (175) when the collection is gone, CappedPositionLost
+// (136) when the document read last is.
+func (t *Tail) open() (err error) {
+	v, err := t.c.view(t.op, t.ns)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			v.close()
+		}
+	}()
+	coll := v.snap.Collection(t.ns)
+	if coll == nil || coll.ID != t.id {
+		return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", t.ns)
+	}
+	t.at = v.reader.ReadTimestamp()
+	if err := t.stillThere(v.reader); err != nil {
+		return err
+	}
+	if t.newest, err = lastPosition(t.op, v.reader, t.id); err != nil {
+		return err
+	}
+	useCollation(t.op.Env, coll)
+	q, err := plan.Canonical(t.op.Env, coll, t.f)
+	if err != nil {
+		return err
+	}
+	q.Natural = 1
+	sol, err := t.c.choose(t.op, v, q)
+	if err != nil {
+		return err
+	}
+	d := coll.Map.Shards()[0]
+	t.op.begin(coll)
+	if err := t.c.admit(t.op, coll, coll.Map.Shards()[:1], ratelimit.ReadKind); err != nil {
+		return err
+	}
+	in, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: v.reader, From: t.after + 1})
+	if err != nil {
+		return err
+	}
+	t.in, t.v = exec.CountReturned(in), v
+	return nil
+}
+
+// stillThere makes sure that nothing was skipped: while the document read last
+// exists, none behind it has been deleted to make room.
+func (t *Tail) stillThere(r storage.Reader) error {
+	if t.after == 0 {
+		return nil
+	}
+	it, err := r.Iter(t.op.Env.Context(), keyspace.RecordHashRange(t.id, t.after, t.after), storage.IterOptions{KeysOnly: true, FetchRows: 1})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	if it.Next() || it.Err() != nil {
+		return it.Err()
+	}
+	return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to failure to restore tailable cursor position. Last seen record id: RecordId(%d)", t.after)
+}
+
+// Next returns the next document, nil when there is none for now. It comes again
+// unless it is taken. Beginning a turn, it can fail as a new find.
+func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
+	if t.left == 0 {
+		return nil, nil
+	}
+	if t.in == nil {
+		if err := t.open(); err != nil {
+			return nil, translate(err)
+		}
+	}
+	for {
+		row, err := t.in.Next(env)
+		if err != nil {
+			return nil, translate(err)
+		}
+		if row == nil {
+			t.after = max(t.after, t.newest)
+			return nil, nil
+		}
+		t.row = row.Hash
+		if t.skip == 0 {
+			return row, nil
+		}
+		t.skip--
+		t.after = t.row
+	}
+}
+
+// Take moves behind the document that Next has returned.
+func (t *Tail) Take() {
+	t.after = t.row
+	if t.left > 0 {
+		t.left--
+	}
+}
+
+// Dead reports a tail that found the collection empty: it has no place to go on
+// from.
+func (t *Tail) Dead() bool { return t.after == 0 && t.left != 0 }
+
+// Pause ends the turn and charges it.
+func (t *Tail) Pause() {
+	if t.in != nil {
+		t.in.Close()
+		t.v.close()
+		t.in, t.v = nil, nil
+	}
+	t.c.settle(t.op)
+}
+
+// Wait returns once anything has been committed since the last turn that a turn
+// can find. Errors: ctx.Err(), storage.ErrClosed.
+func (t *Tail) Wait(ctx context.Context) error {
+	if t.left == 0 || t.op.Txn != nil || t.op.At != 0 {
+		<-ctx.Done() // nothing more can come
+		return ctx.Err()
+	}
+	return t.c.Store.WaitLog(ctx, t.at)
+}
