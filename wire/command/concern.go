@@ -77,14 +77,8 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 				return w, mongoerr.New(mongoerr.FailedToParse, "wtimeout must be a number that fits in an integer")
 			}
 		case "provenance":
-			p, ok := v.Str()
-			if !ok && !v.IsNullish() {
-				return w, mongoerr.WrongType("writeConcern.provenance", v.Type.String(), "string")
-			}
-			switch p {
-			case "", "clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault":
-			default:
-				return w, mongoerr.BadEnum("writeConcern.provenance", p)
+			if err := checkProvenance("writeConcern", v); err != nil {
+				return w, err
 			}
 		case "getLastError":
 		default:
@@ -166,7 +160,11 @@ func parseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, 
 			} else {
 				after = storage.MakeTimestamp(t, i)
 			}
-		case "provenance", "afterOpTime", "allowTransactionTableSnapshot", "waitLastStableRecoveryTimestamp":
+		case "provenance":
+			if err := checkProvenance("readConcern", v); err != nil {
+				return "", 0, 0, err
+			}
+		case "afterOpTime", "allowTransactionTableSnapshot", "waitLastStableRecoveryTimestamp":
 		default:
 			return "", 0, 0, mongoerr.UnknownField("readConcern." + string(it.Name))
 		}
@@ -175,4 +173,18 @@ func parseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, 
 		return "", 0, 0, mongoerr.New(mongoerr.InvalidOptions, "readConcern.atClusterTime is only allowed with readConcern.level 'snapshot'")
 	}
 	return level, after, at, nil
+}
+
+// checkProvenance refuses what cannot say where a concern came from.
+// Errors: TypeMismatch (14), BadValue (2).
+func checkProvenance(concern string, v bson.Value) error {
+	p, ok := v.Str()
+	if !ok && !v.IsNullish() {
+		return mongoerr.WrongType(concern+".provenance", v.Type.String(), "string")
+	}
+	switch p {
+	case "", "clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault":
+		return nil
+	}
+	return mongoerr.BadEnum(concern+".provenance", p)
 }

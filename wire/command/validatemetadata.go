@@ -51,12 +51,14 @@ func runValidateDBMetadata(c *Call) error {
 }
 
 // checkFilterDB refuses what names no database, with the codes of this command.
-// Observed: mongod 8.0. Errors: 28539, 13280.
+// Observed: mongod 8.0. Errors: 28539, InvalidNamespace (73), 13280.
 func checkFilterDB(db string) error {
 	switch {
 	case db == "":
 		return mongoerr.New(28539, "Empty database name")
-	case strings.ContainsAny(db, "/\\. \"\x00"):
+	case len(db) > databaseNameMax || strings.ContainsAny(db, ".\x00"):
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
+	case strings.ContainsAny(db, "/\\ \""):
 		return mongoerr.New(13280, "invalid db name: %s", db)
 	}
 	return nil

@@ -73,7 +73,7 @@ func (c *Call) intArg(name string, v bson.Value) (int64, error) {
 // atLeast reads a number that must not be below a bound.
 // Errors: TypeMismatch (14), BadValue (2, "must be >=").
 func (c *Call) atLeast(name string, v bson.Value, least int64) (int64, error) {
-	n, err := c.intArg(name, v)
+	n, err := c.longArg(name, v)
 	if err != nil || v.IsMissing() {
 		return n, err
 	}
