@@ -13,6 +13,11 @@ import (
 // trial of the query's shape, or the winner of a trial now. v may be nil for a
 // write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
+	if o.Env.Strict {
+		if err := checkSort(q.Coll, q.Pattern); err != nil {
+			return nil, err
+		}
+	}
 	c.Plans.Restrict(q)
 	sols, err := q.Candidates()
 	if err != nil {

@@ -292,6 +292,8 @@ func checkIndexStrict(spec *index.Spec, docs int64) error {
 		return refuse("%s indexes are not supported", spec.Kind.Name)
 	case len(spec.Parts) > compoundMaxStrict:
 		return refuse("Index exceeds the limit of %d fields", compoundMaxStrict)
+	case spec.Kind.Name == "wildcard" && (len(spec.Parts) > 1 || spec.HasTTL || spec.Unique):
+		return refuse("wildcard indexes cannot be compound, unique or expire documents")
 	case spec.WildcardProjection != nil:
 		return refuse("wildcardProjection is not supported")
 	}

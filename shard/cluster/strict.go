@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one
+// field without an index, on several without a compound index of the same
+// sequence, in the same directions or all reversed. Every error ends with the
+// call that creates the index.
+// Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
+func checkSort(coll *catalog.Collection, sort *order.Pattern) error {
+	if sort == nil {
+		return nil
+	}
+	for _, p := range sort.Parts {
+		if p.Meta != "" {
+			return nil
+		}
+	}
+	for _, ix := range coll.Indexes {
+		if ix.State == catalog.IndexReady && !ix.Hidden && servesSort(ix, sort) {
+			return nil
+		}
+	}
+	what := "The order by query does not have a corresponding composite index that it can be served from."
+	if len(sort.Parts) == 1 {
+		name := sort.Parts[0].Name
+		for _, f := range coll.Key.Fields() {
+			if f.Path.String() == name {
+				return nil // the shard key is indexed by itself
+			}
+		}
+		what = "The index path corresponding to the specified order-by item is excluded."
+	}
+	return mongoerr.New(mongoerr.BadValue, "%s Create the index with db.getCollection(%q).createIndex(%s)", what, coll.Namespace.Coll, sortIndex(sort))
+}
+
+// servesSort reports an index that Cosmos DB can answer a sort from.
+func servesSort(ix *catalog.Index, sort *order.Pattern) bool {
+	if len(sort.Parts) == 1 {
+		name := sort.Parts[0].Name
+		if ix.Kind.Name == "wildcard" {
+			under, all := strings.CutSuffix(ix.Parts[0].Name, "$**")
+			return all && strings.HasPrefix(name, under) && name != "_id"
+		}
+		return ix.IsOrdered() && ix.Fields()[0] == name
+	}
+	if !ix.IsOrdered() || len(ix.Fields()) != len(sort.Parts) {
+		return false
+	}
+	dirs := ix.Dirs()
+	for i, p := range sort.Parts {
+		if ix.Fields()[i] != p.Name || (dirs[i] == p.Dir) != (dirs[0] == sort.Parts[0].Dir) {
+			return false
+		}
+	}
+	return true
+}
+
+// sortIndex prints the key pattern that serves a sort.
+func sortIndex(sort *order.Pattern) string {
+	fields := make([]string, len(sort.Parts))
+	for i, p := range sort.Parts {
+		dir := 1
+		if p.Dir == keystring.Descending {
+			dir = -1
+		}
+		fields[i] = fmt.Sprintf("%q: %d", p.Name, dir)
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}

@@ -1,0 +1,56 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStrictSort: what Azure Cosmos DB for MongoDB refuses to sort.
+func TestStrictSort(t *testing.T) {
+	w := newWorld(t, nil)
+	c, relaxed := w.dialAs("cosmos"), w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1, a: 2, b: 1, d: {e: 1}}, {_id: 2, a: 1, b: 1}]}`)
+	const excluded = "The index path corresponding to the specified order-by item is excluded."
+	const composite = "The order by query does not have a corresponding composite index that it can be served from."
+	expect := func(sort, want string) {
+		t.Helper()
+		find := `{find: "c", sort: ` + sort + `}`
+		for _, cmd := range []string{
+			find,
+			`{aggregate: "c", pipeline: [{$sort: ` + sort + `}], cursor: {}}`,
+			`{findAndModify: "c", query: {}, sort: ` + sort + `, update: {$set: {x: 1}}}`,
+		} {
+			r := c.run(cmd)
+			if want == "" {
+				if !r.Get("ok").Truthy() {
+					t.Errorf("%s: %v", cmd, r)
+				}
+				continue
+			}
+			if got := text(r.Get("errmsg")); number(r.Get("code")) != 2 || !strings.HasPrefix(got, want) || !strings.Contains(got, "createIndex({") {
+				t.Errorf("%s: %v", cmd, r)
+			}
+		}
+		relaxed.ok(find)
+	}
+	expect(`{_id: -1}`, "")
+	expect(`{a: 1}`, excluded)
+	expect(`{"d.e": 1}`, excluded)
+	expect(`{a: 1, b: 1}`, composite)
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
+	expect(`{a: -1}`, "")
+	expect(`{a: 1, b: 1}`, composite)
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1, b: -1}, name: "ab"}]}`)
+	expect(`{a: 1, b: -1}`, "")
+	expect(`{a: -1, b: 1}`, "")
+	expect(`{a: 1, b: 1}`, composite)
+	expect(`{b: -1, a: 1}`, composite)
+	c.ok(`{createIndexes: "c", indexes: [{key: {"d.$**": 1}, name: "d"}]}`)
+	expect(`{"d.e": 1}`, "")
+	expect(`{b: 1}`, excluded)
+	c.ok(`{createIndexes: "c", indexes: [{key: {"$**": 1}, name: "all"}]}`)
+	expect(`{b: 1}`, "")
+	if got := c.code(`{createIndexes: "c", indexes: [{key: {b: 1, "d.$**": 1}, name: "x"}]}`); got != 67 {
+		t.Errorf("a compound wildcard index: %d", got)
+	}
+}

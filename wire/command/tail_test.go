@@ -1,0 +1,113 @@
+package command
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestAwaitData: a getMore of a tailable cursor returns as soon as a document
+// comes, which another connection inserts, and ends when the collection goes.
+func TestAwaitData(t *testing.T) {
+	w := newWorld(t, nil)
+	c, other := w.dial(), w.dial()
+	c.ok(`{create: "c", capped: true, size: 4096, max: 10}`)
+	c.ok(`{insert: "c", documents: [{_id: 0}]}`)
+	id := number(at(c.ok(`{find: "c", tailable: true, awaitData: true}`), "cursor.id"))
+	more := func(ms int) string {
+		return fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: %d}`, id, ms)
+	}
+	if r := c.ok(more(0)); !at(r, "cursor.nextBatch.0").IsMissing() || number(at(r, "cursor.id")) != id {
+		t.Fatalf("nothing has come: %v", r)
+	}
+	for i := 1; i <= 5; i++ {
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			time.Sleep(5 * time.Millisecond)
+			other.run(`{insert: "unrelated", documents: [{}]}`)
+			other.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d}]}`, i))
+		})
+		r := c.ok(more(60_000))
+		wait.Wait()
+		if v := at(r, "cursor.nextBatch.0._id"); v.IsMissing() || number(v) != int64(i) {
+			t.Fatalf("document %d: %v", i, r)
+		}
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		time.Sleep(5 * time.Millisecond)
+		other.run(`{drop: "c"}`)
+	})
+	defer wait.Wait()
+	if got := c.code(more(60_000)); got != 175 {
+		t.Errorf("after the drop: %d", got)
+	}
+}
+
+// TestTailConcurrent: with many writers a tail gets every document once, in the
+// order in which the collection keeps them.
+func TestTailConcurrent(t *testing.T) {
+	const writers, each = 4, 50
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{create: "c", capped: true, size: 1000000}`)
+	c.ok(`{insert: "c", documents: [{_id: -1}]}`)
+	id := number(at(c.ok(`{find: "c", tailable: true, awaitData: true}`), "cursor.id"))
+	var wait sync.WaitGroup
+	for n := range writers {
+		conn := w.dial()
+		wait.Go(func() {
+			for i := range each {
+				conn.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d}]}`, n*each+i))
+			}
+		})
+	}
+	var got []int64
+	for len(got) < writers*each {
+		batch, _ := at(c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: 5000}`, id)), "cursor.nextBatch").Array()
+		if batch.Len() == 0 {
+			t.Fatalf("%d documents have come", len(got))
+		}
+		for v := range batch.Values() {
+			d, _ := v.Doc()
+			got = append(got, number(d.Get("_id")))
+		}
+	}
+	wait.Wait()
+	all, _ := at(c.ok(`{find: "c", batchSize: 1000}`), "cursor.firstBatch").Array()
+	i := -1
+	for v := range all.Values() {
+		d, _ := v.Doc()
+		if i >= 0 && number(d.Get("_id")) != got[i] {
+			t.Fatalf("document %d is %d, the tail delivered %d", i, number(d.Get("_id")), got[i])
+		}
+		i++
+	}
+	if i != len(got) {
+		t.Errorf("%d documents, %d delivered", i, len(got))
+	}
+}
+
+// TestCappedConcurrent: the limits hold whoever writes, and after every commit.
+func TestCappedConcurrent(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{create: "c", capped: true, size: 100000, max: 7}`)
+	var wait sync.WaitGroup
+	for range 4 {
+		conn := w.dial()
+		wait.Go(func() {
+			for range 40 {
+				conn.run(`{insert: "c", documents: [{}, {}, {}]}`)
+				if batch, _ := at(conn.run(`{find: "c"}`), "cursor.firstBatch").Array(); batch.Len() > 7 {
+					t.Errorf("%d documents", batch.Len())
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if r := c.ok(`{validate: "c", full: true}`); !r.Get("valid").Truthy() || number(r.Get("nrecords")) != 7 {
+		t.Errorf("%v", r)
+	}
+}
