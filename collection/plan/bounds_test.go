@@ -166,6 +166,8 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 	cs := conjuncts(q.Match)
 	paths := []string{""}
 	if spec.Kind.Name == "wildcard" {
+		var name bson.Arena
+		q.Hint = name.String(spec.Name) // then also by existence alone
 		paths = q.wildcardPaths(ix, cs)
 	}
 	for _, at := range paths {

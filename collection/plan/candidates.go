@@ -31,6 +31,8 @@ type Solution struct {
 	Certain bool
 	// Rejected are the other candidates, set by whoever chose.
 	Rejected []*Solution
+	// Filtered says that an index filter restricted the candidates.
+	Filtered bool
 	// Cached says that the choice came from the plan cache.
 	Cached bool
 	// Tried is the tree with its counters after a trial, as explain prints it, and

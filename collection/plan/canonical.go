@@ -93,6 +93,9 @@ func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Quer
 	}
 	if d, ok := f.Hint.Doc(); ok {
 		if v, ok := d.Lookup("$natural"); ok {
+			if d.Len() > 1 {
+				return nil, mongoerr.New(mongoerr.BadValue, "$natural hint may not be combined with other fields")
+			}
 			if err := q.setNatural(v); err != nil {
 				return nil, err
 			}

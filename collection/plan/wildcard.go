@@ -25,11 +25,17 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 		if c.path == "" || slices.Contains(paths, c.path) {
 			continue
 		}
-		p, err := path.Compile(c.path)
-		if err != nil || p.HasPosition() {
-			continue
+		value, below := true, true
+		for _, at := range pathsOfEntries(c.path) {
+			p, err := path.Compile(at)
+			if err != nil {
+				value = false
+				break
+			}
+			v, b := ix.WildcardCovers(p)
+			value, below = value && v, below && b
 		}
-		if value, below := ix.WildcardCovers(p); !value || !below && exists(c) {
+		if !value || !below && !hasEntries(c.intervals) {
 			continue
 		}
 		if q.wildcardField(ix, -1, c.path, cs).bounds {
@@ -37,6 +43,31 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 		}
 	}
 	return paths
+}
+
+// pathsOfEntries are the paths that the entries of a value at a path can have: a
+// number in it may be a position, which entries leave out. nil if there are too
+// many.
+func pathsOfEntries(at string) []string {
+	list := []string{""}
+	for i, name := range strings.Split(at, ".") {
+		position := i > 0 && path.Position(name) >= 0
+		if position && len(list) > 16 {
+			return nil
+		}
+		for k := range list {
+			with := name
+			if i > 0 {
+				with = list[k] + "." + name
+			}
+			if position {
+				list = append(list, with)
+			} else {
+				list[k] = with
+			}
+		}
+	}
+	return list
 }
 
 // wildcardField bounds the path or the value of a wildcard. i is the keystring,
@@ -48,8 +79,11 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	ivs, there := []match.Interval(nil), false
 	var used []int
 	for k, c := range cs {
-		there = there || c.path == at && exists(c)
-		if c.path != at || !c.useful || !collationFits(q, ix, c.intervals) || !hasEntries(c.intervals) {
+		if c.path != at {
+			continue
+		}
+		there = there || q.exists(c)
+		if !c.useful || !collationFits(q, ix, c.intervals) || !hasEntries(c.intervals) {
 			continue
 		}
 		if ivs == nil || narrower(c.intervals, ivs) {
@@ -67,22 +101,47 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: used, nonNull: true}
 }
 
-// pathIntervals are the entries of a path, and of every path below it: one of
-// them is there if the path exists.
-func pathIntervals(at string, below bool) []match.Interval {
+// pathIntervals are the entries of a path, and with below those of every path
+// below it as well: one of them is there if the path exists.
+func pathIntervals(at string, below bool) (ivs []match.Interval) {
 	var a bson.Arena
-	v := a.String(at)
-	ivs := []match.Interval{{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true}}
-	if below {
-		ivs = append(ivs, match.Interval{Lo: a.String(at + "."), Hi: a.String(at + "/"), LoInclusive: true})
+	paths := pathsOfEntries(at)
+	slices.Sort(paths)
+	last := ""
+	for _, p := range paths {
+		if below && last != "" && strings.HasPrefix(p, last+".") {
+			continue // among those below the last
+		}
+		v := a.String(p)
+		ivs = append(ivs, match.Interval{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true})
+		if below {
+			last = p
+			ivs = append(ivs, match.Interval{Lo: a.String(p + "."), Hi: a.String(p + "/"), LoInclusive: true})
+		}
 	}
 	return ivs
 }
 
-// exists reports a predicate that asks for nothing but existence.
-func exists(c conjunct) bool {
-	l, ok := c.node.(*match.Leaf)
-	return ok && l.Operator() == "$exists"
+// exists reports a predicate that only an existing value satisfies. To look at
+// every document that has the path pays only where a caller asks for it.
+func (q *Query) exists(c conjunct) bool {
+	switch n := c.node.(type) {
+	case *match.Leaf:
+		switch n.Operator() {
+		case "$exists":
+			return true
+		case "$eq", "$gt", "$gte", "$lt", "$lte", "$in":
+			return !q.Hint.IsMissing() && !holdsNull(c.intervals)
+		}
+		return !q.Hint.IsMissing()
+	case *match.ElemMatch:
+		return !q.Hint.IsMissing()
+	case *match.Not:
+		// Where the path ends inside of an array of scalars, nothing is there and
+		// yet the negation holds.
+		return !q.Hint.IsMissing() && !strings.Contains(c.path, ".") && !holdsNull(c.intervals)
+	}
+	return false
 }
 
 // hasEntries reports that every value within the intervals has an entry in a

@@ -23,6 +23,9 @@ func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range sols {
+		s.Filtered = q.Only != nil
+	}
 	if len(sols) == 1 || sols[0].Certain {
 		return pick(sols, 0), nil
 	}

@@ -29,6 +29,9 @@ func (c *Cluster) count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 		}
 		return 0, nil
 	}
+	if coll.IsView() {
+		return 0, mongoerr.ViewNotAllowed(ns.String())
+	}
 	if f.Filter.IsEmpty() && o.Txn == nil && f.Hint.IsMissing() {
 		o.begin(coll)
 		if err := c.admit(o, coll, coll.Map.Shards(), ratelimit.ReadKind); err != nil {
@@ -86,6 +89,10 @@ func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 		v.close()
 		return nil, mongoerr.NoNamespace(ns.String())
 	}
+	if coll.IsView() {
+		v.close()
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
 	useCollation(o.Env, coll)
 	q, err := plan.Canonical(o.Env, coll, f)
 	if err == nil {
@@ -103,7 +110,7 @@ func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 }
 
 // Distinct returns the distinct values of a path among the matches, as an array
-// body: elements of arrays count one by one.
+// body in their order: elements of arrays count one by one.
 // Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	r, err := c.distinct(o, ns, key, filter, hint)
@@ -144,5 +151,5 @@ func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bs
 		}
 	}
 	c.settle(o)
-	return out.Doc(), nil
+	return SortValues(o.Env, out.Doc()), nil
 }

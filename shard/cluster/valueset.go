@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // ValueSet finds the values of a path and tells the new ones.
@@ -15,10 +18,11 @@ type ValueSet struct {
 }
 
 // NewValueSet makes a set for the values of a dotted path.
+// Errors: 31032 (zero byte in the path).
 func NewValueSet(p string) (*ValueSet, error) {
 	compiled, err := path.Compile(p)
 	if err != nil {
-		return nil, err
+		return nil, mongoerr.New(31032, "The distinct key must not contain a zero byte")
 	}
 	return &ValueSet{path: compiled, seen: map[string]struct{}{}}, nil
 }
@@ -47,4 +51,15 @@ func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
 		s.seen[string(s.key)] = struct{}{}
 		add(v)
 	}
+}
+
+// SortValues returns an array with its elements in their order.
+func SortValues(env *mql.Env, array bson.Raw) bson.Raw {
+	values := slices.Collect(array.Values())
+	slices.SortStableFunc(values, func(a, b bson.Value) int { return bson.Compare(a, b, env.Order()) })
+	b := bson.NewArrayBuilder(make([]byte, 0, len(array)))
+	for _, v := range values {
+		b.Value("", v)
+	}
+	return b.Doc()
 }

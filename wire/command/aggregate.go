@@ -207,7 +207,7 @@ func (c *Call) distinctOnView(ns collection.Namespace, key string, filter bson.R
 		set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) })
 	})
 	if err == nil {
-		c.Reply.Array("values", out.Doc())
+		c.Reply.Array("values", cluster.SortValues(c.Env(), out.Doc()))
 	}
 	return err
 }

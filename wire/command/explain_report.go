@@ -114,7 +114,7 @@ func (r *report) plannerHead(b *bson.Builder) {
 	}
 	b.String("namespace", ns.String())
 	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, r.filter()))
-	b.Bool("indexFilterSet", false)
+	b.Bool("indexFilterSet", r.s.Solution != nil && r.s.Solution.Filtered)
 	shape := r.planShape()
 	b.String("queryHash", shape)
 	b.String("planCacheShapeHash", shape)
