@@ -1,0 +1,11 @@
+// Package isolation checks what transactions promise, through the official
+// driver against a running server: the known anomalies one by one, and
+// workloads of many clients whose histories are judged afterwards by checkers
+// that know nothing of the server.
+//
+// A workload runs for some seconds; CANTLE_ISOLATION_SECONDS makes it longer.
+//
+// The anomalies are those of the literature: P0 dirty write, G1a aborted read,
+// G1b intermediate read, G1c circular information flow, P4 lost update, G-single
+// read skew, and G2-item write skew, which snapshot isolation allows.
+package isolation
