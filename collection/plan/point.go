@@ -9,7 +9,7 @@ import (
 
 // point recognises equality on _id and the whole shard key, and nothing else.
 func (q *Query) point() Node {
-	if q.Coll.Options.Capped || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
+	if q.Coll.Options.OwnOrder() || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
 		return nil
 	}
 	want := 1
@@ -35,6 +35,9 @@ func (q *Query) point() Node {
 	}
 	return &PointRead{Hash: h, ID: keystring.Append(nil, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
 }
+
+// Equal finds the one value that the filter wants of a path.
+func (q *Query) Equal(p string) (bson.Value, bool) { return q.equality(p) }
 
 // equality finds the one value that the filter wants of a path.
 func (q *Query) equality(p string) (bson.Value, bool) {

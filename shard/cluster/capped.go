@@ -62,6 +62,9 @@ func (a *attempt) leave() {
 // position is where a new document goes: the next place of a capped collection.
 // Errors: as catalog.Collection.Position.
 func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
+	if a.coll.Options.TimeSeries != nil {
+		return a.timePosition(doc)
+	}
 	if !a.coll.Options.Capped {
 		return a.coll.Position(doc)
 	}
@@ -102,7 +105,9 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash) error {
 		return mongoerr.New(mongoerr.BadValue, "object to insert exceeds cappedMaxSize: it has %d bytes, the collection %s holds %d",
 			len(doc), a.coll.Namespace, o.CapBytes)
 	}
-	return a.target(a.coll.Map.Find(h)).Insert(a.op.Env, doc, h)
+	d := a.coll.Map.Find(h)
+	a.op.touchDoc(a.coll, d, doc, len(doc))
+	return a.target(d).Insert(a.op.Env, doc, h)
 }
 
 // Bounds of what one commit deletes beyond what it inserted: a limit that collMod

@@ -11,7 +11,6 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/collection/write"
-	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -51,6 +50,9 @@ type Modified struct {
 // Modify runs one update or delete statement. The collection is created when
 // an upsert needs it.
 func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, error) {
+	if err := c.checkSeriesUpdate(o, ns, m); err != nil {
+		return Modified{}, translate(err)
+	}
 	if m.Upsert {
 		if _, err := c.ensure(o, ns); err != nil {
 			return Modified{}, translate(err)
@@ -86,7 +88,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			return err
 		}
 		o.begin(a.coll)
-		if err := c.admit(o, a.coll, w.shards, ratelimit.WriteKind); err != nil {
+		if err := a.admit(w.shards); err != nil {
 			return err
 		}
 		var latch [][]byte
@@ -195,6 +197,7 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 			r.Doc = row.Doc
 		}
 		r.Changed++
+		o.touchDoc(a.coll, t.Shard, row.Doc, 0)
 		return t.Delete(o.Env, row.Doc, row.Hash)
 	}
 	doc, res, err := applyUpdate(o, m.Update, filter, row.Doc)
@@ -214,8 +217,9 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		return nil
 	}
 	r.Changed++
+	o.touchDoc(a.coll, t.Shard, row.Doc, len(doc))
 	h := row.Hash
-	if !a.coll.Options.Capped {
+	if !a.coll.Options.OwnOrder() {
 		if h, err = a.coll.Position(doc); err != nil {
 			return err
 		}
@@ -334,9 +338,6 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 		return r, err
 	}
 	defer s.Close()
-	if s.Coll != nil && s.Coll.IsView() {
-		return r, mongoerr.ViewNotAllowed(ns.String())
-	}
 	for {
 		batch, err := c.collect(o, s)
 		if err != nil {
@@ -346,7 +347,7 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 		if len(batch) == 0 {
 			break
 		}
-		part, err := c.changeBatch(o, ns, m, batch)
+		part, err := c.changeBatch(o, s.Coll, ns, m, batch)
 		r.Matched += part.Matched
 		r.Changed += part.Changed
 		if err != nil {
@@ -380,12 +381,14 @@ func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
 }
 
 // changeBatch changes collected documents in one transaction.
-func (c *Cluster) changeBatch(o *Op, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
+// Errors: QueryPlanKilled (175) when another collection has taken the place of
+// the one they were found in, or they lie elsewhere under a new shard key.
+func (c *Cluster) changeBatch(o *Op, from *catalog.Collection, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
 	defer c.settle(o)
 	err = c.write(o, ns, func(a *attempt) error {
 		r = Modified{}
-		if a.coll == nil {
-			return nil
+		if a.coll == nil || a.coll.ID != from.ID {
+			return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped, renamed or sharded while its documents were changed", ns)
 		}
 		filter, err := match.Parse(o.Env, m.Find.Filter)
 		if err != nil {
@@ -393,7 +396,7 @@ func (c *Cluster) changeBatch(o *Op, ns collection.Namespace, m *Modify, batch [
 		}
 		filter = plan.BindText(a.coll, filter)
 		o.begin(a.coll)
-		if err := c.admit(o, a.coll, c.shardsOf(a.coll, batch), ratelimit.WriteKind); err != nil {
+		if err := a.admit(c.shardsOf(a.coll, batch)); err != nil {
 			return err
 		}
 		if err := a.begin(); err != nil {

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
@@ -43,7 +45,8 @@ type Op struct {
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
 
-	meter ratelimit.Meter // the statement that runs
+	meter   ratelimit.Meter // the statement that runs
+	touches touches         // by it
 }
 
 // Txn is a multi-document transaction. Its statements read and write through
@@ -89,15 +92,26 @@ type tallied struct {
 	tally.Count
 }
 
+// under is the op as it is seen by a part of the command that has an environment
+// of its own.
+func (o *Op) under(env *mql.Env) *Op {
+	return &Op{Env: env, Class: o.Class, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
+		TxnNumber: o.TxnNumber, Owner: o.Owner, BypassValidation: o.BypassValidation}
+}
+
 // begin prepares the op's meter for a statement on a collection.
 func (o *Op) begin(c *catalog.Collection) {
 	o.meter.Reset(uint64(c.ID), nil)
+	o.touches.reset()
 	o.Env.Meter = &o.meter
 }
 
 // settle charges what the statement did to the budgets and to the receipt.
 func (c *Cluster) settle(o *Op) {
 	c.Budgets.Charge(c.Now(), o.Class, &o.meter)
+	if len(o.touches.list) > 0 {
+		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)
+	}
 	o.Receipt.Merge(&o.meter)
 	o.meter.Reset(o.meter.Collection(), nil)
 }
@@ -111,14 +125,43 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	if t := c.Budgets.Injected(place, kind); t != nil {
 		return t
 	}
-	pool := c.Budgets.Collection(uint64(coll.ID))
-	if !pool.Limited() && !pool.Shared() {
+	if !c.limited(coll) {
 		return nil
 	}
+	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.Class)
+	return err
+}
+
+// limited reports that statements on a collection need to be admitted at all.
+func (c *Cluster) limited(coll *catalog.Collection) bool {
+	pool := c.Budgets.Collection(uint64(coll.ID))
+	return pool.Limited() || pool.Shared()
+}
+
+func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Scope {
 	ids := make([]int, len(shards))
 	for i, d := range shards {
 		ids[i] = int(d.ID)
 	}
-	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}, o.Class)
-	return err
+	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
+}
+
+// unpaid says that a write has to wait for request units in a place.
+type unpaid struct{ scope ratelimit.Scope }
+
+// Error implements error.
+func (u *unpaid) Error() string { return "the write waits for request units" }
+
+// admit is Cluster.admit for a write. Where throttled statements wait, the
+// attempt ends with *unpaid and the wait comes before the next one: a writer that
+// waited with a pin would hold up every change of the catalog.
+func (a *attempt) admit(shards []*shard.Descriptor) error {
+	if !a.c.limited(a.coll) || !a.c.Budgets.Waits(uint64(a.coll.ID)) {
+		return a.c.admit(a.op, a.coll, shards, ratelimit.WriteKind)
+	}
+	scope := scopeOf(a.coll, shards)
+	if p := a.paid; p != nil && p.Collection == scope.Collection && slices.Equal(p.Shards, scope.Shards) {
+		return nil
+	}
+	return &unpaid{scope}
 }

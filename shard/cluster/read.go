@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // view is what one read goes by: a catalog entry and a snapshot of the store
@@ -103,7 +104,8 @@ type Stream struct {
 	after    func()
 }
 
-// Close releases operators and snapshot.
+// Close releases operators and snapshot, and charges what shards have read
+// ahead.
 func (s *Stream) Close() {
 	if s.v == nil {
 		return
@@ -111,6 +113,7 @@ func (s *Stream) Close() {
 	s.Operator.Close()
 	s.v.close()
 	s.v = nil
+	s.Settle()
 	if s.after != nil {
 		s.after()
 	}
@@ -148,6 +151,9 @@ func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find) (*
 		}
 		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v}, nil
 	}
+	if coll.IsView() {
+		return nil, mongoerr.ViewNotAllowed(coll.Namespace.String())
+	}
 	useCollation(o.Env, coll)
 	if n, ok := plan.Express(o.Env, coll, &f); ok && f.Projection.IsEmpty() {
 		return c.openExpress(o, v, coll, n)
@@ -164,6 +170,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	d := coll.Map.Find(n.Hash)
 	shards := []*shard.Descriptor{d}
 	o.begin(coll)
+	o.touchKey(coll, d, n.ID)
 	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
 	}
@@ -190,6 +197,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
 	}
 	shards := router.Targets(q.Coll, q.Match, o.Env.Collation == nil)
 	o.begin(q.Coll)
+	o.touchQuery(q, shards)
 	if err := c.admit(o, q.Coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+)
+
+// touchesMax is how many shard key values a statement remembers. With more, every
+// second is forgotten and stands for two from then on, and so forth.
+const touchesMax = 64
+
+// touches are the shard key values that a statement concerns, to tell afterwards
+// what each has cost: the statement's charge on the shard, in equal parts.
+type touches struct {
+	list []touch
+	keys []byte
+	seen uint32
+	skip uint32 // a power of two minus one: how many are left out after each
+}
+
+type touch struct {
+	shard    shard.ID
+	from, to int // in keys
+	bytes    int64
+}
+
+func (t *touches) reset() { *t = touches{list: t.list[:0], keys: t.keys[:0]} }
+
+// due reports whether the next value is to be remembered.
+func (t *touches) due() bool {
+	t.seen++
+	if (t.seen-1)&t.skip != 0 {
+		return false
+	}
+	if len(t.list) < touchesMax {
+		return true
+	}
+	for i := range touchesMax / 2 {
+		t.list[i] = t.list[2*i]
+	}
+	t.list = t.list[:touchesMax/2]
+	t.skip = t.skip<<1 | 1
+	return (t.seen-1)&t.skip == 0
+}
+
+// touchDoc notes a document that was written, bytes long or zero when deleted.
+func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Raw, bytes int) {
+	if !coll.Sharded() || !o.touches.due() {
+		return
+	}
+	t := &o.touches
+	from := len(t.keys)
+	t.keys = coll.Key.AppendLogical(t.keys, doc)
+	t.list = append(t.list, touch{d.ID, from, len(t.keys), int64(bytes)})
+}
+
+// touchKey notes a read of one _id that is the shard key.
+func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte) {
+	if !coll.Sharded() {
+		return
+	}
+	t := &o.touches
+	from := len(t.keys)
+	t.keys = append(t.keys, key...)
+	t.list = append(t.list, touch{d.ID, from, len(t.keys), 0})
+}
+
+// touchQuery notes a read whose filter fixes the shard key to one value.
+func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
+	if !q.Coll.Sharded() || len(shards) != 1 {
+		return
+	}
+	t := &o.touches
+	from := len(t.keys)
+	for _, f := range q.Coll.Key.Fields() {
+		v, ok := q.Equal(f.Path.String())
+		if !ok {
+			t.keys = t.keys[:from]
+			return
+		}
+		t.keys = keystring.Append(t.keys, v, keystring.Ascending, nil, nil)
+	}
+	t.list = append(t.list, touch{shards[0].ID, from, len(t.keys), 0})
+}
+
+// charge tells the pool what the values have cost since the last time.
+func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
+	if len(t.list) == 0 {
+		return
+	}
+	meter.EachCharge(func(p ratelimit.Place, cost ratelimit.MicroRU) {
+		if p.Collection != meter.Collection() {
+			return // another one that the command reads
+		}
+		n := int64(0)
+		for i := range t.list {
+			if int(t.list[i].shard) == p.Shard {
+				n++
+			}
+		}
+		for i := range t.list {
+			if x := &t.list[i]; int(x.shard) == p.Shard {
+				pool.Touch(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1))
+				x.bytes = 0 // read on, a stream only costs
+			}
+		}
+	})
+}
