@@ -238,11 +238,15 @@ func TestWatchRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := server.Client(t)
+	client, err := harness.Connect(server.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := &fixture{T: t, ctx: harness.Context(t), client: client, db: client.Database("driver")}
 	f.coll = f.db.Collection("c")
 	f.insert(d("_id", 0))
-	s := f.watch(mongo.Pipeline{})
+	s, err := f.coll.Watch(f.ctx, mongo.Pipeline{})
+	f.ok(err)
 	f.insert(d("_id", 1), d("_id", 2))
 	f.equal("first", f.next(s).DocumentKey, d("_id", int32(1)))
 	token := s.ResumeToken()
@@ -251,6 +255,7 @@ func TestWatchRestart(t *testing.T) {
 	f.ok(client.Database("admin").RunCommand(f.ctx, bson.D{{Key: "renameCollection", Value: "driver.c"}, {Key: "to", Value: "driver.old"}}).Err())
 	f.insert(d("_id", 4))
 	f.ok(f.db.Collection("old").Drop(f.ctx))
+	f.ok(client.Disconnect(f.ctx))
 	server.Kill()
 
 	again := harness.Start(t, o)
@@ -278,7 +283,7 @@ func TestIdleStreams(t *testing.T) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	var group sync.WaitGroup
 	for range streams {
-		s := f.watch(mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(10*time.Second))
+		s := f.watch(mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(2*time.Second))
 		group.Go(func() {
 			for s.Next(ctx) {
 			}
