@@ -1,0 +1,50 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// TestInStep fails if COVERAGE.md was not printed from the tables as they are.
+func TestInStep(t *testing.T) {
+	if err := run(filepath.Join("..", "..", "compat-tests", "COVERAGE.md"), true); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRender(t *testing.T) {
+	got := string(render([]table{{title: "Things", source: "a.Things", rows: []row{
+		{"$a", "reference/a", false}, {"b", "cosmos", true},
+	}}}))
+	for _, want := range []string{
+		"| Things | 1 | 1 |\n",
+		"\n- [`$a`](https://www.mongodb.com/docs/v7.0/reference/a/)\n",
+		"\n- ~~[`b`](" + cosmosPage + ")~~\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// The functions that refuse are found by their names: a rename must not turn what
+// is refused into what is supported.
+func TestRefuses(t *testing.T) {
+	found := map[string]bool{}
+	for _, list := range tables() {
+		for _, r := range list.rows {
+			found[r.name] = r.refused
+		}
+	}
+	for name, want := range map[string]bool{"$search": true, "addShard": true, "replSetGetConfig": true, "find": false, "$match": false} {
+		if got, ok := found[name]; !ok || got != want {
+			t.Errorf("%s: refused %v, want %v", name, got, want)
+		}
+	}
+	if len(command.Commands) < 100 {
+		t.Errorf("only %d commands", len(command.Commands))
+	}
+}

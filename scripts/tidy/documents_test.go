@@ -1,0 +1,52 @@
+package tidy
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// ARCHITECTURE.md shows the table of levels as it is enforced.
+func TestLevelsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, row := range levels {
+		want := fmt.Sprintf("\n| %d | `%s` |\n", level, strings.Join(row, "`, `"))
+		if !strings.Contains(string(text), want) {
+			t.Errorf("ARCHITECTURE.md has no line%s", want)
+		}
+		for _, dir := range row {
+			if _, err := os.Stat("../../" + dir); err != nil {
+				t.Errorf("level %d names %s, which does not exist", level, dir)
+			}
+		}
+	}
+	if strings.Contains(string(text), fmt.Sprintf("\n| %d |", len(levels))) {
+		t.Error("ARCHITECTURE.md has more levels than scripts/tidy/levels_test.go")
+	}
+}
+
+// Every link of a document to a file of the repository leads somewhere, and so does
+// every path in code quotes that looks like one.
+func TestDocumentLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|ratelimit|scripts|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, pattern := range []*regexp.Regexp{link, quoted} {
+			for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
+				if _, err := os.Stat("../../" + m[1]); err != nil {
+					t.Errorf("%s names %s, which does not exist", name, m[1])
+				}
+			}
+		}
+	}
+}
