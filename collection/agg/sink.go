@@ -21,6 +21,8 @@ const (
 	MatchKeep
 	MatchFail
 	MatchPipeline
+	// MatchCombine calls SinkSpec.Combine; no pipeline asks for it.
+	MatchCombine
 )
 
 // InsertMode says what $merge does with a document that does not exist yet.
@@ -44,6 +46,9 @@ type SinkSpec struct {
 	On          []string
 	WhenMatched MatchMode
 	WhenMissing InsertMode
+	// Combine makes one document of an existing and a fresh one: mapReduce's
+	// out: {reduce: …}. It may be called again when a write is tried again.
+	Combine func(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error)
 
 	steps []project.Transform // of MatchPipeline
 	// stepsErr is what is wrong with the pipeline; it comes out when the
@@ -72,6 +77,8 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 		return b.Doc(), nil
 	case MatchPipeline:
 		return s.applied(env, old, fresh)
+	case MatchCombine:
+		return s.Combine(env, old, fresh)
 	}
 	return old, nil
 }

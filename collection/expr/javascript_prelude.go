@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
+	"github.com/cantledb/cantle/wire/mongoerr"
 
 	"github.com/dop251/goja"
 )
@@ -173,6 +174,9 @@ func (vm *VM) prelude() error {
 	return vm.rt.Set("emit", func(call goja.FunctionCall) goja.Value {
 		if vm.emit == nil {
 			panic(vm.rt.NewTypeError("emit is only for the map function of mapReduce"))
+		}
+		if len(call.Arguments) != 2 {
+			panic(vm.rt.NewGoError(mongoerr.New(31220, "emit takes 2 args")))
 		}
 		var a bson.Arena
 		key, err := vm.fromJS(&a, call.Argument(0))

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/hex"
 
 	"github.com/cantledb/cantle/bson"
@@ -12,7 +13,6 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/write"
-	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -34,6 +34,16 @@ func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec)
 		return nil, err
 	}
 	return &mergeSink{c: x.c, o: o, ns: ns, spec: spec}, nil
+}
+
+// Sink opens the target of documents that a command computes itself, as the
+// stages $out and $merge do for those of a pipeline.
+func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
+	if err := c.checkWritable(o); err != nil {
+		return nil, err
+	}
+	s, err := (&opener{c: c, o: o}).Sink(o.Env, spec.NS, spec)
+	return s, translate(err)
 }
 
 // writer is an Op for the writes of a pipeline, under the same environment but
@@ -95,14 +105,19 @@ func (s *outSink) Write(_ *mql.Env, docs []bson.Raw) error {
 
 // Finish see agg.Sink.
 func (s *outSink) Finish(*mql.Env) error {
+	if err := s.c.Rename(s.o, s.temp, s.ns, true); err != nil {
+		return err
+	}
 	s.done = true
-	return s.c.Rename(s.o, s.temp, s.ns, true)
+	return nil
 }
 
 // Close see agg.Sink.
 func (s *outSink) Close() {
 	if !s.done {
 		s.done = true
+		// Often the command ends because its context has.
+		s.o.Env.SetContext(context.WithoutCancel(s.o.Env.Context()))
 		_, _ = s.c.Drop(s.o, s.temp)
 	}
 }
@@ -214,7 +229,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 		}
 		shards := router.Targets(a.coll, q.Match, s.o.Env.Collation == nil)
 		s.o.begin(a.coll)
-		if err := s.c.admit(s.o, a.coll, shards, ratelimit.WriteKind); err != nil {
+		if err := a.admit(shards); err != nil {
 			return err
 		}
 		if err := a.begin(); err != nil {

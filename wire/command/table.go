@@ -76,6 +76,7 @@ var Commands = []Def{
 	{Name: "lockInfo", Run: runLockInfo, Action: "serverStatus", Needs: AdminOnly | Silent, Doc: "reference/command/lockInfo"},
 	{Name: "logRotate", Run: runLogRotate, Action: "logRotate", Needs: AdminOnly | Silent, Doc: "reference/command/logRotate"},
 	{Name: "logout", Run: runLogout, Needs: Silent, Doc: "reference/command/logout"},
+	{Name: "mapReduce", Aliases: []string{"mapreduce"}, Run: runMapReduce, Namespace: FirstField, Action: "find", Doc: "reference/command/mapReduce"},
 	{Name: "mergeAllChunksOnShard", Run: runNotSharding, Action: "moveChunk", Needs: AdminOnly, Doc: "reference/command/mergeAllChunksOnShard"},
 	{Name: "mergeChunks", Run: runMergeChunks, Namespace: FullName, Action: "splitChunk", Needs: AdminOnly, Doc: "reference/command/mergeChunks"},
 	{Name: "moveChunk", Run: runMoveChunk, Namespace: FullName, Action: "moveChunk", Needs: AdminOnly | Writes, Doc: "reference/command/moveChunk"},
