@@ -140,15 +140,20 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
 // Enter admits a request the way its collection is configured: with server-side retry it waits, else it is refused at
 // once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
 func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
-	p := b.Collection(s.Collection)
-	parent := p.parent.Load()
-	if p.retry.Load() || parent != nil && parent.retry.Load() {
+	if b.Waits(s.Collection) {
 		return b.Wait(ctx, now, s, c, RetrySecondsMax*time.Second)
 	}
 	if t := b.Admit(now, s, c); t != nil {
 		return 0, t
 	}
 	return 0, nil
+}
+
+// Waits reports a collection with server-side retry: Enter may wait there.
+func (b *Budgets) Waits(collection uint64) bool {
+	p := b.Collection(collection)
+	parent := p.parent.Load()
+	return p.retry.Load() || parent != nil && parent.retry.Load()
 }
 
 // Wait admits a request, waiting for at most limit in the order of arrival at each shard. It returns the time spent.

@@ -128,7 +128,9 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		}
 		p = head.Concat(p)
 	}
-	inner := opener{c: x.c, o: x.o, v: x.v}
+	// The pipeline may be opened by the goroutine of a shard, while the command
+	// itself goes on, or is over until the next getMore.
+	inner := opener{c: x.c, o: x.o.under(env), v: x.v}
 	op, _, _, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
 	if err != nil {
 		return nil, err

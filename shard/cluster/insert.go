@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -41,7 +43,7 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 			}
 			part := g.Docs[:c.groupSize(coll, g.Docs)]
 			g.Docs = g.Docs[len(part):]
-			done, werrs, err := c.insertGroup(o, ns, part, ordered)
+			done, werrs, err := c.insertGroup(o, coll, ns, part, ordered)
 			n += done
 			if err != nil {
 				return n, errs, translate(err)
@@ -65,18 +67,13 @@ func firstOnly(errs []mongoerr.WriteError) []mongoerr.WriteError {
 }
 
 func sortErrors(errs []mongoerr.WriteError) {
-	for i := 1; i < len(errs); i++ {
-		for j := i; j > 0 && errs[j].Index < errs[j-1].Index; j-- {
-			errs[j], errs[j-1] = errs[j-1], errs[j]
-		}
-	}
+	slices.SortFunc(errs, func(a, b mongoerr.WriteError) int { return cmp.Compare(a.Index, b.Index) })
 }
 
 // groupSize is how many documents commit together: one where the collection is
 // throttled, so that each is admitted by itself.
 func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int {
-	pool := c.Budgets.Collection(uint64(coll.ID))
-	if pool.Limited() || pool.Shared() {
+	if c.limited(coll) {
 		return 1
 	}
 	size := 0
@@ -120,8 +117,9 @@ func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordere
 	return placed, errs, nil
 }
 
-// insertGroup commits the documents of one shard together.
-func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
+// insertGroup commits the documents of one shard together. They were placed by
+// the given entry; in another collection of that name they lie elsewhere.
+func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]
 		if a.coll == nil {
@@ -132,18 +130,8 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 		}
 		o.begin(a.coll)
 		d := a.coll.Map.Find(docs[0].Hash)
-		if err := c.admit(o, a.coll, []*shard.Descriptor{d}, ratelimit.WriteKind); err != nil {
-			var t *ratelimit.Throttled
-			if !errors.As(err, &t) {
-				return err
-			}
-			errs = append(errs, c.refusedWrite(docs[0].Index, t))
-			if !ordered {
-				for _, p := range docs[1:] {
-					errs = append(errs, c.refusedWrite(p.Index, t))
-				}
-			}
-			return nil
+		if err := a.admit([]*shard.Descriptor{d}); err != nil {
+			return err
 		}
 		if err := a.begin(); err != nil {
 			return err
@@ -151,7 +139,7 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 		var done successes
 		for _, p := range docs {
 			h := p.Hash
-			if a.coll.Options.Capped || a.coll.Sharded() != (h != 0) { // or it was sharded or replaced meanwhile
+			if a.coll.Options.OwnOrder() || a.coll.ID != by.ID { // or it was sharded or replaced meanwhile
 				var err error
 				if h, err = a.position(p.Doc); err != nil {
 					return err
@@ -184,6 +172,15 @@ func (c *Cluster) insertGroup(o *Op, ns collection.Namespace, docs []router.Plac
 		return done.record(o, a)
 	})
 	c.settle(o)
+	if t := (*ratelimit.Throttled)(nil); errors.As(err, &t) {
+		if ordered {
+			docs = docs[:1]
+		}
+		for _, p := range docs {
+			errs = append(errs, c.refusedWrite(p.Index, t))
+		}
+		err = nil
+	}
 	return n, errs, err
 }
 

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -37,6 +39,10 @@ func (v *view) close() {
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store}
+		nss, err := below(v.snap, nss)
+		if err != nil {
+			return nil, err
+		}
 		now := c.Catalog.Peek()
 		for _, ns := range nss {
 			// The keys of what was dropped or merged since may be gone already.
@@ -53,6 +59,11 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	}
 	for {
 		snap := c.Catalog.Pin()
+		nss, err := below(snap, nss)
+		if err != nil {
+			snap.Unpin()
+			return nil, err
+		}
 		r, err := c.Store.Snapshot(o.Env.Context(), o.At)
 		if err != nil {
 			snap.Unpin()
@@ -76,6 +87,28 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		}
 		r.Close()
 	}
+}
+
+// below adds to the namespaces of a read those that its views read.
+func below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Namespace, error) {
+	out := nss
+	for i := 0; i < len(out); i++ {
+		coll := snap.Collection(out[i])
+		if coll == nil || !coll.IsView() {
+			continue
+		}
+		db := out[i].DB
+		more, err := involved(db, collection.Namespace{DB: db, Coll: coll.Options.ViewOn}, coll.Options.Pipeline)
+		if err != nil {
+			return nil, err
+		}
+		for _, ns := range more {
+			if !slices.Contains(out, ns) {
+				out = append(out[:len(out):len(out)], ns)
+			}
+		}
+	}
+	return out, nil
 }
 
 // visible refuses a snapshot from before shards or indexes changed: by the

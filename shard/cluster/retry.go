@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -40,21 +41,35 @@ type attempt struct {
 	txn  storage.Txn         // nil until begin
 	// targets are the shards written to, made on demand.
 	targets map[shard.ID]*write.Target
-	one     write.Target  // memory for the common case of one shard
-	multi   bool          // inside a multi-document transaction
-	turn    *line         // of a capped collection, held from begin to end
-	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
+	one     write.Target     // memory for the common case of one shard
+	multi   bool             // inside a multi-document transaction
+	turn    *line            // of a capped collection, held from begin to end
+	trimmed keyspace.Hash    // where its documents begin after the commit, 0 if unchanged
+	paid    *ratelimit.Scope // where it has been admitted already
 }
 
 // write runs fn until it commits without a conflict. fn calls a.begin before it
 // reads or writes and must start from nothing each time. In a multi-document
 // transaction fn runs once, inside a savepoint, and nothing is committed.
 func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	run := c.try
 	if o.Txn != nil {
-		return c.writeInTxn(o, ns, fn)
+		run = c.writeInTxn
 	}
+	var paid *ratelimit.Scope
 	for try := 0; ; try++ {
-		err := c.try(o, ns, fn)
+		err := run(o, ns, paid, fn)
+		if u := (*unpaid)(nil); errors.As(err, &u) {
+			if _, err := c.Budgets.Enter(o.Env.Context(), c.Now(), u.scope, o.Class); err != nil {
+				return err
+			}
+			paid = &u.scope
+			try--
+			continue
+		}
+		if o.Txn != nil {
+			return err
+		}
 		if errors.Is(err, errFrozen) {
 			if err := o.Env.Interrupted(); err != nil {
 				return err
@@ -85,8 +100,8 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	}
 }
 
-func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
-	a := attempt{c: c, op: o, ns: ns, snap: c.Catalog.Pin()}
+func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn func(a *attempt) error) error {
+	a := attempt{c: c, op: o, ns: ns, snap: c.Catalog.Pin(), paid: paid}
 	defer a.end()
 	a.coll = a.snap.Collection(ns)
 	if a.coll != nil && a.coll.Frozen {
@@ -199,22 +214,47 @@ func (a *attempt) all() []*write.Target {
 }
 
 // markMultikey publishes that an index has met arrays. It is done before the
-// commit, so that a reader who sees the entries finds the mark too.
+// commit, so that a reader who sees the entries finds the mark too. A
+// transaction reads its own entries by a catalog of its own, which gets the mark
+// as well.
 func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
-	return a.c.Catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
-		now := m.Snapshot().ByID(a.coll.ID)
-		if now == nil {
-			return errStale
-		}
-		for _, x := range now.Indexes {
-			if x.ID == ix.ID && !x.Multikey.Covers(paths) {
-				marked := *x
-				marked.Multikey = x.Multikey.Union(paths)
-				return m.Put(now.WithIndex(&marked))
+	if withMark(a.c.Catalog.Peek().ByID(a.coll.ID), ix, paths) != nil {
+		err := a.c.Catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
+			now := m.Snapshot().ByID(a.coll.ID)
+			if now == nil {
+				return errStale
 			}
+			if marked := withMark(now, ix, paths); marked != nil {
+				return m.Put(marked)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
+	}
+	if a.multi {
+		if marked := withMark(a.op.Txn.Catalog.ByID(a.coll.ID), ix, paths); marked != nil {
+			a.op.Txn.Catalog = a.op.Txn.Catalog.Adopt(marked)
+		}
+	}
+	return nil
+}
+
+// withMark returns the entry with the mark of an index, nil when it has it
+// already or lacks the index.
+func withMark(coll *catalog.Collection, ix *catalog.Index, paths index.MultikeyPaths) *catalog.Collection {
+	if coll == nil {
 		return nil
-	})
+	}
+	for _, x := range coll.Indexes {
+		if x.ID == ix.ID && !x.Multikey.Covers(paths) {
+			marked := *x
+			marked.Multikey = x.Multikey.Union(paths)
+			return coll.WithIndex(&marked)
+		}
+	}
+	return nil
 }
 
 func (a *attempt) end() {
@@ -231,11 +271,11 @@ func (a *attempt) end() {
 // leaves no trace. The catalog is pinned only meanwhile, so that an open
 // transaction holds up no DDL; what the transaction was routed by is looked at
 // again by every statement and by the commit.
-func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn func(a *attempt) error) error {
 	t := o.Txn
 	now := c.Catalog.Pin()
 	defer now.Unpin()
-	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true}
+	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true, paid: paid}
 	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.Store.ReadTimestamp())
 	if blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll) {
 		return snapshotUnavailable(ns)
