@@ -95,9 +95,9 @@ func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
 func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 
 // PhysicalID reports whether _id_ has entries of its own. Without a shard key
-// records lie in _id order and need none, unless they lie in the order of their
-// insertion.
-func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.Capped }
+// records lie in _id order and need none, unless they lie in an order of their
+// own.
+func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.OwnOrder() }
 
 // Index finds an index by name.
 func (c *Collection) Index(name string) *Index {
@@ -177,6 +177,13 @@ func (ix *Index) uniqueID() {
 }
 
 // Position is where a document lies on the collection's line. It is not known
-// for documents of capped collections: those get the next place.
-// Errors: ShardKeyNotFound (61) when the shard key holds an array.
-func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) { return c.Key.Hash(doc) }
+// for documents of capped collections: those get the next place. Of those of a
+// time-series collection it is the first that may be free.
+// Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2)
+// when a time-series collection's has no time.
+func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
+	if c.Options.TimeSeries != nil {
+		return c.Options.timePosition(doc)
+	}
+	return c.Key.Hash(doc)
+}

@@ -29,8 +29,14 @@ type Options struct {
 	ClusteredName      string
 	ExpireAfterSeconds int64 // of clustered and time-series collections; -1 = none
 	TimeSeries         bson.Raw
-	PrePostImages      bool // changeStreamPreAndPostImages
+	TimeField          string // of TimeSeries
+	MetaField          string // of TimeSeries; "" = none
+	PrePostImages      bool   // changeStreamPreAndPostImages
 }
+
+// OwnOrder reports that records lie in an order of their own: neither the shard
+// key nor _id says where.
+func (o *Options) OwnOrder() bool { return o.Capped || o.TimeSeries != nil }
 
 // ParseOptions reads an options document that create has already checked field
 // by field. The bytes are kept.
@@ -78,7 +84,10 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 				o.ExpireAfterSeconds = n
 			}
 		case "timeseries":
-			o.TimeSeries, _ = v.Doc()
+			if o.TimeSeries, _ = v.Doc(); o.TimeSeries != nil {
+				o.TimeField, _ = o.TimeSeries.Get("timeField").Str()
+				o.MetaField, _ = o.TimeSeries.Get("metaField").Str()
+			}
 		case "changeStreamPreAndPostImages":
 			if d, ok := v.Doc(); ok {
 				o.PrePostImages = d.Get("enabled").Truthy()

@@ -12,7 +12,7 @@ import (
 // parsing it: a point read of a collection whose position follows from _id
 // alone. ok is false for everything else, which goes the long way.
 func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok bool) {
-	if c.Options.Capped || // its records lie in the order of their insertion
+	if c.Options.OwnOrder() ||
 		len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || !f.Hint.IsMissing() {
 		return nil, false
 	}

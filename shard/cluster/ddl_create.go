@@ -88,6 +88,12 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 		return coll, nil
 	}
 	sharded := len(opts.ShardKey) > 0
+	if coll.Options.TimeSeries != nil {
+		if sharded {
+			return nil, mongoerr.NotImplementedYet("sharding a time-series collection")
+		}
+		opts.Indexes = append(seriesIndexes(&coll.Options), opts.Indexes...)
+	}
 	if coll.Throughput, err = c.firstThroughput(o, m.Snapshot(), ns, opts.Throughput, sharded); err != nil {
 		return nil, err
 	}
@@ -235,8 +241,6 @@ func checkOptions(r bson.Raw) error {
 	}
 	capped := has("capped") && r.Get("capped").Truthy()
 	switch {
-	case has("timeseries"):
-		return mongoerr.NotImplementedYet("option timeseries of create")
 	case has("encryptedFields"):
 		return mongoerr.NotImplementedYet("option encryptedFields of create")
 	case has("pipeline") && !has("viewOn"):
@@ -247,7 +251,7 @@ func checkOptions(r bson.Raw) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
 	case has("clusteredIndex") && capped:
 		return mongoerr.New(6049200, "cannot make a collection both clustered and capped")
-	case has("expireAfterSeconds") && !has("clusteredIndex"):
+	case has("expireAfterSeconds") && !has("clusteredIndex") && !has("timeseries"):
 		return mongoerr.New(mongoerr.InvalidOptions, "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
 	}
 	if !has("viewOn") {

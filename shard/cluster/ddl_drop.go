@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -85,6 +87,7 @@ func (c *Cluster) rename(o *Op, from, to collection.Namespace, dropTarget bool) 
 	if err := CheckNamespace(to); err != nil {
 		return err
 	}
+	ours := strings.HasPrefix(from.Coll, outPrefix) // only clients may not rename time-series collections
 	var moved, gone *catalog.Collection
 	err := c.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(from)
@@ -94,9 +97,11 @@ func (c *Cluster) rename(o *Op, from, to collection.Namespace, dropTarget bool) 
 			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from)
 		case coll.IsView():
 			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename view: %s", from)
+		case coll.Options.TimeSeries != nil && !ours:
+			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename a time-series collection: %s", from)
 		case from == to:
 			return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
-		case gone != nil && gone.IsView():
+		case gone != nil && (gone.IsView() || gone.Options.TimeSeries != nil && !ours):
 			return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", to)
 		case gone != nil && !dropTarget:
 			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")

@@ -58,6 +58,9 @@ func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw
 			return c.indexesInTxn(o, coll, specs)
 		}
 		before, after, err = c.addIndexes(o, coll.ID, specs)
+		if coll.Options.TimeSeries != nil {
+			before, after = before-1, after-1 // but that on _id, which clients do not see
+		}
 		return before, after, false, err
 	}
 }
@@ -227,6 +230,9 @@ func checkIndex(o *Op, coll *catalog.Collection, spec *index.Spec, docs int64) (
 				shown(own), shown(coll.Options.CollationRaw))
 		}
 		return true, nil
+	}
+	if err := checkSeriesIndex(coll, spec); err != nil {
+		return false, err
 	}
 	for _, ix := range coll.Indexes {
 		if same, err := spec.Conflict(ix.Spec); same || err != nil {

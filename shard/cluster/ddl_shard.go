@@ -134,6 +134,9 @@ func canShard(coll *catalog.Collection, key shard.KeyPattern) error {
 	if coll.Options.Capped {
 		return mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")
 	}
+	if coll.Options.TimeSeries != nil {
+		return mongoerr.NotImplementedYet("sharding a time-series collection")
+	}
 	for _, ix := range coll.Indexes[1:] {
 		if ix.State == catalog.IndexBuilding {
 			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "index %s of %s is still being built", ix.Name, coll.Namespace)

@@ -63,6 +63,10 @@ type outSink struct {
 	done bool
 }
 
+// outPrefix begins the names of the collections that $out fills before they take
+// the place of their target.
+const outPrefix = "tmp.agg_out."
+
 func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection) (*outSink, error) {
 	if target != nil {
 		switch {
@@ -73,7 +77,7 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 		}
 	}
 	id := bson.NewObjectID()
-	s := &outSink{c: c, o: o, ns: ns, temp: collection.Namespace{DB: ns.DB, Coll: "tmp.agg_out." + hex.EncodeToString(id[:])}}
+	s := &outSink{c: c, o: o, ns: ns, temp: collection.Namespace{DB: ns.DB, Coll: outPrefix + hex.EncodeToString(id[:])}}
 	create := CreateOptions{}
 	if target != nil {
 		create.Raw = target.Options.Raw

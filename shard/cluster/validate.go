@@ -137,11 +137,7 @@ func (x *validator) placed(doc bson.Raw, h keyspace.Hash, id []byte) bool {
 	if !bytes.Equal(x.key, id) && x.coll.Options.Collation == nil {
 		return false
 	}
-	if x.coll.Options.Capped {
-		return true
-	}
-	want, err := x.coll.Position(doc)
-	return err == nil && want == h
+	return x.coll.Placed(doc, h)
 }
 
 func (x *validator) compliant(doc bson.Raw) error {

@@ -40,12 +40,17 @@ func (r *Runner) expireLoop(ctx context.Context) {
 	}
 }
 
-// Expire deletes the documents whose time is over by a TTL index, and returns
-// how many. Deletes are ordinary ones, with their change-log records.
+// Expire deletes the documents whose time is over by a TTL index or by the time
+// to live of their collection, and returns how many. Deletes are ordinary ones, with their change-log records.
 // Manual: core/index-ttl.
 func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 	var errs []error
 	for _, coll := range r.Catalog.Peek().Collections("") {
+		n, err := r.expireCollection(ctx, coll)
+		deleted += n
+		if err != nil && !errors.Is(err, errGone) {
+			errs = append(errs, err)
+		}
 		for _, ix := range coll.Indexes {
 			if !ix.HasTTL || ix.State != catalog.IndexReady || ix.Width() != 1 {
 				continue
@@ -74,7 +79,12 @@ func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *
 	if ix.ExpireAfterSeconds < 0 || ix.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
 		return 0, nil
 	}
-	bounds := expiredBounds(ix, now-ix.ExpireAfterSeconds*1000)
+	return r.expireUpTo(ctx, coll, ix, now-ix.ExpireAfterSeconds*1000)
+}
+
+// expireUpTo deletes the documents with an entry of a date up to a time.
+func (r *Runner) expireUpTo(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, upTo int64) (deleted int64, err error) {
+	bounds := expiredBounds(ix, upTo)
 	for _, d := range coll.Map.Shards() {
 		for _, p := range d.Partitions {
 			n, err := r.expireRange(ctx, coll, ix, d, keyspace.EntryRange(coll.ID, ix.ID, p, bounds))

@@ -17,8 +17,9 @@ type collModArgs struct {
 	capped    bool // cappedSize or cappedMax was given
 	images    bool
 	expire    bool
-	series    bool
+	series    *seriesChange
 	validator bson.Raw
+	validates bool // any option of validation was given
 	viewOn    string
 	pipeline  bson.Raw
 }
@@ -33,7 +34,6 @@ func runCollMod(c *Call) error {
 	if err := c.Each(func(name string, v bson.Value) (bool, error) { return c.collModArg(a, name, v) }); err != nil {
 		return err
 	}
-	a.options = a.set.Doc()
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
@@ -41,6 +41,12 @@ func runCollMod(c *Call) error {
 	if err := c.checkCollMod(ns, coll, a); err != nil {
 		return err
 	}
+	if a.series != nil {
+		if err := a.series.apply(coll, a); err != nil {
+			return err
+		}
+	}
+	a.options = a.set.Doc()
 	mod := cluster.CollMod{Options: a.options}
 	if a.index != nil {
 		done, err := c.prepareIndexChange(ns, coll, a)
@@ -71,6 +77,7 @@ func (c *Call) collModArg(a *collModArgs, name string, v bson.Value) (known bool
 			a.index, err = c.indexChangeArg(name, v)
 		}
 	case "validator":
+		a.validates = a.validates || given
 		if a.validator, err = c.docArg(name, v); err == nil && given {
 			if err = c.checkValidator(a.validator); err == nil {
 				if a.validator.IsEmpty() {
@@ -81,9 +88,11 @@ func (c *Call) collModArg(a *collModArgs, name string, v bson.Value) (known bool
 			}
 		}
 	case "validationLevel":
+		a.validates = a.validates || given
 		_, err = c.enumArg(name, v, validationLevels...)
 		a.set.Value(name, v)
 	case "validationAction":
+		a.validates = a.validates || given
 		_, err = c.enumArg(name, v, validationActions...)
 		a.set.Value(name, v)
 	case "viewOn":
@@ -114,8 +123,7 @@ func (c *Call) collModArg(a *collModArgs, name string, v bson.Value) (known bool
 		}
 	case "timeseries":
 		if given {
-			a.series = true
-			err = c.checkTimeseriesChange(name, v)
+			a.series, err = c.seriesChangeArg(name, v)
 		}
 	case "dryRun":
 		a.dryRun, err = c.boolArg(name, v)
@@ -181,29 +189,6 @@ func (c *Call) expireArg(a *collModArgs, name string, v bson.Value) error {
 	return nil
 }
 
-// checkTimeseriesChange checks the types of what may change in a time-series
-// collection.
-func (c *Call) checkTimeseriesChange(name string, v bson.Value) error {
-	d, err := c.docArg(name, v)
-	if err != nil {
-		return err
-	}
-	return eachField(d, c.field(name), func(field string, v bson.Value) (_ bool, err error) {
-		switch field {
-		case "granularity":
-			_, err = c.enumArg(name+"."+field, v, "seconds", "minutes", "hours")
-		case "bucketMaxSpanSeconds", "bucketRoundingSeconds":
-			var n int64
-			if n, err = c.longArg(name+"."+field, v); err == nil && !v.IsMissing() {
-				err = between(field, n, 1, bucketSpanMax)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-}
-
 // checkCollMod looks whether the options suit the collection.
 // Errors: InvalidOptions (72), those of checkView.
 func (c *Call) checkCollMod(ns collection.Namespace, coll *catalog.Collection, a *collModArgs) error {
@@ -215,9 +200,13 @@ func (c *Call) checkCollMod(ns collection.Namespace, coll *catalog.Collection, a
 		return invalid("Collection %s is not capped", ns)
 	case a.images && coll.IsView():
 		return invalid("option not supported on a view: changeStreamPreAndPostImages")
-	case a.expire && !coll.Options.Clustered:
-		return invalid("'expireAfterSeconds' is only supported on collections clustered by _id")
-	case a.series:
+	case a.expire && !coll.Options.Clustered && coll.Options.TimeSeries == nil:
+		return invalid("'expireAfterSeconds' is only supported on time-series collections and those clustered by _id")
+	case coll.Options.TimeSeries != nil && a.validates:
+		return invalid("option not supported on a time-series collection: validator")
+	case coll.Options.TimeSeries != nil && a.images:
+		return invalid("option not supported on a time-series collection: changeStreamPreAndPostImages")
+	case a.series != nil && coll.Options.TimeSeries == nil:
 		return invalid("option only supported on a time-series collection: timeseries")
 	case a.dryRun && (a.index == nil || !a.index.has["unique"]):
 		return invalid("'dryRun' is only supported for the conversion of an index to a unique one")

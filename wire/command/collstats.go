@@ -349,6 +349,8 @@ func runDataSize(c *Call) error {
 	var n tally.Count
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
 	switch {
+	case coll != nil && coll.Options.TimeSeries != nil:
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s is a time-series collection", ns)
 	case coll == nil:
 	case coll.IsView():
 		return mongoerr.ViewNotAllowed(ns.String())

@@ -36,6 +36,8 @@ func (c *Call) create(ns collection.Namespace, o *createOptions) error {
 	if ns.Coll == "system.views" {
 		return nil // it is there as soon as there is a view
 	}
+	// Tools that restore a time-series collection name its buckets.
+	ns.Coll = strings.TrimPrefix(ns.Coll, bucketsPrefix)
 	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: o.shardKey, Indexes: o.indexes})
 }
 
@@ -49,11 +51,11 @@ var systemCollections = map[string]bool{
 // checkCreatable refuses reserved names.
 // Errors: InvalidNamespace (73), IllegalOperation (20), InvalidOptions (72).
 func checkCreatable(ns collection.Namespace, o *createOptions) error {
-	if strings.HasPrefix(ns.Coll, "system.buckets.") {
+	if strings.HasPrefix(ns.Coll, bucketsPrefix) {
 		if o.timeseries == nil {
 			return mongoerr.New(mongoerr.IllegalOperation, "Creation of a timeseries bucket collection without timeseries options is not allowed: %s", ns)
 		}
-		return mongoerr.NotImplementedYet("creating " + ns.String())
+		return nil
 	}
 	if strings.HasPrefix(ns.Coll, "system.") && !systemCollections[ns.Coll] {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)

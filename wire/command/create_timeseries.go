@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -13,6 +14,30 @@ const bucketSpanMax = 31536000
 // bucketSpans are the seconds a bucket spans by granularity.
 // Manual: core/timeseries/timeseries-granularity.
 var bucketSpans = map[string]int64{"seconds": 3600, "minutes": 86400, "hours": 2592000}
+
+// bucketsPrefix begins the names of the collections that hold the buckets in
+// MongoDB. Here they are listed, for tools that look, and hold nothing.
+const bucketsPrefix = "system.buckets."
+
+// bucketsInfo describes the buckets of a time-series collection as
+// listCollections prints it.
+func bucketsInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("name", bucketsPrefix+coll.Namespace.Coll)
+	b.String("type", "collection")
+	if nameOnly {
+		return b.Doc()
+	}
+	b.BeginDoc("options")
+	b.Splice(coll.Options.Raw.Elements())
+	b.Bool("clusteredIndex", true)
+	b.End()
+	b.BeginDoc("info")
+	b.Bool("readOnly", false)
+	b.Binary("uuid", 4, coll.UUID[:])
+	b.End()
+	return b.Doc()
+}
 
 // timeseriesArg reads the timeseries option and completes it; nil for none.
 // Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72),
@@ -70,6 +95,8 @@ func (c *Call) timeseriesArg(name string, v bson.Value) (bson.Raw, error) {
 		}
 	}
 	switch {
+	case hasSpan && !hasRounding && span == bucketSpans[granularity]:
+		hasSpan = false // what the granularity says anyway
 	case hasSpan != hasRounding || span != rounding:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
 	case hasSpan && granularity != "" && span != bucketSpans[granularity]:

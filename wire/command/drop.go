@@ -70,10 +70,10 @@ func (c *Call) hasViews(db string) bool {
 	return false
 }
 
-// shownIndexes are the indexes that clients see: a clustered collection has
-// none on _id.
+// shownIndexes are the indexes that clients see: a clustered or time-series
+// collection has none on _id.
 func shownIndexes(coll *catalog.Collection) []*catalog.Index {
-	if coll.Options.Clustered && len(coll.Indexes) > 0 {
+	if (coll.Options.Clustered || coll.Options.TimeSeries != nil) && len(coll.Indexes) > 0 {
 		return coll.Indexes[1:]
 	}
 	return coll.Indexes

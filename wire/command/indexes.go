@@ -233,7 +233,7 @@ func runDropIndexes(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if coll != nil && coll.Options.Clustered {
+	if coll != nil && (coll.Options.Clustered || coll.Options.TimeSeries != nil) {
 		was--
 	}
 	c.Reply.Int32("nIndexesWas", int32(was))

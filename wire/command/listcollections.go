@@ -46,6 +46,10 @@ func (c *Call) collectionInfos(db string, nameOnly bool) []bson.Raw {
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
 		views = views || coll.IsView()
 		docs = append(docs, collectionInfo(coll, nameOnly))
+		if coll.Options.TimeSeries != nil {
+			docs = append(docs, bucketsInfo(coll, nameOnly))
+		}
+		views = views || coll.Options.TimeSeries != nil
 	}
 	if views {
 		docs = append(docs, systemViewsInfo(db, nameOnly))

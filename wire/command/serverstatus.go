@@ -114,6 +114,9 @@ func statusCatalog(c *Call, b *bson.Builder) {
 				if coll.Options.Capped {
 					capped++
 				}
+				if coll.Options.TimeSeries != nil {
+					timeseries++
+				}
 			}
 		}
 	}
