@@ -13,6 +13,14 @@ import (
 // trial of the query's shape, or the winner of a trial now. v may be nil for a
 // write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
+	s, err := c.chosen(o, v, q)
+	if err == nil && o.Trace == nil {
+		c.Uses.plan(q.Coll, s.Shards)
+	}
+	return s, err
+}
+
+func (c *Cluster) chosen(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	if o.Env.Strict {
 		if err := checkSort(q.Coll, q.Pattern); err != nil {
 			return nil, err

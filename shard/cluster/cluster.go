@@ -59,6 +59,8 @@ type Cluster struct {
 	Config
 	// Plans remembers which plans won their trials.
 	Plans *plan.Cache
+	// Uses counts the uses of indexes.
+	Uses  Uses
 	hub   *changestream.Hub
 	lines sync.Map // keyspace.CollectionID → *line, of capped collections
 

@@ -125,6 +125,7 @@ func (c *Cluster) dropped(colls ...*catalog.Collection) {
 		c.Budgets.Drop(uint64(d.ID))
 		c.Tally.Drop(d.ID)
 		c.lines.Delete(d.ID)
+		c.Uses.drop(d.ID)
 		c.Dropped(d.Namespace)
 	}
 	c.Jobs.DeleteSoon()

@@ -128,6 +128,7 @@ type located struct {
 func (c *Cluster) locate(o *Op, a *attempt, m *Modify) (located, error) {
 	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
 	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
+		c.Uses.plan(a.coll, n)
 		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash)}}, nil
 	}
 	f := m.Find

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -20,7 +21,7 @@ func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, 
 	case "$shardedDataDistribution":
 		return s.distributionDocs(o)
 	case "$listClusterCatalog":
-		return s.clusterCatalogDocs(ns.DB), nil
+		return s.clusterCatalogDocs(ns.DB, spec), nil
 	case "$planCacheStats":
 		return s.planCacheDocs(ns), nil
 	case "$listSampledQueries", "$querySettings", "$queryStats":
@@ -43,6 +44,7 @@ func (s *Server) existing(ns collection.Namespace) (*catalog.Collection, error) 
 // collStatsDocs is $collStats: one document per partition.
 // Manual: reference/operator/aggregation/collStats.
 func (s *Server) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+	spec = withoutNulls(spec)
 	coll := s.Cluster.Catalog.Peek().Collection(ns)
 	var z storageSizes
 	scale := int64(1)
@@ -83,6 +85,18 @@ func (s *Server) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson
 		docs = append(docs, b.Doc())
 	}
 	return docs, nil
+}
+
+// withoutNulls leaves out fields that are null, which means absent. A field may
+// come twice.
+func withoutNulls(d bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for it := d.Iter(); it.Next(); {
+		if it.Value.Type != bson.TypeNull {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	return b.Doc()
 }
 
 // statsHead begins a document of $collStats.
@@ -129,10 +143,12 @@ func (s *Server) indexStatsDocs(ns collection.Namespace) (docs []bson.Raw, err e
 		b.Raw("key", ix.Key)
 		b.String("host", s.address())
 		b.BeginDoc("accesses")
-		b.Int64("ops", 0)
+		b.Int64("ops", s.Cluster.Uses.Of(coll.ID, ix.ID))
 		b.DateTime("since", s.Started.UnixMilli())
 		b.End()
-		b.String("shard", shardName(0))
+		if coll.Sharded() {
+			b.String("shard", shardName(coll.Map.Shards()[0].ID))
+		}
 		b.Raw("spec", ix.Raw())
 		if ix.State == catalog.IndexBuilding {
 			b.Bool("building", true)
@@ -165,31 +181,45 @@ func (s *Server) distributionDocs(*cluster.Op) (docs []bson.Raw, err error) {
 	return docs, nil
 }
 
-// clusterCatalogDocs is $listClusterCatalog.
-func (s *Server) clusterCatalogDocs(db string) (docs []bson.Raw) {
-	if db == "admin" {
+// clusterCatalogDocs is $listClusterCatalog: the collections of a database, of
+// all on admin. Manual: reference/operator/aggregation/listClusterCatalog.
+func (s *Server) clusterCatalogDocs(db string, spec bson.Raw) (docs []bson.Raw) {
+	all := db == "admin"
+	if all {
 		db = ""
 	}
-	for _, coll := range s.Cluster.Catalog.Peek().Collections(db) {
+	add := func(db string, info bson.Raw, sharded bool, shards []*shard.Descriptor) {
 		b := bson.NewBuilder(nil)
-		b.String("db", coll.Namespace.DB)
-		b.String("ns", coll.Namespace.String())
-		b.String("type", collectionKind(coll))
-		b.BeginDoc("info")
-		b.Bool("readOnly", coll.IsView())
-		if !coll.IsView() {
-			b.Binary("uuid", 4, coll.UUID[:])
-		}
-		b.End()
-		b.Bool("sharded", coll.Sharded())
-		b.BeginArray("shards")
-		if coll.Map != nil {
-			for _, d := range coll.Map.Shards() {
-				b.String("", shardName(d.ID))
+		b.String("db", db)
+		for it := info.Iter(); it.Next(); {
+			if string(it.Name) == "name" {
+				name, _ := it.Value.Str()
+				b.String("ns", db+"."+name)
+			} else {
+				b.ValueBytes(it.Name, it.Value)
 			}
 		}
-		b.End()
+		b.Bool("sharded", sharded)
+		if spec.Get("shards").Truthy() {
+			b.BeginArray("shards")
+			for _, d := range shards {
+				b.String("", shardName(d.ID))
+			}
+			b.End()
+		}
 		docs = append(docs, b.Doc())
+	}
+	for _, coll := range s.Cluster.Catalog.Peek().Collections(db) {
+		var shards []*shard.Descriptor
+		if coll.Map != nil {
+			shards = coll.Map.Shards()
+		}
+		add(coll.Namespace.DB, collectionInfo(coll, false), coll.Sharded(), shards)
+	}
+	for _, v := range virtuals {
+		if all || v.db == db {
+			add(v.db, virtualInfo(v.db, v.coll, false), false, nil)
+		}
 	}
 	return docs
 }

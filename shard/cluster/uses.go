@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Uses counts how many commands used each index since the server started:
+// $indexStats. Safe for concurrent use; the zero Uses is ready.
+// Manual: reference/operator/aggregation/indexStats.
+type Uses struct {
+	mu    sync.RWMutex
+	colls map[keyspace.CollectionID]map[keyspace.IndexID]*atomic.Int64
+}
+
+// Of is the count of one index.
+func (u *Uses) Of(coll keyspace.CollectionID, ix keyspace.IndexID) int64 {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	if n := u.colls[coll][ix]; n != nil {
+		return n.Load()
+	}
+	return 0
+}
+
+// add counts one use.
+func (u *Uses) add(coll keyspace.CollectionID, ix keyspace.IndexID) {
+	u.mu.RLock()
+	n := u.colls[coll][ix]
+	u.mu.RUnlock()
+	if n == nil {
+		n = u.counter(coll, ix)
+	}
+	n.Add(1)
+}
+
+// counter makes the counter of an index that is used for the first time.
+func (u *Uses) counter(coll keyspace.CollectionID, ix keyspace.IndexID) *atomic.Int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.colls == nil {
+		u.colls = map[keyspace.CollectionID]map[keyspace.IndexID]*atomic.Int64{}
+	}
+	if u.colls[coll] == nil {
+		u.colls[coll] = map[keyspace.IndexID]*atomic.Int64{}
+	}
+	n := u.colls[coll][ix]
+	if n == nil {
+		n = new(atomic.Int64)
+		u.colls[coll][ix] = n
+	}
+	return n
+}
+
+// drop forgets a collection.
+func (u *Uses) drop(coll keyspace.CollectionID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.colls, coll)
+}
+
+// plan counts the indexes that a plan reads, each once. Plans are small.
+func (u *Uses) plan(coll *catalog.Collection, n plan.Node) {
+	var seen [8]keyspace.IndexID
+	u.visit(coll, n, seen[:0])
+}
+
+func (u *Uses) visit(coll *catalog.Collection, n plan.Node, seen []keyspace.IndexID) []keyspace.IndexID {
+	var ix *catalog.Index
+	switch n := n.(type) {
+	case *plan.PointRead:
+		ix = coll.IDIndex()
+	case *plan.RecordScan:
+		if n.ByID != nil {
+			ix = coll.IDIndex()
+		}
+	case *plan.IndexScan:
+		ix = n.Index
+	}
+	if ix != nil {
+		for _, id := range seen {
+			if id == ix.ID {
+				return seen
+			}
+		}
+		u.add(coll.ID, ix.ID)
+		return append(seen, ix.ID)
+	}
+	for _, in := range n.Inputs() {
+		seen = u.visit(coll, in, seen)
+	}
+	return seen
+}
