@@ -67,7 +67,7 @@ type outSink struct {
 // the place of their target.
 const outPrefix = "tmp.agg_out."
 
-func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection) (*outSink, error) {
+func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection) (agg.Sink, error) {
 	if target != nil {
 		switch {
 		case target.Sharded():

@@ -1,0 +1,269 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage/memkv"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// scene is a cluster over a fresh store, for tests of what lies between the steps
+// of a command.
+type scene struct {
+	*Cluster
+	t *testing.T
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	store := memkv.Open(memkv.Options{})
+	t.Cleanup(func() { store.Close() })
+	cat, err := catalog.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	budgets, board := &ratelimit.Budgets{}, &tally.Board{}
+	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
+	if err := runner.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return &scene{New(Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: runner, Now: time.Now}), t}
+}
+
+func (s *scene) op(ctx context.Context) *Op { return &Op{Env: mql.NewEnv(ctx)} }
+
+func (s *scene) raw(text string) bson.Raw {
+	s.t.Helper()
+	r, err := ejson.Parse(text)
+	if err != nil {
+		s.t.Fatalf("%s: %v", text, err)
+	}
+	return r
+}
+
+// create makes db.c anew.
+func (s *scene) create(opts CreateOptions) *catalog.Collection {
+	s.t.Helper()
+	ctx := s.t.Context()
+	if _, err := s.Drop(s.op(ctx), dbc); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.Create(s.op(ctx), dbc, opts); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.Catalog.Peek().Collection(dbc)
+}
+
+func (s *scene) fill(n int) {
+	s.t.Helper()
+	var docs []bson.Raw
+	for i := range n {
+		docs = append(docs, s.raw(fmt.Sprintf(`{_id: %d, k: %d}`, i, i)))
+	}
+	if _, errs, err := s.Insert(s.op(s.t.Context()), dbc, docs, true); err != nil || len(errs) > 0 {
+		s.t.Fatal(err, errs)
+	}
+}
+
+var dbc = collection.Namespace{DB: "db", Coll: "c"}
+
+// A document placed by the shard key of one collection must not keep its place in
+// another that has taken the name.
+func TestInsertIntoReplacedCollection(t *testing.T) {
+	s := newScene(t)
+	by := s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	o := s.op(t.Context())
+	placed, _, err := s.place(o, by, []bson.Raw{s.raw(`{_id: 1, k: 1}`)}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	if n, errs, err := s.insertGroup(o, by, dbc, placed, true); n != 1 || err != nil {
+		t.Fatal(n, errs, err)
+	}
+	v, err := s.Validate(o, dbc)
+	if err != nil || v.Records != 1 || v.Invalid != 0 {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// Documents found in one collection are not looked for in another: an update of
+// many that meets a new shard key says so instead of leaving some out.
+func TestUpdateMeetsReplacedCollection(t *testing.T) {
+	s := newScene(t)
+	from := s.create(CreateOptions{})
+	s.fill(3)
+	o := s.op(t.Context())
+	stream, err := s.find(o, dbc, plan.Find{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	batch, err := s.collect(o, stream)
+	if err != nil || len(batch) != 3 {
+		t.Fatal(len(batch), err)
+	}
+	if err := s.ShardCollection(s.op(t.Context()), dbc, ShardOptions{Key: s.raw(`{k: "hashed"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.changeBatch(o, from, dbc, &Modify{Multi: true}, batch); mongoerr.CodeOf(err) != mongoerr.QueryPlanKilled {
+		t.Error(err)
+	}
+}
+
+// A read of a view depends on everything below it.
+func TestBelow(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{})
+	for name, options := range map[string]string{
+		"v": `{viewOn: "c", pipeline: [{$lookup: {from: "other", pipeline: [{$unionWith: "third"}], as: "x"}}]}`,
+		"w": `{viewOn: "v", pipeline: []}`,
+	} {
+		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: name}, CreateOptions{Raw: s.raw(options)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := below(s.Catalog.Peek(), []collection.Namespace{{DB: "db", Coll: "w"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"w", "v", "c", "other", "third"} {
+		if !slices.Contains(got, collection.Namespace{DB: "db", Coll: name}) {
+			t.Errorf("%s is missing in %v", name, got)
+		}
+	}
+}
+
+// A writer that waits for request units holds up no change of the catalog.
+func TestThrottledWriterHoldsNoPin(t *testing.T) {
+	s := newScene(t)
+	coll := s.create(CreateOptions{Throughput: catalog.Throughput{Mode: catalog.ThroughputManual, RU: 400}})
+	pool := s.Budgets.Collection(uint64(coll.ID))
+	pool.Set(time.Now(), pool.Throughput(), ratelimit.Options{ServerSideRetry: true})
+	place := ratelimit.Place{Collection: uint64(coll.ID), Shard: int(coll.Map.Shards()[0].ID)}
+	s.Budgets.ChargeAt(time.Now(), ratelimit.Class{}, place, 400*60*ratelimit.RU)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, _, err := s.Insert(s.op(ctx), dbc, []bson.Raw{s.raw(`{_id: 1}`)}, true)
+		done <- err
+	}()
+	time.Sleep(20 * time.Millisecond) // it waits for a minute
+	if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: "d"}, CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	limit, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	if err := s.Catalog.Drain(limit); err != nil {
+		t.Errorf("the writer holds its pin: %v", err)
+	}
+	select {
+	case err := <-done:
+		t.Errorf("the writer did not wait: %v", err)
+	default:
+	}
+	cancel()
+	if err := <-done; mongoerr.CodeOf(err) != mongoerr.Interrupted {
+		t.Error(err)
+	}
+}
+
+// fuse is a context that ends as soon as there are two collections.
+type fuse struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	s      *scene
+}
+
+func (f fuse) Err() error {
+	if len(f.s.Catalog.Peek().Collections("db")) > 1 {
+		f.cancel(ErrTimeLimit)
+	}
+	return f.Context.Err()
+}
+
+// An interrupted $out leaves nothing behind.
+func TestInterruptedOut(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{})
+	s.fill(1000)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o := s.op(fuse{ctx, cancel, s})
+	stream, err := s.Aggregate(o, dbc, []bson.Raw{s.raw(`{$out: "d"}`)}, bson.Value{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Next(o.Env); mongoerr.CodeOf(translate(err)) != mongoerr.MaxTimeMSExpired && mongoerr.CodeOf(translate(err)) != mongoerr.Interrupted {
+		t.Error(err)
+	}
+	stream.Close()
+	for _, c := range s.Catalog.Peek().Collections("db") {
+		if c.Namespace != dbc {
+			t.Errorf("%s is left", c.Namespace)
+		}
+	}
+}
+
+// An $out that cannot begin ends quietly.
+func TestRefusedOut(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	o := s.op(t.Context())
+	stream, err := s.Aggregate(o, collection.Namespace{DB: "db", Coll: "from"}, []bson.Raw{s.raw(`{$out: "c"}`)}, bson.Value{})
+	if err == nil {
+		_, err = stream.Next(o.Env)
+		stream.Close()
+	}
+	if mongoerr.CodeOf(err) != 28769 {
+		t.Error(err)
+	}
+}
+
+// What shards have read ahead of a limit is charged too.
+func TestReadAheadIsCharged(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	s.fill(100)
+	o := s.op(t.Context())
+	stream, err := s.Find(o, dbc, plan.Find{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if row, err := stream.Next(o.Env); row == nil || err != nil {
+			t.Fatal(row, err)
+		}
+	}
+	stream.Settle()
+	stream.Close()
+	if o.Receipt.Total() == 0 {
+		t.Error("a read of two shards was free")
+	}
+}
+
+// Errors of many statements are sorted in time.
+func TestSortErrors(t *testing.T) {
+	errs := make([]mongoerr.WriteError, 100_000)
+	for i := range errs {
+		errs[i].Index = int32(len(errs) - i)
+	}
+	start := time.Now()
+	sortErrors(errs)
+	if errs[0].Index != 1 || time.Since(start) > 2*time.Second {
+		t.Errorf("first %d after %v", errs[0].Index, time.Since(start))
+	}
+}
