@@ -1,6 +1,11 @@
 package agg
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
@@ -83,6 +88,55 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	return old, nil
 }
 
+// Inserted is the document that is inserted when there is none yet. The modes
+// that merge are updates of the fields by $set and $setOnInsert, which make
+// fields in the order of their names; the others keep the order.
+func (s *SinkSpec) Inserted(fresh bson.Raw) bson.Raw {
+	if s.WhenMatched != MatchMerge && s.WhenMatched != MatchKeep {
+		return fresh
+	}
+	b := bson.NewBuilder(nil)
+	if id, ok := fresh.Lookup("_id"); ok {
+		b.Value("_id", id)
+	}
+	for _, f := range byName(fresh) {
+		if f.name != "_id" {
+			b.Value(f.name, f.value)
+		}
+	}
+	return b.Doc()
+}
+
+// namedValue is one field of a document.
+type namedValue struct {
+	name  string
+	value bson.Value
+}
+
+// byName lists the fields of d as update operators order them: numbers first, by
+// value, then the other names.
+// Manual: reference/operator/update#update-operators-processing-order.
+func byName(d bson.Raw) []namedValue {
+	var out []namedValue
+	for it := d.Iter(); it.Next(); {
+		out = append(out, namedValue{string(it.Name), it.Value})
+	}
+	slices.SortStableFunc(out, func(a, b namedValue) int {
+		n, errN := strconv.ParseUint(a.name, 10, 64)
+		m, errM := strconv.ParseUint(b.name, 10, 64)
+		switch {
+		case errN == nil && errM == nil:
+			return cmp.Compare(n, m)
+		case errN == nil:
+			return -1
+		case errM == nil:
+			return 1
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return out
+}
+
 // applied runs the pipeline of whenMatched on old.
 func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
 	if s.stepsErr != nil {
@@ -147,9 +201,9 @@ func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
 			b.ValueBytes(it.Name, it.Value)
 		}
 	}
-	for it := fresh.Iter(); it.Next(); {
-		if _, ok := old.Lookup(string(it.Name)); !ok {
-			b.ValueBytes(it.Name, it.Value)
+	for _, f := range byName(fresh) {
+		if _, ok := old.Lookup(f.name); !ok {
+			b.Value(f.name, f.value)
 		}
 	}
 }

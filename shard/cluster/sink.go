@@ -167,8 +167,10 @@ type mergeSink struct {
 
 // Write see agg.Sink.
 func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
-	if _, err := s.c.ensure(s.o, s.ns); err != nil {
-		return err
+	if s.spec.WhenMissing != agg.MissDiscard {
+		if _, err := s.c.ensure(s.o, s.ns); err != nil {
+			return err
+		}
 	}
 	for _, d := range docs {
 		if err := s.merge(d); err != nil {
@@ -212,7 +214,11 @@ func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, err
 func (s *mergeSink) merge(fresh bson.Raw) error {
 	defer s.c.settle(s.o)
 	return s.c.write(s.o, s.ns, func(a *attempt) error {
-		if a.coll == nil {
+		switch {
+		case a.coll != nil:
+		case s.spec.WhenMissing == agg.MissDiscard:
+			return nil // nothing to find, nothing to make
+		default:
 			return errStale
 		}
 		fresh, err := write.Prepare(fresh, uint64(s.c.Store.Latest())+1)
@@ -250,6 +256,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 			case agg.MissFail:
 				return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
 			}
+			fresh = s.spec.Inserted(fresh)
 			h, err := a.position(fresh)
 			if err != nil {
 				return err

@@ -35,6 +35,9 @@ func runAggregate(c *Call) error {
 	if !a.cursor && !a.explain {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
+	if c.ReadConcern == "linearizable" && writesLast(a.pipeline) {
+		return mongoerr.New(mongoerr.InvalidOptions, "$out and $merge cannot be used with a 'linearizable' read concern level")
+	}
 	c.stats.command.Add(1)
 	if a.explain {
 		return c.explainAggregate(ns, a)
@@ -44,6 +47,15 @@ func runAggregate(c *Call) error {
 		size = int(a.batch)
 	}
 	return c.streamPipeline(ns, a.pipeline, a.hint, size)
+}
+
+// writesLast reports a pipeline that ends in a stage that writes.
+func writesLast(stages []bson.Raw) bool {
+	if len(stages) == 0 {
+		return false
+	}
+	f, _ := stages[len(stages)-1].First()
+	return string(f.Name) == "$out" || string(f.Name) == "$merge"
 }
 
 // streamPipeline opens a pipeline and answers with its first batch.

@@ -184,7 +184,9 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 			if row == nil {
 				return n, false, nil
 			}
-			doc = row.Doc
+			if doc = row.Doc; len(doc) > bson.MaxInternalBytes {
+				return n, false, mongoerr.DocumentTooLarge(len(doc), bson.MaxInternalBytes)
+			}
 		}
 		if n > 0 && b.Len()-start+len(doc) > maxBytes {
 			x.held = &heldRow{doc.Clone()}
