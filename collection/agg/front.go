@@ -2,6 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/order"
@@ -34,6 +35,14 @@ func (p *Pipeline) Front() Front {
 	fields := p.reads()
 	f.Projection = fields.projection()
 	stages := p.stages
+	if g, ok := p.GeoNear(); ok && g.Key != "" {
+		// The stage sorts what the index finds; it stays in Rest.
+		f.Filter = match.NewNear(path.Must(g.Key), g.Near)
+		if g.Query != nil {
+			f.Filter = match.AllOf(f.Filter, g.Query)
+		}
+		f.Projection = nil
+	}
 	for len(stages) > 0 {
 		m, ok := stages[0].(*matchStage)
 		if !ok {

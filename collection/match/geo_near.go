@@ -32,6 +32,18 @@ func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	return &Near{Leaf{path: at, parts: components(at), pred: &nearPredicate{near, doc}}}, true, nil
 }
 
+// NewNear makes the node of a $near on a path: what $geoNear looks for.
+func NewNear(at path.Path, near *geo.Near) *Near {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("$near")
+	b.BeginArray("coordinates")
+	b.Double("", near.Center.X)
+	b.Double("", near.Center.Y)
+	b.End()
+	b.End()
+	return &Near{Leaf{path: at, parts: components(at), pred: &nearPredicate{near, b.Doc()}}}
+}
+
 // Near asks for documents by distance. The order is the work of an index; here
 // a document matches if it lies within the bounds of the distance.
 type Near struct{ Leaf }

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
@@ -71,6 +72,9 @@ func CanonicalParts(env *mql.Env, c *catalog.Collection, f Find, filter match.No
 	if err == nil && sort != nil && !sort.IsEmpty() {
 		q.Pattern = sort
 		err = q.checkMeta()
+	}
+	if err == nil && q.text != nil {
+		q.metas |= 1 << expr.MetaTextScore // any later stage may read it
 	}
 	return q, err
 }
