@@ -41,6 +41,9 @@ type Op struct {
 	// effect, before it commits: the place to keep the result of a retryable
 	// write. first and last are their places in the command; m is nil for inserts.
 	Record func(txn storage.Txn, first, last int, m *Modified) error
+	// Forget, when set, is told of transactions that did not commit: what was
+	// recorded in them did not happen.
+	Forget func(txn storage.Txn)
 
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace

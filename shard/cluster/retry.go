@@ -107,6 +107,12 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 	if a.coll != nil && a.coll.Frozen {
 		return errFrozen
 	}
+	done := false
+	defer func() {
+		if !done && a.txn != nil && o.Forget != nil {
+			o.Forget(a.txn)
+		}
+	}()
 	if err := fn(&a); err != nil {
 		return err
 	}
@@ -124,6 +130,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 	if err != nil {
 		return err
 	}
+	done = true
 	o.Committed = max(o.Committed, ts)
 	for _, t := range a.all() {
 		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}

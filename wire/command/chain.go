@@ -119,11 +119,19 @@ func (s *Server) run(c *Call) error {
 	if err := s.enterSession(c); err != nil {
 		return err
 	}
+	through := false
+	defer func() {
+		if !through { // it panicked
+			s.dropSession(c)
+		}
+	}()
 	err := c.payMetadata()
 	if err == nil {
 		err = c.Def.Run(c)
 	}
-	return s.leaveSession(c, err)
+	err = s.leaveSession(c, err)
+	through = true
+	return err
 }
 
 // checkDB looks at $db. Errors: InvalidNamespace (73), 40571.

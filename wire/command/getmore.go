@@ -60,6 +60,12 @@ func runGetMore(c *Call) error {
 		cur.Checkin(0, true)
 		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
+	through := false
+	defer func() {
+		if !through { // it panicked
+			cur.Checkin(0, false)
+		}
+	}()
 	b := c.Reply
 	b.BeginDoc("cursor")
 	b.BeginArray("nextBatch")
@@ -69,6 +75,7 @@ func runGetMore(c *Call) error {
 		n, more, err = c.await(w, cur, b, int(size))
 	}
 	if err != nil {
+		through = true
 		cur.Checkin(0, false)
 		return err
 	}
@@ -77,6 +84,7 @@ func runGetMore(c *Call) error {
 	if t, ok := cur.Source().(tokened); ok {
 		t.appendToken(b)
 	}
+	through = true
 	b.Int64("id", int64(cur.Checkin(n, more)))
 	b.String("ns", ns.String())
 	b.End()

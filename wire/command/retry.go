@@ -94,8 +94,9 @@ func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 }
 
 func (c *Call) keep(txn storage.Txn, first, last int, r bson.Raw) error {
-	k := kept{c.Args.StmtID + int32(first), c.Args.StmtID + int32(last), r}
+	k := kept{c.Args.StmtID + int32(first), c.Args.StmtID + int32(last), r, txn}
 	if txn != nil {
+		c.Op.Forget = c.forget
 		if err := c.Session.Stage(txn, k.first, k.last, r); err != nil {
 			return err
 		}
@@ -105,11 +106,18 @@ func (c *Call) keep(txn storage.Txn, first, last int, r bson.Raw) error {
 	return nil
 }
 
+// forget drops what was kept of a transaction that did not commit: of its
+// statements that run again, not all may come so far.
+func (c *Call) forget(txn storage.Txn) {
+	c.kept = slices.DeleteFunc(c.kept, func(k kept) bool { return k.txn == txn })
+}
+
 // kept is the common result of some statements, to be remembered once the
 // command is through.
 type kept struct {
 	first, last int32
 	result      bson.Raw
+	txn         storage.Txn // in which they ran, nil for one that needed none
 }
 
 // statementFailed says that the i-th statement took no effect, whatever it was
@@ -117,12 +125,11 @@ type kept struct {
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (c *Call) statementFailed(i int32) { c.failed = append(c.failed, c.Args.StmtID+i) }
 
-// keepResults hands the results to the session, the latest first: of a statement
-// that ran again after a conflict there are two, and the session keeps the first
-// it is given. One that failed in the end took no effect and does not count.
+// keepResults hands the results to the session, but not of statements that failed
+// in the end.
 func (c *Call) keepResults() {
 	slices.Sort(c.failed)
-	for _, k := range slices.Backward(c.kept) {
+	for _, k := range c.kept {
 		for stmt := k.first; stmt <= k.last; stmt++ {
 			if _, failed := slices.BinarySearch(c.failed, stmt); !failed {
 				c.Session.Remember(stmt, k.result)

@@ -130,6 +130,23 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	return err
 }
 
+// dropSession checks the session in after a panic: its transaction must not keep
+// what it has written from others.
+func (s *Server) dropSession(c *Call) {
+	if c.Session == nil {
+		return
+	}
+	if c.Session.State() == session.InProgress {
+		s.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
+		if err := c.Session.Abort(); err != nil {
+			s.Log.Warn().Err(err).Msg("aborting the transaction of a command that panicked")
+		}
+	}
+	c.Session.Reload()
+	c.Session.Checkin()
+	c.Session = nil
+}
+
 // labelInTxn adds the labels that drivers retry transactions by.
 // Spec: transactions#error-labels.
 func labelInTxn(c *Call, e *mongoerr.Error) *mongoerr.Error {

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// meddler is a store in which something happens before a commit.
+type meddler struct {
+	storage.Store
+	before func() // called once, by the commit of the next transaction that wrote
+}
+
+func (m *meddler) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
+	t, err := m.Store.Begin(ctx, o)
+	return &meddledTxn{t, m}, err
+}
+
+type meddledTxn struct {
+	storage.Txn
+	m *meddler
+}
+
+func (t *meddledTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	if f := t.m.before; f != nil && t.BufferedBytes() > 0 {
+		t.m.before = nil
+		f()
+	}
+	return t.Txn.Commit(ctx, d)
+}
+
+// TestRetriedAfterConflict: of an ordered insert that met a conflict and then got
+// less far, the session remembers no more than what was inserted in the end.
+func TestRetriedAfterConflict(t *testing.T) {
+	store := &meddler{Store: memkv.Open(memkv.Options{})}
+	defer store.Close()
+	w := newWorld(t, store)
+	c, other := w.dial(), w.dial()
+	c.ok(`{create: "c"}`)
+	insert := `{insert: "c", documents: [{_id: 1}, {_id: 2}, {_id: 3}], ` + lsid + `, txnNumber: {$numberLong: "1"}}`
+	store.before = func() { other.ok(`{insert: "c", documents: [{_id: 2}]}`) }
+	if r := c.ok(insert); number(r.Get("n")) != 1 || number(at(r, "writeErrors.0.index")) != 1 {
+		t.Fatalf("the insert after the conflict: %v", r)
+	}
+	if r := c.ok(insert); number(r.Get("n")) != 1 {
+		t.Errorf("sent again: %v", r)
+	}
+	c.ok(`{delete: "c", deletes: [{q: {_id: 2}, limit: 1}]}`)
+	if r := c.ok(insert); number(r.Get("n")) != 3 {
+		t.Errorf("sent again without the obstacle: %v", r)
+	}
+	if r := c.ok(`{count: "c"}`); number(r.Get("n")) != 3 {
+		t.Errorf("%v documents", r.Get("n"))
+	}
+}
+
+// TestArraysInTransaction: a transaction that puts the first array into an index
+// finds its document once.
+func TestArraysInTransaction(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
+	c.ok(`{insert: "c", documents: [{_id: 1, a: 5}]}`)
+	txn := lsid + `, txnNumber: {$numberLong: "1"}, autocommit: false`
+	c.ok(`{insert: "c", documents: [{_id: 2, a: [1, 2, 3]}], startTransaction: true, ` + txn + `}`)
+	r := c.ok(`{find: "c", filter: {a: {$gte: 0}}, hint: "a", ` + txn + `}`)
+	docs, _ := at(r, "cursor.firstBatch").Array()
+	if docs.Len() != 2 {
+		t.Errorf("found %v", docs)
+	}
+	c.ok(`{commitTransaction: 1, $db: "admin", ` + txn + `}`)
+}
+
+// TestManyOnView: an update or delete of many documents of a view is refused as
+// one of a single document is.
+func TestManyOnView(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{create: "v", viewOn: "c", pipeline: []}`)
+	for _, command := range []string{
+		`{update: "v", updates: [{q: {}, u: {$set: {a: 1}}, multi: true}]}`,
+		`{delete: "v", deletes: [{q: {}, limit: 0}]}`,
+	} {
+		if r := c.run(command); number(at(r, "writeErrors.0.code")) != 166 {
+			t.Errorf("%s: %v", command, r)
+		}
+	}
+}
+
+// TestPanicInTransaction: a command that panics ends its transaction and lets the
+// session and the documents it wrote be used again.
+func TestPanicInTransaction(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	txn := lsid + `, txnNumber: {$numberLong: "1"}, autocommit: false`
+	c.ok(`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 1}}}], startTransaction: true, ` + txn + `}`)
+	def := w.lookup("find")
+	run := def.Run
+	def.Run = func(*Call) error { panic("a bug") }
+	func() {
+		defer func() { recover(); def.Run = run }()
+		c.run(`{find: "c", ` + txn + `}`)
+	}()
+	c = w.dial()
+	if got := c.code(`{find: "c", ` + txn + `}`); got != 251 {
+		t.Errorf("the transaction goes on: %d", got)
+	}
+	c.ok(`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 2}}}], maxTimeMS: 2000}`)
+}
