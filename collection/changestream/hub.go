@@ -82,6 +82,14 @@ func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i interest) (up
 	}
 }
 
+// WaitFor waits until a record of a collection, or a DDL command, was committed
+// after a time: for tailable cursors, which share the wake-up of streams.
+// Errors: what ended ctx; storage.ErrClosed.
+func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.CollectionID) error {
+	_, err := h.wait(ctx, after, interest{ids: map[keyspace.CollectionID]*entry{id: {}}})
+	return err
+}
+
 // enter adds a waiter; true says that it need not wait.
 func (h *Hub) enter(w *waiter) bool {
 	h.mu.Lock()

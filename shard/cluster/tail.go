@@ -199,5 +199,5 @@ func (t *Tail) Wait(ctx context.Context) error {
 		<-ctx.Done() // nothing more can come
 		return ctx.Err()
 	}
-	return t.c.Store.WaitLog(ctx, t.at)
+	return t.c.hub.WaitFor(ctx, t.at, t.id)
 }
