@@ -32,6 +32,43 @@ type Group struct {
 // Groups are the throughput buckets 1..GroupsMax.
 type Groups [GroupsMax]Group
 
+// named is the groups if clients can belong to one by their appName, else nil.
+func (g Groups) named() *Groups {
+	for i := range g {
+		if g[i].Percent != 0 && g[i].AppName != "" {
+			return &g
+		}
+	}
+	return nil
+}
+
+// byApp is the group of a client, 0 for none. nil has none.
+func (g *Groups) byApp(appName string) uint8 {
+	if g == nil {
+		return 0
+	}
+	for i := range g {
+		if g[i].Percent != 0 && g[i].AppName == appName {
+			return uint8(i + 1)
+		}
+	}
+	return 0
+}
+
+// ClassOf puts a request that has not chosen a group into the one of its client's appName: of the collection, else of
+// the database whose throughput it shares.
+func (p *Pool) ClassOf(c Class, appName string) Class {
+	if c.Group != 0 || appName == "" {
+		return c
+	}
+	for pool := range p.chain() {
+		if c.Group = pool.named.Load().byApp(appName); c.Group != 0 {
+			return c
+		}
+	}
+	return c
+}
+
 // ClassFor is the class of a request from what it carries: group and priority of its comment document
 // (comment: {bucket: 2, priority: "low"}; 0 and "" when absent) and the appName of its connection.
 // Errors: a plain error naming the bad value, for the command layer to report as BadValue.
@@ -49,12 +86,7 @@ func (g *Groups) ClassFor(group int, priority, appName string) (Class, error) {
 	}
 	c.Group = uint8(group)
 	if group == 0 && appName != "" {
-		for i := range g {
-			if g[i].Percent != 0 && g[i].AppName == appName {
-				c.Group = uint8(i + 1)
-				break
-			}
-		}
+		c.Group = g.byApp(appName)
 	}
 	return c, nil
 }

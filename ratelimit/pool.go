@@ -28,6 +28,7 @@ type Pool struct {
 	parent     atomic.Pointer[Pool] // the database whose throughput this collection shares
 	set        atomic.Pointer[bucketSet]
 	retry      atomic.Bool
+	named      atomic.Pointer[Groups] // the groups, when one is chosen by appName
 
 	mu         sync.Mutex // changes of the fields below and of set
 	throughput Throughput
@@ -90,6 +91,7 @@ func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	defer p.mu.Unlock()
 	p.throughput, p.options, p.uneven = t, o, nil
 	p.retry.Store(o.ServerSideRetry)
+	p.named.Store(o.Groups.named())
 	p.divide(now, p.set.Load().shards)
 }
 
@@ -161,72 +163,6 @@ func (p *Pool) Shares() []Share {
 		b.mu.Unlock()
 	}
 	return out
-}
-
-// Redistribute moves throughput between shards: the named shards get the given RU/s, the sources give up the
-// difference in equal parts. No shard may fall below ShardRateMin or rise above ShardRateMax, and the sum
-// stays. Errors: *InvalidThroughput.
-func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	set := p.set.Load()
-	if !set.limited {
-		return invalid(RuleShares, 0, 0, "throughput can only be redistributed where it is provisioned")
-	}
-	plan := slices.Clone(p.uneven)
-	if plan == nil {
-		total, n := p.throughput.PerSecond(len(set.shards)), int64(len(set.shards))
-		for i, id := range set.shards {
-			share := total / n
-			if int64(i) < total%n {
-				share++
-			}
-			plan = append(plan, Share{id, share})
-		}
-	}
-	touched := make([]bool, len(plan))
-	var needed int64
-	for _, t := range targets {
-		i, ok := slices.BinarySearch(set.shards, t.Shard)
-		if !ok || touched[i] {
-			return invalid(RuleShares, int64(t.Shard), 0, "shard %d is unknown or named twice", t.Shard)
-		}
-		if t.RUs < ShardRateMin || t.RUs > ShardRateMax {
-			return invalid(RuleShares, t.RUs, ShardRateMin, "shard %d must get between %d and %d RU/s, requested %d",
-				t.Shard, ShardRateMin, ShardRateMax, t.RUs)
-		}
-		touched[i] = true
-		needed += t.RUs - plan[i].RUs
-		plan[i].RUs = t.RUs
-	}
-	if len(sources) == 0 && needed != 0 {
-		return invalid(RuleShares, needed, 0, "the shares change the sum by %d RU/s; name the shards to take it from", needed)
-	}
-	for k, id := range sources {
-		i, ok := slices.BinarySearch(set.shards, id)
-		if !ok || touched[i] {
-			return invalid(RuleShares, int64(id), 0, "shard %d is unknown or named twice", id)
-		}
-		touched[i] = true
-		part := needed / int64(len(sources)-k)
-		needed -= part
-		plan[i].RUs -= part
-		if plan[i].RUs < ShardRateMin || plan[i].RUs > ShardRateMax {
-			return invalid(RuleShares, plan[i].RUs, ShardRateMin, "shard %d would be left with %d RU/s; allowed are %d to %d",
-				id, plan[i].RUs, ShardRateMin, ShardRateMax)
-		}
-	}
-	p.uneven = plan
-	p.divide(now, set.shards)
-	return nil
-}
-
-// Equalize ends a redistribution.
-func (p *Pool) Equalize(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.uneven = nil
-	p.divide(now, p.set.Load().shards)
 }
 
 // admit says how long a request on the shards has to wait. Without shards (not routed yet) it may start if any shard

@@ -33,6 +33,9 @@ type Collection struct {
 	// Indexes holds every index; the first is _id_.
 	Indexes    []*Index
 	Throughput Throughput
+	// Shares are the parts of the throughput that shards got by a redistribution,
+	// by shard; nil is even parts. They hold as long as they fit Map and Throughput.
+	Shares []Share
 	// VisibleFrom is when shards or indexes last changed in a way that readers of
 	// older snapshots cannot go by: they would look for entries where there were
 	// none yet. Not stored: older snapshots end with the process.
@@ -83,6 +86,8 @@ type Throughput struct {
 	RU int64
 	// HighestRU is the highest value ever set; it bounds how far RU may fall.
 	HighestRU int64
+	// Switches are how it is handed out.
+	Switches Switches
 }
 
 // Sharded reports whether the collection has a shard key.

@@ -38,13 +38,14 @@ func decodeDatabase(value []byte) (*Database, error) {
 }
 
 func appendThroughput(b *bson.Builder, t Throughput) {
-	if t.RU == 0 && t.Mode == ThroughputNone {
+	if t == (Throughput{}) {
 		return
 	}
 	b.BeginDoc("throughput")
 	b.String("mode", string(t.Mode))
 	b.Int64("ru", t.RU)
 	b.Int64("highest", t.HighestRU)
+	t.Switches.append(b)
 	b.End()
 }
 
@@ -57,6 +58,7 @@ func decodeThroughput(r bson.Raw) (t Throughput) {
 	t.Mode = ThroughputMode(mode)
 	t.RU, _ = d.Get("ru").Int64()
 	t.HighestRU, _ = d.Get("highest").Int64()
+	t.Switches = decodeSwitches(d)
 	return t
 }
 
@@ -72,6 +74,7 @@ func encodeCollection(c *Collection) []byte {
 	b.Raw("options", c.Options.Raw)
 	b.Int64("nextIndex", int64(c.NextIndex))
 	appendThroughput(b, c.Throughput)
+	appendShares(b, c.Shares)
 	if c.Sharded() {
 		b.Raw("key", c.Key.Spec())
 		b.Int64("seed", int64(c.Key.Seed()))
@@ -101,7 +104,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection{Throughput: decodeThroughput(r)}
+	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r)}
 	c.Namespace = collection.Namespace{DB: text(r, "db"), Coll: text(r, "coll")}
 	c.ID = keyspace.CollectionID(number(r, "id"))
 	_, uuid, _ := r.Get("uuid").Binary()

@@ -159,22 +159,7 @@ func (b *Balancer) isWhole(id keyspace.CollectionID, a Action) bool {
 
 // loads is what a collection carries at the moment.
 func (b *Balancer) loads(c *catalog.Collection) Loads {
-	l := Loads{Shards: map[shard.ID]Load{}}
-	if t := jobs.Provisioned(c.Throughput); t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
-		l.RUs = t.RUs
-	}
-	counts := b.Tally.Of(c.ID)
-	for _, d := range c.Map.Shards() {
-		n := counts.Shard(d.ID).Get()
-		l.Shards[d.ID] = Load{Docs: n.Docs, Bytes: n.Bytes}
-	}
-	for _, s := range b.Budgets.Collection(uint64(c.ID)).Stats(b.Now()) {
-		if n, ok := l.Shards[shard.ID(s.Shard)]; ok {
-			n.RUs = int64(s.LastMinute/ratelimit.RU) / 60
-			l.Shards[shard.ID(s.Shard)] = n
-		}
-	}
-	return l
+	return LoadsOf(b.Tally, b.Budgets, c, b.Now())
 }
 
 func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action) error {

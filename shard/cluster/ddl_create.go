@@ -176,8 +176,9 @@ func (c *Cluster) firstThroughput(o *Op, snap *catalog.Snapshot, ns collection.N
 			return t, ratelimit.CheckShared(sharing(snap, ns.DB), sharded)
 		}
 	case c.Limits.DefaultRU > 0:
-		t = catalog.Throughput{Mode: catalog.ThroughputManual, RU: c.Limits.DefaultRU}
+		t.Mode, t.RU = catalog.ThroughputManual, c.Limits.DefaultRU
 	}
+	t.Switches = catalog.Switches{}.With(t.Switches)
 	t.HighestRU = max(t.HighestRU, t.RU)
 	return t, nil
 }

@@ -41,8 +41,23 @@ func (c *Cluster) DatabaseThroughput(db string) (catalog.Throughput, error) {
 	return d.Throughput, nil
 }
 
+// apply is the throughput after a change of the amount, unless its mode is
+// none, and of the switches that it does not leave open. sum checks the amount.
+func (c *Cluster) apply(old, t catalog.Throughput, sum func() error) (catalog.Throughput, error) {
+	next := old
+	if t.Mode != catalog.ThroughputNone {
+		if err := c.checkChange(old, t, sum); err != nil {
+			return next, err
+		}
+		next.Mode, next.RU, next.HighestRU = t.Mode, t.RU, max(old.HighestRU, t.RU)
+	}
+	next.Switches = old.Switches.With(t.Switches)
+	return next, nil
+}
+
 // SetThroughput changes a collection's own throughput. More shards, when it
-// needs some, are split off in the background.
+// needs some, are split off in the background. A redistribution ends when the
+// amount changes.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
 // (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (c *Cluster) SetThroughput(o *Op, ns collection.Namespace, t catalog.Throughput) error {
@@ -63,13 +78,17 @@ func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throug
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		load := ratelimit.Load{StoredGB: gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
-		if err := c.checkChange(coll.Throughput, t, func() error {
+		after, err := c.apply(coll.Throughput, t, func() error {
 			return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
-		t.HighestRU = max(coll.Throughput.HighestRU, t.RU)
-		next = coll.With(func(d *catalog.Collection) { d.Throughput = t })
+		next = coll.With(func(d *catalog.Collection) {
+			if d.Throughput = after; t.Mode != catalog.ThroughputNone {
+				d.Shares = nil
+			}
+		})
 		return m.Put(next)
 	})
 	if err != nil {
@@ -131,13 +150,16 @@ func (c *Cluster) putDatabase(o *Op, db string, t catalog.Throughput, fresh bool
 					load.StoredGB += gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes)
 				}
 			}
-			if err := c.checkChange(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) }); err != nil {
+			var err error
+			next.Throughput, err = c.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
+			if err != nil {
 				return err
 			}
 		} else if err := ratelimit.CheckDatabase(jobs.Provisioned(t), load); err != nil {
 			return err
 		}
-		next.Throughput.HighestRU = max(load.HighestRUs, t.RU)
+		next.Throughput.HighestRU = max(next.Throughput.HighestRU, t.RU)
+		next.Throughput.Switches = catalog.Switches{}.With(next.Throughput.Switches)
 		return putDatabase(m, next)
 	})
 	if err != nil {

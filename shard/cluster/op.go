@@ -19,6 +19,10 @@ type Op struct {
 	Env *mql.Env
 	// Class is how the budgets treat the command.
 	Class ratelimit.Class
+	// AppName of the client, which may put it into a throughput bucket.
+	AppName string
+	// Strong makes reads cost what they do under a strong consistency level.
+	Strong bool
 	// Receipt adds up what the command was charged.
 	Receipt ratelimit.Meter
 	// Durability of the write concern.
@@ -50,6 +54,7 @@ type Op struct {
 
 	meter   ratelimit.Meter // the statement that runs
 	touches touches         // by it
+	class   ratelimit.Class // Class, with the throughput bucket of AppName
 }
 
 // Txn is a multi-document transaction. Its statements read and write through
@@ -98,7 +103,7 @@ type tallied struct {
 // under is the op as it is seen by a part of the command that has an environment
 // of its own.
 func (o *Op) under(env *mql.Env) *Op {
-	return &Op{Env: env, Class: o.Class, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
+	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
 		TxnNumber: o.TxnNumber, Owner: o.Owner, BypassValidation: o.BypassValidation}
 }
 
@@ -106,17 +111,20 @@ func (o *Op) under(env *mql.Env) *Op {
 func (o *Op) begin(c *catalog.Collection) {
 	o.meter.Reset(uint64(c.ID), nil)
 	o.touches.reset()
+	o.meter.SetStrong(o.Strong)
+	o.Receipt.SetStrong(o.Strong)
 	o.Env.Meter = &o.meter
 }
 
 // settle charges what the statement did to the budgets and to the receipt.
 func (c *Cluster) settle(o *Op) {
-	c.Budgets.Charge(c.Now(), o.Class, &o.meter)
+	c.Budgets.Charge(c.Now(), o.class, &o.meter)
 	if len(o.touches.list) > 0 {
 		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)
 	}
 	o.Receipt.Merge(&o.meter)
 	o.meter.Reset(o.meter.Collection(), nil)
+	o.meter.SetStrong(o.Strong)
 }
 
 // admit waits or refuses until the budgets let a statement start on the shards.
@@ -128,10 +136,12 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	if t := c.Budgets.Injected(place, kind); t != nil {
 		return t
 	}
-	if !c.limited(coll) {
+	pool := c.Budgets.Collection(uint64(coll.ID))
+	o.class = pool.ClassOf(o.Class, o.AppName)
+	if !pool.Limited() && !pool.Shared() {
 		return nil
 	}
-	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.Class)
+	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.class)
 	return err
 }
 
@@ -166,5 +176,6 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 	if p := a.paid; p != nil && p.Collection == scope.Collection && slices.Equal(p.Shards, scope.Shards) {
 		return nil
 	}
+	a.op.class = a.c.Budgets.Collection(uint64(a.coll.ID)).ClassOf(a.op.Class, a.op.AppName)
 	return &unpaid{scope}
 }

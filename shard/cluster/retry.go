@@ -60,7 +60,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	for try := 0; ; try++ {
 		err := run(o, ns, paid, fn)
 		if u := (*unpaid)(nil); errors.As(err, &u) {
-			if _, err := c.Budgets.Enter(o.Env.Context(), c.Now(), u.scope, o.Class); err != nil {
+			if _, err := c.Budgets.Enter(o.Env.Context(), c.Now(), u.scope, o.class); err != nil {
 				return err
 			}
 			paid = &u.scope

@@ -160,6 +160,8 @@ func (c *Call) environment() {
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
+	c.Op.AppName = c.Peer.appName
+	c.Op.Strong = c.strongReads()
 	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
 }
 
@@ -188,6 +190,7 @@ func (s *Server) generic(c *Call) (err error) {
 			}
 		case "comment":
 			c.Comment = it.Value
+			c.Op.Class = classOf(it.Value)
 		}
 	}
 	if hasSession {

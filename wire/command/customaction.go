@@ -21,6 +21,12 @@ type customArgs struct {
 	showIndexes bool
 	top         int64
 	startAt     bson.Value // a timestamp, missing for now
+	rule        ratelimit.RefuseRule
+	off         bool
+	whatIf      bool
+	targets     []ratelimit.Share
+	sources     []int
+	equal       bool
 }
 
 // runCustomAction answers customAction: databases and collections with
@@ -67,14 +73,18 @@ var customActions = map[string]struct {
 	fields []string
 	do     func(*Call, *customArgs) error
 }{
-	"CreateCollection":      {[]string{"collection", "offerThroughput", "autoScaleSettings", "shardKey", "indexes"}, createCollection},
-	"CreateDatabase":        {[]string{"offerThroughput", "autoScaleSettings"}, createDatabase},
-	"GetChangeStreamTokens": {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
-	"GetCollection":         {[]string{"collection", "showIndexes"}, getCollection},
-	"GetDatabase":           {[]string{""}, getDatabase},
-	"GetPartitions":         {[]string{"collection", "top"}, getPartitions},
-	"UpdateCollection":      {[]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, updateCollection},
-	"UpdateDatabase":        {[]string{"offerThroughput", "autoScaleSettings"}, updateDatabase},
+	"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "shardKey", "indexes"}, switchFields...), createCollection},
+	"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
+
+	"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
+	"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
+	"GetDatabase":            {[]string{""}, getDatabase},
+	"GetPartitions":          {[]string{"collection", "top"}, getPartitions},
+	"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
+	"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
+	"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, redistribute},
+	"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), updateCollection},
+	"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), updateDatabase},
 }
 
 // customArg reads one argument.
@@ -117,6 +127,16 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 			err = mongoerr.WrongType(c.field(name), v.Type.String(), "timestamp")
 		}
 		a.startAt = v
+	case "serverSideRetry", "burst", "ruPerMinute", "throughputBuckets":
+		err = c.switchArg(&a.throughput.Switches, name, v)
+	case "nth", "count", "every", "kind", "retryAfterMs":
+		err = c.injectArg(&a.rule, name, v)
+	case "off":
+		a.off, err = c.boolArg(name, v)
+	case "whatIf":
+		a.whatIf, err = c.boolArg(name, v)
+	case "targets", "sources", "equal":
+		err = c.sharesArg(a, name, v)
 	}
 	return err
 }
@@ -205,7 +225,7 @@ func createDatabase(c *Call, a *customArgs) error {
 // updateDatabase changes the throughput of a database; without one it only
 // looks whether there is such a database.
 func updateDatabase(c *Call, a *customArgs) error {
-	if a.throughput.Mode == catalog.ThroughputNone {
+	if a.throughput == (catalog.Throughput{}) {
 		_, err := c.Cluster.DatabaseThroughput(c.DB)
 		return err
 	}
@@ -219,6 +239,7 @@ func getDatabase(c *Call, _ *customArgs) error {
 	}
 	c.Reply.String("database", c.DB)
 	cluster.AppendThroughput(c.Reply, t)
+	appendSwitches(c.Reply, t.Switches)
 	return nil
 }
 
@@ -231,7 +252,7 @@ func createCollection(c *Call, a *customArgs) error {
 	}
 	switch {
 	case a.throughput.Mode == catalog.ThroughputNone && shared.Mode == catalog.ThroughputNone:
-		a.throughput = catalog.Throughput{Mode: catalog.ThroughputManual, RU: ratelimit.ManualMin}
+		a.throughput.Mode, a.throughput.RU = catalog.ThroughputManual, ratelimit.ManualMin
 	case a.throughput.Mode == catalog.ThroughputNone && a.shardKey == nil:
 		return mongoerr.New(mongoerr.BadValue, "Shared throughput collection should have a partition key")
 	}
@@ -247,7 +268,7 @@ func updateCollection(c *Call, a *customArgs) error {
 	if err != nil {
 		return err
 	}
-	if a.throughput.Mode != catalog.ThroughputNone {
+	if a.throughput != (catalog.Throughput{}) {
 		if err := c.Cluster.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
 			return err
 		}
@@ -299,6 +320,7 @@ func getCollection(c *Call, a *customArgs) error {
 		b.Raw("shardKeyDefinition", coll.Key.Spec())
 	}
 	cluster.AppendThroughput(b, coll.Throughput)
+	appendSwitches(b, coll.Throughput.Switches)
 	if !a.showIndexes {
 		return nil
 	}

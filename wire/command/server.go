@@ -39,6 +39,9 @@ type Config struct {
 	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos
 	// listener.
 	ReplyCharge bool
+	// ChargeStrongReads doubles the price of reads with read concern majority,
+	// linearizable or snapshot.
+	ChargeStrongReads bool
 	// JavaScript allows $where, $function, $accumulator and mapReduce.
 	JavaScript bool
 	// TestCommands allows configureFailPoint and other commands for tests.

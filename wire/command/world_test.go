@@ -33,6 +33,12 @@ type world struct {
 // newWorld makes a server over a store; nil is a fresh one.
 func newWorld(t *testing.T, store storage.Store) *world {
 	t.Helper()
+	return newWorldAt(t, store, time.Now, &ratelimit.Budgets{})
+}
+
+// newWorldAt is newWorld with a clock and budgets of the test's.
+func newWorldAt(t *testing.T, store storage.Store, now func() time.Time, budgets *ratelimit.Budgets) *world {
+	t.Helper()
 	if store == nil {
 		store = memkv.Open(memkv.Options{})
 		t.Cleanup(func() { store.Close() })
@@ -41,9 +47,9 @@ func newWorld(t *testing.T, store storage.Store) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	budgets, board := &ratelimit.Budgets{}, &tally.Board{}
-	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
-	cl := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: runner, Now: time.Now})
+	board := &tally.Board{}
+	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
+	cl := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: runner, Now: now})
 	if err := runner.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

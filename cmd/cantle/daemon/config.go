@@ -26,6 +26,9 @@ type Config struct {
 	TestCommands bool
 	JavaScript   bool
 	ReplyCharge  bool
+	ServerRetry  bool
+	Burst        bool
+	StrongReads  bool
 	MaxConns     int
 	Drain        time.Duration
 
@@ -55,7 +58,10 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
 	f.BoolVar(&c.ReplyCharge, "reply-charge", false, "add requestCharge to every reply, not only on the Cosmos address")
-	f.BoolVar(&c.TestCommands, "enable-test-commands", false, "allow configureFailPoint and other commands for tests")
+	f.BoolVar(&c.ServerRetry, "server-side-retry", false, "let throttled requests wait for request units, at most 60 s, instead of refusing them; a collection may say otherwise with UpdateCollection")
+	f.BoolVar(&c.Burst, "burst-capacity", false, "let partitions save up to 300 s of idle RU/s and spend them at up to 3000 RU/s; a collection may say otherwise")
+	f.BoolVar(&c.StrongReads, "charge-strong-reads", false, "charge reads with read concern majority, linearizable or snapshot twice, as an account with strong or bounded staleness consistency does")
+	f.BoolVar(&c.TestCommands, "enable-test-commands", false, "allow configureFailPoint, InjectThrottle and other commands for tests")
 	f.IntVar(&c.MaxConns, "max-connections", 65536, "connections beyond this `number` are closed at once")
 	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
 	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")

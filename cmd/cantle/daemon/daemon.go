@@ -150,6 +150,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.runner = jobs.New(jobs.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second),
+		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst},
 		Failed: func(job string, err error) {
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
@@ -178,7 +179,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	cl.RestoreBudgets()
 	handler := command.New(command.Config{
 		Cluster: cl, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
-		ReplyCharge: d.cfg.ReplyCharge, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
+		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		CommandLine: os.Args, Version: Version, Connections: d.connections,
 	})
 	d.runner.Start(ctx)

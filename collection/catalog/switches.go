@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard"
+)
+
+// Switch is a setting that a collection may leave to the server.
+type Switch uint8
+
+// The positions of a Switch.
+const (
+	Inherit Switch = iota
+	On
+	Off
+)
+
+// Or is the setting, or the server's where it is left open.
+func (s Switch) Or(standard bool) bool {
+	if s == Inherit {
+		return standard
+	}
+	return s == On
+}
+
+// SwitchOf is On or Off.
+func SwitchOf(on bool) Switch {
+	if on {
+		return On
+	}
+	return Off
+}
+
+// BucketsMax is how many throughput buckets a collection or database may have.
+const BucketsMax = 5
+
+// Switches are how throughput is handed out.
+type Switches struct {
+	// ServerSideRetry makes requests wait for request units instead of being
+	// refused. Source: Azure Cosmos DB, "prevent-rate-limiting-errors".
+	ServerSideRetry Switch
+	// Burst banks idle units. Source: Azure Cosmos DB, "burst-capacity".
+	Burst Switch
+	// PerMinute is the add-on of 2017: ten times the RU/s more in each minute.
+	PerMinute Switch
+	// Buckets limit some clients to a part. Source: Azure Cosmos DB,
+	// "throughput-buckets".
+	Buckets [BucketsMax]Bucket
+}
+
+// Bucket is one throughput bucket; Percent 0 is none. See Switches.With.
+type Bucket struct {
+	Percent int32
+	AppName string // of clients that belong to it
+}
+
+// Share is the part of a collection's RU/s that one shard has.
+type Share struct {
+	Shard shard.ID
+	RU    int64
+}
+
+// With is the switches after a change: what the change leaves open stays. Its
+// buckets replace all if there are any; a negative Percent is one that goes.
+func (s Switches) With(change Switches) Switches {
+	for _, x := range [...]struct{ to, from *Switch }{
+		{&s.ServerSideRetry, &change.ServerSideRetry}, {&s.Burst, &change.Burst}, {&s.PerMinute, &change.PerMinute},
+	} {
+		if *x.from != Inherit {
+			*x.to = *x.from
+		}
+	}
+	if change.Buckets != ([BucketsMax]Bucket{}) {
+		s.Buckets = change.Buckets
+		for i, b := range s.Buckets {
+			if b.Percent <= 0 {
+				s.Buckets[i] = Bucket{}
+			}
+		}
+	}
+	return s
+}
+
+func (s Switches) append(b *bson.Builder) {
+	if s == (Switches{}) {
+		return
+	}
+	b.BeginDoc("switches")
+	b.Int64("retry", int64(s.ServerSideRetry))
+	b.Int64("burst", int64(s.Burst))
+	b.Int64("minute", int64(s.PerMinute))
+	b.BeginArray("buckets")
+	for _, k := range s.Buckets {
+		b.BeginDoc("")
+		b.Int64("percent", int64(k.Percent))
+		b.String("app", k.AppName)
+		b.End()
+	}
+	b.End()
+	b.End()
+}
+
+func decodeSwitches(throughput bson.Raw) (s Switches) {
+	d, ok := throughput.Get("switches").Doc()
+	if !ok {
+		return s
+	}
+	s.ServerSideRetry, s.Burst, s.PerMinute = Switch(number(d, "retry")), Switch(number(d, "burst")), Switch(number(d, "minute"))
+	list, _ := d.Get("buckets").Array()
+	it := list.Iter()
+	for i := range s.Buckets {
+		if !it.Next() {
+			break
+		}
+		k, _ := it.Value.Doc()
+		s.Buckets[i] = Bucket{int32(number(k, "percent")), text(k, "app")}
+	}
+	return s
+}
+
+func appendShares(b *bson.Builder, shares []Share) {
+	if len(shares) == 0 {
+		return
+	}
+	b.BeginArray("shares")
+	for _, s := range shares {
+		b.BeginDoc("")
+		b.Int64("shard", int64(s.Shard))
+		b.Int64("ru", s.RU)
+		b.End()
+	}
+	b.End()
+}
+
+func decodeShares(r bson.Raw) (shares []Share) {
+	list, _ := r.Get("shares").Array()
+	for it := list.Iter(); it.Next(); {
+		d, _ := it.Value.Doc()
+		shares = append(shares, Share{shard.ID(number(d, "shard")), number(d, "ru")})
+	}
+	return shares
+}

@@ -1,0 +1,126 @@
+package ratelimit
+
+import (
+	"slices"
+	"time"
+)
+
+// Redistribute moves throughput between shards: see MoveShares. Errors: *InvalidThroughput.
+func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set := p.set.Load()
+	plan := slices.Clone(p.uneven)
+	if plan == nil {
+		plan = EvenShares(p.throughput, set.shards)
+	}
+	plan, err := MoveShares(plan, targets, sources)
+	if err != nil {
+		return err
+	}
+	p.uneven = plan
+	p.divide(now, set.shards)
+	return nil
+}
+
+// Equalize ends a redistribution.
+func (p *Pool) Equalize(now time.Time) { p.Arrange(now, nil) }
+
+// Arrange gives the shards what an earlier redistribution gave them, as the catalog remembers it; nil is even. Shares
+// that do not fit the pool any more (its shards or the sum changed since) are as good as nil.
+func (p *Pool) Arrange(now time.Time, shares []Share) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set := p.set.Load()
+	if !Fits(shares, set.shards, p.throughput) {
+		shares = nil
+	}
+	if slices.Equal(shares, p.uneven) {
+		return
+	}
+	p.uneven = slices.Clone(shares)
+	p.divide(now, set.shards)
+}
+
+// Fits reports shares that name exactly the shards, ascending, and add up to the throughput.
+func Fits(shares []Share, shards []int, t Throughput) bool {
+	if len(shares) != len(shards) {
+		return false
+	}
+	var sum int64
+	for i, s := range shares {
+		if s.Shard != shards[i] {
+			return false
+		}
+		sum += s.RUs
+	}
+	return sum == t.PerSecond(len(shards))
+}
+
+// EvenShares divides a throughput over shards in whole RU/s: a remainder goes to the first ones. nil when it is
+// unlimited.
+func EvenShares(t Throughput, shards []int) []Share {
+	total, n := t.PerSecond(len(shards)), int64(len(shards))
+	if total == 0 || n == 0 {
+		return nil
+	}
+	out := make([]Share, 0, n)
+	for i, id := range shards {
+		share := total / n
+		if int64(i) < total%n {
+			share++
+		}
+		out = append(out, Share{id, share})
+	}
+	return out
+}
+
+// MoveShares moves throughput between the shards of a plan, which is in the order of shard numbers: the targets get the
+// given RU/s, the sources give up the difference in equal parts. No shard named may fall below ShardRateMin or rise
+// above ShardRateMax, and the sum stays. The plan itself is left alone. Errors: *InvalidThroughput.
+// Source: Azure Cosmos DB, "distribute-throughput-across-partitions".
+func MoveShares(plan, targets []Share, sources []int) ([]Share, error) {
+	if len(plan) == 0 {
+		return nil, invalid(RuleShares, 0, 0, "throughput can only be redistributed where it is provisioned")
+	}
+	plan = slices.Clone(plan)
+	touched := make([]bool, len(plan))
+	find := func(id int) (int, error) {
+		i, ok := slices.BinarySearchFunc(plan, id, func(s Share, id int) int { return s.Shard - id })
+		if !ok || touched[i] {
+			return 0, invalid(RuleShares, int64(id), 0, "shard %d is unknown or named twice", id)
+		}
+		touched[i] = true
+		return i, nil
+	}
+	var needed int64
+	for _, t := range targets {
+		i, err := find(t.Shard)
+		if err != nil {
+			return nil, err
+		}
+		if t.RUs < ShardRateMin || t.RUs > ShardRateMax {
+			return nil, invalid(RuleShares, t.RUs, ShardRateMin, "shard %d must get between %d and %d RU/s, requested %d",
+				t.Shard, ShardRateMin, ShardRateMax, t.RUs)
+		}
+		needed += t.RUs - plan[i].RUs
+		plan[i].RUs = t.RUs
+	}
+	if len(sources) == 0 && needed != 0 {
+		return nil, invalid(RuleShares, needed, 0, "the shares change the sum by %d RU/s; name the shards to take it from", needed)
+	}
+	for k, id := range sources {
+		i, err := find(id)
+		if err != nil {
+			return nil, err
+		}
+		part := needed / int64(len(sources)-k)
+		needed -= part
+		plan[i].RUs -= part
+		if plan[i].RUs < ShardRateMin || plan[i].RUs > ShardRateMax {
+			return nil, invalid(RuleShares, plan[i].RUs, ShardRateMin, "shard %d would be left with %d RU/s; allowed are %d to %d",
+				id, plan[i].RUs, ShardRateMin, ShardRateMax)
+		}
+	}
+	return plan, nil
+}

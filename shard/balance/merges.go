@@ -1,0 +1,69 @@
+package balance
+
+import (
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/tally"
+)
+
+// LoadsOf is what a collection carries at the moment.
+func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
+	l := Loads{Shards: map[shard.ID]Load{}}
+	if t := jobs.Provisioned(c.Throughput); t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
+		l.RUs = t.RUs
+	}
+	of := counts.Of(c.ID)
+	for _, d := range c.Map.Shards() {
+		n := of.Shard(d.ID).Get()
+		l.Shards[d.ID] = Load{Docs: n.Docs, Bytes: n.Bytes}
+	}
+	for _, s := range budgets.Collection(uint64(c.ID)).Stats(now) {
+		if n, ok := l.Shards[shard.ID(s.Shard)]; ok {
+			n.RUs = int64(s.LastMinute/ratelimit.RU) / 60
+			l.Shards[shard.ID(s.Shard)] = n
+		}
+	}
+	return l
+}
+
+// PlanMerges says which neighbours to merge, in order, until no pair is left that
+// the policy lets merge, and the map and loads that result. Nothing is changed.
+// Actions may name shards that earlier actions make.
+func PlanMerges(m *shard.Map, l Loads, p Policy) (plan []Action, after *shard.Map, loads Loads, err error) {
+	loads = Loads{RUs: l.RUs, Shards: map[shard.ID]Load{}}
+	for id, n := range l.Shards {
+		loads.Shards[id] = n
+	}
+	for {
+		round := merges(m, loads, p)
+		if len(round) == 0 {
+			return plan, m, loads, nil
+		}
+		for _, a := range round {
+			before := m
+			if m, err = m.Merge(a.Shard, a.With); err != nil {
+				return nil, nil, loads, err
+			}
+			x, y := loads.Shards[a.Shard], loads.Shards[a.With]
+			for _, d := range m.Shards() {
+				if before.Shard(d.ID) != nil {
+					continue
+				}
+				loads.Shards[d.ID] = Load{Docs: x.Docs + y.Docs, Bytes: x.Bytes + y.Bytes, RUs: x.RUs + y.RUs}
+				if !d.Settled() {
+					if m, err = m.Settle(d.ID); err != nil {
+						return nil, nil, loads, err
+					}
+				}
+				break
+			}
+			delete(loads.Shards, a.Shard)
+			delete(loads.Shards, a.With)
+			plan = append(plan, a)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Redistribute moves a collection's RU/s between its shards: targets get what
+// they name, sources give up the difference in equal parts. Without both, all
+// shards get the same again. It returns the parts that result.
+// Source: Azure Cosmos DB, "distribute-throughput-across-partitions". Errors:
+// BadValue (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
+func (c *Cluster) Redistribute(o *Op, ns collection.Namespace, targets []ratelimit.Share, sources []int) ([]ratelimit.Share, error) {
+	var plan []ratelimit.Share
+	var next *catalog.Collection
+	if err := noTxn(o, "RedistributeThroughput"); err != nil {
+		return nil, err
+	}
+	err := c.alter(o, func(m *catalog.Mutation) error {
+		coll, err := m.Snapshot().Lookup(ns)
+		if err != nil {
+			return err
+		}
+		if coll.IsView() {
+			return mongoerr.ViewNotAllowed(ns.String())
+		}
+		shards := coll.Map.Ints()
+		slices.Sort(shards)
+		plan = ratelimit.EvenShares(jobs.Provisioned(coll.Throughput), shards)
+		even := len(targets) == 0 && len(sources) == 0
+		if !even && len(coll.Shares) > 0 {
+			if old := jobs.Shares(coll.Shares); ratelimit.Fits(old, shards, jobs.Provisioned(coll.Throughput)) {
+				plan = old
+			}
+		}
+		if plan, err = ratelimit.MoveShares(plan, targets, sources); err != nil {
+			return err
+		}
+		next = coll.With(func(d *catalog.Collection) {
+			d.Shares = nil
+			for _, s := range plan {
+				if !even {
+					d.Shares = append(d.Shares, catalog.Share{Shard: shard.ID(s.Shard), RU: s.RUs})
+				}
+			}
+		})
+		return m.Put(next)
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	c.Jobs.Provision(next)
+	return plan, nil
+}

@@ -1,0 +1,44 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// classOf is how a command wants to be admitted, as its comment says:
+// {bucket: 2, priority: "low"}. A comment may be anything, so one that says
+// something else is left alone.
+// Source: Azure Cosmos DB, "throughput-buckets", "priority-based-execution"; the
+// way to choose them is ours.
+func classOf(comment bson.Value) ratelimit.Class {
+	d, ok := comment.Doc()
+	if !ok || comment.Type != bson.TypeDocument {
+		return ratelimit.Class{}
+	}
+	group, _ := d.Get("bucket").AsInt64()
+	if group < 0 || group > ratelimit.GroupsMax {
+		group = 0
+	}
+	priority, _ := d.Get("priority").Str()
+	var none *ratelimit.Groups
+	c, err := none.ClassFor(int(group), priority, "")
+	if err != nil {
+		c, _ = none.ClassFor(int(group), "", "")
+	}
+	return c
+}
+
+// strongReads reports that the command's reads cost twice: it asks for a strong
+// read concern on a server that charges for them as an account with a strong
+// consistency level does.
+// Source: Azure Cosmos DB, "consistency-levels#consistency-levels-and-throughput".
+func (c *Call) strongReads() bool {
+	if !c.ChargeStrongReads || !takesReadConcern(c.Name()) {
+		return false
+	}
+	switch c.ReadConcern {
+	case "majority", "linearizable", "snapshot":
+		return true
+	}
+	return false
+}

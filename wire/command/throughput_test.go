@@ -1,0 +1,231 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// clockWorld is a world whose time moves only by the test.
+func clockWorld(t *testing.T, store storage.Store) (*world, *ratelimit.VirtualClock) {
+	clock := ratelimit.NewVirtualClock(time.Unix(1_800_000_000, 0))
+	return newWorldAt(t, store, clock.Now, &ratelimit.Budgets{Clock: clock}), clock
+}
+
+// throttled is how many of n inserts of 1-KB documents are refused.
+func (c *client) throttled(coll, extra string, n int) (refused int) {
+	for range n {
+		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [{k: 1, pad: "%s"}]%s}`, coll, strings.Repeat("x", 900), extra))
+		if v := at(r, "writeErrors.0.code"); !v.IsMissing() {
+			if n, _ := v.TruncInt64(); n != ratelimit.CodeThrottled {
+				c.w.t.Fatalf("%v", r)
+			}
+			refused++
+		}
+	}
+	return refused
+}
+
+// Burst capacity: what an idle collection saves is spent by a later second.
+func TestBurstSwitch(t *testing.T) {
+	w, clock := clockWorld(t, nil)
+	c := w.dial()
+	for name, extra := range map[string]string{"plain": "", "burst": ", burst: true"} {
+		c.ok(fmt.Sprintf(`{customAction: "CreateCollection", collection: "%s", shardKey: "k", offerThroughput: 400%s}`, name, extra))
+	}
+	clock.Advance(300 * time.Second)
+	plain, burst := c.throttled("plain", "", 300), c.throttled("burst", "", 300)
+	if plain < 200 || burst != 0 {
+		t.Errorf("of 300 inserts %d were refused without and %d with burst capacity", plain, burst)
+	}
+}
+
+// Throughput buckets are chosen by comment or appName and cap what their requests
+// use; others are not concerned.
+func TestThroughputBuckets(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 1000, throughputBuckets: [
+		{id: 1, maxThroughputPercentage: 10}, {id: 2, maxThroughputPercentage: 10, appName: "reports"}]}`)
+	if n := c.throttled("c", `, comment: {bucket: 1}`, 60); n < 30 {
+		t.Errorf("a bucket of 100 RU/s let %d of 60 inserts through", 60-n)
+	}
+	reports := w.dial()
+	reports.ok(`{hello: 1, client: {application: {name: "reports"}, driver: {name: "x", version: "1"}, os: {type: "x"}}}`)
+	if n := reports.throttled("c", "", 60); n < 30 {
+		t.Errorf("the bucket of an appName let %d of 60 inserts through", 60-n)
+	}
+	if n := c.throttled("c", "", 60); n != 0 {
+		t.Errorf("%d inserts outside of the buckets were refused", n)
+	}
+	r := c.ok(`{customAction: "GetCollection", collection: "c"}`)
+	if s, _ := at(r, "throughputBuckets.1.appName").Str(); s != "reports" {
+		t.Errorf("GetCollection: %v", r)
+	}
+	c.ok(`{customAction: "UpdateCollection", collection: "c", throughputBuckets: []}`)
+	if r = c.ok(`{customAction: "GetCollection", collection: "c"}`); !r.Get("throughputBuckets").IsMissing() {
+		t.Errorf("buckets are still there: %v", r)
+	}
+}
+
+// Low priority gives way to high: it leaves the last fifth of a second alone.
+func TestPriority(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 1000}`)
+	if n := c.throttled("c", "", 130); n != 0 { // 700 of 1000 RU
+		t.Fatalf("%d refused", n)
+	}
+	if n := c.throttled("c", `, comment: {priority: "low"}`, 40); n < 10 {
+		t.Errorf("low priority: %d of 40 refused", n)
+	}
+	if n := c.throttled("c", "", 10); n != 0 {
+		t.Errorf("high priority: %d of 10 refused", n)
+	}
+	if n := c.code(`{find: "c", comment: {priority: 5, bucket: "seven"}}`); n != 0 {
+		t.Errorf("a comment of another meaning: code %d", n)
+	}
+}
+
+// Server-side retry waits instead of refusing, and gives up after 60 s.
+func TestServerSideRetry(t *testing.T) {
+	w, clock := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
+	c.ok(`{customAction: "UpdateCollection", collection: "c", serverSideRetry: true}`)
+	start := clock.Now()
+	if n := c.throttled("c", "", 400); n != 0 { // some 2400 RU
+		t.Errorf("%d inserts were refused", n)
+	}
+	if took := clock.Now().Sub(start); took < 4*time.Second || took > 8*time.Second {
+		t.Errorf("took %v", took)
+	}
+	c.ok(`{customAction: "UpdateCollection", collection: "c", serverSideRetry: false}`)
+	if n := c.throttled("c", "", 100); n == 0 {
+		t.Error("nothing was refused after it was switched off")
+	}
+	if r := c.ok(`{customAction: "GetCollection", collection: "c"}`); at(r, "serverSideRetry").Truthy() {
+		t.Errorf("GetCollection: %v", r)
+	}
+}
+
+// Switches and redistributed shares are there again after a restart.
+func TestThroughputRestart(t *testing.T) {
+	store := memkv.Open(memkv.Options{})
+	t.Cleanup(func() { store.Close() })
+	w, _ := clockWorld(t, store)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 12000, serverSideRetry: true}`)
+	c.ok(`{customAction: "RedistributeThroughput", collection: "c", targets: [{id: "1", throughput: 9000}], sources: ["0"]}`)
+	shares := func(w *world) string {
+		coll := w.Cluster.Catalog.Peek().Collections("test")[0]
+		pool := w.Cluster.Budgets.Collection(uint64(coll.ID))
+		return fmt.Sprint(pool.Shares(), pool.Options().ServerSideRetry)
+	}
+	before := shares(w)
+	again, _ := clockWorld(t, store)
+	if after := shares(again); after != before || before != "[{0 3000} {1 9000}] true" {
+		t.Errorf("before %s, after the restart %s", before, after)
+	}
+	again.dial().ok(`{customAction: "UpdateCollection", collection: "c", offerThroughput: 12200}`)
+	if got := shares(again); got != "[{0 6100} {1 6100}] true" {
+		t.Errorf("after a new amount: %s", got)
+	}
+}
+
+// The test mode refuses exactly the statements it was told to.
+func TestInjectThrottle(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{create: "c"}`)
+	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 3, count: 2, retryAfterMs: 250}`)
+	var got []int64
+	for i := range 6 {
+		r := c.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d}]}`, i))
+		n, _ := at(r, "writeErrors.0.code").TruncInt64()
+		got = append(got, n)
+		if c.code(`{find: "c"}`) != 0 {
+			t.Error("a read was refused")
+		}
+	}
+	if fmt.Sprint(got) != "[0 0 16500 16500 0 0]" {
+		t.Errorf("codes %v", got)
+	}
+	c.ok(`{customAction: "InjectThrottle", kind: "read", nth: 1, count: -1, retryAfterMs: 250}`)
+	r := c.run(`{find: "c"}`)
+	if ms, _ := r.Get("retryAfterMs").TruncInt64(); ms != 250 || !strings.Contains(r.String(), "SystemOverloadedError") {
+		t.Errorf("refused find: %v", r)
+	}
+	c.ok(`{customAction: "InjectThrottle", off: true}`)
+	c.ok(`{find: "c"}`)
+	w.TestCommands = false
+	if n := c.code(`{customAction: "InjectThrottle", nth: 1}`); n != 59 {
+		t.Errorf("without test commands: code %d", n)
+	}
+}
+
+// R11: strong reads cost twice where the server is told so.
+func TestStrongReads(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	charge := func(level string) float64 {
+		c.ok(fmt.Sprintf(`{find: "c", filter: {_id: 1}, readConcern: {level: "%s"}}`, level))
+		ru, _ := c.ok(`{getLastRequestStatistics: 1}`).Get("RequestCharge").AsFloat()
+		return ru
+	}
+	if ru := charge("majority"); ru != 1 {
+		t.Errorf("not configured: %v RU", ru)
+	}
+	w.ChargeStrongReads = true
+	for level, want := range map[string]float64{"local": 1, "majority": 2, "linearizable": 2} {
+		if ru := charge(level); ru != want {
+			t.Errorf("%s: %v RU, want %v", level, ru, want)
+		}
+	}
+}
+
+// MergePartitions joins cold neighbours as far as the RU/s allow; whatIf tells the
+// same and changes nothing.
+func TestMergePartitions(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 42000}`)
+	for i := range 40 {
+		c.ok(fmt.Sprintf(`{insert: "c", documents: [{_id: %d, k: %d}]}`, i, i))
+	}
+	partitions := func() int { return w.Cluster.Catalog.Peek().Collections("test")[0].Map.Len() }
+	if n := partitions(); n != 7 {
+		t.Fatalf("%d partitions", n)
+	}
+	whatIf := c.ok(`{customAction: "MergePartitions", collection: "c", whatIf: true}`)
+	if partitions() != 7 {
+		t.Fatal("whatIf changed something")
+	}
+	done := c.ok(`{customAction: "MergePartitions", collection: "c"}`)
+	for _, field := range []string{"before", "after", "merges"} {
+		if a, b := whatIf.Get(field).String(), done.Get(field).String(); a != b {
+			t.Errorf("%s: whatIf says %s, the merge %s", field, a, b)
+		}
+	}
+	if n := partitions(); n != 5 { // 42000 RU/s need five
+		t.Errorf("%d partitions after it", n)
+	}
+	c.ok(`{create: "plain"}`)
+	if n := c.code(`{customAction: "MergePartitions", collection: "plain"}`); n != 2 {
+		t.Errorf("merge of what has no shard key: code %d", n)
+	}
+	if n, _ := c.ok(`{count: "c", query: {k: {$gte: 0}}}`).Get("n").TruncInt64(); n != 40 {
+		t.Errorf("%d documents after it", n)
+	}
+	for i := range 40 {
+		if r := c.ok(fmt.Sprintf(`{find: "c", filter: {k: %d}}`, i)); at(r, "cursor.firstBatch.0").IsMissing() {
+			t.Errorf("document %d is lost", i)
+		}
+	}
+}
