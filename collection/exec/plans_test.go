@@ -268,7 +268,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 			for i := range 60 {
 				w.insert(parse(t, m.doc(i)))
 			}
-			for range 150 {
+			for range 90 {
 				f := plan.Find{Filter: parse(t, m.filter())}
 				if m.IntN(8) == 0 {
 					f.Filter = parse(t, fmt.Sprintf("{%s: {$in: [%s, %s, %s]}}", []string{"a", "k"}[m.IntN(2)], m.value(), m.value(), m.value()))
