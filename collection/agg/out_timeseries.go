@@ -80,6 +80,12 @@ func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
 	case spans[0] != spans[1]:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
 	}
+	if granularity == "" && spans[0] == 0 {
+		b.String("granularity", "seconds")
+	}
+	if spans[0] == 0 {
+		b.Int("bucketMaxSpanSeconds", bucketSpan(granularity))
+	}
 	return b.Doc(), nil
 }
 

@@ -33,7 +33,7 @@ type covarianceState struct {
 	n      int64          // finite pairs
 	x, y   expr.Summation // of the finite pairs
 	c      expr.Summation // of the products of distances
-	odd    expr.Summation // of the products of pairs that are not finite
+	odd    expr.Summation // of both numbers of the pairs that are not finite
 	odds   int64
 	arena  bson.Arena
 }
@@ -73,10 +73,10 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 	}
 	t.arena.Reset()
 	if !isFinite(x) || !isFinite(y) {
-		p, err := expr.Multiply(&t.arena, x, y)
 		t.odds++
-		t.odd.Add(p)
-		return 0, err
+		t.odd.Add(x)
+		t.odd.Add(y)
+		return 0, nil
 	}
 	dx, err := t.distance(x, &t.x, t.n)
 	if err != nil {

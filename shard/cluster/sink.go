@@ -23,12 +23,15 @@ import (
 // write them, and charged to the pipeline's command.
 func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec) (agg.Sink, error) {
 	target := x.c.Catalog.Peek().Collection(ns)
+	if err := checkSeriesTarget(target, spec); err != nil {
+		return nil, err
+	}
 	if target != nil && target.IsView() {
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
 	o := x.writer(env)
 	if spec.Out {
-		return x.c.newOutSink(o, ns, target)
+		return x.c.newOutSink(o, ns, target, spec)
 	}
 	if err := checkMergeKey(target, spec); err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ type outSink struct {
 // the place of their target.
 const outPrefix = "tmp.agg_out."
 
-func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection) (agg.Sink, error) {
+func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection, spec *agg.SinkSpec) (agg.Sink, error) {
 	if target != nil {
 		switch {
 		case target.Sharded():
@@ -81,6 +84,10 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	create := CreateOptions{}
 	if target != nil {
 		create.Raw = target.Options.Raw
+	} else if spec.TimeSeries != nil {
+		b := bson.NewBuilder(nil)
+		b.Raw("timeseries", spec.TimeSeries)
+		create.Raw = b.Doc()
 	}
 	if err := c.Create(o, s.temp, create); err != nil {
 		return nil, err
@@ -124,6 +131,24 @@ func (s *outSink) Close() {
 		s.o.Env.SetContext(context.WithoutCancel(s.o.Env.Context()))
 		_, _ = s.c.Drop(s.o, s.temp)
 	}
+}
+
+// checkSeriesTarget compares the time series options of $out with those of a
+// collection that exists. Manual: reference/operator/aggregation/out#time-series.
+// Errors: 7268700, 7406103.
+func checkSeriesTarget(target *catalog.Collection, spec *agg.SinkSpec) error {
+	if target == nil || spec.TimeSeries == nil {
+		return nil
+	}
+	if target.IsView() || target.Options.TimeSeries == nil {
+		return mongoerr.New(7268700, "Cannot create a time-series collection from a non time-series collection or view: %s", target.Namespace)
+	}
+	for _, name := range [...]string{"timeField", "metaField", "granularity", "bucketMaxSpanSeconds"} {
+		if !bson.Equal(spec.TimeSeries.Get(name), target.Options.TimeSeries.Get(name), nil) {
+			return mongoerr.New(7406103, "Time field, meta field or granularity of %s differ from the options of $out: %s", target.Namespace, name)
+		}
+	}
+	return nil
 }
 
 // checkMergeKey makes sure that the fields of `on` identify a document: there
