@@ -2,6 +2,8 @@ package command
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/storage"
@@ -108,4 +110,22 @@ func TestPanicInTransaction(t *testing.T) {
 		t.Errorf("the transaction goes on: %d", got)
 	}
 	c.ok(`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 2}}}], maxTimeMS: 2000}`)
+}
+
+// TestManyWriteErrors: the errors of a large command fit into a reply.
+func TestManyWriteErrors(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a", unique: true}]}`)
+	long, docs := strings.Repeat("x", 1000), []string{}
+	for i := range 3000 {
+		docs = append(docs, fmt.Sprintf(`{_id: %d, a: %q}`, i, long))
+	}
+	r := c.ok(`{insert: "c", ordered: false, documents: [` + strings.Join(docs, ",") + `]}`)
+	errs, _ := r.Get("writeErrors").Array()
+	if errs.Len() != 2999 || len(r) > 3*writeErrorBytesMax/2 {
+		t.Errorf("%d errors in %d bytes", errs.Len(), len(r))
+	}
+	if msg, _ := at(r, "writeErrors.0.errmsg").Str(); !strings.Contains(msg, "E11000") || number(at(r, "writeErrors.2998.code")) != 11000 {
+		t.Errorf("first %q, last %v", msg, at(r, "writeErrors.2998"))
+	}
 }

@@ -101,14 +101,23 @@ func (c *Call) inTxn(errs []mongoerr.WriteError) error {
 	return nil
 }
 
+// writeErrorBytesMax bounds what the errors of one command say. Those after it
+// only give their code, as in MongoDB: a reply that does not fit into a message
+// would tell nothing.
+const writeErrorBytesMax = 1 << 20
+
 // writeErrors appends writeErrors, if there are any.
 func (c *Call) writeErrors(errs []mongoerr.WriteError) {
 	if len(errs) == 0 {
 		return
 	}
 	c.Reply.BeginArray("writeErrors")
+	start := c.Reply.Len()
 	for i := range errs {
 		c.statementFailed(errs[i].Index)
+		if c.Reply.Len()-start > writeErrorBytesMax {
+			errs[i].Err = mongoerr.New(errs[i].Err.Code, "")
+		}
 		c.Reply.BeginDoc("")
 		c.Reply.Splice(errs[i].AppendTo(nil))
 		c.Reply.End()
