@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -13,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -332,7 +335,8 @@ type found struct {
 // snapshot; each document is then read again, matched again and changed in a
 // transaction. A document changed meanwhile so that it no longer matches is
 // left alone; one that moves in the index is not met twice, because the
-// snapshot does not move.
+// snapshot does not move. A transaction reads what it writes, so there all keys
+// are collected first.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	s, err := c.find(o, ns, m.Find)
 	if err != nil {
@@ -348,11 +352,16 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 		if len(batch) == 0 {
 			break
 		}
-		part, err := c.changeBatch(o, s.Coll, ns, m, batch)
-		r.Matched += part.Matched
-		r.Changed += part.Changed
-		if err != nil {
-			return r, err
+		for part := range slices.Chunk(batch, batchRows) {
+			done, err := c.changeBatch(o, s.Coll, ns, m, part)
+			r.Matched += done.Matched
+			r.Changed += done.Changed
+			if err != nil {
+				return r, err
+			}
+		}
+		if o.Txn != nil {
+			break
 		}
 	}
 	if r.Matched == 0 && m.Upsert {
@@ -363,11 +372,23 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 	return r, nil
 }
 
-// collect takes the keys of the next matches.
+// collectedMax bounds the keys that are collected for a transaction: one that
+// changes so many documents is too large anyway.
+const collectedMax = 1 << 20
+
+// collect takes the keys of the next matches; of all in a transaction, and closes
+// the stream then.
+// Errors: storage.ErrTxnTooLarge.
 func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
 	var out []found
 	size := 0
-	for len(out) < batchRows && size < batchBytes {
+	if o.Txn != nil {
+		defer s.Close()
+	}
+	for o.Txn != nil || len(out) < batchRows && size < batchBytes {
+		if len(out) == collectedMax {
+			return nil, storage.ErrTxnTooLarge
+		}
 		row, err := s.Next(o.Env)
 		if err != nil {
 			return nil, err

@@ -129,3 +129,29 @@ func TestManyWriteErrors(t *testing.T) {
 		t.Errorf("first %q, last %v", msg, at(r, "writeErrors.2998"))
 	}
 }
+
+// TestManyInTransaction: an update of many documents does not meet those again
+// that it has moved, in the index or to another shard.
+func TestManyInTransaction(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
+	c.ok(`{shardCollection: "test.s", key: {k: "hashed"}, numInitialChunks: 4, $db: "admin"}`)
+	docs, in := []string{}, []string{}
+	for i := range 600 {
+		docs = append(docs, fmt.Sprintf(`{_id: %d, a: %d, k: %d}`, i, 2*i, i))
+		in = append(in, fmt.Sprint(2*i))
+	}
+	for n, x := range []struct{ coll, q, u string }{
+		{"c", `{a: {$in: [` + strings.Join(in, ",") + `]}}`, `{$inc: {a: 200, c: 1}}`},
+		{"s", `{}`, `{$inc: {k: 10000, c: 1}}`},
+	} {
+		c.ok(`{insert: "` + x.coll + `", documents: [` + strings.Join(docs, ",") + `]}`)
+		txn := fmt.Sprintf(`%s, txnNumber: {$numberLong: "%d"}, autocommit: false`, lsid, n+1)
+		r := c.ok(`{update: "` + x.coll + `", updates: [{q: ` + x.q + `, u: ` + x.u + `, multi: true}], startTransaction: true, ` + txn + `}`)
+		c.ok(`{commitTransaction: 1, $db: "admin", ` + txn + `}`)
+		once := c.ok(`{count: "` + x.coll + `", query: {c: 1}}`)
+		if number(r.Get("nModified")) != 600 || number(once.Get("n")) != 600 {
+			t.Errorf("%s: %v changed, %v of them once", x.coll, r.Get("nModified"), once.Get("n"))
+		}
+	}
+}
