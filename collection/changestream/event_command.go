@@ -11,6 +11,8 @@ import (
 // Manual: changeStreams#watch-a-collection-database-or-deployment.
 func (s *Stream) inScope(ns collection.Namespace) bool {
 	switch {
+	case s.everything:
+		return true
 	case s.ns.Coll != "":
 		return ns == s.ns
 	case !s.spec.System && strings.HasPrefix(ns.Coll, "system."):
@@ -36,6 +38,8 @@ var expandedOnly = map[string]string{
 // shows reports that a command makes events of the stream.
 func (s *Stream) shows(c *command) bool {
 	switch {
+	case s.everything:
+		return true
 	case s.spec.NoDeletes:
 		return s.ends(c)
 	case c.name == "dropDatabase":

@@ -43,6 +43,8 @@ type Spec struct {
 	HasStartAt bool
 	// NoDeletes leaves delete events out, as Azure Cosmos DB does.
 	NoDeletes bool
+
+	oldest bool // begin with the oldest record kept: see Oplog
 }
 
 // ParseSpec reads the argument of $changeStream.

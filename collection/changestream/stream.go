@@ -49,6 +49,8 @@ type Stream struct {
 	last   Token  // of the last event delivered, or the last mark
 	ended  bool
 
+	everything bool // system collections of all databases too: see Oplog
+
 	out eventBuilder
 }
 
@@ -104,7 +106,9 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 			start = 0
 		}
 	}
-	start = max(start, 1) // 0 would mean the oldest record that is kept
+	if start = max(start, 1); spec.oldest {
+		start = 0
+	}
 	var err error
 	if s.names, err = namesAt(env.Context(), src.Store, src.Catalog, start); err != nil {
 		return nil, err

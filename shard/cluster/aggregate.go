@@ -91,7 +91,10 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 	}
 	s := &Stream{Coll: coll, c: c, op: o, v: v}
 	s.Operator, s.Solution, s.Shards, err = op.pipeline(o.Env, coll, p.Optimize(), hint)
-	s.Pipeline = p
+	s.Pipeline, s.oplog = p, op.oplog
+	if s.oplog != nil {
+		v.close() // the log is no part of a snapshot, and may be followed for long
+	}
 	return s, err
 }
 
@@ -113,6 +116,7 @@ type opener struct {
 	trace *Trace
 	// changes is the stream that Changes has opened, nil for other pipelines.
 	changes *changestream.Stream
+	oplog   *oplogOp // that the pipeline reads, nil for others
 }
 
 // Open see agg.Opener.
@@ -153,6 +157,11 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 		return op, nil, nil, err
 	}
 	if coll == nil {
+		if p.NS == OplogNamespace {
+			x.oplog = &oplogOp{c: x.c}
+			op, err := p.Open(env, x.oplog, x)
+			return op, nil, nil, err
+		}
 		op, err := p.Open(env, x.c.madeUp(x.o, p.NS), x)
 		return op, nil, nil, err
 	}

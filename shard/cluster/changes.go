@@ -108,14 +108,16 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 	if spec.Cluster {
 		ns = collection.Namespace{}
 	}
-	s, err := changestream.Open(env, changestream.Source{
-		Store: x.c.Store, Hub: x.c.hub, Catalog: x.c.Catalog.Peek, Lookup: x.c.lookup,
-	}, ns, spec)
+	s, err := changestream.Open(env, x.c.changeSource(), ns, spec)
 	if err != nil {
 		return nil, err
 	}
 	x.changes = s
 	return exec.CountReturnedAt(&changeOp{stream: s}, 0), nil
+}
+
+func (c *Cluster) changeSource() changestream.Source {
+	return changestream.Source{Store: c.Store, Hub: c.hub, Catalog: c.Catalog.Peek, Lookup: c.lookup}
 }
 
 // checkScope refuses streams on what belongs to the server.

@@ -131,6 +131,7 @@ type Stream struct {
 	Shards   []*shard.Descriptor  // that were targeted
 	Pipeline *agg.Pipeline        // of an aggregate
 	Changes  *changestream.Stream // below a $changeStream pipeline, else nil
+	oplog    *oplogOp             // below a pipeline on the change log, else nil
 	c        *Cluster
 	op       *Op
 	v        *view

@@ -60,6 +60,9 @@ func writesLast(stages []bson.Raw) bool {
 
 // streamPipeline opens a pipeline and answers with its first batch.
 func (c *Call) streamPipeline(ns collection.Namespace, stages []bson.Raw, hint bson.Value, size int) error {
+	if err := c.checkStableChanges(stages); err != nil {
+		return err
+	}
 	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, hint)
 	if err != nil {
 		return err
@@ -175,7 +178,16 @@ func findStages(f plan.Find) []bson.Raw {
 	if !f.Filter.IsEmpty() {
 		stage(func(b *bson.Builder) { b.Raw("$match", f.Filter) })
 	}
-	if !f.Sort.IsEmpty() {
+	if natural := f.Sort.Get("$natural"); f.Sort.Len() == 1 && natural.IsNumber() {
+		// Only the change log is read as a pipeline and has an order: that of ts.
+		if n, _ := natural.AsInt64(); n < 0 {
+			stage(func(b *bson.Builder) {
+				b.BeginDoc("$sort")
+				b.Int32("ts", -1)
+				b.End()
+			})
+		}
+	} else if !f.Sort.IsEmpty() {
 		stage(func(b *bson.Builder) { b.Raw("$sort", f.Sort) })
 	}
 	if f.Skip > 0 {

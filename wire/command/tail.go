@@ -17,6 +17,9 @@ func (c *Call) findTail(ns collection.Namespace, a findArgs) error {
 	if a.single {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
 	}
+	if ns == cluster.OplogNamespace && c.isVirtual(ns) {
+		return c.tailOplog(a)
+	}
 	if c.isDerived(ns) {
 		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option tailable not supported in aggregation: %s is not a collection", ns)
 	}

@@ -75,6 +75,7 @@ var virtuals = []virtualCollection{
 	{"config", "system.sessions", noDocs},
 	{"config", "tags", noDocs},
 	{"config", "version", (*Server).clusterDocs},
+	{"local", "oplog.rs", noDocs}, // the cluster has an operator for it
 	{"local", "startup_log", (*Server).startupDocs},
 }
 
