@@ -2,6 +2,8 @@ package exec
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -94,7 +96,7 @@ func (p *prefetch) run(slots chan struct{}) {
 			case <-ctx.Done():
 				return
 			}
-			pg.fill(p.env, p.in)
+			pg.guardedFill(p.env, p.in)
 			<-slots
 			select {
 			case p.pages <- pg:
@@ -106,6 +108,17 @@ func (p *prefetch) run(slots chan struct{}) {
 			}
 		}
 	}()
+}
+
+// guardedFill is fill; a panic ends the command and not the process, as it would
+// in the command's own goroutine.
+func (pg *page) guardedFill(env *mql.Env, in Operator) {
+	defer func() {
+		if r := recover(); r != nil {
+			pg.err = fmt.Errorf("panic while reading ahead: %v\n%s", r, debug.Stack())
+		}
+	}()
+	pg.fill(env, in)
 }
 
 // fill copies rows until the page is full or the input ends.
