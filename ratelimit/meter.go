@@ -96,6 +96,15 @@ func (m *Meter) PointRead(shard int, bytes int) {
 	}
 }
 
+// WaiveLocate takes back the point reads of a statement that went on to write: the price of a write by key includes
+// finding the document (R6). A statement that wrote nothing still pays for them.
+func (m *Meter) WaiveLocate() {
+	if m == nil || m.Sum(WriteNew)+m.Sum(WriteOld) == 0 {
+		return
+	}
+	m.each(func(s *slot) { s.quantity[PointRead], s.quantity[PointReadByte] = 0, 0 })
+}
+
 // WriteNew counts one document stored: an insert, or the new version of an update.
 func (m *Meter) WriteNew(shard int, bytes int) {
 	if m != nil {

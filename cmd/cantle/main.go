@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/cantledb/cantle/cmd/cantle/cli"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 )
 
@@ -20,8 +21,10 @@ request units, in one binary.
 
 Usage:
 
-  cantle serve [flags]   start a server
-  cantle version         print the version
+  cantle serve [flags]                     start a server
+  cantle partitions URI db.collection      what each partition holds and costs
+  cantle estimate [flags] document.json    what a workload will cost
+  cantle version                           print the version
 
 Try it:
 
@@ -39,6 +42,10 @@ func main() {
 	switch os.Args[1] {
 	case "serve":
 		os.Exit(serve(os.Args[2:]))
+	case "estimate":
+		os.Exit(cli.Estimate(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	case "partitions":
+		os.Exit(cli.Partitions(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	case "version", "--version", "-v":
 		fmt.Println("cantle", daemon.Version)
 	case "help", "--help", "-h":

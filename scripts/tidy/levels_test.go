@@ -20,7 +20,7 @@ var levels = [][]string{
 	12: {"wire/cursor"},
 	13: {"wire/command"},
 	14: {"wire/server"},
-	15: {"cmd/cantle/daemon"},
+	15: {"cmd/cantle/cli", "cmd/cantle/daemon"},
 	16: {"cmd/cantle"},
 }
 

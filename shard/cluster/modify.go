@@ -95,7 +95,8 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			return err
 		}
 		var latch [][]byte
-		if p, ok := point(w.sol); ok {
+		p, byKey := point(w.sol)
+		if byKey {
 			latch = [][]byte{keyspace.AppendRecord(nil, a.coll.ID, p.Hash, p.ID)}
 		}
 		if err := a.begin(latch...); err != nil {
@@ -111,6 +112,9 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			err = c.change(o, a, w.filter, m, row, &r)
 		case m.Upsert:
 			err = c.upsert(o, a, w.filter, m, &r)
+		}
+		if byKey {
+			o.meter.WaiveLocate()
 		}
 		if err == nil && o.Record != nil {
 			err = o.Record(a.txn, 0, 0, &r)

@@ -29,6 +29,12 @@ func getPartitions(c *Call, a *customArgs) error {
 	}
 	b.String("mapVersion", coll.Map.Version().String())
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
+	if this, last := pool.Autoscaled(c.Cluster.Now()); this > 0 {
+		b.BeginDoc("autoscaledTo") // what would be billed
+		b.Int64("thisHour", this)
+		b.Int64("lastHour", last)
+		b.End()
+	}
 	stats := map[int]ratelimit.BucketStats{}
 	for _, s := range pool.Stats(c.Cluster.Now()) {
 		stats[s.Shard] = s

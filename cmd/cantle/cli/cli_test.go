@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	driver "go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// start runs a server inside of the test.
+func start(t *testing.T) (uri string, db *mongo.Database) {
+	t.Helper()
+	var cfg daemon.Config
+	f := flag.NewFlagSet("", flag.ContinueOnError)
+	cfg.Flags(f)
+	if err := f.Parse([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.Start(t.Context(), cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Stop() })
+	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Disconnect(context.Background()) })
+	return d.URI(), client.Database("test")
+}
+
+// run is a command that must succeed.
+func run(t *testing.T, db *mongo.Database, text string) driver.M {
+	t.Helper()
+	doc, err := ejson.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reply driver.M
+	if err := db.RunCommand(t.Context(), []byte(doc)).Decode(&reply); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return reply
+}
+
+// The planner's charge of every operation is the one a server makes.
+func TestEstimateIsWhatTheServerCharges(t *testing.T) {
+	_, db := start(t)
+	sample := `{_id: 1, device: "d-17", at: 5, tags: ["a", "b", "c"], text: "` + strings.Repeat("x", 3000) + `"}`
+	doc, err := ejson.Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan{perQuery: 1, partitionRU: 10_000, partitionGB: 50, changed: []string{"at"}}
+	if err := p.prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}"}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{}
+	for _, o := range p.operations(4) {
+		want[o.name] = math.Round(o.charge.Float()*100) / 100
+	}
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {device: "hashed"}, numInitialChunks: 4}`)
+	run(t, db, `{createIndexes: "c", indexes: [{key: {device: 1, at: -1}, name: "a"}, {key: {tags: 1}, name: "b", sparse: true}]}`)
+	for _, x := range []struct{ name, command string }{
+		{"insert", `{insert: "c", documents: [` + sample + `]}`},
+		{"read by key", `{find: "c", filter: {_id: 1, device: "d-17"}}`},
+		{"query, one partition", `{find: "c", filter: {device: "d-17", at: {$gte: 0}}}`},
+		{"query, all partitions", `{find: "c", filter: {tags: "b"}}`},
+		{"update by key", `{update: "c", updates: [{q: {_id: 1, device: "d-17"}, u: {$set: {at: 6}}}]}`},
+		{"delete by key", `{delete: "c", deletes: [{q: {_id: 1, device: "d-17"}, limit: 1}]}`},
+	} {
+		run(t, db, x.command)
+		got := run(t, db, `{getLastRequestStatistics: 1}`)["RequestCharge"].(float64)
+		if math.Abs(got-want[x.name]) > 0.011 {
+			t.Errorf("%s: the server charges %v, the estimate is %v", x.name, got, want[x.name])
+		}
+	}
+}
+
+// Fan-outs cost more the more partitions they make necessary.
+func TestEstimateSolves(t *testing.T) {
+	p := plan{bytes: 1024, stored: 1024, terms: 2, sharded: true, perQuery: 1, partitionRU: 10_000, partitionGB: 50, fanOuts: 1000, inserts: 5000}
+	_, rus, partitions := p.solve()
+	if float64(partitions)*10_000 < rus || float64(partitions-1)*10_000 >= rus {
+		t.Errorf("%d partitions for %v RU/s", partitions, rus)
+	}
+	p = plan{bytes: 1024, stored: 1024, sharded: true, partitionRU: 10_000, partitionGB: 50, documents: 200 << 20}
+	if _, _, n := p.solve(); n != 4 {
+		t.Errorf("200 GB on %d partitions", n)
+	}
+	p.fanOuts, p.documents = 1e6, 0 // can never be carried
+	if _, _, n := p.solve(); n < 2 {
+		t.Errorf("%d partitions", n)
+	}
+}
+
+func TestEstimateVerb(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "doc.json")
+	if err := os.WriteFile(file, []byte(`{device: "d1", at: 5}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verb := func(args ...string) (int, string) {
+		var out strings.Builder
+		return Estimate(t.Context(), args, &out, &out), out.String()
+	}
+	code, out := verb("--shard-key", "device", "--inserts", "100", "--reads", "50", file)
+	if code != 0 || !strings.Contains(out, "580") || !strings.Contains(out, "offerThroughput: 700") {
+		t.Errorf("status %d\n%s", code, out)
+	}
+	for _, bad := range [][]string{{}, {file + "x"}, {"--index", "{a: 7x}", file}, {"--index", "{a: 'nonsense'}", file}, {"--nonsense", file}} {
+		if code, out := verb(bad...); code == 0 || strings.Contains(out, "panic") {
+			t.Errorf("%v: status %d\n%s", bad, code, out)
+		}
+	}
+	if code, out := verb("--help"); code != 0 || !strings.Contains(out, "What makes an operation expensive") {
+		t.Errorf("--help: status %d\n%s", code, out)
+	}
+}
+
+func TestPartitionsVerb(t *testing.T) {
+	uri, db := start(t)
+	run(t, db, `{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 12000}`)
+	for range 20 {
+		run(t, db, `{insert: "c", documents: [{k: "hot"}]}`)
+	}
+	verb := func(args ...string) (int, string) {
+		var out strings.Builder
+		return Partitions(t.Context(), args, &out, &out), out.String()
+	}
+	code, out := verb(uri, "test.c")
+	for _, want := range []string{`shard key {"k":"hashed"}`, "6000", "was the busiest", `"hot"`, "refused min"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Fatalf("status %d, without %q:\n%s", code, want, out)
+		}
+	}
+	if code, out := verb(uri, "test.none"); code != 1 || !strings.Contains(out, "none") {
+		t.Errorf("status %d\n%s", code, out)
+	}
+	for _, bad := range [][]string{{}, {uri}, {uri, "nodot"}, {"--top", "x", uri, "test.c"}} {
+		if code, _ := verb(bad...); code != 2 {
+			t.Errorf("%v: status %d", bad, code)
+		}
+	}
+	if code, out := verb("--timeout", "300ms", "mongodb://u:secret@127.0.0.1:1/", "test.c"); code != 1 || strings.Contains(out, "secret") {
+		t.Errorf("status %d\n%s", code, out)
+	}
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+const estimateHelp = `Usage: cantle estimate [flags] document.json
+
+Says what a workload will cost: request units (RU) per operation, RU/s to provision,
+partitions. The file holds one typical document, as Extended JSON or as you would
+type it into a shell; - reads it from standard input. Prices and index entries come
+from the code that the server charges by, so a server charges the same.
+
+  cantle estimate --shard-key device --index '{device: 1, at: -1}' \
+      --documents 50000000 --reads 400 --inserts 1000 --queries 20 reading.json
+
+What makes an operation expensive:
+
+  size        a read by _id and shard key costs 1 RU for the first KB and 1/11 for
+              each one more, a write 5 and 5/11
+  indexes     every index entry written or removed costs 0.4: an array under an
+              index has one entry per element. --update-fields names the fields that
+              an update changes; indexes on others cost it nothing
+  partitions  a query costs 2.5 on every partition it visits. With the shard key in
+              its filter that is one; without (--fan-outs) it is all of them, so it
+              gets dearer as the collection grows
+
+Flags:
+`
+
+// indexList is a flag that may be given several times.
+type indexList []string
+
+func (l *indexList) String() string     { return strings.Join(*l, " ") }
+func (l *indexList) Set(s string) error { *l = append(*l, s); return nil }
+
+// Estimate is the verb estimate. It returns the exit status.
+func Estimate(ctx context.Context, args []string, out, errs io.Writer) int {
+	f := flag.NewFlagSet("cantle estimate", flag.ContinueOnError)
+	f.SetOutput(errs)
+	var p plan
+	var indexes indexList
+	key := f.String("shard-key", "", "the `field` that shards the collection (hashed); none is one partition")
+	f.Var(&indexes, "index", "a secondary index, as `keys` {a: 1, b: -1} or as a whole specification {key: {…}, unique: true}; may be repeated")
+	fields := f.String("update-fields", "", "comma-separated `fields` that an update changes")
+	f.Float64Var(&p.reads, "reads", 0, "reads by _id and shard key per `second`")
+	f.Float64Var(&p.queries, "queries", 0, "indexed queries within one partition per `second`")
+	f.Float64Var(&p.fanOuts, "fan-outs", 0, "indexed queries over all partitions per `second`")
+	f.Int64Var(&p.perQuery, "query-documents", 10, "`documents` that a query returns")
+	f.Float64Var(&p.inserts, "inserts", 0, "inserts per `second`")
+	f.Float64Var(&p.updates, "updates", 0, "updates by _id and shard key per `second`")
+	f.Float64Var(&p.deletes, "deletes", 0, "deletes by _id and shard key per `second`")
+	f.Int64Var(&p.documents, "documents", 0, "how `many` documents there will be, for the storage")
+	f.Int64Var(&p.partitionRU, "partition-ru", 10_000, "most `RU/s` of one partition")
+	f.Int64Var(&p.partitionGB, "partition-gb", 50, "`GB` at which a partition splits")
+	f.Usage = func() { fmt.Fprint(f.Output(), estimateHelp); f.PrintDefaults() }
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if f.NArg() != 1 {
+		fmt.Fprintln(errs, "cantle estimate: expected one file with a sample document; see cantle estimate --help")
+		return 2
+	}
+	doc, err := readDocument(f.Arg(0))
+	if err == nil {
+		for _, s := range strings.Split(*fields, ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				p.changed = append(p.changed, s)
+			}
+		}
+		err = p.prepare(ctx, doc, *key, indexes)
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "cantle estimate:", err)
+		return 1
+	}
+	p.print(out)
+	return 0
+}
+
+// documentMax is how long a sample may be as text.
+const documentMax = 64 << 20
+
+// readDocument reads one document. Errors: those of the file; text that is not
+// one document, or is too large for one.
+func readDocument(name string) (bson.Raw, error) {
+	r, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, documentMax))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := ejson.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(doc) > bson.MaxDocumentBytes {
+		return nil, fmt.Errorf("%s: the document has %s, the limit is 16 MB", name, size(int64(len(doc))))
+	}
+	if _, ok := doc.Lookup("_id"); ok {
+		return doc, nil
+	}
+	b := bson.NewBuilder(nil) // as a driver would
+	b.ObjectID("_id", bson.NewObjectID())
+	b.Splice(doc.Elements())
+	return b.Doc(), nil
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+)
+
+// plan is a workload: operations per second on documents like one sample.
+type plan struct {
+	reads, queries, fanOuts, inserts, updates, deletes float64
+	perQuery, documents, partitionRU, partitionGB      int64
+	changed                                            []string
+
+	bytes   int64
+	sharded bool
+	terms   int64 // index weight of one document
+	moved   int64 // of it, what an update removes and adds again
+	entries int64
+	stored  int64 // bytes of one document with its index entries
+}
+
+// prepare works out what the sample weighs in the indexes.
+// Errors: a bad shard key, index or field; a document the indexes refuse.
+func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
+	p.bytes, p.stored = int64(len(doc)), int64(len(doc))
+	prices := ratelimit.Standard()
+	id := keystring.Append(nil, doc.Get("_id"), keystring.Ascending, nil, nil)
+	p.terms = prices.TermWeight(len(id))
+	if key != "" && key != "_id" {
+		b := bson.NewBuilder(nil)
+		b.String(key, "hashed")
+		pattern, err := shard.ParseKeyPattern(b.Doc())
+		if err != nil {
+			return fmt.Errorf("--shard-key %s: %w", key, err)
+		}
+		p.terms += prices.TermWeight(len(pattern.AppendLogical(nil, doc)))
+	}
+	p.sharded = key != ""
+	env := mql.NewEnv(ctx)
+	for _, text := range indexes {
+		spec, err := parseIndex(env, text)
+		if err != nil {
+			return fmt.Errorf("--index %s: %w", text, err)
+		}
+		var scratch expr.Scratch
+		weight := int64(0)
+		_, err = spec.Keys(env, doc, &scratch, func(values, _ []byte) error {
+			weight += max(prices.TermWeight(len(values)), int64(spec.Width()))
+			p.stored += int64(len(values) + len(id))
+			p.entries++
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("--index %s: %w", text, err)
+		}
+		p.terms += weight
+		for _, name := range p.changed {
+			at, err := path.Compile(name)
+			if err != nil {
+				return fmt.Errorf("--update-fields %s: %w", name, err)
+			}
+			if spec.Touched(at) {
+				p.moved += weight
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// parseIndex reads keys alone or a whole specification.
+func parseIndex(env *mql.Env, text string) (*index.Spec, error) {
+	doc, err := ejson.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	key, whole := doc.Get("key").Doc()
+	if !whole {
+		key = doc
+	}
+	b := bson.NewBuilder(nil)
+	if whole {
+		b.Splice(doc.Elements())
+	} else {
+		b.Raw("key", key)
+	}
+	if _, named := doc.Lookup("name"); !whole || !named {
+		b.String("name", index.DefaultName(key))
+	}
+	return index.ParseSpec(env, b.Doc())
+}
+
+// operation is one line of the estimate.
+type operation struct {
+	name   string
+	charge ratelimit.MicroRU
+	rate   float64
+}
+
+// operations prices the workload on so many partitions.
+func (p *plan) operations(partitions int) []operation {
+	measure := func(work func(m *ratelimit.Meter)) ratelimit.MicroRU {
+		var m ratelimit.Meter
+		work(&m)
+		return m.Total()
+	}
+	size := int(p.bytes)
+	query := func(partitions int) ratelimit.MicroRU {
+		return measure(func(m *ratelimit.Meter) {
+			for i := range partitions {
+				m.Visit(i, 1)
+			}
+			m.Add(0, ratelimit.DocLoaded, p.perQuery)
+			m.Add(0, ratelimit.ByteReturned, p.perQuery*p.bytes)
+		})
+	}
+	return []operation{
+		{"read by key", measure(func(m *ratelimit.Meter) { m.PointRead(0, size) }), p.reads},
+		{"query, one partition", query(1), p.queries},
+		{"query, all partitions", query(partitions), p.fanOuts},
+		{"insert", measure(func(m *ratelimit.Meter) { m.WriteNew(0, size); m.Terms(0, p.terms, 0) }), p.inserts},
+		{"update by key", measure(func(m *ratelimit.Meter) {
+			m.WriteOld(0, size)
+			m.WriteNew(0, size)
+			m.Terms(0, p.moved, p.moved)
+		}), p.updates},
+		{"delete by key", measure(func(m *ratelimit.Meter) { m.WriteOld(0, size); m.Terms(0, 0, p.terms) }), p.deletes},
+	}
+}
+
+// solve finds the partitions that carry the workload: fan-outs cost more the more
+// there are.
+func (p *plan) solve() (ops []operation, rus float64, partitions int) {
+	gb := float64(p.stored) * float64(p.documents) / (1 << 30)
+	partitions = max(1, int(math.Ceil(gb/float64(max(1, p.partitionGB)))))
+	for range 64 {
+		ops, rus = p.operations(partitions), 0
+		for _, o := range ops {
+			rus += o.charge.Float() * o.rate
+		}
+		need := int(math.Ceil(rus / float64(max(1, p.partitionRU))))
+		if need <= partitions || !p.sharded || partitions >= shard.ShardsMax {
+			break
+		}
+		partitions = min(need, shard.ShardsMax)
+	}
+	return ops, rus, partitions
+}
+
+func (p *plan) print(out io.Writer) {
+	ops, rus, partitions := p.solve()
+	fmt.Fprintf(out, "document    %d bytes, %d secondary index entries\n\n", p.bytes, p.entries)
+	t := table{}
+	t.row("operation", " RU each", " per second", " RU/s")
+	for _, o := range ops {
+		t.row(o.name, fmt.Sprintf("%.2f", o.charge.Float()), amount(o.rate), amount(o.charge.Float()*o.rate))
+	}
+	t.row("together", "", "", amount(rus))
+	t.print(out)
+	gb := float64(p.stored) * float64(p.documents) / (1 << 30)
+	load := ratelimit.Load{StoredGB: int64(math.Ceil(gb))}
+	need := int64(math.Ceil(rus))
+	manual := max(ratelimit.MinManual(load), roundTo(need, ratelimit.ManualStep))
+	autoscale := max(ratelimit.MinAutoscale(load), roundTo(need, ratelimit.AutoscaleStep))
+	fmt.Fprintf(out, "\nprovision   offerThroughput: %d, or autoScaleSettings: {maxThroughput: %d}\n", manual, autoscale)
+	if p.documents > 0 {
+		fmt.Fprintf(out, "storage     %s with indexes\n", size(p.stored*p.documents))
+	}
+	fmt.Fprintf(out, "partitions  %d, of %s RU/s each if the shard key spreads the load evenly\n", partitions, amount(math.Floor(float64(manual)/float64(partitions))))
+	switch {
+	case !p.sharded && (manual > ratelimit.UnshardedMax || gb > float64(p.partitionGB)):
+		fmt.Fprintf(out, "\nThis is more than one partition carries: name a --shard-key.\n")
+	case p.fanOuts > 0 && partitions > 1:
+		fmt.Fprintf(out, "\nQueries over all partitions cost %.1f times as much as with the shard key in their filter.\n",
+			ops[2].charge.Float()/ops[1].charge.Float())
+	}
+}
+
+func roundTo(n, step int64) int64 { return (n + step - 1) / step * step }

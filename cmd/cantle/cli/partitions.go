@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+const partitionsHelp = `Usage: cantle partitions [flags] URI database.collection
+
+Shows what every partition of a collection holds and what its throughput is spent
+on, to find the hot one. URI is a connection string such as
+mongodb://127.0.0.1:27017/.
+
+  share         the partition's part of the RU/s; "-" is unlimited
+  last s, min   RU used in the last complete second, and in the last minute
+  busy          its busiest second of the last minute in percent of its share: at
+                100% it refuses requests while others may be idle
+  refused       requests refused in the last minute, and since the server started
+
+Below the table are the shard key values that cost most. If one of them makes up
+most of a busy partition, more RU/s will not help much: a shard key of finer grain
+will. If the RU are spread evenly over many values, raise the throughput.
+
+Flags:
+`
+
+// Partitions is the verb partitions. It returns the exit status.
+func Partitions(ctx context.Context, args []string, out, errs io.Writer) int {
+	f := flag.NewFlagSet("cantle partitions", flag.ContinueOnError)
+	f.SetOutput(errs)
+	top := f.Int("top", 10, "how `many` of the costliest shard key values to show, 0 for none")
+	limit := f.Duration("timeout", 10*time.Second, "how long to try")
+	f.Usage = func() { fmt.Fprint(f.Output(), partitionsHelp); f.PrintDefaults() }
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	db, coll, ok := strings.Cut(f.Arg(1), ".")
+	if f.NArg() != 2 || !ok || db == "" || coll == "" {
+		fmt.Fprintln(errs, "cantle partitions: expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle partitions --help")
+		return 2
+	}
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	reply, err := ask(ctx, f.Arg(0), db, coll, max(1, *top))
+	if err != nil {
+		fmt.Fprintln(errs, "cantle partitions:", err)
+		return 1
+	}
+	printPartitions(out, reply, *top)
+	return 0
+}
+
+// ask runs GetPartitions. Errors: those of the driver, shortened.
+func ask(ctx context.Context, uri, db, coll string, top int) (bson.Raw, error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName("cantle partitions"))
+	if err != nil {
+		return nil, err
+	}
+	defer client.Disconnect(context.WithoutCancel(ctx))
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetPartitions")
+	b.String("collection", coll)
+	b.Int32("top", int32(min(top, 64)))
+	raw, err := client.Database(db).RunCommand(ctx, []byte(b.Doc())).Raw()
+	var refused mongo.CommandError
+	switch {
+	case errors.As(err, &refused) && refused.Code == 59:
+		return nil, fmt.Errorf("%s is not a cantle server: it has no customAction GetPartitions", redact(uri))
+	case errors.As(err, &refused):
+		return nil, errors.New(refused.Message)
+	case mongo.IsTimeout(err):
+		return nil, fmt.Errorf("no answer from %s; is the server running?", redact(uri))
+	case err != nil:
+		return nil, err
+	}
+	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
+}
+
+// redact leaves out the password of a connection string.
+func redact(uri string) string {
+	scheme, rest, ok := strings.Cut(uri, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://***" + rest[at:]
+	}
+	return uri
+}
+
+func printPartitions(out io.Writer, reply bson.Raw, top int) {
+	db, _ := reply.Get("database").Str()
+	coll, _ := reply.Get("collection").Str()
+	fmt.Fprintf(out, "%s.%s", db, coll)
+	if key, ok := reply.Get("shardKeyDefinition").Doc(); ok {
+		fmt.Fprintf(out, "  shard key %s", ejson.String(key))
+	} else {
+		fmt.Fprint(out, "  not sharded: one partition")
+	}
+	fmt.Fprint(out, "\n\n")
+	t := table{}
+	t.row("partition", "from", "to", " documents", " size", " share", " last s", " last min", " busy", " refused min", " refused")
+	list, _ := reply.Get("partitions").Array()
+	hottest, heat := "", 0.0
+	for it := list.Iter(); it.Next(); {
+		p, _ := it.Value.Doc()
+		id, _ := p.Get("id").Str()
+		if !p.Get("settled").Truthy() {
+			id += "*"
+		}
+		share := "-"
+		if f, ok := p.Get("throughput").AsFloat(); ok {
+			share = amount(f)
+		}
+		if ru := float(p, "ruLastMinute"); ru > heat {
+			hottest, heat = id, ru
+		}
+		t.row(id, bound(p, "min"), bound(p, "max"), fmt.Sprint(whole(p, "documents")), size(whole(p, "bytes")), share,
+			amount(float(p, "ruLastSecond")), amount(float(p, "ruLastMinute")), fmt.Sprintf("%d%%", whole(p, "normalizedPercent")),
+			fmt.Sprint(whole(p, "throttledLastMinute")), fmt.Sprint(whole(p, "throttled")))
+	}
+	t.print(out)
+	if strings.Contains(fmt.Sprint(t.rows), "*") {
+		fmt.Fprintln(out, "* is settling after a split or merge")
+	}
+	if hottest != "" && len(t.rows) > 2 {
+		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)
+	}
+	if top > 0 {
+		printHot(out, list, top)
+	}
+}
+
+// printHot prints the costliest shard key values over all partitions.
+func printHot(out io.Writer, list bson.Raw, top int) {
+	for _, by := range []struct{ field, unit, title string }{
+		{"hottestByRU", "ru", "shard key values by RU"}, {"hottestByBytes", "bytes", "shard key values by bytes"},
+	} {
+		t := table{}
+		t.row("partition", "value", " "+by.unit)
+		for it := list.Iter(); it.Next(); {
+			p, _ := it.Value.Doc()
+			id, _ := p.Get("id").Str()
+			keys, _ := p.Get(by.field).Array()
+			n := 0
+			for k := keys.Iter(); k.Next() && n < top; n++ {
+				d, _ := k.Value.Doc()
+				weight := amount(float(d, "ru"))
+				if by.unit == "bytes" {
+					weight = size(whole(d, "bytes"))
+				}
+				t.row(id, clip(ejson.ValueString(d.Get("key")), 60), weight)
+			}
+		}
+		if len(t.rows) > 1 {
+			fmt.Fprintf(out, "\n%s\n\n", by.title)
+			t.print(out)
+		}
+	}
+}
+
+// bound prints one end of a partition's key range.
+func bound(p bson.Raw, name string) string {
+	d, ok := p.Get(name).Doc()
+	if !ok {
+		return "-"
+	}
+	first, ok := d.First()
+	switch {
+	case !ok:
+		return "-"
+	case first.Value.Type == bson.TypeMinKey:
+		return "min"
+	case first.Value.Type == bson.TypeMaxKey:
+		return "max"
+	}
+	return clip(ejson.ValueString(first.Value), 24)
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+func float(d bson.Raw, name string) float64 { f, _ := d.Get(name).AsFloat(); return f }
+
+func whole(d bson.Raw, name string) int64 { n, _ := d.Get(name).AsInt64(); return n }
+
+// open opens a file to read, or standard input for "-".
+func open(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	return os.Open(name)
+}

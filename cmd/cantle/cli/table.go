@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is text in columns. Cells of columns whose heading begins with a blank
+// are aligned to the right.
+type table struct{ rows [][]string }
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) print(w io.Writer) {
+	var widths []int
+	for _, r := range t.rows {
+		for i, cell := range r {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(strings.TrimSpace(cell)))
+		}
+	}
+	for _, r := range t.rows {
+		var line strings.Builder
+		for i, cell := range r {
+			text := strings.TrimSpace(cell)
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			if strings.HasPrefix(t.rows[0][i], " ") {
+				line.WriteString(pad + text)
+			} else {
+				line.WriteString(text + pad)
+			}
+			line.WriteString("  ")
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// amount prints a number with at most two decimals.
+func amount(f float64) string {
+	s := strconv.FormatFloat(f, 'f', 2, 64)
+	return strings.TrimSuffix(s, ".00")
+}
+
+// size prints bytes for people.
+func size(n int64) string {
+	f, unit := float64(n), "B"
+	for _, u := range []string{"KB", "MB", "GB", "TB"} {
+		if f < 1024 {
+			break
+		}
+		f, unit = f/1024, u
+	}
+	if unit == "B" {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", f, unit)
+}
