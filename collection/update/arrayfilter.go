@@ -18,7 +18,7 @@ type arrayFilter struct {
 
 // arrayFilters reads the arrayFilters option.
 //
-// Errors: FailedToParse, BadValue, those of match.Parse.
+// Errors: FailedToParse, BadValue, 5626500 for $near, those of match.Parse.
 func (p *parser) arrayFilters(list []bson.Raw) error {
 	for _, doc := range list {
 		id, err := identifier(doc, "")
@@ -36,6 +36,9 @@ func (p *parser) arrayFilters(list []bson.Raw) error {
 			return mongoerr.New(mongoerr.FailedToParse, "Found multiple array filters with the same top-level field name %s", id)
 		}
 		n, err := match.Parse(p.env, doc)
+		if err == nil && match.Features(n)&match.UsesNear != 0 {
+			err = mongoerr.New(5626500, "$geoNear, $near, and $nearSphere are not allowed in this context")
+		}
 		if err != nil {
 			return err
 		}

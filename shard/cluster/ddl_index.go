@@ -58,9 +58,6 @@ func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw
 			return c.indexesInTxn(o, coll, specs)
 		}
 		before, after, err = c.addIndexes(o, coll.ID, specs)
-		if coll.Options.TimeSeries != nil {
-			before, after = before-1, after-1 // but that on _id, which clients do not see
-		}
 		return before, after, false, err
 	}
 }

@@ -53,7 +53,7 @@ type Modified struct {
 // Modify runs one update or delete statement. The collection is created when
 // an upsert needs it.
 func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, error) {
-	if err := c.checkSeriesUpdate(o, ns, m); err != nil {
+	if err := c.checkModify(o, ns, m); err != nil {
 		return Modified{}, translate(err)
 	}
 	if m.Upsert {

@@ -90,20 +90,31 @@ func checkSeriesIndex(coll *catalog.Collection, spec *index.Spec) error {
 	return nil
 }
 
-// checkSeriesUpdate refuses updates of a time-series collection other than of the
-// metaField of all its matches.
-// Manual: core/timeseries/timeseries-limitations#updates. Errors: InvalidOptions (72).
-func (c *Cluster) checkSeriesUpdate(o *Op, ns collection.Namespace, m *Modify) error {
+// checkModify refuses what cannot be changed, and what cannot be changed so.
+// Errors: CommandNotSupportedOnView (166), those of checkSeriesUpdate.
+func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 	snap := c.Catalog.Peek()
 	if o.Txn != nil {
 		snap = o.Txn.Catalog
 	}
 	coll := snap.Collection(ns)
-	if coll == nil || coll.Options.TimeSeries == nil || m.Update == nil {
+	switch {
+	case coll == nil:
 		return nil
+	case coll.IsView():
+		return mongoerr.ViewNotAllowed(ns.String())
+	case coll.Options.TimeSeries != nil && m.Update != nil:
+		return checkSeriesUpdate(o, coll, m)
 	}
+	return nil
+}
+
+// checkSeriesUpdate refuses updates of a time-series collection other than of the
+// metaField of all its matches.
+// Manual: core/timeseries/timeseries-limitations#updates. Errors: InvalidOptions (72).
+func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 	invalid := func(what string) error {
-		return mongoerr.New(mongoerr.InvalidOptions, "Cannot perform %s on a time-series collection: %s", what, ns)
+		return mongoerr.New(mongoerr.InvalidOptions, "Cannot perform %s on a time-series collection: %s", what, coll.Namespace)
 	}
 	meta := coll.Options.MetaField
 	switch {
@@ -139,6 +150,8 @@ func onlyOn(n match.Node, field string) bool {
 		return firstName(p.Path().String()) == field
 	}
 	switch n.(type) {
+	case match.Always:
+		return true
 	case *match.And, *match.Or, *match.Nor:
 		for _, c := range n.Children() {
 			if !onlyOn(c, field) {

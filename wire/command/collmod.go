@@ -109,9 +109,10 @@ func (c *Call) collModArg(a *collModArgs, name string, v bson.Value) (known bool
 			err = c.cappedArg(a, name, v)
 		}
 	case "expireAfterSeconds":
-		if given {
-			err = c.expireArg(a, name, v)
+		if !given { // unlike elsewhere, null is no way to leave it out
+			return true, mongoerr.WrongType(c.field(name), bson.TypeNull.String(), "string", "long", "int", "decimal", "double")
 		}
+		err = c.expireArg(a, name, v)
 	case "changeStreamPreAndPostImages":
 		var on bool
 		if on, a.images, err = c.imagesArg(name, v); err == nil && a.images {

@@ -54,6 +54,9 @@ func runCreateIndexes(c *Call) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
 	}
 	for i, s := range specs {
+		if strings.HasPrefix(ns.Coll, "system.") && s.Get("hidden").Truthy() {
+			return mongoerr.New(mongoerr.BadValue, "Can't hide index on system collection")
+		}
 		if specs[i], err = c.indexSpec(s); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (c *Call) plannedCollection() (*catalog.Collection, error) {
 		return nil, err
 	}
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
-	if coll != nil && coll.IsView() {
+	if coll != nil && (coll.IsView() || coll.Options.TimeSeries != nil) {
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
 	return coll, nil
