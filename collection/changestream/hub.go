@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sort"
 	"sync"
+	"time"
 
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/storage"
@@ -169,8 +170,18 @@ func (h *Hub) run(ctx context.Context) {
 			return
 		}
 		after = next
+		select { // what comes now comes together
+		case <-time.After(breath):
+		case <-ctx.Done():
+			return
+		}
 	}
 }
+
+// breath is how long the reader pauses after it was woken, so that under a load
+// of many small commits it does not look at the log for each. The first commit
+// after a pause is seen at once.
+const breath = time.Millisecond
 
 // tell wakes whom the fresh records concern; false ends the reading.
 func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse, err error) bool {
