@@ -24,11 +24,14 @@ func runAggregate(c *Call) error {
 	c.Body = c.Body.Clone() // the cursor may outlive the request
 	first, _ := c.Body.First()
 	c.Value = first.Value
-	ns, err := c.aggregateNamespace()
+	a, err := c.parseAggregate()
 	if err != nil {
 		return err
 	}
-	a, err := c.parseAggregate()
+	if err := c.checkStages(&a); err != nil {
+		return err
+	}
+	ns, err := c.aggregateNamespace()
 	if err != nil {
 		return err
 	}
@@ -81,8 +84,8 @@ func (c *Call) streamPipeline(ns collection.Namespace, stages []bson.Raw, hint b
 // aggregateNamespace is the collection, or the database for {aggregate: 1}.
 func (c *Call) aggregateNamespace() (collection.Namespace, error) {
 	if c.Value.IsNumber() {
-		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
-			return collection.Namespace{}, mongoerr.New(mongoerr.FailedToParse, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+		if n, ok := c.Value.AsFloat(); !ok || n != 1 {
+			return collection.Namespace{}, mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
 		}
 		return collection.Namespace{DB: c.DB}, nil
 	}
@@ -100,21 +103,19 @@ func (c *Call) parseAggregate() (a aggregateArgs, err error) {
 				a.pipeline, err = c.stages(v)
 			}
 		case "cursor":
-			a.cursor = !v.IsMissing()
-			if a.cursor {
-				err = c.aggregateCursor(&a, v)
-			}
+			a.cursor = true
+			err = c.aggregateCursor(&a, v)
 		case "explain":
 			a.explain, err = c.boolArg(name, v)
 		case "allowDiskUse":
-			var yes bool
-			if yes, err = c.strictBool(name, v); !v.IsMissing() {
-				c.Env().Memory.Spill = yes
+			if v.IsMissing() {
+				return true, mongoerr.WrongType(c.field(name), bson.TypeNull.String(), "bool")
 			}
+			c.Env().Memory.Spill, err = c.strictBool(name, v)
 		case "bypassDocumentValidation":
 			c.Op.BypassValidation, err = c.boolArg(name, v)
 		case "hint":
-			a.hint, err = c.hintArg(v)
+			a.hint, err = c.givenHint(v)
 		case "collation":
 			err = c.setCollation(v)
 		case "let":
@@ -159,7 +160,9 @@ func (c *Call) aggregateCursor(a *aggregateArgs, v bson.Value) error {
 		}
 		var err error
 		a.hasBatch = !v.IsMissing()
-		a.batch, err = c.atLeast(name, v, 0)
+		if a.batch, err = c.longArg(name, v); a.batch < 0 {
+			err = mongoerr.New(mongoerr.BadValue, "cursor.batchSize must not be negative")
+		}
 		return true, err
 	})
 }

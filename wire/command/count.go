@@ -36,12 +36,15 @@ func (c *Call) parseCount() (f plan.Find, err error) {
 		case "query":
 			f.Filter, err = c.docArg(name, v)
 		case "limit":
+			if v.IsMissing() {
+				return true, mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
+			}
 			f.Limit, err = c.intArg(name, v)
 			f.Limit = max(f.Limit, -f.Limit) // a negative limit means the same
 		case "skip":
 			f.Skip, err = c.atLeast(name, v, 0)
 		case "hint":
-			f.Hint, err = c.hintArg(v)
+			f.Hint, err = c.givenHint(v)
 		case "collation":
 			err = c.setCollation(v)
 		case "fields", "queryMetadata", "includeQueryStatsMetrics":

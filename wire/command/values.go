@@ -83,6 +83,15 @@ func (c *Call) atLeast(name string, v bson.Value, least int64) (int64, error) {
 	return n, nil
 }
 
+// givenHint is hintArg where null is no way to leave it out.
+// Errors: FailedToParse (9).
+func (c *Call) givenHint(v bson.Value) (bson.Value, error) {
+	if v.IsMissing() {
+		return v, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
+	}
+	return c.hintArg(v)
+}
+
 // hintArg reads an index name or key pattern. Errors: FailedToParse (9).
 func (c *Call) hintArg(v bson.Value) (bson.Value, error) {
 	switch v.Type {
