@@ -81,6 +81,19 @@ func (m *Meter) Merge(o *Meter) {
 	})
 }
 
+// Cut moves what was counted so far into to, whose earlier counts are forgotten. m may be nil.
+func (m *Meter) Cut(to *Meter) {
+	if m == nil {
+		return
+	}
+	to.Reset(m.collection, m.prices)
+	to.strong = m.strong
+	to.Merge(m)
+	strong := m.strong
+	m.Reset(m.collection, m.prices)
+	m.strong = strong
+}
+
 // Add counts a quantity of an item at one shard. Quantities that are not positive count nothing.
 func (m *Meter) Add(shard int, i Item, quantity int64) {
 	if m == nil || quantity <= 0 || i >= itemCount {
@@ -96,13 +109,32 @@ func (m *Meter) PointRead(shard int, bytes int) {
 	}
 }
 
-// WaiveLocate takes back the point reads of a statement that went on to write: the price of a write by key includes
-// finding the document (R6). A statement that wrote nothing still pays for them.
+// WaiveLocate takes back the point reads of a statement that went on to write, or failed to: the price of a write by key
+// includes finding the document (R6, R12). A statement that left the document as it was still pays for them.
 func (m *Meter) WaiveLocate() {
-	if m == nil || m.Sum(WriteNew)+m.Sum(WriteOld) == 0 {
+	if m == nil || m.Sum(WriteNew)+m.Sum(WriteOld)+m.Sum(Failure) == 0 {
 		return
 	}
 	m.each(func(s *slot) { s.quantity[PointRead], s.quantity[PointReadByte] = 0, 0 })
+}
+
+// Conflict takes back what a statement wrote that lost against another, and the reads by key before it: it costs a
+// failure instead (R12), at the shard it came to first.
+func (m *Meter) Conflict() {
+	if m == nil {
+		return
+	}
+	at, met := Place{Collection: m.collection}, false
+	m.each(func(s *slot) {
+		if !met {
+			at, met = s.place, true
+		}
+		s.quantity[PointRead], s.quantity[PointReadByte] = 0, 0
+		for i := WriteNew; i <= TermRemoved; i++ {
+			s.quantity[i] = 0
+		}
+	})
+	m.slot(at).quantity[Failure]++
 }
 
 // WriteNew counts one document stored: an insert, or the new version of an update.

@@ -124,3 +124,51 @@ func BenchmarkUnlimitedCommand(b *testing.B) {
 		g.Charge(t0, Class{}, &m)
 	}
 }
+
+// Cut hands over what was counted so far, and the pieces add up to the whole.
+func TestMeterCut(t *testing.T) {
+	var whole, parts, m, piece Meter
+	m.Reset(3, nil)
+	m.SetStrong(true)
+	for i := range 9 {
+		whole.Reset(3, nil)
+		m.Visit(i, 2)
+		m.Add(i, DocLoaded, int64(i))
+		if i%4 == 3 {
+			m.Cut(&piece)
+			parts.Merge(&piece)
+			if m.Total() != 0 || piece.Collection() != 3 {
+				t.Fatal("not cut")
+			}
+		}
+	}
+	m.Cut(&piece)
+	parts.Merge(&piece)
+	parts.SetStrong(true)
+	for i := range 9 {
+		whole.Visit(i, 2)
+		whole.Add(i, DocLoaded, int64(i))
+	}
+	if parts.Total() != 2*whole.Total() || piece.Total() == 0 {
+		t.Errorf("%v, want %v", parts.Total(), 2*whole.Total())
+	}
+}
+
+// A statement that lost against another pays for the failure alone.
+func TestMeterConflict(t *testing.T) {
+	var m Meter
+	m.Reset(1, nil)
+	m.PointRead(2, 5000)
+	m.WriteOld(2, 5000)
+	m.WriteNew(2, 5000)
+	m.Terms(2, 3, 3)
+	m.Conflict()
+	if m.Total() != 5*RU || m.Quantity(2, Failure) != 1 {
+		t.Errorf("%v", m.Total())
+	}
+	m.Reset(1, nil)
+	m.Conflict()
+	if m.Total() != 5*RU {
+		t.Errorf("%v", m.Total())
+	}
+}

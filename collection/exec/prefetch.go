@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // Pages: a goroutine per shard copies rows into a page and hands it over; one
@@ -19,10 +20,11 @@ const (
 
 // page is rows copied out of an operator.
 type page struct {
-	rows []Row
-	mem  []byte
-	err  error
-	last bool
+	rows  []Row
+	mem   []byte
+	err   error
+	last  bool
+	meter ratelimit.Meter // the work of filling it
 }
 
 // prefetch runs an operator in a goroutine of its own, one page ahead.
@@ -44,8 +46,11 @@ type prefetch struct {
 
 // Prefetch lets several operators of one command run at the same time, at most
 // workers at once; a stalled one gives its place back only when its page is
-// taken. The goroutines end before Close of their operator returns, and their
-// meters are merged into env's then or at the end of their rows.
+// taken. The goroutines end before Close of their operator returns.
+//
+// The work of a page goes into env's meter when the page is taken. How far the
+// others have read ahead by the time a limit or a closed cursor ends them depends
+// on the machine, and a charge must not.
 func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 	if len(ops) < 2 {
 		return ops
@@ -97,6 +102,7 @@ func (p *prefetch) run(slots chan struct{}) {
 				return
 			}
 			pg.guardedFill(p.env, p.in)
+			p.env.Meter.Cut(&pg.meter)
 			<-slots
 			select {
 			case p.pages <- pg:
@@ -187,6 +193,9 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 		select {
 		case p.cur = <-p.pages:
 			p.at = 0
+			if p.cur != nil {
+				p.parent.Meter.Merge(&p.cur.meter)
+			}
 		case <-env.Context().Done():
 			p.err = env.Interrupted()
 			return nil, p.err
@@ -198,7 +207,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 	}
 }
 
-// join waits for the goroutine and takes over what it metered.
+// join waits for the goroutine.
 func (p *prefetch) join() {
 	if !p.begun || p.cancel == nil {
 		return
@@ -206,7 +215,6 @@ func (p *prefetch) join() {
 	p.cancel()
 	p.joined.Wait()
 	p.cancel = nil
-	p.parent.Meter.Merge(p.env.Meter)
 }
 
 func (p *prefetch) Explain(b *bson.Builder, stats bool) { p.in.Explain(b, stats) }

@@ -101,7 +101,10 @@ func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 			q.Distinct = fields[0]
 		}
 		var s *Stream
-		if s, err = c.openQuery(o, v, q); err == nil {
+		o.Inside = len(fields) == 0
+		s, err = c.openQuery(o, v, q)
+		o.Inside = false
+		if err == nil {
 			return s, nil
 		}
 	}

@@ -63,12 +63,24 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 	}
 	var r Modified
 	var err error
-	if m.Multi {
+	if m.Multi && !c.byKey(o, ns, m) {
 		r, err = c.modifyMany(o, ns, m)
 	} else {
 		r, err = c.modifyOne(o, ns, m)
 	}
 	return r, translate(err)
+}
+
+// byKey reports a filter that names one document by its key: a statement for many
+// is one for a single document then.
+func (c *Cluster) byKey(o *Op, ns collection.Namespace, m *Modify) bool {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil || coll.IsView() {
+		return false
+	}
+	useCollation(o.Env, coll)
+	_, ok := plan.Express(o.Env, coll, &m.Find)
+	return ok
 }
 
 // modifyOne finds the first match and changes it, in one transaction.
@@ -342,7 +354,9 @@ type found struct {
 // snapshot does not move. A transaction reads what it writes, so there all keys
 // are collected first.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
+	o.Inside = true
 	s, err := c.find(o, ns, m.Find)
+	o.Inside = false
 	if err != nil {
 		return r, err
 	}

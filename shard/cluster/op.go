@@ -49,6 +49,10 @@ type Op struct {
 	// recorded in them did not happen.
 	Forget func(txn storage.Txn)
 
+	// Inside says that the rows of a read stay where they are, to be counted or
+	// changed: their bytes are not charged as returned.
+	Inside bool
+
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
 
@@ -175,6 +179,13 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 	scope := scopeOf(a.coll, shards)
 	if p := a.paid; p != nil && p.Collection == scope.Collection && slices.Equal(p.Shards, scope.Shards) {
 		return nil
+	}
+	place := ratelimit.Place{Collection: scope.Collection}
+	if len(scope.Shards) > 0 {
+		place.Shard = scope.Shards[0]
+	}
+	if t := a.c.Budgets.Injected(place, ratelimit.WriteKind); t != nil {
+		return t // a test wants to see a refusal, whoever would wait otherwise
 	}
 	a.op.class = a.c.Budgets.Collection(uint64(a.coll.ID)).ClassOf(a.op.Class, a.op.AppName)
 	return &unpaid{scope}

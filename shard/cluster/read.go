@@ -138,8 +138,7 @@ type Stream struct {
 	after    func()
 }
 
-// Close releases operators and snapshot, and charges what shards have read
-// ahead.
+// Close releases operators and snapshot, and charges what is not charged yet.
 func (s *Stream) Close() {
 	if s.v == nil {
 		return
@@ -252,7 +251,10 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 			return nil, err
 		}
 		o.Trace.add(d, op)
-		ops = append(ops, exec.CountReturned(op))
+		if !o.Inside {
+			op = exec.CountReturned(op)
+		}
+		ops = append(ops, op)
 	}
 	var out exec.Operator
 	switch {

@@ -68,6 +68,9 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 			continue
 		}
 		if o.Txn != nil {
+			if errors.Is(err, storage.ErrConflict) {
+				o.meter.Conflict()
+			}
 			return err
 		}
 		if errors.Is(err, errFrozen) {
@@ -89,6 +92,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 			return err
 		}
 		if try >= retriesMax {
+			o.meter.Conflict()
 			return storage.ErrConflict
 		}
 		if err := o.Env.Interrupted(); err != nil {

@@ -169,6 +169,21 @@ func TestInjectThrottle(t *testing.T) {
 	}
 }
 
+// The test mode refuses writes also where throttled ones would wait.
+func TestInjectThrottleWhereWritesWait(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400, serverSideRetry: true}`)
+	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 2, count: 1}`)
+	var got []int64
+	for i := range 3 {
+		got = append(got, number(at(c.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d, k: 1}]}`, i)), "writeErrors.0.code")))
+	}
+	if fmt.Sprint(got) != "[0 16500 0]" {
+		t.Errorf("codes %v", got)
+	}
+}
+
 // R11: strong reads cost twice where the server is told so.
 func TestStrongReads(t *testing.T) {
 	w, _ := clockWorld(t, nil)
