@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"github.com/cantledb/cantle/bson/path"
 	"slices"
 	"sync"
 
@@ -128,6 +129,13 @@ func (g *generator) emit(add Add) error {
 // in the document, and notes the arrays on the way. A tuple of which nothing is
 // there is left out if the index is sparse.
 func (g *generator) tuples(yield func(values []bson.Value) error) error {
+	for _, p := range g.s.paths {
+		if p.HasPosition() {
+			if err := unambiguous(g.doc.Value(), p, 0); err != nil {
+				return err
+			}
+		}
+	}
 	t := order.Borrow()
 	defer t.Release()
 	parallel, err := t.Each(g.doc, g.s.paths, func(values []bson.Value) error {
@@ -151,6 +159,40 @@ func (g *generator) tuples(yield func(values []bson.Value) error) error {
 		}
 	}
 	return err
+}
+
+// unambiguous refuses an array in which a component of p, from next on, is a position as
+// well as a field of a document in it: a query means both, an entry could hold only one.
+// Observed: mongod 7.0.
+func unambiguous(v bson.Value, p path.Path, next int) error {
+	next, v = order.Descend(v, p, next)
+	arr, ok := v.Array()
+	if !ok || next >= p.Len() {
+		return nil
+	}
+	at, found := bson.Value{}, false
+	if i := p.Component(next).Index; i >= 0 {
+		at, found = arr.Index(int(i))
+	}
+	for e := range arr.Values() {
+		d, isDoc := e.Doc()
+		if !isDoc {
+			continue
+		}
+		if found {
+			if _, twice := d.Lookup(p.Name(next)); twice {
+				return mongoerr.New(mongoerr.Code(16746), "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '%s' for array: %s", p.Name(next), v)
+			}
+			continue
+		}
+		if err := unambiguous(e, p, next); err != nil {
+			return err
+		}
+	}
+	if found {
+		return unambiguous(at, p, next+1)
+	}
+	return nil
 }
 
 func allMissing(values []bson.Value) bool {
