@@ -224,7 +224,7 @@ func (v Value) AsFloat() (float64, bool) {
 		case m > 310:
 			return math.Inf(decimalRank(v) - rankZero), true
 		case m < -330:
-			return 0, true
+			return math.Copysign(0, float64(decimalRank(v)-rankZero)), true
 		}
 		f, _ := exact(v).Float64()
 		return f, true

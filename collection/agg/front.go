@@ -25,6 +25,8 @@ type Front struct {
 	// it and looks at nothing else. "" if there is none. An index scan over the
 	// path answers it if no value of the path is an array.
 	Distinct string
+	// IndexKey says that Rest reads the key of the index a row came from.
+	IndexKey bool
 	Rest     *Pipeline
 }
 
@@ -65,8 +67,20 @@ func (p *Pipeline) Front() Front {
 		stages = stages[1:]
 	}
 	f.Rest = p.with(stages)
+	f.IndexKey = readsIndexKey(stages)
 	f.hint()
 	return f
+}
+
+// readsIndexKey looks for {$meta: "indexKey"}.
+func readsIndexKey(stages []Stage) bool {
+	var kinds metaKinds
+	for _, s := range stages {
+		if t, ok := s.(*transformStage); ok {
+			t.t.Expressions(kinds.of)
+		}
+	}
+	return kinds&(1<<expr.MetaIndexKey) != 0
 }
 
 // cut takes a $skip or $limit in; a $skip of all that a limit left stays behind.

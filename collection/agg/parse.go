@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -114,13 +115,15 @@ func (p *parser) check(out *Pipeline) error {
 			return mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
 		case c.First && name == "$geoNear" && !allNothing(out.stages[:i]):
 			return mongoerr.New(40603, "$geoNear was not the first stage in the pipeline")
+		case isHybrid(name) && i > 0:
+			return notFirstHybrid(name)
 		case c.First && i > 0 && name != "$geoNear":
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
 		case c.Last && i+1 < len(out.stages):
 			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
 		}
-		if s, ok := s.(*sortStage); ok && p.in&InFacet == 0 {
-			if err := checkSortMeta(s, out.stages[0]); err != nil {
+		if p.in&InFacet == 0 {
+			if err := checkMeta(s, out.stages[0]); err != nil {
 				return err
 			}
 		}
@@ -140,22 +143,42 @@ func allNothing(stages []Stage) bool {
 	return true
 }
 
-// checkSortMeta looks whether the first stage makes the metadata to sort by.
-func checkSortMeta(s *sortStage, first Stage) error {
-	for i := range s.pattern.Parts {
+// checkMeta looks whether the first stage makes the metadata that a stage reads.
+//
+// Errors: 40218.
+func checkMeta(s, first Stage) error {
+	var err error
+	want := func(kind string) {
 		made := true
-		switch s.pattern.Parts[i].Meta {
+		switch kind {
 		case "textScore":
 			m, ok := first.(*matchStage)
 			made = ok && match.Features(m.node)&match.UsesText != 0
 		case "geoNearDistance":
 			_, made = first.(*geoNearStage)
+		case "scoreDetails":
+			f, ok := first.(*rankFusionStage)
+			made = ok && f.details
 		}
-		if !made {
-			return mongoerr.New(40218, "query requires %s metadata, but it is not available", s.pattern.Parts[i].Meta)
+		if !made && err == nil {
+			err = mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
 		}
 	}
-	return nil
+	switch s := s.(type) {
+	case *sortStage:
+		for i := range s.pattern.Parts {
+			want(s.pattern.Parts[i].Meta)
+		}
+	case *transformStage:
+		s.t.Expressions(func(e expr.Expr) {
+			expr.NeedsMeta(e, func(k expr.MetaKind) {
+				if k != expr.MetaGeoNearDistance {
+					want(k.String())
+				}
+			})
+		})
+	}
+	return err
 }
 
 // checkSource looks whether the pipeline's source fits its namespace.

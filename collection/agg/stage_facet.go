@@ -50,7 +50,7 @@ func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(sub.stages) > 0 && (sub.stages[0].Constraints().Source || sub.stages[0].Constraints().First) {
+		if len(sub.stages) > 0 && !sub.ReadsBySelf() && (sub.stages[0].Constraints().Source || sub.stages[0].Constraints().First) {
 			return nil, mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", sub.stages[0].Name())
 		}
 		s.names, s.subs = append(s.names, name), append(s.subs, sub)

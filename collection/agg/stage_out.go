@@ -12,6 +12,10 @@ import (
 
 var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut, Doc: "reference/operator/aggregation/out"}
 
+// namespaceBytesMax is how long a namespace may be.
+// Manual: reference/limits#mongodb-limit-Namespace-Length.
+const namespaceBytesMax = 255
+
 // outStage replaces a collection by the documents.
 type outStage struct{ spec SinkSpec }
 
@@ -69,6 +73,9 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	}
 	if err := checkTarget(ns, 17385, 31321, "$out"); err != nil {
 		return nil, err
+	}
+	if len(ns.String()) > namespaceBytesMax {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "The namespace of $out, %s, is longer than %d bytes", ns, namespaceBytesMax)
 	}
 	s.spec.NS = ns
 	return []Stage{s}, nil

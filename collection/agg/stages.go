@@ -32,6 +32,7 @@ var Stages = []StageDef{
 	stageProject,
 	stageQuerySettings,
 	stageQueryStats,
+	stageRankFusion,
 	stageRedact,
 	stageReplaceRoot,
 	stageReplaceWith,

@@ -49,6 +49,14 @@ func pair(v bson.Value) (x, y bson.Value, ok bool) {
 	return x, y, x.IsNumber() && y.IsNumber()
 }
 
+// isFiniteNumber is exact for decimals too, most of which no double can hold.
+func isFiniteNumber(v bson.Value) bool {
+	if d, ok := v.Decimal(); ok {
+		return !d.IsNaN() && !d.IsInf()
+	}
+	return isFinite(v)
+}
+
 // quotient divides as $divide does.
 func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
 	if d, ok := v.Decimal(); ok {
@@ -72,7 +80,7 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 		return 0, nil
 	}
 	t.arena.Reset()
-	if !isFinite(x) || !isFinite(y) {
+	if !isFiniteNumber(x) || !isFiniteNumber(y) {
 		t.odds++
 		t.odd.Add(x)
 		t.odd.Add(y)

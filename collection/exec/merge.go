@@ -145,7 +145,7 @@ func (m *merge) fill(env *mql.Env, x *mergeInput) (bool, error) {
 	case r.SortKey != nil:
 		x.key = r.SortKey
 	default:
-		if x.buf, err = appendKey(env, m.pattern, x.buf[:0], r); err != nil {
+		if x.buf, err = AppendKey(env, m.pattern, x.buf[:0], r); err != nil {
 			return false, err
 		}
 		x.key, r.SortKey = x.buf, x.buf
@@ -177,7 +177,7 @@ func (k *keyed) Next(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	k.Works++
-	if k.buf, err = appendKey(env, k.node.Pattern, k.buf[:0], r); err != nil {
+	if k.buf, err = AppendKey(env, k.node.Pattern, k.buf[:0], r); err != nil {
 		return nil, err
 	}
 	r.SortKey = k.buf

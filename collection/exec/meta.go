@@ -46,9 +46,6 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	if kinds&(1<<expr.MetaRecordID) != 0 {
 		s.Meta[expr.MetaRecordID] = s.Int64(RecordNumber(r.Hash, r.ID))
 	}
-	if kinds&(1<<expr.MetaRandVal) != 0 && s.Meta[expr.MetaRandVal].IsMissing() {
-		s.Meta[expr.MetaRandVal] = s.Double(rand.Float64())
-	}
 }
 
 // setSortKey hands the sort key of a row to expressions, as an array.
@@ -68,8 +65,8 @@ func (r *Row) setSortKey(s *expr.Scratch, p *order.Pattern) error {
 	return nil
 }
 
-// appendKey appends the sort key of a row, metadata included.
-func appendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, error) {
+// AppendKey appends the sort key of a row, metadata included.
+func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, error) {
 	if !p.HasMeta() {
 		return p.AppendKey(env, dst, r.Doc)
 	}

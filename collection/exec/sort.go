@@ -105,7 +105,7 @@ func (s *sorter) load(env *mql.Env) error {
 			break
 		}
 		s.Works++
-		if s.keyBuf, err = appendKey(env, s.node.Pattern, s.keyBuf[:0], r); err != nil {
+		if s.keyBuf, err = AppendKey(env, s.node.Pattern, s.keyBuf[:0], r); err != nil {
 			return err
 		}
 		s.seq++

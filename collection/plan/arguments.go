@@ -117,4 +117,4 @@ func (q *Query) checkMeta() error {
 func (q *Query) reads(k expr.MetaKind) bool { return q.metas&(1<<k) != 0 }
 
 // needsKey reports that rows must carry the key of the index they came from.
-func (q *Query) needsKey() bool { return q.ReturnKey || q.reads(expr.MetaIndexKey) }
+func (q *Query) needsKey() bool { return q.ReturnKey || q.IndexKey || q.reads(expr.MetaIndexKey) }

@@ -42,6 +42,8 @@ type Query struct {
 	// Distinct is the path of which the caller needs one row per value and reads
 	// nothing else; "" asks for every row.
 	Distinct string
+	// IndexKey wants the key of the index a row came from as its metadata.
+	IndexKey bool
 	// Only restricts the plan to some indexes, by name or key pattern, as an
 	// index filter does; nil does not.
 	Only []bson.Value

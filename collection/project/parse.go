@@ -29,7 +29,7 @@ type parser struct {
 	// What _id alone was given as, if at all: it decides nothing else.
 	idKept, idDropped bool
 	positional        bool
-	elemMatch         bool
+	elemMatch, meta   bool
 }
 
 // ParseFind reads the projection of a find. filter is what the documents match;
@@ -54,9 +54,10 @@ func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	}
 	kind := p.kind
 	if !p.typed {
-		// Only _id, $slice, $meta or $elemMatch: the last of these and a kept _id include.
+		// Only _id, $slice, $meta or $elemMatch: the last of these and a kept _id
+		// include, as $meta does in a stage.
 		kind = Exclusion
-		if p.elemMatch || p.idKept {
+		if p.elemMatch || p.idKept || p.meta && !p.find {
 			kind = Inclusion
 		}
 	}
@@ -220,7 +221,9 @@ func (p *parser) operator(path string, d bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if name != "$meta" {
+	if name == "$meta" {
+		p.meta = true
+	} else {
 		p.typed, p.kind = true, Inclusion
 	}
 	return p.add(path, kid{act: compute, expr: e})

@@ -5,9 +5,10 @@ import (
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
-// DepthMax is the nesting a stored document may have.
-// Manual: reference/limits#std-label-limit-nested-depth.
-const DepthMax = 100
+// DepthMax is the nesting a stored document may have, which is more than the
+// manual promises (100).
+// Observed: mongod 8.2. Manual: reference/limits#std-label-limit-nested-depth.
+const DepthMax = 180
 
 // Prepare checks a document to be inserted and puts _id first, making one when
 // it is missing. The result aliases doc when nothing had to change. now fills

@@ -6,6 +6,8 @@
 //
 //	./scripts/bench                        about two minutes
 //	./scripts/bench --only=C,load          some workloads
+//	./scripts/bench --only=aggregate --documents=1000000 --no-stub
+//	                                       pipelines, which run only when named
 //	./scripts/bench --json=old.json        keep the numbers
 //	./scripts/bench --compare=old.json     show the change against kept numbers
 //
@@ -63,7 +65,7 @@ type settings struct {
 // parseFlags reads the command line.
 func parseFlags() settings {
 	var s settings
-	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update")
+	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update; aggregate: match-group, sort-limit, lookup, expression")
 	flag.IntVar(&s.documents, "documents", 100_000, "documents to load, 1 KB each")
 	flag.Float64Var(&s.seconds, "seconds", 4, "seconds to measure each workload")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
@@ -166,6 +168,14 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 		return err
 	}
 	defer r.close()
+	if some, only := s.aggregates(); some {
+		if name != "stub" {
+			err = r.measureAggregations(ctx, report)
+		}
+		if err != nil || only {
+			return err
+		}
+	}
 	loaded, err := r.load(ctx)
 	if err != nil {
 		return err

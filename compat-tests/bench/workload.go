@@ -70,7 +70,7 @@ var (
 
 // known reports whether a workload exists.
 func known(name string) bool {
-	return name == "load" || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
+	return name == "load" || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
 // Shape of a document: _id and ten fields of text make about 1 KB.

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -74,6 +76,12 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 	if o.Txn != nil {
 		opts.In = agg.InTransaction
 	}
+	if agg.ReadBySelf(stages) {
+		opts.NS, prefix = ns, nil
+		if err := checkFusion(coll, ns); err != nil {
+			return nil, err
+		}
+	}
 	p, err := agg.Parse(o.Env, append(prefix, stages...), opts)
 	if err != nil {
 		return nil, err
@@ -96,6 +104,15 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 		v.close() // the log is no part of a snapshot, and may be followed for long
 	}
 	return s, err
+}
+
+// checkFusion refuses to rank by several pipelines where that is not possible.
+// Observed: mongod 8.2.
+func checkFusion(coll *catalog.Collection, ns collection.Namespace) error {
+	if coll != nil && coll.Options.TimeSeries != nil || strings.HasPrefix(ns.Coll, "system.buckets.") {
+		return mongoerr.New(10557301, "$rankFusion is not supported on time-series collections")
+	}
+	return nil
 }
 
 // checkWritable refuses $out and $merge where nothing may be written.
@@ -124,6 +141,12 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	coll, base, prefix, err := x.v.snap.Resolve(ns)
 	if err != nil {
 		return nil, err
+	}
+	if p.ReadsBySelf() {
+		if err := checkFusion(coll, ns); err != nil {
+			return nil, err
+		}
+		prefix = nil
 	}
 	if len(prefix) > 0 {
 		head, err := agg.Parse(env, prefix, agg.Options{NS: base})
@@ -208,7 +231,7 @@ func (x *opener) query(env *mql.Env, coll *catalog.Collection, f agg.Front, hint
 			}
 		}
 	}
-	q.Distinct = f.Distinct
+	q.Distinct, q.IndexKey = f.Distinct, f.IndexKey
 	return x.c.choose(x.o, x.v, q)
 }
 
