@@ -17,7 +17,8 @@ import (
 // Kind is how positions are computed.
 type Kind uint8
 
-// The kinds. All but Ranged have positions of eight bytes.
+// The kinds. All but Ranged have positions of eight bytes, a hash; those of Ranged
+// are a hash of zero and the keystrings of the values.
 const (
 	Unsharded    Kind = iota // no key: everything at position zero
 	Hashed                   // {a: "hashed"}
@@ -90,14 +91,10 @@ func (k KeyPattern) IsID() bool {
 	return k.p != nil && len(k.p.fields) == 1 && k.p.fields[0].Path.String() == "_id"
 }
 
-// Hash is the position of a document under a key whose positions have eight bytes; HashMin when unsharded.
-// A missing field counts as null. Errors: ShardKeyNotFound if the key holds or crosses an array.
+// Hash is the hash of a document's position; HashMin when unsharded and under a ranged key. A missing field counts as null. Errors: ShardKeyNotFound if the key holds or crosses an array.
 func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 	if k.p == nil {
 		return keyspace.HashMin, nil
-	}
-	if k.p.kind == Ranged {
-		mongoerr.Bug("Hash of a ranged shard key")
 	}
 	var h keyspace.Hash
 	for i, f := range k.p.fields {
@@ -105,7 +102,9 @@ func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 		if array {
 			return 0, ArrayInKey()
 		}
-		h |= k.level(i, k.hash(v))
+		if k.p.kind != Ranged {
+			h |= k.level(i, k.hash(v))
+		}
 	}
 	return h, nil
 }
@@ -116,21 +115,37 @@ func (k KeyPattern) HashValue(v bson.Value) keyspace.Hash { return keyspace.Hash
 // AppendPosition appends the position of a document under any key, eight zero bytes when unsharded.
 // Errors: ShardKeyNotFound if the key holds or crosses an array.
 func (k KeyPattern) AppendPosition(dst []byte, doc bson.Raw) ([]byte, error) {
-	if k.Kind() != Ranged {
-		h, err := k.Hash(doc)
-		if err != nil {
-			return dst, err
-		}
-		return h.Append(dst), nil
+	h, err := k.Hash(doc)
+	if err != nil {
+		return dst, err
 	}
-	for _, f := range k.p.fields {
-		v, array := get(doc, f.Path)
-		if array {
-			return dst, ArrayInKey()
-		}
+	return k.AppendTail(h.Append(dst), doc), nil
+}
+
+// AppendTail appends what follows the hash in a document's position: the keystrings of a ranged key's values, nothing
+// under other keys. The document has passed Hash.
+func (k KeyPattern) AppendTail(dst []byte, doc bson.Raw) []byte {
+	for _, f := range k.tail() {
+		v, _ := get(doc, f.Path)
 		dst = k.appendField(dst, f, v)
 	}
-	return dst, nil
+	return dst
+}
+
+// Next is the first position above those of a document's shard key, nil at the end of the line.
+func (k KeyPattern) Next(p Position) Position {
+	return keyspace.PrefixEnd(bytes.Clone(p))
+}
+
+// TailParts is how many keystrings follow the hash in a position.
+func (k KeyPattern) TailParts() int { return len(k.tail()) }
+
+// tail are the fields whose values follow the hash.
+func (k KeyPattern) tail() []Field {
+	if k.Kind() != Ranged {
+		return nil
+	}
+	return k.p.fields
 }
 
 // EqualRange is the positions of all documents whose leading key fields have the given values. No values, or no key,
@@ -143,11 +158,17 @@ func (k KeyPattern) EqualRange(values ...bson.Value) Range {
 		lo, hi := k.EqualHashes(values...)
 		return HashRange(lo, hi)
 	}
-	var lo Position
-	for i, v := range values[:min(len(values), len(k.p.fields))] {
-		lo = k.appendField(lo, k.p.fields[i], v)
-	}
+	lo := k.Prefix(values...)
 	return Range{Lo: lo, Hi: keyspace.PrefixEnd(bytes.Clone(lo))}
+}
+
+// Prefix is what the positions of all documents begin with whose leading fields of a ranged key have the given values.
+func (k KeyPattern) Prefix(values ...bson.Value) Position {
+	p := HashPosition(keyspace.HashMin)
+	for i, v := range values[:min(len(values), len(k.p.fields))] {
+		p = k.appendField(p, k.p.fields[i], v)
+	}
+	return p
 }
 
 // EqualHashes is EqualRange for positions of eight bytes, as first and last hash. With all fields given, they are equal.
@@ -232,12 +253,15 @@ func MissingKey(path string) *mongoerr.Error {
 // appendField appends the place of one field's value to a ranged position. A hashed field stands there as its hash,
 // an int64.
 func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
+	if v.IsNullish() {
+		v = bson.Null
+	}
 	if f.Hashed {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], k.hash(v))
 		v = bson.Value{Type: bson.TypeInt64, Data: b[:]}
 	}
-	return keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
+	return keystring.Append(dst, v, keystring.Ascending, nil, nil)
 }
 
 // hash is xxhash64 of the seed and the value's keystring, which leaves out the type bits: 1, 1.0 and NumberLong(1) meet.

@@ -279,7 +279,7 @@ func TestHashSpreads(t *testing.T) {
 		d := bson.NewBuilder(nil)
 		d.Int32("a", int32(i))
 		h, _ := k.Hash(d.Doc())
-		counts[m.Find(h).ID]++
+		counts[m.Find(h, nil).ID]++
 	}
 	for id, n := range counts {
 		if n < 1800 || n > 2200 {
@@ -297,7 +297,7 @@ func TestAllocsHash(t *testing.T) {
 	d := doc(t, `{_id: 1, a: {b: "some text"}, c: 5}`)
 	if n := testing.AllocsPerRun(200, func() {
 		h, _ := k.Hash(d)
-		m.Find(h)
+		m.Find(h, nil)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -54,6 +54,9 @@ func (d *Descriptor) Middle() (at keyspace.Hash, ok bool) {
 	return lo + (hi-lo)/2 + 1, lo < hi
 }
 
+// hashLen is the length of a hash, which every position begins with.
+const hashLen = 8
+
 // ShardsMax bounds the shards of one collection.
 const ShardsMax = 8192
 
@@ -124,10 +127,13 @@ func (m *Map) Shard(id ID) *Descriptor {
 	return nil
 }
 
-// Find is the shard that owns a hash; not for ranged keys.
-func (m *Map) Find(h keyspace.Hash) *Descriptor {
+// Find is the shard that owns the record with a hash and an id, of which hashed keys need only the first.
+func (m *Map) Find(h keyspace.Hash, id []byte) *Descriptor {
 	if len(m.shards) == 1 {
 		return m.shards[0]
+	}
+	if m.kind == Ranged {
+		return m.shards[sort.Search(len(m.shards)-1, func(i int) bool { return after(m.shards[i+1].Lo, h, id) < 0 })]
 	}
 	i := sort.Search(len(m.los), func(i int) bool { return m.los[i] > uint64(h) })
 	return m.shards[i-1]

@@ -23,9 +23,9 @@ func (m *Map) Split(id ID, at Position) (*Map, error) {
 	switch {
 	case m.kind == Unsharded:
 		return nil, mongoerr.New(mongoerr.CannotSplit, "a collection without a shard key cannot be split")
-	case m.kind != Ranged && len(at) != len(HashPosition(0)):
-		return nil, mongoerr.New(mongoerr.CannotSplit, "split position %v is not a hash", at)
-	case bytes.Equal(at, d.Lo) || !d.Contains(at) || len(at) == 0 || m.kind != Ranged && at.hash() == d.Lo.hash():
+	case !m.fits(at):
+		return nil, mongoerr.New(mongoerr.CannotSplit, "position %v is none of a %s shard key", at, m.kind)
+	case bytes.Equal(at, d.Lo) || !d.Contains(at) || len(at) == 0:
 		return nil, mongoerr.New(mongoerr.CannotSplit, "split position %v does not lie inside shard %v", at, id)
 	case len(d.Partitions) >= partitionsMax:
 		return nil, mongoerr.New(mongoerr.CannotSplit, "shard %v still settles its earlier splits", id)
@@ -45,8 +45,13 @@ func (m *Map) Split(id ID, at Position) (*Map, error) {
 	return next.index(), nil
 }
 
-// SplitHash is Split at a hash.
-func (m *Map) SplitHash(id ID, at keyspace.Hash) (*Map, error) { return m.Split(id, HashPosition(at)) }
+// fits reports a position that a shard of the map can begin at.
+func (m *Map) fits(p Position) bool {
+	if m.kind == Ranged {
+		return len(p) > hashLen && p.hash() == keyspace.HashMin
+	}
+	return len(p) == hashLen && p.hash() != keyspace.HashMin
+}
 
 // Merge returns the map in which two neighbours, in either order, are one shard. New entries go to the partition of the
 // one on the right. Errors: ShardNotFound; BadValue.

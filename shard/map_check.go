@@ -32,8 +32,8 @@ func (m *Map) Check() error {
 			return fmt.Errorf("the last shard %v ends at %v", d.ID, d.Hi)
 		case d.IsEmpty():
 			return fmt.Errorf("shard %v is empty", d.ID)
-		case m.kind != Ranged && i > 0 && (len(d.Lo) != 8 || d.Lo.hash() == keyspace.HashMin):
-			return fmt.Errorf("shard %v begins at %v, which is not a hash inside the line", d.ID, d.Lo)
+		case i > 0 && !m.fits(d.Lo):
+			return fmt.Errorf("shard %v begins at %v, which is no position inside the line", d.ID, d.Lo)
 		case d.Since == 0 || d.Since > m.version.Minor:
 			return fmt.Errorf("shard %v is of version %d, the map of %d", d.ID, d.Since, m.version.Minor)
 		case len(d.Partitions) == 0 || len(d.Partitions) > partitionsMax:

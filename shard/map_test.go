@@ -58,7 +58,7 @@ func TestSplitMergeSettle(t *testing.T) {
 	if !ok || at != 1<<63 {
 		t.Fatal(at, ok)
 	}
-	m1, err := m0.SplitHash(0, at)
+	m1, err := m0.Split(0, HashPosition(at))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestSplitMergeSettle(t *testing.T) {
 		!slices.Equal(right.Parents, []ID{0}) || !m0.Version().Before(m1.Version()) || right.Since != 2 {
 		t.Errorf("%+v %+v", left, right)
 	}
-	if m1.Find(at-1) != left || m1.Find(at) != right || m1.Find(0) != left || m1.Find(keyspace.HashMax) != right {
+	if m1.Find(at-1, nil) != left || m1.Find(at, nil) != right || m1.Find(0, nil) != left || m1.Find(keyspace.HashMax, nil) != right {
 		t.Error("Find")
 	}
 	m2, err := m1.Settle(2)
@@ -100,15 +100,15 @@ func TestSplitMergeSettle(t *testing.T) {
 	}
 
 	for name, err := range map[string]error{
-		"unknown":       second(m1.SplitHash(0, 5)),
+		"unknown":       second(m1.Split(0, HashPosition(5))),
 		"settle":        second(m1.Settle(9)),
 		"merge":         second(m1.Merge(1, 9)),
-		"at start":      second(m1.SplitHash(2, at)),
-		"outside":       second(m1.SplitHash(1, at+1)),
-		"line start":    second(m1.SplitHash(1, 0)),
+		"at start":      second(m1.Split(2, HashPosition(at))),
+		"outside":       second(m1.Split(1, HashPosition(at+1))),
+		"line start":    second(m1.Split(1, HashPosition(0))),
 		"no hash":       second(m1.Split(1, Position{1})),
 		"empty":         second(m1.Split(1, nil)),
-		"unsharded":     second(newMap(t, Unsharded, 1).SplitHash(0, 5)),
+		"unsharded":     second(newMap(t, Unsharded, 1).Split(0, HashPosition(5))),
 		"with self":     second(m1.Merge(1, 1)),
 		"no neighbours": second(newMap(t, Hashed, 3).Merge(0, 2)),
 	} {
@@ -122,7 +122,7 @@ func TestSplitMergeSettle(t *testing.T) {
 		last := m.Shards()[m.Len()-1]
 		at, _ := last.Middle()
 		var next *Map
-		if next, err = m.SplitHash(last.ID, at); err == nil {
+		if next, err = m.Split(last.ID, HashPosition(at)); err == nil {
 			m = next
 		}
 	}
@@ -167,7 +167,7 @@ func TestFindAgrees(t *testing.T) {
 	for range 200 {
 		d := m.Shards()[r.IntN(m.Len())]
 		lo, hi := d.Hashes()
-		if next, err := m.SplitHash(d.ID, lo+keyspace.Hash(r.Uint64N(uint64(hi-lo))+1)); err == nil {
+		if next, err := m.Split(d.ID, HashPosition(lo+keyspace.Hash(r.Uint64N(uint64(hi-lo))+1))); err == nil {
 			m = next
 		}
 		m, _ = m.Settle(m.Shards()[r.IntN(m.Len())].ID)
@@ -185,7 +185,7 @@ func TestFindAgrees(t *testing.T) {
 				owners = append(owners, d)
 			}
 		}
-		if len(owners) != 1 || m.Find(h) != owners[0] || m.FindPosition(p) != owners[0] {
+		if len(owners) != 1 || m.Find(h, nil) != owners[0] || m.FindPosition(p) != owners[0] {
 			t.Fatalf("%v has owners %v", h, owners)
 		}
 		q := k.EqualRange(rd.Get("a"))
@@ -222,7 +222,7 @@ func TestPartitionsModel(t *testing.T) {
 		lo, hi := d.Hashes()
 		switch r.IntN(6) {
 		case 0:
-			if next, err := m.SplitHash(d.ID, lo+keyspace.Hash(r.Uint64N(uint64(hi-lo))+1)); err == nil {
+			if next, err := m.Split(d.ID, HashPosition(lo+keyspace.Hash(r.Uint64N(uint64(hi-lo))+1))); err == nil {
 				m = next
 			}
 		case 1:
@@ -238,7 +238,7 @@ func TestPartitionsModel(t *testing.T) {
 			m, _ = m.Settle(d.ID)
 		default:
 			h := keyspace.Hash(r.Uint64())
-			entries = append(entries, entry{m.Find(h).Newest(), h})
+			entries = append(entries, entry{m.Find(h, nil).Newest(), h})
 		}
 		if err := m.Check(); err != nil {
 			t.Fatal(step, err)
@@ -354,7 +354,7 @@ func FuzzMap(f *testing.F) {
 			case 0:
 				at := Position(binary.BigEndian.AppendUint64(nil, uint64(ops[2])<<56|uint64(ops[1])<<8))
 				if ranged {
-					at = bytes.Repeat(ops[1:2], int(ops[2])%5)
+					at = append(HashPosition(0), bytes.Repeat(ops[1:2], int(ops[2])%5)...)
 				}
 				next, err = m.Split(d.ID, at)
 				if err == nil && (next.Len() != m.Len()+1 || next.FindPosition(at).Lo.String() != at.String()) {

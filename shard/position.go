@@ -2,13 +2,15 @@ package shard
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Position is a place on a collection's line: opaque bytes, ordered by bytes.Compare. Immutable by convention.
+// Position is a place on a collection's line: opaque bytes, ordered by bytes.Compare, that record keys begin with after
+// the collection: eight bytes of hash and, under a ranged key, the keystrings of the values. Immutable by convention.
 type Position []byte
 
 // HashPosition is the position of a hash.
@@ -38,6 +40,19 @@ func HashRange(first, last keyspace.Hash) Range {
 		r.Hi = HashPosition(last + 1)
 	}
 	return r
+}
+
+// Owns reports that the record with a hash and an id lies in the range. An id begins with the rest of a position.
+func (r Range) Owns(h keyspace.Hash, id []byte) bool {
+	return (r.Lo == nil || after(r.Lo, h, id) >= 0) && (r.Hi == nil || after(r.Hi, h, id) < 0)
+}
+
+// after compares the place of a record with a position.
+func after(p Position, h keyspace.Hash, id []byte) int {
+	if c := cmp.Compare(h, p.hash()); c != 0 || len(p) <= hashLen {
+		return c
+	}
+	return bytes.Compare(id, p[hashLen:])
 }
 
 // Hashes are the first and last hash of a range of eight-byte positions, which is not empty.

@@ -180,15 +180,3 @@ func (ix *Index) uniqueID() {
 	spec.Unique = true
 	ix.Spec = &spec
 }
-
-// Position is where a document lies on the collection's line. It is not known
-// for documents of capped collections: those get the next place. Of those of a
-// time-series collection it is the first that may be free.
-// Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2)
-// when a time-series collection's has no time.
-func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
-	if c.Options.TimeSeries != nil {
-		return c.Options.timePosition(doc)
-	}
-	return c.Key.Hash(doc)
-}

@@ -206,9 +206,14 @@ func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
-// PositionOf reads only the position of a record that Peek accepts.
-func PositionOf(rec []byte) keyspace.Hash {
-	return keyspace.Hash(binary.BigEndian.Uint64(rec[11:]))
+// PlaceOf reads only the hash and id of a record that Peek accepts, aliasing it.
+func PlaceOf(rec []byte) (h keyspace.Hash, id []byte, ok bool) {
+	_, k := binary.Varint(rec[headerLen:])
+	if k <= 0 {
+		return 0, nil, false
+	}
+	id, _, err := takeBytes(rec[headerLen+k:])
+	return keyspace.Hash(binary.BigEndian.Uint64(rec[11:])), id, err == nil
 }
 
 func takeBytes(b []byte) (part, rest []byte, err error) {

@@ -290,8 +290,7 @@ func (s *Stream) take(at place, rec []byte) {
 		return
 	}
 	if r := s.spec.Resume; r != nil && r.Partition {
-		var p [8]byte
-		if !r.Range.Contains(changelog.PositionOf(rec).Append(p[:0])) {
+		if h, id, ok := changelog.PlaceOf(rec); !ok || !r.Range.Owns(h, id) {
 			return
 		}
 	}

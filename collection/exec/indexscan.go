@@ -24,7 +24,6 @@ type indexScan struct {
 	partition keyspace.PartitionID
 	charge    bool // this scan pays for the visit of the shard
 
-	lo, hi keyspace.Hash // positions that the shard owns
 	dirs   []keystring.Dir
 	ranges []keyspace.Bounds // still to do, in scan order
 	check  bool              // ranges hold more than the bounds
@@ -46,7 +45,6 @@ type indexScan struct {
 
 func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge bool) *indexScan {
 	s := &indexScan{node: n, src: src, partition: p, charge: charge, dirs: n.Index.Dirs()}
-	s.lo, s.hi = src.Shard.Hashes()
 	if n.Key != nil {
 		s.ranges = []keyspace.Bounds{n.Key.Bounds}
 	} else {
@@ -157,7 +155,7 @@ func (s *indexScan) look(env *mql.Env) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h < s.lo || h > s.hi {
+	if !s.src.Shard.Owns(h, id) {
 		return nil, nil // entry of a sibling that shares the partition during a split
 	}
 	s.row = Row{Hash: h, ID: id, Values: values, Shard: int(s.src.Shard.ID)}
@@ -208,12 +206,12 @@ func (s *indexScan) values(rest []byte) ([]byte, error) {
 	return rest[:at], nil
 }
 
-// owner reads position, _id and type bits from key and stored value.
+// owner reads hash, id and type bits from key and stored value.
 func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits []byte, err error) {
 	var ok bool
 	if s.node.Index.Unique {
 		v := s.it.Value()
-		h, id, bits, ok = keyspace.SplitUniqueValue(v, skipID)
+		h, id, bits, ok = keyspace.SplitUniqueValue(v, s.src.Coll.IDParts(), skipID)
 	} else {
 		h, id, ok = keyspace.SplitEntryAt(key, valuesLen)
 		if ok && (s.node.Rebuild || s.node.WithKey) {

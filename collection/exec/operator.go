@@ -14,8 +14,8 @@ import (
 // returned it.
 type Row struct {
 	Doc     bson.Raw      // nil while only the index key is known
-	Hash    keyspace.Hash // position of the record
-	ID      []byte        // keystring of the record's _id; nil for computed rows
+	Hash    keyspace.Hash // hash of the record's position
+	ID      []byte        // the record's id, catalog.Collection.AppendID; nil for computed rows
 	SortKey []byte        // set by operators whose order is asked for
 	Values  []byte        // index key values, from an index scan
 	Meta    bson.Raw      // what {$meta: …} reads, by name; nil without any

@@ -78,7 +78,7 @@ func parse(t testing.TB, s string) bson.Raw {
 
 // target writes into a transaction; multikey marks are made at once.
 func (w *world) target(txn storage.Txn, h keyspace.Hash) *write.Target {
-	return &write.Target{Coll: w.coll, Shard: w.coll.Map.Find(h), Txn: txn, Multikey: func(ix *catalog.Index, p index.MultikeyPaths) error {
+	return &write.Target{Coll: w.coll, Shard: w.coll.Map.Find(h, nil), Txn: txn, Multikey: func(ix *catalog.Index, p index.MultikeyPaths) error {
 		ix.Multikey = ix.Multikey.Union(p)
 		return nil
 	}}

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -73,7 +74,11 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 	var out []storage.Range
 	switch {
 	case n.Place.Hashes == nil && n.Place.IDs == nil:
-		out = []storage.Range{keyspace.RecordHashRange(id, max(lo, src.From), hi)}
+		all := src.Shard.Range
+		if src.From > lo {
+			all.Lo = shard.HashPosition(src.From)
+		}
+		out = []storage.Range{keyspace.RecordSpan(id, all.Lo, all.Hi)}
 	case n.Place.Hashes == nil: // unsharded: one position
 		for _, ids := range n.Place.IDs {
 			out = append(out, keyspace.RecordIDRange(id, lo, ids))

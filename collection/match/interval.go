@@ -146,3 +146,72 @@ func intersect(a, b []Interval) []Interval {
 	}
 	return out
 }
+
+// Intersect returns the common part of two ascending lists of intervals; never
+// nil.
+func Intersect(a, b []Interval) []Interval {
+	out := []Interval{}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		x, y := a[i], b[j]
+		r := x
+		if c := bson.Compare(y.Lo, x.Lo, nil); c > 0 {
+			r.Lo, r.LoInclusive = y.Lo, y.LoInclusive
+		} else if c == 0 {
+			r.LoInclusive = x.LoInclusive && y.LoInclusive
+		}
+		ends := bson.Compare(x.Hi, y.Hi, nil)
+		if ends > 0 {
+			r.Hi, r.HiInclusive = y.Hi, y.HiInclusive
+		} else if ends == 0 {
+			r.HiInclusive = x.HiInclusive && y.HiInclusive
+		}
+		if c := bson.Compare(r.Lo, r.Hi, nil); c < 0 || c == 0 && r.LoInclusive && r.HiInclusive {
+			out = append(out, r)
+		}
+		if ends <= 0 {
+			i++
+		}
+		if ends >= 0 {
+			j++
+		}
+	}
+	return out
+}
+
+// Bounded are the intervals in which a path lies in every match of a filter, when
+// its value is no array; ok is false when the filter does not say. Those of a $or
+// come in the order of its clauses and may overlap.
+func Bounded(n Node, path string) (ivs []Interval, ok bool) {
+	switch n := n.(type) {
+	case *And:
+		plain := false
+		for _, c := range n.list {
+			more, found := Bounded(c, path)
+			_, or := c.(*Or)
+			switch {
+			case !found || or && ok:
+			case ok && plain:
+				ivs = Intersect(ivs, more)
+			default:
+				ivs, ok, plain = more, true, !or
+			}
+		}
+		return ivs, ok
+	case *Or:
+		for _, c := range n.list {
+			more, found := Bounded(c, path)
+			if !found {
+				return nil, false
+			}
+			ivs = append(ivs, more...)
+		}
+		return ivs, true
+	case Pathed:
+		if n.Path().String() != path {
+			return nil, false
+		}
+		n.Bounds(func(i Interval) { ivs = append(ivs, i) })
+		return ivs, len(ivs) != 1 || !ivs[0].IsAll()
+	}
+	return nil, false
+}

@@ -243,7 +243,7 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conj
 				ivs, used = c.intervals, []int{k}
 			}
 		default:
-			ivs = intersect(ivs, c.intervals)
+			ivs = match.Intersect(ivs, c.intervals)
 			used = append(used, k)
 		}
 		if ivs == nil {
@@ -292,37 +292,6 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 		}
 	}
 	return true
-}
-
-// intersect returns the common part of two ascending lists of intervals; never
-// nil.
-func intersect(a, b []match.Interval) []match.Interval {
-	out := []match.Interval{}
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		x, y := a[i], b[j]
-		r := x
-		if c := bson.Compare(y.Lo, x.Lo, nil); c > 0 {
-			r.Lo, r.LoInclusive = y.Lo, y.LoInclusive
-		} else if c == 0 {
-			r.LoInclusive = x.LoInclusive && y.LoInclusive
-		}
-		ends := bson.Compare(x.Hi, y.Hi, nil)
-		if ends > 0 {
-			r.Hi, r.HiInclusive = y.Hi, y.HiInclusive
-		} else if ends == 0 {
-			r.HiInclusive = x.HiInclusive && y.HiInclusive
-		}
-		if c := bson.Compare(r.Lo, r.Hi, nil); c < 0 || c == 0 && r.LoInclusive && r.HiInclusive {
-			out = append(out, r)
-		}
-		if ends <= 0 {
-			i++
-		}
-		if ends >= 0 {
-			j++
-		}
-	}
-	return out
 }
 
 // encodeField turns intervals into key bounds in the index's direction.
@@ -394,7 +363,7 @@ func implies(c, want conjunct) bool {
 	if c.path == "" || c.path != want.path || !want.exact || len(c.intervals) == 0 {
 		return false
 	}
-	return slices.EqualFunc(intersect(c.intervals, want.intervals), c.intervals, func(a, b match.Interval) bool {
+	return slices.EqualFunc(match.Intersect(c.intervals, want.intervals), c.intervals, func(a, b match.Interval) bool {
 		return bson.Compare(a.Lo, b.Lo, nil) == 0 && bson.Compare(a.Hi, b.Hi, nil) == 0 && a.LoInclusive == b.LoInclusive && a.HiInclusive == b.HiInclusive
 	})
 }

@@ -35,7 +35,7 @@ func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok boo
 	}
 	h := keyspace.HashMin
 	if c.Sharded() {
-		if !c.Key.IsID() {
+		if !c.Key.IsID() || c.Key.TailParts() > 0 {
 			return nil, false
 		}
 		h = c.Key.HashValue(id)

@@ -21,7 +21,7 @@ type Node interface {
 	Describe(b *bson.Builder)
 }
 
-// Place is where records are looked for: hash positions and ranges of _id. A
+// Place is where records are looked for: hashes and, at one hash, ranges of _id. A
 // nil Hashes means every position of the shard; otherwise only the listed ones
 // that the shard owns. A nil IDs means every _id; several are ascending and do
 // not overlap.
@@ -34,7 +34,7 @@ type Place struct {
 // price list, EXPRESS in explain.
 type PointRead struct {
 	Hash keyspace.Hash
-	ID   []byte // keystring of _id
+	ID   []byte // id of the record: keystring of _id, after those of a ranged shard key
 }
 
 // RecordScan reads records in key order: a whole collection, or the ranges of a

@@ -29,11 +29,14 @@ func (q *Query) point() Node {
 	if !ok || !q.plainOrder(id) {
 		return nil
 	}
-	h, ok := q.hash()
+	h, tail, ok := keyspace.HashMin, []byte(nil), true
+	if q.Coll.Sharded() {
+		h, tail, ok = q.Coll.EqualPosition(q.Match, q.collation == nil)
+	}
 	if !ok {
 		return nil
 	}
-	return &PointRead{Hash: h, ID: keystring.Append(nil, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
+	return &PointRead{Hash: h, ID: keystring.Append(tail, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
 }
 
 // Equal finds the one value that the filter wants of a path.
@@ -60,21 +63,11 @@ func (q *Query) plainOrder(v bson.Value) bool {
 	return true
 }
 
-// hash is the position of all documents the query can match, if there is just
-// one.
-func (q *Query) hash() (keyspace.Hash, bool) {
-	if !q.Coll.Sharded() {
-		return keyspace.HashMin, true
-	}
-	hs := q.Hashes()
-	if len(hs) != 1 {
-		return 0, false
-	}
-	return hs[0], true
-}
+// Targeted reports that the filter fixes the whole shard key.
+func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
-// Hashes are the positions that can hold matches when the filter fixes every
-// field of the shard key to values; nil when it does not. They are ascending
+// Hashes are the hashes that matches can have when the filter fixes every field
+// of a hashed shard key to values; nil when it does not. They are ascending
 // and distinct.
 func (q *Query) Hashes() []keyspace.Hash {
 	return q.Coll.Positions(q.Match, q.collation == nil)

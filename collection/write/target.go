@@ -2,7 +2,6 @@ package write
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/expr"
@@ -158,11 +157,10 @@ func (t *Target) keyTerms(env *mql.Env, doc bson.Raw) int64 {
 
 // recordKey fills id and key for a document at position h.
 func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
-	id, ok := doc.Lookup("_id")
-	if !ok {
+	if _, ok := doc.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.InternalError, "a document without _id reached the store of %s", t.Coll.Namespace)
 	}
-	t.id = keystring.Append(t.id[:0], id, keystring.Ascending, t.Coll.Options.Collation.Order(), nil)
+	t.id = t.Coll.AppendID(t.id[:0], doc)
 	t.key = keyspace.AppendRecord(t.key[:0], t.Coll.ID, h, t.id)
 	if t.Claim != nil {
 		return t.Claim(t.key)

@@ -22,8 +22,8 @@ import (
 // variant is one way of keeping the documents.
 type variant struct {
 	name    string
-	key     string // shard key, hashed; "" = unsharded
-	shards  int
+	key     string // shard key; "" = unsharded
+	shards  int    // hashed over so many; 0 is a ranged key
 	indexed bool
 }
 
@@ -31,6 +31,7 @@ var variants = []variant{
 	{"plain", "", 0, false},
 	{"sharded7", "_id", 7, false},
 	{"sharded8", "s", 8, false},
+	{"ranged", "s", 0, false},
 	{"indexed", "", 0, true},
 	{"shardedindexed", "_id", 7, true},
 }
@@ -130,14 +131,34 @@ func run(t *testing.T, client *mongo.Client, ops []op) *failure {
 	return nil
 }
 
+// bounds divide the ranged variant between types and between the strings that s
+// has.
+var bounds = []any{0, "", "b", "c"}
+
+// shard shards a variant's collection.
+func (v variant) shard(ctx context.Context, admin *mongo.Database) error {
+	ns := database + "." + v.name
+	if v.shards > 0 {
+		return admin.RunCommand(ctx, bson.D{
+			{Key: "shardCollection", Value: ns},
+			{Key: "key", Value: bson.D{{Key: v.key, Value: "hashed"}}}, {Key: "numInitialChunks", Value: v.shards},
+		}).Err()
+	}
+	if err := admin.RunCommand(ctx, bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: bson.D{{Key: v.key, Value: 1}}}}).Err(); err != nil {
+		return err
+	}
+	for _, at := range bounds {
+		if err := admin.RunCommand(ctx, bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: bson.D{{Key: v.key, Value: at}}}}).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // prepare creates a variant's collection.
 func (v variant) prepare(ctx context.Context, client *mongo.Client) error {
 	if v.key != "" {
-		err := client.Database("admin").RunCommand(ctx, bson.D{
-			{Key: "shardCollection", Value: database + "." + v.name},
-			{Key: "key", Value: bson.D{{Key: v.key, Value: "hashed"}}}, {Key: "numInitialChunks", Value: v.shards},
-		}).Err()
-		if err != nil {
+		if err := v.shard(ctx, client.Database("admin")); err != nil {
 			return err
 		}
 	}

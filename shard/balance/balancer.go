@@ -169,7 +169,7 @@ func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action
 		err = b.Runner.Merge(ctx, c.Namespace, a.Shard, a.With)
 	} else {
 		d := c.Map.Shard(a.Shard)
-		at, ok, e := splitPoint(ctx, b.Runner.Store, c.ID, d, b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs)
+		at, ok, e := SplitPoint(ctx, b.Runner.Store, c, d, b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs)
 		if e != nil {
 			return e
 		}

@@ -61,7 +61,7 @@ func (a Action) String() string {
 // is named twice, so the actions may be carried out in any order. Shards that
 // have not settled, or own a single position, are left alone.
 func Decide(m *shard.Map, l Loads, p Policy) []Action {
-	if m.Kind() != shard.Hashed && m.Kind() != shard.Hierarchical {
+	if m.Kind() == shard.Unsharded {
 		return nil
 	}
 	most := shard.ShardsMax
@@ -77,18 +77,22 @@ func Decide(m *shard.Map, l Loads, p Policy) []Action {
 
 // splits are the shards that are too large, and as many more as the RU/s need.
 func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
-	var able []*shard.Descriptor
+	var list []*shard.Descriptor
 	for _, d := range m.Shards() {
-		if _, ok := d.Middle(); ok && d.Settled() {
-			able = append(able, d)
+		able := l.Shards[d.ID].Docs > 1 // only documents can halve a ranged one
+		if m.Kind() != shard.Ranged {
+			_, able = d.Middle()
+		}
+		if able && d.Settled() {
+			list = append(list, d)
 		}
 	}
-	slices.SortStableFunc(able, func(a, b *shard.Descriptor) int {
+	slices.SortStableFunc(list, func(a, b *shard.Descriptor) int {
 		x, y := l.Shards[a.ID], l.Shards[b.ID]
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(width(b), width(a)))
 	})
 	need := need(l, p)
-	for _, d := range able {
+	for _, d := range list {
 		n := m.Len() + len(out)
 		if n >= most {
 			break
@@ -112,7 +116,7 @@ func need(l Loads, p Policy) int {
 	return shard.Count(l.RUs, p.ShardRU)
 }
 
-// width is how many positions a shard owns, less one.
+// width is how many hashes a shard owns, less one.
 func width(d *shard.Descriptor) uint64 {
 	lo, hi := d.Hashes()
 	return uint64(hi - lo)

@@ -81,7 +81,7 @@ func FuzzDecide(f *testing.F) {
 					next, err = m.Merge(a.Shard, a.With)
 				} else {
 					at, _ := m.Shard(a.Shard).Middle()
-					next, err = m.SplitHash(a.Shard, at)
+					next, err = m.Split(a.Shard, shard.HashPosition(at))
 				}
 				if err != nil {
 					t.Fatalf("%v: %v", a, err)

@@ -1,8 +1,12 @@
 package balance
 
 import (
+	"bytes"
 	"context"
+	"errors"
 
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -12,81 +16,108 @@ import (
 // beyond, by the engine's estimates of sizes.
 const scanDocs = 200_000
 
-// splitPoint finds the position that halves the documents of a shard; ok is
-// false when they all have one position, so that no split helps.
-func splitPoint(ctx context.Context, store storage.Store, id keyspace.CollectionID, d *shard.Descriptor, docs int64) (at keyspace.Hash, ok bool, err error) {
-	at, ok = d.Middle()
-	if docs < 2 || !ok {
-		return at, ok, nil
+// SplitPoint finds the position that halves the documents of a shard: the first
+// of the right half. ok is false when they all have one position, so that no
+// split helps. docs is how many there are.
+func SplitPoint(ctx context.Context, store storage.Store, c *catalog.Collection, d *shard.Descriptor, docs int64) (at shard.Position, ok bool, err error) {
+	if h, ok := d.Middle(); docs < 2 && ok && c.Key.TailParts() == 0 {
+		return shard.HashPosition(h), true, nil
 	}
 	snap, err := store.Snapshot(ctx, 0)
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
 	defer snap.Close()
-	lo, hi := d.Hashes()
-	if docs > scanDocs {
-		if at, err = halve(ctx, store, id, lo, hi); err != nil {
-			return 0, false, err
+	s := halving{ctx, store, snap, c}
+	within := d.Range
+	if docs > scanDocs && c.Key.TailParts() == 0 {
+		if within, err = s.halve(d); err != nil {
+			return nil, false, err
 		}
-		return boundary(ctx, snap, id, lo, hi, at)
+		docs = 0
 	}
-	it, err := snap.Iter(ctx, keyspace.RecordHashRange(id, lo, hi), storage.IterOptions{KeysOnly: true})
-	if err != nil {
-		return 0, false, err
-	}
-	defer it.Close()
-	for n := int64(0); n <= docs/2 && it.Next(); n++ {
-		_, at, _, _ = keyspace.SplitRecord(it.Key())
-	}
-	if err := it.Err(); err != nil {
-		return 0, false, err
-	}
-	return boundary(ctx, snap, id, lo, hi, at)
+	return s.middle(d, within, docs/2)
 }
 
-// boundary makes sure that documents lie on both sides of a split point, moving
-// it to the next position in use where they do not.
-func boundary(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, lo, hi, at keyspace.Hash) (keyspace.Hash, bool, error) {
-	first, ok, err := next(ctx, snap, id, lo, hi)
+// halving is the search for one split point.
+type halving struct {
+	ctx   context.Context
+	store storage.Store
+	snap  storage.Reader
+	coll  *catalog.Collection
+}
+
+// middle is the position of the document after so many of a range, or of the
+// next one further on that is not the shard's first.
+func (s *halving) middle(d *shard.Descriptor, within shard.Range, after int64) (at shard.Position, ok bool, err error) {
+	first, ok, err := s.positionAt(d.Range, 0)
 	if !ok || err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	if at > first {
+	if at, ok, err = s.positionAt(within, after); err != nil {
+		return nil, false, err
+	}
+	if ok && !bytes.Equal(at, first) {
 		return at, true, nil
 	}
-	if first == hi {
-		return 0, false, nil
+	rest := shard.Range{Lo: s.coll.Key.Next(first), Hi: d.Hi}
+	if rest.Lo == nil || rest.IsEmpty() {
+		return nil, false, nil
 	}
-	return next(ctx, snap, id, first+1, hi)
+	return s.positionAt(rest, 0)
 }
 
-// next is the first position in use at or after from.
-func next(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, from, hi keyspace.Hash) (keyspace.Hash, bool, error) {
-	it, err := snap.Iter(ctx, keyspace.RecordHashRange(id, from, hi), storage.IterOptions{KeysOnly: true, FetchRows: 1})
+// positionAt is the position of the n-th document of a range, or of its last if
+// it has fewer.
+func (s *halving) positionAt(r shard.Range, n int64) (at shard.Position, ok bool, err error) {
+	o := storage.IterOptions{KeysOnly: true}
+	if n == 0 {
+		o.FetchRows = 1
+	}
+	it, err := s.snap.Iter(s.ctx, keyspace.RecordSpan(s.coll.ID, r.Lo, r.Hi), o)
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
 	defer it.Close()
-	if !it.Next() {
-		return 0, false, it.Err()
+	var key []byte
+	for i := int64(0); i <= n && it.Next(); i++ {
+		key = append(key[:0], it.Key()...)
+		if i&1023 == 1023 && s.ctx.Err() != nil {
+			return nil, false, context.Cause(s.ctx)
+		}
 	}
-	_, h, _, ok := keyspace.SplitRecord(it.Key())
-	return h, ok, nil
+	if err := it.Err(); err != nil || key == nil {
+		return nil, false, err
+	}
+	_, h, id, ok := keyspace.SplitRecord(key)
+	if !ok {
+		return nil, false, errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(key)))
+	}
+	at = shard.HashPosition(h)
+	for range s.coll.Key.TailParts() {
+		n, err := keystring.Skip(id, keystring.Ascending)
+		if err != nil {
+			return nil, false, errors.Join(storage.ErrCorruption, err)
+		}
+		at, id = append(at, id[:n]...), id[n:]
+	}
+	return at, true, nil
 }
 
-// halve searches the position below which half of the bytes lie.
-func halve(ctx context.Context, store storage.Store, id keyspace.CollectionID, lo, hi keyspace.Hash) (keyspace.Hash, error) {
-	total, err := store.ApproximateBytes(ctx, keyspace.RecordHashRange(id, lo, hi))
+// halve searches the hash below which half of the bytes lie, and returns what
+// begins there.
+func (s *halving) halve(d *shard.Descriptor) (r shard.Range, err error) {
+	lo, hi := d.Hashes()
+	total, err := s.store.ApproximateBytes(s.ctx, keyspace.RecordHashRange(s.coll.ID, lo, hi))
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	a, b := lo, hi
 	for range 24 {
 		mid := a + (b-a)/2
-		left, err := store.ApproximateBytes(ctx, keyspace.RecordHashRange(id, lo, mid))
+		left, err := s.store.ApproximateBytes(s.ctx, keyspace.RecordHashRange(s.coll.ID, lo, mid))
 		if err != nil {
-			return 0, err
+			return r, err
 		}
 		if left < total/2 {
 			a = mid
@@ -97,5 +128,5 @@ func halve(ctx context.Context, store storage.Store, id keyspace.CollectionID, l
 			break
 		}
 	}
-	return b, nil
+	return shard.Range{Lo: shard.HashPosition(b), Hi: d.Hi}, nil
 }

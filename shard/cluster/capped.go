@@ -105,7 +105,7 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash) error {
 		return mongoerr.New(mongoerr.BadValue, "object to insert exceeds cappedMaxSize: it has %d bytes, the collection %s holds %d",
 			len(doc), a.coll.Namespace, o.CapBytes)
 	}
-	d := a.coll.Map.Find(h)
+	d := a.coll.Home(doc, h)
 	a.op.touchDoc(a.coll, d, doc, len(doc))
 	return a.target(d).Insert(a.op.Env, doc, h)
 }

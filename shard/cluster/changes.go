@@ -218,7 +218,7 @@ func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *chan
 	if err != nil {
 		return nil, err
 	}
-	env.Meter.Add(int(coll.Map.Find(rec.Position).ID), ratelimit.DocLoaded, 1)
+	env.Meter.Add(int(coll.Map.Find(rec.Position, rec.ID).ID), ratelimit.DocLoaded, 1)
 	return doc, nil
 }
 

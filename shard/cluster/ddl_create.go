@@ -25,6 +25,8 @@ type CreateOptions struct {
 	Implicit bool
 	// ShardKey shards the collection; nil does not.
 	ShardKey bson.Raw
+	// UniqueKey makes the shard key unique.
+	UniqueKey bool
 	// Shards is how many it begins with; 0 = by throughput or the default.
 	Shards int
 	// Throughput of its own; the zero value takes the server's default.
@@ -98,7 +100,7 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 		return nil, err
 	}
 	if sharded {
-		if coll, err = c.sharded(coll, opts.ShardKey, opts.Shards, 1); err != nil {
+		if coll, err = c.sharded(o, coll, ShardOptions{Key: opts.ShardKey, Unique: opts.UniqueKey, Shards: opts.Shards}, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -119,19 +121,24 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 }
 
 // sharded gives an entry without documents a shard key and a map.
-// Errors: BadValue, NotImplemented (ranged keys).
-func (c *Cluster) sharded(coll *catalog.Collection, spec bson.Raw, shards int, epoch uint64) (*catalog.Collection, error) {
-	key, err := shard.ParseKeyPattern(spec)
+// A ranged key begins with one shard: where to split depends on the documents.
+// Errors: BadValue; those of an index on the key.
+func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
+	key, err := shard.ParseKeyPattern(opts.Key)
 	if err != nil {
 		return nil, err
 	}
-	if key.Kind() == shard.Ranged {
-		return nil, rangedKey(key)
-	}
+	shards := opts.Shards
 	if shards <= 0 {
 		shards = c.firstShards(coll.Throughput)
 	}
 	shards = min(shards, shard.ShardsMax)
+	if key.Kind() == shard.Ranged {
+		shards = 1
+		if coll, err = withKeyIndex(o, coll, key, opts.Unique); err != nil {
+			return nil, err
+		}
+	}
 	var seed [8]byte
 	rand.Read(seed[:])
 	table, err := shard.NewMap(key.Kind(), epoch, shards)

@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -22,7 +25,7 @@ type ShardOptions struct {
 // collection with documents is rewritten meanwhile: its writers wait, its
 // readers do not. The key it has already is no error.
 // Manual: reference/command/shardCollection. Errors: AlreadyInitialized (23) for
-// another key, NotImplemented (238) for ranged keys, InvalidOptions (72),
+// another key, InvalidOptions (72),
 // CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
 // an array in the key.
 func (c *Cluster) ShardCollection(o *Op, ns collection.Namespace, opts ShardOptions) error {
@@ -39,7 +42,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 	}
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
-		if err := c.create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, Shards: opts.Shards}); err != nil {
+		if err := c.create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards}); err != nil {
 			return err
 		}
 		if coll = c.Catalog.Peek().Collection(ns); coll == nil {
@@ -66,7 +69,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 			if err := canShard(coll, key); err != nil {
 				return nil, err
 			}
-			return c.sharded(coll, opts.Key, opts.Shards, coll.Map.Version().Epoch+1)
+			return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
 			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
@@ -97,9 +100,7 @@ func checkShardKey(opts ShardOptions) (shard.KeyPattern, error) {
 		return key, err
 	}
 	switch {
-	case key.Kind() == shard.Ranged:
-		return key, rangedKey(key)
-	case opts.Unique:
+	case opts.Unique && hasHashed(key):
 		return key, mongoerr.New(mongoerr.InvalidOptions, "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field "+
 			"by declaring an additional (non-hashed) unique index on the field.")
 	case opts.Shards < 0 || opts.Shards > shard.ShardsMax:
@@ -108,10 +109,71 @@ func checkShardKey(opts ShardOptions) (shard.KeyPattern, error) {
 	return key, nil
 }
 
-// rangedKey is the refusal of ranged shard keys.
-func rangedKey(key shard.KeyPattern) error {
-	return mongoerr.New(mongoerr.NotImplemented,
-		"ranged shard keys are not implemented; use a hashed one, for instance {%q: \"hashed\"}", key.Fields()[0].Path.String())
+func hasHashed(key shard.KeyPattern) bool {
+	return slices.ContainsFunc(key.Fields(), func(f shard.Field) bool { return f.Hashed })
+}
+
+// withKeyIndex returns an entry that has an index beginning with a ranged shard
+// key, unique if asked for: what finds and sorts by the key go through.
+// Manual: core/sharding-shard-key#shard-key-indexes. Errors: InvalidOptions (72);
+// those of an index.
+func withKeyIndex(o *Op, coll *catalog.Collection, key shard.KeyPattern, unique bool) (*catalog.Collection, error) {
+	for _, ix := range coll.Indexes {
+		if !unique && serves(ix, key) || unique && ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil) || ix.ID == 1 && key.IsID() {
+			return coll, nil
+		}
+	}
+	b := bson.NewBuilder(nil)
+	b.Int32("v", 2)
+	b.Raw("key", key.Spec())
+	name := ""
+	for field, v := range key.Spec().Fields() {
+		if name != "" {
+			name += "_"
+		}
+		if s, ok := v.Str(); ok {
+			name += string(field) + "_" + s
+		} else {
+			name += string(field) + "_1"
+		}
+	}
+	b.String("name", name)
+	if unique {
+		b.Bool("unique", true)
+	}
+	if len(coll.Options.CollationRaw) > 0 {
+		b.BeginDoc("collation")
+		b.String("locale", "simple")
+		b.End()
+	}
+	spec, err := index.ParseSpec(o.Env, b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	for _, ix := range coll.Indexes {
+		if same, err := spec.Conflict(ix.Spec); err != nil {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "Please create an index that starts with the proposed shard key %s before sharding the collection: %v", key, err)
+		} else if same {
+			return coll, nil
+		}
+	}
+	return withNewIndex(coll, spec, catalog.IndexReady), nil
+}
+
+// serves reports an index that holds every document in the order of a shard key.
+func serves(ix *catalog.Index, key shard.KeyPattern) bool {
+	it := ix.Key.Iter()
+	for _, want := range key.Spec().Fields() {
+		if !it.Next() || !bson.Equal(it.Value, want, nil) {
+			return false
+		}
+	}
+	for i, f := range key.Fields() {
+		if i >= len(ix.Fields()) || ix.Fields()[i] != f.Path.String() {
+			return false
+		}
+	}
+	return ix.State == catalog.IndexReady && ix.Partial == nil && !ix.Sparse && ix.Collation == nil && !ix.Multikey.Any()
 }
 
 // alreadySharded reports a collection that has the key.

@@ -129,7 +129,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		o.begin(a.coll)
-		d := a.coll.Map.Find(docs[0].Hash)
+		d := a.coll.Home(docs[0].Doc, docs[0].Hash)
 		if err := a.admit([]*shard.Descriptor{d}); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 				}
 			}
 			save := a.txn.Savepoint()
-			t := a.target(a.coll.Map.Find(h))
+			t := a.target(a.coll.Home(p.Doc, h))
 			docs, bytes := t.Docs, t.Bytes
 			if err := a.insert(p.Doc, h); err != nil {
 				var known *mongoerr.Error

@@ -148,7 +148,7 @@ func (c *Cluster) locate(o *Op, a *attempt, m *Modify) (located, error) {
 	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
 	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
 		c.Uses.plan(a.coll, n)
-		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash)}}, nil
+		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash, n.ID)}}, nil
 	}
 	f := m.Find
 	f.Limit = 1
@@ -156,7 +156,7 @@ func (c *Cluster) locate(o *Op, a *attempt, m *Modify) (located, error) {
 	if err != nil {
 		return located{}, err
 	}
-	if o.Env.Strict && a.coll.Sharded() && q.Hashes() == nil {
+	if o.Env.Strict && a.coll.Sharded() && !q.Targeted() {
 		return located{}, mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
 			"add the shard key %s of %s to the filter", a.coll.Key, a.ns)
 	}
@@ -211,7 +211,7 @@ func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.D
 
 // change applies the update or delete to one matched row.
 func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *exec.Row, r *Modified) error {
-	t := a.target(a.coll.Map.Find(row.Hash))
+	t := a.target(a.coll.Map.Find(row.Hash, row.ID))
 	if m.Update == nil {
 		if m.Return != NoImage {
 			r.Doc = row.Doc
@@ -293,10 +293,10 @@ func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspac
 		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
 			"to move a document, delete it and insert it with the new shard key", a.coll.Key.Fields()[0].Path, a.coll.Key.Fields()[0].Path)
 	}
-	if err := a.target(a.coll.Map.Find(row.Hash)).Delete(o.Env, row.Doc, row.Hash); err != nil {
+	if err := a.target(a.coll.Map.Find(row.Hash, row.ID)).Delete(o.Env, row.Doc, row.Hash); err != nil {
 		return err
 	}
-	return a.target(a.coll.Map.Find(h)).Insert(o.Env, doc, h)
+	return a.target(a.coll.Home(doc, h)).Insert(o.Env, doc, h)
 }
 
 // upsert inserts the document that filter and update describe.
@@ -475,7 +475,7 @@ func (c *Cluster) changeBatch(o *Op, from *catalog.Collection, ns collection.Nam
 func (c *Cluster) shardsOf(coll *catalog.Collection, batch []found) []*shard.Descriptor {
 	var out []*shard.Descriptor
 	for _, f := range batch {
-		d := coll.Map.Find(f.hash)
+		d := coll.Map.Find(f.hash, f.id)
 		known := false
 		for _, x := range out {
 			known = known || x == d

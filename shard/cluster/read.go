@@ -200,7 +200,7 @@ func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find) (*
 
 // openExpress opens a read of one record by its key.
 func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.PointRead) (*Stream, error) {
-	d := coll.Map.Find(n.Hash)
+	d := coll.Map.Find(n.Hash, n.ID)
 	shards := []*shard.Descriptor{d}
 	o.begin(coll)
 	o.touchKey(coll, d, n.ID)

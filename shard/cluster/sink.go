@@ -316,7 +316,7 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 	if string(doc) == string(old) {
 		return nil
 	}
-	return a.target(a.coll.Map.Find(h)).Update(s.o.Env, old, doc, h, changelog.Replace, nil)
+	return a.target(a.coll.Home(old, h)).Update(s.o.Env, old, doc, h, changelog.Replace, nil)
 }
 
 func idDoc(d bson.Raw) bson.Raw {

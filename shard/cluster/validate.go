@@ -133,11 +133,11 @@ func (x *validator) records() error {
 
 // placed reports that a record lies where its _id and shard key say.
 func (x *validator) placed(doc bson.Raw, h keyspace.Hash, id []byte) bool {
-	x.key = keystring.Append(x.key[:0], doc.Get("_id"), keystring.Ascending, x.coll.IDIndex().Collation.Order(), nil)
-	if !bytes.Equal(x.key, id) && x.coll.Options.Collation == nil {
+	if !x.coll.Placed(doc, h) {
 		return false
 	}
-	return x.coll.Placed(doc, h)
+	x.key = x.coll.AppendID(x.key[:0], doc)
+	return bytes.Equal(x.key, id)
 }
 
 func (x *validator) compliant(doc bson.Raw) error {
@@ -155,7 +155,7 @@ func (x *validator) compliant(doc bson.Raw) error {
 
 // expected looks for the entries that a record should have.
 func (x *validator) expected(doc bson.Raw, h keyspace.Hash, id []byte) error {
-	d := x.coll.Map.Find(h)
+	d := x.coll.Map.Find(h, id)
 	for i := range x.v.Indexes {
 		f := &x.v.Indexes[i]
 		if !x.stored(f.Index) {
@@ -196,7 +196,7 @@ func (x *validator) has(ix *catalog.Index, d *shard.Descriptor, values []byte, h
 		if err != nil || !ix.Unique {
 			return err == nil, err
 		}
-		vh, vid, _, ok := keyspace.SplitUniqueValue(v, skipKey)
+		vh, vid, _, ok := keyspace.SplitUniqueValue(v, x.coll.IDParts(), skipKey)
 		if ok && vh == h && bytes.Equal(vid, id) {
 			return true, nil
 		}
@@ -275,7 +275,7 @@ func (x *validator) split(ix *catalog.Index, key, value []byte) (e foundEntry, o
 	}
 	if ix.Unique {
 		if e.values, ok = keyspace.SplitUnique(key); ok {
-			e.hash, e.id, _, ok = keyspace.SplitUniqueValue(value, skipKey)
+			e.hash, e.id, _, ok = keyspace.SplitUniqueValue(value, x.coll.IDParts(), skipKey)
 		}
 		return e, ok
 	}
@@ -299,7 +299,7 @@ func skipAny(ix *catalog.Index) keyspace.Skipper {
 // belongs reports that the record of an entry exists and should have it.
 func (x *validator) belongs(ix *catalog.Index, e foundEntry) (bool, error) {
 	own := false
-	for _, p := range x.coll.Map.Find(e.hash).Partitions {
+	for _, p := range x.coll.Map.Find(e.hash, e.id).Partitions {
 		own = own || p == e.partition
 	}
 	if !own {

@@ -117,7 +117,7 @@ func (b *batch) build(ixs []*catalog.Index, row *row) error {
 	if err := b.txn.Lock(b.env.Context(), row.key); err != nil {
 		return err
 	}
-	d := b.coll.Map.Find(row.hash)
+	d := b.coll.Map.Find(row.hash, row.id)
 	t := b.target(d)
 	for _, ix := range ixs {
 		weight, err := t.Build(b.env, ix, row.doc, row.hash)
@@ -183,6 +183,7 @@ type rows struct {
 type row struct {
 	key  []byte
 	hash keyspace.Hash
+	id   []byte // aliases key
 	doc  bson.Raw
 }
 
@@ -208,11 +209,11 @@ func (s *rows) read(b *batch, within storage.Range) error {
 	at := 0
 	for _, p := range places {
 		r := row{key: s.mem[at:p.key:p.key], doc: bson.Raw(s.mem[p.key:p.doc:p.doc])}
-		_, h, _, ok := keyspace.SplitRecord(r.key)
+		_, h, id, ok := keyspace.SplitRecord(r.key)
 		if !ok {
 			return errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(r.key)))
 		}
-		r.hash = h
+		r.hash, r.id = h, id
 		s.list = append(s.list, r)
 		at = p.doc
 	}

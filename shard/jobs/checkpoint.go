@@ -151,7 +151,7 @@ func (c *counts) apply(snap *catalog.Snapshot, ts storage.Timestamp, rec *change
 		return
 	}
 	k := c.entry(coll)
-	d := coll.Map.Find(rec.Position)
+	d := coll.Map.Find(rec.Position, rec.ID)
 	if s := k.shards[d.ID]; s != nil && ts > s.from {
 		s.Count = s.Add(tally.Count{Docs: rec.Count(), Bytes: rec.Bytes})
 		k.changed = true
@@ -199,7 +199,7 @@ func (r *Runner) install(ctx context.Context, n known) error {
 		if rec.Collection != n.id || rec.Op > changelog.Delete || ts > c.at {
 			return
 		}
-		if d := coll.Map.Find(rec.Position); ts > n.at {
+		if d := coll.Map.Find(rec.Position, rec.ID); ts > n.at {
 			if _, mine := n.shards[d.ID]; mine {
 				s := k.shards[d.ID]
 				s.Count = s.Add(tally.Count{Docs: rec.Count(), Bytes: rec.Bytes})

@@ -115,7 +115,6 @@ func date(ms int64) bson.Value {
 // expireRange deletes the documents of the entries in a range. Each is deleted
 // only if its entry is still there in the transaction that deletes it.
 func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, within storage.Range) (deleted int64, err error) {
-	lo, hi := d.Hashes()
 	var meter ratelimit.Meter
 	for start := within.Start; start != nil && !within.Empty(); {
 		var next []byte
@@ -127,7 +126,7 @@ func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *
 			}
 			var keys [][]byte
 			var err error
-			if keys, next, err = entriesOf(b, storage.Range{Start: start, End: within.End}, ownerOf(ix), lo, hi); err != nil {
+			if keys, next, err = entriesOf(b, storage.Range{Start: start, End: within.End}, ownerOf(b.coll, ix), d); err != nil {
 				return err
 			}
 			for _, key := range keys {
@@ -165,7 +164,7 @@ func (b *batch) expire(ix *catalog.Index, key []byte) (bool, error) {
 	var id []byte
 	ok := false
 	if ix.Unique {
-		h, id, _, ok = keyspace.SplitUniqueValue(v, skipAscending)
+		h, id, _, ok = keyspace.SplitUniqueValue(v, b.coll.IDParts(), skipAscending)
 	} else {
 		_, h, id, ok = keyspace.SplitEntry(key, ix.Width(), skipper(ix))
 	}
@@ -179,5 +178,5 @@ func (b *batch) expire(ix *catalog.Index, key []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, b.target(b.coll.Map.Find(h)).Delete(b.env, doc, h)
+	return true, b.target(b.coll.Map.Find(h, id)).Delete(b.env, doc, h)
 }

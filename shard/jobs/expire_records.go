@@ -58,11 +58,11 @@ func (r *Runner) expireRecords(ctx context.Context, coll *catalog.Collection, wi
 				return err
 			}
 			for i, doc := range docs {
-				_, h, _, ok := keyspace.SplitRecord(keys[i])
+				_, h, id, ok := keyspace.SplitRecord(keys[i])
 				if !ok {
 					return storage.ErrCorruption
 				}
-				if err := b.target(b.coll.Map.Find(h)).Delete(b.env, doc, h); err != nil {
+				if err := b.target(b.coll.Map.Find(h, id)).Delete(b.env, doc, h); err != nil {
 					return err
 				}
 				n++

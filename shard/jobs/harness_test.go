@@ -32,6 +32,7 @@ type node struct {
 	t     testing.TB
 	store storage.Store
 	jobs  *jobs.Runner
+	key   string       // shard key of sharded; empty is hashed
 	clock atomic.Int64 // seconds added to the time
 }
 
@@ -225,8 +226,7 @@ func (n *node) exact() {
 	counts := n.Tally.Of(coll.ID)
 	var sum tally.Count
 	for _, d := range coll.Map.Shards() {
-		lo, hi := d.Hashes()
-		it, err := snap.Iter(context.Background(), keyspace.RecordHashRange(coll.ID, lo, hi), storage.IterOptions{})
+		it, err := snap.Iter(context.Background(), keyspace.RecordSpan(coll.ID, d.Lo, d.Hi), storage.IterOptions{})
 		n.must(err)
 		var c tally.Count
 		for it.Next() {

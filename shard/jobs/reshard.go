@@ -172,7 +172,7 @@ func (c *copying) batch(rows *rows, meter *ratelimit.Meter, within storage.Range
 		if err != nil {
 			return err
 		}
-		d := c.to.Map.Find(h)
+		d := c.to.Home(doc, h)
 		t := targets[d.ID]
 		if t == nil {
 			t = &write.Target{Coll: c.to, Shard: d, Txn: txn, Bypass: true, Silent: true, Multikey: c.markMultikey}

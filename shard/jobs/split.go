@@ -20,8 +20,8 @@ import (
 // Split replaces a shard by two that meet at the position at, which becomes the
 // first of the right one. Readers and writers go on meanwhile.
 // Errors: NamespaceNotFound (26), ShardNotFound, CannotSplit.
-func (r *Runner) Split(ctx context.Context, ns collection.Namespace, id shard.ID, at keyspace.Hash) error {
-	return r.reshape(ctx, "Split", ns, func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(id, at) })
+func (r *Runner) Split(ctx context.Context, ns collection.Namespace, id shard.ID, at shard.Position) error {
+	return r.reshape(ctx, "Split", ns, func(m *shard.Map) (*shard.Map, error) { return m.Split(id, at) })
 }
 
 // Merge replaces two neighbours by one shard.
@@ -218,8 +218,7 @@ func (r *Runner) recount(ctx context.Context, coll *catalog.Collection, carried 
 
 // scanCount counts the documents of a shard and their bytes.
 func scanCount(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, d *shard.Descriptor) (n tally.Count, err error) {
-	lo, hi := d.Hashes()
-	it, err := snap.Iter(ctx, keyspace.RecordHashRange(id, lo, hi), storage.IterOptions{})
+	it, err := snap.Iter(ctx, keyspace.RecordSpan(id, d.Lo, d.Hi), storage.IterOptions{})
 	if err != nil {
 		return n, err
 	}
@@ -256,8 +255,7 @@ func (r *Runner) settle(ctx context.Context, id keyspace.CollectionID, d *shard.
 // moveEntries moves the shard's entries of one index out of one partition.
 func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, from keyspace.PartitionID, p *Progress) error {
 	all := keyspace.PartitionRange(coll.ID, ix.ID, from)
-	lo, hi := d.Hashes()
-	owner := ownerOf(ix)
+	owner := ownerOf(coll, ix)
 	var meter ratelimit.Meter
 	var keys [][]byte
 	for start := all.Start; start != nil; {
@@ -267,7 +265,7 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 			if b.coll.Index(ix.Name) == nil {
 				return nil // dropped meanwhile
 			}
-			keys, next, err = entriesOf(b, storage.Range{Start: start, End: all.End}, owner, lo, hi)
+			keys, next, err = entriesOf(b, storage.Range{Start: start, End: all.End}, owner, d)
 			if err != nil {
 				return err
 			}
@@ -297,9 +295,9 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 	return nil
 }
 
-// entriesOf finds some keys of entries at positions lo to hi, and where to go
-// on; next is nil at the end.
-func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (keyspace.Hash, bool), lo, hi keyspace.Hash) (keys [][]byte, next []byte, err error) {
+// entriesOf finds some keys of entries of a shard's records, and where to go on;
+// next is nil at the end.
+func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (keyspace.Hash, []byte, bool), d *shard.Descriptor) (keys [][]byte, next []byte, err error) {
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
 	if err != nil {
 		return nil, nil, err
@@ -309,29 +307,30 @@ func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (ke
 		if len(keys) >= batchRows || seen >= 16*batchRows {
 			return keys, append([]byte(nil), it.Key()...), nil
 		}
-		h, ok := owner(it.Key(), it.Value())
+		h, id, ok := owner(it.Key(), it.Value())
 		if !ok {
 			return nil, nil, errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(it.Key())))
 		}
-		if lo <= h && h <= hi {
+		if d.Owns(h, id) {
 			keys = append(keys, append([]byte(nil), it.Key()...))
 		}
 	}
 	return keys, nil, it.Err()
 }
 
-// ownerOf reads the position an entry of an index belongs to.
-func ownerOf(ix *catalog.Index) func(key, value []byte) (keyspace.Hash, bool) {
+// ownerOf reads the hash and id of the record that an entry of an index belongs to.
+func ownerOf(coll *catalog.Collection, ix *catalog.Index) func(key, value []byte) (keyspace.Hash, []byte, bool) {
 	if ix.Unique {
-		return func(_, value []byte) (keyspace.Hash, bool) {
-			h, _, _, ok := keyspace.SplitUniqueValue(value, skipAscending)
-			return h, ok
+		parts := coll.IDParts()
+		return func(_, value []byte) (keyspace.Hash, []byte, bool) {
+			h, id, _, ok := keyspace.SplitUniqueValue(value, parts, skipAscending)
+			return h, id, ok
 		}
 	}
 	width, skip := ix.Width(), skipper(ix)
-	return func(key, _ []byte) (keyspace.Hash, bool) {
-		_, h, _, ok := keyspace.SplitEntry(key, width, skip)
-		return h, ok
+	return func(key, _ []byte) (keyspace.Hash, []byte, bool) {
+		_, h, id, ok := keyspace.SplitEntry(key, width, skip)
+		return h, id, ok
 	}
 }
 

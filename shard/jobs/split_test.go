@@ -1,10 +1,12 @@
 package jobs_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"github.com/cantledb/cantle/wire/mongoerr"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,29 +15,69 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// sharded makes a collection over {k: "hashed"} with some shards and an index of
-// each sort: plain, unique, multikey.
-func (n *node) sharded(shards int) {
-	n.t.Helper()
-	n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(n.t, `{k: "hashed"}`), Shards: shards}))
-	_, err := n.index(`{key: {a: 1}, name: "a"}`, `{key: {k: 1, u: -1}, name: "u", unique: true}`, `{key: {tags: 1}, name: "tags"}`)
-	n.must(err)
+// layouts runs a test on every engine under a hashed and a ranged shard key.
+func layouts(t *testing.T, fn func(t *testing.T, open func() *node)) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		for name, key := range map[string]string{"hashed": `{k: "hashed"}`, "ranged": `{k: 1}`} {
+			t.Run(name, func(t *testing.T) {
+				fn(t, func() *node {
+					n := open(t, make)
+					n.key = key
+					return n
+				})
+			})
+		}
+	})
 }
 
-// splitMiddle splits a shard in the middle of its range.
+// sharded makes a collection over k with some shards and an index of each sort:
+// plain, unique, multikey.
+func (n *node) sharded(shards int) {
+	n.t.Helper()
+	key := cmp.Or(n.key, `{k: "hashed"}`)
+	n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(n.t, key), Shards: shards}))
+	_, err := n.index(`{key: {a: 1}, name: "a"}`, `{key: {k: 1, u: -1}, name: "u", unique: true}`, `{key: {tags: 1}, name: "tags"}`)
+	n.must(err)
+	for i := n.coll().Map.Len(); i < shards; i++ {
+		at := n.coll().Key.Prefix(raw(n.t, fmt.Sprintf(`{k: %d}`, 100*i)).Get("k"))
+		n.must(n.jobs.Split(n.t.Context(), shop, n.coll().Map.FindPosition(at).ID, at))
+	}
+}
+
+// halve divides a shard at its median shard key.
+func (n *node) halve(id shard.ID) func(m *shard.Map) (*shard.Map, error) {
+	return func(m *shard.Map) (*shard.Map, error) {
+		coll := n.coll()
+		at, ok, err := balance.SplitPoint(n.t.Context(), n.store, coll, m.Shard(id), n.Tally.Of(coll.ID).Shard(id).Get().Docs)
+		if !ok && err == nil {
+			at, ok = coll.Key.Prefix(raw(n.t, `{k: 4}`).Get("k")), true // no documents yet
+		}
+		if err != nil || !ok {
+			n.t.Fatal("no split point", err)
+		}
+		return m.Split(id, at)
+	}
+}
+
+// splitMiddle splits a shard at its median shard key.
 func (n *node) splitMiddle(id shard.ID) error {
-	at, _ := n.coll().Map.Shard(id).Middle()
-	return n.jobs.Split(n.t.Context(), shop, id, at)
+	m, err := n.halve(id)(n.coll().Map)
+	if err != nil {
+		return err
+	}
+	parts := m.Shards()
+	return n.jobs.Split(n.t.Context(), shop, id, parts[slices.IndexFunc(parts, func(d *shard.Descriptor) bool { return n.coll().Map.Shard(d.ID) == nil })+1].Lo)
 }
 
 func TestSplitAndMerge(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
-		n := open(t, make)
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
 		n.sharded(1)
 		n.fill(0, 500)
 		n.must(n.splitMiddle(0))
@@ -59,10 +101,10 @@ func TestSplitAndMerge(t *testing.T) {
 				used += n.keys(keyspace.PartitionRange(n.coll().ID, ix.ID, p))
 			}
 		}
-		if used != all || all != 600*4 {
-			t.Fatalf("%d entries, %d in use, want %d", all, used, 600*4)
+		if want := 600 * len(n.coll().Indexes); used != all || all != want {
+			t.Fatalf("%d entries, %d in use, want %d", all, used, want)
 		}
-		if err := n.jobs.Split(t.Context(), shop, 99, 5); err == nil {
+		if err := n.jobs.Split(t.Context(), shop, 99, shard.HashPosition(5)); err == nil {
 			t.Fatal("an unknown shard was split")
 		}
 		n.exact()
@@ -72,8 +114,8 @@ func TestSplitAndMerge(t *testing.T) {
 // Readers and writers work while shards split and merge: at every snapshot the
 // indexes and the scan agree, nothing is lost, nothing is found twice.
 func TestSplitWhileInUse(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
-		n := open(t, make)
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
 		n.sharded(1)
 		n.fill(0, 300)
 		var stop atomic.Bool
@@ -194,8 +236,8 @@ func overtaken(err error) bool {
 // A cursor opened before a split finds every document once, whatever happens
 // while it is open.
 func TestCursorOverSplit(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
-		n := open(t, make)
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
 		n.sharded(2)
 		n.fill(0, 400)
 		for _, sort := range []string{`{}`, `{a: 1}`, `{k: 1, u: -1}`} {
@@ -232,13 +274,12 @@ func TestCursorOverSplit(t *testing.T) {
 // A crash after any step of a split leaves a map by which everything is found,
 // and the next process finishes the split.
 func TestSplitCrash(t *testing.T) {
-	split := func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(0, 1<<63) }
 	merge := func(m *shard.Map) (*shard.Map, error) { return m.Merge(1, 2) }
-	engines(t, func(t *testing.T, make func() storage.Store) {
+	layouts(t, func(t *testing.T, open func() *node) {
 		for name, steps := range map[string]func(n *node){
-			"prepared": func(n *node) { n.must(n.jobs.Prepare(t.Context(), n.coll().ID, split)) },
+			"prepared": func(n *node) { n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0))) },
 			"prepared, written": func(n *node) {
-				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, split))
+				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 				n.fill(300, 400)
 				n.remove(`{_id: {$gte: 250, $lt: 350}}`, true)
 				n.fill(250, 350)
@@ -247,18 +288,18 @@ func TestSplitCrash(t *testing.T) {
 				}
 			},
 			"one index moved": func(n *node) {
-				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, split))
+				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 				n.must(n.jobs.SettleShard(t.Context(), n.coll().ID, n.coll().Map.Shards()[1]))
 			},
 			"merge": func(n *node) {
-				n.must(n.jobs.Split(t.Context(), shop, 0, 1<<63))
+				n.must(n.splitMiddle(0))
 				n.must(n.jobs.Prepare(t.Context(), n.coll().ID, merge))
 				n.remove(`{_id: {$lt: 100}}`, true)
 				n.fill(0, 100)
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				n := open(t, make)
+				n := open()
 				n.sharded(1)
 				n.fill(0, 300)
 				if name != "prepared" {
@@ -290,11 +331,11 @@ func TestSplitCrash(t *testing.T) {
 
 // While a shard settles, a unique value in the older partition is still unique.
 func TestUniqueWhileUnsettled(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
-		n := open(t, make)
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
 		n.sharded(1)
 		n.fill(0, 50)
-		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(0, 1<<63) }))
+		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 		for i := range 50 {
 			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, fmt.Sprintf(`{_id: "x%d", k: %d, u: %d}`, i, i, i))}, true)
 			if err != nil || len(errs) != 1 || errs[0].Err.Code != 11000 {
@@ -309,8 +350,8 @@ func TestUniqueWhileUnsettled(t *testing.T) {
 // Two writers of one unique value, one with the map from before a split, meet
 // in different partitions and still conflict.
 func TestUniqueAcrossMaps(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
-		n := open(t, make)
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
 		n.sharded(1)
 		var txns []*cluster.Txn
 		for i := range 8 {
@@ -324,7 +365,7 @@ func TestUniqueAcrossMaps(t *testing.T) {
 			}
 			txns = append(txns, txn)
 		}
-		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, func(m *shard.Map) (*shard.Map, error) { return m.SplitHash(0, 1<<63) }))
+		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 		for i, txn := range txns {
 			n.insert(fmt.Sprintf(`{_id: "new%d", k: %d, u: 1}`, i, i))
 			if _, err := txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {

@@ -10,29 +10,19 @@ import (
 )
 
 // Targets are the shards that can hold matches of a filter, in map order: those
-// of the shard key values that it fixes, of a prefix of a hierarchical key, or
-// all. byteOrder says that strings compare byte by byte (no collation). The
+// of the shard key values that it fixes, of a prefix of them, of a range of a
+// ranged key, or all. byteOrder says that strings compare byte by byte (no collation). The
 // result is not to be changed.
 func Targets(c *catalog.Collection, f match.Node, byteOrder bool) []*shard.Descriptor {
 	if c.Map.Len() == 1 {
 		return c.Map.Shards()
 	}
-	if hs := c.Positions(f, byteOrder); hs != nil {
-		return owners(c.Map, hs)
-	}
-	if lo, hi, ok := c.PrefixPositions(f, byteOrder); ok {
-		return c.Map.FindRange(shard.HashRange(lo, hi))
-	}
-	return c.Map.Shards()
-}
-
-// owners are the distinct shards of ascending positions.
-func owners(m *shard.Map, hs []keyspace.Hash) []*shard.Descriptor {
 	var out []*shard.Descriptor
-	for _, h := range hs {
-		d := m.Find(h)
-		if len(out) == 0 || out[len(out)-1] != d {
-			out = append(out, d)
+	for _, r := range c.Ranges(f, byteOrder) {
+		for _, d := range c.Map.FindRange(r) {
+			if len(out) == 0 || out[len(out)-1] != d {
+				out = append(out, d)
+			}
 		}
 	}
 	return out
@@ -44,7 +34,7 @@ type Group struct {
 	Docs  []Placed
 }
 
-// Placed is a document with its position and its place in the command.
+// Placed is a document with the hash of its position and its place in the command.
 type Placed struct {
 	Doc   bson.Raw
 	Hash  keyspace.Hash
@@ -61,7 +51,7 @@ func Place(c *catalog.Collection, docs []Placed, ordered bool) []Group {
 	var out []Group
 	at := map[shard.ID]int{}
 	for _, p := range docs {
-		d := c.Map.Find(p.Hash)
+		d := c.Home(p.Doc, p.Hash)
 		i, ok := at[d.ID]
 		if ordered {
 			i, ok = len(out)-1, len(out) > 0 && out[len(out)-1].Shard == d

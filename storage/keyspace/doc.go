@@ -2,21 +2,20 @@
 // storage.Store.
 //
 //	meta    'm' ‖ kind(1) ‖ name or id                                              → BSON
-//	record  'r' ‖ collection(8) ‖ position ‖ keystring(_id)                          → the document
-//	entry   'i' ‖ collection(8) ‖ index(4) ‖ partition(4) ‖ keystring(values) ‖ position ‖ keystring(_id) → type bits, or one zero byte
-//	unique  'i' ‖ collection(8) ‖ index(4) ‖ partition(4) ‖ keystring(values)        → position ‖ keystring(_id) ‖ type bits
+//	record  'r' ‖ collection(8) ‖ hash(8) ‖ id                                       → the document
+//	entry   'i' ‖ collection(8) ‖ index(4) ‖ partition(4) ‖ keystring(values) ‖ hash(8) ‖ id → type bits, or one zero byte
+//	unique  'i' ‖ collection(8) ‖ index(4) ‖ partition(4) ‖ keystring(values)        → hash(8) ‖ id ‖ type bits
 //
 // Numbers are big-endian and never reused, so dropping a collection or an index
 // is Store.DeleteRange of one or two ranges here, and a rename touches only meta
 // keys. Engines keep their own keys (change log, format) below 0x01 and above
 // 0xFE, where no key of this package lies.
 //
-// A position is the place of a document on its collection's line and the only
-// thing a shard's bounds speak of. Hashed positions have eight bytes and are the
-// type Hash. Ranged shard keys will use the keystring of the shard key values in
-// the same place: also self-delimiting, so Append* need only a variant that takes
-// the bytes, and the Split functions a skipper for them; prefixes, ranges over
-// whole collections and PrefixEnd stay as they are.
+// id is the keystring of _id; under a ranged shard key those of the key's values
+// stand before it, and the hash is zero. The position of a document is what its
+// shard key decides of hash and id: its place on the collection's line, and all
+// that a shard's bounds speak of. So a shard is a range of record keys, whatever
+// the key's kind.
 //
 // A record key does not name the shard: a split moves no record. Entries belong
 // to a shard through their partition, and carry the position so that a reader

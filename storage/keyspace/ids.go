@@ -16,21 +16,22 @@ type IndexID uint32
 // collection; never reused within it.
 type PartitionID uint32
 
-// Hash is a hashed position: opaque, ordered by value.
+// Hash is the first eight bytes of a position: all of one under a hashed shard
+// key, zero under a ranged one. Opaque, ordered by value.
 type Hash uint64
 
 // The ends of the line of hashed positions. Unsharded collections put every
-// document at HashMin.
+// document at HashMin, and so do those with a ranged shard key.
 const (
 	HashMin Hash = 0
 	HashMax Hash = math.MaxUint64
 )
 
-// hashLen is the length of a hashed position in a key.
+// hashLen is the length of a hash in a key.
 const hashLen = 8
 
-// Append appends the position as it stands in keys: eight bytes, big-endian.
+// Append appends the hash as it stands in keys: eight bytes, big-endian.
 func (h Hash) Append(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, uint64(h)) }
 
-// String prints the position as 16 hexadecimal digits.
+// String prints the hash as 16 hexadecimal digits.
 func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }

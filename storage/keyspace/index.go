@@ -26,7 +26,7 @@ func appendIndexes(dst []byte, c CollectionID) []byte {
 }
 
 // AppendEntry appends the key of a non-unique entry: values is the keystrings of
-// the indexed values in order, id that of _id. Its stored value is the type bits,
+// the indexed values in order, id as in the record's key. Its stored value is the type bits,
 // or one zero byte if there are none: see AppendEntryValue.
 func AppendEntry(dst []byte, c CollectionID, ix IndexID, p PartitionID, values []byte, h Hash, id []byte) []byte {
 	return append(h.Append(AppendUnique(dst, c, ix, p, values)), id...)
@@ -88,14 +88,14 @@ func SplitUnique(key []byte) (values []byte, ok bool) {
 	return key[entryValuesAt:], true
 }
 
-// SplitUniqueValue takes the stored value of a unique entry apart; id and
-// typeBits alias value.
-func SplitUniqueValue(value []byte, skip Skipper) (h Hash, id, typeBits []byte, ok bool) {
+// SplitUniqueValue takes the stored value of a unique entry apart, of whose id so
+// many keystrings are part; id and typeBits alias value.
+func SplitUniqueValue(value []byte, parts int, skip Skipper) (h Hash, id, typeBits []byte, ok bool) {
 	if len(value) <= hashLen {
 		return 0, nil, nil, false
 	}
 	rest := value[hashLen:]
-	n := skipMany(rest, 1, skip)
+	n := skipMany(rest, parts, skip)
 	if n <= 0 {
 		return 0, nil, nil, false
 	}

@@ -33,7 +33,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("entry at: %v %x %v", h2, id2, ok)
 		}
 		for _, bits := range [][]byte{nil, {1, 2}} {
-			h2, id2, b2, ok := SplitUniqueValue(AppendUniqueValue(nil, h, id, bits), skip1)
+			h2, id2, b2, ok := SplitUniqueValue(AppendUniqueValue(nil, h, id, bits), 1, skip1)
 			if !ok || h2 != h || !bytes.Equal(id, id2) || !bytes.Equal(bits, b2) {
 				t.Fatalf("unique value: %v %x %x %v", h2, id2, b2, ok)
 			}
@@ -61,7 +61,8 @@ func TestSplitDamaged(t *testing.T) {
 			SplitEntry(k[:n], 3, func([]byte) int { return 1 << 30 })
 			SplitEntryAt(k[:n], 4)
 			SplitUnique(k[:n])
-			SplitUniqueValue(k[:n], skip1)
+			SplitUniqueValue(k[:n], 1, skip1)
+			SplitUniqueValue(k[:n], 3, skip1)
 			EntryOwner(k[:n])
 			_ = Pretty(k[:n])
 		}
@@ -87,6 +88,10 @@ func TestRanges(t *testing.T) {
 					for _, h := range hs {
 						for _, id := range ids {
 							key := AppendRecord(nil, k, h, id)
+							span := RecordSpan(c, lo.Append(nil), append(hi.Append(nil), ids[1]...))
+							if want := k == c && lo <= h && (h < hi || h == hi && bytes.Compare(id, ids[1]) < 0); (span.Contains(key) && !span.Empty()) != want {
+								t.Fatalf("%v in span [%v,%v‖%x) of %v: want %v", rec{k, h}, lo, hi, ids[1], c, want)
+							}
 							if want := k == c && lo <= h && h <= hi; r.Contains(key) != want && !r.Empty() || r.Empty() && want {
 								t.Fatalf("%v in [%v,%v] of %v: want %v", rec{k, h}, lo, hi, c, want)
 							}

@@ -9,7 +9,8 @@ import (
 // recordIDAt is where the keystring of _id begins in a record key.
 const recordIDAt = 1 + 8 + hashLen
 
-// AppendRecord appends the key of a document; id is the keystring of its _id.
+// AppendRecord appends the key of a document; id is the keystring of its _id,
+// after those of a ranged shard key.
 func AppendRecord(dst []byte, c CollectionID, h Hash, id []byte) []byte {
 	return append(h.Append(appendRecords(dst, c)), id...)
 }
@@ -30,7 +31,18 @@ func SplitRecord(key []byte) (c CollectionID, h Hash, id []byte, ok bool) {
 // RecordRange is all documents of a collection.
 func RecordRange(c CollectionID) storage.Range { return PrefixRange(appendRecords(nil, c)) }
 
-// RecordHashRange is the documents of a collection with lo <= position <= hi.
+// RecordSpan is the documents from one position up to another, which is left out.
+// An empty lo is the beginning of the collection, an empty hi its end.
+func RecordSpan(c CollectionID, lo, hi []byte) storage.Range {
+	r := RecordRange(c)
+	r.Start = append(r.Start, lo...)
+	if len(hi) > 0 {
+		r.End = append(appendRecords(nil, c), hi...)
+	}
+	return r
+}
+
+// RecordHashRange is the documents of a collection with lo <= hash <= hi.
 // HashMin, HashMax gives them all.
 func RecordHashRange(c CollectionID, lo, hi Hash) storage.Range {
 	return storage.Range{
@@ -39,8 +51,8 @@ func RecordHashRange(c CollectionID, lo, hi Hash) storage.Range {
 	}
 }
 
-// RecordIDRange is the documents at one position whose _id lies within b. On an
-// unsharded collection (position HashMin) it is the _id index.
+// RecordIDRange is the documents at one hash whose id lies within b. On an
+// unsharded collection (hash HashMin) it is the _id index.
 func RecordIDRange(c CollectionID, h Hash, b Bounds) storage.Range {
 	return b.under(h.Append(appendRecords(nil, c)))
 }

@@ -99,8 +99,8 @@ func mergePartitions(c *Call, a *customArgs) error {
 	for _, d := range after.Shards() {
 		b.BeginDoc("")
 		b.String("id", d.ID.String())
-		appendBound(b, "min", coll, d.Lo, bson.MinKey)
-		appendBound(b, "max", coll, d.Hi, bson.MaxKey)
+		b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+		b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
 		b.Int64("documents", loads.Shards[d.ID].Docs)
 		b.Int64("bytes", loads.Shards[d.ID].Bytes)
 		if share > 0 {

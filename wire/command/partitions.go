@@ -46,8 +46,8 @@ func getPartitions(c *Call, a *customArgs) error {
 		b.String("id", d.ID.String())
 		b.String("shard", shardName(d.ID))
 		if coll.Sharded() {
-			appendBound(b, "min", coll, d.Lo, bson.MinKey)
-			appendBound(b, "max", coll, d.Hi, bson.MaxKey)
+			b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+			b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
 		}
 		b.Bool("settled", d.Settled())
 		n := counts.Shard(d.ID).Get()

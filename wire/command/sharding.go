@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard"
-	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -112,73 +112,8 @@ func (c *Call) shardedCollection() (*catalog.Collection, error) {
 	return coll, nil
 }
 
-// place is where a command wants to split, merge or move: a document or a value
-// of the shard key, a bound, or a pair of bounds.
-type place struct {
-	find, middle, min, max bson.Raw
-	bounds                 []bson.Raw
-	to                     string
-}
-
-// parsePlace reads the arguments of the commands about chunks.
-func (c *Call) parsePlace(allowed ...string) (p place, err error) {
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		for _, a := range allowed {
-			known = known || a == name
-		}
-		if !known {
-			return false, nil
-		}
-		switch name {
-		case "find":
-			p.find, err = c.docArg(name, v)
-		case "middle":
-			p.middle, err = c.docArg(name, v)
-		case "min":
-			p.min, err = c.docArg(name, v)
-		case "max":
-			p.max, err = c.docArg(name, v)
-		case "bounds":
-			if !v.IsMissing() {
-				if p.bounds, err = c.docArray(name, v, 2); err == nil && len(p.bounds) != 2 {
-					err = mongoerr.New(mongoerr.BadValue, "'bounds' must hold two documents")
-				}
-			}
-		case "to", "toShard", "shard":
-			p.to, err = c.stringArg(name, v)
-		}
-		return true, err
-	})
-	return p, err
-}
-
-// chunk finds the partition that a place is in.
-// Errors: BadValue (2), ShardKeyNotFound (61).
-func (p *place) chunk(coll *catalog.Collection) (*shard.Descriptor, error) {
-	switch {
-	case p.find != nil:
-		h, err := coll.Position(p.find)
-		if err != nil {
-			return nil, err
-		}
-		return coll.Map.Find(h), nil
-	case len(p.bounds) == 2:
-		if d := findChunk(coll, p.bounds[0]); d != nil {
-			return d, nil
-		}
-		return nil, mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, p.bounds[0])
-	case p.min != nil:
-		if d := findChunk(coll, p.min); d != nil {
-			return d, nil
-		}
-		return nil, mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, p.min)
-	}
-	return nil, mongoerr.New(mongoerr.BadValue, "one of 'find', 'bounds' and 'min' must be given")
-}
-
-// runSplit answers split: the partition is divided at the middle of its hashes,
-// or at a hash given as {region: NumberLong(…)}.
-// Manual: reference/command/split.
+// runSplit answers split: the partition is divided in halves, or at the key given; a hash is given as {region: NumberLong(…)}.
+// Manual: reference/command/split. Errors: CannotSplit.
 func runSplit(c *Call) error {
 	coll, err := c.shardedCollection()
 	if err != nil {
@@ -188,24 +123,38 @@ func runSplit(c *Call) error {
 	if err != nil {
 		return err
 	}
-	var d *shard.Descriptor
-	var at keyspace.Hash
 	if p.middle != nil {
-		var ok bool
-		if at, ok = hashOfBound(coll, p.middle); !ok {
-			return mongoerr.New(mongoerr.BadValue, "'middle' must hold the hash of the shard key to split at, as config.chunks prints it")
-		}
-		d = coll.Map.Find(at)
-	} else {
-		if d, err = p.chunk(coll); err != nil {
+		at, end, err := coll.Key.ParseBound(p.middle, true)
+		if err != nil {
 			return err
 		}
-		var ok bool
-		if at, ok = d.Middle(); !ok {
-			return mongoerr.New(mongoerr.CannotSplit, "chunk of %s on %s cannot be split any further", coll.Namespace, shardName(d.ID))
+		if at == nil || end {
+			return mongoerr.New(mongoerr.CannotSplit, "%s is an end of the range of shard keys, not a key to split at", p.middle)
 		}
+		return c.Cluster.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
+	}
+	d, err := p.chunk(coll)
+	if err != nil {
+		return err
+	}
+	at, ok, err := c.halfOf(coll, d)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return mongoerr.New(mongoerr.CannotSplit, "chunk of %s on %s cannot be split: all its documents have one shard key", coll.Namespace, shardName(d.ID))
 	}
 	return c.Cluster.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
+}
+
+// halfOf is where a partition is halved: in the middle of its hashes, which
+// spread evenly, or at the median of its ranged shard keys.
+func (c *Call) halfOf(coll *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
+	if coll.Map.Kind() != shard.Ranged {
+		h, ok := d.Middle()
+		return shard.HashPosition(h), ok, nil
+	}
+	return balance.SplitPoint(c.Ctx, c.Cluster.Store, coll, d, c.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Docs)
 }
 
 // runMoveChunk answers moveChunk and moveRange: all partitions lie on this
@@ -256,46 +205,47 @@ func runMergeChunks(c *Call) error {
 	if len(p.bounds) != 2 {
 		return mongoerr.MissingField(c.field("bounds"))
 	}
-	first := findChunk(coll, p.bounds[0])
-	if first == nil {
+	lo, end, err := coll.Key.ParseBound(p.bounds[0], true)
+	if err != nil {
+		return err
+	}
+	hi, open, err := coll.Key.ParseBound(p.bounds[1], true)
+	if err != nil {
+		return err
+	}
+	if coll.Map.FindBegin(lo) == nil || end {
 		return mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, p.bounds[0])
 	}
-	for merged := 0; ; merged++ {
-		m := c.Cluster.Catalog.Peek().ByID(coll.ID)
-		if m == nil {
+	if !open && (len(hi) == 0 || coll.Map.FindBegin(hi) == nil) {
+		return mongoerr.New(mongoerr.BadValue, "no chunk of %s ends at %s", coll.Namespace, p.bounds[1])
+	}
+	if open {
+		hi = nil
+	}
+	return c.mergeWithin(coll, shard.Range{Lo: lo, Hi: hi})
+}
+
+// mergeWithin makes one partition of those in a range, which begins and ends
+// where partitions do.
+func (c *Call) mergeWithin(coll *catalog.Collection, r shard.Range) error {
+	for range coll.Map.Len() {
+		now := c.Cluster.Catalog.Peek().ByID(coll.ID)
+		if now == nil {
 			return mongoerr.NoNamespace(coll.Namespace.String())
 		}
-		a, b := neighbours(m, p.bounds[0])
-		if a == nil || endsAt(m, a, p.bounds[1]) {
+		in := now.Map.FindRange(r)
+		if len(in) < 2 {
 			return nil
 		}
-		if b == nil || merged > coll.Map.Len() {
-			return mongoerr.New(mongoerr.BadValue, "no chunk of %s ends at %s", coll.Namespace, p.bounds[1])
-		}
-		if err := c.Cluster.Jobs.Merge(c.Ctx, coll.Namespace, a.ID, b.ID); err != nil {
+		if err := c.Cluster.Jobs.Merge(c.Ctx, coll.Namespace, in[0].ID, in[1].ID); err != nil {
 			return err
 		}
 	}
-}
-
-// neighbours are the partition that begins at a bound and the one after it.
-func neighbours(coll *catalog.Collection, bound bson.Raw) (a, b *shard.Descriptor) {
-	if a = findChunk(coll, bound); a != nil && a.Hi != nil {
-		b = coll.Map.FindPosition(a.Hi)
-	}
-	return a, b
-}
-
-// endsAt reports a partition that ends at a bound.
-func endsAt(coll *catalog.Collection, d *shard.Descriptor, bound bson.Raw) bool {
-	b := bson.NewBuilder(nil)
-	appendBound(b, "max", coll, d.Hi, bson.MaxKey)
-	hi, _ := b.Doc().Get("max").Doc()
-	return bson.Equal(hi.Value(), bound.Value(), nil)
+	return nil
 }
 
 // runSplitVector answers splitVector: the bounds between partitions inside a
-// range, which is all that a hash range can tell.
+// range.
 // Manual: reference/command/splitVector.
 func runSplitVector(c *Call) error {
 	coll, err := c.shardedCollection()
@@ -320,10 +270,7 @@ func runSplitVector(c *Call) error {
 	}
 	c.Reply.BeginArray("splitKeys")
 	for _, d := range coll.Map.Shards()[1:] {
-		b := bson.NewBuilder(nil)
-		appendBound(b, "k", coll, d.Lo, bson.MinKey)
-		k, _ := b.Doc().Get("k").Doc()
-		c.Reply.Raw("", k)
+		c.Reply.Raw("", coll.Key.Bound(d.Lo, bson.MinKey))
 	}
 	c.Reply.End()
 	return nil

@@ -1,13 +1,12 @@
 package command
 
 import (
-	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard"
-	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // In the shape of a cluster every partition number is a shard: partition 3 of
@@ -97,11 +96,18 @@ func (s *Server) collectionDocs() (docs []bson.Raw) {
 		b.Timestamp("timestamp", uint32(coll.Map.Version().Epoch), 1)
 		b.Binary("uuid", 4, coll.UUID[:])
 		b.Raw("key", coll.Key.Spec())
-		b.Bool("unique", false)
+		b.Bool("unique", uniqueKey(coll))
 		b.Bool("noBalance", false)
 		docs = append(docs, b.Doc())
 	})
 	return docs
+}
+
+// uniqueKey reports a shard key that a unique index holds.
+func uniqueKey(coll *catalog.Collection) bool {
+	return slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
+		return ix.Unique && bson.Equal(ix.Key.Value(), coll.Key.Spec().Value(), nil)
+	})
 }
 
 // epochOf is an ObjectId that stands for a collection's shard key.
@@ -120,8 +126,8 @@ func (s *Server) chunkDocs() (docs []bson.Raw) {
 			id[8], id[9], id[10] = byte(d.ID>>16), byte(d.ID>>8), byte(d.ID)
 			b.ObjectID("_id", id)
 			b.Binary("uuid", 4, coll.UUID[:])
-			appendBound(b, "min", coll, d.Lo, bson.MinKey)
-			appendBound(b, "max", coll, d.Hi, bson.MaxKey)
+			b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+			b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
 			b.String("shard", shardName(d.ID))
 			b.Timestamp("lastmod", uint32(d.Since), 0)
 			b.Timestamp("onCurrentShardSince", uint32(d.Since), 0)
@@ -135,37 +141,6 @@ func (s *Server) chunkDocs() (docs []bson.Raw) {
 		}
 	})
 	return docs
-}
-
-// appendBound prints a bound of a partition as values of the shard key's
-// fields: hashes as 64-bit numbers, in their order.
-func appendBound(b *bson.Builder, name string, coll *catalog.Collection, p shard.Position, open bson.Value) {
-	fields := coll.Key.Fields()
-	b.BeginDoc(name)
-	defer b.End()
-	h := hashOf(p)
-	for i, f := range fields {
-		switch {
-		case p == nil:
-			b.Value(f.Path.String(), open)
-		case len(fields) == 1:
-			b.Int64(f.Path.String(), int64(h^signBit))
-		case i == 0:
-			b.Int64(f.Path.String(), int64(h&^(1<<32-1)^signBit))
-		case i == 1 && len(fields) == 2:
-			b.Int64(f.Path.String(), int64(h<<32^signBit))
-		case i == 1:
-			b.Int64(f.Path.String(), int64(h>>16<<48^signBit))
-		default:
-			b.Int64(f.Path.String(), int64(h<<48^signBit))
-		}
-	}
-}
-
-// hashOf reads a position of eight bytes.
-func hashOf(p shard.Position) uint64 {
-	lo, _ := shard.Range{Lo: p}.Hashes()
-	return uint64(lo)
 }
 
 // mongosDocs is config.mongos: this server.
@@ -202,29 +177,3 @@ func (s *Server) clusterDocs() []bson.Raw {
 	b.ObjectID("clusterId", oid)
 	return []bson.Raw{b.Doc()}
 }
-
-// findChunk finds the shard that begins at a bound, given as in config.chunks.
-func findChunk(coll *catalog.Collection, bound bson.Raw) *shard.Descriptor {
-	for _, d := range coll.Map.Shards() {
-		b := bson.NewBuilder(nil)
-		appendBound(b, "min", coll, d.Lo, bson.MinKey)
-		lo, _ := b.Doc().Get("min").Doc()
-		if bytes.Equal(lo, bound) || bson.Equal(lo.Value(), bound.Value(), nil) {
-			return d
-		}
-	}
-	return nil
-}
-
-// hashOfBound reads a bound of a single hashed field.
-func hashOfBound(coll *catalog.Collection, bound bson.Raw) (h keyspace.Hash, ok bool) {
-	fields := coll.Key.Fields()
-	if len(fields) != 1 {
-		return 0, false
-	}
-	n, ok := bound.Get(fields[0].Path.String()).AsInt64()
-	return keyspace.Hash(uint64(n) ^ 1<<63), ok
-}
-
-// signBit turns a position into the signed hash that MongoDB's tools print.
-const signBit = 1 << 63

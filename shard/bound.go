@@ -1,0 +1,174 @@
+package shard
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// A bound is how clients see a position between shards: a value for each field of
+// the shard key, hashes as 64-bit numbers in their order, MinKey and MaxKey at the
+// ends of the line. Manual: core/sharding-shard-key#shard-key-ranges.
+
+// AppendBound prints a position as the fields of an open document. open stands for
+// a nil position, MinKey or MaxKey.
+func (k KeyPattern) AppendBound(b *bson.Builder, p Position, open bson.Value) {
+	fields := k.Fields()
+	switch {
+	case p == nil:
+		for _, f := range fields {
+			b.Value(f.Path.String(), open)
+		}
+	case k.Kind() == Ranged:
+		k.appendRanged(b, p)
+	default:
+		for i, f := range fields {
+			b.Int64(f.Path.String(), int64(k.levelOf(i, p.hash())^signBit))
+		}
+	}
+}
+
+// Bound is AppendBound as a document of its own.
+func (k KeyPattern) Bound(p Position, open bson.Value) bson.Raw {
+	b := bson.NewBuilder(nil)
+	k.AppendBound(b, p, open)
+	return b.Doc()
+}
+
+// signBit turns a hash into the signed number that MongoDB's tools print.
+const signBit = 1 << 63
+
+// levelOf is the part of a hash that a field decides, moved to the top.
+func (k KeyPattern) levelOf(i int, h keyspace.Hash) uint64 {
+	switch n := len(k.p.fields); {
+	case n == 1:
+		return uint64(h)
+	case i == 0:
+		return uint64(h) >> 32 << 32
+	case n == 2:
+		return uint64(h) << 32
+	case i == 1:
+		return uint64(h) >> 16 << 48
+	}
+	return uint64(h) << 48
+}
+
+// appendRanged prints the values that a ranged position holds; those of fields it
+// leaves open are MinKey, because it lies before all of them.
+func (k KeyPattern) appendRanged(b *bson.Builder, p Position) {
+	dec := keystring.NewDecoder(nil)
+	rest := []byte(p[min(len(p), hashLen):])
+	for _, f := range k.p.fields {
+		name := f.Path.String()
+		if len(rest) == 0 {
+			b.Value(name, bson.MinKey)
+			continue
+		}
+		one := bson.NewBuilder(nil)
+		var err error
+		if rest, err = dec.Value(one, name, rest, keystring.Ascending); err != nil {
+			b.Value(name, bson.MinKey)
+			rest = nil
+			continue
+		}
+		v := one.Doc().Get(name)
+		if n, ok := v.AsInt64(); f.Hashed && ok {
+			b.Int64(name, n)
+		} else {
+			b.Value(name, v)
+		}
+	}
+}
+
+// ParseBound reads a bound: values for the leading fields of the key, for all of
+// them if whole. p is nil at the beginning of the line, and end says that it is the
+// end. Errors: BadValue (2).
+func (k KeyPattern) ParseBound(bound bson.Raw, whole bool) (p Position, end bool, err error) {
+	var values []bson.Value
+	fields := k.Fields()
+	for name, v := range bound.Fields() {
+		i := len(values)
+		if i >= len(fields) || string(name) != fields[i].Path.String() {
+			return nil, false, notABound(k, bound)
+		}
+		if fields[i].Hashed && v.Type != bson.TypeMinKey && v.Type != bson.TypeMaxKey {
+			if _, ok := v.AsInt64(); !ok {
+				return nil, false, mongoerr.New(mongoerr.BadValue, "bound %s of shard key %s must hold the hash of '%s' as a 64-bit number, as config.chunks prints it",
+					bound, k, name)
+			}
+		}
+		values = append(values, v)
+	}
+	if len(values) == 0 || whole && len(values) < len(fields) {
+		return nil, false, notABound(k, bound)
+	}
+	all := func(t bson.Type) bool {
+		for _, v := range values {
+			if v.Type != t {
+				return false
+			}
+		}
+		return true
+	}
+	if all(bson.TypeMaxKey) {
+		return nil, true, nil
+	}
+	for n := len(values); n > 0 && values[n-1].Type == bson.TypeMinKey; n-- {
+		values = values[:n-1] // a position lies before everything that begins with it
+	}
+	switch {
+	case len(values) == 0:
+		return nil, false, nil
+	case k.Kind() == Ranged:
+		return k.rangedBound(values), false, nil
+	}
+	return k.hashedBound(values)
+}
+
+func notABound(k KeyPattern, bound bson.Raw) error {
+	return mongoerr.New(mongoerr.BadValue, "bound %s does not hold the fields of the shard key %s, in their order", bound, k)
+}
+
+// rangedBound is the position of values as they stand in a bound: hashes are
+// numbers already.
+func (k KeyPattern) rangedBound(values []bson.Value) Position {
+	p := HashPosition(keyspace.HashMin)
+	for _, v := range values {
+		if v.IsNullish() {
+			v = bson.Null
+		}
+		p = keystring.Append(p, v, keystring.Ascending, nil, nil)
+	}
+	return p
+}
+
+// hashedBound is the position of hashes of leading fields.
+func (k KeyPattern) hashedBound(values []bson.Value) (p Position, end bool, err error) {
+	var h keyspace.Hash
+	for i, v := range values {
+		n, _ := v.AsInt64()
+		u := uint64(n) ^ signBit
+		switch v.Type {
+		case bson.TypeMinKey:
+			u = 0
+		case bson.TypeMaxKey:
+			u = ^uint64(0)
+		}
+		h |= k.level(i, u)
+	}
+	if h == keyspace.HashMin {
+		return nil, false, nil
+	}
+	return HashPosition(h), false, nil
+}
+
+// FindBegin is the shard that begins at a position, nil if none does.
+func (m *Map) FindBegin(p Position) *Descriptor {
+	if d := m.FindPosition(p); bytes.Equal(d.Lo, p) {
+		return d
+	}
+	return nil
+}
