@@ -194,6 +194,19 @@ func (m *Meter) Sum(i Item) int64 {
 	return q
 }
 
+// Spread is the collection that the first counted work was done in, and on how many of its shards there was some.
+func (m *Meter) Spread() (collection uint64, shards int) {
+	m.each(func(s *slot) {
+		if shards == 0 {
+			collection = s.place.Collection
+		}
+		if s.place.Collection == collection {
+			shards++
+		}
+	})
+	return collection, shards
+}
+
 // Total is the charge for everything counted so far. A command answered in pages charges each page with the growth of
 // Total, so the pages add up to the price of the whole.
 func (m *Meter) Total() MicroRU {

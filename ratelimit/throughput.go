@@ -58,8 +58,9 @@ const (
 	MetadataRate        = 240 // RU/s for metadata commands of one account
 	ChangesMax          = 25  // throughput changes per ChangesSeconds
 	ChangesSeconds      = 300
-	SplitAtManual       = 6_000  // RU/s per shard at creation, manual
-	SplitAtAutoscale    = 10_000 // RU/s per shard at creation, autoscale and shared; and for later growth
+	SplitAtManual       = 6_000    // RU/s per shard at creation, manual
+	SplitAtAutoscale    = 10_000   // RU/s per shard at creation, autoscale and shared; and for later growth
+	LogicalBytesMax     = 20 << 30 // of one shard key value, and of a collection without shard key
 	serverlessRate      = 5_000
 	serverlessShards    = 5
 	serverlessShardRate = 1_000

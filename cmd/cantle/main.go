@@ -23,6 +23,8 @@ Usage:
 
   cantle serve [flags]                     start a server
   cantle partitions URI db.collection      what each partition holds and costs
+  cantle report URI [db.collection]        what commands cost, by their shape
+  cantle advise URI db.collection          which shard key suits a collection
   cantle estimate [flags] document.json    what a workload will cost
   cantle version                           print the version
 
@@ -44,6 +46,10 @@ func main() {
 		os.Exit(serve(os.Args[2:]))
 	case "estimate":
 		os.Exit(cli.Estimate(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	case "report":
+		os.Exit(cli.Report(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	case "advise":
+		os.Exit(cli.Advise(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	case "partitions":
 		os.Exit(cli.Partitions(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	case "version", "--version", "-v":

@@ -42,6 +42,8 @@ type Call struct {
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units
 
+	opened bson.Raw // the command that opened the cursor of a getMore
+
 	op operation // its entry in the list of running commands
 
 	// Memory of the environment. A cursor that outlives the command keeps all of

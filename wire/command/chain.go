@@ -328,7 +328,7 @@ func (s *Server) finish(c *Call, err error) {
 	if c.op.NS.Coll != "" {
 		s.usage.add(c.op.NS, c.Name(), c.Cluster.Now().Sub(c.Start))
 	}
-	s.price(c)
+	s.price(c, err)
 	if c.Msg.Header.OpCode != wire.OpMsg {
 		return
 	}
@@ -351,12 +351,13 @@ var zeroHash [20]byte
 
 // price notes what the command cost and, where asked for, puts it into the
 // reply.
-func (s *Server) price(c *Call) {
+func (s *Server) price(c *Call, err error) {
 	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) {
 		return
 	}
 	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.pageCharge)
 	st := statement{command: c.Name(), charge: int64(total), took: c.Cluster.Now().Sub(c.Start)}
+	s.noteShape(c, err, total, st.took)
 	if c.Args.ID.IsZero() {
 		c.Peer.last = st
 	} else {

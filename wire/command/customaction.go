@@ -23,6 +23,7 @@ type customArgs struct {
 	startAt     bson.Value // a timestamp, missing for now
 	rule        ratelimit.RefuseRule
 	off         bool
+	reset       bool
 	whatIf      bool
 	targets     []ratelimit.Share
 	sources     []int
@@ -80,6 +81,7 @@ var customActions = map[string]struct {
 	"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
 	"GetDatabase":            {[]string{""}, getDatabase},
 	"GetPartitions":          {[]string{"collection", "top"}, getPartitions},
+	"GetRequestReport":       {[]string{"top", "collection", "reset"}, getRequestReport},
 	"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
 	"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
 	"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, redistribute},
@@ -120,7 +122,7 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 		a.showIndexes, err = c.boolArg(name, v)
 	case "top":
 		if a.top, err = c.longArg(name, v); err == nil && !v.IsMissing() {
-			err = between(name, a.top, 1, 64)
+			err = between(name, a.top, 1, topMax)
 		}
 	case "startAtOperationTime":
 		if _, _, ok := v.Timestamp(); !ok && !v.IsMissing() {
@@ -133,6 +135,8 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 		err = c.injectArg(&a.rule, name, v)
 	case "off":
 		a.off, err = c.boolArg(name, v)
+	case "reset":
+		a.reset, err = c.boolArg(name, v)
 	case "whatIf":
 		a.whatIf, err = c.boolArg(name, v)
 	case "targets", "sources", "equal":

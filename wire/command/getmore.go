@@ -56,6 +56,7 @@ func runGetMore(c *Call) error {
 	if err != nil {
 		return err
 	}
+	c.opened = cur.Options.Command
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok && !v.IsNullish() && !cur.Options.AwaitData {
 		cur.Checkin(0, true)
 		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")

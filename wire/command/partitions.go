@@ -10,6 +10,9 @@ import (
 // hotKeysDefault is how many of the heaviest shard key values are listed.
 const hotKeysDefault = 10
 
+// hotKeysMax is how many are remembered.
+const hotKeysMax = 64
+
 // getPartitions answers {customAction: "GetPartitions", collection: "c"}, an
 // extension of ours: what every partition holds and what its throughput is
 // spent on, to find the hot one.
@@ -21,6 +24,7 @@ func getPartitions(c *Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = hotKeysDefault
 	}
+	a.top = min(a.top, hotKeysMax)
 	b := c.Reply
 	b.String("database", c.DB)
 	b.String("collection", a.ns.Coll)

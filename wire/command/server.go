@@ -68,6 +68,7 @@ type Server struct {
 	counters map[string]*counter
 	params   parameters
 	charges  charges
+	shapes   shapes
 
 	failPoints  failPoints
 	seenAt      atomic.Value // string: the address of the first connection
@@ -134,6 +135,7 @@ type peer struct {
 	helloSeen bool
 	last      statement // of getLastRequestStatistics, without a session
 	slot      slot      // the command that runs
+	shape     []byte    // memory for the text of its shape
 	spare     *Call     // memory for the next command
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -87,6 +88,14 @@ func Estimate(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	p.print(out)
 	return 0
+}
+
+// open opens a file to read, or standard input for "-".
+func open(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	return os.Open(name)
 }
 
 // documentMax is how long a sample may be as text.

@@ -6,12 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
@@ -56,48 +52,22 @@ func Partitions(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	reply, err := ask(ctx, f.Arg(0), db, coll, max(1, *top))
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetPartitions")
+	b.String("collection", coll)
+	b.Int32("top", int32(min(max(1, *top), 64)))
+	s, err := connect(f.Arg(0), "cantle partitions")
+	var reply bson.Raw
+	if err == nil {
+		defer s.close()
+		reply, err = s.ask(ctx, db, b.Doc())
+	}
 	if err != nil {
 		fmt.Fprintln(errs, "cantle partitions:", err)
 		return 1
 	}
 	printPartitions(out, reply, *top)
 	return 0
-}
-
-// ask runs GetPartitions. Errors: those of the driver, shortened.
-func ask(ctx context.Context, uri, db, coll string, top int) (bson.Raw, error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName("cantle partitions"))
-	if err != nil {
-		return nil, err
-	}
-	defer client.Disconnect(context.WithoutCancel(ctx))
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetPartitions")
-	b.String("collection", coll)
-	b.Int32("top", int32(min(top, 64)))
-	raw, err := client.Database(db).RunCommand(ctx, []byte(b.Doc())).Raw()
-	var refused mongo.CommandError
-	switch {
-	case errors.As(err, &refused) && refused.Code == 59:
-		return nil, fmt.Errorf("%s is not a cantle server: it has no customAction GetPartitions", redact(uri))
-	case errors.As(err, &refused):
-		return nil, errors.New(refused.Message)
-	case mongo.IsTimeout(err):
-		return nil, fmt.Errorf("no answer from %s; is the server running?", redact(uri))
-	case err != nil:
-		return nil, err
-	}
-	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
-}
-
-// redact leaves out the password of a connection string.
-func redact(uri string) string {
-	scheme, rest, ok := strings.Cut(uri, "://")
-	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
-		return scheme + "://***" + rest[at:]
-	}
-	return uri
 }
 
 func printPartitions(out io.Writer, reply bson.Raw, top int) {
@@ -199,11 +169,3 @@ func clip(s string, n int) string {
 func float(d bson.Raw, name string) float64 { f, _ := d.Get(name).AsFloat(); return f }
 
 func whole(d bson.Raw, name string) int64 { n, _ := d.Get(name).AsInt64(); return n }
-
-// open opens a file to read, or standard input for "-".
-func open(name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(os.Stdin), nil
-	}
-	return os.Open(name)
-}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+const adviseHelp = `Usage: cantle advise [flags] URI database.collection
+
+Looks at the documents of a collection and at the queries the server has recorded
+for it, and ranks the shard keys it could have. Nothing is changed. The scan runs at
+low priority: where request units run short, it gives way.
+
+  score      from 0 to 100: how well documents and recent writes spread, and how many
+             of the recorded requests would visit one partition only
+  distinct   values of the key; too few leave partitions empty
+  largest    share of the bytes under one value. A value cannot be divided over
+             partitions, and holds 20 GB at most
+  bytes      fullest of the simulated partitions compared with the average: x1 is even
+  recent     the same for the newest tenth of the documents: what one hot value (today's
+             date) does to the throughput of its partition
+  targeted   share of the recorded requests that fix the key, so that one partition
+             answers them; "-" when none were recorded
+  RU/s       that the recorded requests would take on so many partitions, in percent
+             of the best
+  reach      most RU/s that the key can make use of before its hottest partition refuses
+
+Keys of two fields are hierarchical: both are hashed, and a query that fixes the first
+only still visits few partitions. "day + vin/40" is a synthetic key: the value of day
+with a suffix that the server computes from vin, one of 40.
+
+Flags:
+`
+
+// adviseArgs are the flags of advise.
+type adviseArgs struct {
+	sample, keep int64
+	partitions   int
+	rus          float64
+	top          int
+	queries      indexList
+	fields       string
+}
+
+// Advise is the verb advise. It returns the exit status.
+func Advise(ctx context.Context, args []string, out, errs io.Writer) int {
+	f := flag.NewFlagSet("cantle advise", flag.ContinueOnError)
+	f.SetOutput(errs)
+	var a adviseArgs
+	f.Int64Var(&a.sample, "sample", 200_000, "look at so `many` documents at most, chosen at random if there are more")
+	f.IntVar(&a.partitions, "partitions", 10, "`number` of partitions to simulate")
+	f.IntVar(&a.top, "top", 10, "how `many` keys to list")
+	f.Var(&a.queries, "query", "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', beside those recorded; may be repeated")
+	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; all that suit unless given")
+	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
+	f.Usage = func() { fmt.Fprint(f.Output(), adviseHelp); f.PrintDefaults() }
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	db, coll, ok := strings.Cut(f.Arg(1), ".")
+	if f.NArg() != 2 || !ok || db == "" || coll == "" || a.sample < 1 || a.partitions < 2 || a.partitions > positionBuckets || a.top < 1 {
+		fmt.Fprintln(errs, "cantle advise: expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle advise --help")
+		return 2
+	}
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	s, err := connect(f.Arg(0), "cantle advise")
+	if err == nil {
+		defer s.close()
+		err = s.advise(ctx, db, coll, &a, out, errs)
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "cantle advise:", err)
+		return 1
+	}
+	return 0
+}
+
+// advise does the work of the verb. Errors: those of the server; a collection
+// without documents.
+func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
+	requests, err := s.requests(ctx, db, coll)
+	if err != nil {
+		return err
+	}
+	for _, q := range a.queries {
+		r, err := parseQuery(q)
+		if err != nil {
+			return fmt.Errorf("--query %s: %w", q, err)
+		}
+		requests = append(requests, r)
+	}
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetPartitions")
+	b.String("collection", coll)
+	now, err := s.ask(ctx, db, b.Doc())
+	if err != nil {
+		return err
+	}
+	d := newDocuments(a.fields)
+	if err := s.scan(ctx, db, coll, a, now, d, errs); err != nil {
+		return err
+	}
+	if d.seen == 0 {
+		return fmt.Errorf("%s.%s has no documents to learn from; cantle estimate works from a sample document", db, coll)
+	}
+	r := ranking{db: db, coll: coll, args: a, docs: d, requests: requests, current: now}
+	r.rank()
+	r.print(out)
+	return nil
+}
+
+// requests are the shapes that the server has recorded for a collection.
+func (s *server) requests(ctx context.Context, db, coll string) (out []request, err error) {
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetRequestReport")
+	b.String("collection", coll)
+	b.Int32("top", 1000)
+	reply, err := s.ask(ctx, db, b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	list, _ := reply.Get("requests").Array()
+	for it := list.Iter(); it.Next(); {
+		d, _ := it.Value.Doc()
+		r := request{count: whole(d, "count"), ru: float(d, "ru"), visited: max(1, float(d, "partitionsVisited"))}
+		r.command, _ = d.Get("command").Str()
+		fields, _ := d.Get("fields").Array()
+		for v := range fields.Values() {
+			x, _ := v.Doc()
+			by, _ := x.Get("by").Str()
+			path, _ := x.Get("path").Str()
+			if by == "equal" || by == "in" {
+				r.fixed = append(r.fixed, path)
+			}
+		}
+		if r.count > 0 {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// parseQuery is a request as a flag gives it.
+func parseQuery(text string) (request, error) {
+	doc, err := ejson.Parse(text)
+	if err != nil {
+		return request{}, err
+	}
+	r := request{command: "find", count: 1, ru: 3, visited: 1}
+	for it := doc.Iter(); it.Next(); {
+		inner, isDoc := it.Value.Doc()
+		first, _ := inner.First()
+		operator := isDoc && strings.HasPrefix(string(first.Name), "$")
+		if !operator || string(first.Name) == "$eq" || string(first.Name) == "$in" {
+			r.fixed = append(r.fixed, string(it.Name))
+		}
+	}
+	return r, nil
+}
+
+// scan shows every document, or a random part of them, to d.
+func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, partitions bson.Raw, d *documents, errs io.Writer) error {
+	list, _ := partitions.Get("partitions").Array()
+	for it := list.Iter(); it.Next(); {
+		p, _ := it.Value.Doc()
+		d.stored += whole(p, "documents")
+		d.storedBytes += whole(p, "bytes")
+	}
+	b := bson.NewBuilder(nil)
+	b.String("aggregate", coll)
+	b.BeginArray("pipeline")
+	if d.stored > a.sample {
+		b.BeginDoc("")
+		b.BeginDoc("$sample")
+		b.Int64("size", a.sample)
+		b.End()
+		b.End()
+	}
+	b.End()
+	b.BeginDoc("cursor")
+	b.Int32("batchSize", scanBatch)
+	b.End()
+	b.Bool("allowDiskUse", true)
+	b.BeginDoc("comment")
+	b.String("priority", "low")
+	b.End()
+	cur, err := s.client.Database(db).RunCommandCursor(ctx, []byte(b.Doc()))
+	if err != nil {
+		return s.explain(err)
+	}
+	cur.SetBatchSize(scanBatch)
+	defer cur.Close(ctx)
+	p := progress{out: errs, what: "documents", total: min(d.stored, a.sample), terminal: isTerminal(errs), now: time.Now}
+	p.begin()
+	defer p.end()
+	for d.seen < a.sample && cur.Next(ctx) {
+		doc, err := bson.Parse(cur.Current, bson.Limits{Depth: bson.MaxDepth + 1})
+		if err != nil {
+			return err
+		}
+		d.add(doc)
+		p.at(d.seen)
+	}
+	if err := cur.Err(); err != nil {
+		return s.explain(err)
+	}
+	return nil
+}
+
+// scanBatch is how many documents one reply of the scan brings.
+const scanBatch = 1000
+
+// isTerminal reports a stream that somebody watches.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+)
+
+// request is one shape of the workload.
+type request struct {
+	command string
+	fixed   []string // paths that it fixes to one value or a few
+	count   int64
+	ru      float64 // of all runs
+	visited float64 // partitions, on average
+}
+
+// candidate is one shard key and how it would do.
+type candidate struct {
+	fields  []string
+	suffix  string // path that a synthetic suffix is made of, "" without
+	buckets int    // of the suffix
+
+	spread, newest spread
+	present        float64 // share of the documents that have every field
+	distinct       int64
+	suits          float64 // how fit the type of its values is
+	targeted       float64 // share of the requests, -1 when there are none
+	ru             float64 // of the requests
+	score          float64
+	current        bool
+}
+
+// ranking compares the candidates.
+type ranking struct {
+	db, coll string
+	args     *adviseArgs
+	docs     *documents
+	requests []request
+	current  bson.Raw // GetPartitions' reply
+	list     []*candidate
+	recent   []bson.Raw
+}
+
+// Bounds of how many keys of several fields are tried.
+const (
+	pairsFrom     = 5 // single fields
+	bucketsPerOne = 4 // buckets of a suffix for every partition
+)
+
+// rank fills in the list, the best first.
+func (r *ranking) rank() {
+	r.recent = r.docs.recent()
+	for _, path := range r.docs.order {
+		f := r.docs.fields[path]
+		if r.docs.only != nil && !slices.Contains(r.docs.only, path) {
+			continue
+		}
+		if f.arrays > 0 || f.spread.docs*2 < r.docs.seen {
+			continue // arrays are refused, and documents without the key lie together
+		}
+		c := &candidate{fields: []string{path}, spread: f.spread, suits: f.suits()}
+		c.present = float64(f.spread.docs) / float64(r.docs.seen)
+		c.distinct = r.docs.estimate(&f.spread)
+		r.try(c)
+	}
+	slices.SortStableFunc(r.list, better)
+	singles := slices.Clone(r.list)
+	for i, a := range singles {
+		for j, b := range singles {
+			if i >= pairsFrom && !r.fixes(a.fields[0]) || j >= pairsFrom && !r.fixes(b.fields[0]) || i == j || a.distinct >= b.distinct || strings.HasPrefix(b.fields[0], a.fields[0]+".") {
+				continue
+			}
+			r.tryPair(a, b)
+			r.trySuffix(a, b)
+		}
+	}
+	slices.SortStableFunc(r.list, better)
+}
+
+// better orders candidates: by score, then the simpler one.
+func better(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
+}
+
+// parts is how many fields a key is made of.
+func (c *candidate) parts() int {
+	if c.suffix != "" {
+		return len(c.fields) + 2
+	}
+	return len(c.fields)
+}
+
+// suits says how fit values are to be a shard key: identifiers are what queries
+// fix; measurements and flags are not.
+func (f *field) suits() float64 {
+	best, most := 1.0, int64(0)
+	for kind, n := range f.kinds {
+		if n <= most {
+			continue
+		}
+		most = n
+		switch kind {
+		case bson.TypeDouble, bson.TypeDecimal128:
+			best = 0.5
+		case bson.TypeBool, bson.TypeNull:
+			best = 0.3
+		case bson.TypeDateTime, bson.TypeTimestamp:
+			best = 0.7
+		default:
+			best = 1
+		}
+	}
+	return best
+}
+
+// fixes reports a path that some request fixes.
+func (r *ranking) fixes(path string) bool {
+	return slices.ContainsFunc(r.requests, func(q request) bool { return slices.Contains(q.fixed, path) })
+}
+
+// tryPair tries the hierarchical key of two fields on the documents kept.
+func (r *ranking) tryPair(a, b *candidate) {
+	k, err := patternOf(a.fields[0], b.fields[0])
+	if err != nil || r.wellSpread(a) || !r.useful(a) {
+		return
+	}
+	c := &candidate{fields: []string{a.fields[0], b.fields[0]}, suits: (a.suits + b.suits) / 2, present: min(a.present, b.present)}
+	c.spread.heavy = ratelimit.NewSketch(64)
+	for _, doc := range r.docs.kept {
+		c.spread.add(k, doc)
+	}
+	c.distinct = max(a.distinct, b.distinct, r.docs.estimate(&c.spread))
+	r.try(c)
+}
+
+// trySuffix tries the value of a field with a suffix made of another one.
+func (r *ranking) trySuffix(a, b *candidate) {
+	if r.wellSpread(a) || !r.useful(a) {
+		return
+	}
+	c := &candidate{fields: a.fields, suffix: b.fields[0], suits: a.suits, present: min(a.present, b.present)}
+	c.buckets = min(400, bucketsPerOne*r.args.partitions)
+	if b.distinct < int64(c.buckets) {
+		return
+	}
+	c.spread.heavy = ratelimit.NewSketch(64)
+	r.each(c, r.docs.kept, func(key []byte, doc bson.Raw) { c.spread.addKey(key, fingerprint(key), len(doc)) })
+	c.distinct = min(a.distinct*int64(c.buckets), max(1, r.docs.stored))
+	r.try(c)
+}
+
+// useful reports a field that requests fix, as far as any are known: below
+// another one it makes no sense to put a second.
+func (r *ranking) useful(c *candidate) bool {
+	return c.targeted < 0 || r.fixes(c.fields[0])
+}
+
+// wellSpread reports a key that needs no help.
+func (r *ranking) wellSpread(c *candidate) bool {
+	return c.distinct > 20*int64(r.args.partitions) && c.newest.largest() < 0.05 && c.spread.largest() < 0.05
+}
+
+// each calls fn with every document and its key.
+func (r *ranking) each(c *candidate, docs []bson.Raw, fn func(key []byte, doc bson.Raw)) {
+	k, err := patternOf(c.fields...)
+	from, err2 := shard.KeyPattern{}, error(nil)
+	if c.suffix != "" {
+		from, err2 = patternOf(c.suffix)
+	}
+	if err != nil || err2 != nil {
+		return
+	}
+	var key []byte
+	for _, doc := range docs {
+		if c.suffix == "" {
+			key = k.AppendLogical(key[:0], doc)
+		} else {
+			key = suffixed(key[:0], doc, k, from, c.buckets)
+		}
+		fn(key, doc)
+	}
+}
+
+// try scores a candidate and lists it.
+func (r *ranking) try(c *candidate) {
+	c.newest.heavy = ratelimit.NewSketch(64)
+	r.each(c, r.recent, func(key []byte, doc bson.Raw) { c.newest.addKey(key, r.position(c, key, doc), len(doc)) })
+	c.current = c.suffix == "" && slices.Equal(c.fields, r.currentKey())
+	r.aim(c)
+	n := r.args.partitions
+	even, fresh := 1/c.fullest(&c.spread, n), 1.0
+	if c.newest.docs > 0 {
+		// Few documents are uneven by chance alone.
+		noise := 1 + math.Sqrt(2*float64(n)/float64(c.newest.docs))*2
+		fresh = min(1, noise/c.fullest(&c.newest, n))
+	}
+	targeted := c.targeted
+	if targeted < 0 {
+		targeted = 0.5 * c.suits
+	}
+	c.score = 100 * c.present * (0.25*even + 0.35*fresh + 0.40*targeted)
+	if few := float64(c.distinct) / float64(2*n); few < 1 {
+		c.score *= few
+	}
+	if c.targeted < 0 {
+		c.score *= c.suits
+	}
+	r.list = append(r.list, c)
+}
+
+// fullest is how full the fullest partition is compared with the average. Below
+// one value of a hierarchical key's first field partitions split too, so that only
+// a whole key is as heavy as it is.
+func (c *candidate) fullest(s *spread, partitions int) float64 {
+	if len(c.fields) > 1 {
+		return max(1.1, s.largest()*float64(partitions))
+	}
+	return s.fullest(partitions)
+}
+
+// position is where a document lies under the key.
+func (r *ranking) position(c *candidate, key []byte, doc bson.Raw) uint64 {
+	if c.suffix == "" {
+		if k, err := patternOf(c.fields...); err == nil {
+			if h, err := k.Hash(doc); err == nil {
+				return uint64(h)
+			}
+		}
+	}
+	return fingerprint(key)
+}
+
+// currentKey is the fields of the shard key there is, none if unsharded.
+func (r *ranking) currentKey() (out []string) {
+	key, _ := r.current.Get("shardKeyDefinition").Doc()
+	for name := range key.Fields() {
+		out = append(out, string(name))
+	}
+	return out
+}
+
+// aim finds out which requests would visit one partition, and what they would all
+// cost.
+func (r *ranking) aim(c *candidate) {
+	n := float64(r.args.partitions)
+	asked, hit := int64(0), int64(0)
+	c.targeted, c.ru = -1, 0
+	for _, q := range r.requests {
+		if q.command == "insert" {
+			c.ru += q.ru
+			continue
+		}
+		visits, whole := n, true
+		first := slices.Contains(q.fixed, c.fields[0])
+		for _, f := range c.fields[1:] {
+			whole = whole && slices.Contains(q.fixed, f)
+		}
+		switch {
+		case first && c.suffix != "" && !slices.Contains(q.fixed, c.suffix):
+			visits = min(n, float64(c.buckets))
+		case first:
+			visits = 1 // a prefix of a hierarchical key is on few
+		}
+		asked += q.count
+		if visits <= 1 {
+			hit += q.count
+		}
+		each := q.ru / float64(q.count)
+		beyond := max(0, each-visitRU*q.visited)
+		if visits <= 1 && whole && slices.Contains(q.fixed, "_id") {
+			each = beyond + 1 // a read by key
+		} else {
+			each = beyond + visitRU*visits
+		}
+		c.ru += each * float64(q.count)
+	}
+	if asked > 0 {
+		c.targeted = float64(hit) / float64(asked)
+	}
+}
+
+// visitRU is what a query pays for every partition it looks into.
+var visitRU = ratelimit.Standard().Price(ratelimit.PartitionVisit, 1).Float()
+
+// partitionRate is the most RU/s of one partition, and so of one value.
+const partitionRate = ratelimit.ShardRateMax
+
+// reach is the most RU/s the key can use: its hottest value can have those of one
+// partition.
+func (c *candidate) reach() float64 {
+	hot := max(c.newest.largest(), c.spread.largest())
+	if c.newest.docs > 0 {
+		hot = c.newest.largest()
+	}
+	return partitionRate / max(hot, 1e-9)
+}
+
+// name prints the key.
+func (c *candidate) name() string {
+	s := strings.Join(c.fields, " > ")
+	if c.suffix != "" {
+		s += fmt.Sprintf(" + %s/%d", c.suffix, c.buckets)
+	}
+	return s
+}

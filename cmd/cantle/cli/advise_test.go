@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// fill inserts n documents that make writes as Extended JSON.
+func fill(t *testing.T, db *mongo.Database, coll string, n int, doc func(i int) string) {
+	t.Helper()
+	for from := 0; from < n; from += 500 {
+		var docs []string
+		for i := from; i < min(n, from+500); i++ {
+			docs = append(docs, doc(i))
+		}
+		run(t, db, fmt.Sprintf(`{insert: %q, documents: [%s]}`, coll, strings.Join(docs, ",")))
+	}
+}
+
+// advise runs the verb, which must succeed.
+func advise(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	if code := Advise(t.Context(), args, &out, &errs); code != 0 {
+		t.Fatalf("status %d: %s", code, errs.String())
+	}
+	return out.String()
+}
+
+// best is the key in the first line of the table.
+func best(t *testing.T, out string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(out, "Best: ")
+	if !ok {
+		t.Fatalf("no advice:\n%s", out)
+	}
+	key, _, _ := strings.Cut(rest, ". ")
+	return key
+}
+
+// User profiles: everything is asked for by user, so the user it is.
+func TestAdviseProfiles(t *testing.T) {
+	uri, db := start(t)
+	fill(t, db, "profiles", 2000, func(i int) string {
+		return fmt.Sprintf(`{_id: %d, userId: "u%d", country: "%s", plan: "%s", age: %d, tags: ["a"]}`, i, i, []string{"de", "us", "us", "fr"}[i%4], []string{"free", "pro"}[i%2], 20+i%50)
+	})
+	for i := range 30 {
+		run(t, db, fmt.Sprintf(`{find: "profiles", filter: {userId: "u%d"}}`, i))
+		run(t, db, fmt.Sprintf(`{update: "profiles", updates: [{q: {userId: "u%d"}, u: {$set: {age: 5}}}]}`, i))
+	}
+	run(t, db, `{find: "profiles", filter: {country: "de"}}`)
+	out := advise(t, uri, "test.profiles")
+	if best(t, out) != "userId" || !strings.Contains(out, `db.adminCommand({shardCollection: "test.profiles", key: {"userId": "hashed"}})`) {
+		t.Errorf("profiles:\n%s", out)
+	}
+	if !strings.Contains(out, "only 2 values") || strings.Contains(out, "tags") {
+		t.Errorf("what speaks against plan is not said, or an array is proposed:\n%s", out)
+	}
+}
+
+// Device telemetry, asked for by device and time.
+func TestAdviseTelemetry(t *testing.T) {
+	uri, db := start(t)
+	day := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	fill(t, db, "readings", 4000, func(i int) string {
+		at := day.Add(time.Duration(i) * time.Minute)
+		return fmt.Sprintf(`{deviceId: "d%d", at: {$date: "%s"}, day: "%s", site: %d, value: %d.5}`, i%400, at.Format(time.RFC3339), at.Format(time.DateOnly), i%3, i%17)
+	})
+	for i := range 40 {
+		run(t, db, fmt.Sprintf(`{find: "readings", filter: {deviceId: "d%d", at: {$gt: {$date: "2026-11-02T00:00:00Z"}}}}`, i))
+	}
+	out := advise(t, uri, "test.readings")
+	if best(t, out) != "deviceId" {
+		t.Errorf("telemetry:\n%s", out)
+	}
+	// A date key makes today's partition hot.
+	out = advise(t, "--fields", "day,site", "--query", "{day: '2026-11-05'}", uri, "test.readings")
+	if !strings.Contains(out, "100% of the newest documents") || !strings.Contains(out, "10k RU/s") {
+		t.Errorf("date key:\n%s", out)
+	}
+}
+
+// A date that everything is asked for by: a suffix spreads the writes of today.
+func TestAdviseSynthetic(t *testing.T) {
+	uri, db := start(t)
+	fill(t, db, "events", 4000, func(i int) string {
+		at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Minute)
+		return fmt.Sprintf(`{day: "%s", at: {$date: "%s"}, vin: "v%d"}`, at.Format(time.DateOnly), at.Format(time.RFC3339), i%1500)
+	})
+	for i := range 20 {
+		run(t, db, fmt.Sprintf(`{find: "events", filter: {day: "2026-11-02", vin: "v%d"}}`, i))
+	}
+	out := advise(t, "--fields", "day,vin", uri, "test.events")
+	if !strings.Contains(out, "day + vin/40") || !strings.Contains(out, "day > vin") {
+		t.Errorf("no synthetic and no hierarchical key:\n%s", out)
+	}
+	if got := best(t, out); got == "day" {
+		t.Errorf("the hot date is the best key:\n%s", out)
+	}
+}
+
+// Tenants of very different sizes: below the tenant another field divides the
+// large one.
+func TestAdviseTenants(t *testing.T) {
+	uri, db := start(t)
+	fill(t, db, "orders", 4000, func(i int) string {
+		tenant := "big"
+		if i%2 == 0 {
+			tenant = fmt.Sprintf("t%d", i%300)
+		}
+		return fmt.Sprintf(`{_id: %d, tenantId: "%s", userId: "u%d", total: %d}`, i, tenant, i%900, i%13)
+	})
+	for i := range 20 {
+		run(t, db, fmt.Sprintf(`{find: "orders", filter: {tenantId: "big", userId: "u%d"}}`, i))
+		run(t, db, fmt.Sprintf(`{find: "orders", filter: {tenantId: "t%d"}}`, i*2))
+	}
+	out := advise(t, "--fields", "tenantId,userId,total", uri, "test.orders")
+	if best(t, out) != "tenantId > userId" || !strings.Contains(out, "50% of the bytes") {
+		t.Errorf("tenants:\n%s", out)
+	}
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.orders", key: {tenantId: "hashed"}}`)
+	if out = advise(t, "--fields", "tenantId,userId", uri, "test.orders"); !strings.Contains(out, "tenantId *") || !strings.Contains(out, "reshardCollection") {
+		t.Errorf("the present key is not marked:\n%s", out)
+	}
+}
+
+func TestAdviseVerb(t *testing.T) {
+	uri, db := start(t)
+	verb := func(args ...string) (int, string) {
+		var out strings.Builder
+		return Advise(t.Context(), args, &out, &out), out.String()
+	}
+	run(t, db, `{create: "empty"}`)
+	if code, out := verb(uri, "test.empty"); code != 1 || !strings.Contains(out, "no documents") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	for _, bad := range [][]string{{}, {uri}, {uri, "nodot"}, {"--partitions", "0", uri, "test.c"}, {"--sample", "-1", uri, "test.c"}} {
+		if code, _ := verb(bad...); code != 2 {
+			t.Errorf("%v: status %d", bad, code)
+		}
+	}
+	if code, out := verb(uri, "test.none"); code != 1 || !strings.Contains(out, "none") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	fill(t, db, "c", 3000, func(i int) string { return fmt.Sprintf(`{a: %d, deep: {b: {c: {d: %d}}}}`, i, i) })
+	if out := advise(t, "--sample", "500", uri, "test.c"); !strings.Contains(out, "500 documents looked at") || !strings.Contains(out, "no requests were recorded") && strings.Contains(out, "d.d") {
+		t.Errorf("sampled:\n%s", out)
+	}
+	if code, out := verb("--query", "{a: }", uri, "test.c"); code != 1 || !strings.Contains(out, "--query") {
+		t.Errorf("status %d: %s", code, out)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	now := time.Unix(0, 0)
+	var out strings.Builder
+	p := progress{out: &out, what: "documents", total: 20000, terminal: true, now: func() time.Time { return now }}
+	p.begin()
+	now = now.Add(500 * time.Millisecond)
+	p.at(1000)
+	if out.String() != "" {
+		t.Errorf("short work shows %q", out.String())
+	}
+	now = now.Add(1500 * time.Millisecond)
+	p.at(5000)
+	if want := "25% 5000 of 20000 documents, 2500/s, 6s left"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	p.end()
+	p = progress{out: &out, what: "documents", now: func() time.Time { return now }}
+	p.begin()
+	now = now.Add(6 * time.Second)
+	out.Reset()
+	p.at(600)
+	if out.String() != "600 documents, 100/s\n" {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func TestReportVerb(t *testing.T) {
+	uri, db := start(t)
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {k: "hashed"}, numInitialChunks: 4}`)
+	fill(t, db, "c", 100, func(i int) string { return fmt.Sprintf(`{k: %d, a: %d}`, i, i) })
+	for range 3 {
+		run(t, db, `{find: "c", filter: {a: 5}, sort: {k: 1}}`)
+	}
+	verb := func(args ...string) (int, string) {
+		var out strings.Builder
+		return Report(t.Context(), args, &out, &out), out.String()
+	}
+	code, out := verb(uri, "test.c")
+	for _, want := range []string{"{a: ?} {k: 1}", "test.c", "fan-out: 3 of 3 runs", "by 2 shapes"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Fatalf("status %d, without %q:\n%s", code, want, out)
+		}
+	}
+	if code, out = verb(uri, "--reset"); code != 0 && code != 2 {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if code, out = verb("--reset", uri); code != 0 || !strings.Contains(out, "test.c") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if code, out = verb(uri, "test"); code != 0 || !strings.Contains(out, "nothing has been run") {
+		t.Errorf("after the reset: status %d: %s", code, out)
+	}
+	if code, _ = verb(); code != 2 {
+		t.Errorf("status %d", code)
+	}
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+const reportHelp = `Usage: cantle report [flags] URI [database[.collection]]
+
+Shows what commands have cost by their shape (command, collection, filter, sort,
+without the values) since the server started or the last --reset, the dearest first.
+
+  RU, share     request units of all runs together, and their part of the total
+  each, most    RU of one run on average, and of the dearest
+  loaded        documents a run looks at; many more than it returns ask for an index
+  parts         partitions a run looks into: 1 when its filter fixes the shard key
+  fan-outs      runs that looked into several
+  refused       runs refused for lack of request units
+
+Flags:
+`
+
+// Report is the verb report. It returns the exit status.
+func Report(ctx context.Context, args []string, out, errs io.Writer) int {
+	f := flag.NewFlagSet("cantle report", flag.ContinueOnError)
+	f.SetOutput(errs)
+	top := f.Int("top", 20, "how `many` shapes to show")
+	reset := f.Bool("reset", false, "begin anew: forget what is shown")
+	limit := f.Duration("timeout", 10*time.Second, "how long to try")
+	f.Usage = func() { fmt.Fprint(f.Output(), reportHelp); f.PrintDefaults() }
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if f.NArg() < 1 || f.NArg() > 2 || *top < 1 || *top > 1000 {
+		fmt.Fprintln(errs, "cantle report: expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle report --help")
+		return 2
+	}
+	db, coll, _ := strings.Cut(f.Arg(1), ".")
+	if db == "" {
+		db = "admin"
+	}
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetRequestReport")
+	b.Int32("top", int32(*top))
+	if coll != "" {
+		b.String("collection", coll)
+	}
+	b.Bool("reset", *reset)
+	s, err := connect(f.Arg(0), "cantle report")
+	var reply bson.Raw
+	if err == nil {
+		defer s.close()
+		reply, err = s.ask(ctx, db, b.Doc())
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "cantle report:", err)
+		return 1
+	}
+	printReport(out, reply)
+	return 0
+}
+
+func printReport(out io.Writer, reply bson.Raw) {
+	list, _ := reply.Get("requests").Array()
+	if list.Len() == 0 {
+		fmt.Fprintln(out, "nothing has been run yet")
+		return
+	}
+	t := table{}
+	t.row(" RU", " share", " runs", " each", " most", " ms", " loaded", " parts", " fan-outs", " refused", "command", "collection", "filter and sort")
+	var notes []string
+	for it := list.Iter(); it.Next(); {
+		d, _ := it.Value.Doc()
+		ns, _ := d.Get("ns").Str()
+		command, _ := d.Get("command").Str()
+		shape, _ := d.Get("filter").Str()
+		if sort, ok := d.Get("sort").Str(); ok {
+			shape += " " + sort
+		}
+		parts := "-"
+		if v, ok := d.Get("partitionsVisited").AsFloat(); ok {
+			parts = amount(v)
+		}
+		t.row(amount(float(d, "ru")), fmt.Sprintf("%.1f%%", float(d, "ruPercent")), fmt.Sprint(whole(d, "count")), amount(float(d, "ruAverage")),
+			amount(float(d, "ruMax")), amount(float(d, "millisAverage")), amount(float(d, "documentsLoaded")), parts,
+			fmt.Sprint(whole(d, "fanOuts")), fmt.Sprint(whole(d, "throttled")), command, ns, clip(shape, 80))
+		warnings, _ := d.Get("warnings").Array()
+		for w := range warnings.Values() {
+			text, _ := w.Str()
+			notes = append(notes, fmt.Sprintf("%s %s %s\n  %s", command, ns, clip(shape, 80), text))
+		}
+	}
+	t.print(out)
+	fmt.Fprintf(out, "\n%s RU by %d shapes", amount(float(reply, "ruTotal")), whole(reply, "shapes"))
+	if ms, ok := reply.Get("since").DateTime(); ok {
+		fmt.Fprintf(out, " since %s", time.UnixMilli(ms).UTC().Format(time.DateTime+" MST"))
+	}
+	fmt.Fprintln(out)
+	for _, n := range notes {
+		fmt.Fprintf(out, "\n%s\n", n)
+	}
+}

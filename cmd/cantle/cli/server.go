@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// server is a connection to the server that a verb asks.
+type server struct {
+	client *mongo.Client
+	uri    string
+}
+
+// connect prepares a connection; nothing is sent yet. verb names the program to
+// the server. Errors: a bad connection string.
+func connect(uri, verb string) (*server, error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(verb))
+	if err != nil {
+		return nil, err
+	}
+	return &server{client, uri}, nil
+}
+
+func (s *server) close() { s.client.Disconnect(context.Background()) }
+
+// ask runs a command. Errors: those of the driver, shortened.
+func (s *server) ask(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
+	raw, err := s.client.Database(db).RunCommand(ctx, []byte(command)).Raw()
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
+}
+
+// explain says what an error of the driver means to a user of the verbs.
+func (s *server) explain(err error) error {
+	var refused mongo.CommandError
+	switch {
+	case errors.As(err, &refused) && refused.Code == 59:
+		return fmt.Errorf("%s is not a cantle server: it has no customAction", redact(s.uri))
+	case errors.As(err, &refused):
+		return errors.New(refused.Message)
+	case mongo.IsTimeout(err):
+		return fmt.Errorf("no answer from %s; is the server running?", redact(s.uri))
+	}
+	return err
+}
+
+// redact leaves out the password of a connection string.
+func redact(uri string) string {
+	scheme, rest, ok := strings.Cut(uri, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://***" + rest[at:]
+	}
+	return uri
+}
