@@ -98,7 +98,7 @@ func skimUnionWith(arg bson.Value, add func(Involved) error) ([]bson.Value, erro
 }
 
 func (s *unionStage) Name() string             { return "$unionWith" }
-func (s *unionStage) Constraints() Constraints { return Constraints{NotIn: InUpdate} }
+func (s *unionStage) Constraints() Constraints { return Constraints{NotIn: InUpdate | InTransaction} }
 func (s *unionStage) Split() Split             { return merged(s) }
 func (s *unionStage) Reads(func(string)) bool  { return false }
 

@@ -60,12 +60,22 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.recordKey(doc, h); err != nil {
 		return err
 	}
+	if t.Coll.Options.Clustered {
+		if err := checkClusteredID(doc.Get("_id")); err != nil {
+			return err
+		}
+	}
 	taken, err := t.Txn.Has(env.Context(), t.key)
 	if err != nil {
 		return err
 	}
 	if taken {
 		env.Meter.Add(int(t.Shard.ID), ratelimit.Failure, 1)
+		if t.Coll.Options.Clustered {
+			if err := clusteredDuplicate(doc.Get("_id")); err != nil {
+				return err
+			}
+		}
 		return t.duplicate(t.Coll.IDIndex(), doc, entry{})
 	}
 	if err := t.Txn.Set(t.key, doc); err != nil {

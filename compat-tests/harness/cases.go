@@ -250,10 +250,10 @@ func (r *runner) prepare(t *testing.T, db string, cmd bson.Raw, after bool) {
 	if !ok || coll == "" || first.Key() == "aggregate" || r.prepared[db+"."+coll] {
 		return
 	}
+	r.prepared[db+"."+coll] = true
 	if kind, err := cmd.LookupErr("viewOn"); err == nil && kind.Type == bson.TypeString {
 		return
 	}
-	r.prepared[db+"."+coll] = true
 	if r.config.Shards > 0 {
 		r.must(t, "admin", bson.D{
 			{Key: "shardCollection", Value: db + "." + coll},

@@ -69,7 +69,12 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 	if err != nil {
 		return nil, err
 	}
-	if coll != nil {
+	switch view := v.snap.Collection(ns); {
+	case view != nil && view.IsView():
+		if err := useViewCollation(o.Env, view); err != nil {
+			return nil, err
+		}
+	case coll != nil:
 		useCollation(o.Env, coll)
 	}
 	opts := agg.Options{NS: base}
@@ -141,6 +146,9 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	coll, base, prefix, err := x.v.snap.Resolve(ns)
 	if err != nil {
 		return nil, err
+	}
+	if view := x.v.snap.Collection(ns); view != nil && view.IsView() && !env.Collation.Equal(view.Options.Collation) {
+		return nil, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation %s", ns)
 	}
 	if p.ReadsBySelf() {
 		if err := checkFusion(coll, ns); err != nil {

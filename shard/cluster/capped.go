@@ -6,7 +6,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // line is what the writers of a capped collection share. Its documents lie in the
@@ -97,14 +96,10 @@ func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.H
 	return h, nil
 }
 
-// insert adds a document at a position.
-// Errors: those of write.Target.Insert; BadValue (2) for one that the whole
-// capped collection would be too small for.
+// insert adds a document at a position. One that is larger than a capped collection may
+// be is taken too, and leaves with the next insert. Observed: mongod 8.2.
+// Errors: those of write.Target.Insert.
 func (a *attempt) insert(doc bson.Raw, h keyspace.Hash) error {
-	if o := &a.coll.Options; o.Capped && int64(len(doc)) > o.CapBytes {
-		return mongoerr.New(mongoerr.BadValue, "object to insert exceeds cappedMaxSize: it has %d bytes, the collection %s holds %d",
-			len(doc), a.coll.Namespace, o.CapBytes)
-	}
 	d := a.coll.Home(doc, h)
 	a.op.touchDoc(a.coll, d, doc, len(doc))
 	return a.target(d).Insert(a.op.Env, doc, h)

@@ -149,10 +149,19 @@ func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bs
 		}
 		scratch.Reset()
 		set.Each(o.Env, row.Doc, func(v bson.Value) { out.Value("", v) })
-		if out.Len() > bson.MaxDocumentBytes {
-			return nil, mongoerr.New(17217, "distinct too big, 16mb cap")
+		if err := CheckDistinct(out.Len()); err != nil {
+			return nil, err
 		}
 	}
 	c.settle(o)
 	return SortValues(o.Env, out.Doc()), nil
+}
+
+// CheckDistinct refuses values of so many bytes, which no reply can hold.
+// Errors: 17217.
+func CheckDistinct(size int) error {
+	if size > bson.MaxDocumentBytes {
+		return mongoerr.New(17217, "distinct too big, 16mb cap")
+	}
+	return nil
 }

@@ -297,6 +297,9 @@ func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 		if next == nil || !next.IsView() {
 			break
 		}
+		if !next.Options.Collation.Equal(coll.Options.Collation) {
+			return mongoerr.New(mongoerr.OptionNotSupportedOnView, "View %s has conflicting collation with view %s", coll.Namespace, next.Namespace)
+		}
 		at.Coll = next.Options.ViewOn
 	}
 	if _, _, _, err := snap.Resolve(coll.Namespace); err != nil {

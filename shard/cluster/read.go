@@ -224,6 +224,19 @@ func useCollation(env *mql.Env, coll *catalog.Collection) {
 	}
 }
 
+// useViewCollation makes a view's default collation, simple unless it was created with
+// one, the command's. Manual: core/views#collation-behavior.
+// Errors: OptionNotSupportedOnView (167) where the command names another.
+func useViewCollation(env *mql.Env, view *catalog.Collection) error {
+	own := view.Options.Collation
+	switch {
+	case env.Collation != nil && !env.Collation.Equal(own), env.SimpleCollation && own != nil:
+		return mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation %s", view.Namespace)
+	}
+	env.Collation, env.SimpleCollation = own, own == nil
+	return nil
+}
+
 func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
 	sol, err := c.choose(o, v, q)
 	if err != nil {

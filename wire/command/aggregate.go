@@ -210,14 +210,17 @@ func (c *Call) findOnView(ns collection.Namespace, a findArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.openCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op}, a.batchSize(), a.single)
+	return c.openCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(), a.single)
 }
 
 func (c *Call) countOnView(ns collection.Namespace, f plan.Find) error {
 	b := bson.NewBuilder(nil)
 	b.String("$count", "n")
 	n := int64(0)
-	err := c.drain(ns, append(findStages(f), b.Doc()), func(d bson.Raw) { n, _ = d.Get("n").Int64() })
+	err := c.drain(ns, append(findStages(f), b.Doc()), func(d bson.Raw) error {
+		n, _ = d.Get("n").Int64()
+		return nil
+	})
 	if err == nil {
 		c.Reply.Int("n", n)
 	}
@@ -230,8 +233,9 @@ func (c *Call) distinctOnView(ns collection.Namespace, key string, filter bson.R
 		return err
 	}
 	out := bson.NewArrayBuilder(nil)
-	err = c.drain(ns, findStages(plan.Find{Filter: filter}), func(d bson.Raw) {
+	err = c.drain(ns, findStages(plan.Find{Filter: filter}), func(d bson.Raw) error {
 		set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) })
+		return cluster.CheckDistinct(out.Len())
 	})
 	if err == nil {
 		c.Reply.Array("values", cluster.SortValues(c.Env(), out.Doc()))
@@ -239,8 +243,8 @@ func (c *Call) distinctOnView(ns collection.Namespace, key string, filter bson.R
 	return err
 }
 
-// drain reads a pipeline to its end.
-func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, visit func(bson.Raw)) error {
+// drain reads a pipeline to its end, or until visit fails.
+func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, visit func(bson.Raw) error) error {
 	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, bson.Value{})
 	if err != nil {
 		return err
@@ -252,6 +256,8 @@ func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, visit func(bson
 		if row == nil || err != nil {
 			return err
 		}
-		visit(row.Doc)
+		if err := visit(row.Doc); err != nil {
+			return err
+		}
 	}
 }

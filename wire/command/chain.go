@@ -88,11 +88,14 @@ func (s *Server) run(c *Call) error {
 			return err
 		}
 	}
-	if c.Def.Needs.has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
-		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
-	}
 	if err := s.generic(c); err != nil {
 		return err
+	}
+	if c.Args.InTxn && !c.Def.Needs.has(InTxn) {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", c.Name())
+	}
+	if c.Def.Needs.has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
+		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
 	}
 	if c.Op.Env == nil {
 		c.environment()

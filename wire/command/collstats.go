@@ -421,9 +421,10 @@ func (c *Call) sizeBetween(ns collection.Namespace, key, lo, hi bson.Raw) (n tal
 	b.End()
 	b.End()
 	b.End()
-	err = c.drain(ns, []bson.Raw{b.Doc()}, func(d bson.Raw) {
+	err = c.drain(ns, []bson.Raw{b.Doc()}, func(d bson.Raw) error {
 		n.Docs++
 		n.Bytes += int64(len(d))
+		return nil
 	})
 	return n, err
 }

@@ -53,7 +53,7 @@ func runFind(c *Call) error {
 		return err
 	}
 	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}
-	return c.openCursor(o, &streamSource{s: s, op: &c.Op}, a.batchSize(), a.single)
+	return c.openCursor(o, &streamSource{s: s, op: &c.Op, limit: a.limitOf(s)}, a.batchSize(), a.single)
 }
 
 func (a *findArgs) batchSize() int {
@@ -156,11 +156,22 @@ func (c *Call) setCollation(v bson.Value) error {
 	return nil
 }
 
+// limitOf is how many documents the stream of a find can deliver, 0 if that is open.
+func (a *findArgs) limitOf(s *cluster.Stream) int64 {
+	if s.Solution != nil && s.Solution.Point {
+		return 1
+	}
+	return a.Limit
+}
+
 // streamSource makes a cursor's source of a cluster stream.
 type streamSource struct {
 	s    *cluster.Stream
 	op   *cluster.Op
 	held *heldRow
+	// limit is how many documents the stream can deliver, 0 if that is not known: with the
+	// last of them it is at its end, without another look.
+	limit, given int64
 }
 
 // heldRow is a document that did not fit into the last batch.
@@ -194,6 +205,9 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 		}
 		b.Value("", doc.Value())
 		n++
+		if x.given++; x.given == x.limit {
+			return n, false, nil
+		}
 	}
 	return n, true, nil
 }

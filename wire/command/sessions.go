@@ -24,12 +24,12 @@ func (s *Server) enterSession(c *Call) error {
 	}
 	name := c.Name()
 	a.Ending = name == "commitTransaction" || name == "abortTransaction"
-	if a.InTxn && !c.Def.Needs.has(InTxn) {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", name)
-	}
-	if a.Retryable() && !c.Def.Needs.has(Writes) {
+	if a.Retryable() && (a.Ending || !c.Def.Needs.has(Writes)) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", name)
+	}
+	if a.Start && name == "killCursors" {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run killCursors as the first operation in a multi-document transaction.")
 	}
 	if a.InTxn {
 		if err := c.checkTxn(); err != nil {
@@ -167,7 +167,7 @@ func labelInTxn(c *Call, e *mongoerr.Error) *mongoerr.Error {
 // runCommit commits the transaction of the session.
 // Manual: reference/command/commitTransaction.
 func runCommit(c *Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return true, nil }); err != nil {
+	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
 		return err
 	}
 	if !c.Args.InTxn {
@@ -198,7 +198,7 @@ func runCommit(c *Call) error {
 // runAbort aborts the transaction of the session.
 // Manual: reference/command/abortTransaction.
 func runAbort(c *Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return true, nil }); err != nil {
+	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
 		return err
 	}
 	if !c.Args.InTxn {

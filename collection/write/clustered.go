@@ -1,0 +1,55 @@
+package write
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// clusteredIDBytesMax is the largest _id, as a key, that a clustered collection takes.
+// Manual: core/clustered-collections#limitations.
+const clusteredIDBytesMax = 8 << 20
+
+// What encodings add to the bytes of a value: a type, and an end or a length.
+const (
+	textOverhead   = 2
+	binaryOverhead = 7
+)
+
+// checkClusteredID refuses an _id that is too large to be the key of a record.
+// Errors: 5894900.
+func checkClusteredID(id bson.Value) error {
+	if len(id.Data) < clusteredIDBytesMax/2 {
+		return nil // no encoding doubles a value
+	}
+	size := 0
+	if s, ok := id.Text(); ok {
+		size = len(s) + textOverhead
+	} else if _, data, ok := id.Binary(); ok {
+		size = len(data) + binaryOverhead
+	} else {
+		size = len(keystring.Append(nil, id, keystring.Ascending, nil, nil))
+	}
+	if size > clusteredIDBytesMax {
+		return mongoerr.New(5894900, "the _id of a document of a clustered collection may have %d bytes as a key, this one has %d", clusteredIDBytesMax, size)
+	}
+	return nil
+}
+
+// clusteredDuplicate is the error of a second _id that is not finite; nil for others,
+// which are ordinary duplicates. Observed: mongod 8.2 has codes of its own for these.
+func clusteredDuplicate(id bson.Value) error {
+	if !id.IsNumber() {
+		return nil
+	}
+	f, ok := id.AsFloat()
+	switch {
+	case ok && math.IsNaN(f):
+		return mongoerr.New(50819, "a document with _id NaN is in the clustered collection already")
+	case ok && math.IsInf(f, 0):
+		return mongoerr.New(50826, "a document with _id %v is in the clustered collection already", f)
+	}
+	return nil
+}
