@@ -15,6 +15,12 @@ type Involved struct {
 	Stage string
 	// Writes marks the target of $out and $merge.
 	Writes bool
+	// Arg is the stage's argument.
+	Arg bson.Value
+	// On is the collection of the sub-pipeline that the stage stands in, with an
+	// empty DB for the command's; Nested tells it from the command's own pipeline.
+	On     collection.Namespace
+	Nested bool
 }
 
 // Skim lists the namespaces in a pipeline and its sub-pipelines, and the stages
@@ -31,11 +37,12 @@ func Skim(stages []bson.Raw) ([]Involved, error) {
 		}
 		out = append(out, i)
 		return nil
-	}, 0)
+	}, Involved{}, 0)
 	return out, err
 }
 
-func skim(stages []bson.Raw, add func(Involved) error, depth int) error {
+// skim visits the stages of a pipeline; at has its On and Nested.
+func skim(stages []bson.Raw, add func(Involved) error, at Involved, depth int) error {
 	if depth > depthMax {
 		return mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
 	}
@@ -51,13 +58,21 @@ func skim(stages []bson.Raw, add func(Involved) error, depth int) error {
 		if def.Skim == nil {
 			continue
 		}
-		sub, err := def.Skim(f.Value, add)
+		inner := at
+		if def.Name != "$facet" { // whose sub-pipelines read what it reads
+			inner = Involved{Nested: true}
+		}
+		sub, err := def.Skim(f.Value, func(i Involved) error {
+			i.Arg, i.On, i.Nested = f.Value, at.On, at.Nested
+			inner.On = i.NS
+			return add(i)
+		})
 		if err != nil {
 			return err
 		}
 		for _, v := range sub {
-			if inner, ok := pipelineDocs(v); ok {
-				if err := skim(inner, add, depth+1); err != nil {
+			if stages, ok := pipelineDocs(v); ok {
+				if err := skim(stages, add, inner, depth+1); err != nil {
 					return err
 				}
 			}

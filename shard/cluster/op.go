@@ -36,6 +36,8 @@ type Op struct {
 	TxnNumber int64
 	// Owner is the digest of the session's user.
 	Owner [32]byte
+	// User is who runs the command, "name@db"; "" for nobody.
+	User string
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
 	// Committed is the timestamp of the last commit of the command, 0 if it
@@ -108,7 +110,7 @@ type tallied struct {
 // of its own.
 func (o *Op) under(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
-		TxnNumber: o.TxnNumber, Owner: o.Owner, BypassValidation: o.BypassValidation}
+		TxnNumber: o.TxnNumber, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation}
 }
 
 // begin prepares the op's meter for a statement on a collection.

@@ -44,7 +44,8 @@ type Call struct {
 
 	opened bson.Raw // the command that opened the cursor of a getMore
 
-	op operation // its entry in the list of running commands
+	op     operation // its entry in the list of running commands
+	asking asking    // memory of authorize
 
 	// Memory of the environment. A cursor that outlives the command keeps all of
 	// the Call alive: retained.

@@ -19,7 +19,7 @@ import (
 // Connect sees a new connection.
 func (s *Server) Connect(c wire.Conn) error {
 	s.seenAt.CompareAndSwap(nil, c.Local().String())
-	p := &peer{cosmos: c.Tag() == TagCosmos, uuid: session.NewID(session.Owner{}).UUID}
+	p := &peer{cosmos: c.Tag() == TagCosmos, owner: session.OwnerOf(""), uuid: session.NewID(session.Owner{}).UUID}
 	c.SetState(p)
 	s.conns.Store(c.ID(), &connection{c, p})
 	s.ops.open(c.ID(), &p.slot)
@@ -110,6 +110,9 @@ func (s *Server) run(c *Call) error {
 		c.Ctx = limit
 	}
 	c.Op.Env.SetContext(c.Ctx)
+	if err := c.authorize(); err != nil {
+		return err
+	}
 	if err := s.failPoint(c); err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (c *Call) environment() {
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
-	c.Op.AppName = c.Peer.appName
+	c.Op.AppName, c.Op.User = c.Peer.appName, c.Peer.user
 	c.Op.Strong = c.strongReads()
 	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
 }
@@ -197,7 +200,7 @@ func (s *Server) generic(c *Call) (err error) {
 		}
 	}
 	if hasSession {
-		if c.Args, err = session.ParseArgs(c.Body, c.Name(), session.OwnerOf(c.Peer.user)); err != nil {
+		if c.Args, err = session.ParseArgs(c.Body, c.Name(), c.Peer.owner); err != nil {
 			return err
 		}
 	}

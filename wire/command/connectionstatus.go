@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
 )
 
 // runConnectionStatus tells who the client is.
@@ -21,10 +22,15 @@ func runConnectionStatus(c *Call) error {
 	}
 	b := c.Reply
 	b.BeginDoc("authInfo")
-	emptyArray(b, "authenticatedUsers")
-	emptyArray(b, "authenticatedUserRoles")
+	var users, roles []auth.Name
+	var grants *auth.Grants
+	if l := c.currentLogin(); l != nil {
+		users, roles, grants = []auth.Name{l.name}, l.roles, l.grants
+	}
+	auth.AppendNames(b, "authenticatedUsers", "user", users)
+	auth.AppendNames(b, "authenticatedUserRoles", "role", roles)
 	if privileges {
-		emptyArray(b, "authenticatedUserPrivileges")
+		appendPrivileges(b, "authenticatedUserPrivileges", grants.Privileges())
 	}
 	b.End()
 	b.Binary("uuid", 4, c.Peer.uuid[:])
@@ -35,15 +41,5 @@ func runConnectionStatus(c *Call) error {
 // arguments are ignored. Manual: reference/command/whatsmyuri.
 func runWhatsMyURI(c *Call) error {
 	c.Reply.String("you", c.Conn.Remote().String())
-	return nil
-}
-
-// runLogout forgets the user of the connection.
-// Manual: reference/command/logout.
-func runLogout(c *Call) error {
-	if err := c.noArguments(); err != nil {
-		return err
-	}
-	c.Peer.user = ""
 	return nil
 }

@@ -2,10 +2,12 @@ package command
 
 import (
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -16,12 +18,23 @@ type currentOpArgs struct {
 	cursors  bool // idle cursors too
 	sessions bool // transactions between two commands too
 	truncate bool // long commands
+	own      bool // nothing of other users
+	user     string
+}
+
+// userNames takes "name@db" apart.
+func userNames(user string) []auth.Name {
+	i := strings.LastIndexByte(user, '@')
+	if i < 0 {
+		return nil
+	}
+	return []auth.Name{{Name: user[:i], DB: user[i+1:]}}
 }
 
 // runCurrentOp lists what the server does, filtered by its other fields.
 // Manual: reference/command/currentOp.
 func runCurrentOp(c *Call) error {
-	a := currentOpArgs{sessions: true, truncate: true}
+	a := currentOpArgs{sessions: true, truncate: true, user: c.Peer.user}
 	filter := bson.NewBuilder(nil)
 	it := c.Body.Iter()
 	it.Next()
@@ -29,7 +42,9 @@ func runCurrentOp(c *Call) error {
 		switch name := string(it.Name); name {
 		case "$all":
 			a.idle = it.Value.Truthy()
-		case "$ownOps", "$truncateOps":
+		case "$ownOps":
+			a.own = it.Value.Truthy()
+		case "$truncateOps":
 		default:
 			if !generic(name) {
 				filter.Value(name, it.Value)
@@ -61,9 +76,15 @@ func (s *Server) currentOps(a currentOpArgs) []bson.Raw {
 	busy := map[int64]bool{}
 	for _, op := range s.ops.list() {
 		busy[op.Conn.ID()] = true
+		if a.own && op.User != a.user {
+			continue
+		}
 		if body := op.command(); body != nil {
 			docs = append(docs, describeOp(op, body, now, a))
 		}
+	}
+	if a.own {
+		return docs
 	}
 	docs = append(docs, s.jobOps(now)...)
 	if a.idle {
@@ -169,7 +190,7 @@ func describeOp(op *operation, body bson.Raw, now time.Time, a currentOpArgs) bs
 	appendConnection(b, op.Conn, op.Client)
 	b.Bool("active", true)
 	b.String("currentOpTime", isoTime(now))
-	emptyArray(b, "effectiveUsers")
+	auth.AppendNames(b, "effectiveUsers", "user", userNames(op.User))
 	b.Bool("isFromUserConnection", true)
 	b.Bool("threaded", true)
 	b.Int32("opid", int32(op.ID))

@@ -1,5 +1,7 @@
 package command
 
+import "github.com/cantledb/cantle/wire/auth"
+
 // Def is one command.
 type Def struct {
 	Name    string
@@ -7,11 +9,18 @@ type Def struct {
 	Run     func(c *Call) error
 	// Namespace says where the namespace stands that the command concerns.
 	Namespace NamespaceFrom
-	// Action is the privilege it needs; "" runs before authentication.
+	// Action is what the user must be allowed to do: on the cluster where it is an
+	// action of that, else on the namespace that the command names, else on its
+	// database. "" runs before authentication; "user" needs nothing but a user.
 	Action string
-	Needs  Needs
+	// Ask says what the command's arguments need beyond that; nil for nothing.
+	Ask   func(q *asking)
+	Needs Needs
 	// Doc is the manual's page, relative to its root; "cosmos" for Azure's.
 	Doc string
+
+	scope  scope // what Action is on, and Action itself: see Def.resolve
+	action auth.Action
 }
 
 // NamespaceFrom says how a command names what it works on.
@@ -39,6 +48,8 @@ const (
 	Metadata
 	// Silent commands are not worth a line in profile or slow log.
 	Silent
+	// Secret commands carry passwords or proofs of them, which nobody else sees.
+	Secret
 )
 
 func (n Needs) has(m Needs) bool { return n&m != 0 }

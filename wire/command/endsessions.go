@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -9,7 +10,7 @@ import (
 // runStartSession makes a session. Unknown arguments are ignored.
 // Manual: reference/command/startSession.
 func runStartSession(c *Call) error {
-	id := session.NewID(session.OwnerOf(c.Peer.user))
+	id := session.NewID(c.Peer.owner)
 	if err := c.Sessions.Touch(id); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func runKillSessions(c *Call) error {
 	if err != nil {
 		return err
 	}
-	own := session.OwnerOf(c.Peer.user)
+	own := c.Peer.owner
 	c.killSessions(func(id session.ID) bool {
 		if len(ids) == 0 {
 			return id.Owner == own
@@ -94,13 +95,28 @@ func (c *Call) sessionIDs(field string) ([]session.ID, error) {
 		if it.Value.Type != bson.TypeDocument {
 			return nil, mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
 		}
-		id, err := session.ParseID(it.Value, session.OwnerOf(c.Peer.user), field)
+		id, err := session.ParseID(it.Value, c.Peer.owner, field)
+		if err == nil {
+			err = c.mayUse(id)
+		}
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+// mayUse refuses a session that names another user as its own.
+// Errors: Unauthorized (13).
+func (c *Call) mayUse(id session.ID) error {
+	if !c.RequireAuth || id.IsZero() || id.Owner == c.Peer.owner {
+		return nil
+	}
+	if l := c.Peer.login; l != nil && l.grants.MayCluster(auth.Impersonate) {
+		return nil
+	}
+	return c.unauthorized(c.Body)
 }
 
 // sessionList is the array that is the command's first field.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -57,6 +58,10 @@ func runGetMore(c *Call) error {
 		return err
 	}
 	c.opened = cur.Options.Command
+	if err := c.mayStill(cur.Options.Command); err != nil {
+		cur.Checkin(0, true)
+		return err
+	}
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok && !v.IsNullish() && !cur.Options.AwaitData {
 		cur.Checkin(0, true)
 		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
@@ -89,6 +94,19 @@ func runGetMore(c *Call) error {
 	b.Int64("id", int64(cur.Checkin(n, more)))
 	b.String("ns", ns.String())
 	b.End()
+	return nil
+}
+
+// mayStill refuses to go on with a cursor whose command its user may not run any
+// more. Errors: Unauthorized (13).
+func (c *Call) mayStill(command bson.Raw) error {
+	if !c.RequireAuth || command == nil {
+		return nil
+	}
+	q := asking{c: c, def: c.Def, db: c.DB, grants: c.Peer.login.grants}
+	if q.other(command); q.denied {
+		return c.unauthorized(c.Body)
+	}
 	return nil
 }
 
@@ -134,6 +152,19 @@ type charged interface{ charge() int64 }
 
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
 
+// mayKill refuses to close the cursors of others without a privilege for it.
+// Errors: Unauthorized (13).
+func (c *Call) mayKill(o *cursor.Options) error {
+	if !c.RequireAuth || o.User == c.Peer.user {
+		return nil
+	}
+	g := c.Peer.login.grants
+	if g.MayCluster(auth.KillAnyCursor) || g.May(auth.KillCursors, o.Namespace) {
+		return nil
+	}
+	return c.unauthorized(c.Body)
+}
+
 // runKillCursors answers killCursors. Manual: reference/command/killCursors.
 func runKillCursors(c *Call) error {
 	ns, err := c.Namespace()
@@ -173,8 +204,11 @@ func runKillCursors(c *Call) error {
 			if o.Namespace.DB != ns.DB {
 				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to database %s", id, ns.DB)
 			}
-			return nil
+			return c.mayKill(o)
 		})
+		if found && err != nil && mongoerr.From(err).Code == mongoerr.Unauthorized {
+			return err
+		}
 		if found && err == nil {
 			killed = append(killed, id)
 		} else {

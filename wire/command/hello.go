@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -22,7 +23,8 @@ type helloArgs struct {
 	helloOK     bool
 	client      bson.Value
 	compression bson.Value
-	mechs       string
+	mechs       auth.Name
+	speculative bson.Value
 	process     [12]byte
 	counter     int64
 	hasTopology bool
@@ -73,6 +75,8 @@ func (c *Call) parseHello() (a helloArgs, err error) {
 			a.compression = v
 		case "saslSupportedMechs":
 			a.mechs, err = c.userName(name, v)
+		case "speculativeAuthenticate":
+			a.speculative = v
 		case "topologyVersion":
 			a.hasTopology = !v.IsMissing()
 			a.process, a.counter, err = c.topologyVersion(v)
@@ -99,22 +103,23 @@ func (c *Call) parseHello() (a helloArgs, err error) {
 }
 
 // userName reads "db.user". Errors: TypeMismatch (14), BadValue (2).
-func (c *Call) userName(name string, v bson.Value) (string, error) {
+func (c *Call) userName(name string, v bson.Value) (n auth.Name, err error) {
 	if _, ok := v.Doc(); ok && v.Type == bson.TypeDocument {
-		return "", mongoerr.New(mongoerr.BadValue, "UserName must contain a field named 'user'")
+		return n, mongoerr.New(mongoerr.BadValue, "UserName must contain a field named 'user'")
 	}
 	if v.Type != bson.TypeString {
 		got := v.Type.String()
 		if v.IsMissing() {
 			got = "null"
 		}
-		return "", mongoerr.WrongType(c.field(name), got, "string")
+		return n, mongoerr.WrongType(c.field(name), got, "string")
 	}
 	s, _ := v.Str()
-	if !strings.Contains(s, ".") {
-		return "", mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
+	db, user, ok := strings.Cut(s, ".")
+	if !ok {
+		return n, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
 	}
-	return s, nil
+	return auth.Name{Name: user, DB: db}, nil
 }
 
 // topologyVersion reads {processId, counter}. Errors: TypeMismatch (14),
@@ -189,11 +194,14 @@ func (c *Call) replyHello(a helloArgs) error {
 	b.Int32("minWireVersion", wireVersionMin)
 	b.Int32("maxWireVersion", wireVersionMax)
 	b.Bool("readOnly", false)
-	if a.mechs != "" {
-		b.BeginArray("saslSupportedMechs")
-		b.End()
+	if a.mechs.Name != "" {
+		c.appendUserMechanisms(a.mechs)
 	}
-	return c.negotiate(a.compression)
+	if err := c.negotiate(a.compression); err != nil || a.speculative.IsMissing() {
+		return err
+	}
+	c.speculate(a.speculative)
+	return nil
 }
 
 // appendReplicaSet describes the account as drivers of Cosmos DB expect it.

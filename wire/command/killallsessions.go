@@ -117,7 +117,7 @@ func (c *Call) sessionPattern(d bson.Raw, field string) (p sessionPattern, err e
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "lsid":
-			p.id, err = session.ParseID(it.Value, session.OwnerOf(c.Peer.user), field+"."+name)
+			p.id, err = session.ParseID(it.Value, c.Peer.owner, field+"."+name)
 		case "uid":
 			sub, b, ok := it.Value.Binary()
 			if !ok || sub != 0 || len(b) != len(p.owner) {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -11,7 +13,7 @@ import (
 // Manual: reference/command/listCollections.
 func runListCollections(c *Call) error {
 	var filter bson.Raw
-	var nameOnly bool
+	var nameOnly, authorized bool
 	size := int64(-1)
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
@@ -19,7 +21,9 @@ func runListCollections(c *Call) error {
 			filter, err = c.docArg(name, v)
 		case "nameOnly":
 			nameOnly, err = c.strictBool(name, v)
-		case "authorizedCollections", "includePendingDrops":
+		case "authorizedCollections":
+			authorized, err = c.strictBool(name, v)
+		case "includePendingDrops":
 			_, err = c.strictBool(name, v)
 		case "cursor":
 			size, err = c.cursorArg(name, v)
@@ -31,7 +35,14 @@ func runListCollections(c *Call) error {
 	if err != nil {
 		return err
 	}
-	docs, err := c.filterDocs(c.collectionInfos(c.DB, nameOnly), filter)
+	infos := c.collectionInfos(c.DB, nameOnly)
+	if authorized && c.RequireAuth {
+		infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
+			name, _ := d.Get("name").Str()
+			return !c.Peer.login.grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
+		})
+	}
+	docs, err := c.filterDocs(infos, filter)
 	if err != nil {
 		return err
 	}
@@ -54,7 +65,7 @@ func (c *Call) collectionInfos(db string, nameOnly bool) []bson.Raw {
 	if views {
 		docs = append(docs, systemViewsInfo(db, nameOnly))
 	}
-	for _, name := range virtualNames(db) {
+	for _, name := range c.virtualNames(db) {
 		docs = append(docs, virtualInfo(db, name, nameOnly))
 	}
 	return docs

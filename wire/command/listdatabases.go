@@ -2,13 +2,14 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
 )
 
 // runListDatabases answers listDatabases.
 // Manual: reference/command/listDatabases.
 func runListDatabases(c *Call) error {
 	var filter bson.Raw
-	var nameOnly bool
+	var nameOnly, authorized bool
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "filter":
@@ -16,7 +17,7 @@ func runListDatabases(c *Call) error {
 		case "nameOnly":
 			nameOnly, err = c.boolArg(name, v)
 		case "authorizedDatabases":
-			_, err = c.strictBool(name, v)
+			authorized, err = c.strictBool(name, v)
 		default:
 			return false, nil
 		}
@@ -26,7 +27,11 @@ func runListDatabases(c *Call) error {
 		return err
 	}
 	var docs []bson.Raw
+	authorized = c.RequireAuth && (authorized || !c.Peer.login.grants.MayCluster(auth.ListDatabases))
 	for _, name := range c.databaseNames() {
+		if authorized && !c.Peer.login.grants.SomethingIn(name) {
+			continue
+		}
 		b := bson.NewBuilder(nil)
 		b.String("name", name)
 		if !nameOnly {
@@ -68,7 +73,7 @@ func (c *Call) databaseNames() []string {
 
 // databaseSize is what a database takes, and whether it holds no collection.
 func (c *Call) databaseSize(db string) (bytes int64, empty bool) {
-	empty = len(virtualNames(db)) == 0
+	empty = len(c.virtualNames(db)) == 0
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
 		empty = false
 		if !coll.IsView() {

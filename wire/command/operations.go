@@ -29,6 +29,8 @@ type operation struct {
 	Conn    wire.Conn
 	Client  *clientInfo // nil before the connection's first hello
 	Start   time.Time
+	User    string // "name@db", "" for nobody
+	def     *Def
 	slot    *slot
 }
 
@@ -58,7 +60,7 @@ func (o *operations) close(conn int64) {
 func (o *operations) enter(c *Call) {
 	s := &c.Peer.slot
 	c.op = operation{ID: o.next.Add(1), Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID,
-		Conn: c.Conn, Client: c.Peer.client.Load(), Start: c.Start, slot: s}
+		Conn: c.Conn, Client: c.Peer.client.Load(), Start: c.Start, User: c.Peer.user, def: c.Def, slot: s}
 	switch {
 	case c.Def.Namespace == FirstField:
 		c.op.NS.Coll, _ = c.Value.Str()
@@ -82,14 +84,14 @@ func (o *operations) leave(c *Call) {
 	s.mu.Unlock()
 }
 
-// command returns a copy of the request, nil if it is over.
+// command returns a copy of the request without its secrets, nil if it is over.
 func (op *operation) command() bson.Raw {
 	op.slot.mu.Lock()
 	defer op.slot.mu.Unlock()
 	if op.slot.op.ID != op.ID {
 		return nil
 	}
-	return op.slot.body.Clone()
+	return redact(op.def, op.slot.body.Clone())
 }
 
 // interrupt ends the command, unless it is over.

@@ -223,6 +223,7 @@ func appendMechanisms(_ *Server, b *bson.Builder, name string) {
 	b.BeginArray(name)
 	b.String("", "SCRAM-SHA-1")
 	b.String("", "SCRAM-SHA-256")
+	b.String("", "MONGODB-X509")
 	b.End()
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -27,6 +29,14 @@ type Config struct {
 	Cluster  *cluster.Cluster
 	Cursors  *cursor.Registry
 	Sessions *session.Registry
+	// Auth holds the users and roles.
+	Auth *auth.Directory
+	// RequireAuth refuses commands that the user of the connection may not run;
+	// without it everybody may do everything.
+	RequireAuth bool
+	// Account is whom the Cosmos listener knows beside the users of Auth: the
+	// account's name and key. nil = nobody.
+	Account *auth.User
 	// Jobs is the background work, for currentOp and the parameters about it.
 	Jobs *jobs.Runner
 	// Balance switches automatic splits on or off; nil = there are none.
@@ -62,6 +72,7 @@ type Server struct {
 	Config
 	Started time.Time
 
+	table    []Def // Commands, resolved
 	byName   map[string]*Def
 	stats    statistics
 	ops      operations
@@ -82,6 +93,9 @@ type Server struct {
 	autoCompact autoCompact
 
 	clusterSettings clusterSettings
+
+	slowdown auth.Slowdown // of logins that fail
+	loginLog logRate
 }
 
 // counter counts one command for serverStatus.
@@ -90,8 +104,10 @@ type counter struct{ total, failed atomic.Int64 }
 // New makes a Server with the commands of the table.
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, counters: map[string]*counter{}, processID: bson.NewObjectID()}
-	for i := range Commands {
-		d := &Commands[i]
+	s.table = slices.Clone(Commands)
+	for i := range s.table {
+		d := &s.table[i]
+		d.resolve()
 		s.byName[d.Name] = d
 		for _, a := range d.Aliases {
 			s.byName[a] = d
@@ -129,7 +145,10 @@ func aliased(d *Def, name string) bool {
 type peer struct {
 	cosmos    bool
 	appName   string
-	user      string
+	user      string        // "name@db", "" for nobody
+	owner     session.Owner // the digest of user
+	login     *login        // nil for nobody
+	sasl      *saslState    // nil unless somebody is logging in
 	uuid      [16]byte
 	client    atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
 	helloSeen bool

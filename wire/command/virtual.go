@@ -64,6 +64,8 @@ type virtualCollection struct {
 // virtuals is every virtual collection but system.views, which each database
 // has. Manual: reference/config-database, reference/local-database.
 var virtuals = []virtualCollection{
+	{"admin", "system.roles", (*Server).roleDocs},
+	{"admin", "system.users", (*Server).userDocs},
 	{"admin", "system.version", (*Server).versionDocs},
 	{"config", "changelog", noDocs},
 	{"config", "chunks", (*Server).chunkDocs},
@@ -79,12 +81,33 @@ var virtuals = []virtualCollection{
 	{"local", "startup_log", (*Server).startupDocs},
 }
 
+// isAuth reports the users and roles, which are listed once there are some.
+func (v *virtualCollection) isAuth() bool {
+	return v.db == "admin" && (v.coll == "system.users" || v.coll == "system.roles")
+}
+
+// userDocs is admin.system.users, roleDocs is admin.system.roles.
+// Manual: reference/system-users-collection, reference/system-roles-collection.
+func (s *Server) userDocs() (docs []bson.Raw) {
+	for _, u := range s.Auth.Users("") {
+		docs = append(docs, u.Doc())
+	}
+	return docs
+}
+
+func (s *Server) roleDocs() (docs []bson.Raw) {
+	for _, r := range s.Auth.Roles("") {
+		docs = append(docs, r.Doc())
+	}
+	return docs
+}
+
 func noDocs(*Server) []bson.Raw { return nil }
 
 // virtualNames lists the virtual collections of a database.
-func virtualNames(db string) (names []string) {
+func (s *Server) virtualNames(db string) (names []string) {
 	for _, v := range virtuals {
-		if v.db == db {
+		if v.db == db && (!v.isAuth() || len(v.docs(s)) > 0) {
 			names = append(names, v.coll)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/memkv"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -26,18 +27,18 @@ import (
 // world is a Server without a network.
 type world struct {
 	*Server
-	t     *testing.T
+	t     testing.TB
 	conns int64
 }
 
 // newWorld makes a server over a store; nil is a fresh one.
-func newWorld(t *testing.T, store storage.Store) *world {
+func newWorld(t testing.TB, store storage.Store) *world {
 	t.Helper()
 	return newWorldAt(t, store, time.Now, &ratelimit.Budgets{})
 }
 
 // newWorldAt is newWorld with a clock and budgets of the test's.
-func newWorldAt(t *testing.T, store storage.Store, now func() time.Time, budgets *ratelimit.Budgets) *world {
+func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets *ratelimit.Budgets) *world {
 	t.Helper()
 	if store == nil {
 		store = memkv.Open(memkv.Options{})
@@ -57,7 +58,11 @@ func newWorldAt(t *testing.T, store storage.Store, now func() time.Time, budgets
 	cursors := cursor.New(cursor.Config{})
 	sessions := session.New(session.Config{History: session.NewStore(store), OnEnd: func(id session.ID) { cursors.KillSession(id) }})
 	t.Cleanup(cursors.Close)
-	return &world{t: t, Server: New(Config{Cluster: cl, Cursors: cursors, Sessions: sessions, Jobs: runner, TestCommands: true, Compressors: wire.AllCompressors})}
+	users, err := auth.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, Server: New(Config{Cluster: cl, Auth: users, Cursors: cursors, Sessions: sessions, Jobs: runner, TestCommands: true, Compressors: wire.AllCompressors})}
 }
 
 // client is one connection; it implements wire.Conn.
@@ -66,6 +71,7 @@ type client struct {
 	id    int64
 	tag   string
 	state any
+	local bool // it comes from this machine
 	pool  wire.Pool
 }
 
@@ -83,6 +89,9 @@ func (w *world) dialAs(tag string) *client {
 func (c *client) ID() int64   { return c.id }
 func (c *client) Tag() string { return c.tag }
 func (c *client) Remote() net.Addr {
+	if c.local {
+		return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1000 + int(c.id)}
+	}
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1000 + int(c.id)}
 }
 func (c *client) Local() net.Addr   { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 27017} }

@@ -30,6 +30,9 @@ type Config struct {
 	Burst        bool
 	StrongReads  bool
 	MaxConns     int
+	Auth         bool
+	CosmosName   string
+	CosmosKey    string
 	Drain        time.Duration
 
 	Throughput    int64 // of new collections; 0 = unlimited
@@ -62,6 +65,9 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.BoolVar(&c.Burst, "burst-capacity", false, "let partitions save up to 300 s of idle RU/s and spend them at up to 3000 RU/s; a collection may say otherwise")
 	f.BoolVar(&c.StrongReads, "charge-strong-reads", false, "charge reads with read concern majority, linearizable or snapshot twice, as an account with strong or bounded staleness consistency does")
 	f.BoolVar(&c.TestCommands, "enable-test-commands", false, "allow configureFailPoint, InjectThrottle and other commands for tests")
+	f.BoolVar(&c.Auth, "auth", false, "require users to log in, and check what they may do; the first user can be made from this machine without one")
+	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
+	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")
 	f.IntVar(&c.MaxConns, "max-connections", 65536, "connections beyond this `number` are closed at once")
 	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
 	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")

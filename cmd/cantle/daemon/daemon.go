@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -46,6 +48,7 @@ type Daemon struct {
 	server   *server.Server
 	addrs    []net.Addr
 	cosmos   net.Addr
+	key      string // of the Cosmos account
 	stop     context.CancelFunc
 	loops    sync.WaitGroup
 	failed   chan error
@@ -177,7 +180,18 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	cl.RestoreBudgets()
+	users, err := auth.Open(ctx, d.store)
+	if err != nil {
+		return nil, fmt.Errorf("reading the users and roles: %w", err)
+	}
+	var account *auth.User
+	if d.cfg.CosmosListen != "" {
+		if account, d.key, err = command.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey); err != nil {
+			return nil, fmt.Errorf("--cosmos-account: %w", err)
+		}
+	}
 	handler := command.New(command.Config{
+		Auth: users, RequireAuth: d.cfg.Auth, Account: account,
 		Cluster: cl, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		CommandLine: os.Args, Version: Version, Connections: d.connections,
@@ -243,12 +257,17 @@ func (d *Daemon) URI() string { return uri(d.addrs[0]) }
 // Addr is the first address that is listened on.
 func (d *Daemon) Addr() string { return d.addrs[0].String() }
 
-// CosmosURI is the connection string of the Cosmos address, "" without one.
+// CosmosURI is the connection string of the Cosmos address, "" without one. It has
+// the account's name and key where they are needed.
 func (d *Daemon) CosmosURI() string {
 	if d.cosmos == nil {
 		return ""
 	}
-	return uri(d.cosmos) + "?replicaSet=globaldb"
+	u := uri(d.cosmos) + "?replicaSet=globaldb"
+	if !d.cfg.Auth {
+		return u
+	}
+	return "mongodb://" + url.UserPassword(d.cfg.CosmosName, d.key).String() + "@" + strings.TrimPrefix(u, "mongodb://")
 }
 
 func uri(a net.Addr) string {

@@ -1,0 +1,319 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// entriesMax bounds the users and roles together: all are kept in memory.
+const entriesMax = 100_000
+
+// Directory holds the users and roles. All of them are in memory; every change is
+// durable before it takes effect. Safe for concurrent use.
+type Directory struct {
+	store   storage.Store
+	version atomic.Uint64
+	changes sync.Mutex // one change at a time
+
+	mu    sync.RWMutex
+	users map[Name]*User
+	roles map[Name]*Role
+
+	decoy [32]byte // of fabricated credentials, see Start
+}
+
+// Open reads the users and roles of a store.
+// Errors: storage.ErrCorruption, those of the store.
+func Open(ctx context.Context, s storage.Store) (*Directory, error) {
+	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}}
+	d.version.Store(1)
+	d.decoy = newSecret()
+	r, err := s.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	err = each(ctx, r, keyspace.MetaUser, func(doc bson.Raw) error {
+		u, err := parseUser(doc)
+		if err == nil {
+			d.users[u.Name] = u
+		}
+		return err
+	})
+	if err == nil {
+		err = each(ctx, r, keyspace.MetaRole, func(doc bson.Raw) error {
+			x, err := parseRole(doc)
+			if err == nil {
+				d.roles[x.Name] = x
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func each(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit func(bson.Raw) error) error {
+	it, err := r.Iter(ctx, keyspace.MetaRange(kind), storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		if err := visit(bson.Raw(slices.Clone(it.Value()))); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// Version changes with every change of the directory; it is never 0.
+func (d *Directory) Version() uint64 { return d.version.Load() }
+
+// Invalidate makes everybody resolve their privileges again.
+func (d *Directory) Invalidate() { d.version.Add(1) }
+
+// User finds a user; nil is none.
+func (d *Directory) User(n Name) *User {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.users[n]
+}
+
+// Role finds a role that somebody made; nil is none.
+func (d *Directory) Role(n Name) *Role {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.roles[n]
+}
+
+// HasRole reports whether a role exists, built-in ones included.
+func (d *Directory) HasRole(n Name) bool { return builtinNamed(n) != nil || d.Role(n) != nil }
+
+// IsBuiltin reports a role that is always there.
+func IsBuiltin(n Name) bool { return builtinNamed(n) != nil }
+
+// Empty reports that there are neither users nor roles: then a client on this
+// machine may make the first.
+func (d *Directory) Empty() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.users) == 0 && len(d.roles) == 0
+}
+
+// Users lists the users of a database in order; "" means all.
+func (d *Directory) Users(db string) []*User {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var out []*User
+	for n, u := range d.users {
+		if db == "" || n.DB == db {
+			out = append(out, u)
+		}
+	}
+	slices.SortFunc(out, func(a, b *User) int { return Compare(a.Name, b.Name) })
+	return out
+}
+
+// Roles lists the roles of a database that somebody made, in order; "" means all.
+func (d *Directory) Roles(db string) []*Role {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var out []*Role
+	for n, r := range d.roles {
+		if db == "" || n.DB == db {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Role) int { return Compare(a.Name, b.Name) })
+	return out
+}
+
+// Inherited lists the roles that some roles lead to, these included, in order.
+// Roles that are no more are left out.
+func (d *Directory) Inherited(roles []Name) []Name {
+	seen := map[Name]bool{}
+	d.walk(roles, func(n Name) { seen[n] = true })
+	out := make([]Name, 0, len(seen))
+	for n := range seen {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, Compare)
+	return out
+}
+
+// walk visits the roles that some roles lead to, each once.
+func (d *Directory) walk(roles []Name, visit func(Name)) {
+	seen := map[Name]bool{}
+	todo := slices.Clone(roles)
+	for len(todo) > 0 {
+		n := todo[0]
+		todo = todo[1:]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if builtinNamed(n) != nil {
+			visit(n)
+		} else if r := d.Role(n); r != nil {
+			visit(n)
+			todo = append(todo, r.Roles...)
+		}
+	}
+}
+
+// Privileges is what roles add up to.
+func (d *Directory) Privileges(roles []Name) []Privilege {
+	var list []Privilege
+	d.walk(roles, func(n Name) {
+		if b := builtinNamed(n); b != nil {
+			list = Merge(list, b.Privileges(n.DB))
+		} else if r := d.Role(n); r != nil {
+			list = Merge(list, r.Privileges)
+		}
+	})
+	return list
+}
+
+// Restrictions lists the restrictions of a user and of its roles; all have to be
+// met.
+func (d *Directory) Restrictions(u *User) (all []Restrictions) {
+	all = append(all, u.Restrictions)
+	d.walk(u.Roles, func(n Name) {
+		if r := d.Role(n); r != nil {
+			all = append(all, r.Restrictions)
+		}
+	})
+	return all
+}
+
+// Edit is a change of the directory being made.
+type Edit struct {
+	*Directory
+	users map[Name]*User // nil: gone
+	roles map[Name]*Role
+}
+
+// User finds a user as it will be.
+func (e *Edit) User(n Name) *User {
+	if u, ok := e.users[n]; ok {
+		return u
+	}
+	return e.Directory.User(n)
+}
+
+// PutUser adds or replaces a user.
+func (e *Edit) PutUser(u *User) { e.users[u.Name] = u }
+
+// DropUser takes a user out.
+func (e *Edit) DropUser(n Name) { e.users[n] = nil }
+
+// PutRole adds or replaces a role.
+func (e *Edit) PutRole(r *Role) { e.roles[r.Name] = r }
+
+// DropRole takes a role out, and out of everybody who has it.
+func (e *Edit) DropRole(n Name) {
+	e.roles[n] = nil
+	gone := func(m Name) bool { return m == n }
+	for _, u := range e.Directory.Users("") {
+		if now := e.User(u.Name); now != nil && slices.Contains(now.Roles, n) {
+			changed := *now
+			changed.Roles = slices.DeleteFunc(slices.Clone(now.Roles), gone)
+			e.PutUser(&changed)
+		}
+	}
+	for _, r := range e.Directory.Roles("") {
+		now, ok := e.roles[r.Name]
+		if !ok {
+			now = r
+		}
+		if now != nil && slices.Contains(now.Roles, n) {
+			changed := *now
+			changed.Roles = slices.DeleteFunc(slices.Clone(now.Roles), gone)
+			e.PutRole(&changed)
+		}
+	}
+}
+
+// Change makes a change: fn says what, and an error of it changes nothing.
+// Errors: those of fn and of the store; OperationFailed (96) for too many entries.
+func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
+	d.changes.Lock()
+	defer d.changes.Unlock()
+	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
+	if err := fn(e); err != nil {
+		return err
+	}
+	if len(e.users) == 0 && len(e.roles) == 0 {
+		return nil
+	}
+	d.mu.RLock()
+	n := len(d.users) + len(d.roles) + len(e.users) + len(e.roles)
+	d.mu.RUnlock()
+	if n > entriesMax {
+		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
+	}
+	if err := e.save(ctx); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	for n, u := range e.users {
+		if d.users[n] = u; u == nil {
+			delete(d.users, n)
+		}
+	}
+	for n, r := range e.roles {
+		if d.roles[n] = r; r == nil {
+			delete(d.roles, n)
+		}
+	}
+	d.mu.Unlock()
+	d.version.Add(1)
+	return nil
+}
+
+// save writes the change and waits until it is durable.
+func (e *Edit) save(ctx context.Context) error {
+	t, err := e.store.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	put := func(kind keyspace.MetaKind, n Name, doc bson.Raw) error {
+		key := keyspace.AppendMeta(nil, kind, n.key())
+		if doc == nil {
+			return t.Delete(key)
+		}
+		return t.Set(key, doc)
+	}
+	var errs []error
+	for n, u := range e.users {
+		var doc bson.Raw
+		if u != nil {
+			doc = u.Doc()
+		}
+		errs = append(errs, put(keyspace.MetaUser, n, doc))
+	}
+	for n, r := range e.roles {
+		var doc bson.Raw
+		if r != nil {
+			doc = r.Doc()
+		}
+		errs = append(errs, put(keyspace.MetaRole, n, doc))
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.Close()
+		return err
+	}
+	_, err = t.Commit(ctx, storage.Synced)
+	return err
+}

@@ -1,0 +1,198 @@
+package auth
+
+import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Name names a user or a role: each belongs to a database.
+type Name struct{ Name, DB string }
+
+// String is "name@db".
+func (n Name) String() string { return n.Name + "@" + n.DB }
+
+// Compare orders names by database, then by name.
+func Compare(a, b Name) int {
+	if c := strings.Compare(a.DB, b.DB); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Name, b.Name)
+}
+
+// id is the _id that MongoDB gives users and roles.
+func (n Name) id() string { return n.DB + "." + n.Name }
+
+// key is the name in the store; neither part holds a zero byte.
+func (n Name) key() []byte { return []byte(n.DB + "\x00" + n.Name) }
+
+// External is the database of users whose proof comes from elsewhere, such as a
+// certificate.
+const External = "$external"
+
+// User is one user. Immutable once it is in a Directory.
+type User struct {
+	Name
+	ID           [16]byte // a UUID, new with each createUser
+	Credentials  map[Mechanism]Credential
+	Roles        []Name
+	CustomData   bson.Raw     // nil without
+	Restrictions Restrictions // of where it may come from
+}
+
+// Role is a role that somebody made. Immutable once it is in a Directory.
+type Role struct {
+	Name
+	Privileges   []Privilege // each resource once
+	Roles        []Name
+	Restrictions Restrictions
+}
+
+// NewUserID makes the UUID of a new user.
+func NewUserID() (id [16]byte) {
+	rand.Read(id[:]) // never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return id
+}
+
+// Mechanisms lists how the user can log in, in alphabetical order.
+func (u *User) Mechanisms() []Mechanism {
+	if u.DB == External {
+		return []Mechanism{"external"}
+	}
+	var list []Mechanism
+	for m := range u.Credentials {
+		list = append(list, m)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Doc is the user as admin.system.users shows it.
+// Manual: reference/system-users-collection.
+func (u *User) Doc() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("_id", u.id())
+	b.Binary("userId", 4, u.ID[:])
+	b.String("user", u.Name.Name)
+	b.String("db", u.DB)
+	u.AppendCredentials(b)
+	if u.CustomData != nil {
+		b.Raw("customData", u.CustomData)
+	}
+	AppendNames(b, "roles", "role", u.Roles)
+	if u.Restrictions != nil {
+		u.Restrictions.Append(b, "authenticationRestrictions")
+	}
+	return b.Doc()
+}
+
+// AppendCredentials writes what is known of the user's secret.
+func (u *User) AppendCredentials(b *bson.Builder) {
+	b.BeginDoc("credentials")
+	for _, m := range u.Mechanisms() {
+		if m == "external" {
+			b.Bool("external", true)
+			continue
+		}
+		u.Credentials[m].append(b, string(m))
+	}
+	b.End()
+}
+
+// AppendNames writes an array of {user, db} or {role, db}.
+func AppendNames(b *bson.Builder, field, kind string, list []Name) {
+	b.BeginArray(field)
+	for _, n := range list {
+		b.BeginDoc("")
+		b.String(kind, n.Name)
+		b.String("db", n.DB)
+		b.End()
+	}
+	b.End()
+}
+
+// Doc is the role as admin.system.roles shows it.
+// Manual: reference/system-roles-collection.
+func (r *Role) Doc() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("_id", r.id())
+	b.String("role", r.Name.Name)
+	b.String("db", r.DB)
+	b.BeginArray("privileges")
+	for _, p := range r.Privileges {
+		p.Append(b, "")
+	}
+	b.End()
+	AppendNames(b, "roles", "role", r.Roles)
+	if r.Restrictions != nil {
+		r.Restrictions.Append(b, "authenticationRestrictions")
+	}
+	return b.Doc()
+}
+
+// parseUser reads what Doc wrote. Errors: storage.ErrCorruption.
+func parseUser(d bson.Raw) (*User, error) {
+	u := &User{Credentials: map[Mechanism]Credential{}}
+	u.Name.Name, _ = d.Get("user").Str()
+	u.DB, _ = d.Get("db").Str()
+	_, id, _ := d.Get("userId").Binary()
+	copy(u.ID[:], id)
+	u.Roles = parseNames(d.Get("roles"), "role")
+	if c, ok := d.Get("customData").Doc(); ok {
+		u.CustomData = c.Clone()
+	}
+	creds, _ := d.Get("credentials").Doc()
+	for it := creds.Iter(); it.Next(); {
+		if m := Mechanism(it.Name); m.known() {
+			c, err := parseCredential(it.Value)
+			if err != nil {
+				return nil, err
+			}
+			u.Credentials[m] = c
+		}
+	}
+	var err error
+	if v, ok := d.Lookup("authenticationRestrictions"); ok {
+		u.Restrictions, err = ParseRestrictions(v)
+	}
+	if err != nil || u.Name.Name == "" || u.DB == "" {
+		return nil, storage.ErrCorruption
+	}
+	return u, nil
+}
+
+// parseRole reads what Doc wrote. Errors: storage.ErrCorruption.
+func parseRole(d bson.Raw) (*Role, error) {
+	r := &Role{}
+	r.Name.Name, _ = d.Get("role").Str()
+	r.DB, _ = d.Get("db").Str()
+	r.Roles = parseNames(d.Get("roles"), "role")
+	list, _ := d.Get("privileges").Array()
+	var err error
+	if r.Privileges, err = ParsePrivileges(list); err != nil {
+		return nil, storage.ErrCorruption
+	}
+	if v, ok := d.Lookup("authenticationRestrictions"); ok {
+		r.Restrictions, err = ParseRestrictions(v)
+	}
+	if err != nil || r.Name.Name == "" || r.DB == "" {
+		return nil, storage.ErrCorruption
+	}
+	return r, nil
+}
+
+func parseNames(v bson.Value, kind string) (names []Name) {
+	list, _ := v.Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get(kind).Str()
+		db, _ := d.Get("db").Str()
+		names = append(names, Name{name, db})
+	}
+	return names
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"crypto/x509"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runAuthenticate logs in by the certificate that the client's end of a TLS
+// connection has shown. Manual: core/security-x.509. Spec: auth (MONGODB-X509).
+// Errors: AuthenticationFailed (18), MechanismUnavailable (334).
+func runAuthenticate(c *Call) error {
+	n := auth.Name{DB: c.DB}
+	var mechanism string
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "mechanism":
+			mechanism, err = c.stringArg(name, v)
+		case "user":
+			n.Name, err = c.stringArg(name, v)
+		case "db":
+		default: // older mechanisms had others
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if mechanism != string(auth.X509) {
+		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", mechanism)
+	}
+	if err := c.x509(n); err != nil {
+		return err
+	}
+	appendAuthenticated(c.Reply, c.Peer.login.name)
+	return nil
+}
+
+// x509 logs in the subject of the client's certificate. n.Name may be empty, or has
+// to be that subject.
+// Errors: AuthenticationFailed (18).
+func (c *Call) x509(n auth.Name) error {
+	if n.DB != auth.External {
+		return c.loginFailed(n, auth.X509, "users with certificates belong to $external")
+	}
+	cert := c.certificate()
+	if cert == nil {
+		return c.loginFailed(n, auth.X509, "no client certificate was presented that the server trusts")
+	}
+	subject := auth.Subject(cert)
+	if n.Name != "" && n.Name != subject {
+		return c.loginFailed(n, auth.X509, "the certificate is that of "+subject)
+	}
+	n.Name = subject
+	u := c.Auth.User(n)
+	if u == nil {
+		return c.loginFailed(n, auth.X509, "there is no such user")
+	}
+	return c.enter(u, auth.X509)
+}
+
+// certificate is the verified certificate of the client; nil without one.
+func (c *Call) certificate() *x509.Certificate {
+	state := c.Conn.TLS()
+	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	return state.PeerCertificates[0]
+}
