@@ -126,7 +126,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	if t != nil {
 		t.finish(own)
 	}
-	closeSnapshot(unused)
+	s.anchor.close(unused)
 	return ts, nil
 }
 

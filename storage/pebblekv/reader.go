@@ -185,5 +185,5 @@ func (r *reader) Close() {
 	r.s.mu.Lock()
 	ps := r.release()
 	r.s.mu.Unlock()
-	closeSnapshot(ps)
+	r.s.anchor.close(ps)
 }

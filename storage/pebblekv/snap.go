@@ -91,10 +91,3 @@ func (l *snaps) remove(sn *snap) {
 
 // oldest is the timestamp of the oldest state somebody reads.
 func (l *snaps) oldest() storage.Timestamp { return l.head.ts }
-
-// closeSnapshot closes what advance or release returned; store.mu is not held.
-func closeSnapshot(ps *pebble.Snapshot) {
-	if ps != nil {
-		_ = ps.Close() // never fails
-	}
-}

@@ -37,6 +37,7 @@ type store struct {
 	direct    sync.RWMutex // read-held by calls that use db without a snapshot
 	latest    atomic.Uint64
 	syncer    syncer
+	anchor    anchor
 	iterators atomic.Int64
 	commits   atomic.Int64
 	refused   atomic.Int64 // commits that conflicted
@@ -212,7 +213,8 @@ func (s *store) Close() error {
 	if n := s.iterators.Load(); open > 0 || n > 0 {
 		return errors.Join(err, fmt.Errorf("pebblekv: closed with %d readers and %d iterators open", open, n))
 	}
-	closeSnapshot(newest)
+	s.anchor.close(newest)
+	s.anchor.lift()
 	if !s.o.InMemory {
 		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))
 	}

@@ -257,7 +257,7 @@ func (t *txn) leave() (ps *pebble.Snapshot) {
 
 // finish frees what leave left.
 func (t *txn) finish(ps *pebble.Snapshot) {
-	closeSnapshot(ps)
+	t.s.anchor.close(ps)
 	t.held.Release()
 	if w := t.work; w != nil {
 		t.work = nil
