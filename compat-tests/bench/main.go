@@ -4,7 +4,7 @@
 // a canned reply: what the driver and the sockets cost on this machine, and so
 // the ceiling for any server on it.
 //
-//	./scripts/bench                        about two minutes
+//	./scripts/bench                        about three minutes
 //	./scripts/bench --only=C,load          some workloads
 //	./scripts/bench --only=aggregate --documents=1000000 --no-stub
 //	                                       pipelines, which run only when named
@@ -65,7 +65,7 @@ type settings struct {
 // parseFlags reads the command line.
 func parseFlags() settings {
 	var s settings
-	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update; aggregate: match-group, sort-limit, lookup, expression")
+	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update; find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
 	flag.IntVar(&s.documents, "documents", 100_000, "documents to load, 1 KB each")
 	flag.Float64Var(&s.seconds, "seconds", 4, "seconds to measure each workload")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
@@ -183,9 +183,18 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	if s.wants("load") {
 		report(loaded)
 	}
+	indexed := false
 	for _, w := range workloads {
-		if !s.wants(w.name) || (w.durable && name == "stub") {
+		if !s.wants(w.name) || (w.durable || w.indexed) && name == "stub" {
 			continue
+		}
+		if w.indexed && !indexed {
+			built, err := r.index(ctx)
+			if err != nil {
+				return err
+			}
+			indexed = true
+			report(built)
 		}
 		for _, clients := range w.clients {
 			if err := ctx.Err(); err != nil {

@@ -22,6 +22,7 @@ import (
 type workload struct {
 	name    string
 	durable bool // every write waits for the disk
+	indexed bool // wants the index on number
 	clients []int
 	// next runs one operation; dice is uniform in [0, 100).
 	next func(c *client, ctx context.Context, dice int) error
@@ -30,26 +31,26 @@ type workload struct {
 // workloads in the order they run. The letters are YCSB's; D (read latest) is A's
 // path with another distribution and left out.
 var workloads = []workload{
-	{"A", false, few, func(c *client, ctx context.Context, dice int) error {
+	{name: "A", clients: few, next: func(c *client, ctx context.Context, dice int) error {
 		if dice < 50 {
 			return c.read(ctx)
 		}
 		return c.update(ctx)
 	}},
-	{"B", false, few, func(c *client, ctx context.Context, dice int) error {
+	{name: "B", clients: few, next: func(c *client, ctx context.Context, dice int) error {
 		if dice < 95 {
 			return c.read(ctx)
 		}
 		return c.update(ctx)
 	}},
-	{"C", false, few, func(c *client, ctx context.Context, dice int) error { return c.read(ctx) }},
-	{"E", false, few, func(c *client, ctx context.Context, dice int) error {
+	{name: "C", clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.read(ctx) }},
+	{name: "E", clients: few, next: func(c *client, ctx context.Context, dice int) error {
 		if dice < 95 {
 			return c.scan(ctx)
 		}
 		return c.insert(ctx)
 	}},
-	{"F", false, few, func(c *client, ctx context.Context, dice int) error {
+	{name: "F", clients: few, next: func(c *client, ctx context.Context, dice int) error {
 		if dice < 50 {
 			return c.read(ctx)
 		}
@@ -58,8 +59,12 @@ var workloads = []workload{
 		}
 		return c.update(ctx)
 	}},
-	{"durable-insert", true, many, func(c *client, ctx context.Context, dice int) error { return c.insert(ctx) }},
-	{"durable-update", true, many, func(c *client, ctx context.Context, dice int) error { return c.update(ctx) }},
+	{name: "durable-insert", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.insert(ctx) }},
+	{name: "durable-update", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.update(ctx) }},
+	// What an index costs and gains: compare with C and with each other.
+	{name: "find-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.find(ctx) }},
+	{name: "update-plain", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "plain") }},
+	{name: "update-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "number") }},
 }
 
 // Numbers of clients: durable writes share their waits, which shows with many.
@@ -73,7 +78,8 @@ func known(name string) bool {
 	return name == "load" || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
-// Shape of a document: _id and ten fields of text make about 1 KB.
+// Shape of a document: _id, a number that no two have in common, another one that
+// is never indexed, and ten fields of text make about 1 KB.
 const (
 	fields     = 10
 	fieldBytes = 90
@@ -140,6 +146,21 @@ func (r *runner) load(ctx context.Context) (result, error) {
 		m.add(time.Since(start), len(batch))
 	}
 	r.inserted.Store(int64(r.settings.documents))
+	return m.end(), nil
+}
+
+// index builds the index on number and measures it per document.
+func (r *runner) index(ctx context.Context) (result, error) {
+	n, err := r.plain.EstimatedDocumentCount(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	m := r.begin("index-build", 1)
+	start := time.Now()
+	if _, err := r.plain.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "number", Value: 1}}}); err != nil {
+		return result{}, fmt.Errorf("index-build: %w", err)
+	}
+	m.add(time.Since(start), int(n))
 	return m.end(), nil
 }
 
@@ -239,10 +260,28 @@ func (c *client) scan(ctx context.Context) error {
 	return cursor.Err()
 }
 
+// scatter gives each _id a number, so that their orders have nothing in common.
+func scatter(id int64) int64 { return int64(uint64(id) * 0x9E3779B97F4A7C15 >> 1) }
+
+// find gets one document by its number.
+func (c *client) find(ctx context.Context) error {
+	_, err := c.coll.FindOne(ctx, bson.D{{Key: "number", Value: scatter(c.key())}}).Raw()
+	return err
+}
+
+// set gives a field of one document another number.
+func (c *client) set(ctx context.Context, field string) error {
+	got, err := c.coll.UpdateByID(ctx, c.key(), bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: c.random.Int64()}}}})
+	if err == nil && got.MatchedCount != 1 {
+		err = fmt.Errorf("update matched %d documents", got.MatchedCount)
+	}
+	return err
+}
+
 // document makes a document of about 1 KB.
 func document(random *rand.Rand, id int64) bson.D {
-	d := make(bson.D, 0, fields+1)
-	d = append(d, bson.E{Key: "_id", Value: id})
+	d := make(bson.D, 0, fields+3)
+	d = append(d, bson.E{Key: "_id", Value: id}, bson.E{Key: "number", Value: scatter(id)}, bson.E{Key: "plain", Value: id})
 	for i := range fields {
 		d = append(d, bson.E{Key: fmt.Sprintf("field%d", i), Value: text(random)})
 	}
