@@ -3,6 +3,7 @@ package changelog
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -105,6 +106,8 @@ func (r *Record) Append(dst []byte) []byte {
 	if r.Wall != 0 {
 		flags |= flagWall
 	}
+	const rest = headerLen + 5*binary.MaxVarintLen64 + 16 + 32 // all but what follows
+	dst = slices.Grow(dst, rest+len(r.ID)+len(r.Key)+len(r.Doc)+len(r.Delta)+len(r.Pre))
 	dst = append(dst, version, byte(r.Op), flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.Collection))
 	dst = r.Position.Append(dst)

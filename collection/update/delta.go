@@ -1,6 +1,7 @@
 package update
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -102,7 +103,35 @@ func (d *Delta) IsEmpty() bool {
 }
 
 func (d *Delta) document(prefix string, old, updated bson.Raw) {
-	for it := old.Iter(); it.Next(); {
+	// Most updates leave the names and their order alone: both are read side by
+	// side as far as they agree in that.
+	a, b := old.Iter(), updated.Iter()
+	same := 0
+	for ; ; same++ {
+		more, also := a.Next(), b.Next()
+		if !more && !also {
+			return
+		}
+		if !more || !also || !bytes.Equal(a.Name, b.Name) {
+			break
+		}
+		if !b.Value.Identical(a.Value) {
+			name := string(a.Name)
+			d.enter(component{name: name})
+			d.value(prefix+name, a.Value, b.Value)
+			d.leave()
+		}
+	}
+	d.rest(prefix, old, updated, same)
+}
+
+// rest is document for what follows the first fields, whose names agree.
+func (d *Delta) rest(prefix string, old, updated bson.Raw, same int) {
+	n := 0
+	for it := old.Iter(); it.Next(); n++ {
+		if n < same {
+			continue
+		}
 		name := string(it.Name)
 		v, ok := updated.Lookup(name)
 		switch {
@@ -117,7 +146,11 @@ func (d *Delta) document(prefix string, old, updated bson.Raw) {
 			d.leave()
 		}
 	}
-	for it := updated.Iter(); it.Next(); {
+	n = 0
+	for it := updated.Iter(); it.Next(); n++ {
+		if n < same {
+			continue
+		}
 		name := string(it.Name)
 		if _, ok := old.Lookup(name); !ok {
 			d.enter(component{name: name})

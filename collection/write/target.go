@@ -170,6 +170,9 @@ func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 	if _, ok := doc.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.InternalError, "a document without _id reached the store of %s", t.Coll.Namespace)
 	}
+	if t.key == nil {
+		t.id, t.key = make([]byte, 0, 32), make([]byte, 0, 64)
+	}
 	t.id = t.Coll.AppendID(t.id[:0], doc)
 	t.key = keyspace.AppendRecord(t.key[:0], t.Coll.ID, h, t.id)
 	if t.Claim != nil {

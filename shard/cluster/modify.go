@@ -109,7 +109,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		var latch [][]byte
 		p, byKey := point(w.sol)
 		if byKey {
-			latch = [][]byte{keyspace.AppendRecord(nil, a.coll.ID, p.Hash, p.ID)}
+			latch = [][]byte{keyspace.AppendRecord(make([]byte, 0, 64), a.coll.ID, p.Hash, p.ID)}
 		}
 		if err := a.begin(latch...); err != nil {
 			return err
