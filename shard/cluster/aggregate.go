@@ -25,7 +25,7 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, h
 	return s, translate(err)
 }
 
-func (c *Cluster) aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
+func (c *Cluster) aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (s *Stream, err error) {
 	if watches(stages) {
 		return c.watch(o, ns, stages)
 	}
@@ -37,12 +37,8 @@ func (c *Cluster) aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, h
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.openStages(o, v, ns, stages, hint)
-	if err != nil {
-		v.close()
-		return nil, err
-	}
-	return s, nil
+	defer v.closeUnless(&s)
+	return c.openStages(o, v, ns, stages, hint)
 }
 
 // involved lists the namespaces that a pipeline reads.
@@ -104,11 +100,14 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 	}
 	s := &Stream{Coll: coll, c: c, op: o, v: v}
 	s.Operator, s.Solution, s.Shards, err = op.pipeline(o.Env, coll, p.Optimize(), hint)
+	if err != nil {
+		return nil, err
+	}
 	s.Pipeline, s.oplog = p, op.oplog
 	if s.oplog != nil {
 		v.close() // the log is no part of a snapshot, and may be followed for long
 	}
-	return s, err
+	return s, nil
 }
 
 // checkFusion refuses to rank by several pipelines where that is not possible.
@@ -283,6 +282,7 @@ func (x *opener) divided(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline
 			in, err = f.Rest.Open(env, in, x)
 		}
 		if err != nil {
+			exec.Concat(ops).Close()
 			return nil, nil, nil, err
 		}
 		x.trace.add(d, in)

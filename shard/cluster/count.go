@@ -32,7 +32,7 @@ func (c *Cluster) count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 	if coll.IsView() {
 		return 0, mongoerr.ViewNotAllowed(ns.String())
 	}
-	if f.Filter.IsEmpty() && o.Txn == nil && f.Hint.IsMissing() {
+	if f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() {
 		o.begin(coll)
 		if err := c.admit(o, coll, coll.Map.Shards(), ratelimit.ReadKind); err != nil {
 			return 0, err
@@ -79,37 +79,31 @@ func window(n, skip, limit int64) int64 {
 
 // findKeys opens a find of which only the named fields are read; one named is
 // read for its distinct values, none means that rows are only counted.
-func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (*Stream, error) {
+func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
 		return nil, err
 	}
+	defer v.closeUnless(&s)
 	coll := v.snap.Collection(ns)
 	if coll == nil {
-		v.close()
 		return nil, mongoerr.NoNamespace(ns.String())
 	}
 	if coll.IsView() {
-		v.close()
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
 	useCollation(o.Env, coll)
 	q, err := plan.Canonical(o.Env, coll, f)
-	if err == nil {
-		q.KeysOnly, q.NeedKeys = true, fields
-		if len(fields) == 1 {
-			q.Distinct = fields[0]
-		}
-		var s *Stream
-		o.Inside = len(fields) == 0
-		s, err = c.openQuery(o, v, q)
-		o.Inside = false
-		if err == nil {
-			return s, nil
-		}
+	if err != nil {
+		return nil, err
 	}
-	v.close()
-	return nil, err
+	q.KeysOnly, q.NeedKeys = true, fields
+	if len(fields) == 1 {
+		q.Distinct = fields[0]
+	}
+	o.Inside = len(fields) == 0
+	defer func() { o.Inside = false }()
+	return c.openQuery(o, v, q)
 }
 
 // Distinct returns the distinct values of a path among the matches, as an array

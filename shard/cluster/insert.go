@@ -123,7 +123,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]
 		if a.coll == nil {
-			return mongoerr.NoNamespace(ns.String())
+			return errVanished
 		}
 		if a.coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
@@ -215,8 +215,19 @@ func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteErro
 	return mongoerr.WriteError{Index: int32(i), Err: mongoerr.New(ratelimit.CodeThrottled, "%s", t.WriteMessage())}
 }
 
-// ensure returns the collection, creating it when it is missing.
+// ensure returns the collection, creating it when it is missing; again, when it
+// is dropped meanwhile.
 func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
+	for range retriesMax {
+		if coll, err := c.ensureOnce(o, ns); coll != nil || err != nil {
+			return coll, err
+		}
+	}
+	return nil, mongoerr.NoNamespace(ns.String())
+}
+
+// ensureOnce is ensure; nil when another command has dropped what it made.
+func (c *Cluster) ensureOnce(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
 	snap := c.Catalog.Peek()
 	if o.Txn != nil {
 		snap = o.Txn.Catalog
@@ -237,8 +248,5 @@ func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, e
 	if snap = c.Catalog.Peek(); o.Txn != nil {
 		snap = o.Txn.Catalog
 	}
-	if coll := snap.Collection(ns); coll != nil {
-		return coll, nil
-	}
-	return nil, mongoerr.NoNamespace(ns.String())
+	return snap.Collection(ns), nil
 }

@@ -90,7 +90,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		r = Modified{}
 		if a.coll == nil {
 			if m.Upsert {
-				return errStale
+				return errVanished
 			}
 			return nil
 		}

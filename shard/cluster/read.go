@@ -33,6 +33,14 @@ func (v *view) close() {
 	v.reader = nil
 }
 
+// closeUnless closes the view when no stream has taken it over: after an error
+// or a panic.
+func (v *view) closeUnless(s **Stream) {
+	if *s == nil {
+		v.close()
+	}
+}
+
 // view pins the catalog, opens a snapshot of the store, and begins again when a
 // collection of interest changed in between. The pin is dropped at once: a
 // reader needs none, since what it read by stays true at its snapshot.
@@ -161,17 +169,13 @@ func (c *Cluster) Find(o *Op, ns collection.Namespace, f plan.Find) (*Stream, er
 	return s, translate(err)
 }
 
-func (c *Cluster) find(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
+func (c *Cluster) find(o *Op, ns collection.Namespace, f plan.Find) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.open(o, v, v.snap.Collection(ns), f)
-	if err != nil {
-		v.close()
-		return nil, err
-	}
-	return s, nil
+	defer v.closeUnless(&s)
+	return c.open(o, v, v.snap.Collection(ns), f)
 }
 
 // open plans a find on a collection entry and opens it at a view, which the
@@ -261,6 +265,7 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 	for _, d := range shards {
 		op, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: v.reader})
 		if err != nil {
+			exec.Concat(ops).Close()
 			return nil, err
 		}
 		o.Trace.add(d, op)

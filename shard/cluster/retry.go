@@ -25,6 +25,10 @@ const retriesMax = 64
 // more; the write begins again.
 var errStale = errors.New("stale catalog entry")
 
+// errVanished says that the collection a write needs, which was made if it was
+// missing, has been dropped since; the write makes it again.
+var errVanished = errors.New("the collection was dropped")
+
 // errFrozen says that the collection is being rewritten: the write waits.
 var errFrozen = errors.New("the collection is being rewritten")
 
@@ -67,11 +71,20 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 			try--
 			continue
 		}
+		if o.Txn != nil && errors.Is(err, errVanished) {
+			return mongoerr.NoNamespace(ns.String())
+		}
 		if o.Txn != nil {
 			if errors.Is(err, storage.ErrConflict) {
 				o.meter.Conflict()
 			}
 			return err
+		}
+		if errors.Is(err, errVanished) && try < retriesMax {
+			if _, err := c.ensure(o, ns); err != nil {
+				return err
+			}
+			continue
 		}
 		if errors.Is(err, errFrozen) {
 			if err := o.Env.Interrupted(); err != nil {

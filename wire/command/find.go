@@ -219,6 +219,12 @@ func (x *streamSource) Close() { x.s.Close() }
 // registers a cursor for the rest.
 func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single bool) error {
 	b := c.Reply
+	kept := false
+	defer func() {
+		if !kept { // at its end, failed, or panicked
+			src.Close()
+		}
+	}()
 	b.BeginDoc("cursor")
 	b.BeginArray("firstBatch")
 	more := true
@@ -226,7 +232,6 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 	if size > 0 || single {
 		var err error
 		if n, more, err = src.Append(c.Ctx, b, size, batchBytesMax); err != nil {
-			src.Close()
 			return err
 		}
 	}
@@ -240,13 +245,10 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 		o.Command = c.Body
 		cur, err := c.Cursors.Add(o, src, nil)
 		if err != nil {
-			src.Close()
 			return err
 		}
-		c.retained = true
+		c.retained, kept = true, true
 		id = cur.Checkin(n, true)
-	} else {
-		src.Close()
 	}
 	if t, ok := src.(tokened); ok {
 		t.appendToken(b)

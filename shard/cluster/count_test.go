@@ -1,0 +1,31 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/plan"
+)
+
+// TestCountAtSnapshot: a count at a time in the past is not the present one.
+func TestCountAtSnapshot(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{})
+	s.fill(3)
+	then, err := s.Store.Snapshot(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer then.Close()
+	if _, _, err := s.Insert(s.op(t.Context()), dbc, []bson.Raw{s.raw(`{_id: "later"}`)}, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, filter := range []string{`{}`, `{_id: {$exists: true}}`} {
+		o := s.op(t.Context())
+		o.At = then.ReadTimestamp()
+		n, err := s.Count(o, dbc, plan.Find{Filter: s.raw(filter)})
+		if err != nil || n != 3 {
+			t.Errorf("%s: %d %v, want 3", filter, n, err)
+		}
+	}
+}
