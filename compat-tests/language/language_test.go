@@ -26,7 +26,7 @@ var verbs = map[string]func(*testing.T, *layout, *casefile.Case) string{
 }
 
 // casesMin keeps the corpus from shrinking unseen.
-const casesMin = 500
+const casesMin = 1500
 
 func TestLanguage(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
