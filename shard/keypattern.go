@@ -257,11 +257,21 @@ func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 		v = bson.Null
 	}
 	if f.Hashed {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], k.hash(v))
-		v = bson.Value{Type: bson.TypeInt64, Data: b[:]}
+		return appendHash(dst, k.hash(v))
 	}
 	return keystring.Append(dst, v, keystring.Ascending, nil, nil)
+}
+
+// appendHash appends a hash as it stands among ranged values: the number that bounds show, which has its order.
+func appendHash(dst []byte, h uint64) []byte {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], h^signBit)
+	return keystring.Append(dst, bson.Value{Type: bson.TypeInt64, Data: b[:]}, keystring.Ascending, nil, nil)
+}
+
+// hashedPrefix is what ranged positions begin with whose first field has a hash.
+func hashedPrefix(h keyspace.Hash) Position {
+	return appendHash(HashPosition(keyspace.HashMin), uint64(h))
 }
 
 // hash is xxhash64 of the seed and the value's keystring, which leaves out the type bits: 1, 1.0 and NumberLong(1) meet.

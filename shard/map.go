@@ -94,6 +94,40 @@ func NewMap(kind Kind, epoch uint64, n int) (*Map, error) {
 	return m.index(), nil
 }
 
+// NewMapAt makes a map of shards that meet at the given positions, which ascend. Errors: BadValue.
+func NewMapAt(kind Kind, epoch uint64, bounds []Position) (*Map, error) {
+	n := len(bounds) + 1
+	m := &Map{version: Version{epoch, 1}, kind: kind, nextID: ID(n), nextPartition: keyspace.PartitionID(n)}
+	for i := range n {
+		d := &Descriptor{ID: ID(i), Partitions: []keyspace.PartitionID{keyspace.PartitionID(i)}, Since: 1}
+		if i > 0 {
+			d.Lo = bounds[i-1]
+			m.shards[i-1].Hi = d.Lo
+		}
+		m.shards = append(m.shards, d)
+	}
+	if err := m.Check(); err != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "these bounds make no map: %v", err)
+	}
+	return m.index(), nil
+}
+
+// Refined is where the shards of the map meet when fields are added to the end of its key, which gives it another kind
+// or the same. ok is false where that would not hold their bounds: a hierarchy gives less of the hash to each field.
+func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
+	if kind != Ranged || m.kind != Ranged && m.kind != Hashed {
+		return nil, false
+	}
+	for _, d := range m.shards[1:] {
+		if m.kind == Hashed {
+			bounds = append(bounds, hashedPrefix(d.Lo.hash()))
+		} else {
+			bounds = append(bounds, d.Lo)
+		}
+	}
+	return bounds, true
+}
+
 // index fills what is derived from the shards.
 func (m *Map) index() *Map {
 	m.byID = make(map[ID]int, len(m.shards))

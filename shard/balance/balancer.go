@@ -122,7 +122,7 @@ const roundsMax = 16
 func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 	for range roundsMax {
 		c := b.Catalog.Peek().Collection(ns)
-		if c == nil || c.Map == nil || !c.Sharded() || !b.Enabled() || ctx.Err() != nil {
+		if c == nil || c.Map == nil || !c.Sharded() || b.Runner.Resharding(c.ID) || !b.Enabled() || ctx.Err() != nil {
 			return
 		}
 		done := 0

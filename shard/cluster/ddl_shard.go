@@ -22,8 +22,8 @@ type ShardOptions struct {
 }
 
 // ShardCollection gives a collection a shard key; a missing one is created. A
-// collection with documents is rewritten meanwhile: its writers wait, its
-// readers do not. The key it has already is no error.
+// collection with documents is rewritten meanwhile, while it is read and written;
+// writers wait a moment at the end. The key it has already is no error.
 // Manual: reference/command/shardCollection. Errors: AlreadyInitialized (23) for
 // another key, InvalidOptions (72),
 // CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
@@ -60,6 +60,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 	var was *catalog.Collection
 	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
 		Collection: coll.ID,
+		Kind:       "Shard Collection",
 		Command:    shardCommand(coll.Namespace, opts),
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
 			was = coll

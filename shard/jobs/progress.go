@@ -19,17 +19,24 @@ type Progress struct {
 	started time.Time
 	done    atomic.Int64
 	total   atomic.Int64
+	phase   atomic.Pointer[string]
+	applied atomic.Int64
 }
+
+// enter says what the job is at.
+func (p *Progress) enter(phase string) { p.phase.Store(&phase) }
 
 // Report is a Progress as currentOp prints it.
 type Report struct {
 	ID          uint64
-	Kind        string // "Index Build", "Split", "Merge", "Shard Collection"
+	Kind        string // "Index Build", "Split", "Merge", "Shard Collection", "Reshard Collection"
 	Namespace   collection.Namespace
 	Command     bson.Raw // the command that asked for it, nil for background work
 	Started     time.Time
 	Done, Total int64         // documents
 	Left        time.Duration // estimated; 0 = unknown
+	Phase       string        // of a job in several: what it is at
+	Applied     int64         // changes made meanwhile that were done again
 }
 
 // Percent is how much is done, 0 to 100.
@@ -77,6 +84,9 @@ func (r *Runner) InProgress() []Report {
 		n := Report{ID: p.id, Kind: p.kind, Namespace: p.ns, Command: p.command, Started: p.started,
 			Done: p.done.Load(), Total: p.total.Load()}
 		n.Total = max(n.Total, n.Done)
+		if at := p.phase.Load(); at != nil {
+			n.Phase, n.Applied = *at, p.applied.Load()
+		}
 		if spent := now.Sub(p.started); n.Done > 0 && spent > 0 {
 			n.Left = time.Duration(float64(spent) / float64(n.Done) * float64(n.Total-n.Done))
 		}

@@ -3,12 +3,11 @@ package jobs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
-	"github.com/cantledb/cantle/collection/write"
-	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -19,33 +18,51 @@ import (
 // Reshard is a collection that gets another shard key.
 type Reshard struct {
 	Collection keyspace.CollectionID
+	Kind       string   // what Progress calls it
 	Command    bson.Raw // for Progress; may be nil
 	// Next makes the entry with the new key and map from the present one, or nil
-	// when there is nothing to do.
+	// when there is nothing to do. It may add indexes.
 	Next func(*catalog.Collection) (*catalog.Collection, error)
 	// Log runs inside the change that puts the new entry in place.
 	Log func(*catalog.Mutation, *catalog.Collection) error
 }
 
-// Reshard copies a collection to the positions of another shard key. The copy
-// has a number of its own and takes the old one's place in one catalog change,
-// so a crash leaves either; writers wait meanwhile, readers do not notice. The
-// caller holds the collection's Lock and no catalog pin. made is nil when there
-// was nothing to do.
-// Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000).
+// What a Reshard is at, in MongoDB's words. Manual: core/sharding-reshard-a-collection.
+const (
+	phaseCopying  = "cloning"
+	phaseApplying = "applying"
+	phaseBlocking = "blocking-writes"
+)
+
+// Reshard copies a collection to the positions of another shard key, beside the
+// old one, which is read and written meanwhile:
+//
+//	copy     all documents of one snapshot
+//	apply    what the change log says was written since, again and again
+//	block    writers wait for the last of it
+//	replace  the copy takes the place of the old one, in one catalog change
+//
+// The copy has a number of its own, noted for deletion until it is in place, so a
+// crash leaves either the old collection or the new one. The caller holds the
+// collection's Lock and no catalog pin. made is nil when there was nothing to do.
+// Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000),
+// ReshardCollectionAborted (341).
 func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Collection, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	c := &copying{r: r, ctx: ctx, job: job}
-	if err := r.Catalog.Change(ctx, c.freeze); err != nil || c.to == nil {
+	if err := r.Catalog.Change(ctx, c.begin); err != nil || c.to == nil {
 		return nil, gone(err)
 	}
 	defer r.filling.remove(c.to.ID)
-	p := r.begin("Shard Collection", c.from.Namespace, job.Command, r.size(c.from.ID))
-	defer r.end(p)
-	if err = c.copy(p); err == nil {
-		c.tell()
-		err = r.Catalog.Change(ctx, c.replace)
-	}
-	if err != nil {
+	c.progress = r.begin(job.Kind, c.from.Namespace, job.Command, r.size(c.from.ID))
+	defer r.end(c.progress)
+	c.control = r.resharding.begin(c.from.ID, cancel)
+	defer r.resharding.end(c.from.ID, c.control)
+	if err = c.run(); err != nil {
+		if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+			err = cause
+		}
 		c.thaw()
 		r.filling.remove(c.to.ID)
 		r.DeleteSoon()
@@ -70,14 +87,18 @@ type copying struct {
 	r        *Runner
 	ctx      context.Context
 	job      *Reshard
+	progress *Progress
+	control  *reshardControl
 	from, to *catalog.Collection
 	counts   map[shard.ID]tally.Count
+	applied  storage.Timestamp // what was written to the old collection up to it is in the copy
 	at       storage.Timestamp // nothing was written to the copy after it
+	late     map[string]bool   // places that wait for another to give up a unique value
 }
 
-// freeze publishes that writers wait, and notes the copy for deletion, which is
-// what happens to it unless it is finished.
-func (c *copying) freeze(m *catalog.Mutation) error {
+// begin makes the entry of the copy and notes it for deletion, which is what
+// happens to it unless it is finished.
+func (c *copying) begin(m *catalog.Mutation) error {
 	old := m.Snapshot().ByID(c.job.Collection)
 	if old == nil {
 		return errGone
@@ -90,9 +111,9 @@ func (c *copying) freeze(m *catalog.Mutation) error {
 	if err != nil {
 		return err
 	}
-	c.from = old.With(func(d *catalog.Collection) { d.Frozen = true })
+	c.from = old
 	c.to = next.With(func(d *catalog.Collection) {
-		d.ID, d.Frozen = fresh.ID, false
+		d.ID = fresh.ID
 		for i, ix := range d.Indexes {
 			clean := *ix
 			clean.Multikey = index.MultikeyPaths{}
@@ -100,46 +121,81 @@ func (c *copying) freeze(m *catalog.Mutation) error {
 		}
 	})
 	c.r.filling.add(c.to.ID)
-	if err := Delete(m, c.to.ID, 0); err != nil {
+	return Delete(m, c.to.ID, 0)
+}
+
+// Bounds of catching up: a round that took less than the first is followed by the
+// last, for which writers wait; so is, whatever it took, the last of so many.
+const (
+	shortRound = 100 * time.Millisecond
+	roundsMax  = 100
+)
+
+// run does the whole work.
+func (c *copying) run() error {
+	c.counts, c.late = map[shard.ID]tally.Count{}, map[string]bool{}
+	c.progress.enter(phaseCopying)
+	c.r.step("begun")
+	if err := c.copy(); err != nil {
 		return err
 	}
-	return m.Put(c.from)
+	c.r.step("copied")
+	c.progress.enter(phaseApplying)
+	for range roundsMax {
+		began := time.Now()
+		if err := c.catchUp(false); err != nil {
+			return err
+		}
+		if time.Since(began) < shortRound || c.control.hurry.Load() {
+			break
+		}
+	}
+	c.r.step("applied")
+	c.progress.enter(phaseBlocking)
+	if err := c.freeze(); err != nil {
+		return err
+	}
+	c.r.step("blocked")
+	if err := c.catchUp(true); err != nil {
+		return err
+	}
+	c.at = c.r.Store.Latest()
+	c.tell()
+	c.r.step("ready")
+	if !c.control.commit() {
+		return context.Cause(c.ctx)
+	}
+	return c.r.Catalog.Change(c.ctx, c.replace)
+}
+
+// freeze makes writers wait, and waits for those at work; the change log then
+// tells all they did.
+func (c *copying) freeze() error {
+	err := c.r.Catalog.Change(c.ctx, func(m *catalog.Mutation) error {
+		now := m.Snapshot().ByID(c.from.ID)
+		if now == nil {
+			return errGone
+		}
+		return m.Put(now.With(func(d *catalog.Collection) { d.Frozen = true }))
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.r.Catalog.Drain(c.ctx); err != nil {
+		return err
+	}
+	return c.r.Store.Sync(c.ctx)
 }
 
 // thaw lets writers go on with the old collection.
 func (c *copying) thaw() {
 	err := c.r.Catalog.Change(context.WithoutCancel(c.ctx), func(m *catalog.Mutation) error {
-		if now := m.Snapshot().ByID(c.from.ID); now != nil {
+		if now := m.Snapshot().ByID(c.from.ID); now != nil && now.Frozen {
 			return m.Put(now.With(func(d *catalog.Collection) { d.Frozen = false }))
 		}
 		return nil
 	})
-	c.r.report("shard collection", err)
-}
-
-// copy inserts all documents into the copy. Nobody else writes either.
-func (c *copying) copy(p *Progress) error {
-	if err := c.r.Catalog.Drain(c.ctx); err != nil {
-		return err
-	}
-	c.counts = map[shard.ID]tally.Count{}
-	all := keyspace.RecordRange(c.from.ID)
-	var rows rows
-	var meter ratelimit.Meter
-	for from := all.Start; ; {
-		if err := c.r.admit(c.ctx, c.from.ID); err != nil {
-			return err
-		}
-		if err := c.batch(&rows, &meter, storage.Range{Start: from, End: all.End}); err != nil {
-			return err
-		}
-		if len(rows.list) == 0 {
-			c.at = c.r.Store.Latest()
-			return nil
-		}
-		p.done.Add(int64(len(rows.list)))
-		from = append(append([]byte(nil), rows.list[len(rows.list)-1].key...), 0)
-	}
+	c.r.report("reshard", err)
 }
 
 // tell sets the counts of the copy's shards before anybody can see them.
@@ -151,59 +207,6 @@ func (c *copying) tell() {
 	}
 }
 
-// batch copies some documents in one transaction, without change-log records:
-// for everybody else nothing changes.
-func (c *copying) batch(rows *rows, meter *ratelimit.Meter, within storage.Range) error {
-	txn, err := c.r.Store.Begin(c.ctx, storage.TxnOptions{})
-	if err != nil {
-		return err
-	}
-	defer txn.Close()
-	b := &batch{r: c.r, env: c.r.env(c.ctx), coll: c.to, txn: txn}
-	meter.Reset(uint64(c.from.ID), nil)
-	b.env.Meter = meter
-	if err := rows.read(b, within); err != nil {
-		return err
-	}
-	targets := map[shard.ID]*write.Target{}
-	for i := range rows.list {
-		doc := rows.list[i].doc
-		h, err := c.to.Position(doc)
-		if err != nil {
-			return err
-		}
-		d := c.to.Home(doc, h)
-		t := targets[d.ID]
-		if t == nil {
-			t = &write.Target{Coll: c.to, Shard: d, Txn: txn, Bypass: true, Silent: true, Multikey: c.markMultikey}
-			targets[d.ID] = t
-		}
-		if err := t.Insert(b.env, doc, h); err != nil {
-			return err
-		}
-	}
-	if _, err := txn.Commit(c.ctx, storage.Buffered); err != nil {
-		return err
-	}
-	for id, t := range targets {
-		c.counts[id] = c.counts[id].Add(tally.Count{Docs: t.Docs, Bytes: t.Bytes})
-	}
-	c.r.Budgets.Charge(c.r.Now(), background, meter)
-	return nil
-}
-
-// markMultikey keeps the mark in the copy's entry, which nobody reads yet.
-func (c *copying) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
-	for _, x := range c.to.Indexes {
-		if x.ID == ix.ID {
-			marked := *x
-			marked.Multikey = x.Multikey.Union(paths)
-			c.to = c.to.WithIndex(&marked)
-		}
-	}
-	return nil
-}
-
 // replace puts the copy in the place of the old collection, with what other
 // changes have done to that one meanwhile.
 func (c *copying) replace(m *catalog.Mutation) error {
@@ -211,20 +214,36 @@ func (c *copying) replace(m *catalog.Mutation) error {
 	if now == nil {
 		return errGone
 	}
+	before := map[keyspace.IndexID]bool{}
+	for _, ix := range c.from.Indexes {
+		before[ix.ID] = true
+	}
 	var kept []*catalog.Index
 	for _, ix := range c.to.Indexes {
-		if same := now.Index(ix.Name); same != nil && same.ID == ix.ID {
+		same := now.Index(ix.Name)
+		switch {
+		case same != nil && same.ID == ix.ID:
 			kept = append(kept, &catalog.Index{Spec: same.Spec, ID: ix.ID, State: ix.State, Multikey: ix.Multikey})
-		} else if err := Delete(m, c.to.ID, ix.ID); err != nil {
-			return err
+		case before[ix.ID]: // dropped meanwhile
+			if err := Delete(m, c.to.ID, ix.ID); err != nil {
+				return err
+			}
+		default:
+			kept = append(kept, ix)
 		}
 	}
 	c.to = now.With(func(d *catalog.Collection) {
-		d.ID, d.Frozen, d.Key, d.Map, d.Indexes = c.to.ID, false, c.to.Key, c.to.Map, kept
+		d.ID, d.Frozen, d.Key, d.Map, d.Indexes, d.Shares = c.to.ID, false, c.to.Key, c.to.Map, kept, nil
+		d.NextIndex = max(d.NextIndex, c.to.NextIndex)
 	})
 	m.Drop(now)
-	if err := Delete(m, now.ID, 0); err != nil {
-		return err
+	for _, gone := range []struct {
+		id keyspace.CollectionID
+		ix keyspace.IndexID
+	}{{now.ID, 0}, {c.to.ID, originIndex}} {
+		if err := Delete(m, gone.id, gone.ix); err != nil {
+			return err
+		}
 	}
 	if err := Keep(m, c.to.ID); err != nil {
 		return err

@@ -278,6 +278,14 @@ func (s *Server) jobOps(now time.Time) []bson.Raw {
 		b.Int64("total", r.Total)
 		b.End()
 		b.Int64("percent", r.Percent())
+		if r.Phase != "" {
+			b.String("coordinatorState", r.Phase)
+			b.Int64("approxDocumentsToCopy", r.Total)
+			b.Int64("documentsCopied", r.Done)
+			b.Int64("oplogEntriesApplied", r.Applied)
+			b.Int64("totalOperationTimeElapsedSecs", micros/1e6)
+			b.Int64("remainingOperationTimeEstimatedSecs", int64(r.Left/time.Second))
+		}
 		b.Int64("secondsLeft", int64(r.Left/time.Second))
 		b.Int32("numYields", 0)
 		appendNoLocks(b)

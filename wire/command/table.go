@@ -2,7 +2,7 @@ package command
 
 // Commands is every command there is, in alphabetical order.
 var Commands = []Def{
-	{Name: "abortReshardCollection", Run: runNotSharding, Action: "reshardCollection", Needs: AdminOnly, Doc: "reference/command/abortReshardCollection"},
+	{Name: "abortReshardCollection", Run: runAbortReshard, Namespace: FullName, Action: "reshardCollection", Needs: AdminOnly, Doc: "reference/command/abortReshardCollection"},
 	{Name: "abortTransaction", Run: runAbort, Action: "user", Needs: AdminOnly | InTxn | Writes, Doc: "reference/command/abortTransaction"},
 	{Name: "addShard", Run: runNotSharding, Action: "addShard", Needs: AdminOnly | Writes, Doc: "reference/command/addShard"},
 	{Name: "addShardToZone", Run: runNotSharding, Action: "enableSharding", Needs: AdminOnly | Writes, Doc: "reference/command/addShardToZone"},
@@ -19,6 +19,7 @@ var Commands = []Def{
 	{Name: "cloneCollectionAsCapped", Run: runCloneAsCapped, Namespace: FirstField, Action: "find", Ask: askCloneAsCapped, Needs: Writes | Metadata, Doc: "reference/command/cloneCollectionAsCapped"},
 	{Name: "collMod", Run: runCollMod, Namespace: FirstField, Action: "collMod", Ask: askView, Needs: Writes | Metadata, Doc: "reference/command/collMod"},
 	{Name: "collStats", Aliases: []string{"collstats"}, Run: runCollStats, Namespace: FirstField, Action: "collStats", Needs: Metadata, Doc: "reference/command/collStats"},
+	{Name: "commitReshardCollection", Run: runCommitReshard, Namespace: FullName, Action: "reshardCollection", Needs: AdminOnly, Doc: "reference/command/commitReshardCollection"},
 	{Name: "commitTransaction", Run: runCommit, Action: "user", Needs: AdminOnly | InTxn | Writes, Doc: "reference/command/commitTransaction"},
 	{Name: "compact", Run: runCompact, Namespace: FirstField, Action: "compact", Needs: Metadata, Doc: "reference/command/compact"},
 	{Name: "compactStructuredEncryptionData", Run: runCompactEncrypted, Namespace: FirstField, Action: "compactStructuredEncryptionData", Needs: Silent, Doc: "reference/command/compactStructuredEncryptionData"},
@@ -100,14 +101,14 @@ var Commands = []Def{
 	{Name: "planCacheSetFilter", Run: runPlanCacheSetFilter, Namespace: FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheSetFilter"},
 	{Name: "profile", Run: runProfile, Action: "enableProfiler", Needs: Silent, Doc: "reference/command/profile"},
 	{Name: "reIndex", Run: runReIndex, Namespace: FirstField, Action: "reIndex", Needs: Metadata, Doc: "reference/command/reIndex"},
-	{Name: "refineCollectionShardKey", Run: runNotSharding, Action: "refineCollectionShardKey", Needs: AdminOnly | Writes, Doc: "reference/command/refineCollectionShardKey"},
+	{Name: "refineCollectionShardKey", Run: runRefineShardKey, Namespace: FullName, Action: "refineCollectionShardKey", Needs: AdminOnly | Writes, Doc: "reference/command/refineCollectionShardKey"},
 	{Name: "refreshSessions", Run: runRefreshSessions, Action: "user", Needs: Silent, Doc: "reference/command/refreshSessions"},
 	{Name: "removeShard", Run: runNotSharding, Action: "removeShard", Needs: AdminOnly | Writes, Doc: "reference/command/removeShard"},
 	{Name: "removeShardFromZone", Run: runNotSharding, Action: "enableSharding", Needs: AdminOnly | Writes, Doc: "reference/command/removeShardFromZone"},
 	{Name: "renameCollection", Run: runRename, Namespace: FullName, Action: "user", Ask: askRename, Needs: AdminOnly | Writes | Metadata, Doc: "reference/command/renameCollection"},
 	{Name: "replSetGetConfig", Run: runReplication, Action: "replSetGetConfig", Needs: AdminOnly | Silent, Doc: "reference/command/replSetGetConfig"},
 	{Name: "replSetGetStatus", Run: runReplication, Action: "replSetGetStatus", Needs: AdminOnly | Silent, Doc: "reference/command/replSetGetStatus"},
-	{Name: "reshardCollection", Run: runNotSharding, Action: "reshardCollection", Needs: AdminOnly | Writes, Doc: "reference/command/reshardCollection"},
+	{Name: "reshardCollection", Run: runReshardCollection, Namespace: FullName, Action: "reshardCollection", Needs: AdminOnly | Writes, Doc: "reference/command/reshardCollection"},
 	{Name: "revokePrivilegesFromRole", Run: runRevokePrivileges, Action: "user", Ask: askRevokePrivileges, Needs: Writes, Doc: "reference/command/revokePrivilegesFromRole"},
 	{Name: "revokeRolesFromRole", Run: runRevokeRolesFromRole, Action: "user", Ask: askRevokeRoles, Needs: Writes, Doc: "reference/command/revokeRolesFromRole"},
 	{Name: "revokeRolesFromUser", Run: runRevokeRolesFromUser, Action: "user", Ask: askRevokeRoles, Needs: Writes, Doc: "reference/command/revokeRolesFromUser"},

@@ -306,6 +306,10 @@ const (
 	APIDeprecationError                                         Code = 324
 	CannotDowngrade                                             Code = 332
 	MechanismUnavailable                                        Code = 334
+	ReshardCollectionInProgress                                 Code = 338
+	NoSuchReshardCollection                                     Code = 339
+	ReshardCollectionCommitted                                  Code = 340
+	ReshardCollectionAborted                                    Code = 341
 	APIMismatchError                                            Code = 347
 	UnsupportedOpQueryCommand                                   Code = 352
 	CannotConvertIndexToUnique                                  Code = 359
@@ -943,6 +947,14 @@ func (c Code) name() string {
 		return "CannotDowngrade"
 	case MechanismUnavailable:
 		return "MechanismUnavailable"
+	case ReshardCollectionInProgress:
+		return "ReshardCollectionInProgress"
+	case NoSuchReshardCollection:
+		return "NoSuchReshardCollection"
+	case ReshardCollectionCommitted:
+		return "ReshardCollectionCommitted"
+	case ReshardCollectionAborted:
+		return "ReshardCollectionAborted"
 	case APIMismatchError:
 		return "APIMismatchError"
 	case UnsupportedOpQueryCommand:

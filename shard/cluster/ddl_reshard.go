@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// ReshardCollection gives a sharded collection another shard key. It is rewritten
+// meanwhile, while it is read and written; writers wait a moment at the end. The
+// key it has already is no error.
+// Manual: reference/command/reshardCollection. Errors: NamespaceNotSharded (118),
+// ReshardCollectionInProgress (338), those of ShardCollection and Runner.Reshard.
+func (c *Cluster) ReshardCollection(o *Op, ns collection.Namespace, opts ShardOptions) error {
+	return translate(c.reshard(o, ns, opts, "Reshard Collection", "reshardCollection", func(coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
+		if opts.Shards == 0 {
+			opts.Shards = min(coll.Map.Len(), c.firstShards(coll.Throughput))
+		}
+		return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
+	}))
+}
+
+// RefineShardKey adds fields to the end of a collection's shard key. Partitions
+// keep their bounds. Records lie by their keys, so they are rewritten as by
+// ReshardCollection.
+// Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72)
+// for a key that does not begin with the present one, those of ReshardCollection.
+func (c *Cluster) RefineShardKey(o *Op, ns collection.Namespace, spec bson.Raw) error {
+	opts := ShardOptions{Key: spec}
+	return translate(c.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
+		if !extends(key, coll.Key) {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s must be extended by the new key %s", coll.Key, key)
+		}
+		next, err := c.sharded(o, coll, ShardOptions{Key: spec, Shards: coll.Map.Len()}, coll.Map.Version().Epoch+1)
+		if err != nil {
+			return nil, err
+		}
+		if bounds, ok := coll.Map.Refined(next.Map.Kind()); ok {
+			table, err := shard.NewMapAt(next.Map.Kind(), next.Map.Version().Epoch, bounds)
+			if err != nil {
+				return nil, err
+			}
+			next = next.With(func(d *catalog.Collection) {
+				d.Key, d.Map = d.Key.WithSeed(coll.Key.Seed()), table
+			})
+		}
+		return next, nil
+	}))
+}
+
+// extends reports that a key begins with the fields of another and has more.
+func extends(key, old shard.KeyPattern) bool {
+	a, b := key.Fields(), old.Fields()
+	return len(a) > len(b) && slices.EqualFunc(a[:len(b)], b, func(x, y shard.Field) bool {
+		return x.Hashed == y.Hashed && x.Path.String() == y.Path.String()
+	})
+}
+
+// reshard gives a collection the entry that next makes.
+func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kind, command string, next func(*catalog.Collection, shard.KeyPattern) (*catalog.Collection, error)) error {
+	if err := noTxn(o, command); err != nil {
+		return err
+	}
+	key, err := checkShardKey(opts)
+	if err != nil {
+		return err
+	}
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil || !coll.Sharded() {
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+	}
+	if c.Jobs.Resharding(coll.ID) {
+		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
+	}
+	unlock, err := c.Jobs.Lock(o.Env.Context(), coll.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	body := func(b *bson.Builder) {
+		b.String(command, ns.String())
+		b.Raw("key", opts.Key)
+	}
+	b := bson.NewBuilder(nil)
+	body(b)
+	var was *catalog.Collection
+	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+		Collection: coll.ID,
+		Kind:       kind,
+		Command:    b.Doc(),
+		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
+			was = coll
+			if bson.Equal(coll.Key.Spec().Value(), key.Spec().Value(), nil) && opts.Shards == 0 {
+				return nil, nil
+			}
+			if err := canShard(coll, key); err != nil {
+				return nil, err
+			}
+			return next(coll, key)
+		},
+		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
+			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), body)
+		},
+	})
+	if err != nil || made == nil {
+		return err
+	}
+	o.Committed = max(o.Committed, c.Store.Latest())
+	return nil
+}
+
+// AbortReshard and CommitReshard end a collection's resharding: with the old key,
+// or with the new one as soon as may be.
+// Errors: NamespaceNotFound (26), those of Runner.AbortReshard.
+func (c *Cluster) AbortReshard(ctx context.Context, ns collection.Namespace) error {
+	return c.onReshard(ctx, ns, c.Jobs.AbortReshard)
+}
+
+// CommitReshard see AbortReshard.
+func (c *Cluster) CommitReshard(ctx context.Context, ns collection.Namespace) error {
+	return c.onReshard(ctx, ns, c.Jobs.CommitReshard)
+}
+
+func (c *Cluster) onReshard(ctx context.Context, ns collection.Namespace, act func(context.Context, keyspace.CollectionID) error) error {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return mongoerr.NoNamespace(ns.String())
+	}
+	return translate(act(ctx, coll.ID))
+}

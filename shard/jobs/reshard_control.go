@@ -1,0 +1,104 @@
+package jobs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// reshards are the Reshards under way.
+type reshards struct {
+	mu sync.Mutex
+	m  map[keyspace.CollectionID]*reshardControl
+}
+
+// reshardControl is how others act on a Reshard.
+type reshardControl struct {
+	hurry  atomic.Bool // block writers now
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	settled bool // committed or aborted
+}
+
+// commit ends the time in which it can be aborted; false if it was.
+func (c *reshardControl) commit() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settled {
+		return false
+	}
+	c.settled = true
+	return true
+}
+
+func (s *reshards) begin(id keyspace.CollectionID, cancel context.CancelCauseFunc) *reshardControl {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m == nil {
+		s.m = map[keyspace.CollectionID]*reshardControl{}
+	}
+	c := &reshardControl{cancel: cancel, done: make(chan struct{})}
+	s.m[id] = c
+	return c
+}
+
+func (s *reshards) end(id keyspace.CollectionID, c *reshardControl) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.m, id)
+	close(c.done)
+}
+
+func (s *reshards) of(id keyspace.CollectionID) *reshardControl {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.m[id]
+}
+
+// Resharding reports that a collection is being rewritten for another shard key.
+func (r *Runner) Resharding(id keyspace.CollectionID) bool { return r.resharding.of(id) != nil }
+
+// AbortReshard ends a Reshard and waits until the old collection is back.
+// Manual: reference/command/abortReshardCollection.
+// Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340).
+func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) error {
+	c := r.resharding.of(id)
+	if c == nil {
+		return notResharding()
+	}
+	if !c.commit() {
+		return mongoerr.New(mongoerr.ReshardCollectionCommitted, "the resharding operation is being committed and cannot be aborted any more")
+	}
+	c.cancel(mongoerr.New(mongoerr.ReshardCollectionAborted, "the resharding operation was aborted by the user"))
+	return c.wait(ctx)
+}
+
+// CommitReshard makes a Reshard block writers and finish now, and waits for it.
+// Manual: reference/command/commitReshardCollection.
+// Errors: NoSuchReshardCollection (339).
+func (r *Runner) CommitReshard(ctx context.Context, id keyspace.CollectionID) error {
+	c := r.resharding.of(id)
+	if c == nil {
+		return notResharding()
+	}
+	c.hurry.Store(true)
+	return c.wait(ctx)
+}
+
+func notResharding() error {
+	return mongoerr.New(mongoerr.NoSuchReshardCollection, "Could not find in-progress resharding operation")
+}
+
+func (c *reshardControl) wait(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

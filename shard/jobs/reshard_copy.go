@@ -1,0 +1,332 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// originIndex is where a copy keeps, while it is filled, which place of the old
+// collection a document came from and where it lies now: a change of the document
+// tells only the old place.
+const originIndex keyspace.IndexID = math.MaxUint32
+
+// placeOf is hash and id of a record, as origin entries hold them.
+func placeOf(h keyspace.Hash, id []byte) []byte { return keyspace.AppendUniqueValue(nil, h, id, nil) }
+
+// recordAt is the key of a collection's record at a place.
+func recordAt(id keyspace.CollectionID, place []byte) []byte {
+	return keyspace.RecordSpan(id, place, nil).Start
+}
+
+func (c *copying) originKey(place []byte) []byte {
+	return keyspace.AppendUnique(nil, c.to.ID, originIndex, 0, place)
+}
+
+// copy inserts all documents of one snapshot into the copy.
+func (c *copying) copy() error {
+	snap, err := c.r.Store.Snapshot(c.ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	c.applied = snap.ReadTimestamp()
+	it, err := snap.Iter(c.ctx, keyspace.RecordRange(c.from.ID), storage.IterOptions{FetchRows: batchRows})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for more := true; more; {
+		f, err := c.fill(false)
+		if err != nil {
+			return err
+		}
+		n, size := 0, 0
+		for n < batchRows && size < batchBytes {
+			if more = it.Next(); !more {
+				break
+			}
+			_, h, id, ok := keyspace.SplitRecord(it.Key())
+			if !ok {
+				err = errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(it.Key())))
+				break
+			}
+			if err = f.insert(placeOf(h, id), bson.Raw(it.Value())); err != nil {
+				break
+			}
+			size += len(it.Value())
+			n++
+		}
+		if err = errors.Join(err, it.Err()); err == nil {
+			err = f.commit()
+		}
+		f.close()
+		if err != nil {
+			return err
+		}
+		c.progress.done.Add(int64(n))
+		if c.ctx.Err() != nil {
+			return context.Cause(c.ctx)
+		}
+	}
+	return nil
+}
+
+// windowMax bounds the places that are taken from the change log at a time.
+const windowMax = 1 << 16
+
+// catchUp does to the copy what was done to the old collection since. The last
+// time, nobody writes to that any more.
+func (c *copying) catchUp(last bool) error {
+	for {
+		dirty := c.late
+		c.late = map[string]bool{}
+		seen, full := storage.Timestamp(0), false
+		next, err := c.r.Store.ReadLog(c.ctx, changelog.Stream, c.applied, func(ts storage.Timestamp, rec []byte) bool {
+			if full = len(dirty) >= windowMax && ts != seen; full {
+				return false
+			}
+			seen = ts
+			op, id, ok := changelog.Peek(rec)
+			if ok && id == c.from.ID && op <= changelog.Delete {
+				if h, id, ok := changelog.PlaceOf(rec); ok {
+					dirty[string(placeOf(h, id))] = true
+				}
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.apply(dirty, last); err != nil {
+			return err
+		}
+		c.applied = next
+		if !full {
+			return c.settleLate(last)
+		}
+	}
+}
+
+// settleLate tries places again that waited, as long as that helps; at last, one
+// that still waits is a duplicate indeed.
+func (c *copying) settleLate(last bool) error {
+	for n := math.MaxInt; last && len(c.late) > 0; {
+		again := c.late
+		if c.late = map[string]bool{}; len(again) >= n {
+			return c.refuse(again)
+		}
+		n = len(again)
+		if err := c.apply(again, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse finds the error of the first place that cannot be copied.
+func (c *copying) refuse(places map[string]bool) error {
+	for place := range places {
+		f, err := c.fill(true)
+		if err != nil {
+			return err
+		}
+		doc, err := f.txn.Get(c.ctx, recordAt(c.from.ID, []byte(place)), nil)
+		if err == nil {
+			err = f.insert([]byte(place), doc)
+		}
+		f.close()
+		if err != nil {
+			return err
+		}
+	}
+	return mongoerr.New(mongoerr.DuplicateKey, "documents of %s have unique values in common", c.from.Namespace)
+}
+
+// apply makes the copy agree with the old collection at some places.
+func (c *copying) apply(places map[string]bool, last bool) error {
+	var list [][]byte
+	for place := range places {
+		list = append(list, []byte(place))
+	}
+	for len(list) > 0 {
+		part := list[:min(len(list), batchRows)]
+		list = list[len(part):]
+		if err := c.applyBatch(part, last); err != nil {
+			return err
+		}
+		c.progress.applied.Add(int64(len(part)))
+	}
+	return nil
+}
+
+// applyBatch is apply in one transaction: first what was there goes, then what is
+// there now comes, so that values that wander between documents do not collide.
+func (c *copying) applyBatch(places [][]byte, last bool) error {
+	f, err := c.fill(last)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	docs := make([]bson.Raw, len(places))
+	for i, place := range places {
+		if docs[i], err = f.take(place); err != nil {
+			return err
+		}
+	}
+	for i, place := range places {
+		if docs[i] == nil {
+			continue
+		}
+		save, counts := f.txn.Savepoint(), f.counts()
+		err := f.insert(place, docs[i])
+		if e := (*mongoerr.Error)(nil); errors.As(err, &e) && e.Code == mongoerr.DuplicateKey {
+			f.txn.RollbackTo(save)
+			f.reset(counts)
+			c.late[string(place)] = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.commit()
+}
+
+// filling is one transaction that writes to the copy.
+type filling struct {
+	c       *copying
+	txn     storage.Txn
+	b       *batch
+	meter   ratelimit.Meter
+	targets map[shard.ID]*write.Target
+}
+
+// fill begins a transaction, once the clients leave something of the budget; when
+// writers wait for it, at once.
+func (c *copying) fill(urgent bool) (*filling, error) {
+	if !urgent {
+		if err := c.r.admit(c.ctx, c.from.ID); err != nil {
+			return nil, err
+		}
+	}
+	txn, err := c.r.Store.Begin(c.ctx, storage.TxnOptions{})
+	if err != nil {
+		return nil, err
+	}
+	f := &filling{c: c, txn: txn, targets: map[shard.ID]*write.Target{}}
+	f.b = &batch{r: c.r, env: c.r.env(c.ctx), coll: c.to, txn: txn}
+	f.meter.Reset(uint64(c.from.ID), nil)
+	f.b.env.Meter = &f.meter
+	return f, nil
+}
+
+func (f *filling) close() { f.txn.Close() }
+
+// target is where documents of one of the copy's shards go. No log records are
+// written: for everybody else nothing changes.
+func (f *filling) target(d *shard.Descriptor) *write.Target {
+	t := f.targets[d.ID]
+	if t == nil {
+		t = &write.Target{Coll: f.c.to, Shard: d, Txn: f.txn, Bypass: true, Silent: true, Multikey: f.c.markMultikey}
+		f.targets[d.ID] = t
+	}
+	return t
+}
+
+// insert adds the document of a place. doc may alias an iterator.
+func (f *filling) insert(place []byte, doc bson.Raw) error {
+	to := f.c.to
+	h, err := to.Position(doc)
+	if err != nil {
+		return err
+	}
+	if err := f.target(to.Home(doc, h)).Insert(f.b.env, doc, h); err != nil {
+		return err
+	}
+	return f.txn.Set(f.c.originKey(place), placeOf(h, to.AppendID(nil, doc)))
+}
+
+// take removes from the copy what came from a place, and returns what is to be
+// inserted: nil when there is nothing at the place any more, or nothing changed.
+func (f *filling) take(place []byte) (bson.Raw, error) {
+	ctx, to := f.c.ctx, f.c.to
+	now, err := f.txn.Get(ctx, recordAt(f.c.from.ID, place), nil)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return nil, err
+	}
+	at, err := f.txn.Get(ctx, f.c.originKey(place), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return now, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	key := recordAt(to.ID, at)
+	old, err := f.txn.Get(ctx, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(old, now) {
+		return nil, nil
+	}
+	_, h, id, ok := keyspace.SplitRecord(key)
+	if !ok {
+		return nil, errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(key)))
+	}
+	if err := f.target(to.Map.Find(h, id)).Delete(f.b.env, old, h); err != nil {
+		return nil, err
+	}
+	return now, f.txn.Delete(f.c.originKey(place))
+}
+
+// counts and reset are for taking a document's growth of its shard back.
+func (f *filling) counts() map[shard.ID]tally.Count {
+	out := make(map[shard.ID]tally.Count, len(f.targets))
+	for id, t := range f.targets {
+		out[id] = tally.Count{Docs: t.Docs, Bytes: t.Bytes}
+	}
+	return out
+}
+
+func (f *filling) reset(to map[shard.ID]tally.Count) {
+	for id, t := range f.targets {
+		t.Docs, t.Bytes = to[id].Docs, to[id].Bytes
+	}
+}
+
+func (f *filling) commit() error {
+	if _, err := f.txn.Commit(f.c.ctx, storage.Buffered); err != nil {
+		return err
+	}
+	for id, t := range f.targets {
+		f.c.counts[id] = f.c.counts[id].Add(tally.Count{Docs: t.Docs, Bytes: t.Bytes})
+	}
+	f.c.r.Budgets.Charge(f.c.r.Now(), background, &f.meter)
+	return nil
+}
+
+// markMultikey keeps the mark in the copy's entry, which nobody reads yet.
+func (c *copying) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
+	for _, x := range c.to.Indexes {
+		if x.ID == ix.ID {
+			marked := *x
+			marked.Multikey = x.Multikey.Union(paths)
+			c.to = c.to.WithIndex(&marked)
+		}
+	}
+	return nil
+}

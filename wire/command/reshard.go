@@ -1,0 +1,112 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// runReshardCollection answers reshardCollection; it ends when the collection has
+// its new key. What says on which server chunks should lie has nothing to say here.
+// Manual: reference/command/reshardCollection.
+func runReshardCollection(c *Call) error {
+	ns, err := c.shardedNamespace()
+	if err != nil {
+		return err
+	}
+	opts := cluster.ShardOptions{}
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "key":
+			opts.Key, err = c.docArg(name, v)
+		case "unique":
+			if opts.Unique, err = c.boolArg(name, v); err == nil && opts.Unique {
+				err = mongoerr.New(mongoerr.BadValue, "reshardCollection cannot make a shard key unique: leave 'unique' out or give false")
+			}
+		case "numInitialChunks":
+			var n int64
+			if n, err = c.longArg(name, v); err == nil && !v.IsMissing() {
+				if n < 1 {
+					return true, mongoerr.New(mongoerr.InvalidOptions, "numInitialChunks must be at least 1, got %d", n)
+				}
+				opts.Shards = int(min(n, 1<<30))
+			}
+		case "forceRedistribution":
+			_, err = c.boolArg(name, v)
+		case "collation":
+			var d bson.Raw
+			if d, err = c.docArg(name, v); err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
+				err = mongoerr.New(mongoerr.BadValue, "The collation for reshardCollection must be {locale: 'simple'}, but found: %s", d)
+			}
+		case "zones", "shardDistribution":
+			if !v.IsMissing() {
+				err = mongoerr.NotImplementedYet("option " + name + " of reshardCollection")
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if opts.Key == nil {
+		return mongoerr.MissingField(c.field("key"))
+	}
+	return c.Cluster.ReshardCollection(&c.Op, ns, opts)
+}
+
+// runRefineShardKey answers refineCollectionShardKey.
+// Manual: reference/command/refineCollectionShardKey.
+func runRefineShardKey(c *Call) error {
+	ns, err := c.shardedNamespace()
+	if err != nil {
+		return err
+	}
+	var key bson.Raw
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "key":
+			key, err = c.docArg(name, v)
+		case "enforceUniquenessCheck":
+			_, err = c.boolArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if key == nil {
+		return mongoerr.MissingField(c.field("key"))
+	}
+	return c.Cluster.RefineShardKey(&c.Op, ns, key)
+}
+
+// runAbortReshard answers abortReshardCollection.
+// Manual: reference/command/abortReshardCollection.
+func runAbortReshard(c *Call) error {
+	ns, err := c.shardedNamespace()
+	if err != nil {
+		return err
+	}
+	if err := c.noArguments(); err != nil {
+		return err
+	}
+	return c.Cluster.AbortReshard(c.Ctx, ns)
+}
+
+// runCommitReshard answers commitReshardCollection: writers are blocked now, and
+// the collection has its new key when that is done.
+// Manual: reference/command/commitReshardCollection.
+func runCommitReshard(c *Call) error {
+	ns, err := c.shardedNamespace()
+	if err != nil {
+		return err
+	}
+	if err := c.noArguments(); err != nil {
+		return err
+	}
+	return c.Cluster.CommitReshard(c.Ctx, ns)
+}
