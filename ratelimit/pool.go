@@ -9,9 +9,10 @@ import (
 
 // Options are the switches of a collection or database beside its throughput.
 type Options struct {
-	Burst           bool // bank idle units, see Bucket
-	RUPerMinute     bool // the retired RU-per-minute add-on
-	ServerSideRetry bool // queue throttled requests instead of refusing them
+	Burst           bool  // bank idle units, see Bucket
+	RUPerMinute     bool  // the retired RU-per-minute add-on
+	ServerSideRetry bool  // queue throttled requests instead of refusing them
+	ShardMax        int64 // RU/s of one shard at most, 0 is any: more take effect as shards split
 	Groups          Groups
 }
 
@@ -137,6 +138,9 @@ func (p *Pool) divide(now time.Time, shards []int) {
 		}
 		if p.uneven != nil {
 			rate = p.uneven[i].RUs * int64(RU)
+		}
+		if m := p.options.ShardMax * int64(RU); m > 0 {
+			rate = min(rate, m)
 		}
 		s.buckets[i].setRate(now, MicroRU(rate), &p.options)
 	}

@@ -34,10 +34,12 @@ type Balancer struct {
 	Config
 	wake  chan struct{}
 	whole map[place]int64 // documents of shards that no split helps; used by Run alone
+	sized map[place]int64 // bytes of shards when their values were measured; used by Run alone
 
 	mu  sync.Mutex
 	off bool
 	ns  map[collection.Namespace]bool // woken
+	at  collection.Namespace          // looked at right now
 }
 
 // New makes a Balancer; Run makes it work.
@@ -45,7 +47,7 @@ func New(c Config) *Balancer {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	return &Balancer{Config: c, wake: make(chan struct{}, 1), whole: map[place]int64{}, ns: map[collection.Namespace]bool{}}
+	return &Balancer{Config: c, wake: make(chan struct{}, 1), whole: map[place]int64{}, sized: map[place]int64{}, ns: map[collection.Namespace]bool{}}
 }
 
 // Wake asks for an early look at a collection.
@@ -98,8 +100,22 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 	for ns := range b.ns {
 		out = append(out, ns)
 	}
-	clear(b.ns)
 	return out
+}
+
+// Busy reports a collection that the balancer works at, or will at once.
+func (b *Balancer) Busy(ns collection.Namespace) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.off && (b.ns[ns] || b.at == ns)
+}
+
+// turn says what the balancer looks at.
+func (b *Balancer) turn(ns collection.Namespace) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = ns
+	delete(b.ns, ns)
 }
 
 // Pass looks at every collection once. It is what Run does regularly; they are
@@ -120,6 +136,9 @@ const roundsMax = 16
 // look decides about one collection and carries it out, until there is nothing
 // left to do.
 func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
+	b.turn(ns)
+	defer b.turn(collection.Namespace{})
+	b.heavy(ctx, ns)
 	for range roundsMax {
 		c := b.Catalog.Peek().Collection(ns)
 		if c == nil || c.Map == nil || !c.Sharded() || b.Runner.Resharding(c.ID) || !b.Enabled() || ctx.Err() != nil {

@@ -12,6 +12,8 @@ import (
 type Policy struct {
 	ShardBytes int64 // a shard with more splits; 0 = never by size
 	ShardRU    int64 // RU/s one shard carries; 0 = never by throughput
+	// LogicalBytes is how much one shard key value may hold; 0 = any amount.
+	LogicalBytes int64
 	// Merge joins neighbours that together stay below MergePercent of both.
 	Merge bool
 	// MergePercent is the most that a merged shard may have of ShardBytes; 0 = 40.

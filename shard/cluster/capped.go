@@ -100,6 +100,9 @@ func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.H
 // be is taken too, and leaves with the next insert. Observed: mongod 8.2.
 // Errors: those of write.Target.Insert.
 func (a *attempt) insert(doc bson.Raw, h keyspace.Hash) error {
+	if err := a.grow(doc, int64(len(doc))); err != nil {
+		return err
+	}
 	d := a.coll.Home(doc, h)
 	a.op.touchDoc(a.coll, d, doc, len(doc))
 	return a.target(d).Insert(a.op.Env, doc, h)

@@ -43,6 +43,9 @@ type Config struct {
 	// Changed is told when shards of a collection may need attention from the
 	// background jobs.
 	Changed func(ns collection.Namespace)
+	// Busy reports a collection whose shards are being split or merged at the
+	// moment; nil = none ever is.
+	Busy func(ns collection.Namespace) bool
 }
 
 // Limits are the rules by which collections get shards.
@@ -51,7 +54,7 @@ type Limits struct {
 	ShardBytes      int64 // size at which a shard splits
 	DefaultShards   int   // of a sharded collection without throughput
 	DefaultRU       int64 // provisioned for new collections; 0 = unlimited
-	LogicalKeyBytes int64 // most bytes of one shard key value; 0 = unlimited
+	LogicalKeyBytes int64 // most bytes of one shard key value where throughput is provisioned; 0 = unlimited
 }
 
 // Cluster runs commands. Safe for concurrent use.

@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -77,6 +78,10 @@ func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throug
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
+		if have, needed := c.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && c.Busy != nil && c.Busy(ns) {
+			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+
+				"try again when GetCollection no longer says scaling", ns, have, needed, coll.Throughput.RU)
+		}
 		load := ratelimit.Load{StoredGB: gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
 		after, err := c.apply(coll.Throughput, t, func() error {
 			return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
@@ -97,6 +102,17 @@ func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throug
 	c.Jobs.Provision(next)
 	c.Changed(ns)
 	return nil
+}
+
+// Scaling is how many shards a collection has and how many its throughput needs:
+// what is beyond the shards there are takes effect as they split.
+// Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
+func (c *Cluster) Scaling(coll *catalog.Collection) (have, needed int) {
+	have = coll.Map.Len()
+	if per := c.Limits.ShardRU; per > 0 && coll.Sharded() && coll.Throughput.RU > 0 {
+		needed = shard.Count(coll.Throughput.RU, per)
+	}
+	return have, needed
 }
 
 // checkChange applies the rules for changes of throughput.
@@ -186,7 +202,11 @@ func putDatabase(m *catalog.Mutation, d *catalog.Database) error {
 // AppendThroughput prints a throughput as commands of customAction do.
 func AppendThroughput(b *bson.Builder, t catalog.Throughput) {
 	p := jobs.Provisioned(t)
-	if p.Mode == ratelimit.Unlimited {
+	switch p.Mode {
+	case ratelimit.Unlimited:
+		return
+	case ratelimit.Serverless:
+		b.Bool("serverless", true)
 		return
 	}
 	b.Int("provisionedThroughput", p.Minimum())

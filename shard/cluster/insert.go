@@ -147,14 +147,14 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			}
 			save := a.txn.Savepoint()
 			t := a.target(a.coll.Home(p.Doc, h))
-			docs, bytes := t.Docs, t.Bytes
+			docs, bytes, grown := t.Docs, t.Bytes, len(a.grown)
 			if err := a.insert(p.Doc, h); err != nil {
 				var known *mongoerr.Error
 				if !errors.As(err, &known) {
 					return err
 				}
 				a.txn.RollbackTo(save)
-				t.Docs, t.Bytes = docs, bytes
+				t.Docs, t.Bytes, a.grown = docs, bytes, a.grown[:grown]
 				errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: known})
 				if ordered {
 					break

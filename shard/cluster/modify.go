@@ -218,6 +218,9 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		}
 		r.Changed++
 		o.touchDoc(a.coll, t.Shard, row.Doc, 0)
+		if err := a.grow(row.Doc, -int64(len(row.Doc))); err != nil {
+			return err
+		}
 		return t.Delete(o.Env, row.Doc, row.Hash)
 	}
 	doc, res, err := applyUpdate(o, m.Update, filter, row.Doc)
@@ -246,6 +249,9 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 	}
 	if h != row.Hash || a.coll.Sharded() && !a.coll.Key.SameKey(row.Doc, doc) {
 		return c.move(o, a, row, doc, h)
+	}
+	if err := a.grow(doc, int64(len(doc)-len(row.Doc))); err != nil {
+		return err
 	}
 	op, delta := changelog.Update, bson.Raw(nil)
 	if m.Update.IsReplacement() {
@@ -293,7 +299,13 @@ func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspac
 		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
 			"to move a document, delete it and insert it with the new shard key", a.coll.Key.Fields()[0].Path, a.coll.Key.Fields()[0].Path)
 	}
+	if err := a.grow(row.Doc, -int64(len(row.Doc))); err != nil {
+		return err
+	}
 	if err := a.target(a.coll.Map.Find(row.Hash, row.ID)).Delete(o.Env, row.Doc, row.Hash); err != nil {
+		return err
+	}
+	if err := a.grow(doc, int64(len(doc))); err != nil {
 		return err
 	}
 	return a.target(a.coll.Home(doc, h)).Insert(o.Env, doc, h)

@@ -70,6 +70,7 @@ type Txn struct {
 	Store   storage.Txn
 	Catalog *catalog.Snapshot
 	tallies []tallied
+	grown   []growth
 	written []*catalog.Collection // by statement, repeated
 	// only is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.

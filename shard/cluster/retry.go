@@ -50,6 +50,7 @@ type attempt struct {
 	turn    *line            // of a capped collection, held from begin to end
 	trimmed keyspace.Hash    // where its documents begin after the commit, 0 if unchanged
 	paid    *ratelimit.Scope // where it has been admitted already
+	grown   []growth         // of shard key values near their limit
 }
 
 // write runs fn until it commits without a conflict. fn calls a.begin before it
@@ -155,6 +156,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 			c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Add(ts, d)
 		}
 	}
+	applyGrowth(a.grown)
 	if a.turn != nil {
 		a.pass()
 		if o.Durability == storage.Synced {
@@ -321,6 +323,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 	for _, w := range a.all() {
 		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
 	}
+	t.grown = append(t.grown, a.grown...)
 	if a.coll != nil {
 		t.written = append(t.written, a.coll)
 	}
@@ -398,7 +401,8 @@ func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
 			c.Tally.Of(x.coll).Shard(x.shard).Add(ts, x.Count)
 		}
 	}
-	t.tallies = nil
+	applyGrowth(t.grown)
+	t.tallies, t.grown = nil, nil
 }
 
 // snapshotUnavailable is the error of a transaction or snapshot read that met a

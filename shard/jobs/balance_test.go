@@ -2,10 +2,13 @@ package jobs_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
@@ -89,5 +92,46 @@ func TestBalanceByThroughput(t *testing.T) {
 		if got := len(n.Budgets.Collection(uint64(n.coll().ID)).Shares()); got != n.coll().Map.Len() {
 			t.Errorf("the budget knows %d shards", got)
 		}
+	})
+}
+
+// Shard key values that come near the limit are found wherever they lie, and their
+// sizes follow the writes of statements and transactions from then on.
+func TestHeavyValues(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 3}))
+		n.must(n.SetThroughput(n.op(), shop, catalog.Throughput{Mode: catalog.ThroughputManual, RU: 100_000}))
+		size := int64(len(raw(t, `{_id: "v1-000", t: 1, pad: "0123456789"}`)))
+		for v, docs := range map[int]int{1: 300, 2: 130, 3: 10} {
+			for i := range docs {
+				n.insert(fmt.Sprintf(`{_id: "v%d-%03d", t: %d, pad: "0123456789"}`, v, i, v))
+			}
+		}
+		n.Limits.LogicalKeyBytes = 250 * size
+		b := n.balancer(balance.Policy{LogicalBytes: n.Limits.LogicalKeyBytes})
+		b.Pass(t.Context())
+		heavy := &n.Tally.Of(n.coll().ID).Heavy
+		list := heavy.List()
+		if len(list) != 2 || list[0].Bytes() != 300*size || list[1].Bytes() != 130*size {
+			t.Fatalf("heavy values: %v", list)
+		}
+		n.insert(`{_id: "v2-900", t: 2, pad: "0123456789"}`)
+		if got := heavy.List()[1].Bytes(); got != 131*size {
+			t.Errorf("after an insert: %d bytes, want %d", got, 131*size)
+		}
+		_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, `{_id: "v1-900", t: 1}`)}, true)
+		n.must(err)
+		if len(errs) != 1 || errs[0].Err.Code != cluster.PartitionKeyFull {
+			t.Errorf("an insert into the full value: %v", errs)
+		}
+		// A value that is light again is forgotten.
+		_, err = n.Modify(n.op(), shop, &cluster.Modify{Find: plan.Find{Filter: raw(t, `{t: 2}`)}, Multi: true})
+		n.must(err)
+		b.Pass(t.Context())
+		if list := heavy.List(); len(list) != 1 {
+			t.Errorf("after the delete: %v", list)
+		}
+		n.exact()
 	})
 }

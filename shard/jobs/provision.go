@@ -74,7 +74,9 @@ func (r *Runner) ProvisionDatabase(name string) {
 		return
 	}
 	if d.Throughput.Mode != catalog.ThroughputNone {
-		r.Budgets.Database(name).Set(r.Now(), Provisioned(d.Throughput), r.options(d.Throughput.Switches))
+		o := r.options(d.Throughput.Switches)
+		o.ShardMax = 0 // its collections' shards share one budget
+		r.Budgets.Database(name).Set(r.Now(), Provisioned(d.Throughput), o)
 	}
 	for _, c := range snap.Collections(name) {
 		r.Provision(c)

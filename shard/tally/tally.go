@@ -34,6 +34,8 @@ type Board struct {
 // only the sum is exact until Settle.
 type Collection struct {
 	shards sync.Map // shard.ID → *Shard
+	// Heavy is the shard key values near the size limit.
+	Heavy Heavy
 
 	mu      sync.RWMutex // against a Total in the middle of Settle
 	carried []Change

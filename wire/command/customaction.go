@@ -74,7 +74,7 @@ var customActions = map[string]struct {
 	fields []string
 	do     func(*Call, *customArgs) error
 }{
-	"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "shardKey", "indexes"}, switchFields...), createCollection},
+	"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "indexes"}, switchFields...), createCollection},
 	"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
 
 	"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
@@ -107,6 +107,14 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 		a.throughput.RU, err = c.wholeArg(name, v)
 	case "autoScaleSettings":
 		return c.autoscaleArg(a, name, v)
+	case "serverless":
+		var yes bool
+		if yes, err = c.boolArg(name, v); yes && err == nil {
+			if a.throughput.Mode != catalog.ThroughputNone {
+				return mongoerr.New(mongoerr.BadValue, "a serverless collection takes neither offerThroughput nor autoScaleSettings")
+			}
+			a.throughput.Mode = catalog.ThroughputServerless
+		}
 	case "shardKey":
 		if a.shardKey, err = c.shardKeyArg(name, v); err == nil {
 			a.shardKey = a.shardKey.Clone()
@@ -325,6 +333,12 @@ func getCollection(c *Call, a *customArgs) error {
 	}
 	cluster.AppendThroughput(b, coll.Throughput)
 	appendSwitches(b, coll.Throughput.Switches)
+	if have, needed := c.Cluster.Scaling(coll); !coll.IsView() && have < needed {
+		b.BeginDoc("scaling")
+		b.Int32("partitions", int32(have))
+		b.Int32("needed", int32(needed))
+		b.End()
+	}
 	if !a.showIndexes {
 		return nil
 	}

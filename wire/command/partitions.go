@@ -1,10 +1,13 @@
 package command
 
 import (
+	"fmt"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/balance"
 )
 
 // hotKeysDefault is how many of the heaviest shard key values are listed.
@@ -66,8 +69,53 @@ func getPartitions(c *Call, a *customArgs) error {
 		b.End()
 	}
 	b.End()
+	c.appendLimits(b, coll)
 	return nil
 }
+
+// appendLimits prints the limit on what one shard key value holds, and the values
+// that come near it.
+func (c *Call) appendLimits(b *bson.Builder, coll *catalog.Collection) {
+	limit := c.Cluster.Limits.LogicalKeyBytes
+	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
+	if limit <= 0 || !pool.Limited() && !pool.Shared() {
+		return
+	}
+	counts := c.Cluster.Tally.Of(coll.ID)
+	percent := func(n int64) int32 { return int32(n * 100 / limit) }
+	var warnings []string
+	b.Int64("logicalPartitionLimit", limit)
+	if !coll.Sharded() {
+		n := percent(counts.Total(coll.Map).Bytes)
+		b.Int32("percentOfLimit", n)
+		if n >= fullPercent {
+			warnings = append(warnings, fmt.Sprintf("the collection has no shard key and has used %d%% of the %d bytes it may hold: shard it", n, limit))
+		}
+	} else {
+		b.BeginArray("largestValues")
+		for _, k := range counts.Heavy.List() {
+			b.BeginDoc("")
+			appendLogical(b, coll, k.Key)
+			b.String("partition", k.Shard().String())
+			b.Int64("bytes", k.Bytes())
+			b.Int32("percentOfLimit", percent(k.Bytes()))
+			b.End()
+			if percent(k.Bytes()) >= fullPercent {
+				warnings = append(warnings, fmt.Sprintf("the shard key value %s has used %d%% of the %d bytes it may hold: writes beyond will be refused; choose a key of finer grain",
+					balance.LogicalText(coll, k.Key), percent(k.Bytes()), limit))
+			}
+		}
+		b.End()
+	}
+	b.BeginArray("warnings")
+	for _, w := range warnings {
+		b.String("", w)
+	}
+	b.End()
+}
+
+// fullPercent of a limit is worth a warning.
+const fullPercent = 80
 
 // appendLoad prints what a partition's throughput was used for.
 func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {

@@ -184,6 +184,26 @@ func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	}
 }
 
+// Commands about the catalog have a budget of their own.
+// Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
+func TestMetadataBudget(t *testing.T) {
+	w, clock := clockWorld(t, nil)
+	c := w.dial()
+	w.Cluster.Budgets.SetMetadataRate(clock.Now(), ratelimit.MetadataRate)
+	refused := 0
+	for i := range 300 {
+		if c.code(fmt.Sprintf(`{create: "c%d"}`, i)) == ratelimit.CodeThrottled {
+			refused++
+		}
+	}
+	if refused != 60 {
+		t.Errorf("%d of 300 were refused, want 60", refused)
+	}
+	c.ok(`{insert: "c1", documents: [{}]}`)
+	clock.Advance(time.Second)
+	c.ok(`{create: "late"}`)
+}
+
 // R11: strong reads cost twice where the server is told so.
 func TestStrongReads(t *testing.T) {
 	w, _ := clockWorld(t, nil)

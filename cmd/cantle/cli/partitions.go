@@ -108,6 +108,11 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	if hottest != "" && len(t.rows) > 2 {
 		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)
 	}
+	warnings, _ := reply.Get("warnings").Array()
+	for w := range warnings.Values() {
+		text, _ := w.Str()
+		fmt.Fprintf(out, "\nwarning: %s\n", text)
+	}
 	if top > 0 {
 		printHot(out, list, top)
 	}

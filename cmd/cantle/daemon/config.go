@@ -38,6 +38,9 @@ type Config struct {
 	Throughput    int64 // of new collections; 0 = unlimited
 	PartitionRU   int64
 	PartitionSize string
+	LogicalSize   string
+	Merge         bool
+	MetadataRU    int64
 	Partitions    int
 	LogRetention  time.Duration
 
@@ -57,6 +60,9 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.Int64Var(&c.Throughput, "default-throughput", 0, "`RU/s` of new collections that do not name theirs; 0 meters without limiting")
 	f.Int64Var(&c.PartitionRU, "partition-ru", 10000, "most `RU/s` of one partition: a collection gets as many partitions as its RU/s need")
 	f.StringVar(&c.PartitionSize, "partition-size", "50GB", "`size` at which a partition splits in two; set 1MB to watch it on a laptop")
+	f.StringVar(&c.LogicalSize, "logical-partition-size", "20GB", "most bytes of one shard key value, and of a collection without a shard key, where throughput is provisioned; writes beyond are refused")
+	f.Int64Var(&c.MetadataRU, "metadata-ru", 0, "`RU/s` for commands about the catalog (create, drop, list and their like), 1 RU each, over all clients; 240 is what an account of Azure Cosmos DB has, 0 does not limit")
+	f.BoolVar(&c.Merge, "merge-partitions", false, "merge neighbouring partitions that are small and cold, as far as the RU/s allow")
 	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that names neither RU/s nor numInitialChunks")
 	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")

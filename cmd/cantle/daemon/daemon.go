@@ -144,16 +144,21 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, fmt.Errorf("--partition-size: %w", err)
 	}
+	logical, err := parseSize(d.cfg.LogicalSize)
+	if err != nil {
+		return nil, fmt.Errorf("--logical-partition-size: %w", err)
+	}
 	cat, err := catalog.Open(ctx, d.store)
 	if err != nil {
 		return nil, err
 	}
 	budgets := &ratelimit.Budgets{}
+	budgets.SetMetadataRate(time.Now(), d.cfg.MetadataRU)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second),
-		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst},
+		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: d.cfg.PartitionRU},
 		Failed: func(job string, err error) {
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
@@ -165,15 +170,16 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	})
 	cl := cluster.New(cluster.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: d.runner, Now: time.Now, ScratchDir: scratch, Workers: 4,
-		Limits: cluster.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
+		Limits: cluster.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput, LogicalKeyBytes: logical},
 		Dropped: func(ns collection.Namespace) {
 			d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 		},
 		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
+		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
 	})
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: time.Now,
-		Policy: balance.Policy{ShardBytes: size, ShardRU: d.cfg.PartitionRU},
+		Policy: balance.Policy{ShardBytes: size, ShardRU: d.cfg.PartitionRU, LogicalBytes: logical, Merge: d.cfg.Merge},
 		Log:    d.log,
 	})
 	if err := d.runner.Recover(ctx); err != nil {

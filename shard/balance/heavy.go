@@ -1,0 +1,143 @@
+package balance
+
+import (
+	"bytes"
+	"context"
+	"maps"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+const (
+	// heavyPart of the limit makes a shard key value heavy: a half.
+	heavyPart = 2
+	// measureEvery part of the limit that a shard grows by, its values are measured
+	// again, so that none passes from light to full unnoticed.
+	measureEvery = 8
+	// warnPercent of the limit is worth a warning.
+	warnPercent = 80
+)
+
+// heavy finds the shard key values of a collection that come near the limit, and
+// warns of those that nearly reach it. What it costs depends on the shards that
+// are large enough to hold such a value; usually there are none.
+func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
+	c := b.Catalog.Peek().Collection(ns)
+	limit := b.Policy.LogicalBytes
+	if c == nil || c.Map == nil || limit <= 0 || !b.limited(c) {
+		return
+	}
+	counts := b.Tally.Of(c.ID)
+	if !c.Sharded() {
+		if p := (place{c.ID, 0}); counts.Total(c.Map).Bytes*100 >= limit*warnPercent && b.sized[p] == 0 {
+			b.sized[p] = 1
+			b.Log.Warn().Str("collection", ns.String()).Int64("bytes", counts.Total(c.Map).Bytes).Int64("limit", limit).
+				Msg("a collection without a shard key has used 80% of the size it may have: shard it")
+		}
+		return
+	}
+	for _, d := range c.Map.Shards() {
+		p, n := place{c.ID, d.ID}, counts.Shard(d.ID).Get().Bytes
+		last, known := b.sized[p]
+		if n < limit/heavyPart {
+			if known { // it was larger
+				counts.Heavy.Measured(d.ID, nil)
+				delete(b.sized, p)
+			}
+			continue
+		}
+		if known && n-last < limit/measureEvery && last-n < limit/measureEvery {
+			continue
+		}
+		sizes, err := measure(ctx, b.Runner.Store, c, d, limit/heavyPart)
+		if err != nil {
+			if ctx.Err() == nil {
+				b.Log.Warn().Str("collection", ns.String()).Err(err).Msg("measuring shard key values failed and will be tried again")
+			}
+			return
+		}
+		b.sized[p] = n
+		counts.Heavy.Measured(d.ID, sizes)
+	}
+	for _, k := range counts.Heavy.List() {
+		if k.Bytes()*100 >= limit*warnPercent && k.Warn() {
+			b.Log.Warn().Str("collection", ns.String()).Str("value", LogicalText(c, k.Key)).Int64("bytes", k.Bytes()).Int64("limit", limit).
+				Msg("a shard key value has used 80% of the size it may have: writes to it will be refused; choose a key of finer grain")
+		}
+	}
+	maps.DeleteFunc(b.sized, func(p place, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
+}
+
+// limited reports that the collection pays for its throughput, or for a part of
+// its database's: only then values have a limit.
+func (b *Balancer) limited(c *catalog.Collection) bool {
+	if !c.Sharded() {
+		return c.Throughput.Mode != catalog.ThroughputNone
+	}
+	pool := b.Budgets.Collection(uint64(c.ID))
+	return pool.Limited() || pool.Shared()
+}
+
+// measure adds up the bytes of every shard key value of a shard and returns those
+// that have at least so many. Documents of one value lie side by side, so one sum
+// is held at a time.
+func measure(ctx context.Context, store storage.Store, c *catalog.Collection, d *shard.Descriptor, least int64) (map[string]int64, error) {
+	snap, err := store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	it, err := snap.Iter(ctx, keyspace.RecordSpan(c.ID, d.Lo, d.Hi), storage.IterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	out := map[string]int64{}
+	var last, key []byte
+	sum := int64(0)
+	flush := func() {
+		if sum >= least {
+			out[string(last)] += sum
+		}
+		sum = 0
+	}
+	for n := 0; it.Next(); n++ {
+		if n&1023 == 1023 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		doc := bson.Raw(it.Value())
+		key = c.Key.AppendLogical(key[:0], doc)
+		if !bytes.Equal(key, last) {
+			flush()
+			last = append(last[:0], key...)
+		}
+		sum += int64(len(doc))
+	}
+	flush()
+	return out, it.Err()
+}
+
+// LogicalText prints a shard key value that KeyPattern.AppendLogical encoded.
+func LogicalText(c *catalog.Collection, key string) string {
+	dirs := make([]keystring.Dir, len(c.Key.Fields()))
+	for i := range dirs {
+		dirs[i] = keystring.Ascending
+	}
+	values := bson.NewArrayBuilder(nil)
+	if _, err := keystring.Decode(values, []byte(key), dirs, nil); err != nil {
+		return "?"
+	}
+	list, b := values.Doc(), bson.NewBuilder(nil)
+	for i, f := range c.Key.Fields() {
+		v, _ := list.Index(i)
+		b.Value(f.Path.String(), v)
+	}
+	return ejson.String(b.Doc())
+}

@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// Where throughput is provisioned, one shard key value holds so many bytes at
+// most, and so does a collection without a shard key, which is one value.
+// Source: Azure Cosmos DB, "concepts-limits" (logical partition). The code is that
+// of the service's other interfaces.
+
+// PartitionKeyFull is the code of a write into a shard key value that is full.
+const PartitionKeyFull mongoerr.Code = 1014
+
+// growth is a change of the size of a heavy shard key value.
+type growth struct {
+	key   *tally.HeavyKey
+	bytes int64
+}
+
+// applyGrowth counts after a commit.
+func applyGrowth(list []growth) {
+	for _, g := range list {
+		g.key.Add(g.bytes)
+	}
+}
+
+// grow notes that a document changes its size by so many bytes, and refuses what
+// its shard key value or its fixed collection has no room for.
+// Errors: PartitionKeyFull.
+func (a *attempt) grow(doc bson.Raw, bytes int64) error {
+	limit := a.c.Limits.LogicalKeyBytes
+	if limit <= 0 || a.coll.Options.Capped || !a.c.limited(a.coll) {
+		return nil
+	}
+	counts := a.c.Tally.Of(a.coll.ID)
+	if !a.coll.Sharded() {
+		if a.coll.Throughput.Mode != catalog.ThroughputNone && bytes > 0 && counts.Total(a.coll.Map).Bytes+bytes > limit {
+			return mongoerr.New(PartitionKeyFull, "The collection %s has reached its maximum size of %s, for it has no shard key: "+
+				"delete documents, or give it a shard key with shardCollection", a.ns, gigabytesText(limit))
+		}
+		return nil
+	}
+	if !counts.Heavy.Any() {
+		return nil
+	}
+	key := a.coll.Key.AppendLogical(nil, doc)
+	k := counts.Heavy.Of(key)
+	if k == nil {
+		return nil
+	}
+	held := k.Bytes()
+	for _, g := range a.grown {
+		if g.key == k {
+			held += g.bytes
+		}
+	}
+	if bytes > 0 && held+bytes > limit {
+		b := bson.NewBuilder(nil)
+		a.coll.Key.AppendValues(b, doc)
+		return mongoerr.New(PartitionKeyFull, "Partition key reached maximum size of %s: %s of %s. "+
+			"Delete documents with this shard key value, or reshard by a key of finer grain (a hierarchical key has no such limit for its first field)",
+			gigabytesText(limit), b.Doc(), a.ns)
+	}
+	a.grown = append(a.grown, growth{k, bytes})
+	return nil
+}
+
+// gigabytesText prints a limit as the service does.
+func gigabytesText(n int64) string {
+	switch {
+	case n%(1<<30) == 0:
+		return fmt.Sprintf("%d GB", n>>30)
+	case n%(1<<20) == 0:
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
