@@ -9,7 +9,7 @@ import (
 )
 
 // sized is a document of exactly so many bytes with the given fields.
-func sized(t *testing.T, bytes int, fields string) string {
+func sized(t testing.TB, bytes int, fields string) string {
 	t.Helper()
 	with := func(pad int) string { return "{" + fields + `, pad: "` + strings.Repeat("x", pad) + `"}` }
 	empty, err := ejson.Parse(with(0))
