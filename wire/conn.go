@@ -35,6 +35,11 @@ type Conn interface {
 	// Spec: compression/OP_COMPRESSED.
 	Agree(offered Compressors) Compressors
 
+	// SetStranger says whether nobody has logged in yet where somebody has to: a
+	// stranger may send only small messages, and not be silent for long. A connection
+	// begins as none. Called as State.
+	SetStranger(yes bool)
+
 	// TLS returns the state of an encrypted connection, nil if it is not.
 	TLS() *tls.ConnectionState
 }

@@ -15,6 +15,9 @@ const growStep = 1 << 20
 // Reader reads messages from one connection. Not safe for concurrent use.
 type Reader struct {
 	Accept Compressors // methods a sender may use; none: OP_COMPRESSED is refused
+	// BytesMax bounds a message, before and after decompression; at most
+	// MessageSizeMax.
+	BytesMax int
 
 	br    *bufio.Reader
 	pool  *Pool
@@ -25,7 +28,7 @@ type Reader struct {
 
 // NewReader reads from r and takes large buffers from p.
 func NewReader(r io.Reader, p *Pool) *Reader {
-	return &Reader{br: bufio.NewReaderSize(r, readBufferBytes), pool: p, Accept: AllCompressors}
+	return &Reader{br: bufio.NewReaderSize(r, readBufferBytes), pool: p, Accept: AllCompressors, BytesMax: MessageSizeMax}
 }
 
 // Buffered is the number of bytes already read from the connection but not yet used.
@@ -53,6 +56,9 @@ func (r *Reader) Read(m *Message) error {
 			return ErrHTTP
 		}
 		return broken("length %d is not between %d and %d", n, HeaderSize, MessageSizeMax)
+	}
+	if n := int(h.Length); n > r.BytesMax {
+		return broken("length %d is more than the %d bytes allowed before a login", n, r.BytesMax)
 	}
 	b, err := r.fill(int(h.Length))
 	if err != nil {
@@ -114,6 +120,9 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 		return broken("compression method %d was not agreed on", c)
 	}
 	n := HeaderSize + size
+	if n > r.BytesMax {
+		return broken("length %d is more than the %d bytes allowed before a login", n, r.BytesMax)
+	}
 	var plain []byte
 	if n <= keepBytesMax {
 		if cap(r.plain) < n {

@@ -26,6 +26,7 @@ Usage:
   cantle report URI [db.collection]        what commands cost, by their shape
   cantle advise URI db.collection          which shard key suits a collection
   cantle estimate [flags] document.json    what a workload will cost
+  cantle cert [flags]                      make certificates for development
   cantle version                           print the version
 
 Try it:
@@ -52,6 +53,8 @@ func main() {
 		os.Exit(cli.Advise(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	case "partitions":
 		os.Exit(cli.Partitions(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	case "cert":
+		os.Exit(cli.Cert(os.Args[2:], os.Stdout, os.Stderr))
 	case "version", "--version", "-v":
 		fmt.Println("cantle", daemon.Version)
 	case "help", "--help", "-h":
@@ -106,20 +109,32 @@ func serve(args []string) int {
 	if uri := d.CosmosURI(); uri != "" {
 		fmt.Println("cantle ready", uri, "(as Azure Cosmos DB)")
 	}
-	status := 0
-	select {
-	case <-signals:
-		go func() { // a second signal does not wait
-			<-signals
-			os.Exit(1)
-		}()
-	case err := <-d.Failed():
-		fmt.Fprintln(os.Stderr, "cantle serve:", err)
-		status = 1
-	}
+	status := waitForEnd(d, signals)
 	if err := d.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "cantle serve: stopping:", err)
 		status = 1
 	}
 	return status
+}
+
+// waitForEnd returns when the server is told to stop, with status 0, or fails.
+// SIGHUP makes it read its certificates again.
+func waitForEnd(d *daemon.Daemon, signals chan os.Signal) (status int) {
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	for {
+		select {
+		case <-reload:
+			_ = d.Reload() // it is in the log
+		case <-signals:
+			go func() { // a second signal does not wait
+				<-signals
+				os.Exit(1)
+			}()
+			return 0
+		case err := <-d.Failed():
+			fmt.Fprintln(os.Stderr, "cantle serve:", err)
+			return 1
+		}
+	}
 }

@@ -21,6 +21,7 @@ func (s *Server) Connect(c wire.Conn) error {
 	s.seenAt.CompareAndSwap(nil, c.Local().String())
 	p := &peer{cosmos: c.Tag() == TagCosmos, owner: session.OwnerOf(""), uuid: session.NewID(session.Owner{}).UUID}
 	c.SetState(p)
+	c.SetStranger(s.RequireAuth)
 	s.conns.Store(c.ID(), &connection{c, p})
 	s.ops.open(c.ID(), &p.slot)
 	return nil

@@ -99,6 +99,7 @@ func (c *Call) setLogin(l *login) {
 		p.user = l.name.String()
 	}
 	p.owner = session.OwnerOf(p.user)
+	c.Conn.SetStranger(c.RequireAuth && l == nil)
 }
 
 // enter makes a proven user that of the connection.
@@ -128,7 +129,7 @@ func (c *Call) enter(u *auth.User, m auth.Mechanism) error {
 func (c *Call) loginFailed(n auth.Name, m auth.Mechanism, reason string) error {
 	now := c.Cluster.Now()
 	delay := max(c.slowdown.Failed(slowKey(c.Conn.Remote()), now), c.slowdown.Failed(n.String(), now))
-	if missed, ok := c.loginLog.admit(now); ok {
+	if missed, ok := c.loginLog.Admit(now); ok {
 		e := c.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
 			Str("mechanism", string(m)).Str("reason", reason)
 		if missed > 0 {

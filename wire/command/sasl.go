@@ -169,7 +169,9 @@ func (c *Call) speculate(v bson.Value) {
 	case "authenticate":
 		var n auth.Name
 		n.Name, _ = body.Get("user").Str()
-		n.DB = db
+		if n.DB = db; db == "" {
+			n.DB = auth.External
+		}
 		if m, _ := body.Get("mechanism").Str(); m != string(auth.X509) {
 			return
 		}

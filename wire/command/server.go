@@ -95,7 +95,7 @@ type Server struct {
 	clusterSettings clusterSettings
 
 	slowdown auth.Slowdown // of logins that fail
-	loginLog logRate
+	loginLog wire.LogRate
 }
 
 // counter counts one command for serverStatus.

@@ -34,12 +34,16 @@ type Conn struct {
 	state         any // the handler's
 
 	server *Server
-	nc     net.Conn
+	nc     net.Conn // the socket, for deadlines and the end
+	stream net.Conn // what is read and written: nc, or TLS over it
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	phase atomic.Uint64 // what the goroutine does, and a count of changes
 	watch standstill    // used by the watcher alone
+
+	// stranger is what SetStranger was told.
+	stranger atomic.Bool
 
 	// streams says that the running command answers an exhaust request, as drivers
 	// send hello to be told of changes. Such a command ends only with its connection,
@@ -54,7 +58,7 @@ type Conn struct {
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn, tag string) *Conn {
-	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc}
+	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: nc}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
@@ -97,12 +101,21 @@ func (c *Conn) Agree(offered wire.Compressors) wire.Compressors {
 
 // TLS implements wire.Conn.
 func (c *Conn) TLS() *tls.ConnectionState {
-	t, ok := c.nc.(*tls.Conn)
+	t, ok := c.stream.(*tls.Conn)
 	if !ok {
 		return nil
 	}
 	st := t.ConnectionState()
 	return &st
+}
+
+// SetStranger implements wire.Conn.
+func (c *Conn) SetStranger(yes bool) {
+	c.stranger.Store(yes)
+	c.reader.BytesMax = wire.MessageSizeMax
+	if yes {
+		c.reader.BytesMax = min(c.server.cfg.StrangerBytesMax, wire.MessageSizeMax)
+	}
 }
 
 // enter marks the beginning of a phase.
@@ -116,13 +129,19 @@ func (c *Conn) serve() {
 	defer s.remove(c)
 	defer c.nc.Close()
 	defer c.cancel(wire.ErrClientGone)
-	c.reader = wire.NewReader(c.nc, &s.pool)
+	if err := c.secure(); err != nil {
+		if !errors.Is(err, wire.ErrHangUp) {
+			c.report("connection closed", err)
+		}
+		return
+	}
+	c.reader = wire.NewReader(c.stream, &s.pool)
 	c.reader.Accept = s.cfg.Compressors
 	c.reply = wire.NewReply(&s.pool)
 
 	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")
 	if err := s.handler.Connect(c); err != nil {
-		s.cfg.Log.Warn().Int64("conn", c.id).Err(err).Msg("connection refused")
+		c.report("connection refused", err)
 		return
 	}
 	defer s.handler.Disconnect(c)
@@ -131,13 +150,33 @@ func (c *Conn) serve() {
 	case err == nil, err == io.EOF, errors.Is(err, wire.ErrHangUp), s.draining.Load(), errors.Is(err, net.ErrClosed):
 		s.cfg.Log.Debug().Int64("conn", c.id).Msg("connection ended")
 	case errors.Is(err, wire.ErrHTTP):
-		io.WriteString(c.nc, wire.HTTPAnswer)
+		io.WriteString(c.stream, wire.HTTPAnswer)
 		s.cfg.Log.Debug().Int64("conn", c.id).Msg("HTTP client answered")
 	case errors.Is(err, io.ErrUnexpectedEOF), isNetwork(err):
 		s.cfg.Log.Debug().Int64("conn", c.id).Err(err).Msg("connection lost")
 	default:
-		s.cfg.Log.Warn().Int64("conn", c.id).Stringer("remote", c.remote).Err(err).Msg("connection closed")
+		c.report("connection closed", err)
 	}
+	if c.stream != c.nc {
+		c.nc.SetWriteDeadline(time.Now().Add(closeMax))
+		c.stream.Close() // says goodbye
+	}
+}
+
+// closeMax is how long the goodbye of an encrypted connection may take.
+const closeMax = time.Second
+
+// report logs why a connection ended, unless too many did this second.
+func (c *Conn) report(what string, err error) {
+	missed, ok := c.server.closeLog.Admit(time.Now())
+	if !ok {
+		return
+	}
+	e := c.server.cfg.Log.Warn().Int64("conn", c.id).Stringer("remote", c.remote).Err(err)
+	if missed > 0 {
+		e = e.Int64("notLogged", missed)
+	}
+	e.Msg(what)
 }
 
 // isNetwork reports an error of the connection itself.
@@ -284,7 +323,7 @@ func (c *Conn) send(to int32) error {
 	if len(b) > wire.MessageSizeMax {
 		return errors.New("BUG: reply is longer than a message may be")
 	}
-	_, err = c.nc.Write(b)
+	_, err = c.stream.Write(b)
 	c.reply.Release()
 	return err
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -19,8 +20,24 @@ type Config struct {
 	ConnsMax    int              // further connections are closed at once; default 65,536
 	IdleMax     time.Duration    // silence before a connection is closed; default none, as MongoDB
 	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes
+	FirstMax    time.Duration    // silence before the first message, TLS handshake included; default 1 minute
 	WatchEvery  time.Duration    // how often connections are looked at; default 50 ms
 	Compressors wire.Compressors // methods a client may use; default none
+
+	// AddressConnsMax bounds the connections of one address, AddressRate how many it
+	// may open per second, with twice as many at once; 0 is no bound. The addresses
+	// of an IPv6 /64 count as one.
+	AddressConnsMax int
+	AddressRate     int
+	// StrangerBytesMax and StrangerIdleMax bound the messages and the silence of
+	// connections nobody has logged in on; default 64 KiB and 5 minutes.
+	StrangerBytesMax int
+	StrangerIdleMax  time.Duration
+
+	// TLS says which connections are encrypted; TLSConfig gives the certificates to
+	// use from now on. Sockets without a network are never encrypted.
+	TLS       TLSMode
+	TLSConfig func() *tls.Config
 }
 
 // Server is the set of connections of one process. Safe for concurrent use.
@@ -40,6 +57,8 @@ type Server struct {
 	stopWatch chan struct{}
 
 	rejected atomic.Int64
+	places   places // guarded by mu
+	closeLog wire.LogRate
 }
 
 // New makes a server that hands messages to h. It does nothing until Serve.
@@ -49,6 +68,15 @@ func New(h Handler, cfg Config) *Server {
 	}
 	if cfg.WriteMax == 0 {
 		cfg.WriteMax = 5 * time.Minute
+	}
+	if cfg.FirstMax == 0 {
+		cfg.FirstMax = time.Minute
+	}
+	if cfg.StrangerBytesMax == 0 {
+		cfg.StrangerBytesMax = 64 << 10
+	}
+	if cfg.StrangerIdleMax == 0 {
+		cfg.StrangerIdleMax = 5 * time.Minute
 	}
 	if cfg.WatchEvery == 0 {
 		cfg.WatchEvery = 50 * time.Millisecond
@@ -67,7 +95,7 @@ type Stats struct {
 	Current  int   // open now
 	Active   int   // of these, running a command
 	Total    int64 // opened since the start
-	Rejected int64 // closed at once because of ConnsMax
+	Rejected int64 // closed at once because of a bound on connections
 	Free     int   // how many more may open
 }
 
@@ -121,7 +149,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 			}
 			// Out of file descriptors or the like: it passes, so do not give up.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("accept failed")
+			if _, ok := s.closeLog.Admit(time.Now()); ok {
+				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("accept failed")
+			}
 			time.Sleep(pause)
 			continue
 		}
@@ -167,6 +197,11 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 		}
 		return false
 	}
+	if !s.places.enter(c.remote, &s.cfg, c.opened) {
+		s.rejected.Add(1)
+		c.report("connection refused", errors.New("too many from one address"))
+		return false
+	}
 	c.id = s.nextID.Add(1)
 	s.conns[c] = struct{}{}
 	s.wg.Go(c.serve)
@@ -178,6 +213,7 @@ func (s *Server) remove(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	s.places.leave(c.remote, &s.cfg)
 }
 
 // Shutdown stops accepting, closes idle connections and waits for running commands to

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net"
+	"os"
 	"time"
 
 	"github.com/cantledb/cantle/wire"
@@ -32,6 +33,7 @@ func (s *Server) watch() {
 		for c := range s.conns {
 			s.look(c)
 		}
+		s.places.sweep(&s.cfg, time.Now())
 		s.mu.Unlock()
 	}
 }
@@ -51,16 +53,33 @@ func (s *Server) look(c *Conn) {
 			c.cancel(wire.ErrClientGone)
 		}
 	case reading:
-		if s.cfg.IdleMax > 0 && since > s.cfg.IdleMax {
+		if limit := s.silence(c, p); limit > 0 && since > limit {
 			s.cfg.Log.Debug().Int64("conn", c.id).Msg("closing idle connection")
 			c.nc.SetReadDeadline(past)
 		}
 	case writing:
 		if since > s.cfg.WriteMax {
-			s.cfg.Log.Warn().Int64("conn", c.id).Msg("client does not take its reply; closing")
+			c.report("client does not take its reply; closing", os.ErrDeadlineExceeded)
 			c.nc.SetWriteDeadline(past)
 		}
 	}
+}
+
+// silence is how long a connection may be in a phase of reading; 0 is for ever.
+func (s *Server) silence(c *Conn, p uint64) time.Duration {
+	limit := s.cfg.IdleMax
+	lower := func(d time.Duration) {
+		if d > 0 && (limit == 0 || d < limit) {
+			limit = d
+		}
+	}
+	if p/phaseStep <= 1 {
+		lower(s.cfg.FirstMax)
+	}
+	if c.stranger.Load() {
+		lower(s.cfg.StrangerIdleMax)
+	}
+	return limit
 }
 
 // rawConn finds the socket below wrappers such as *tls.Conn.

@@ -33,7 +33,16 @@ type Config struct {
 	Auth         bool
 	CosmosName   string
 	CosmosKey    string
+	AddressConns int
+	AddressRate  int
+	Idle         time.Duration
+	Open         bool // listen beyond this machine without Auth
 	Drain        time.Duration
+
+	TLSMode         string
+	TLSCertificate  string // PEM file: certificates and the key
+	TLSAuthorities  string // PEM file: who may vouch for clients
+	TLSWithoutCerts bool
 
 	Throughput    int64 // of new collections; 0 = unlimited
 	PartitionRU   int64
@@ -75,6 +84,14 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")
 	f.IntVar(&c.MaxConns, "max-connections", 65536, "connections beyond this `number` are closed at once")
+	f.IntVar(&c.AddressConns, "max-connections-per-address", 0, "connections of one address beyond this `number` are closed at once; 0 is no bound")
+	f.IntVar(&c.AddressRate, "connection-rate", 0, "how many connections one address may open per `second`, with twice as many at once; 0 is no bound")
+	f.DurationVar(&c.Idle, "idle-timeout", 0, "close connections that are silent for so long; 0 never does. Before a first message it is a minute, before a login (--auth) five")
+	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything")
+	f.StringVar(&c.TLSMode, "tls-mode", "disabled", "disabled, allowTLS or preferTLS (encrypt if the client does), requireTLS (refuse clients that do not)")
+	f.StringVar(&c.TLSCertificate, "tls-certificate-key-file", "", "PEM `file` with the server's certificate, those that vouch for it, and its key; \"cantle cert\" makes one for development. Read again on SIGHUP")
+	f.StringVar(&c.TLSAuthorities, "tls-ca-file", "", "PEM `file` with the authorities that vouch for clients: clients must then show a certificate, which may also be their login (MONGODB-X509)")
+	f.BoolVar(&c.TLSWithoutCerts, "tls-allow-connections-without-certificates", false, "with --tls-ca-file, take clients without a certificate too")
 	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
 	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")
 }

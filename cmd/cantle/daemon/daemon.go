@@ -49,6 +49,7 @@ type Daemon struct {
 	addrs    []net.Addr
 	cosmos   net.Addr
 	key      string // of the Cosmos account
+	tls      certificates
 	stop     context.CancelFunc
 	loops    sync.WaitGroup
 	failed   chan error
@@ -64,15 +65,22 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (d *Daemon, err error
 	}
 	d = &Daemon{cfg: cfg, log: log, failed: make(chan error, 4)}
 	ctx, d.stop = context.WithCancel(ctx)
+	begun := d // as d is nil after an error
 	defer func() {
 		if err != nil {
-			d.stop()
-			d.loops.Wait()
-			if d.store != nil {
-				d.store.Close()
+			begun.stop()
+			begun.loops.Wait()
+			if begun.store != nil {
+				begun.store.Close()
 			}
 		}
 	}()
+	if err := checkAddresses(&cfg); err != nil {
+		return nil, err
+	}
+	if err := d.tls.open(&cfg); err != nil {
+		return nil, err
+	}
 	scratch, durability, err := d.openStore()
 	if err != nil {
 		return nil, err
@@ -81,7 +89,8 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (d *Daemon, err error
 	if err != nil {
 		return nil, err
 	}
-	d.server = server.New(handler, server.Config{Log: log, ConnsMax: cfg.MaxConns, Compressors: wire.AllCompressors})
+	d.server = server.New(handler, server.Config{Log: log, ConnsMax: cfg.MaxConns, Compressors: wire.AllCompressors,
+		IdleMax: cfg.Idle, AddressConnsMax: cfg.AddressConns, AddressRate: cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	return d, d.listen(ctx)
 }
 
@@ -258,7 +267,7 @@ func (d *Daemon) serve(ctx context.Context, address, tag string) (net.Listener, 
 }
 
 // URI is the connection string of the first address.
-func (d *Daemon) URI() string { return uri(d.addrs[0]) }
+func (d *Daemon) URI() string { return d.uri(d.addrs[0], "") }
 
 // Addr is the first address that is listened on.
 func (d *Daemon) Addr() string { return d.addrs[0].String() }
@@ -269,18 +278,38 @@ func (d *Daemon) CosmosURI() string {
 	if d.cosmos == nil {
 		return ""
 	}
-	u := uri(d.cosmos) + "?replicaSet=globaldb"
+	u := d.uri(d.cosmos, "replicaSet=globaldb")
 	if !d.cfg.Auth {
 		return u
 	}
 	return "mongodb://" + url.UserPassword(d.cfg.CosmosName, d.key).String() + "@" + strings.TrimPrefix(u, "mongodb://")
 }
 
-func uri(a net.Addr) string {
+// uri is the connection string of an address, with an option and those that TLS
+// needs.
+func (d *Daemon) uri(a net.Addr, options string) string {
 	if a.Network() == "unix" {
 		return "mongodb://" + strings.ReplaceAll(a.String(), "/", "%2F") + "/"
 	}
-	return "mongodb://" + a.String() + "/"
+	if d.tls.mode == server.TLSRequire {
+		options = strings.TrimPrefix(options+"&tls=true", "&")
+	}
+	if options != "" {
+		options = "?" + options
+	}
+	return "mongodb://" + a.String() + "/" + options
+}
+
+// Reload reads the certificates again; connections from now on get the new ones.
+// Errors: what is wrong with the files; then the old ones stay in use.
+func (d *Daemon) Reload() error {
+	err := d.tls.load()
+	if err != nil {
+		d.log.Error().Err(err).Msg("the certificates stay as they were")
+	} else if d.tls.mode != server.TLSDisabled {
+		d.log.Info().Msg("certificates read again")
+	}
+	return err
 }
 
 // Failed delivers the error of a listener that broke.

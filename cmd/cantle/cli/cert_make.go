@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// signer is an authority: its certificate and key.
+type signer struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// makeCertificates writes the files of an authority, of a server and of a client,
+// and returns the name that the client logs in by.
+func makeCertificates(dir string, hosts []string, client string, life time.Duration) (subject string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	now := time.Now()
+	ca, err := openAuthority(dir, now)
+	if err != nil {
+		return "", err
+	}
+	server := leaf(pkix.Name{CommonName: hosts[0], Organization: []string{"Cantle development"}}, now, life, x509.ExtKeyUsageServerAuth)
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			server.IPAddresses = append(server.IPAddresses, ip)
+		} else {
+			server.DNSNames = append(server.DNSNames, h)
+		}
+	}
+	if _, err := ca.issue(server, filepath.Join(dir, "server.pem")); err != nil {
+		return "", err
+	}
+	// As MongoDB asks: a client differs from a server in its organisation.
+	cert, err := ca.issue(leaf(pkix.Name{CommonName: client, OrganizationalUnit: []string{"clients"}}, now, life, x509.ExtKeyUsageClientAuth),
+		filepath.Join(dir, "client.pem"))
+	if err != nil {
+		return "", err
+	}
+	return auth.Subject(cert), nil
+}
+
+// authorityLife is how long an authority is good for.
+const authorityLife = 10 * 365 * 24 * time.Hour
+
+// openAuthority reads the authority in a folder, or makes one.
+func openAuthority(dir string, now time.Time) (*signer, error) {
+	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
+	if pair, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
+		if key, ok := pair.PrivateKey.(*ecdsa.PrivateKey); ok {
+			cert, err := x509.ParseCertificate(pair.Certificate[0])
+			return &signer{cert, key}, err
+		}
+	} else if _, missing := os.Stat(keyFile); missing == nil {
+		return nil, err // never overwrite an authority that somebody may trust
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := leaf(pkix.Name{CommonName: "Cantle development authority", Organization: []string{"Cantle development"}}, now, authorityLife)
+	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageCRLSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	text, err := pemKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeSecret(keyFile, text); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(certFile, pemCertificate(der), 0o644); err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	return &signer{cert, key}, err
+}
+
+// leaf is a certificate to be signed.
+func leaf(name pkix.Name, now time.Time, life time.Duration, usage ...x509.ExtKeyUsage) *x509.Certificate {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		panic(err) // rand.Reader never fails
+	}
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: name, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(life),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: usage, BasicConstraintsValid: true,
+	}
+}
+
+// issue signs a certificate for a new key and writes both to a file.
+func (s *signer) issue(template *x509.Certificate, file string) (*x509.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, s.cert, &key.PublicKey, s.key)
+	if err != nil {
+		return nil, err
+	}
+	text, err := pemKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeSecret(file, pemCertificate(der), text); err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+func pemCertificate(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func pemKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}

@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/wire/server"
+)
+
+// certificates is what the server shows of itself and asks of clients. Safe for
+// concurrent use once opened.
+type certificates struct {
+	mode server.TLSMode
+	cfg  *Config
+	now  atomic.Pointer[tls.Config]
+}
+
+// open reads the settings and the files.
+// Errors: what is wrong with them.
+func (c *certificates) open(cfg *Config) (err error) {
+	name := cfg.TLSMode
+	if name == "" {
+		name = "disabled"
+	}
+	if c.mode, err = server.ParseTLSMode(name); err != nil {
+		return fmt.Errorf("--tls-mode: %w", err)
+	}
+	c.cfg = cfg
+	if c.mode == server.TLSDisabled {
+		if cfg.TLSCertificate != "" || cfg.TLSAuthorities != "" {
+			return errors.New("certificates are given, but --tls-mode is disabled; set it to requireTLS, or to preferTLS to take both kinds of clients")
+		}
+		return nil
+	}
+	if cfg.TLSCertificate == "" {
+		return fmt.Errorf("--tls-mode=%s needs --tls-certificate-key-file; \"cantle cert\" makes one for development", c.mode)
+	}
+	return c.load()
+}
+
+// load reads the files.
+// Errors: what is wrong with them; then nothing changes.
+func (c *certificates) load() error {
+	if c.mode == server.TLSDisabled {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.cfg.TLSCertificate, c.cfg.TLSCertificate)
+	if err != nil {
+		return fmt.Errorf("--tls-certificate-key-file %s: %w; it must hold the certificate and its key, in PEM", c.cfg.TLSCertificate, err)
+	}
+	t := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if file := c.cfg.TLSAuthorities; file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("--tls-ca-file: %w", err)
+		}
+		t.ClientCAs = x509.NewCertPool()
+		if !t.ClientCAs.AppendCertsFromPEM(text) {
+			return fmt.Errorf("--tls-ca-file %s holds no certificate in PEM", file)
+		}
+		t.ClientAuth = tls.RequireAndVerifyClientCert
+		if c.cfg.TLSWithoutCerts {
+			t.ClientAuth = tls.VerifyClientCertIfGiven
+		}
+	}
+	c.now.Store(t)
+	return nil
+}
+
+// config is what new connections use.
+func (c *certificates) config() *tls.Config { return c.now.Load() }
