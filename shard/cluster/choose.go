@@ -14,7 +14,7 @@ import (
 // write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	s, err := c.chosen(o, v, q)
-	if err == nil && o.Trace == nil {
+	if err == nil && !o.explained() {
 		c.Uses.plan(q.Coll, s.Shards)
 	}
 	return s, err
@@ -37,7 +37,7 @@ func (c *Cluster) chosen(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 	if len(sols) == 1 || sols[0].Certain {
 		return pick(sols, 0), nil
 	}
-	if o.Trace == nil {
+	if !o.explained() {
 		if s := c.Plans.Choose(q, sols); s != nil {
 			s.Cached = true
 			return s, nil

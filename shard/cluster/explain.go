@@ -10,8 +10,14 @@ import (
 
 // Trace collects the operators of a read by shard. A nil Trace collects nothing.
 type Trace struct {
-	Parts []Part
+	// Earnest: the read is not run for the sake of the trace. Its plan is taken from the
+	// cache and counts as a use of its indexes.
+	Earnest bool
+	Parts   []Part
 }
+
+// explained reports a read that is run to be explained.
+func (o *Op) explained() bool { return o.Trace != nil && !o.Trace.Earnest }
 
 // Part is what runs on one shard. Its counters may be read once the stream is
 // closed.

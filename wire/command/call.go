@@ -42,6 +42,7 @@ type Call struct {
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units
 
+	bodyAt int      // where the elements of the reply begin
 	opened bson.Raw // the command that opened the cursor of a getMore
 
 	op     operation // its entry in the list of running commands

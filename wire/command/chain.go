@@ -42,6 +42,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		c = &Call{memory: mql.NewMemory(mql.StageBytesMax)}
 	}
 	*c = Call{Server: s, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
+	c.bodyAt = c.Reply.Len()
 	s.stats.requests.Add(1)
 	s.stats.bytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
@@ -54,6 +55,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		s.fail(c, err)
 	}
 	s.finish(c, err)
+	s.profile(c, err)
 	s.stats.bytesOut.Add(int64(c.Reply.Len()))
 	if !c.retained {
 		p.spare = c
@@ -126,6 +128,7 @@ func (s *Server) run(c *Call) error {
 	if err := s.enterSession(c); err != nil {
 		return err
 	}
+	s.traceProfiled(c)
 	through := false
 	defer func() {
 		if !through { // it panicked

@@ -29,6 +29,9 @@ func runDrop(c *Call) error {
 	if ns.DB == "admin" && strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't drop system collection %s", ns)
 	}
+	if _, _, _, on := c.profiler.profiled(ns.DB); on && ns.Coll == profileCollection {
+		return mongoerr.New(mongoerr.IllegalOperation, "turn off profiling before dropping system.profile collection")
+	}
 	if ns.Coll == "system.views" && c.hasViews(ns.DB) {
 		return c.dropViews(ns)
 	}

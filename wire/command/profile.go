@@ -3,8 +3,10 @@ package command
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -12,6 +14,7 @@ import (
 // profiler is what profile sets. Level and filter belong to a database, the
 // rest to the server. Safe for concurrent use.
 type profiler struct {
+	on     atomic.Bool // some database is profiled
 	mu     sync.RWMutex
 	set    bool  // slowms and rate were set
 	slowms int32 // 100 unless set
@@ -92,6 +95,14 @@ func runProfile(c *Call) error {
 		p.dbs = map[string]profileOf{}
 	}
 	p.dbs[c.DB] = now
+	on := false
+	for _, of := range p.dbs {
+		on = on || of.level > 0
+	}
+	p.on.Store(on)
+	if now.level > 0 && was.level == 0 {
+		return c.createProfile(c.Env(), collection.Namespace{DB: c.DB, Coll: profileCollection})
+	}
 	return nil
 }
 
