@@ -105,6 +105,7 @@ type VM struct {
 	emit  func(key, value bson.Value) error
 	boxes prototypes
 	key   *goja.Symbol // of the property that holds a box
+	guard *guard       // of the call under way
 }
 
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
@@ -183,6 +184,7 @@ type guard struct {
 	ticks int64
 	done  bool
 	cause error
+	ended chan struct{} // closed with the first cause
 }
 
 // interrupt ends the call, if it is not over, for a reason.
@@ -192,6 +194,7 @@ func (g *guard) interrupt(cause error) {
 	if !g.done && g.cause == nil {
 		g.cause = cause
 		g.rt.Interrupt(cause)
+		close(g.ended)
 	}
 }
 
@@ -219,7 +222,8 @@ func (g *guard) look() {
 
 // guarded runs f under the limits and translates what goes wrong.
 func (vm *VM) guarded(ctx context.Context, f func() error) (err error) {
-	g := &guard{rt: vm.rt, base: heapBytes()}
+	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{})}
+	vm.guard = g
 	g.mu.Lock()
 	g.timer = time.AfterFunc(watchEvery, g.look)
 	g.mu.Unlock()
@@ -244,6 +248,20 @@ func (vm *VM) guarded(ctx context.Context, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// sleep waits so many milliseconds, or until the call is ended by a limit or its
+// client. Observed: mongod 7.0; tests of clients use it to make a command slow.
+func (vm *VM) sleep(ms float64) {
+	if vm.guard == nil || !(ms > 0) {
+		return
+	}
+	wait := time.NewTimer(time.Duration(min(ms, float64(scriptTimeMax/time.Millisecond))) * time.Millisecond)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-vm.guard.ended:
+	}
 }
 
 // watchEvery is how often a running script is looked at.

@@ -171,6 +171,9 @@ func (vm *VM) prelude() error {
 	}); err != nil {
 		return err
 	}
+	if err := vm.rt.Set("sleep", vm.sleep); err != nil {
+		return err
+	}
 	return vm.rt.Set("emit", func(call goja.FunctionCall) goja.Value {
 		if vm.emit == nil {
 			panic(vm.rt.NewTypeError("emit is only for the map function of mapReduce"))

@@ -88,6 +88,12 @@ func TestScriptLimits(t *testing.T) {
 	if got := runScript(t, ctx, "function() { for (;;) {} }"); got != context.DeadlineExceeded.Error() {
 		t.Errorf("endless loop: %s", got)
 	}
+	if got := runScript(t, ctx, "function() { sleep(1e9); return 1 }"); got != context.DeadlineExceeded.Error() {
+		t.Errorf("endless sleep: %s", got)
+	}
+	if got := runScript(t, t.Context(), "function() { var from = Date.now(); sleep(-1); sleep(2); return Date.now() - from >= 2 }"); got != "true" {
+		t.Errorf("sleep: %s", got)
+	}
 	for _, source := range []string{
 		strings.Repeat("(", 1000),
 		strings.Repeat("!", 70000) + "1",

@@ -38,6 +38,10 @@ type Server struct {
 	URI  string // connection string, as the server printed it
 	Addr string // host:port out of URI
 
+	// CosmosURI is the connection string of the second address, of a server that
+	// was started with --cosmos-listen.
+	CosmosURI string
+
 	cmd  *exec.Cmd
 	log  tail
 	done chan struct{} // closed when the process has been waited for
@@ -103,15 +107,22 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	ready := make(chan string, 1)
+	wanted := []*string{&s.URI}
+	if slices.ContainsFunc(args, isCosmosListen) || slices.ContainsFunc(o.Args, isCosmosListen) {
+		wanted = append(wanted, &s.CosmosURI)
+	}
+	ready := make(chan string, len(wanted))
 	go s.watch(out, ready)
-	select {
-	case s.URI = <-ready:
-	case <-s.done:
-		return nil, fmt.Errorf("the server ended before it was ready: %v\n%s", s.err, s.Log())
-	case <-time.After(startSecondsMax * time.Second):
-		s.Kill()
-		return nil, fmt.Errorf("no %q line within %d s\n%s", readyPrefix, startSecondsMax, s.Log())
+	deadline := time.After(startSecondsMax * time.Second)
+	for _, uri := range wanted {
+		select {
+		case *uri = <-ready:
+		case <-s.done:
+			return nil, fmt.Errorf("the server ended before it was ready: %v\n%s", s.err, s.Log())
+		case <-deadline:
+			s.Kill()
+			return nil, fmt.Errorf("no %q line within %d s\n%s", readyPrefix, startSecondsMax, s.Log())
+		}
 	}
 	u, err := url.Parse(s.URI)
 	if err != nil {
@@ -120,6 +131,11 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 	}
 	s.Addr = u.Host
 	return s, nil
+}
+
+// isCosmosListen recognises the flag that opens the second address.
+func isCosmosListen(arg string) bool {
+	return strings.HasPrefix(strings.TrimLeft(arg, "-"), "cosmos-listen")
 }
 
 // environment is ours without the variables that are settings of the server: a
@@ -137,16 +153,16 @@ func external(uri string) (*Server, error) {
 	return &Server{URI: uri, Addr: u.Host}, nil
 }
 
-// watch copies the server's output to the log, reports the first ready line, and
-// waits for the process.
+// watch copies the server's output to the log, reports as many ready lines as are
+// wanted, and waits for the process.
 func (s *Server) watch(out io.Reader, ready chan<- string) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
-	for found := false; lines.Scan(); {
-		if uri, ok := strings.CutPrefix(lines.Text(), readyPrefix); ok && !found {
+	for found := 0; lines.Scan(); {
+		if uri, ok := strings.CutPrefix(lines.Text(), readyPrefix); ok && found < cap(ready) {
 			uri, _, _ = strings.Cut(uri, " ")
 			ready <- strings.TrimSpace(uri)
-			found = true
+			found++
 		}
 		_, _ = s.log.Write(append(lines.Bytes(), '\n'))
 	}

@@ -1,5 +1,6 @@
 // Command gendocs prints what the server covers, from the tables the server itself
-// works by, into compat-tests/COVERAGE.md.
+// works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
+// compat-tests/clients/matrix.txt, into README.md.
 //
 //	go run ./scripts/gendocs
 //
@@ -8,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,15 +30,32 @@ import (
 func main() {
 	check := flag.Bool("check", false, "only compare")
 	flag.Parse()
-	if err := run(filepath.Join("compat-tests", "COVERAGE.md"), *check); err != nil {
+	if err := run(".", *check); err != nil {
 		fmt.Fprintln(os.Stderr, "gendocs:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes or compares the file.
-func run(path string, check bool) error {
-	text := render(tables())
+// run writes or compares both files of the module at root.
+func run(root string, check bool) error {
+	rows, areas, err := readClients(filepath.Join(root, "compat-tests", "clients", "matrix.txt"))
+	if err != nil {
+		return err
+	}
+	readme := filepath.Join(root, "README.md")
+	old, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	text, err := insertClients(old, renderClients(rows, areas))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), render(tables()), check))
+}
+
+// write writes a file, or compares it.
+func write(path string, text []byte, check bool) error {
 	if !check {
 		return os.WriteFile(path, text, 0o644)
 	}

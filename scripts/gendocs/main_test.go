@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestInStep fails if COVERAGE.md was not printed from the tables as they are.
+// TestInStep fails if the files were not printed from the tables as they are.
 func TestInStep(t *testing.T) {
-	if err := run(filepath.Join("..", "..", "compat-tests", "COVERAGE.md"), true); err != nil {
+	if err := run(filepath.Join("..", ".."), true); err != nil {
 		t.Error(err)
 	}
 }
@@ -27,6 +28,22 @@ func TestRender(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+}
+
+func TestClients(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matrix.txt")
+	if err := os.WriteFile(path, []byte("# head\n\nrow a The A\na one x=ok y=ok\na two x=ok y=FAIL\n\nrow b B\nb two x=skip y=ok\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, areas, err := readClients(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := insertClients([]byte("before\n"+clientsBegin+"old\n"+clientsEnd+"after\n"), renderClients(rows, areas))
+	want := "before\n" + clientsBegin + "| | The A | B |\n|---|---|---|\n| one | ✓ |  |\n| two | ✗ | (✓) |\n" + clientsEnd + "after\n"
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 

@@ -35,6 +35,7 @@ var steps = []step{
 	{"staticcheck", "staticcheck", false, (*run).staticcheck},
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
+	{"clients", "drivers and mappers of other languages, installed into .cache/clients", false, (*run).clients},
 	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},
 	{"race", "all tests with the race detector", true, (*run).race},
 	{"soak", "crash and metamorphic tests for longer", true, (*run).soak},

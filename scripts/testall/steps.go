@@ -95,8 +95,22 @@ func (r *run) unit() error {
 func (r *run) endToEnd() error {
 	r.useBuilt()
 	return r.testPackages(func(path string) bool {
-		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile")
+		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile") && !strings.Contains(path, clientsPattern)
 	}, nil)
+}
+
+// clientsPattern matches the package that installs and runs other languages' drivers;
+// it runs alone, as it compiles much.
+const clientsPattern = endPattern + "clients"
+
+// clients runs the drivers of other languages. What takes minutes to compile is left
+// to --long.
+func (r *run) clients() error {
+	r.useBuilt()
+	if r.long {
+		r.env = append(r.env, "CANTLE_LONG=1")
+	}
+	return r.testPackages(func(path string) bool { return strings.Contains(path, clientsPattern) }, nil)
 }
 
 // race repeats all tests with the race detector.

@@ -1,0 +1,139 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// runMinutesMax bounds one program against one server.
+const runMinutesMax = 5
+
+const matrixPath = "matrix.txt"
+
+func TestClients(t *testing.T) {
+	before, err := readMatrix(matrixPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := &findings{matrix: matrix{}}
+	for i := range programs {
+		p := &programs[i]
+		t.Run(p.folder, func(t *testing.T) { p.test(t, found) })
+	}
+	fmt.Print(found.matrix.show())
+	after := maps.Clone(before)
+	maps.Copy(after, found.matrix)
+	if casefile.Rewriting() {
+		if err := os.WriteFile(matrixPath, []byte(after.print()), 0o644); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if diff := casefile.Diff(before.print(), after.print()); diff != "" {
+		t.Errorf("%s (- expected, + got):\n%s\nIf that is right, run again with -rewrite, then go run ./scripts/gendocs.", matrixPath, diff)
+	}
+}
+
+// test installs one program and runs it against each variant of the server.
+func (p *program) test(t *testing.T, found *findings) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and the clients need servers of their own")
+	}
+	if p.long && os.Getenv("CANTLE_LONG") == "" {
+		t.Skip("compiling the " + p.folder + " client takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
+	}
+	if name := p.missing(); name != "" {
+		if p.always {
+			t.Fatalf("%s is not installed; the tests need it", name)
+		}
+		t.Skipf("%s is not installed%s", name, p.hint)
+	}
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, ".cache", "clients", p.folder)
+	if err := p.ready(t.Context(), dir); errors.Is(err, errFetch) && !p.always {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range variants {
+		t.Run(v, func(t *testing.T) { p.against(t, v, root, dir, found) })
+	}
+}
+
+// findings is a matrix that is filled by several runs at once.
+type findings struct {
+	mu     sync.Mutex
+	matrix matrix
+}
+
+func (f *findings) set(row, area, variant, result string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.matrix[[3]string{row, area, variant}] = result
+}
+
+// against runs the program once and makes a subtest of every area.
+func (p *program) against(t *testing.T, variant, root, dir string, found *findings) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})
+	uri := s.URI
+	if variant == "cosmos" {
+		uri = s.CosmosURI
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), runMinutesMax*time.Minute)
+	defer cancel()
+	out, err := shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_PERSONALITY=" + variant, "CANTLE_ROOT=" + root})
+	for _, r := range p.rows {
+		results := report(r.name, out)
+		for _, area := range r.areas {
+			t.Run(r.name+"/"+area, func(t *testing.T) {
+				result, reason, _ := strings.Cut(results[area], " ")
+				if result == "" {
+					result = "FAIL"
+					reason = fmt.Sprintf("not reported; the program ended with %v", err)
+				}
+				found.set(r.name, area, variant, result)
+				switch result {
+				case "ok":
+				case "skip":
+					t.Skip(r.name + ": " + reason)
+				default:
+					t.Error(strings.ReplaceAll(reason, " | ", "\n"))
+				}
+			})
+		}
+	}
+	if err != nil && !t.Failed() {
+		t.Errorf("the program reports no failure and ended with %v", err)
+	}
+	if t.Failed() {
+		t.Logf("the program printed\n%s", out)
+	}
+}
+
+// report returns the results of a client's areas.
+func report(client, out string) map[string]string {
+	results := map[string]string{}
+	for line := range strings.Lines(out) {
+		if rest, ok := strings.CutPrefix(line, client+" "); ok {
+			if area, result, ok := strings.Cut(strings.TrimSpace(rest), " "); ok {
+				results[area] = result
+			}
+		}
+	}
+	return results
+}

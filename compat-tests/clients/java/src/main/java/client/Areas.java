@@ -1,0 +1,66 @@
+package client;
+
+import com.mongodb.ConnectionString;
+import com.mongodb.MongoClientSettings;
+import com.mongodb.MongoException;
+import com.mongodb.client.MongoClient;
+import com.mongodb.client.MongoClients;
+
+/** The line of output per area that the runner reads, and what the programs share. */
+final class Areas {
+  static final String URI = System.getenv("CANTLE_URI");
+  static final boolean COSMOS = "cosmos".equals(System.getenv("CANTLE_PERSONALITY"));
+  static int failures;
+
+  interface Check {
+    void run(MongoClient client) throws Exception;
+  }
+
+  interface Call {
+    Object run() throws Exception;
+  }
+
+  static void area(String client, String name, Check check) {
+    var settings = MongoClientSettings.builder().applyConnectionString(new ConnectionString(URI)).applicationName(client + "_" + name);
+    try (var connected = MongoClients.create(settings.build())) {
+      connected.getDatabase("clients_" + client).drop();
+      check.run(connected);
+      connected.getDatabase("clients_" + client).drop();
+      System.out.println(client + " " + name + " ok");
+    } catch (Throwable e) {
+      failures++;
+      var text = new java.io.StringWriter();
+      e.printStackTrace(new java.io.PrintWriter(text));
+      System.out.println(client + " " + name + " FAIL " + text.toString().replace("\n", " | "));
+    }
+  }
+
+  static void equal(Object got, Object want) {
+    if (!String.valueOf(got).equals(String.valueOf(want))) throw new AssertionError("got " + got + ", want " + want);
+  }
+
+  static void that(boolean holds) {
+    if (!holds) throw new AssertionError();
+  }
+
+  /** Expects an error of the server with this code. */
+  static MongoException refused(int code, Call call) throws Exception {
+    try {
+      call.run();
+    } catch (MongoException e) {
+      if (e.getCode() != code) throw e;
+      return e;
+    }
+    throw new AssertionError("no error, expected " + code);
+  }
+
+  static String with(String more) {
+    return URI + (URI.contains("?") ? "&" : "?") + more;
+  }
+
+  public static void main(String[] args) {
+    Driver.all();
+    Morphia.all();
+    System.exit(failures > 0 ? 1 : 0);
+  }
+}

@@ -1,0 +1,26 @@
+"""Prints the line per area that the runner reads: test_crud of test_pymongo.py is `pymongo crud ok`."""
+import os
+
+import pytest
+
+URI = os.environ["CANTLE_URI"]
+COSMOS = os.environ.get("CANTLE_PERSONALITY") == "cosmos"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    if report.when == "teardown" or (report.when == "setup" and report.passed):
+        return
+    file, _, test = report.nodeid.partition("::test_")
+    client = os.path.basename(file).removeprefix("test_").removesuffix(".py").replace("_", "-")
+    if report.failed:
+        said = "FAIL " + str(report.longreprtext).replace("\n", " | ")
+    elif report.skipped:
+        said = "skip " + report.longrepr[2].removeprefix("Skipped: ")
+    else:
+        said = "ok"
+    print(f"\n{client} {test} {said}")
+
+
+def with_options(more, uri=URI):
+    return uri + ("&" if "?" in uri else "?") + more

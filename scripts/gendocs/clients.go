@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// clientsBegin and clientsEnd stand around the part of README.md that is printed
+// from the matrix of compat-tests/clients.
+const (
+	clientsBegin = "<!-- clients: printed by scripts/gendocs -->\n"
+	clientsEnd   = "<!-- end of clients -->\n"
+)
+
+// clientRow is what one client was seen doing.
+type clientRow struct {
+	name, title string
+	results     map[string][]string // area to what each variant came to
+}
+
+// readClients reads the matrix; areas are in the order in which they first appear.
+func readClients(path string) (rows []clientRow, areas []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) < 2 || f[0] == "#":
+		case f[0] == "row":
+			rows = append(rows, clientRow{name: f[1], title: strings.Join(f[2:], " "), results: map[string][]string{}})
+		case len(rows) == 0 || rows[len(rows)-1].name != f[0]:
+			return nil, nil, fmt.Errorf("%s: %q belongs to no row", path, line)
+		default:
+			if !slices.Contains(areas, f[1]) {
+				areas = append(areas, f[1])
+			}
+			for _, r := range f[2:] {
+				_, result, _ := strings.Cut(r, "=")
+				rows[len(rows)-1].results[f[1]] = append(rows[len(rows)-1].results[f[1]], result)
+			}
+		}
+	}
+	return rows, areas, nil
+}
+
+// renderClients prints the matrix as Markdown, a column for each client.
+func renderClients(rows []clientRow, areas []string) []byte {
+	var b bytes.Buffer
+	b.WriteString("| |")
+	for _, r := range rows {
+		fmt.Fprintf(&b, " %s |", r.title)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(rows)) + "\n")
+	for _, area := range areas {
+		fmt.Fprintf(&b, "| %s |", area)
+		for _, r := range rows {
+			fmt.Fprintf(&b, " %s |", cell(r.results[area]))
+		}
+		b.WriteString("\n")
+	}
+	return b.Bytes()
+}
+
+// cell sums up the results of the variants.
+func cell(results []string) string {
+	switch {
+	case len(results) == 0:
+		return ""
+	case slices.Contains(results, "FAIL"):
+		return "✗"
+	case slices.Contains(results, "skip"):
+		return "(✓)"
+	}
+	return "✓"
+}
+
+// insertClients replaces the part of a document between the marks.
+func insertClients(doc, part []byte) ([]byte, error) {
+	head, rest, ok := bytes.Cut(doc, []byte(clientsBegin))
+	_, tail, ends := bytes.Cut(rest, []byte(clientsEnd))
+	if !ok || !ends {
+		return nil, fmt.Errorf("README.md has no %q and %q", clientsBegin, clientsEnd)
+	}
+	return slices.Concat(head, []byte(clientsBegin), part, []byte(clientsEnd), tail), nil
+}
