@@ -179,6 +179,7 @@ func newWorld(t testing.TB, c *casefile.Case) *world {
 			w.show = append(w.show, a.Value)
 		case "on":
 			w.ns = collection.ParseNamespace(a.Value)
+		case "index", "order", "wire": // for compat-tests/language
 		case "nospill":
 			w.nospill = true
 		case "memory":

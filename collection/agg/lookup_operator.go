@@ -16,6 +16,7 @@ type lookupOp struct {
 	base
 	maker
 	*lookupStage
+	sub    *Pipeline // that of the stage, with the filter that the optimiser put in
 	opener Opener
 	cache  *spool // the result of a sub-pipeline that no row changes
 	filled bool
@@ -30,7 +31,7 @@ type lookupOp struct {
 	values   valueSet
 	byValue  [][]int // rows that have a value, by its position
 	ended    bool
-	joined   []byte // memory of the array being built
+	array    []byte // memory of the array being built
 	subOut   []bson.Raw
 	subFor   int
 	subHeld  int
@@ -205,6 +206,9 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 		return nil, err
 	}
 	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}}
+	if o.joined != nil && o.sub == nil {
+		p.stages = append(p.stages, &matchStage{o.joined})
+	}
 	if o.ns.Coll == "" {
 		p.stages = append(append([]Stage(nil), o.sub.stages[0]), p.stages...)
 		return p.Open(env, nil, o.opener)
@@ -235,15 +239,15 @@ func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 		return o.unwound(r)
 	}
 	o.at++
-	b := bson.NewArrayBuilder(o.joined[:0])
+	b := bson.NewArrayBuilder(o.array[:0])
 	for _, d := range o.subOut {
 		if b.Len()+len(d) > lookupArrayMax {
 			return nil, o.tooLarge()
 		}
 		b.Raw("", d)
 	}
-	o.joined = b.Finish()
-	appendWith(o.begin(), r.row.Doc, o.as, bson.Value{Type: bson.TypeArray, Data: o.joined})
+	o.array = b.Finish()
+	appendWith(o.begin(), r.row.Doc, o.as, bson.Value{Type: bson.TypeArray, Data: o.array})
 	o.returned++
 	return o.end(&r.row)
 }
@@ -266,10 +270,10 @@ func (o *lookupOp) unwound(r *lookupRow) (*exec.Row, error) {
 	if u.index == nil {
 		appendWith(o.begin(), r.row.Doc, o.as, v)
 	} else {
-		b := bson.NewBuilder(o.joined[:0])
+		b := bson.NewBuilder(o.array[:0])
 		appendWith(b, r.row.Doc, o.as, v)
-		o.joined = b.Finish()
-		appendWith(o.begin(), o.joined, u.index, index)
+		o.array = b.Finish()
+		appendWith(o.begin(), o.array, u.index, index)
 	}
 	o.returned++
 	return o.end(&r.row)

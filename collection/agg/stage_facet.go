@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -41,10 +42,8 @@ func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		if !ok {
 			return nil, mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an element that was not", name)
 		}
-		for _, st := range stages {
-			if st.IsEmpty() {
-				return nil, mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an empty one", name)
-			}
+		if slices.ContainsFunc(stages, bson.Raw.IsEmpty) {
+			return nil, emptyFacetStage()
 		}
 		sub, err := p.sub(p.env, p.ns, InFacet, stages)
 		if err != nil {
@@ -58,9 +57,16 @@ func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{s}, nil
 }
 
+func emptyFacetStage() error {
+	return mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, one argument contained an empty one")
+}
+
 func skimFacet(arg bson.Value, _ func(Involved) error) (subs []bson.Value, err error) {
 	if d, ok := arg.Doc(); ok {
 		for v := range d.Values() {
+			if stages, ok := pipelineDocs(v); ok && slices.ContainsFunc(stages, bson.Raw.IsEmpty) {
+				return nil, emptyFacetStage()
+			}
 			subs = append(subs, v)
 		}
 	}

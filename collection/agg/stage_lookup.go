@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -24,8 +25,10 @@ type lookupStage struct {
 	sub            *Pipeline // nil = the documents as they are
 	arg            bson.Raw  // as given, for printing
 
-	// unwind is a $unwind of as that the optimiser put in.
+	// unwind is a $unwind of as that the optimiser put in, and joined what a
+	// $match behind it asked of the joined documents; nil asks nothing.
 	unwind *unwindStage
+	joined match.Node
 }
 
 func lookupFailed(format string, args ...any) error {
@@ -203,10 +206,15 @@ func (s *lookupStage) Append(b *bson.Builder) { b.Raw("$lookup", s.arg) }
 // unfold is the stage without what the optimiser put in.
 func (s *lookupStage) unfold() []Stage {
 	plain := *s
-	plain.unwind = nil
+	plain.unwind, plain.joined = nil, nil
 	out := []Stage{&plain}
 	if s.unwind != nil {
 		out = append(out, s.unwind)
+	}
+	if s.joined != nil {
+		as := path.Must(s.as.String())
+		back, _ := match.Moved(s.joined, func(p path.Path) (path.Path, bool) { return path.Must(as.String() + "." + p.String()), true })
+		out = append(out, &matchStage{back})
 	}
 	return out
 }
@@ -222,7 +230,21 @@ func (s *lookupStage) appendExplain(b *bson.Builder) {
 		}
 		b.End()
 	}
+	if s.joined != nil {
+		b.BeginDoc("matching")
+		s.joined.Append(b)
+		b.End()
+	}
 	b.End()
+}
+
+// filtered is the sub-pipeline with the filter of the joined documents; nil for
+// none that changes them, whose filter openEqual adds.
+func (s *lookupStage) filtered() *Pipeline {
+	if s.sub == nil || s.joined == nil {
+		return s.sub
+	}
+	return s.sub.with(append(append([]Stage(nil), s.sub.stages...), &matchStage{s.joined}))
 }
 
 func (s *lookupStage) Reads(add func(string)) bool {
@@ -242,7 +264,7 @@ func (s *lookupStage) Reads(add func(string)) bool {
 }
 
 func (s *lookupStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
-	op := &lookupOp{base: base{in: in, stage: s}, lookupStage: s, opener: o}
+	op := &lookupOp{base: base{in: in, stage: s}, lookupStage: s, sub: s.filtered(), opener: o}
 	if s.foreign.Len() == 0 && len(s.let) == 0 {
 		op.cache = &spool{what: "$lookup"}
 	}

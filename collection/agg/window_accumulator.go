@@ -133,7 +133,7 @@ func (r *windowedRun) drop(env *mql.Env) (forgot bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := r.arg.Eval(env, doc, &r.scratch)
+	v, err := u.arg.Eval(env, doc, &r.scratch)
 	if err != nil || !d.drop(env, v) {
 		return false, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/casefile/show"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -26,58 +27,6 @@ func newEnv(ctx context.Context) *mql.Env {
 	env.ClusterTime = 1704164645<<32 | 7
 	env.JavaScript = true
 	return env
-}
-
-// shell prints a value so that its type shows.
-func shell(b *strings.Builder, v bson.Value) {
-	switch v.Type {
-	case bson.TypeMissing:
-		b.WriteString("missing")
-	case bson.TypeInt32:
-		n, _ := v.Int32()
-		fmt.Fprint(b, n)
-	case bson.TypeInt64:
-		n, _ := v.Int64()
-		fmt.Fprintf(b, "NumberLong(%d)", n)
-	case bson.TypeDouble:
-		f, _ := v.Double()
-		s := strconv.FormatFloat(f, 'g', 15, 64) // the last digits may differ between machines
-		if !strings.ContainsAny(s, ".eIN") {
-			s += ".0"
-		}
-		b.WriteString(s)
-	case bson.TypeDecimal128:
-		d, _ := v.Decimal()
-		fmt.Fprintf(b, "Decimal128(%q)", d.String())
-	case bson.TypeDateTime:
-		ms, _ := v.DateTime()
-		var s expr.Scratch
-		if t, err := expr.ToText(&s, v); err == nil {
-			text, _ := t.Str()
-			fmt.Fprintf(b, "ISODate(%q)", text)
-		} else {
-			fmt.Fprintf(b, "Date(%d)", ms)
-		}
-	case bson.TypeDocument, bson.TypeArray:
-		open, end := "{", "}"
-		if v.Type == bson.TypeArray {
-			open, end = "[", "]"
-		}
-		b.WriteString(open)
-		i := 0
-		for name, e := range bson.Raw(v.Data).Fields() {
-			if i++; i > 1 {
-				b.WriteString(", ")
-			}
-			if v.Type == bson.TypeDocument {
-				fmt.Fprintf(b, "%s: ", name)
-			}
-			shell(b, e)
-		}
-		b.WriteString(end)
-	default:
-		b.WriteString(ejson.ValueString(v))
-	}
 }
 
 // evalCase answers a case: the value of expr for each doc, or its error.
@@ -140,9 +89,7 @@ func evalCase(t *testing.T, c *casefile.Case) string {
 			out = append(out, failure(err))
 			continue
 		}
-		var b strings.Builder
-		shell(&b, v)
-		out = append(out, b.String())
+		out = append(out, show.Value(v))
 	}
 	if _, ok := c.Get("paths"); ok {
 		var paths []string

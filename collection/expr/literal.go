@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -72,6 +73,17 @@ func (p *parser) parseObject(d bson.Raw) (Expr, error) {
 		o.names, o.vals = append(o.names, name), append(o.vals, e)
 	}
 	return p.fold(o)
+}
+
+// ObjectField returns the expression of a field if e is an object of expressions
+// that has it.
+func ObjectField(e Expr, name string) (Expr, bool) {
+	if o, ok := e.(*object); ok {
+		if i := slices.Index(o.names, name); i >= 0 {
+			return o.vals[i], true
+		}
+	}
+	return nil, false
 }
 
 func (o *object) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {

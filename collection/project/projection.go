@@ -1,6 +1,8 @@
 package project
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -23,8 +25,19 @@ func (t *projection) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *exp
 // Kind see Transform.
 func (t *projection) Kind() Kind { return t.tree.kind }
 
-// Append see Transform.
-func (t *projection) Append(b *bson.Builder) { b.Splice(t.source.Elements()) }
+// Append see Transform. A field that has the same value always is printed as that.
+func (t *projection) Append(b *bson.Builder) {
+	for it := t.source.Iter(); it.Next(); {
+		name := string(it.Name)
+		if k := t.tree.find(name); k != nil && k.act == compute {
+			if v, ok := expr.IsConstant(k.expr); ok && !v.IsMissing() {
+				k.expr.Append(b, name)
+				continue
+			}
+		}
+		b.Value(name, it.Value)
+	}
+}
 
 // Paths see Transform. What an exclusion or addition reads is the document.
 func (t *projection) Paths(add func(string)) {
@@ -68,6 +81,17 @@ func (t *tree) expressions(add func(expr.Expr)) {
 			k.tree.expressions(add)
 		}
 	}
+}
+
+// Copies see Transform. A field below another is left out: it may be that of
+// many elements of an array.
+func (t *projection) Copies(name string) (string, bool) {
+	k := t.tree.find(name)
+	if k == nil || k.act != compute || t.pos != nil {
+		return "", false
+	}
+	from, ok := expr.FieldPath(k.expr)
+	return from, ok && !strings.Contains(from, ".")
 }
 
 // Keeps see Transform. Below a field that is descended into, elements of arrays

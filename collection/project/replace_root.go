@@ -65,6 +65,9 @@ func (t *replaceRoot) Paths(add func(string)) { t.e.Paths(add) }
 // Keeps see Transform.
 func (t *replaceRoot) Keeps(path.Path) bool { return false }
 
+// Copies see Transform.
+func (t *replaceRoot) Copies(string) (string, bool) { return "", false }
+
 // Expressions see Transform.
 func (t *replaceRoot) Expressions(add func(expr.Expr)) { add(t.e) }
 

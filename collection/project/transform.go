@@ -36,6 +36,9 @@ type Transform interface {
 	Paths(add func(path string))
 	// Keeps reports that a filter on p says the same before and after.
 	Keeps(p path.Path) bool
+	// Copies returns the field of the input that the field name of the result
+	// is a copy of.
+	Copies(name string) (from string, ok bool)
 	// Expressions reports the expressions, for what they need (metadata).
 	Expressions(add func(expr.Expr))
 	// Append appends the specification as canonical MQL to an open document.

@@ -6,11 +6,12 @@
 // Every case runs in four layouts: one partition and eight, each without and with
 // indexes on the paths that the case names, so that plans differ and answers must not.
 //
-// The verbs match, apply, upsert, project, sort, pattern and collation are asked; the
-// others (normalize, bounds, ...) look into the packages and stay there. Two arguments of
-// a case are for this package and mean nothing to the others:
+// The verbs match, apply, upsert, project, sort, pattern, collation, eval and run are
+// asked; the others (normalize, bounds, ...) look into the packages and stay there. Some
+// arguments of a case are for this package and mean nothing to the others:
 //
 //	index: {a: "2dsphere"}   an index the case needs, made in every layout
+//	order: kept              the answer of a pipeline depends on the order of the documents
 //	wire: reason             the case holds only inside its package, and why
 //
 // Documents without _id get one, which is taken away again before the comparison.

@@ -12,15 +12,17 @@ import (
 )
 
 // rooms are the packages whose cases are asked.
-var rooms = []string{"match", "mql", "order", "project", "update"}
+var rooms = []string{"agg", "expr", "match", "mql", "order", "project", "update"}
 
 // verbs are the questions that a server can be asked.
 var verbs = map[string]func(*testing.T, *layout, *casefile.Case) string{
 	"apply":     askApply,
 	"collation": askCollation,
+	"eval":      askEval,
 	"match":     askMatch,
 	"pattern":   askPattern,
 	"project":   askProject,
+	"run":       askRun,
 	"sort":      askSort,
 	"upsert":    askUpsert,
 }

@@ -21,15 +21,16 @@ type layout struct {
 
 	conn        *harness.Conn
 	collections map[string]string // index set to the collection that has it
+	others      map[string]string // collections that pipelines name, and how they were made
 }
 
 // layouts are the four ways every case is asked.
 func layouts(conn *harness.Conn) []*layout {
 	return []*layout{
-		{name: "one", conn: conn, collections: map[string]string{}},
-		{name: "one_indexed", indexed: true, conn: conn, collections: map[string]string{}},
-		{name: "eight", shards: 8, conn: conn, collections: map[string]string{}},
-		{name: "eight_indexed", shards: 8, indexed: true, conn: conn, collections: map[string]string{}},
+		{name: "one", conn: conn, collections: map[string]string{}, others: map[string]string{}},
+		{name: "one_indexed", indexed: true, conn: conn, collections: map[string]string{}, others: map[string]string{}},
+		{name: "eight", shards: 8, conn: conn, collections: map[string]string{}, others: map[string]string{}},
+		{name: "eight_indexed", shards: 8, indexed: true, conn: conn, collections: map[string]string{}, others: map[string]string{}},
 	}
 }
 
@@ -54,14 +55,7 @@ func (l *layout) collection(t *testing.T, indexes []index) string {
 	name = fmt.Sprintf("c%d", len(l.collections))
 	l.collections[set.String()] = name
 	l.must(t, bson.D{{Key: "create", Value: name}})
-	if l.shards > 0 {
-		l.must(t, bson.D{
-			{Key: "shardCollection", Value: l.name + "." + name},
-			{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}},
-			{Key: "numInitialChunks", Value: l.shards},
-			{Key: "$db", Value: "admin"},
-		})
-	}
+	l.shard(t, name, l.shards)
 	for i, x := range indexes {
 		spec := bson.D{{Key: "key", Value: raw(x.key)}, {Key: "name", Value: fmt.Sprintf("x%d", i)}}
 		if x.collation != nil {
@@ -70,6 +64,19 @@ func (l *layout) collection(t *testing.T, indexes []index) string {
 		l.must(t, bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{spec}}})
 	}
 	return name
+}
+
+// shard shards a collection over so many partitions, 0 for none.
+func (l *layout) shard(t *testing.T, coll string, shards int) {
+	t.Helper()
+	if shards > 0 {
+		l.must(t, bson.D{
+			{Key: "shardCollection", Value: l.name + "." + coll},
+			{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}},
+			{Key: "numInitialChunks", Value: shards},
+			{Key: "$db", Value: "admin"},
+		})
+	}
 }
 
 // insert puts documents into a collection.

@@ -8,6 +8,9 @@
 //
 // A failure prints its seed and a shrunk list of operations.
 //
+// Random pipelines run over documents in one partition and in eight, in memory and with
+// so little of it that blocking stages spill, and want one answer.
+//
 //	CANTLE_SEED=123   repeat a run
 //	CANTLE_SOAK=1     run for ten minutes with fresh seeds
 package metamorphic

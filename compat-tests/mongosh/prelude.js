@@ -18,3 +18,19 @@ function fails(action) {
     print(`error ${error.code} ${error.codeName}`);
   }
 }
+
+// numbers makes a source of numbers below n that are the same in every run.
+function numbers(seed) {
+  let state = seed;
+  return (n) => {
+    state = (state * 48271) % 2147483647;
+    return Math.floor((state / 2147483647) * n);
+  };
+}
+
+// agrees prints whether the server's answer is what plain JavaScript makes of the
+// same documents; doubles may differ in their last digits.
+function agrees(got, want) {
+  const plain = (value) => JSON.stringify(value, (_, v) => (typeof v === "number" && !Number.isInteger(v) ? Number(v.toPrecision(12)) : v));
+  print(plain(got) === plain(want) ? "agrees" : `got  ${plain(got)}\nwant ${plain(want)}`);
+}

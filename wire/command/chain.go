@@ -160,7 +160,7 @@ func checkDB(body bson.Raw) error {
 // environment makes the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
-	c.memory.Reset(mql.StageBytesMax)
+	c.memory.Reset(c.Server.memory.bytes())
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Cluster.Store.Latest())

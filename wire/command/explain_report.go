@@ -62,8 +62,9 @@ func (r *report) print(b *bson.Builder) {
 	b.Raw("command", r.withDB())
 	r.serverInfo(b)
 	b.BeginDoc("serverParameters")
-	b.Int64("internalQueryMaxBlockingSortMemoryUsageBytes", 104857600)
-	b.Int64("internalDocumentSourceGroupMaxMemoryBytes", 104857600)
+	memory := &r.c.Server.memory
+	b.Int64("internalQueryMaxBlockingSortMemoryUsageBytes", memory.sort.Load())
+	b.Int64("internalDocumentSourceGroupMaxMemoryBytes", memory.group.Load())
 	b.Int64("internalLookupStageIntermediateDocumentMaxSizeBytes", 104857600)
 	b.End()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -70,8 +71,12 @@ func paramTable() []paramDef {
 		{name: "enableLocalhostAuthBypass", kind: paramBool, when: atStartup, num: 1},
 		{name: "enableTestCommands", kind: paramComputed, when: atStartup, value: func(s *Server, b *bson.Builder, name string) { b.Bool(name, s.TestCommands) }},
 		{name: "featureCompatibilityVersion", kind: paramComputed, when: 0, value: appendFCV},
-		{name: "internalDocumentSourceGroupMaxMemoryBytes", kind: paramLong, when: always, num: 100 << 20, min: 1, max: math.MaxInt64},
-		{name: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", kind: paramLong, when: always, num: 100 << 20, min: 1, max: math.MaxInt64},
+		{name: "internalDocumentSourceGroupMaxMemoryBytes", kind: paramLong, when: always, num: mql.StageBytesMax, min: 1, max: math.MaxInt64, apply: func(s *Server, n float64) {
+			s.memory.group.Store(asBytes(n))
+		}},
+		{name: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", kind: paramLong, when: always, num: mql.StageBytesMax, min: 1, max: math.MaxInt64, apply: func(s *Server, n float64) {
+			s.memory.windows.Store(asBytes(n))
+		}},
 		{name: "internalLookupStageIntermediateDocumentMaxSizeBytes", kind: paramLong, when: always, num: 100 << 20, min: 16 << 20, max: math.MaxInt64},
 		{name: "internalQueryEnumerationMaxAndSolutions", kind: paramInt, when: always, num: 64, max: 64},
 		{name: "internalQueryEnumerationMaxOrSolutions", kind: paramInt, when: always, num: 10, max: math.MaxInt32},
@@ -81,7 +86,9 @@ func paramTable() []paramDef {
 		{name: "internalQueryForceIntersectionPlans", kind: paramBool, when: always},
 		{name: "internalQueryFrameworkControl", kind: paramString, when: always, text: "forceClassicEngine", max: 64},
 		{name: "internalQueryMaxAddToSetBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
-		{name: "internalQueryMaxBlockingSortMemoryUsageBytes", kind: paramLong, when: always, num: 100 << 20, max: math.MaxInt64},
+		{name: "internalQueryMaxBlockingSortMemoryUsageBytes", kind: paramLong, when: always, num: mql.StageBytesMax, max: math.MaxInt64, apply: func(s *Server, n float64) {
+			s.memory.sort.Store(asBytes(n))
+		}},
 		{name: "internalQueryMaxJsEmitBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
 		{name: "internalQueryMaxPushBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
 		{name: "internalQueryPlanEvaluationMaxResults", kind: paramInt, when: always, num: 101, max: math.MaxInt32},

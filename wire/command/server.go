@@ -78,6 +78,7 @@ type Server struct {
 	ops      operations
 	counters map[string]*counter
 	params   parameters
+	memory   memoryLimits
 	charges  charges
 	shapes   shapes
 
@@ -115,6 +116,7 @@ func New(cfg Config) *Server {
 		s.counters[d.Name] = &counter{}
 	}
 	s.params.init()
+	s.memory.init()
 	if cfg.Cluster != nil {
 		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the cluster parameters")

@@ -1,0 +1,68 @@
+package match
+
+import "github.com/cantledb/cantle/bson/path"
+
+// Moved returns the filter that asks of other paths what n asks of its own: to
+// tells where the values of a path are found. ok is false for a filter that has
+// no such form, or where to says so.
+func Moved(n Node, to func(path.Path) (path.Path, bool)) (moved Node, ok bool) {
+	switch n := n.(type) {
+	case Always:
+		return n, true
+	case *And:
+		list, ok := movedAll(n.list, to)
+		return newAnd(list), ok
+	case *Or:
+		list, ok := movedAll(n.list, to)
+		return &Or{list}, ok
+	case *Nor:
+		list, ok := movedAll(n.list, to)
+		return &Nor{list}, ok
+	case *Not:
+		child, ok := Moved(n.child, to)
+		at, ok2 := to(n.path)
+		return &Not{at, child}, ok && ok2
+	case *Leaf:
+		return n.moved(to)
+	}
+	return nil, false
+}
+
+func movedAll(list []Node, to func(path.Path) (path.Path, bool)) ([]Node, bool) {
+	out := make([]Node, len(list))
+	for i, n := range list {
+		var ok bool
+		if out[i], ok = Moved(n, to); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func (l *Leaf) moved(to func(path.Path) (path.Path, bool)) (Node, bool) {
+	at, ok := to(l.path)
+	if !ok {
+		return nil, false
+	}
+	return &Leaf{path: at, parts: components(at), pred: l.pred, whole: l.whole}, true
+}
+
+// SaysTheSame reports that n cannot tell values that compare equal apart, nor
+// null from missing: where one document of a group satisfies it, all do.
+func SaysTheSame(n Node) bool {
+	same := true
+	Walk(n, func(n Node) {
+		switch n := n.(type) {
+		case Always, *And, *Or, *Nor, *Not:
+		case *Leaf:
+			switch n.Operator() {
+			case "$eq", "$gt", "$gte", "$in", "$lt", "$lte", "$mod", "$regex":
+			default:
+				same = false
+			}
+		default:
+			same = false
+		}
+	})
+	return same
+}
