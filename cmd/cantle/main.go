@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
@@ -65,10 +64,6 @@ func main() {
 	}
 }
 
-// gcPercent lets the heap grow to so many percent above what lives before the
-// collector runs. Measured: point reads take a tenth less CPU than at 100.
-const gcPercent = 400
-
 // serve runs a server until it is told to stop, and returns the exit status.
 func serve(args []string) int {
 	var cfg daemon.Config
@@ -93,9 +88,7 @@ func serve(args []string) int {
 		return 2
 	}
 	if os.Getenv("GOGC") == "" {
-		// The live heap is small, as the block cache lies outside of it: at the
-		// standard setting the collector would run all the time.
-		debug.SetGCPercent(gcPercent)
+		tuneHeap()
 	}
 	ctx := context.Background()
 	signals := make(chan os.Signal, 2)
