@@ -1,7 +1,6 @@
 package text
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,18 +14,10 @@ type Language struct {
 	english bool
 }
 
-// languages are the names and codes by which languages are called, sorted.
-// Manual: reference/text-search-languages.
-var languages = [...]string{
-	"da", "danish", "de", "dutch", "en", "english", "es", "fi", "finnish", "fr", "french", "german", "hu", "hungarian",
-	"it", "italian", "nb", "nl", "none", "norwegian", "porter", "portuguese", "pt", "ro", "romanian", "ru", "russian",
-	"spanish", "sv", "swedish", "tr", "turkish",
-}
-
 // LanguageOf finds a language by its name or code, in any case.
 func LanguageOf(name string) (Language, bool) {
 	name = strings.ToLower(name)
-	_, ok := slices.BinarySearch(languages[:], name)
+	_, ok := stemmers[name]
 	return Language{name, name == "en" || name == "english" || name == "porter"}, ok
 }
 
@@ -78,10 +69,7 @@ func (l Language) Term(token string) string {
 	if l.english && isStopWord(word) {
 		return ""
 	}
-	word = Fold(word)
-	if l.english {
-		word = stem(word)
-	}
+	word = Fold(l.stem(word)) // the rules of most languages look at diacritics
 	return word[:min(len(word), termBytesMax)]
 }
 

@@ -118,11 +118,10 @@ func (q *Query) contains(words []string, token string) bool {
 }
 
 func (q *Query) stemmed(word string) string {
-	word = q.fold(word)
-	if q.language.english {
-		return stem(word)
+	if !q.caseSensitive {
+		word = strings.ToLower(word)
 	}
-	return word
+	return q.fold(q.language.stem(word))
 }
 
 func (q *Query) fold(s string) string {

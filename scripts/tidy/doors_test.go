@@ -7,6 +7,7 @@ var doors = []struct {
 	users   []string // packages with everything below them
 	why     string
 }{
+	{"github.com/blevesearch/snowballstem", []string{"collection/text"}, "words become terms in one place, for documents and searches alike"},
 	{"github.com/cespare/xxhash/v2", []string{"shard", "storage/pebblekv"}, "one place decides what a shard key hashes to"},
 	{"github.com/cockroachdb/apd/v3", []string{"bson/decimal", "bson/keystring", "collection/expr"}, "decimal128 arithmetic has one door"},
 	{"github.com/cockroachdb/pebble/v2", []string{"cmd", "storage/pebblekv"}, "the engine can be exchanged only if nobody else knows it"},
