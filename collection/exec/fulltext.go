@@ -71,7 +71,13 @@ func (t *textOr) stream(env *mql.Env) (*Row, error) {
 			continue
 		}
 		t.Works++
-		if len(t.in) == 1 || t.seen.add(r) {
+		fresh := true
+		if len(t.in) > 1 {
+			if fresh, err = t.seen.add(env, r); err != nil {
+				return nil, err
+			}
+		}
+		if fresh {
 			t.Returned++
 			return r, nil
 		}
@@ -99,7 +105,9 @@ func (t *textOr) load(env *mql.Env) error {
 			if err != nil {
 				return err
 			}
-			t.seen.add(r)
+			if _, err := t.seen.add(env, r); err != nil {
+				return err
+			}
 			k := t.seen.hash(r)
 			if i, ok := t.index[k]; ok {
 				t.found[i].score += score
@@ -146,6 +154,7 @@ func (t *textOr) Explain(b *bson.Builder, stats bool) {
 
 func (t *textOr) Close() {
 	closeAll(t.in)
+	t.seen.release()
 	if t.env != nil {
 		t.env.Memory.Shrink(t.held)
 		t.held = 0

@@ -135,19 +135,17 @@ func (s *indexScan) look(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	if s.check {
-		ok, next, err := s.node.Bounds.Contains(values, s.dirs)
+		ok, next, err := s.node.Bounds.Contains(values, s.dirs, s.node.Reverse)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
-			if !s.node.Reverse { // backwards, keys outside are stepped over one by one
-				if next == nil {
-					s.it.Close()
-					s.it = nil
-					return nil, nil
-				}
-				s.seek = append(append(s.seek[:0], s.prefix...), next...)
+			if next == nil {
+				s.it.Close()
+				s.it = nil
+				return nil, nil
 			}
+			s.seek = append(append(s.seek[:0], s.prefix...), next...)
 			return nil, nil
 		}
 	}
@@ -159,9 +157,15 @@ func (s *indexScan) look(env *mql.Env) (*Row, error) {
 		return nil, nil // entry of a sibling that shares the partition during a split
 	}
 	s.row = Row{Hash: h, ID: id, Values: values, Shard: int(s.src.Shard.ID)}
-	if s.node.Dedupe && !s.seen.add(&s.row) {
-		s.Dropped++
-		return nil, nil
+	if s.node.Dedupe {
+		fresh, err := s.seen.add(env, &s.row)
+		if err != nil {
+			return nil, err
+		}
+		if !fresh {
+			s.Dropped++
+			return nil, nil
+		}
 	}
 	if s.node.Distinct > 0 && s.sameValue(values) {
 		return nil, nil
@@ -236,23 +240,28 @@ func skipID(b []byte) int {
 }
 
 // sameValue reports whether the first Distinct fields repeat, and jumps past
-// them otherwise.
+// them otherwise. Keys with a null may be of different values, null and missing.
 func (s *indexScan) sameValue(values []byte) bool {
-	n := 0
+	n, null := 0, false
 	for _, d := range s.dirs[:s.node.Distinct] {
+		null = null || values[n] == keystring.NullByte(d)
 		m, err := keystring.Skip(values[n:], d)
 		if err != nil {
 			return true
 		}
 		n += m
 	}
+	if null {
+		return false
+	}
 	first := values[:n]
 	if s.last != nil && bytes.Equal(first, s.last) {
 		return true
 	}
 	s.last = append(s.last[:0], first...)
-	if !s.node.Reverse {
-		s.seek = keyspace.PrefixEnd(append(append(s.seek[:0], s.prefix...), first...))
+	s.seek = append(append(s.seek[:0], s.prefix...), first...)
+	if !s.node.Reverse { // backwards, every key of the value lies after the value itself
+		s.seek = keyspace.PrefixEnd(s.seek)
 	}
 	return false
 }
@@ -349,4 +358,5 @@ func (s *indexScan) Close() {
 		s.it.Close()
 		s.it = nil
 	}
+	s.seen.release()
 }

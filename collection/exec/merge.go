@@ -96,7 +96,14 @@ func (m *merge) Next(env *mql.Env) (*Row, error) {
 	for len(m.heap.items) > 0 {
 		r := m.heap.items[0].row
 		m.Works++
-		if !m.dedupe || m.seen.add(r) {
+		fresh := true
+		if m.dedupe {
+			var err error
+			if fresh, err = m.seen.add(env, r); err != nil {
+				return nil, err
+			}
+		}
+		if fresh {
 			m.Returned++
 			return r, nil
 		}
@@ -160,7 +167,11 @@ func (m *merge) Explain(b *bson.Builder, stats bool) {
 	}
 	explainStage(b, m.node, &m.Counters, stats, m.in...)
 }
-func (m *merge) Close() { closeAll(m.in) }
+
+func (m *merge) Close() {
+	closeAll(m.in)
+	m.seen.release()
+}
 
 // keyed puts the sort key on each row.
 type keyed struct {

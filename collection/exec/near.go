@@ -153,7 +153,11 @@ func (g *geoNear) circle(env *mql.Env, radius float64) error {
 		}
 		g.KeysExamined++
 		g.Works++
-		if !g.seen.add(r) {
+		fresh, err := g.seen.add(env, r)
+		if err != nil {
+			return err
+		}
+		if !fresh {
 			g.Dropped++
 			continue
 		}
@@ -223,6 +227,7 @@ func (g *geoNear) Explain(b *bson.Builder, stats bool) {
 }
 
 func (g *geoNear) Close() {
+	g.seen.release()
 	if g.env != nil && g.held > 0 {
 		g.env.Memory.Shrink(g.held)
 		g.held = 0

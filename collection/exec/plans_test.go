@@ -110,7 +110,7 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 	}
 	defer r.Close()
 	var ops []exec.Operator
-	for _, d := range router.Targets(w.coll, q.Match, true) {
+	for _, d := range router.Targets(w.coll, q.Match, w.env.Collation == nil) {
 		op, err := exec.Build(sol.Shards, exec.Source{Coll: w.coll, Shard: d, Reader: r})
 		if err != nil {
 			w.t.Fatal(err)

@@ -1,28 +1,56 @@
 package exec
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
 
 // recordSet remembers records by position and _id: 16 bytes of hash for each,
-// under seeds of its own, so that nobody can make records that look alike. The
-// zero recordSet is empty.
+// under seeds of its own, so that nobody can make records that look alike. What it
+// takes is counted in the command's memory until release. The zero recordSet is
+// empty.
 type recordSet struct {
-	m     map[[2]uint64]struct{}
-	seeds [2]maphash.Seed
-	key   []byte
+	m      map[[2]uint64]struct{}
+	seeds  [2]maphash.Seed
+	key    []byte
+	memory *mql.Memory
+	held   int
 }
 
+// recordBytes is what a record takes in a map, about.
+const recordBytes = 40
+
 // add reports whether the record is new.
-func (s *recordSet) add(r *Row) bool {
+// Errors: QueryExceededMemoryLimitNoDiskUseAllowed (292).
+func (s *recordSet) add(env *mql.Env, r *Row) (bool, error) {
 	if s.m == nil {
 		s.m = map[[2]uint64]struct{}{}
 		s.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+		s.memory = env.Memory
 	}
 	k := s.hash(r)
 	if _, ok := s.m[k]; ok {
-		return false
+		return false, nil
+	}
+	if s.memory != nil {
+		s.held += recordBytes
+		if !s.memory.Grow(recordBytes) {
+			return false, mongoerr.New(292, "Exceeded memory limit of %d bytes for telling records apart that an index holds more than once; "+
+				"make the filter more selective, or scan the collection with hint: {$natural: 1}", s.memory.Max())
+		}
 	}
 	s.m[k] = struct{}{}
-	return true
+	return true, nil
+}
+
+// release forgets everything.
+func (s *recordSet) release() {
+	if s.held > 0 {
+		s.memory.Shrink(s.held)
+	}
+	*s = recordSet{}
 }
 
 // has reports whether the record was added.

@@ -26,7 +26,11 @@ func (u *union) Next(env *mql.Env) (*Row, error) {
 			continue
 		}
 		u.Works++
-		if u.seen.add(r) {
+		fresh, err := u.seen.add(env, r)
+		if err != nil {
+			return nil, err
+		}
+		if fresh {
 			u.Returned++
 			return r, nil
 		}
@@ -40,7 +44,10 @@ func (u *union) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, u.node, &u.Counters, stats, u.in...)
 }
 
-func (u *union) Close() { closeAll(u.in) }
+func (u *union) Close() {
+	closeAll(u.in)
+	u.seen.release()
+}
 
 func closeAll(ops []Operator) {
 	for _, o := range ops {
@@ -70,7 +77,9 @@ func (x *intersect) Next(env *mql.Env) (*Row, error) {
 				if r == nil {
 					break
 				}
-				x.others[i].add(r)
+				if _, err := x.others[i].add(env, r); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
@@ -95,4 +104,10 @@ next:
 func (x *intersect) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, x.node, &x.Counters, stats, x.in...)
 }
-func (x *intersect) Close() { closeAll(x.in) }
+
+func (x *intersect) Close() {
+	closeAll(x.in)
+	for i := range x.others {
+		x.others[i].release()
+	}
+}

@@ -131,15 +131,30 @@ func under(prefix []byte, iv keyspace.Bounds) keyspace.Bounds {
 // all fields. When they do not, seek is the encoded prefix to continue at: no
 // key before it can match. A nil seek means that none after this key can.
 //
+// Backwards (reverse) it is the other way round: seek is the encoding at which, or
+// before which, to continue, and no key after it can match; nil says that none
+// before this key can.
+//
 // dirs are the directions of the index's fields. Errors: keystring.ErrCorrupt.
-func (b Bounds) Contains(values []byte, dirs []keystring.Dir) (ok bool, seek []byte, err error) {
+func (b Bounds) Contains(values []byte, dirs []keystring.Dir, reverse bool) (ok bool, seek []byte, err error) {
 	at := 0
 	for i, f := range b {
 		n, err := keystring.Skip(values[at:], dirs[i])
 		if err != nil {
 			return false, nil, err
 		}
-		inside, next := f.find(values[at : at+n])
+		inside, next, before := f.find(values[at : at+n])
+		if !inside && reverse {
+			switch {
+			case before != nil && before.HiOpen:
+				return false, append(bytes.Clone(values[:at]), before.Hi...), nil
+			case before != nil:
+				return false, keyspace.PrefixEnd(append(bytes.Clone(values[:at]), before.Hi...)), nil
+			case at > 0: // back to the previous value of the field before
+				return false, bytes.Clone(values[:at]), nil
+			}
+			return false, nil, nil
+		}
 		if !inside {
 			if next == nil { // past the last interval: on to the next value of the field before
 				return false, keyspace.PrefixEnd(bytes.Clone(values[:at])), nil
@@ -152,24 +167,27 @@ func (b Bounds) Contains(values []byte, dirs []keystring.Dir) (ok bool, seek []b
 }
 
 // find looks a field's encoding up in the intervals. When it is in none, next
-// is the least encoding that lies in the first interval after it, nil if there
-// is no such interval.
-func (f FieldBounds) find(field []byte) (inside bool, next []byte) {
+// is the least encoding that lies in the first interval after it, and before the last
+// interval before it; nil if there is no such interval.
+func (f FieldBounds) find(field []byte) (inside bool, next []byte, before *keyspace.Bounds) {
 	i := sort.Search(len(f.Intervals), func(i int) bool { return !endsBefore(f.Intervals[i], field) })
-	if i == len(f.Intervals) {
-		return false, nil
+	if i > 0 {
+		before = &f.Intervals[i-1]
 	}
-	iv := f.Intervals[i]
+	if i == len(f.Intervals) {
+		return false, nil, before
+	}
+	iv := &f.Intervals[i]
 	if bytes.HasPrefix(field, iv.Lo) {
 		if iv.LoOpen && len(iv.Lo) > 0 {
-			return false, keyspace.PrefixEnd(bytes.Clone(iv.Lo))
+			return false, keyspace.PrefixEnd(bytes.Clone(iv.Lo)), before
 		}
-		return true, nil
+		return true, nil, nil
 	}
 	if bytes.Compare(iv.Lo, field) < 0 {
-		return true, nil
+		return true, nil, nil
 	}
-	return false, iv.Lo
+	return false, iv.Lo, before
 }
 
 // endsBefore reports that an interval lies wholly below field. An end speaks of

@@ -201,12 +201,19 @@ func texts(b Bounds) (out [][]string) {
 
 // within asks Contains and Ranges, which must agree.
 func within(t *testing.T, b Bounds, key []byte, dirs []keystring.Dir) bool {
-	ok, seek, err := b.Contains(key, dirs)
+	ok, seek, err := b.Contains(key, dirs, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !ok && seek != nil && bytes.Compare(seek, key) <= 0 {
 		t.Fatalf("seek from %x to %x goes back", key, seek)
+	}
+	same, seek, err := b.Contains(key, dirs, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same != ok || !ok && seek != nil && bytes.Compare(seek, key) > 0 {
+		t.Fatalf("key %x is within the bounds: %v, backwards %v; seek backwards to %x", key, ok, same, seek)
 	}
 	ranges, exact := b.Ranges()
 	in := false

@@ -53,6 +53,9 @@ type Entry struct {
 	Scores []float64
 	Stats  []bson.Raw
 
+	// Active entries are used; the first of a shape only waits for a second one.
+	Active bool
+
 	uses   int
 	filter string // the FilterShape
 }
@@ -62,15 +65,19 @@ func NewCache() *Cache {
 	return &Cache{colls: map[keyspace.CollectionID]*shapes{}, filters: filters{}}
 }
 
-// Choose returns the candidate that the cache knows to be the best, nil if it
-// does not know.
+// worksGrowth is what multiplies the works of an inactive entry after a trial that
+// took more.
+const worksGrowth = 2
+
+// Choose returns the candidate that the cache knows to be the best, with its
+// Works; nil if it does not know.
 func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
 	shape := q.Shape()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.of(q.Coll)
 	e := s.entries[shape]
-	if e == nil {
+	if e == nil || !e.Active {
 		return nil
 	}
 	if e.uses++; e.uses > usesPerTrial {
@@ -79,6 +86,7 @@ func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
 	}
 	for _, sol := range sols {
 		if sol.Name() == e.Winner {
+			sol.Works = e.Works
 			return sol
 		}
 	}
@@ -105,7 +113,21 @@ func (c *Cache) drop(s *shapes, shape string) {
 	}
 }
 
-// Learn remembers the outcome of a trial.
+// Disappointed is told that the plan of the query's shape did much worse than in
+// its trial: the entry is not used until a trial confirms it.
+func (c *Cache) Disappointed(q *Query) {
+	shape := q.Shape()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.of(q.Coll).entries[shape]; e != nil {
+		e.Active = false
+	}
+}
+
+// Learn remembers the outcome of a trial. The first entry of a shape is inactive; it
+// becomes active with the next trial that takes no more works, and one that takes
+// more only raises the works that will do.
+// Manual: core/query-plans#plan-cache-entry-state.
 func (c *Cache) Learn(q *Query, e Entry) {
 	e.Shape, e.filter = q.Shape(), q.FilterShape()
 	e.Filter, e.Sort, e.Projection = q.Filter.Clone(), q.Sort.Clone(), q.Projection.Clone()
@@ -120,6 +142,12 @@ func (c *Cache) Learn(q *Query, e Entry) {
 		c.colls, c.count = map[keyspace.CollectionID]*shapes{}, 0
 	}
 	s := c.of(q.Coll)
+	if before := s.entries[e.Shape]; before != nil {
+		if e.Active = e.Works <= before.Works; !e.Active {
+			before.Works, before.Active = before.Works*worksGrowth, false
+			return
+		}
+	}
 	c.drop(s, e.Shape)
 	s.entries[e.Shape] = &e
 	c.count++
@@ -184,7 +212,7 @@ func (e *Entry) Append(b *bson.Builder) {
 	b.String("queryHash", hash)
 	b.String("planCacheShapeHash", hash)
 	b.String("planCacheKey", ShapeHash(e.Shape+e.Winner))
-	b.Bool("isActive", true)
+	b.Bool("isActive", e.Active)
 	b.Int64("works", e.Works)
 	b.String("worksType", "works")
 	b.DateTime("timeOfCreation", e.Created)

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -33,8 +34,12 @@ type Solution struct {
 	Rejected []*Solution
 	// Filtered says that an index filter restricted the candidates.
 	Filtered bool
-	// Cached says that the choice came from the plan cache.
+	// Cached says that the choice came from the plan cache, Works what the plan did in
+	// the trial that it won, and Again chooses anew when it does much worse now. Again
+	// may be called by several goroutines.
 	Cached bool
+	Works  int64
+	Again  func(env *mql.Env) (*Solution, error)
 	// Tried is the tree with its counters after a trial, as explain prints it, and
 	// Score what it got; nil without a trial.
 	Tried bson.Raw

@@ -36,13 +36,6 @@ var variants = []variant{
 	{"shardedindexed", "_id", 7, true},
 }
 
-// indexes of the indexed variants: one per field, and one compound on fields that are
-// never arrays.
-var indexes = []bson.D{
-	{{Key: "a", Value: 1}}, {{Key: "b", Value: -1}}, {{Key: "n", Value: 1}}, {{Key: "s", Value: 1}, {Key: "n", Value: -1}},
-	{{Key: "o.x", Value: 1}}, {{Key: "l.x", Value: 1}}, {{Key: "l.y", Value: -1}}, {{Key: "t", Value: 1}},
-}
-
 // operationsPerRun is the length of one list of operations.
 const operationsPerRun = 150
 
@@ -70,9 +63,11 @@ func TestMetamorphic(t *testing.T) {
 		for i := range ops {
 			ops[i] = g.next()
 		}
-		if failure := run(t, client, ops); failure != nil {
-			short := shrink(t, client, ops[:failure.at+1])
-			t.Fatalf("CANTLE_SEED=%d, operation %d: %s\n\nshrunk to\n%s\n%s", seed, failure.at, failure.what, script(short), run(t, client, short).String())
+		indexes := g.indexes()
+		if failure := run(t, client, indexes, ops); failure != nil {
+			short := shrink(t, client, indexes, ops[:failure.at+1])
+			t.Fatalf("CANTLE_SEED=%d, operation %d: %s\n\nindexes %s\nshrunk to\n%s\n%s", seed, failure.at, failure.what, text(bson.D{{Key: "indexes", Value: indexes}}), script(short),
+				run(t, client, indexes, short).String())
 		}
 	}
 }
@@ -96,7 +91,7 @@ const database = "metamorphic"
 
 // run applies operations to all variants and the model, from empty collections, and
 // returns the first difference.
-func run(t *testing.T, client *mongo.Client, ops []op) *failure {
+func run(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) *failure {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -105,7 +100,7 @@ func run(t *testing.T, client *mongo.Client, ops []op) *failure {
 		t.Fatal(err)
 	}
 	for _, v := range variants {
-		if err := v.prepare(ctx, client); err != nil {
+		if err := v.prepare(ctx, client, indexes); err != nil {
 			t.Fatalf("%s: %v", v.name, err)
 		}
 	}
@@ -156,7 +151,7 @@ func (v variant) shard(ctx context.Context, admin *mongo.Database) error {
 }
 
 // prepare creates a variant's collection.
-func (v variant) prepare(ctx context.Context, client *mongo.Client) error {
+func (v variant) prepare(ctx context.Context, client *mongo.Client, indexes bson.A) error {
 	if v.key != "" {
 		if err := v.shard(ctx, client.Database("admin")); err != nil {
 			return err
@@ -165,12 +160,7 @@ func (v variant) prepare(ctx context.Context, client *mongo.Client) error {
 	if !v.indexed {
 		return nil
 	}
-	var models []mongo.IndexModel
-	for _, key := range indexes {
-		models = append(models, mongo.IndexModel{Keys: key})
-	}
-	_, err := client.Database(database).Collection(v.name).Indexes().CreateMany(ctx, models)
-	return err
+	return client.Database(database).RunCommand(ctx, bson.D{{Key: "createIndexes", Value: v.name}, {Key: "indexes", Value: indexes}}).Err()
 }
 
 // apply runs an operation on a collection and prints its outcome as the model does.
@@ -325,13 +315,13 @@ func compareAll(ctx context.Context, db *mongo.Database, m *model, at int) *fail
 const shrinkRunsMax = 150
 
 // shrink leaves out operations as long as the rest still fails.
-func shrink(t *testing.T, client *mongo.Client, ops []op) []op {
+func shrink(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) []op {
 	runs := 0
 	for size := len(ops) / 2; size > 0; size /= 2 {
 		for first := 0; first+size <= len(ops) && runs < shrinkRunsMax; {
 			without := slices.Concat(ops[:first], ops[first+size:])
 			runs++
-			if f := run(t, client, without); f != nil {
+			if f := run(t, client, indexes, without); f != nil {
 				ops = without[:f.at+1]
 			} else {
 				first += size

@@ -248,7 +248,7 @@ func (x *opener) single(env *mql.Env, coll *catalog.Collection, f agg.Front, hin
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	in, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: shards[0], Reader: x.v.reader})
+	in, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: shards[0], Reader: x.v.reader})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -277,7 +277,7 @@ func (x *opener) divided(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline
 	}
 	ops := make([]exec.Operator, 0, len(shards))
 	for _, d := range shards {
-		in, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: x.v.reader})
+		in, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: d, Reader: x.v.reader})
 		if err == nil {
 			in, err = f.Rest.Open(env, in, x)
 		}

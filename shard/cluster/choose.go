@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"sync"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage"
@@ -40,10 +43,26 @@ func (c *Cluster) chosen(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 	if !o.explained() {
 		if s := c.Plans.Choose(q, sols); s != nil {
 			s.Cached = true
+			s.Again = c.again(o, v, q, sols)
 			return s, nil
 		}
 	}
-	return c.hold(o, v, q, sols)
+	return c.hold(o.Env, o, v, q, sols)
+}
+
+// again chooses anew for a query whose plan from the cache disappoints, once for all
+// shards.
+func (c *Cluster) again(o *Op, v *view, q *plan.Query, sols []*plan.Solution) func(env *mql.Env) (*plan.Solution, error) {
+	var once sync.Once
+	var s *plan.Solution
+	var err error
+	return func(env *mql.Env) (*plan.Solution, error) {
+		once.Do(func() {
+			c.Plans.Disappointed(q)
+			s, err = c.hold(env, o, v, q, sols)
+		})
+		return s, err
+	}
 }
 
 // pick returns one solution, which remembers the others.
@@ -58,8 +77,8 @@ func pick(sols []*plan.Solution, n int) *plan.Solution {
 }
 
 // hold holds a trial on the first of the shards that can have matches.
-func (c *Cluster) hold(o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
-	shards := router.Targets(q.Coll, q.Match, o.Env.Collation == nil)
+func (c *Cluster) hold(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
+	shards := router.Targets(q.Coll, q.Match, env.Collation == nil)
 	if len(shards) == 0 {
 		return pick(sols, 0), nil
 	}
@@ -70,14 +89,14 @@ func (c *Cluster) hold(o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*p
 	case o.Txn != nil:
 		r = o.Txn.Store
 	default:
-		own, err := c.Store.Snapshot(o.Env.Context(), 0)
+		own, err := c.Store.Snapshot(env.Context(), 0)
 		if err != nil {
 			return nil, err
 		}
 		defer own.Close()
 		r = own
 	}
-	tried, winner, err := exec.Trial(o.Env, sols, exec.Source{Coll: q.Coll, Shard: shards[0], Reader: r})
+	tried, winner, err := exec.Trial(env, sols, exec.Source{Coll: q.Coll, Shard: shards[0], Reader: r})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +105,7 @@ func (c *Cluster) hold(o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*p
 		t.Solution.Score = t.Score
 	}
 	s := pick(sols, winner)
-	e := plan.Entry{Winner: s.Name(), Works: tried[winner].Works, Created: o.Env.NowMillis, Scores: []float64{s.Score}, Stats: []bson.Raw{s.Tried}}
+	e := plan.Entry{Winner: s.Name(), Works: tried[winner].Works, Created: env.NowMillis, Scores: []float64{s.Score}, Stats: []bson.Raw{s.Tried}}
 	b := bson.NewBuilder(nil)
 	plan.Append(b, s.Shards)
 	e.Plan = b.Doc()

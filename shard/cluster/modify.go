@@ -189,7 +189,7 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
 	ops := make([]exec.Operator, 0, len(shards))
 	for _, d := range shards {
-		op, err := exec.Build(sol.Shards, exec.Source{Coll: a.coll, Shard: d, Reader: a.txn})
+		op, err := exec.BuildChosen(sol, 1, exec.Source{Coll: a.coll, Shard: d, Reader: a.txn})
 		if err != nil {
 			return nil, err
 		}

@@ -263,7 +263,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
 func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor) (exec.Operator, error) {
 	ops := make([]exec.Operator, 0, len(shards))
 	for _, d := range shards {
-		op, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: v.reader})
+		op, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: d, Reader: v.reader})
 		if err != nil {
 			exec.Concat(ops).Close()
 			return nil, err
@@ -290,6 +290,14 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 		out = exec.Limit(out, sol.Limit)
 	}
 	return out, nil
+}
+
+// rowsWanted is how many rows of one shard are needed at most, 0 if all are.
+func rowsWanted(sol *plan.Solution) int64 {
+	if sol.Limit <= 0 {
+		return 0
+	}
+	return sol.Skip + sol.Limit
 }
 
 // parallel lets the operators of several shards run at the same time, when

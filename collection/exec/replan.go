@@ -1,0 +1,115 @@
+package exec
+
+import (
+	"errors"
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+)
+
+// replanRatio is how many times the work of its trial a plan from the cache may do
+// before it has shown as much as it did then.
+const replanRatio = 10
+
+// BuildChosen is Build for a solution that was chosen by others. A plan that comes
+// from the plan cache is watched until it has delivered as many rows as a trial
+// asks for, or its last one: when it does ten times the work of the trial that it
+// won, it is given up and another is chosen. What it has read by then is not
+// charged, as nothing of a trial is. rows is how many will be asked for at all, 0 if
+// unknown.
+// Manual: core/query-plans#plan-cache-entry-state.
+func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
+	if s.Again == nil || s.Works >= trialWork {
+		return Build(s.Shards, src) // a trial that did not end says nothing
+	}
+	unwatched := src
+	src.Trial = &trial{left: replanRatio * max(s.Works, 1)}
+	op, err := Build(s.Shards, src)
+	if err != nil {
+		return nil, err
+	}
+	want := int64(trialRows)
+	if rows > 0 {
+		want = min(want, rows)
+	}
+	return &watched{op: op, src: unwatched, trial: src.Trial, again: s.Again, want: want}, nil
+}
+
+// watched runs a plan from the cache. Until it is trusted its rows are kept back:
+// after a change of plans they come again.
+type watched struct {
+	op    Operator
+	src   Source
+	trial *trial
+	again func(env *mql.Env) (*plan.Solution, error)
+	want  int64
+
+	settled bool // the plan is trusted, or another has taken its place
+	ended   bool // while its rows were kept back
+	kept    page
+	at      int
+}
+
+func (w *watched) Next(env *mql.Env) (*Row, error) {
+	if !w.settled {
+		if err := w.settle(env); err != nil {
+			return nil, err
+		}
+	}
+	if w.at < len(w.kept.rows) {
+		w.at++
+		return &w.kept.rows[w.at-1], nil
+	}
+	if w.ended {
+		return nil, nil
+	}
+	w.kept = page{}
+	w.at = 0
+	return w.op.Next(env)
+}
+
+// settle runs the plan until it is clear whether to go on with it.
+func (w *watched) settle(env *mql.Env) error {
+	w.settled = true
+	own := env.Fork(env.Context())
+	for int64(len(w.kept.rows)) < w.want && len(w.kept.mem) < pageBytes {
+		r, err := w.op.Next(own)
+		if errors.Is(err, errTrialOver) {
+			return w.change(env)
+		}
+		if err != nil {
+			env.Meter.Merge(own.Meter)
+			return err
+		}
+		if r == nil {
+			w.ended = true
+			break
+		}
+		w.kept.rows = append(w.kept.rows, w.kept.copy(r))
+	}
+	env.Meter.Merge(own.Meter)
+	w.trial.left = math.MaxInt64
+	return nil
+}
+
+// change puts another plan in the place of this one.
+func (w *watched) change(env *mql.Env) error {
+	w.op.Close()
+	w.kept = page{}
+	s, err := w.again(env)
+	if err != nil {
+		return err
+	}
+	w.op, err = Build(s.Shards, w.src)
+	return err
+}
+
+func (w *watched) Explain(b *bson.Builder, stats bool) { w.op.Explain(b, stats) }
+
+func (w *watched) Close() {
+	if w.op != nil {
+		w.op.Close()
+	}
+}

@@ -1,0 +1,62 @@
+package metamorphic
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// plainIndexes have one for every field, and a compound one.
+var plainIndexes = []bson.D{
+	{{Key: "a", Value: 1}}, {{Key: "b", Value: -1}}, {{Key: "n", Value: 1}}, {{Key: "s", Value: 1}, {Key: "n", Value: -1}},
+	{{Key: "o.x", Value: 1}}, {{Key: "l.x", Value: 1}}, {{Key: "l.y", Value: -1}}, {{Key: "t", Value: 1}},
+}
+
+// otherKeys are further key patterns. No two of their fields can be arrays in one
+// document, unless in the same one.
+var otherKeys = []bson.D{
+	{{Key: "$**", Value: 1}}, {{Key: "o.$**", Value: -1}}, {{Key: "a.$**", Value: 1}},
+	{{Key: "s", Value: "hashed"}}, {{Key: "n", Value: "hashed"}, {Key: "s", Value: -1}},
+	{{Key: "a", Value: -1}, {Key: "n", Value: 1}, {Key: "_id", Value: 1}}, {{Key: "n", Value: -1}, {Key: "t", Value: 1}},
+	{{Key: "l.x", Value: 1}, {Key: "l.y", Value: 1}}, {{Key: "o.y", Value: 1}, {Key: "o.x", Value: -1}}, {{Key: "s", Value: -1}, {Key: "_id", Value: -1}},
+	{{Key: "n", Value: 1}, {Key: "_id", Value: -1}}, {{Key: "b", Value: 1}, {Key: "s", Value: 1}, {Key: "n", Value: 1}},
+}
+
+// partials are filters of partial indexes.
+var partials = []bson.D{
+	{{Key: "n", Value: bson.D{{Key: "$gt", Value: 0}}}}, {{Key: "s", Value: bson.D{{Key: "$exists", Value: true}}}},
+	{{Key: "a", Value: bson.D{{Key: "$type", Value: "string"}}}}, {{Key: "n", Value: bson.D{{Key: "$in", Value: bson.A{1, 2, nil}}}}},
+}
+
+// indexes draws the indexes of the indexed variants: the plain ones half of the time,
+// any others otherwise, some of them sparse, partial, or under a collation, which the
+// operations do not have.
+func (g generator) indexes() bson.A {
+	out := bson.A{}
+	add := func(key bson.D, options ...bson.E) {
+		out = append(out, append(bson.D{{Key: "key", Value: key}, {Key: "name", Value: fmt.Sprintf("i%d", len(out))}}, options...))
+	}
+	if g.IntN(2) == 0 {
+		for _, key := range plainIndexes {
+			add(key)
+		}
+		return out
+	}
+	for _, i := range g.Perm(len(plainIndexes) + len(otherKeys))[:2+g.IntN(6)] {
+		if i >= len(plainIndexes) {
+			add(otherKeys[i-len(plainIndexes)])
+			continue
+		}
+		switch key := plainIndexes[i]; g.IntN(5) {
+		case 0:
+			add(key, bson.E{Key: "sparse", Value: true})
+		case 1:
+			add(key, bson.E{Key: "partialFilterExpression", Value: partials[g.IntN(len(partials))]})
+		case 2:
+			add(key, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}}})
+		default:
+			add(key)
+		}
+	}
+	return out
+}

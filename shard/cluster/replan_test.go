@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// TestReplan: a plan that the cache knows as good is given up while it runs when it
+// does much worse than in its trial, and the entry has to prove itself again.
+func TestReplan(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{})
+	if _, err := s.CreateIndexes(s.op(t.Context()), dbc, []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	var docs []bson.Raw
+	for i := range 3000 {
+		a := 1
+		if i < 5 {
+			a = 5
+		}
+		docs = append(docs, s.raw(fmt.Sprintf(`{_id: %d, a: %d, b: %d}`, i, a, i)))
+	}
+	if _, errs, err := s.Insert(s.op(t.Context()), dbc, docs, true); err != nil || len(errs) > 0 {
+		t.Fatal(err, errs)
+	}
+	active := func() bool {
+		t.Helper()
+		entries := s.Plans.Entries(s.Catalog.Peek().Collection(dbc))
+		if len(entries) != 1 {
+			t.Fatalf("%d entries of the plan cache", len(entries))
+		}
+		return entries[0].Active
+	}
+	// find returns how many rows a filter has and how many documents were paid for.
+	find := func(filter string) (rows int, loaded int64) {
+		t.Helper()
+		o := s.op(t.Context())
+		r, err := s.Find(o, dbc, plan.Find{Filter: s.raw(filter)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			row, err := r.Next(o.Env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row == nil {
+				break
+			}
+			rows++
+		}
+		r.Close()
+		return rows, o.Receipt.Sum(ratelimit.DocLoaded)
+	}
+	const few, many = `{a: 5, b: {$gte: 0}}`, `{a: 1, b: {$gte: 2990}}`
+	for i, want := range []bool{false, true, true} {
+		if rows, _ := find(few); rows != 5 || active() != want {
+			t.Fatalf("query %d: %d rows, entry active: %v", i, rows, active())
+		}
+	}
+	// By the index on a, it would read nearly all documents.
+	if rows, loaded := find(many); rows != 10 || loaded > 20 || active() {
+		t.Errorf("%d rows, %d documents loaded, entry active: %v", rows, loaded, active())
+	}
+	for range 3 {
+		find(few)
+	}
+	if !active() {
+		t.Error("the entry was never confirmed")
+	}
+	// A write that looks for its document by the plan gives it up as well.
+	program, err := update.Parse(s.op(t.Context()).Env, s.raw(`{u: {$set: {c: 1}}}`).Get("u"), nil, update.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.op(t.Context())
+	m, err := s.Modify(o, dbc, &Modify{Find: plan.Find{Filter: s.raw(many)}, Update: program})
+	if err != nil || m.Changed != 1 {
+		t.Fatal(m, err)
+	}
+	if got := o.Receipt.Sum(ratelimit.DocLoaded); got > 20 {
+		t.Errorf("an update loaded %d documents", got)
+	}
+}
