@@ -102,6 +102,9 @@ func serve(args []string) int {
 	if uri := d.CosmosURI(); uri != "" {
 		fmt.Println("cantle ready", uri, "(as Azure Cosmos DB)")
 	}
+	if url := d.MetricsURL(); url != "" {
+		fmt.Println("cantle metrics", url)
+	}
 	status := waitForEnd(d, signals)
 	if err := d.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "cantle serve: stopping:", err)

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"time"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -59,6 +61,19 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	}
 	s.Changes = x.changes
 	return s, nil
+}
+
+// Refused is how long the budget of a change stream's collection wants it to
+// wait before it reads on, 0 if it may.
+func (s *Stream) Refused() time.Duration {
+	if s.Coll == nil || !s.c.limited(s.Coll) {
+		return 0
+	}
+	s.op.class = s.c.Budgets.Collection(uint64(s.Coll.ID)).ClassOf(s.op.Class, s.op.AppName)
+	if t := s.c.Budgets.Admit(s.c.Now(), ratelimit.Scope{Collection: uint64(s.Coll.ID)}, s.op.class); t != nil {
+		return max(t.RetryAfter, time.Millisecond)
+	}
+	return 0
 }
 
 // afterChanges are the stages that may follow $changeStream.

@@ -335,6 +335,7 @@ func (s *Server) finish(c *Call, err error) {
 		return
 	}
 	s.counters[c.Name()].total.Add(1)
+	s.timed(c.Name(), s.Cluster.Now().Sub(c.Start))
 	if c.op.NS.Coll != "" {
 		s.usage.add(c.op.NS, c.Name(), c.Cluster.Now().Sub(c.Start))
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/changestream"
@@ -17,6 +18,8 @@ type changeSource struct {
 	streamSource
 	// token is where to go on after the last batch.
 	token bson.Raw
+	// refused is how long the budget wants it to wait: its batches are empty.
+	refused time.Duration
 }
 
 // checkStableChanges refuses an option of $changeStream that version 1 of the
@@ -34,7 +37,7 @@ func (c *Call) checkStableChanges(stages []bson.Raw) error {
 }
 
 func newChangeSource(s *cluster.Stream, op *cluster.Op) *changeSource {
-	return &changeSource{streamSource{s: s, op: op}, s.Changes.Token().Document()}
+	return &changeSource{streamSource: streamSource{s: s, op: op}, token: s.Changes.Token().Document()}
 }
 
 // Append see cursor.Source.
@@ -42,6 +45,11 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	env := x.op.Env
 	env.SetContext(ctx)
 	start := b.Len()
+	// A throttled stream delivers nothing instead of failing: the client asks again.
+	// Source: Azure Cosmos DB for MongoDB, "change-streams".
+	if x.refused = x.s.Refused(); x.refused > 0 {
+		return 0, true, nil
+	}
 	defer x.s.Settle()
 	for most == 0 || n < most {
 		var doc bson.Raw
@@ -114,6 +122,16 @@ func shownID(doc bson.Raw) string {
 
 // Wait see cursor.Waiter.
 func (x *changeSource) Wait(ctx context.Context) error {
+	if x.refused > 0 {
+		t := time.NewTimer(x.refused)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	err := x.s.Changes.Wait(ctx)
 	if x.held == nil {
 		x.token = x.s.Changes.Token().Document()

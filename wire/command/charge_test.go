@@ -265,3 +265,59 @@ func TestChargeIsDeterministic(t *testing.T) {
 		c.costs("the same again", first, `{find: "p", filter: {a: 3, b: 3}, batchSize: 200}`)
 	}
 }
+
+// explain says what a read is expected to cost, and what it has cost, item by
+// item: the parts add up, and the estimate is the bill where it can be known.
+func TestExplainCharges(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
+	c.ok(`{shardCollection: "test.c", key: {_id: "hashed"}, numInitialChunks: 4, $db: "admin"}`)
+	for i := range 4 {
+		docs := make([]string, 100)
+		for j := range docs {
+			docs[j] = sized(t, kb, fmt.Sprintf("_id: %d, a: %d, h: %d", i*100+j, j, j%10))
+		}
+		c.ok(`{insert: "c", documents: [` + strings.Join(docs, ",") + `]}`)
+	}
+	for _, x := range []struct {
+		command    string
+		off, bill  float64 // by how much the estimate may miss the bill
+		partitions int
+	}{
+		{`{find: "c", filter: {_id: 5}}`, 0, 1, 1},
+		{`{find: "c", filter: {h: 3}}`, 2, 31.40, 4},
+		{`{find: "c", filter: {a: 7}}`, 2, 10.43, 4},
+		{`{count: "c", query: {a: {$gte: 0}}}`, 1, 12, 4},
+		{`{aggregate: "c", pipeline: [{$match: {h: 3}}], cursor: {}}`, 2, 31.40, 4},
+		{`{update: "c", updates: [{q: {h: 3}, u: {$set: {b: 1}}, multi: true}]}`, 2, 29, 4},
+	} {
+		planned := c.ok(`{explain: ` + x.command + `, verbosity: "queryPlanner"}`)
+		estimate, _ := at(planned, "requestChargeEstimate.total").AsFloat()
+		if !planned.Get("requestCharge").IsMissing() {
+			t.Errorf("%s: a plan has a bill: %v", x.command, planned.Get("requestCharge"))
+		}
+		run := c.ok(`{explain: ` + x.command + `, verbosity: "executionStats"}`)
+		bill, _ := run.Get("requestCharge").AsFloat()
+		if bill != x.bill || estimate < bill-x.off || estimate > bill+x.off {
+			t.Errorf("%s: estimate %v, bill %v, want %v", x.command, estimate, bill, x.bill)
+		}
+		sum, partitions := 0.0, 0
+		list, _ := run.Get("shardInformation").Array()
+		for v := range list.Values() {
+			d, _ := v.Doc()
+			charges, _ := d.Get("charges").Doc()
+			for _, v := range charges.Fields() {
+				f, _ := v.AsFloat()
+				sum += f
+			}
+			partitions++
+		}
+		if sum < bill-0.1 || sum > bill+0.1 || partitions != x.partitions {
+			t.Errorf("%s: the items of %d partitions make %v, the bill is %v: %v", x.command, partitions, sum, bill, list)
+		}
+	}
+	if r := c.ok(`{explain: {find: "c", filter: {a: {$gte: 0}}, hint: "a"}, verbosity: "queryPlanner"}`); number(at(r, "requestChargeEstimate.documents")) == 0 {
+		t.Errorf("%v", r.Get("requestChargeEstimate"))
+	}
+}

@@ -207,13 +207,20 @@ func (c *Call) explain(x *explained) error {
 	case x.only && c.Cluster.Catalog.Peek().Collection(x.ns) != nil:
 		s, err = c.Cluster.FindKeys(&c.Op, x.ns, x.find, x.keys)
 	default:
+		c.Op.Inside = x.stage != "" // the documents of a write do not leave their partition
 		s, err = c.Cluster.Find(&c.Op, x.ns, x.find)
+		c.Op.Inside = false
 	}
 	if err != nil {
 		return err
 	}
 	r := &report{c: c, x: x, s: s, trace: trace}
-	err = r.run()
+	c.Op.Inside = x.stage != ""
+	r.estimate, err = s.Estimate(c.Env())
+	c.Op.Inside = false
+	if err == nil {
+		err = r.run()
+	}
 	s.Close()
 	if err != nil {
 		return err

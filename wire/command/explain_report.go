@@ -1,7 +1,9 @@
 package command
 
 import (
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
@@ -18,6 +21,7 @@ type report struct {
 	x        *explained
 	s        *cluster.Stream
 	trace    *cluster.Trace
+	estimate cluster.Estimate
 	returned int64
 	took     time.Duration
 }
@@ -455,9 +459,20 @@ func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
 	b.End()
 }
 
-// charge prints the request units by partition, in the words of Azure Cosmos DB.
+// charge prints the request units by partition, in the words of Azure Cosmos DB:
+// what the command was expected to cost, and, if it ran, what it has cost. Both
+// leave out what a write would write.
 func (r *report) charge(b *bson.Builder) {
 	receipt := r.c.Op.Receipt.Receipt()
+	if r.s.Coll != nil && len(r.estimate.Receipt.Lines) > 0 {
+		b.BeginDoc("requestChargeEstimate")
+		b.Double("total", r.estimate.Receipt.Total.Float())
+		b.Bool("atLeast", r.estimate.AtLeast)
+		b.Int("documents", r.estimate.Rows)
+		r.charges(b, r.estimate.Receipt)
+		b.String("prices", r.estimate.Receipt.Prices)
+		b.End()
+	}
 	if r.x.level != planOnly {
 		b.Double("requestCharge", receipt.Total.Float())
 	}
@@ -478,8 +493,28 @@ func (r *report) charge(b *bson.Builder) {
 				b.Int(i.Item.String(), i.Quantity)
 			}
 			b.End()
+			b.BeginDoc("charges")
+			for _, i := range line.Items {
+				b.Double(i.Item.String(), i.Charge.Float())
+			}
+			b.End()
 		}
 		b.End()
+	}
+	b.End()
+}
+
+// charges prints the parts of a receipt over all shards.
+func (r *report) charges(b *bson.Builder, receipt ratelimit.Receipt) {
+	sums := map[ratelimit.Item]ratelimit.MicroRU{}
+	for _, line := range receipt.Lines {
+		for _, i := range line.Items {
+			sums[i.Item] += i.Charge
+		}
+	}
+	b.BeginDoc("charges")
+	for _, i := range slices.Sorted(maps.Keys(sums)) {
+		b.Double(i.String(), sums[i].Float())
 	}
 	b.End()
 }

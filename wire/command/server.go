@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
@@ -81,6 +82,7 @@ type Server struct {
 	memory   memoryLimits
 	charges  charges
 	shapes   shapes
+	seconds  *prometheus.HistogramVec // by command; nil unless Metrics was called
 
 	failPoints  failPoints
 	seenAt      atomic.Value // string: the address of the first connection

@@ -264,3 +264,26 @@ func TestMergePartitions(t *testing.T) {
 		}
 	}
 }
+
+// A change stream that is throttled delivers empty pages instead of failing, and
+// loses nothing. Source: Azure Cosmos DB for MongoDB, "change-streams".
+func TestThrottledChangeStream(t *testing.T) {
+	w, clock := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
+	r := c.ok(`{aggregate: "c", pipeline: [{$changeStream: {}}], cursor: {}}`)
+	more := fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: 5}`, number(at(r, "cursor.id")))
+	c.ok(`{insert: "c", documents: [{_id: 1, k: 1}]}`)
+	if n := c.throttled("c", "", 100); n == 0 {
+		t.Fatal("nothing was refused")
+	}
+	r = c.ok(more)
+	if batch, _ := at(r, "cursor.nextBatch").Array(); batch.Len() != 0 || at(r, "cursor.postBatchResumeToken").IsMissing() {
+		t.Errorf("while it is throttled: %v", r)
+	}
+	clock.Advance(3 * time.Second)
+	r = c.ok(more)
+	if id := number(at(r, "cursor.nextBatch.0.documentKey._id")); id != 1 {
+		t.Errorf("afterwards: %v", r)
+	}
+}

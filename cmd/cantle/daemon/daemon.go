@@ -48,6 +48,7 @@ type Daemon struct {
 	server   *server.Server
 	addrs    []net.Addr
 	cosmos   net.Addr
+	metrics  *metrics
 	key      string // of the Cosmos account
 	tls      certificates
 	stop     context.CancelFunc
@@ -58,40 +59,51 @@ type Daemon struct {
 // Start opens the database and listens. out receives the log.
 // Errors: what is wrong with the settings, the folder or an address; a folder
 // that another process has open.
-func Start(ctx context.Context, cfg Config, out io.Writer) (d *Daemon, err error) {
+func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	log, err := newLog(cfg, out)
 	if err != nil {
 		return nil, err
 	}
-	d = &Daemon{cfg: cfg, log: log, failed: make(chan error, 4)}
+	d := &Daemon{cfg: cfg, log: log, failed: make(chan error, 4)}
 	ctx, d.stop = context.WithCancel(ctx)
-	begun := d // as d is nil after an error
-	defer func() {
-		if err != nil {
-			begun.stop()
-			begun.loops.Wait()
-			if begun.store != nil {
-				begun.store.Close()
-			}
+	if err := d.start(ctx); err != nil {
+		d.stop()
+		if d.runner != nil {
+			d.runner.Stop()
 		}
-	}()
-	if err := checkAddresses(&cfg); err != nil {
+		d.loops.Wait()
+		if d.store != nil {
+			d.store.Close()
+		}
 		return nil, err
 	}
-	if err := d.tls.open(&cfg); err != nil {
-		return nil, err
+	return d, nil
+}
+
+// start opens, wires and serves; what it began when it fails is for Start to end.
+func (d *Daemon) start(ctx context.Context) error {
+	if err := checkAddresses(&d.cfg); err != nil {
+		return err
+	}
+	if err := d.tls.open(&d.cfg); err != nil {
+		return err
 	}
 	scratch, durability, err := d.openStore()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	handler, err := d.wire(ctx, scratch, durability)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d.server = server.New(handler, server.Config{Log: log, ConnsMax: cfg.MaxConns, Compressors: wire.AllCompressors,
-		IdleMax: cfg.Idle, AddressConnsMax: cfg.AddressConns, AddressRate: cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
-	return d, d.listen(ctx)
+	if d.cfg.Metrics != "" {
+		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, handler.Metrics(), d.failed); err != nil {
+			return err
+		}
+	}
+	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
+		IdleMax: d.cfg.Idle, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
+	return d.listen(ctx)
 }
 
 // openStore opens the store and makes the folder for spilled data.
@@ -321,6 +333,9 @@ func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()
 	err := d.server.Shutdown(ctx)
+	if d.metrics != nil {
+		err = errors.Join(err, d.metrics.stop(ctx))
+	}
 	d.stop()
 	d.runner.Stop()
 	d.loops.Wait()

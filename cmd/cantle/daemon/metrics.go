@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics is the HTTP endpoint that Prometheus asks.
+type metrics struct {
+	server *http.Server
+	addr   net.Addr
+}
+
+// scrapesMax is how many scrapes run at a time; more are refused with 503.
+const scrapesMax = 4
+
+// serveMetrics answers at /metrics with what the collectors and the Go runtime
+// know. A listener that breaks later is told to failed.
+func serveMetrics(ctx context.Context, address string, c prometheus.Collector, failed chan<- error) (*metrics, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second}))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --metrics-listen", address, err)
+	}
+	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}}
+	go func() {
+		if err := m.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}()
+	return m, nil
+}
+
+// stop ends the endpoint; scrapes under way may finish until ctx ends.
+func (m *metrics) stop(ctx context.Context) error {
+	if err := m.server.Shutdown(ctx); err != nil {
+		return m.server.Close()
+	}
+	return nil
+}
+
+// MetricsURL is where Prometheus finds the metrics, "" if nowhere.
+func (d *Daemon) MetricsURL() string {
+	if d.metrics == nil {
+		return ""
+	}
+	return "http://" + d.metrics.addr.String() + "/metrics"
+}

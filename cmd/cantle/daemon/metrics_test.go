@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"flag"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestMetricsEndpoint(t *testing.T) {
+	var cfg Config
+	f := flag.NewFlagSet("", flag.ContinueOnError)
+	cfg.Flags(f)
+	if err := f.Parse([]string{"--memory", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--drain", "1s"}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Start(t.Context(), cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(url string) (int, string) {
+		r, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	url := d.MetricsURL()
+	code, text := get(url)
+	for _, want := range []string{"cantle_info{", "cantle_connections 0", "cantle_store_disk_bytes", "go_goroutines"} {
+		if code != 200 || !strings.Contains(text, want) {
+			t.Errorf("status %d, without %q:\n%s", code, want, text)
+		}
+	}
+	if code, _ := get(strings.TrimSuffix(url, "metrics")); code != 404 {
+		t.Errorf("elsewhere: status %d", code)
+	}
+	if err := d.Stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := http.Get(url); err == nil {
+		t.Error("it answers after the server has stopped")
+	}
+	cfg.Metrics = "256.0.0.1:x"
+	if _, err := Start(t.Context(), cfg, io.Discard); err == nil || !strings.Contains(err.Error(), "--metrics-listen") {
+		t.Errorf("a bad address: %v", err)
+	}
+}
