@@ -119,13 +119,19 @@ func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
 		return nil, false
 	}
 	for _, d := range m.shards[1:] {
-		if m.kind == Hashed {
-			bounds = append(bounds, hashedPrefix(d.Lo.hash()))
-		} else {
-			bounds = append(bounds, d.Lo)
-		}
+		bounds = append(bounds, m.refined(d.Lo))
 	}
 	return bounds, true
+}
+
+// RefinedRange is a range of positions under a key that Refined has a map for.
+func (m *Map) RefinedRange(r Range) Range { return Range{Lo: m.refined(r.Lo), Hi: m.refined(r.Hi)} }
+
+func (m *Map) refined(p Position) Position {
+	if m.kind != Hashed || p == nil {
+		return p
+	}
+	return hashedPrefix(p.hash())
 }
 
 // index fills what is derived from the shards.

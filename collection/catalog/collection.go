@@ -36,6 +36,10 @@ type Collection struct {
 	// Shares are the parts of the throughput that shards got by a redistribution,
 	// by shard; nil is even parts. They hold as long as they fit Map and Throughput.
 	Shares []Share
+	// Zones are ranges of the shard key with shards of their own, by position.
+	Zones []Zone
+	// Unbalanced keeps the balancer away.
+	Unbalanced bool
 	// VisibleFrom is when shards or indexes last changed in a way that readers of
 	// older snapshots cannot go by: they would look for entries where there were
 	// none yet. Not stored: older snapshots end with the process.

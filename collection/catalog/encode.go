@@ -75,6 +75,10 @@ func encodeCollection(c *Collection) []byte {
 	b.Int64("nextIndex", int64(c.NextIndex))
 	appendThroughput(b, c.Throughput)
 	appendShares(b, c.Shares)
+	appendZones(b, c.Zones)
+	if c.Unbalanced {
+		b.Bool("unbalanced", true)
+	}
 	if c.Sharded() {
 		b.Raw("key", c.Key.Spec())
 		b.Int64("seed", int64(c.Key.Seed()))
@@ -104,7 +108,8 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r)}
+	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r), Zones: decodeZones(r)}
+	c.Unbalanced, _ = r.Get("unbalanced").Boolean()
 	c.Namespace = collection.Namespace{DB: text(r, "db"), Coll: text(r, "coll")}
 	c.ID = keyspace.CollectionID(number(r, "id"))
 	_, uuid, _ := r.Get("uuid").Binary()

@@ -141,7 +141,7 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 	b.heavy(ctx, ns)
 	for range roundsMax {
 		c := b.Catalog.Peek().Collection(ns)
-		if c == nil || c.Map == nil || !c.Sharded() || b.Runner.Resharding(c.ID) || !b.Enabled() || ctx.Err() != nil {
+		if c == nil || c.Map == nil || !c.Sharded() || c.Unbalanced || b.Runner.Resharding(c.ID) || !b.Enabled() || ctx.Err() != nil {
 			return
 		}
 		done := 0
@@ -186,6 +186,8 @@ func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action
 	var err error
 	if a.Kind == Merge {
 		err = b.Runner.Merge(ctx, c.Namespace, a.Shard, a.With)
+	} else if a.At != nil {
+		err = b.Runner.Split(ctx, c.Namespace, a.Shard, a.At)
 	} else {
 		d := c.Map.Shard(a.Shard)
 		at, ok, e := SplitPoint(ctx, b.Runner.Store, c, d, b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs)

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ type Policy struct {
 type Loads struct {
 	RUs    int64 // provisioned for the whole collection; 0 = unlimited
 	Shards map[shard.ID]Load
+	Bounds []shard.Position // where shards have to meet, ascending
 }
 
 // Load is what one shard carries.
@@ -47,7 +49,8 @@ const (
 type Action struct {
 	Kind  Kind
 	Shard shard.ID
-	With  shard.ID // Merge: the neighbour on the right
+	With  shard.ID       // Merge: the neighbour on the right
+	At    shard.Position // Split: where; nil = in halves
 	Why   string
 }
 
@@ -81,6 +84,10 @@ func Decide(m *shard.Map, l Loads, p Policy) []Action {
 func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 	var list []*shard.Descriptor
 	for _, d := range m.Shards() {
+		if at := boundInside(d, l.Bounds); at != nil && d.Settled() {
+			out = append(out, Action{Kind: Split, Shard: d.ID, At: at, Why: "a zone begins or ends there"})
+			continue
+		}
 		able := l.Shards[d.ID].Docs > 1 // only documents can halve a ranged one
 		if m.Kind() != shard.Ranged {
 			_, able = d.Middle()
@@ -102,12 +109,22 @@ func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 		load := l.Shards[d.ID]
 		switch {
 		case p.ShardBytes > 0 && load.Bytes > p.ShardBytes && load.Docs > 1:
-			out = append(out, Action{Split, d.ID, 0, fmt.Sprintf("%d bytes, the limit is %d", load.Bytes, p.ShardBytes)})
+			out = append(out, Action{Kind: Split, Shard: d.ID, Why: fmt.Sprintf("%d bytes, the limit is %d", load.Bytes, p.ShardBytes)})
 		case n < need:
-			out = append(out, Action{Split, d.ID, 0, fmt.Sprintf("%d RU/s need %d shards, there are %d", l.RUs, need, n)})
+			out = append(out, Action{Kind: Split, Shard: d.ID, Why: fmt.Sprintf("%d RU/s need %d shards, there are %d", l.RUs, need, n)})
 		}
 	}
 	return out
+}
+
+// boundInside is the first position inside a shard at which shards have to meet.
+func boundInside(d *shard.Descriptor, bounds []shard.Position) shard.Position {
+	for _, p := range bounds {
+		if d.Contains(p) && !bytes.Equal(p, d.Lo) {
+			return p
+		}
+	}
+	return nil
 }
 
 // need is how many shards the provisioned RU/s ask for.
@@ -134,8 +151,9 @@ func merges(m *shard.Map, l Loads, p Policy) (out []Action) {
 		x, y := l.Shards[a.ID], l.Shards[b.ID]
 		cold := p.ShardRU <= 0 || (x.RUs+y.RUs)*100 < p.ShardRU*percent
 		small := p.ShardBytes <= 0 || (x.Bytes+y.Bytes)*100 < p.ShardBytes*percent
-		if a.Settled() && b.Settled() && cold && small {
-			out = append(out, Action{Merge, a.ID, b.ID, fmt.Sprintf("together %d bytes", x.Bytes+y.Bytes)})
+		apart := slices.ContainsFunc(l.Bounds, func(p shard.Position) bool { return bytes.Equal(p, b.Lo) })
+		if a.Settled() && b.Settled() && cold && small && !apart {
+			out = append(out, Action{Kind: Merge, Shard: a.ID, With: b.ID, Why: fmt.Sprintf("together %d bytes", x.Bytes+y.Bytes)})
 			n--
 			i++
 		}

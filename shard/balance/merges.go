@@ -12,7 +12,7 @@ import (
 
 // LoadsOf is what a collection carries at the moment.
 func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
-	l := Loads{Shards: map[shard.ID]Load{}}
+	l := Loads{Shards: map[shard.ID]Load{}, Bounds: c.ZoneBounds()}
 	if t := jobs.Provisioned(c.Throughput); t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
 		l.RUs = t.RUs
 	}
@@ -34,7 +34,7 @@ func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collect
 // the policy lets merge, and the map and loads that result. Nothing is changed.
 // Actions may name shards that earlier actions make.
 func PlanMerges(m *shard.Map, l Loads, p Policy) (plan []Action, after *shard.Map, loads Loads, err error) {
-	loads = Loads{RUs: l.RUs, Shards: map[shard.ID]Load{}}
+	loads = Loads{RUs: l.RUs, Shards: map[shard.ID]Load{}, Bounds: l.Bounds}
 	for id, n := range l.Shards {
 		loads.Shards[id] = n
 	}

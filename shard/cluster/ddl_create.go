@@ -147,6 +147,7 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 	}
 	return coll.With(func(d *catalog.Collection) {
 		d.Key, d.Map = key.WithSeed(binary.LittleEndian.Uint64(seed[:])>>1), table
+		d.Shares, d.Zones = nil, nil // they speak of the old key
 	}), nil
 }
 

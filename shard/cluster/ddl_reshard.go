@@ -49,6 +49,9 @@ func (c *Cluster) RefineShardKey(o *Op, ns collection.Namespace, spec bson.Raw) 
 			}
 			next = next.With(func(d *catalog.Collection) {
 				d.Key, d.Map = d.Key.WithSeed(coll.Key.Seed()), table
+				for _, z := range coll.Zones {
+					d.Zones = append(d.Zones, catalog.Zone{Name: z.Name, Range: coll.Map.RefinedRange(z.Range)})
+				}
 			})
 		}
 		return next, nil

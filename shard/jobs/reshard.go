@@ -233,7 +233,8 @@ func (c *copying) replace(m *catalog.Mutation) error {
 		}
 	}
 	c.to = now.With(func(d *catalog.Collection) {
-		d.ID, d.Frozen, d.Key, d.Map, d.Indexes, d.Shares = c.to.ID, false, c.to.Key, c.to.Map, kept, nil
+		d.ID, d.Frozen, d.Key, d.Map, d.Indexes = c.to.ID, false, c.to.Key, c.to.Map, kept
+		d.Shares, d.Zones = nil, c.to.Zones
 		d.NextIndex = max(d.NextIndex, c.to.NextIndex)
 	})
 	m.Drop(now)

@@ -96,6 +96,8 @@ type Server struct {
 	autoCompact autoCompact
 
 	clusterSettings clusterSettings
+	zones           zoneShards
+	settings        configSettings
 
 	slowdown auth.Slowdown // of logins that fail
 	loginLog wire.LogRate
@@ -122,6 +124,12 @@ func New(cfg Config) *Server {
 	if cfg.Cluster != nil {
 		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the cluster parameters")
+		}
+		if err := s.zones.load(context.Background(), cfg.Cluster.Store); err != nil {
+			s.Log.Error().Err(err).Msg("reading the zones")
+		}
+		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
+			s.Log.Error().Err(err).Msg("reading config.settings")
 		}
 	}
 	if cfg.Cluster != nil {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bytes"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -63,11 +65,15 @@ func (c *Call) setBalancer(off bool) error {
 	if err != nil {
 		return err
 	}
+	c.switchBalancer(off)
+	return nil
+}
+
+func (c *Call) switchBalancer(off bool) {
 	c.balancerOff.Store(off)
 	if c.Balance != nil {
 		c.Balance(!off)
 	}
-	return nil
 }
 
 // runBalancerStatus answers balancerStatus.
@@ -222,7 +228,13 @@ func runMergeChunks(c *Call) error {
 	if open {
 		hi = nil
 	}
-	return c.mergeWithin(coll, shard.Range{Lo: lo, Hi: hi})
+	within := shard.Range{Lo: lo, Hi: hi}
+	for _, p := range coll.ZoneBounds() {
+		if within.Contains(p) && !bytes.Equal(p, lo) {
+			return mongoerr.New(mongoerr.IllegalOperation, "chunks on both sides of %s cannot be merged: a zone begins or ends there", coll.Key.Bound(p, bson.MinKey))
+		}
+	}
+	return c.mergeWithin(coll, within)
 }
 
 // mergeWithin makes one partition of those in a range, which begins and ends
@@ -276,10 +288,9 @@ func runSplitVector(c *Call) error {
 	return nil
 }
 
-// runNotSharding answers commands about several servers, zones and other shard
-// keys, which there are none of.
+// runNotSharding answers commands about several servers, which there are none of.
 func runNotSharding(c *Call) error {
-	return mongoerr.New(mongoerr.CommandNotSupported, "%s is not supported: all partitions lie on this server, and a shard key is chosen once", c.Name())
+	return mongoerr.New(mongoerr.CommandNotSupported, "%s is not supported: all partitions lie on this server", c.Name())
 }
 
 // runGetShardVersion answers getShardVersion.

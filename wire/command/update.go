@@ -233,6 +233,9 @@ func (c *Call) runStatement(ns collection.Namespace, i int, a *statementArgs, pa
 			return cluster.Modified{}, err
 		}
 	}
+	if r, done, err := c.updateConfig(ns, &m); done {
+		return r, err
+	}
 	c.Op.Record = c.recorder([]int{i}, modifyResult)
 	return c.Cluster.Modify(&c.Op, ns, &m)
 }

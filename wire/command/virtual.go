@@ -75,7 +75,7 @@ var virtuals = []virtualCollection{
 	{"config", "settings", (*Server).settingDocs},
 	{"config", "shards", (*Server).shardDocs},
 	{"config", "system.sessions", noDocs},
-	{"config", "tags", noDocs},
+	{"config", "tags", (*Server).tagDocs},
 	{"config", "version", (*Server).clusterDocs},
 	{"local", "oplog.rs", noDocs}, // the cluster has an operator for it
 	{"local", "startup_log", (*Server).startupDocs},

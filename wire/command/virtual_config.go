@@ -51,6 +51,13 @@ func (s *Server) shardDocs() (docs []bson.Raw) {
 		b.Int32("state", 1)
 		b.Timestamp("topologyTime", uint32(s.Started.Unix()), 1)
 		b.Bool("draining", false)
+		if tags := s.tags(shardName(id)); len(tags) > 0 {
+			b.BeginArray("tags")
+			for _, t := range tags {
+				b.String("", t)
+			}
+			b.End()
+		}
 		docs = append(docs, b.Doc())
 	}
 	return docs
@@ -97,7 +104,7 @@ func (s *Server) collectionDocs() (docs []bson.Raw) {
 		b.Binary("uuid", 4, coll.UUID[:])
 		b.Raw("key", coll.Key.Spec())
 		b.Bool("unique", uniqueKey(coll))
-		b.Bool("noBalance", false)
+		b.Bool("noBalance", coll.Unbalanced)
 		docs = append(docs, b.Doc())
 	})
 	return docs
@@ -164,7 +171,7 @@ func (s *Server) settingDocs() []bson.Raw {
 	b.String("_id", "balancer")
 	b.String("mode", s.balancerMode())
 	b.Bool("stopped", s.balancerOff.Load())
-	return []bson.Raw{b.Doc()}
+	return append([]bson.Raw{b.Doc()}, s.settings.list()...)
 }
 
 // clusterDocs is config.version.

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// SetZone puts the shard keys from min up to max, which is left out, into a zone,
+// and divides the shards at its ends, so that it has shards, and with them parts
+// of the throughput, of its own. An empty zone takes the range out of its zone.
+// Manual: reference/command/updateZoneKeyRange. Errors: NamespaceNotSharded (118),
+// BadValue (2), RangeOverlapConflict (178).
+func (c *Cluster) SetZone(o *Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
+	return translate(c.setZone(o, ns, min, max, zone))
+}
+
+func (c *Cluster) setZone(o *Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
+	if err := noTxn(o, "updateZoneKeyRange"); err != nil {
+		return err
+	}
+	err := c.alter(o, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(ns)
+		if coll == nil || !coll.Sharded() {
+			return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded; zones hold ranges of a shard key", ns)
+		}
+		within, err := zoneRange(coll.Key, min, max)
+		if err != nil {
+			return err
+		}
+		next := slices.Clone(coll.Zones)
+		same := func(z catalog.Zone) bool { return bytes.Equal(z.Lo, within.Lo) && bytes.Equal(z.Hi, within.Hi) }
+		next = slices.DeleteFunc(next, same)
+		if zone != "" {
+			for _, z := range next {
+				if z.Overlaps(within) {
+					return mongoerr.New(mongoerr.RangeOverlapConflict, "Zone range: %s -->> %s is overlapping with existing: %s -->> %s of zone %s",
+						min, max, coll.Key.Bound(z.Lo, bson.MinKey), coll.Key.Bound(z.Hi, bson.MaxKey), z.Name)
+				}
+			}
+			next = append(next, catalog.Zone{Name: zone, Range: within})
+			slices.SortFunc(next, func(a, b catalog.Zone) int { return bytes.Compare(a.Lo, b.Lo) })
+		}
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Zones = next }))
+	})
+	if err != nil {
+		return err
+	}
+	return c.divideAtZones(o, ns)
+}
+
+// zoneRange reads the ends of a zone.
+func zoneRange(key shard.KeyPattern, min, max bson.Raw) (r shard.Range, err error) {
+	lo, open, err := key.ParseBound(min, false)
+	if err != nil {
+		return r, err
+	}
+	hi, end, err := key.ParseBound(max, false)
+	if err != nil {
+		return r, err
+	}
+	if open || !end && bytes.Compare(lo, hi) >= 0 {
+		return r, mongoerr.New(mongoerr.BadValue, "min: %s should be less than max: %s", min, max)
+	}
+	return shard.Range{Lo: lo, Hi: hi}, nil
+}
+
+// divideAtZones makes shards meet where zones begin and end. What it leaves undone
+// the balancer does.
+func (c *Cluster) divideAtZones(o *Op, ns collection.Namespace) error {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return nil
+	}
+	for _, at := range coll.ZoneBounds() {
+		now := c.Catalog.Peek().ByID(coll.ID)
+		if now == nil {
+			return nil
+		}
+		if now.Map.FindBegin(at) != nil {
+			continue
+		}
+		if err := c.Jobs.Split(o.Env.Context(), ns, now.Map.FindPosition(at).ID, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetUnbalanced keeps the balancer away from a collection, or lets it back.
+// Errors: NamespaceNotSharded (118).
+func (c *Cluster) SetUnbalanced(o *Op, ns collection.Namespace, off bool) error {
+	return translate(c.alter(o, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(ns)
+		if coll == nil || !coll.Sharded() {
+			return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+		}
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Unbalanced = off }))
+	}))
+}
