@@ -43,7 +43,7 @@ func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 }
 
 // applyPipeline runs the stages one after the other. A result without _id keeps
-// the old one.
+// the old one; a document begins with its _id. Manual: core/document#field-order.
 func (p *Program) applyPipeline(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
 	current := doc
 	for i, t := range p.stages {
@@ -61,9 +61,19 @@ func (p *Program) applyPipeline(env *mql.Env, dst *bson.Builder, doc bson.Raw, s
 	if current.Depth() > bson.MaxDepth {
 		return tooDeep()
 	}
-	if _, has := current.Lookup("_id"); !has {
-		dst.Value("_id", doc.Get("_id"))
+	if f, ok := current.First(); ok && string(f.Name) == "_id" {
+		dst.Splice(current.Elements())
+		return nil
 	}
-	dst.Splice(current.Elements())
+	id, has := current.Lookup("_id")
+	if !has {
+		id = doc.Get("_id")
+	}
+	dst.Value("_id", id)
+	for it := current.Iter(); it.Next(); {
+		if string(it.Name) != "_id" {
+			dst.ValueBytes(it.Name, it.Value)
+		}
+	}
 	return nil
 }
