@@ -29,6 +29,9 @@ type sorter struct {
 	env     *mql.Env
 	row     Row
 	spilled int64 // bytes written
+	closed  bool
+	size    int64 // when closed, what there was to tell of memory
+	spills  int64
 }
 
 // sortRow is a kept row: its key and the copied document.
@@ -236,19 +239,30 @@ func (s *sorter) spill(env *mql.Env) error {
 func (s *sorter) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, s.node, &s.Counters, stats)
 	if stats {
-		b.Int("totalDataSizeSorted", int64(s.held)+s.spilled)
-		b.Bool("usedDisk", s.runs != nil)
-		n := int64(0)
-		if s.runs != nil {
-			n = int64(s.runs.count())
-		}
-		b.Int("spills", n)
+		size, spills := s.memory()
+		b.Int("totalDataSizeSorted", size)
+		b.Bool("usedDisk", spills > 0)
+		b.Int("spills", spills)
 	}
 	explainInputs(b, stats, s.in)
 }
 
+// memory is what was sorted, in bytes, and how many runs were spilled; of a closed
+// sorter, what it was.
+func (s *sorter) memory() (size, spills int64) {
+	if s.closed {
+		return s.size, s.spills
+	}
+	if s.runs != nil {
+		spills = int64(s.runs.count())
+	}
+	return int64(s.held) + s.spilled, spills
+}
+
 func (s *sorter) Close() {
 	s.in.Close()
+	s.size, s.spills = s.memory()
+	s.closed = true
 	if s.env != nil && s.held > 0 {
 		s.shrink(s.env, s.held)
 	}

@@ -19,11 +19,8 @@ func SortStats(op Operator, b *bson.Builder) {
 	if !ok {
 		return
 	}
-	b.Int64("totalDataSizeSortedBytesEstimate", int64(s.held)+s.spilled)
-	b.Bool("usedDisk", s.runs != nil)
-	n := int64(0)
-	if s.runs != nil {
-		n = int64(s.runs.count())
-	}
-	b.Int64("spills", n)
+	size, spills := s.memory()
+	b.Int64("totalDataSizeSortedBytesEstimate", size)
+	b.Bool("usedDisk", spills > 0)
+	b.Int64("spills", spills)
 }

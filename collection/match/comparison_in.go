@@ -113,7 +113,7 @@ func (n *in) append(b *bson.Builder) {
 
 func (n *in) shape(dst []byte) []byte {
 	dst = append(dst, "$in "...)
-	for _, c := range "nadsrkv" {
+	for _, c := range valueKinds {
 		if slices.ContainsFunc(n.values, func(v bson.Value) bool { return valueShape(v) == byte(c) }) {
 			dst = append(dst, byte(c))
 		}

@@ -70,6 +70,8 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 		}
 	case "normalize":
 		out = append(out, ejson.String(match.String(normal)))
+	case "form":
+		out = append(out, match.Form(normal))
 	case "shape":
 		out = append(out, match.Shape(normal))
 	case "bounds":

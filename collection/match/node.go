@@ -1,6 +1,10 @@
 package match
 
 import (
+	"bytes"
+	"slices"
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -70,6 +74,57 @@ func Walk(n Node, visit func(Node)) {
 // paths, operators, and whether a compared value is null, an array, a string or
 // anything else (a collation concerns only some of them).
 func Shape(n Node) string { return string(n.shape(nil)) }
+
+// Form is the Shape without the kinds of values: paths and operators only, in an
+// order that does not depend on values either.
+func Form(n Node) string {
+	op := ""
+	switch n.(type) {
+	case *And:
+		op = "and"
+	case *Or:
+		op = "or"
+	case *Nor:
+		op = "nor"
+	case *Not:
+		op = "not"
+	default:
+		return withoutKinds(n)
+	}
+	var parts []string
+	for _, c := range n.Children() {
+		parts = append(parts, Form(c))
+	}
+	slices.Sort(parts)
+	return op + "(" + strings.Join(parts, ",") + ")"
+}
+
+// withoutKinds is the shape of a node without the kinds of values.
+func withoutKinds(n Node) string {
+	shape := n.shape(nil)
+	out := shape[:0]
+	for i := 0; i < len(shape); i++ {
+		switch c := shape[i]; c {
+		case '\\': // of a name
+			out = append(out, c, shape[i+1])
+			i++
+		case ' ':
+			// Behind a path comes an operator, behind an operator come kinds.
+			kinds := bytes.TrimLeft(shape[i+1:], valueKinds+"^")
+			if n := len(shape) - len(kinds) - i - 1; n > 0 && (len(kinds) == 0 || kinds[0] == ',' || kinds[0] == ')') {
+				i += n
+				continue
+			}
+			out = append(out, c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// valueKinds are what valueShape returns.
+const valueKinds = "nadsrkv"
 
 // valueShape is what Shape tells about a value.
 func valueShape(v bson.Value) byte {

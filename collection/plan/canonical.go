@@ -157,13 +157,16 @@ func (q *Query) Shape() string {
 		b.String("", q.Distinct)
 		b.End()
 	}
-	return q.FilterShape() + string(b.Doc())
+	return match.Shape(q.Match) + q.orderShape() + string(b.Doc())
 }
 
 // FilterShape is what an index filter goes by: filter, sort, projection and
-// collation without values.
-// Manual: reference/command/planCacheSetFilter.
-func (q *Query) FilterShape() string {
+// collation without values, of whatever type.
+// Manual: reference/glossary#query-shape, reference/command/planCacheSetFilter.
+func (q *Query) FilterShape() string { return match.Form(q.Match) + q.orderShape() }
+
+// orderShape is sort, projection and collation as shapes show them.
+func (q *Query) orderShape() string {
 	b := bson.NewBuilder(nil)
 	if q.Pattern != nil {
 		q.Pattern.Append(b, "s")
@@ -172,5 +175,5 @@ func (q *Query) FilterShape() string {
 		b.Raw("p", q.Projection)
 	}
 	q.collation.Append(b, "c")
-	return match.Shape(q.Match) + string(b.Doc())
+	return string(b.Doc())
 }

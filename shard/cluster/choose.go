@@ -113,7 +113,9 @@ func (c *Cluster) hold(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan
 		e.Scores = append(e.Scores, other.Score)
 		e.Stats = append(e.Stats, other.Tried)
 	}
-	c.Plans.Learn(q, e)
+	if o.Trace == nil { // an explain leaves no trace in the cache
+		c.Plans.Learn(q, e)
+	}
 	return s, nil
 }
 

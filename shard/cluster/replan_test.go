@@ -58,6 +58,17 @@ func TestReplan(t *testing.T) {
 		r.Close()
 		return rows, o.Receipt.Sum(ratelimit.DocLoaded)
 	}
+	// An explain neither uses nor fills the cache.
+	o := s.op(t.Context())
+	o.Trace = &Trace{}
+	if r, err := s.Find(o, dbc, plan.Find{Filter: s.raw(`{a: 5, b: {$gte: 0}}`)}); err != nil {
+		t.Fatal(err)
+	} else {
+		r.Close()
+	}
+	if n := len(s.Plans.Entries(s.Catalog.Peek().Collection(dbc))); n != 0 {
+		t.Fatalf("%d entries after an explain", n)
+	}
 	const few, many = `{a: 5, b: {$gte: 0}}`, `{a: 1, b: {$gte: 2990}}`
 	for i, want := range []bool{false, true, true} {
 		if rows, _ := find(few); rows != 5 || active() != want {
@@ -79,7 +90,7 @@ func TestReplan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := s.op(t.Context())
+	o = s.op(t.Context())
 	m, err := s.Modify(o, dbc, &Modify{Find: plan.Find{Filter: s.raw(many)}, Update: program})
 	if err != nil || m.Changed != 1 {
 		t.Fatal(m, err)
