@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
@@ -98,7 +99,7 @@ func serve(args []string) int {
 		fmt.Fprintln(os.Stderr, "cantle serve:", err)
 		return 1
 	}
-	fmt.Println("cantle ready", d.URI())
+	fmt.Println("cantle ready", strings.Join(d.URIs(), " "))
 	if uri := d.CosmosURI(); uri != "" {
 		fmt.Println("cantle ready", uri, "(as Azure Cosmos DB)")
 	}

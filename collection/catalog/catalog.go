@@ -96,19 +96,34 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 		return err
 	}
 	defer txn.Close()
+	_, err = c.change(ctx, txn, storage.Synced, fn)
+	return err
+}
+
+// ChangeIn is a Change that is part of a larger transaction, which it commits:
+// the change and all else in txn take effect together. at is the time of the
+// commit, 0 if nothing was changed, and then nothing is committed.
+func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.change(ctx, txn, d, fn)
+}
+
+// change runs one step in a transaction. The caller holds mu.
+func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	m := newMutation(ctx, c.current.Load(), txn)
 	if err := fn(m); err != nil {
-		return err
+		return 0, err
 	}
 	if !m.changed {
-		return nil
+		return 0, nil
 	}
 	if err := m.write(); err != nil {
-		return err
+		return 0, err
 	}
-	ts, err := txn.Commit(ctx, storage.Synced)
+	ts, err := txn.Commit(ctx, d)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for id := range m.moved {
 		if c := m.puts[id]; c != nil && m.moved[id] {
@@ -119,7 +134,7 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 	c.old = append(c.old, old)
 	old.Unpin()
 	c.forget()
-	return nil
+	return ts, nil
 }
 
 // forget drops the snapshots that nobody pins any more.

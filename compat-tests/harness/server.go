@@ -35,8 +35,9 @@ type Options struct {
 
 // Server is one running server process.
 type Server struct {
-	URI  string // connection string, as the server printed it
-	Addr string // host:port out of URI
+	URI  string   // connection string, as the server printed it
+	Addr string   // host:port out of URI
+	More []string // connection strings of the further addresses, if it was given several
 
 	// CosmosURI is the connection string of the second address, of a server that
 	// was started with --cosmos-listen.
@@ -111,12 +112,15 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 	if slices.ContainsFunc(args, isCosmosListen) || slices.ContainsFunc(o.Args, isCosmosListen) {
 		wanted = append(wanted, &s.CosmosURI)
 	}
-	ready := make(chan string, len(wanted))
+	ready := make(chan []string, len(wanted))
 	go s.watch(out, ready)
 	deadline := time.After(startSecondsMax * time.Second)
-	for _, uri := range wanted {
+	for i, uri := range wanted {
 		select {
-		case *uri = <-ready:
+		case uris := <-ready:
+			if *uri = uris[0]; i == 0 {
+				s.More = uris[1:]
+			}
 		case <-s.done:
 			return nil, fmt.Errorf("the server ended before it was ready: %v\n%s", s.err, s.Log())
 		case <-deadline:
@@ -155,13 +159,12 @@ func external(uri string) (*Server, error) {
 
 // watch copies the server's output to the log, reports as many ready lines as are
 // wanted, and waits for the process.
-func (s *Server) watch(out io.Reader, ready chan<- string) {
+func (s *Server) watch(out io.Reader, ready chan<- []string) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
 	for found := 0; lines.Scan(); {
-		if uri, ok := strings.CutPrefix(lines.Text(), readyPrefix); ok && found < cap(ready) {
-			uri, _, _ = strings.Cut(uri, " ")
-			ready <- strings.TrimSpace(uri)
+		if uris, ok := strings.CutPrefix(lines.Text(), readyPrefix); ok && found < cap(ready) {
+			ready <- strings.Fields(uris)
 			found++
 		}
 		_, _ = s.log.Write(append(lines.Bytes(), '\n'))

@@ -68,6 +68,7 @@ type Cluster struct {
 	lines sync.Map // keyspace.CollectionID → *line, of capped collections
 
 	intents intents
+	history history
 }
 
 // New makes a Cluster.
@@ -81,7 +82,7 @@ func New(c Config) *Cluster {
 	if c.Changed == nil {
 		c.Changed = func(collection.Namespace) {}
 	}
-	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store)}
+	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), history: history{clock: c.Now}}
 }
 
 // sync makes everything committed so far durable.

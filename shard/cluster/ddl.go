@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -48,6 +49,11 @@ func ended(was *catalog.Collection) func(b *bson.Builder) {
 // logCommandOn is logCommand with a document o2 about the state before, nil for
 // none.
 func logCommandOn(m *catalog.Mutation, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
+	return appendCommand(m.Txn(), db, coll, o2, body)
+}
+
+// appendCommand is logCommandOn for any transaction.
+func appendCommand(txn storage.Txn, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
 	b := bson.NewBuilder(nil)
 	b.String("ns", db+".$cmd")
 	id := keyspace.CollectionID(0)
@@ -68,10 +74,10 @@ func logCommandOn(m *catalog.Mutation, db string, coll *catalog.Collection, o2, 
 	}
 	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc()}
 	enc := rec.Append(nil)
-	if err := m.Txn().AppendLog(changelog.Commands, enc); err != nil {
+	if err := txn.AppendLog(changelog.Commands, enc); err != nil {
 		return err
 	}
-	return m.Txn().AppendLog(changelog.Stream, enc)
+	return txn.AppendLog(changelog.Stream, enc)
 }
 
 // Limits on names. Manual: reference/limits#naming-restrictions.

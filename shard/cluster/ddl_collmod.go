@@ -59,15 +59,14 @@ func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollMo
 				return err
 			}
 		}
-		if next == coll {
-			return nil
-		}
-		if err := m.Put(next); err != nil {
-			return err
-		}
-		if err := checkView(o, m.Snapshot(), next); err != nil {
-			return err
-		}
+		if next != coll {
+			if err := m.Put(next); err != nil {
+				return err
+			}
+			if err := checkView(o, m.Snapshot(), next); err != nil {
+				return err
+			}
+		} // and one that changes nothing is told of all the same
 		before := func(b *bson.Builder) {
 			b.BeginDoc("collectionOptions")
 			b.Binary("uuid", 4, coll.UUID[:])

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -52,6 +53,12 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 			return err
 		}
 	}
+	if o.Txn != nil {
+		return c.createInTxn(o, ns, opts)
+	}
+	if err := c.awaitCreation(o, ns); err != nil {
+		return err
+	}
 	var made *catalog.Collection
 	err := c.alter(o, func(m *catalog.Mutation) error {
 		made = nil
@@ -72,7 +79,7 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 		if err := checkView(o, m.Snapshot(), coll); err != nil {
 			return err
 		}
-		return logCreate(m, coll)
+		return logCreate(m.Txn(), coll)
 	})
 	if err == nil && made != nil {
 		c.Jobs.Provision(made)
@@ -312,8 +319,8 @@ func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 
 // logCreate appends the record of a create, and for a sharded collection that of
 // a shardCollection.
-func logCreate(m *catalog.Mutation, coll *catalog.Collection) error {
-	err := logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+func logCreate(txn storage.Txn, coll *catalog.Collection) error {
+	err := appendCommand(txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 		b.String("create", coll.Namespace.Coll)
 		if len(coll.Options.Raw) > 0 {
 			b.Splice(coll.Options.Raw.Elements())
@@ -328,7 +335,7 @@ func logCreate(m *catalog.Mutation, coll *catalog.Collection) error {
 	if err != nil || !coll.Sharded() {
 		return err
 	}
-	return logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+	return appendCommand(txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 		b.Splice(shardCommand(coll.Namespace, ShardOptions{Key: coll.Key.Spec()}).Elements())
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -43,6 +44,9 @@ func (c *Cluster) CreateIndexes(o *Op, ns collection.Namespace, specs []bson.Raw
 }
 
 func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (before, after int, created bool, err error) {
+	if o.Txn != nil {
+		return c.createIndexesInTxn(o, ns, specs)
+	}
 	for {
 		coll := c.Catalog.Peek().Collection(ns)
 		if coll == nil {
@@ -53,9 +57,6 @@ func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw
 		}
 		if coll.IsView() {
 			return 0, 0, false, mongoerr.ViewNotAllowed(ns.String())
-		}
-		if o.Txn != nil {
-			return c.indexesInTxn(o, coll, specs)
 		}
 		before, after, err = c.addIndexes(o, coll.ID, specs)
 		return before, after, false, err
@@ -79,7 +80,6 @@ func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw
 	if err := c.create(o, ns, CreateOptions{Implicit: true, Indexes: specs}); err != nil {
 		return nil, err
 	}
-	c.adopt(o, ns)
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		return nil, nil
@@ -94,37 +94,6 @@ func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw
 		}
 	}
 	return coll, nil
-}
-
-// adopt lets a transaction go on with a catalog in which a collection was made
-// for it. What it knows of all others stays as it was pinned.
-func (c *Cluster) adopt(o *Op, ns collection.Namespace) {
-	if o.Txn == nil {
-		return
-	}
-	if coll := c.Catalog.Peek().Collection(ns); coll != nil {
-		o.Txn.Catalog = o.Txn.Catalog.Adopt(coll)
-	}
-}
-
-// indexesInTxn accepts what exists already. Indexes of existing collections
-// are not made inside a transaction: the build would wait for its end.
-func (c *Cluster) indexesInTxn(o *Op, coll *catalog.Collection, specs []bson.Raw) (before, after int, created bool, err error) {
-	for _, raw := range specs {
-		spec, err := parseIndex(o, coll, raw)
-		if err != nil {
-			return 0, 0, false, err
-		}
-		same, err := checkIndex(o, coll, spec, 0)
-		if err != nil {
-			return 0, 0, false, err
-		}
-		if !same {
-			return 0, 0, false, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
-				"Cannot create new indexes on existing collection %s in a multi-document transaction.", coll.Namespace)
-		}
-	}
-	return len(coll.Indexes), len(coll.Indexes), false, nil
 }
 
 // addIndexes publishes the new indexes as Building and has them built.
@@ -165,7 +134,7 @@ func (c *Cluster) addIndexes(o *Op, id keyspace.CollectionID, specs []bson.Raw) 
 		}
 		after = len(coll.Indexes)
 		build.Command = createIndexesCommand(coll.Namespace, added)
-		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error { return logIndexes(m, coll, added) }
+		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error { return logIndexes(m.Txn(), coll, added) }
 		return m.Put(coll)
 	})
 	if err != nil || len(build.Indexes) == 0 {
@@ -192,9 +161,9 @@ func createIndexesCommand(ns collection.Namespace, specs []*index.Spec) bson.Raw
 }
 
 // logIndexes appends one record per new index.
-func logIndexes(m *catalog.Mutation, coll *catalog.Collection, specs []*index.Spec) error {
+func logIndexes(txn storage.Txn, coll *catalog.Collection, specs []*index.Spec) error {
 	for _, s := range specs {
-		err := logCommand(m, coll.Namespace.DB, coll, func(b *bson.Builder) {
+		err := appendCommand(txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 			b.String("createIndexes", coll.Namespace.Coll)
 			s.Append(b)
 		})

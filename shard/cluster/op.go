@@ -71,7 +71,8 @@ type Txn struct {
 	Catalog *catalog.Snapshot
 	tallies []tallied
 	grown   []growth
-	written []*catalog.Collection // by statement, repeated
+	written []*catalog.Collection   // by statement, repeated
+	made    []keyspace.CollectionID // by the transaction: see createInTxn
 	// only is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
 	only keyspace.CollectionID

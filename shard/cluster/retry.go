@@ -303,7 +303,12 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 	defer now.Unpin()
 	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true, paid: paid}
 	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.Store.ReadTimestamp())
-	if blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll) {
+	switch {
+	case t.hasMade(a.coll):
+		if now.Collection(ns) != nil {
+			return storage.ErrConflict // somebody else's is there by now
+		}
+	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
 		return snapshotUnavailable(ns)
 	}
 	if a.coll != nil {
@@ -334,6 +339,9 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 // under a catalog: nothing it was routed by has changed.
 func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 	for _, coll := range t.written {
+		if t.hasMade(coll) {
+			continue
+		}
 		if x := now.ByID(coll.ID); x != coll && (!sameRoute(x, coll) || x.Frozen) {
 			return false // a frozen one has been copied already, perhaps
 		}
@@ -379,7 +387,13 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 		x.Close()
 		return 0, storage.ErrConflict
 	}
-	ts, err := x.Txn.Commit(ctx, d)
+	var ts storage.Timestamp
+	var err error
+	if len(x.t.made) > 0 {
+		ts, err = x.c.commitWithMade(ctx, x.t, x.Txn, d)
+	} else {
+		ts, err = x.Txn.Commit(ctx, d)
+	}
 	if err == nil {
 		x.c.Committed(x.t, ts)
 	}

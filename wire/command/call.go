@@ -41,6 +41,7 @@ type Call struct {
 	failed     []int32 // statements that failed, which are not among them
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units
+	ofStream   bool    // a getMore of a change stream
 
 	bodyAt int      // where the elements of the reply begin
 	opened bson.Raw // the command that opened the cursor of a getMore

@@ -137,6 +137,9 @@ func (s *Server) run(c *Call) error {
 	}()
 	err := c.payMetadata()
 	if err == nil {
+		err = c.fixReadTime()
+	}
+	if err == nil {
 		err = c.Def.Run(c)
 	}
 	err = s.leaveSession(c, err)
@@ -251,12 +254,11 @@ const cosmosTimeLimit = 60 * time.Second
 // fail writes an error reply.
 func (s *Server) fail(c *Call, err error) {
 	e := s.clientError(c, err)
-	if c.Args.InTxn {
-		e = labelInTxn(c, e)
-	}
 	if c.hasLabels {
 		e = e.With(c.labels)
 		e.Labels = c.labels
+	} else if l := c.labelsFor(e.Code); l != 0 {
+		e = e.With(l)
 	}
 	if c.Def != nil {
 		s.counters[c.Name()].failed.Add(1)
@@ -298,18 +300,6 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
-// appendLabels writes error labels into the reply of a command that succeeded.
-func (c *Call) appendLabels(l mongoerr.Labels) {
-	if l == 0 {
-		return
-	}
-	c.Reply.BeginArray("errorLabels")
-	for _, name := range l.Names() {
-		c.Reply.String("", name)
-	}
-	c.Reply.End()
-}
-
 // finish ends the reply with what every reply has.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
@@ -319,7 +309,7 @@ func (s *Server) finish(c *Call, err error) {
 		}
 		if c.concernError != nil {
 			b.Value("writeConcernError", c.concernError.Value())
-			c.appendLabels(c.labels)
+			c.appendLabels(c.concernLabels(c.concernError))
 		} else if c.Def.Needs.has(Writes) {
 			if e := c.WriteConcern.failure(); e != nil {
 				b.BeginDoc("writeConcernError")
@@ -329,6 +319,9 @@ func (s *Server) finish(c *Call, err error) {
 		}
 		if !c.hasOK {
 			b.Double("ok", 1)
+		}
+		if c.Op.Txn != nil && !c.Peer.cosmos {
+			appendRecoveryToken(b)
 		}
 	}
 	if c.Def == nil {

@@ -55,9 +55,6 @@ func runCollMod(c *Call) error {
 		}
 		mod.IndexName, mod.IndexKey, mod.IndexOptions = a.index.name, a.index.key, a.index.document()
 	}
-	if mod.Options.IsEmpty() && a.index == nil {
-		return nil
-	}
 	changed, err := c.Cluster.CollMod(&c.Op, ns, mod)
 	if err != nil {
 		return err

@@ -188,3 +188,21 @@ func checkProvenance(concern string, v bson.Value) error {
 	}
 	return mongoerr.BadEnum(concern+".provenance", p)
 }
+
+// fixReadTime gives a read of the level "snapshot" outside of transactions the
+// newest time, unless it names one.
+// Manual: reference/read-concern-snapshot. Errors: those of SnapshotTime.
+func (c *Call) fixReadTime() (err error) {
+	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At == 0 {
+		c.Op.At, err = c.Cluster.SnapshotTime(c.Ctx)
+	}
+	return err
+}
+
+// appendReadTime tells the client of a snapshot read at which time it read, so
+// that it can read on there. Spec: snapshot-sessions#atclustertime.
+func (c *Call) appendReadTime() {
+	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At != 0 {
+		c.Reply.Timestamp("atClusterTime", c.Op.At.Seconds(), c.Op.At.Increment())
+	}
+}

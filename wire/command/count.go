@@ -75,6 +75,7 @@ func runDistinct(c *Call) error {
 		return err
 	}
 	c.Reply.Array("values", values)
+	c.appendReadTime()
 	return nil
 }
 

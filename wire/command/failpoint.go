@@ -11,13 +11,26 @@ import (
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
-// failPoints are the failures a test has asked for. Spec: the drivers' tests
-// (fail points), MongoDB's failCommand.
+// failPoints are the failures a test has asked for. Each address the server
+// listens on has its own, as each mongos has: a test of pinning makes the one
+// fail that it talks to and not the other.
+// Spec: the drivers' tests (fail points), MongoDB's failCommand.
 type failPoints struct {
-	on    atomic.Bool // any enabled: all that commands look at otherwise
+	on    atomic.Int32 // how many are enabled: all that commands look at otherwise
 	mu    sync.Mutex
-	fails failCommand
+	fails map[failPlace]*failCommand
 }
+
+// failPlace is where a fail point stands.
+type failPlace struct{ name, address string }
+
+// The fail points there are.
+const (
+	// failCommandPoint makes commands fail before they run.
+	failCommandPoint = "failCommand"
+	// failGetMorePoint makes a getMore fail that has found its cursor.
+	failGetMorePoint = "failGetMoreAfterCursorCheckout"
+)
 
 // failMode says how often a fail point fails.
 type failMode struct {
@@ -48,6 +61,7 @@ func (m *failMode) next() (yes, done bool) {
 // failCommand makes commands fail.
 type failCommand struct {
 	mode      failMode
+	enabled   bool
 	entered   int64
 	commands  []string
 	appName   string
@@ -65,28 +79,69 @@ type failCommand struct {
 // failPoint fails the command if a test has asked for that. Errors: any; for a
 // connection to be closed wire.ErrHangUp.
 func (s *Server) failPoint(c *Call) error {
-	if !s.failPoints.on.Load() || c.Name() == "configureFailPoint" {
+	if s.failPoints.on.Load() == 0 || c.Name() == "configureFailPoint" {
 		return nil
 	}
-	f := &s.failPoints
-	f.mu.Lock()
-	p := f.fails
-	if !p.concerns(c) {
-		f.mu.Unlock()
-		return nil
-	}
-	yes, done := f.fails.mode.next()
-	if yes {
-		f.fails.entered++
-	}
-	if done {
-		f.fails.commands = nil
-		f.on.Store(false)
-	}
-	f.mu.Unlock()
+	p, yes := s.failPoints.enter(failPlace{failCommandPoint, c.Conn.Local().String()}, c)
 	if !yes {
 		return nil
 	}
+	return p.fail(c)
+}
+
+// failGetMore fails a getMore whose cursor was found. Errors: as failPoint.
+func (c *Call) failGetMore() error {
+	if c.failPoints.on.Load() == 0 {
+		return nil
+	}
+	p, yes := c.failPoints.enter(failPlace{failGetMorePoint, c.Conn.Local().String()}, c)
+	if !yes {
+		return nil
+	}
+	return p.fail(c)
+}
+
+// enter counts a command that comes by and reports whether it has to fail.
+func (f *failPoints) enter(at failPlace, c *Call) (failCommand, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.fails[at]
+	if p == nil || !p.enabled || at.name == failCommandPoint && !p.concerns(c) {
+		return failCommand{}, false
+	}
+	yes, done := p.mode.next()
+	if yes {
+		p.entered++
+	}
+	if done {
+		p.enabled = false
+		f.on.Add(-1)
+	}
+	return *p, yes
+}
+
+// set replaces a fail point and returns how often it was entered so far.
+func (f *failPoints) set(at failPlace, p failCommand) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if old := f.fails[at]; old != nil {
+		p.entered = old.entered
+		if old.enabled {
+			f.on.Add(-1)
+		}
+	}
+	if p.enabled = p.mode != (failMode{}); p.enabled {
+		f.on.Add(1)
+	}
+	if f.fails == nil {
+		f.fails = map[failPlace]*failCommand{}
+	}
+	f.fails[at] = &p
+	return p.entered
+}
+
+// fail does what was asked for.
+func (p *failCommand) fail(c *Call) error {
 	if p.block > 0 {
 		if err := wait(c.Ctx, p.block); err != nil {
 			return err
@@ -164,7 +219,7 @@ func runConfigureFailPoint(c *Call) error {
 	}
 	p := failCommand{mode: mode}
 	switch name {
-	case "failCommand":
+	case failCommandPoint, failGetMorePoint:
 		if err := p.parse(data); err != nil {
 			return err
 		}
@@ -173,14 +228,7 @@ func runConfigureFailPoint(c *Call) error {
 	default:
 		return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name)
 	}
-	f := &c.failPoints
-	f.mu.Lock()
-	entered := f.fails.entered
-	p.entered = entered
-	f.fails = p
-	f.on.Store(mode != failMode{} && len(p.commands) > 0)
-	f.mu.Unlock()
-	c.Reply.Int64("count", entered)
+	c.Reply.Int64("count", c.failPoints.set(failPlace{name, c.Conn.Local().String()}, p))
 	return nil
 }
 
@@ -200,20 +248,29 @@ func parseFailMode(v bson.Value) (m failMode, err error) {
 	if !ok {
 		return m, mongoerr.New(mongoerr.TypeMismatch, "'mode' must be a string or JSON object")
 	}
+	how := ""
 	for it := d.Iter(); it.Next(); {
 		n, ok := it.Value.TruncInt64()
 		if !ok || n < 0 {
 			return m, mongoerr.New(mongoerr.BadValue, "'%s' option to 'mode' must be a non-negative number", it.Name)
 		}
-		switch string(it.Name) {
+		name := string(it.Name)
+		switch name {
+		case "times", "skip", "activationProbability":
+		default:
+			return m, mongoerr.New(mongoerr.BadValue, "unknown mode option: %s", it.Name)
+		}
+		if how == "times" || how == "skip" && name != "times" { // drivers send those they do not mean as zeros
+			continue
+		}
+		how, m = name, failMode{}
+		switch name {
 		case "times":
 			m.times = n
 		case "skip":
 			m.skip, m.always = n, n == 0
 		case "activationProbability":
 			m.chance, _ = it.Value.AsFloat()
-		default:
-			return m, mongoerr.New(mongoerr.BadValue, "unknown mode option: %s", it.Name)
 		}
 	}
 	return m, nil

@@ -253,6 +253,7 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 	if t, ok := src.(tokened); ok {
 		t.appendToken(b)
 	}
+	c.appendReadTime()
 	b.Int64("id", int64(id))
 	b.String("ns", o.Namespace.String())
 	b.End()

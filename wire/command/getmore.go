@@ -72,6 +72,12 @@ func runGetMore(c *Call) error {
 			cur.Checkin(0, false)
 		}
 	}()
+	c.ofStream = cur.Options.Outlives
+	if err := c.failGetMore(); err != nil {
+		through = true
+		cur.Checkin(0, true)
+		return err
+	}
 	b := c.Reply
 	b.BeginDoc("cursor")
 	b.BeginArray("nextBatch")

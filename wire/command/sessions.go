@@ -147,21 +147,13 @@ func (s *Server) dropSession(c *Call) {
 	c.Session = nil
 }
 
-// labelInTxn adds the labels that drivers retry transactions by.
-// Spec: transactions#error-labels.
-func labelInTxn(c *Call, e *mongoerr.Error) *mongoerr.Error {
-	if c.Args.Ending {
-		if e.Code == mongoerr.NoSuchTransaction { // nothing can have been committed
-			return e.With(mongoerr.TransientTransactionError)
-		}
-		return e
-	}
-	switch e.Code {
-	case mongoerr.WriteConflict, mongoerr.SnapshotTooOld, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction,
-		mongoerr.LockTimeout, mongoerr.ShutdownInProgress, mongoerr.StaleConfig:
-		return e.With(mongoerr.TransientTransactionError)
-	}
-	return e
+// appendRecoveryToken names the shard that knows what became of the transaction.
+// Drivers send it with commitTransaction to whichever mongos they reach; here
+// each address knows. Spec: transactions#recoverytoken-field.
+func appendRecoveryToken(b *bson.Builder) {
+	b.BeginDoc("recoveryToken")
+	b.String("recoveryShardId", shardName(0))
+	b.End()
 }
 
 // runCommit commits the transaction of the session.

@@ -32,7 +32,7 @@ func runGetShardMap(c *Call) error {
 	at := c.address()
 	c.Reply.BeginDoc("map")
 	for _, id := range c.shardIDs() {
-		c.Reply.String(shardName(id), at)
+		c.Reply.String(shardName(id), c.shardHost(id))
 	}
 	c.Reply.String("config", at)
 	c.Reply.End()
@@ -40,7 +40,9 @@ func runGetShardMap(c *Call) error {
 	c.Reply.String(at, shardName(0))
 	c.Reply.End()
 	c.Reply.BeginDoc("connStrings")
-	c.Reply.String(at, shardName(0))
+	for _, id := range c.shardIDs() {
+		c.Reply.String(c.shardHost(id), shardName(id))
+	}
 	c.Reply.End()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -91,6 +92,30 @@ func (c *Call) runStatements(s statements, parse programParser, done func(i int,
 	return errs, nil
 }
 
+// checkStages refuses the whole command when a pipeline in it has a stage that
+// does not exist; stages that updates may not use are errors of their statement.
+// Spec: command-logging (operation-id). Errors: 40323, 40324.
+func (s *statements) checkStages() error {
+	for i := range s.list {
+		list, ok := s.list[i].u.Array()
+		if !ok {
+			continue
+		}
+		var stages []bson.Raw
+		for v := range list.Values() {
+			d, ok := v.Doc()
+			if !ok {
+				break // an error of the statement
+			}
+			stages = append(stages, d)
+		}
+		if _, err := agg.Skim(stages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // programParser makes the update program of a statement; nil deletes.
 type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
 
@@ -98,6 +123,9 @@ type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
 func runUpdate(c *Call) error {
 	s, err := c.parseStatements("updates", c.updateStatement)
 	if err != nil {
+		return err
+	}
+	if err := s.checkStages(); err != nil {
 		return err
 	}
 	c.stats.update.Add(int64(len(s.list)))

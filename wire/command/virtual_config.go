@@ -42,12 +42,17 @@ func (s *Server) address() string {
 	return "localhost:27017"
 }
 
+// shardHost is where a shard is, in the form that says that it is a replica set:
+// what it takes is acknowledged by a majority and read at one time.
+// Manual: reference/config-database#config.shards.
+func (s *Server) shardHost(id shard.ID) string { return shardName(id) + "/" + s.address() }
+
 // shardDocs is config.shards.
 func (s *Server) shardDocs() (docs []bson.Raw) {
 	for _, id := range s.shardIDs() {
 		b := bson.NewBuilder(nil)
 		b.String("_id", shardName(id))
-		b.String("host", s.address())
+		b.String("host", s.shardHost(id))
 		b.Int32("state", 1)
 		b.Timestamp("topologyTime", uint32(s.Started.Unix()), 1)
 		b.Bool("draining", false)

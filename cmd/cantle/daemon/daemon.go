@@ -42,6 +42,7 @@ type Daemon struct {
 	log      zerolog.Logger
 	store    storage.Store
 	runner   *jobs.Runner
+	cluster  *cluster.Cluster
 	balancer *balance.Balancer
 	cursors  *cursor.Registry
 	sessions *session.Registry
@@ -189,7 +190,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		History: session.NewStore(d.store),
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
 	})
-	cl := cluster.New(cluster.Config{
+	d.cluster = cluster.New(cluster.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: d.runner, Now: time.Now, ScratchDir: scratch, Workers: 4,
 		Limits: cluster.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput, LogicalKeyBytes: logical},
 		Dropped: func(ns collection.Namespace) {
@@ -206,7 +207,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err := d.runner.Recover(ctx); err != nil {
 		return nil, err
 	}
-	cl.RestoreBudgets()
+	d.cluster.RestoreBudgets()
 	users, err := auth.Open(ctx, d.store)
 	if err != nil {
 		return nil, fmt.Errorf("reading the users and roles: %w", err)
@@ -219,7 +220,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	handler := command.New(command.Config{
 		Auth: users, RequireAuth: d.cfg.Auth, Account: account,
-		Cluster: cl, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
+		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		CommandLine: os.Args, Version: Version, Connections: d.connections,
 	})
@@ -281,6 +282,14 @@ func (d *Daemon) serve(ctx context.Context, address, tag string) (net.Listener, 
 // URI is the connection string of the first address.
 func (d *Daemon) URI() string { return d.uri(d.addrs[0], "") }
 
+// URIs are the connection strings of all addresses but the Cosmos one.
+func (d *Daemon) URIs() (out []string) {
+	for _, a := range d.addrs {
+		out = append(out, d.uri(a, ""))
+	}
+	return out
+}
+
 // Addr is the first address that is listened on.
 func (d *Daemon) Addr() string { return d.addrs[0].String() }
 
@@ -340,6 +349,7 @@ func (d *Daemon) Stop() error {
 	d.runner.Stop()
 	d.loops.Wait()
 	d.cursors.Close()
+	d.cluster.Close()
 	d.sessions.Kill(func(session.ID) bool { return true })
 	return errors.Join(err, d.store.Close())
 }

@@ -1,0 +1,180 @@
+package driverspecs
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A suite is a part of the driver's tests with a row of its own in the table.
+type suite struct {
+	name string // the row: the folder of specification files, or the test
+	pkg  string // of the driver
+	test string // the test function
+	sub  string // the subtest of the folder, "" for all of the test
+}
+
+// The driver's packages of tests.
+const (
+	unified     = "mongo/integration/unified"
+	integration = "mongo/integration"
+)
+
+// suites lists what runs, in the order of the table.
+var suites = slices.Concat(
+	folders(unified, "TestUnifiedSpec",
+		"change-streams", "collection-management", "command-monitoring", "crud/unified",
+		"gridfs", "load-balancers", "retryable-writes/unified", "run-command", "sessions", "transactions/unified",
+		"unified-test-format/valid-fail", "unified-test-format/valid-pass", "versioned-api"),
+	folders(integration, "TestUnifiedSpecs",
+		"convenient-transactions", "read-write-concern/operation", "retryable-reads", "transactions/legacy"),
+	tests("TestCausalConsistency_Supported", "TestChangeStream_ReplicaSet", "TestCrudSpec", "TestMongosPinning",
+		"TestRetryableReadsProse", "TestRetryableWritesProse", "TestRetryableWritesSpec", "TestSessionPool", "TestSessions",
+		"TestWriteConcernError", "TestWriteErrorsWithLabels"),
+)
+
+func folders(pkg, test string, names ...string) (out []suite) {
+	for _, n := range names {
+		out = append(out, suite{n, pkg, test, n})
+	}
+	return out
+}
+
+func tests(names ...string) (out []suite) {
+	for _, n := range names {
+		out = append(out, suite{n, integration, n, ""})
+	}
+	return out
+}
+
+// pattern selects the suite among the tests of its package; only, if given, one
+// of its tests by full name.
+func (s suite) pattern(only string) string {
+	name := s.test
+	if s.sub != "" {
+		name += "/" + s.sub
+	}
+	if only != "" {
+		name = only
+	}
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// result is what became of one test.
+type result struct {
+	outcome string // PASS, FAIL or SKIP
+	said    []string
+}
+
+// suiteLimit ends a suite that hangs.
+const suiteLimit = 3 * time.Minute
+
+// run runs the suite against a server, all or only one test of it, and returns
+// the results of its leaves by name.
+func (s suite) run(ctx context.Context, dir, program, uri, only string) (map[string]result, error) {
+	ctx, cancel := context.WithTimeout(ctx, suiteLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.timeout", suiteLimit.String(), "-test.run", s.pattern(only))
+	cmd.Dir = filepath.Join(dir, s.pkg)
+	cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	got, trouble := parse(out)
+	_ = cmd.Wait() // that tests failed stands in the output
+	switch {
+	case ctx.Err() != nil:
+		return got, fmt.Errorf("%s: no end within %s\n%s", s.name, suiteLimit, trouble)
+	case trouble != "":
+		return got, fmt.Errorf("%s: %s", s.name, trouble)
+	case len(got) == 0:
+		return got, fmt.Errorf("%s: nothing ran", s.name)
+	}
+	return got, nil
+}
+
+var outcomeLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.*) \([0-9.]+s\)$`)
+
+// parse reads the output of a test program. trouble is the end of it when the
+// program did not get through.
+func parse(out io.Reader) (leaves map[string]result, trouble string) {
+	leaves = map[string]result{}
+	said := map[string][]string{}
+	parents := map[string]bool{}
+	current := ""
+	var broken []string
+	lines := bufio.NewScanner(out)
+	lines.Buffer(make([]byte, 0, 1<<20), 64<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if name, ok := strings.CutPrefix(line, "=== "); ok {
+			if _, name, ok = strings.Cut(name, " "); ok {
+				current = strings.TrimSpace(name)
+				if i := strings.LastIndexByte(current, '/'); i > 0 {
+					parents[current[:i]] = true
+				}
+			}
+			continue
+		}
+		if m := outcomeLine.FindStringSubmatch(line); m != nil {
+			leaves[m[2]] = result{outcome: m[1], said: said[m[2]]}
+			continue
+		}
+		if strings.HasPrefix(line, "panic: ") || broken != nil {
+			if broken = append(broken, line); len(broken) == 1 {
+				broken = append(broken, "in "+current)
+			}
+			continue
+		}
+		said[current] = append(said[current], line)
+	}
+	// The name of a folder or a file may hold slashes, so that some parents were
+	// never run by themselves: what has a result and something below is a parent.
+	for name := range leaves {
+		for up := name; ; {
+			i := strings.LastIndexByte(up, '/')
+			if i < 0 {
+				break
+			}
+			up = up[:i]
+			parents[up] = true
+		}
+	}
+	for name := range parents {
+		// A parent that fails although nothing below it did stands for itself.
+		if r, ok := leaves[name]; ok && (r.outcome != "FAIL" || failsBelow(leaves, name)) {
+			delete(leaves, name)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		broken = append(broken, err.Error())
+	}
+	return leaves, strings.Join(broken[:min(len(broken), 30)], "\n")
+}
+
+// failsBelow reports that a test under the named one failed.
+func failsBelow(all map[string]result, name string) bool {
+	for other, r := range all {
+		if r.outcome == "FAIL" && strings.HasPrefix(other, name+"/") {
+			return true
+		}
+	}
+	return false
+}

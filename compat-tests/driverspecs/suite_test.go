@@ -1,0 +1,47 @@
+package driverspecs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestParse: what is read from the output of a test program.
+func TestParse(t *testing.T) {
+	for name, tc := range map[string]struct{ out, want, trouble string }{
+		"leaves": {"=== RUN   TestA\n=== RUN   TestA/dir/sub\n=== RUN   TestA/dir/sub/x\n    a_test.go:1: why\n" +
+			"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/dir/sub (0.1s)\n        --- FAIL: TestA/dir/sub/x (0.0s)\n        --- SKIP: TestA/dir/sub/y (0.0s)\nFAIL\n",
+			"TestA/dir/sub/x FAIL, TestA/dir/sub/y SKIP", ""},
+		"a parent that fails alone": {"--- FAIL: TestA (0.1s)\n    --- PASS: TestA/x (0.0s)\n", "TestA FAIL, TestA/x PASS", ""},
+		"a leaf by itself":          {"=== RUN   TestA\n--- PASS: TestA (0.1s)\nPASS\n", "TestA PASS", ""},
+		"a crash":                   {"=== RUN   TestA\n=== RUN   TestA/x\npanic: boom\n\ngoroutine 1\n", "", "panic: boom\nin TestA/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, trouble := parse(strings.NewReader(tc.out))
+			var all []string
+			for _, name := range slices.Sorted(maps.Keys(got)) {
+				all = append(all, name+" "+got[name].outcome)
+			}
+			if s := strings.Join(all, ", "); s != tc.want || !strings.HasPrefix(trouble, tc.trouble) || (trouble == "") != (tc.trouble == "") {
+				t.Errorf("got %s, trouble %q; want %s, trouble %q", s, trouble, tc.want, tc.trouble)
+			}
+		})
+	}
+}
+
+// TestScoreboardFile: what is written is read again.
+func TestScoreboardFile(t *testing.T) {
+	path := t.TempDir() + "/scoreboard.txt"
+	b := &scoreboard{rows: map[string]counts{suites[0].name: {1, 2, 3}}, known: map[string]string{"TestA/x.json/a_b": "why: because"}}
+	if err := b.write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readScoreboard(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.rows[suites[0].name] != (counts{1, 2, 3}) || got.known["TestA/x.json/a_b"] != "why: because" {
+		t.Errorf("read %+v", got)
+	}
+}

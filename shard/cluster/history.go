@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// How long, and how many of, the states that snapshot reads have seen are kept
+// for further reads at the same time. An old state costs disk: what was
+// overwritten since cannot be removed.
+// Manual: reference/parameters#minSnapshotHistoryWindowInSeconds.
+const (
+	historyWindow = 5 * time.Minute
+	historyMax    = 512
+)
+
+// history keeps states of the store open that clients know the time of: a
+// snapshot session reads on at the time of its first read. A time that nobody
+// was told of is not kept. Safe for concurrent use.
+type history struct {
+	clock  func() time.Time
+	mu     sync.Mutex
+	kept   []state // oldest first
+	expiry *time.Timer
+	closed bool
+}
+
+// state is one kept state.
+type state struct {
+	reader storage.Reader
+	since  time.Time
+}
+
+// SnapshotTime returns the newest time, and sees to it that Op.At may be that
+// time for a while.
+func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
+	r, err := c.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return 0, translate(err)
+	}
+	at := r.ReadTimestamp()
+	if !c.history.keep(r) {
+		r.Close()
+	}
+	return at, nil
+}
+
+// keep takes a reader unless its state is kept already.
+func (h *history) keep(r storage.Reader) bool {
+	now := h.clock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	for i := len(h.kept) - 1; i >= 0 && h.kept[i].reader.ReadTimestamp() >= r.ReadTimestamp(); i-- {
+		if h.kept[i].reader.ReadTimestamp() == r.ReadTimestamp() {
+			h.kept[i].since = now
+			return false
+		}
+	}
+	h.kept = append(h.kept, state{r, now})
+	if len(h.kept) > historyMax {
+		h.drop(1)
+	}
+	if h.expiry == nil {
+		h.expiry = time.AfterFunc(historyWindow, h.expire)
+	}
+	return true
+}
+
+// expire closes what is too old, and comes again for the rest.
+func (h *history) expire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	n, now := 0, h.clock()
+	for n < len(h.kept) && now.Sub(h.kept[n].since) >= historyWindow {
+		n++
+	}
+	h.drop(n)
+	h.expiry = nil
+	if len(h.kept) > 0 {
+		h.expiry = time.AfterFunc(max(time.Second, historyWindow-now.Sub(h.kept[0].since)), h.expire)
+	}
+}
+
+// drop closes the n oldest; mu is held.
+func (h *history) drop(n int) {
+	for _, s := range h.kept[:n] {
+		s.reader.Close()
+	}
+	h.kept = append(h.kept[:0], h.kept[n:]...)
+}
+
+// Close gives back what the cluster holds of the store, which may be closed
+// then.
+func (c *Cluster) Close() {
+	h := &c.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	if h.expiry != nil {
+		h.expiry.Stop()
+	}
+	h.drop(len(h.kept))
+}

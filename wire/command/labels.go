@@ -1,0 +1,91 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// labelsFor are the labels that drivers retry by: those of an error, or of the
+// write concern error of a command that succeeded.
+// Spec: transactions, retryable-writes and change-streams (error labels).
+func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
+	if c.Def == nil {
+		return 0
+	}
+	switch {
+	case c.Args.InTxn && !c.Args.Ending:
+		if transient(code) {
+			l |= mongoerr.TransientTransactionError
+		}
+	case c.Args.Ending && code == mongoerr.NoSuchTransaction: // nothing can have been committed
+		l |= mongoerr.TransientTransactionError
+	case c.Args.Ending || c.Args.Retryable() && c.Def.Needs.has(Writes):
+		if retryableWriteError(code) {
+			l |= mongoerr.RetryableWriteError
+		}
+	}
+	if (c.ofStream || c.opensStream()) && resumable(code) {
+		l |= mongoerr.ResumableChangeStreamError
+	}
+	return l
+}
+
+// transient reports errors after which a transaction may succeed from its
+// beginning. Spec: transactions#transienttransactionerror.
+func transient(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.WriteConflict, mongoerr.SnapshotTooOld, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction,
+		mongoerr.LockTimeout, mongoerr.StaleConfig, mongoerr.PreparedTransactionInProgress:
+		return true
+	}
+	return retryableWriteError(code)
+}
+
+// retryableWriteError reports errors after which a write is sent once more.
+// Spec: retryable-writes#determining-retryable-errors.
+func retryableWriteError(code mongoerr.Code) bool {
+	return code.Is(mongoerr.RetriableCategory) && code != mongoerr.ReadConcernMajorityNotAvailableYet
+}
+
+// resumable reports errors after which a change stream is opened again where it
+// was. Spec: change-streams#resumable-error (the list for older servers).
+func resumable(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleShardVersion, mongoerr.StaleEpoch, mongoerr.StaleConfig, mongoerr.RetryChangeStream:
+		return true
+	}
+	return retryableWriteError(code)
+}
+
+// opensStream reports an aggregate whose first stage is $changeStream.
+func (c *Call) opensStream() bool {
+	if c.Name() != "aggregate" {
+		return false
+	}
+	stages, _ := c.Body.Get("pipeline").Array()
+	first, _ := stages.First()
+	stage, ok := first.Value.Doc()
+	return ok && !stage.Get("$changeStream").IsMissing()
+}
+
+// appendLabels writes error labels into the reply of a command that succeeded.
+func (c *Call) appendLabels(l mongoerr.Labels) {
+	if l == 0 {
+		return
+	}
+	c.Reply.BeginArray("errorLabels")
+	for _, name := range l.Names() {
+		c.Reply.String("", name)
+	}
+	c.Reply.End()
+}
+
+// concernLabels are the labels of a write concern error that a fail point made.
+// The command itself has succeeded, so a transaction goes on.
+func (c *Call) concernLabels(concern bson.Raw) mongoerr.Labels {
+	if c.hasLabels {
+		return c.labels
+	}
+	code, _ := concern.Get("code").AsInt64()
+	return c.labelsFor(mongoerr.Code(code)) &^ mongoerr.TransientTransactionError
+}
