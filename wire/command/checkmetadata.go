@@ -52,7 +52,6 @@ func inconsistencies(coll *catalog.Collection) (docs []bson.Raw) {
 		b.String("description", description)
 		b.BeginDoc("details")
 		b.String("namespace", coll.Namespace.String())
-		b.Binary("uuid", 4, coll.UUID[:])
 		details(b)
 		b.End()
 		docs = append(docs, b.Doc())
