@@ -26,6 +26,10 @@ Usage:
   cantle report URI [db.collection]        what commands cost, by their shape
   cantle advise URI db.collection          which shard key suits a collection
   cantle estimate [flags] document.json    what a workload will cost
+  cantle dump [flags] URI                  write databases into files, as mongodump does
+  cantle restore [flags] URI [folder]      load what it or mongodump has written
+  cantle import URI db.collection [file]   load JSON, CSV or TSV
+  cantle export URI db.collection          print JSON or CSV
   cantle cert [flags]                      make certificates for development
   cantle version                           print the version
 
@@ -53,6 +57,14 @@ func main() {
 		os.Exit(cli.Advise(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	case "partitions":
 		os.Exit(cli.Partitions(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	case "dump":
+		os.Exit(cli.Dump(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
+	case "restore":
+		os.Exit(cli.Restore(context.Background(), os.Args[2:], os.Stdin, os.Stderr))
+	case "import":
+		os.Exit(cli.Import(context.Background(), os.Args[2:], os.Stdin, os.Stderr))
+	case "export":
+		os.Exit(cli.Export(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	case "cert":
 		os.Exit(cli.Cert(os.Args[2:], os.Stdout, os.Stderr))
 	case "version", "--version", "-v":

@@ -27,7 +27,8 @@ func start(t *testing.T) (uri string, db *mongo.Database) {
 	if err := f.Parse([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}); err != nil {
 		t.Fatal(err)
 	}
-	d, err := daemon.Start(t.Context(), cfg, io.Discard)
+	// Not the test's context: that ends before the clients have said goodbye.
+	d, err := daemon.Start(context.Background(), cfg, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

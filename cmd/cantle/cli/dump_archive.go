@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc64"
+	"io"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// An archive is, as mongodump writes it:
+//
+//	magic
+//	{concurrent_collections, version, server_version, tool_version}
+//	{db, collection, metadata, size, type} for every collection, terminator
+//	blocks: {db, collection, EOF, CRC}, documents, terminator
+//
+// The block with EOF has no documents; CRC is the CRC-64 (ECMA) of all documents of
+// that collection. Observed: archives of mongodump 100.
+const archiveMagic = 0x8199e26d
+
+var (
+	archiveTerminator = []byte{0xff, 0xff, 0xff, 0xff}
+	archiveCRC        = crc64.MakeTable(crc64.ECMA)
+)
+
+// archiveWriter writes one collection after the other.
+type archiveWriter struct {
+	zip *gzip.Writer
+	w   *bufio.Writer
+
+	now *dumped
+	crc hash.Hash64
+}
+
+// newArchiveWriter writes everything up to the first block.
+func newArchiveWriter(out io.Writer, compress bool, list []*dumped) (*archiveWriter, error) {
+	a := &archiveWriter{}
+	if compress {
+		a.zip = gzip.NewWriter(out)
+		out = a.zip
+	}
+	a.w = bufio.NewWriterSize(out, 1<<20)
+	_ = binary.Write(a.w, binary.LittleEndian, uint32(archiveMagic)) // errors stay in a.w
+	b := bson.NewBuilder(nil)
+	b.Int32("concurrent_collections", 1)
+	b.String("version", "0.1")
+	b.String("server_version", "7.0.0")
+	b.String("tool_version", "cantle "+daemon.Version)
+	a.w.Write(b.Doc())
+	for _, d := range list {
+		b := bson.NewBuilder(nil)
+		b.String("db", d.db)
+		b.String("collection", d.coll)
+		b.String("metadata", d.metadata)
+		b.Int32("size", 0)
+		b.String("type", d.kind)
+		a.w.Write(b.Doc())
+	}
+	_, err := a.w.Write(archiveTerminator)
+	return a, err
+}
+
+func (a *archiveWriter) head(eof bool, crc uint64) error {
+	b := bson.NewBuilder(nil)
+	b.String("db", a.now.db)
+	b.String("collection", a.now.coll)
+	b.Bool("EOF", eof)
+	b.Int64("CRC", int64(crc))
+	_, err := a.w.Write(b.Doc())
+	return err
+}
+
+func (a *archiveWriter) begin(d *dumped) (after bson.Value, n int64, done bool, err error) {
+	a.now, a.crc = d, crc64.New(archiveCRC)
+	return after, 0, false, a.head(false, 0)
+}
+
+func (a *archiveWriter) write(doc bson.Raw) error {
+	a.crc.Write(doc)
+	_, err := a.w.Write(doc)
+	return err
+}
+
+func (a *archiveWriter) end() error {
+	if _, err := a.w.Write(archiveTerminator); err != nil {
+		return err
+	}
+	if err := a.head(true, a.crc.Sum64()); err != nil {
+		return err
+	}
+	if _, err := a.w.Write(archiveTerminator); err != nil {
+		return err
+	}
+	return a.w.Flush()
+}
+
+func (a *archiveWriter) close() error {
+	err := a.w.Flush()
+	if a.zip != nil {
+		err = errors.Join(err, a.zip.Close())
+	}
+	return err
+}
+
+// archiveReader reads what an archive holds.
+type archiveReader struct {
+	docs documentReader
+	list []*dumped
+	crcs map[string]hash.Hash64
+}
+
+// newArchiveReader reads everything up to the first block.
+func newArchiveReader(in io.Reader, compressed bool) (*archiveReader, error) {
+	if compressed {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = z
+	}
+	a := &archiveReader{docs: documentReader{r: bufio.NewReaderSize(in, 1<<20)}, crcs: map[string]hash.Hash64{}}
+	var magic uint32
+	if err := binary.Read(a.docs.r, binary.LittleEndian, &magic); err != nil || magic != archiveMagic {
+		return nil, errors.New("this is no archive of mongodump or cantle dump, or a compressed one (--gzip)")
+	}
+	if _, err := a.docs.next(); err != nil {
+		return nil, err
+	}
+	for {
+		doc, err := a.next()
+		if err != nil {
+			return nil, err
+		}
+		if doc == nil {
+			return a, nil
+		}
+		d := &dumped{kind: "collection"}
+		d.db, _ = doc.Get("db").Str()
+		d.coll, _ = doc.Get("collection").Str()
+		d.metadata, _ = doc.Get("metadata").Str()
+		if kind, ok := doc.Get("type").Str(); ok && kind != "" {
+			d.kind = kind
+		}
+		a.list = append(a.list, d)
+	}
+}
+
+// next returns the next document, or nil at a terminator.
+func (a *archiveReader) next() (bson.Raw, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(a.docs.r, head[:]); err != nil {
+		return nil, err
+	}
+	if [4]byte(archiveTerminator) == head {
+		return nil, nil
+	}
+	return a.docs.rest(head)
+}
+
+// each hands over all documents, collection by collection as they lie, and checks
+// their sums. ended is called when a collection is complete.
+func (a *archiveReader) each(emit func(db, coll string, doc bson.Raw) error, ended func(db, coll string) error) error {
+	for {
+		head, err := a.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if head == nil {
+			return errors.New("the archive is damaged: a terminator where a block begins")
+		}
+		db, _ := head.Get("db").Str()
+		coll, _ := head.Get("collection").Str()
+		ns := db + "." + coll
+		if a.crcs[ns] == nil {
+			a.crcs[ns] = crc64.New(archiveCRC)
+		}
+		eof := head.Get("EOF").Truthy()
+		want, _ := head.Get("CRC").Int64()
+		for {
+			doc, err := a.next()
+			if err != nil {
+				return fmt.Errorf("%s: the archive ends early: %w", ns, err)
+			}
+			if doc == nil {
+				break
+			}
+			a.crcs[ns].Write(doc)
+			if err := emit(db, coll, doc); err != nil {
+				return err
+			}
+		}
+		if eof {
+			if got := a.crcs[ns].Sum64(); got != uint64(want) {
+				return fmt.Errorf("%s: the archive is damaged: its sum is %x and should be %x", ns, got, uint64(want))
+			}
+			if err := ended(db, coll); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+const exportHelp = `Usage: cantle export [flags] URI db.collection
+
+Prints documents as Extended JSON, one a line, or as CSV.
+
+  cantle export URI shop.orders > orders.json
+  cantle export --query '{total: {$gt: 100}}' --sort '{_id: 1}' --limit 10 URI shop.orders
+  cantle export --type csv --fields _id,customer,items.0.sku --out orders.csv URI shop.orders
+
+Requests that the server throttles are repeated when it says so.
+
+Flags:
+`
+
+// exportArgs are the settings of an export.
+type exportArgs struct {
+	kind, format string
+	fields       []string
+	find         bson.Raw
+	array, bare  bool
+}
+
+// Export is the verb export. It returns the exit status.
+func Export(ctx context.Context, args []string, out, errs io.Writer) int {
+	f := flag.NewFlagSet("cantle export", flag.ContinueOnError)
+	f.SetOutput(errs)
+	var a exportArgs
+	f.StringVar(&a.kind, "type", "json", "`json` or csv")
+	f.StringVar(&a.format, "jsonFormat", "relaxed", "`relaxed` or canonical: whether numbers say their types")
+	fields := f.String("fields", "", "comma-separated `fields`, for CSV its columns")
+	query := f.String("query", "", "only documents that match this `filter`")
+	sort := f.String("sort", "", "order, as in `{_id: 1}`")
+	limit := f.Int64("limit", 0, "at most so `many` documents")
+	skip := f.Int64("skip", 0, "leave out the first so `many`")
+	f.BoolVar(&a.array, "jsonArray", false, "one JSON array")
+	f.BoolVar(&a.bare, "noHeaderLine", false, "CSV without the names of its columns")
+	file := f.String("out", "-", "`file` to write, - for standard output")
+	f.Usage = func() { fmt.Fprint(f.Output(), exportHelp); f.PrintDefaults() }
+	if err := f.Parse(args); err != nil {
+		return status(err)
+	}
+	if *fields != "" {
+		a.fields = strings.Split(*fields, ",")
+	}
+	db, coll, ok := strings.Cut(f.Arg(1), ".")
+	b := bson.NewBuilder(nil)
+	b.String("find", coll)
+	var err error
+	for _, part := range []struct{ name, text string }{{"filter", *query}, {"sort", *sort}} {
+		if part.text == "" {
+			continue
+		}
+		d, bad := ejson.Parse(part.text)
+		if bad != nil {
+			err = fmt.Errorf("%s: %w", part.name, bad)
+			continue
+		}
+		b.Raw(part.name, d)
+	}
+	switch {
+	case err != nil:
+	case f.NArg() != 2 || !ok || db == "" || coll == "":
+		err = errors.New("expected a connection string and database.collection, as in\n\n  cantle export mongodb://127.0.0.1:27017/ shop.orders")
+	case a.kind != "json" && a.kind != "csv":
+		err = fmt.Errorf("--type %s is not json or csv", a.kind)
+	case a.format != "relaxed" && a.format != "canonical":
+		err = fmt.Errorf("--jsonFormat %s is not relaxed or canonical", a.format)
+	case a.kind == "csv" && a.fields == nil:
+		err = errors.New("CSV needs --fields")
+	case *limit < 0 || *skip < 0:
+		err = errors.New("--limit and --skip are not negative")
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "cantle export: %v\n\nsee cantle export --help\n", err)
+		return 2
+	}
+	if a.fields != nil {
+		b.BeginDoc("projection")
+		id := false
+		for _, name := range a.fields {
+			b.Int32(projected(name), 1)
+			id = id || name == "_id"
+		}
+		if !id && a.kind == "csv" {
+			b.Int32("_id", 0)
+		}
+		b.End()
+	}
+	if *limit > 0 {
+		b.Int64("limit", *limit)
+	}
+	if *skip > 0 {
+		b.Int64("skip", *skip)
+	}
+	a.find = b.Doc()
+	if *file != "-" {
+		created, err := os.Create(*file)
+		if err != nil {
+			fmt.Fprintln(errs, "cantle export:", err)
+			return 1
+		}
+		defer created.Close()
+		out = created
+	}
+	if err := export(ctx, f.Arg(0), db, coll, a, out, errs); err != nil {
+		fmt.Fprintln(errs, "cantle export:", err)
+		return 1
+	}
+	return 0
+}
+
+// projected is the path of a field without positions in arrays, which projections
+// do not know.
+func projected(name string) string {
+	parts := strings.Split(name, ".")
+	for i, p := range parts {
+		if _, err := strconv.Atoi(p); err == nil && i > 0 {
+			return strings.Join(parts[:i], ".")
+		}
+	}
+	return name
+}
+
+func export(ctx context.Context, uri, db, coll string, a exportArgs, out, errs io.Writer) error {
+	t, err := newTransfer(uri, "cantle export")
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	w := bufio.NewWriterSize(out, 1<<20)
+	table := csv.NewWriter(w)
+	if a.kind == "csv" && !a.bare {
+		if err := table.Write(a.fields); err != nil {
+			return err
+		}
+	}
+	if a.array && a.kind == "json" {
+		w.WriteString("[")
+	}
+	n := int64(0)
+	p := show(errs, "documents", t.count(ctx, db, coll))
+	err = t.scan(ctx, db, a.find, func(doc bson.Raw) error {
+		n++
+		p.at(n)
+		if a.kind == "csv" {
+			cells := make([]string, len(a.fields))
+			for i, path := range a.fields {
+				cells[i] = text(within(doc.Value(), path))
+			}
+			return table.Write(cells)
+		}
+		if a.array && n > 1 {
+			w.WriteString(",")
+		}
+		if a.format == "canonical" {
+			w.WriteString(ejson.Canonical(doc))
+		} else {
+			w.WriteString(ejson.String(doc))
+		}
+		if !a.array {
+			w.WriteString("\n")
+		}
+		return nil
+	})
+	p.end()
+	if err != nil {
+		return t.explain(err)
+	}
+	if a.array && a.kind == "json" {
+		w.WriteString("]\n")
+	}
+	table.Flush()
+	if err := errors.Join(table.Error(), w.Flush()); err != nil {
+		return err
+	}
+	t.summary(errs)
+	fmt.Fprintf(errs, "%d documents exported\n", n)
+	return nil
+}
+
+// within follows a dotted path through documents and positions of arrays.
+func within(v bson.Value, path string) bson.Value {
+	for rest := true; rest; {
+		var name string
+		name, path, rest = strings.Cut(path, ".")
+		if d, ok := v.Doc(); ok {
+			v = d.Get(name)
+			continue
+		}
+		list, ok := v.Array()
+		i, err := strconv.Atoi(name)
+		if !ok || err != nil {
+			return bson.Value{}
+		}
+		v, _ = list.Index(i)
+	}
+	return v
+}
+
+// text is a value in a cell: as people write it, and documents as JSON.
+func text(v bson.Value) string {
+	if v.IsMissing() {
+		return ""
+	}
+	if s, ok := v.Str(); ok {
+		return s
+	}
+	if id, ok := v.ObjectID(); ok {
+		return fmt.Sprintf("ObjectId(%x)", id)
+	}
+	if ms, ok := v.DateTime(); ok {
+		return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	if d, ok := v.Decimal(); ok {
+		return d.String()
+	}
+	return ejson.ValueString(v)
+}

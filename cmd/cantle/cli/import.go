@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+const importHelp = `Usage: cantle import [flags] URI db.collection [file]
+
+Loads JSON, CSV or TSV: a file, or standard input.
+
+  cantle import URI shop.orders orders.json                 documents one after the other, or one array
+  cantle import --type csv --headerline URI shop.items items.csv
+  cantle import --type tsv --fields 'sku.string(),stock.int32(),seen.date(2006-01-02)' --columnsHaveTypes URI shop.items items.tsv
+  cantle import --mode upsert --upsertFields sku --type csv --headerline URI shop.items items.csv
+
+JSON is Extended JSON. The values of a table are numbers if they look like it, else
+strings, unless --columnsHaveTypes gives every field a type:
+
+  auto()  string()  int32()  int64()  double()  decimal()  boolean()
+  binary(hex), binary(base32), binary(base64)
+  date(layout), date_go(layout)   a layout as Go's time package writes it: 2006-01-02 15:04:05
+
+A dot in a field's name makes a document in the document. Requests that the server
+throttles are repeated when it says so.
+
+Flags:
+`
+
+// importArgs are the settings of an import.
+type importArgs struct {
+	kind         string // json, csv, tsv
+	mode         string // insert, upsert, merge
+	upsertFields []string
+	table        tableArgs
+	drop         bool
+	stopOnError  bool
+	journal      string
+}
+
+// Import is the verb import. It returns the exit status.
+func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) int {
+	f := flag.NewFlagSet("cantle import", flag.ContinueOnError)
+	f.SetOutput(errs)
+	var a importArgs
+	f.StringVar(&a.kind, "type", "json", "`json`, csv or tsv")
+	f.StringVar(&a.mode, "mode", "insert", "`insert`; upsert replaces and merge changes documents that have the same --upsertFields")
+	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert and merge find documents")
+	fields := f.String("fields", "", "comma-separated `names` of a table's columns")
+	f.BoolVar(&a.table.header, "headerline", false, "the first line of a table has the names")
+	f.BoolVar(&a.table.typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
+	f.BoolVar(&a.table.ignoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
+	grace := f.String("parseGrace", "stop", "for values that are not of their column's type: `stop`, autoCast, skipField or skipRow")
+	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
+	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
+	f.StringVar(&a.journal, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
+	f.Usage = func() { fmt.Fprint(f.Output(), importHelp); f.PrintDefaults() }
+	if err := f.Parse(args); err != nil {
+		return status(err)
+	}
+	a.table.grace = *grace
+	a.upsertFields = strings.Split(*upsert, ",")
+	db, coll, ok := strings.Cut(f.Arg(1), ".")
+	var err error
+	switch {
+	case f.NArg() < 2 || f.NArg() > 3 || !ok || db == "" || coll == "":
+		err = errors.New("expected a connection string, database.collection and a file, as in\n\n  cantle import mongodb://127.0.0.1:27017/ shop.orders orders.json")
+	case a.kind != "json" && a.kind != "csv" && a.kind != "tsv":
+		err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
+	case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge":
+		err = fmt.Errorf("--mode %s is not insert, upsert or merge", a.mode)
+	case a.kind == "json" && (*fields != "" || a.table.header || a.table.typed):
+		err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
+	case a.kind != "json" && (*fields == "") != a.table.header:
+		err = errors.New("a table needs either --fields or --headerline")
+	case a.drop && a.journal != "":
+		err = errors.New("--resume keeps what is there, --drop does not")
+	case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
+		err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
+	}
+	if err == nil && *fields != "" {
+		err = a.table.columnsOf(strings.Split(*fields, ","))
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "cantle import: %v\n\nsee cantle import --help\n", err)
+		return 2
+	}
+	size := int64(0)
+	if f.NArg() == 3 {
+		file, err := os.Open(f.Arg(2))
+		if err != nil {
+			fmt.Fprintln(errs, "cantle import:", err)
+			return 1
+		}
+		defer file.Close()
+		if info, err := file.Stat(); err == nil {
+			size = info.Size()
+		}
+		in = file
+	}
+	if err := load(ctx, f.Arg(0), db, coll, a, in, size, errs); err != nil {
+		fmt.Fprintln(errs, "cantle import:", err)
+		return 1
+	}
+	return 0
+}
+
+// counted is a reader that knows how far it is.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// records yields the documents of a file. Errors: io.EOF at the end; errSkipped for one
+// to leave out.
+type records interface {
+	next() (bson.Raw, error)
+}
+
+var errSkipped = errors.New("skipped")
+
+func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader, size int64, errs io.Writer) error {
+	t, err := newTransfer(uri, "cantle import")
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	j, err := openJournal(a.journal)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	if a.drop {
+		b := bson.NewBuilder(nil)
+		b.String("drop", coll)
+		if _, err := t.run(ctx, db, b.Doc()); err != nil && !isCode(err, 26) {
+			return t.explain(err)
+		}
+	}
+	read := &counted{Reader: in}
+	source := records(newJSONRecords(bufio.NewReaderSize(read, 1<<20)))
+	if a.kind != "json" {
+		comma := ','
+		if a.kind == "tsv" {
+			comma = '\t'
+		}
+		if source, err = newTableRecords(bufio.NewReaderSize(read, 1<<20), comma, &a.table); err != nil {
+			return err
+		}
+	}
+	how := writes{command: "insert", list: "documents", db: db, coll: coll}
+	if a.mode != "insert" {
+		how.command, how.list = "update", "updates"
+	}
+	ns := db + "." + coll
+	skip, seen, total := j.at(ns), int64(0), written{}
+	var pending batch
+	flush := func() error {
+		docs := pending.take()
+		if len(docs) == 0 {
+			return nil
+		}
+		w, err := t.write(ctx, how, docs)
+		total.add(w)
+		if err != nil {
+			return t.explain(err)
+		}
+		if a.stopOnError && w.failed+w.duplicates > 0 {
+			return fmt.Errorf("stopped at a document that was refused: %s", w.first)
+		}
+		return j.set(ns, seen)
+	}
+	p := show(errs, "bytes", size)
+	skipped := int64(0)
+	for {
+		doc, err := source.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		seen++
+		if errors.Is(err, errSkipped) {
+			skipped++
+			continue
+		}
+		if err != nil {
+			p.end()
+			return errors.Join(flush(), fmt.Errorf("document %d: %w", seen, err))
+		}
+		if seen <= skip {
+			continue
+		}
+		if a.mode != "insert" {
+			doc = statement(doc, a.mode, a.upsertFields)
+		}
+		p.at(read.n)
+		if pending.add(doc) {
+			if err := flush(); err != nil {
+				p.end()
+				return err
+			}
+		}
+	}
+	p.end()
+	if err := flush(); err != nil {
+		return err
+	}
+	t.summary(errs)
+	fmt.Fprintf(errs, "%d documents imported, %d there already, %d failed, %d skipped\n", total.done, total.duplicates, total.failed, skipped)
+	if total.failed > 0 {
+		return fmt.Errorf("%d documents failed, the first: %s", total.failed, total.first)
+	}
+	return nil
+}
+
+// statement is the update that puts a document in the place of the one with the same
+// fields, or changes that one. A document that lacks a field is inserted.
+func statement(doc bson.Raw, mode string, by []string) bson.Raw {
+	b := bson.NewBuilder(nil)
+	complete := true
+	b.BeginDoc("q")
+	for _, name := range by {
+		v := lookup(doc, name)
+		complete = complete && !v.IsMissing()
+		if !v.IsMissing() {
+			b.BeginDoc(name)
+			b.Value("$eq", v)
+			b.End()
+		}
+	}
+	b.End()
+	if !complete { // found by nothing
+		b = bson.NewBuilder(nil)
+		b.BeginDoc("q")
+		b.Int32("$alwaysFalse", 1)
+		b.End()
+	}
+	if mode == "merge" && complete {
+		b.BeginDoc("u")
+		b.BeginDoc("$set")
+		for name, v := range doc.Fields() {
+			if string(name) != "_id" {
+				b.ValueBytes(name, v)
+			}
+		}
+		b.End()
+		b.End()
+	} else {
+		b.Raw("u", doc)
+	}
+	b.Bool("upsert", true)
+	return b.Doc()
+}
+
+// lookup follows a dotted path through documents.
+func lookup(doc bson.Raw, path string) bson.Value {
+	for {
+		name, rest, more := strings.Cut(path, ".")
+		v := doc.Get(name)
+		if !more {
+			return v
+		}
+		inner, ok := v.Doc()
+		if !ok {
+			return bson.Value{}
+		}
+		doc, path = inner, rest
+	}
+}

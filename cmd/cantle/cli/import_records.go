@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// jsonRecords reads documents in Extended JSON: one after the other, or in one array.
+type jsonRecords struct {
+	in      *bufio.Reader
+	decoder *json.Decoder
+	array   bool
+}
+
+func newJSONRecords(in *bufio.Reader) *jsonRecords { return &jsonRecords{in: in} }
+
+func (r *jsonRecords) next() (bson.Raw, error) {
+	if r.decoder == nil {
+		for {
+			c, err := r.in.ReadByte()
+			if err != nil {
+				return nil, err
+			}
+			if strings.IndexByte(" \t\r\n\xef\xbb\xbf", c) >= 0 {
+				continue
+			}
+			if r.array = c == '['; !r.array {
+				if err := r.in.UnreadByte(); err != nil {
+					return nil, err
+				}
+			}
+			break
+		}
+		from := io.Reader(r.in)
+		if r.array {
+			from = io.MultiReader(strings.NewReader("["), r.in)
+		}
+		r.decoder = json.NewDecoder(from)
+		if r.array {
+			if _, err := r.decoder.Token(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if r.array && !r.decoder.More() {
+		if _, err := r.decoder.Token(); err != nil {
+			return nil, errors.New("the array does not end")
+		}
+		return nil, io.EOF
+	}
+	var text json.RawMessage
+	if err := r.decoder.Decode(&text); err != nil {
+		return nil, err
+	}
+	return ejson.Parse(string(text))
+}
+
+// tableArgs say how lines become documents.
+type tableArgs struct {
+	header, typed bool
+	ignoreBlanks  bool
+	grace         string // stop, autoCast, skipField, skipRow
+	columns       []column
+}
+
+// column is one field of a table.
+type column struct {
+	path []string
+	kind string
+	arg  string
+}
+
+// columnsOf understands the names of the columns. Errors: types that there are not,
+// names that clash.
+func (a *tableArgs) columnsOf(names []string) error {
+	seen := map[string]bool{}
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		c := column{kind: "auto"}
+		if a.typed {
+			open := strings.LastIndexByte(name, '(')
+			dot := strings.LastIndexByte(name[:max(open, 0)], '.')
+			if open < 0 || dot < 0 || !strings.HasSuffix(name, ")") {
+				return fmt.Errorf("column %q has no type, as in stock.int32()", name)
+			}
+			c.kind, c.arg = name[dot+1:open], name[open+1:len(name)-1]
+			name = name[:dot]
+			if _, err := c.value("", true); errors.Is(err, errKind) {
+				return fmt.Errorf("column %q: %w", name, err)
+			}
+		}
+		if name == "" || seen[name] {
+			return fmt.Errorf("two columns are called %q", name)
+		}
+		for prefix := name; ; {
+			i := strings.LastIndexByte(prefix, '.')
+			if i < 0 {
+				break
+			}
+			if prefix = prefix[:i]; seen[prefix] {
+				return fmt.Errorf("column %q lies inside of column %q", name, prefix)
+			}
+		}
+		seen[name] = true
+		c.path = strings.Split(name, ".")
+		a.columns = append(a.columns, c)
+	}
+	return nil
+}
+
+var errKind = errors.New("there is no such type")
+
+// value makes the value of one cell. probe only asks whether the type exists.
+// Errors: errKind, and what the text is not.
+func (c *column) value(text string, probe bool) (bson.Value, error) {
+	b := bson.NewBuilder(nil)
+	var err error
+	switch c.kind {
+	case "auto":
+		return automatic(text), nil
+	case "string":
+		b.String("v", text)
+	case "int32":
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 32)
+		b.Int32("v", int32(n))
+	case "int64":
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		b.Int64("v", n)
+	case "double":
+		var f float64
+		f, err = strconv.ParseFloat(text, 64)
+		b.Double("v", f)
+	case "decimal":
+		if probe {
+			break
+		}
+		quoted, _ := json.Marshal(text)
+		return ejson.ParseValue(`{"$numberDecimal":` + string(quoted) + `}`)
+	case "boolean":
+		var v bool
+		switch strings.ToLower(text) {
+		case "true", "t", "yes", "y", "1":
+			v = true
+		case "false", "f", "no", "n", "0":
+		default:
+			err = fmt.Errorf("%q is not true or false", text)
+		}
+		b.Bool("v", v)
+	case "binary":
+		var p []byte
+		switch c.arg {
+		case "hex":
+			p, err = hex.DecodeString(text)
+		case "base32":
+			p, err = base32.StdEncoding.DecodeString(text)
+		case "base64":
+			p, err = base64.StdEncoding.DecodeString(text)
+		default:
+			return bson.Value{}, fmt.Errorf("%w: binary(%s); it is hex, base32 or base64", errKind, c.arg)
+		}
+		b.Binary("v", 0, p)
+	case "date", "date_go":
+		var at time.Time
+		at, err = time.Parse(c.arg, text)
+		b.DateTime("v", at.UnixMilli())
+	default:
+		return bson.Value{}, fmt.Errorf("%w: %s()", errKind, c.kind)
+	}
+	if err != nil {
+		return bson.Value{}, err
+	}
+	return b.Doc().Get("v"), nil
+}
+
+// automatic makes a number of what looks like one, and a string of all else.
+func automatic(text string) bson.Value {
+	b := bson.NewBuilder(nil)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n >= math.MinInt32 && n <= math.MaxInt32 {
+			b.Int32("v", int32(n))
+		} else {
+			b.Int64("v", n)
+		}
+		return b.Doc().Get("v")
+	}
+	// Not Inf and NaN, which are words, nor 0x1p-2.
+	if f, err := strconv.ParseFloat(text, 64); err == nil && !strings.ContainsAny(text, "xXiInN_") {
+		b.Double("v", f)
+		return b.Doc().Get("v")
+	}
+	b.String("v", text)
+	return b.Doc().Get("v")
+}
+
+// tableRecords reads lines of columns.
+type tableRecords struct {
+	*tableArgs
+	csv *csv.Reader   // for CSV
+	tsv *bufio.Reader // for TSV, which knows no quotes
+}
+
+func newTableRecords(in *bufio.Reader, comma rune, a *tableArgs) (*tableRecords, error) {
+	t := &tableRecords{tableArgs: a}
+	if comma == '\t' {
+		t.tsv = in
+	} else {
+		t.csv = csv.NewReader(in)
+		t.csv.FieldsPerRecord = -1
+		t.csv.LazyQuotes = true
+	}
+	if a.header {
+		names, err := t.line()
+		if err != nil {
+			return nil, fmt.Errorf("the header: %w", err)
+		}
+		names[0] = strings.TrimPrefix(names[0], "\ufeff")
+		if err := a.columnsOf(names); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *tableRecords) line() ([]string, error) {
+	if t.csv != nil {
+		return t.csv.Read()
+	}
+	for {
+		text, err := t.tsv.ReadString('\n')
+		if err != nil && text == "" {
+			return nil, err
+		}
+		if text = strings.TrimRight(text, "\r\n"); text != "" {
+			return strings.Split(text, "\t"), nil
+		}
+	}
+}
+
+func (t *tableRecords) next() (bson.Raw, error) {
+	cells, err := t.line()
+	if err != nil {
+		return nil, err
+	}
+	root := &branch{}
+	for i, text := range cells {
+		if t.ignoreBlanks && text == "" {
+			continue
+		}
+		c := column{path: []string{fmt.Sprintf("field%d", i)}, kind: "auto"} // more cells than names
+		if i < len(t.columns) {
+			c = t.columns[i]
+		}
+		v, err := c.value(text, false)
+		if err != nil {
+			switch t.grace {
+			case "autoCast":
+				v = automatic(text)
+			case "skipField":
+				continue
+			case "skipRow":
+				return nil, errSkipped
+			default:
+				return nil, fmt.Errorf("column %s: %w", strings.Join(c.path, "."), err)
+			}
+		}
+		root.put(c.path, v)
+	}
+	b := bson.NewBuilder(nil)
+	root.write(b)
+	return b.Doc(), nil
+}
+
+// branch is a document that grows by paths.
+type branch struct {
+	names  []string
+	values []bson.Value
+	inner  []*branch // nil for values
+}
+
+func (d *branch) put(path []string, v bson.Value) {
+	if len(path) > 1 {
+		for i, name := range d.names {
+			if name == path[0] && d.inner[i] != nil {
+				d.inner[i].put(path[1:], v)
+				return
+			}
+		}
+	}
+	d.names = append(d.names, path[0])
+	if len(path) == 1 {
+		d.values, d.inner = append(d.values, v), append(d.inner, nil)
+		return
+	}
+	deeper := &branch{}
+	d.values, d.inner = append(d.values, bson.Value{}), append(d.inner, deeper)
+	deeper.put(path[1:], v)
+}
+
+func (d *branch) write(b *bson.Builder) {
+	for i, name := range d.names {
+		if d.inner[i] == nil {
+			b.Value(name, d.values[i])
+			continue
+		}
+		b.BeginDoc(name)
+		d.inner[i].write(b)
+		b.End()
+	}
+}

@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// Bounds of one batch of writes: Cosmos DB takes 1000, a message holds 48 MB.
+const (
+	batchDocsMax  = 1000
+	batchBytesMax = 8 << 20
+)
+
+// codeThrottled is the error code of a refused request.
+const codeThrottled = 16500
+
+// transfer moves documents to or from a server and waits, as long as it takes, where
+// the server says that there is no throughput left.
+type transfer struct {
+	*server
+	session   *mongo.Session // cursors belong to one
+	throttled int            // times it waited
+	waited    time.Duration
+}
+
+// newTransfer connects. Errors: a bad connection string.
+func newTransfer(uri, verb string) (*transfer, error) {
+	s, err := connect(uri, verb)
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.client.StartSession()
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return &transfer{server: s, session: session}, nil
+}
+
+func (t *transfer) end() {
+	t.session.EndSession(context.Background())
+	t.close()
+}
+
+// run runs a command, again while it is throttled. Errors: mongo.CommandError,
+// mongo.WriteException for single statements, and those of connections.
+func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
+	for {
+		raw, err := t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
+		var refused mongo.CommandError
+		if errors.As(err, &refused) && refused.Code == codeThrottled {
+			if err := t.wait(ctx, refused.Message); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 8})
+	}
+}
+
+var retryAfter = regexp.MustCompile(`RetryAfterMs=(\d+)`)
+
+// wait sleeps as long as a refusal says.
+func (t *transfer) wait(ctx context.Context, message string) error {
+	pause := 100 * time.Millisecond
+	if m := retryAfter.FindStringSubmatch(message); m != nil {
+		if ms, err := strconv.Atoi(m[1]); err == nil {
+			pause = max(time.Millisecond, min(time.Duration(ms)*time.Millisecond, time.Minute))
+		}
+	}
+	t.throttled++
+	t.waited += pause
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// scan runs a command that opens a cursor and hands over its documents, which are
+// valid until emit returns.
+func (t *transfer) scan(ctx context.Context, db string, command bson.Raw, emit func(doc bson.Raw) error) error {
+	reply, err := t.run(ctx, db, command)
+	if err != nil {
+		return err
+	}
+	for batch := "firstBatch"; ; batch = "nextBatch" {
+		cursor, _ := reply.Get("cursor").Doc()
+		docs, _ := cursor.Get(batch).Array()
+		for v := range docs.Values() {
+			doc, _ := v.Doc()
+			if err := emit(doc); err != nil {
+				return err
+			}
+		}
+		id, _ := cursor.Get("id").Int64()
+		if id == 0 {
+			return nil
+		}
+		ns, _ := cursor.Get("ns").Str()
+		_, coll, _ := strings.Cut(ns, ".")
+		b := bson.NewBuilder(nil)
+		b.Int64("getMore", id)
+		b.String("collection", coll)
+		if reply, err = t.run(ctx, db, b.Doc()); err != nil {
+			return err
+		}
+	}
+}
+
+// all returns the documents of a cursor.
+func (t *transfer) all(ctx context.Context, db string, command bson.Raw) (docs []bson.Raw, err error) {
+	err = t.scan(ctx, db, command, func(doc bson.Raw) error {
+		docs = append(docs, doc.Clone())
+		return nil
+	})
+	return docs, err
+}
+
+// count is the number of documents as the catalog has it, 0 if that cannot be had.
+func (t *transfer) count(ctx context.Context, db, coll string) int64 {
+	b := bson.NewBuilder(nil)
+	b.String("count", coll)
+	reply, err := t.run(ctx, db, b.Doc())
+	if err != nil {
+		return 0
+	}
+	n, _ := reply.Get("n").AsInt64()
+	return n
+}
+
+// written is what became of documents.
+type written struct {
+	done, duplicates, failed int64
+	first                    string // what the first that failed was told
+}
+
+func (w *written) add(o written) {
+	w.done, w.duplicates, w.failed = w.done+o.done, w.duplicates+o.duplicates, w.failed+o.failed
+	if w.first == "" {
+		w.first = o.first
+	}
+}
+
+// writes is the start of a write command: its name, and the array of its statements.
+type writes struct {
+	command, list string
+	db, coll      string
+	bypass        bool // validators are not asked
+}
+
+// write sends statements, those that are throttled again after the wait that they
+// are told. Documents that are there already are counted apart: a repeated run
+// meets them.
+//
+// Errors: those of connections, and commands that are refused as a whole.
+func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
+	for len(statements) > 0 {
+		b := bson.NewBuilder(nil)
+		b.String(w.command, w.coll)
+		b.Bool("ordered", false)
+		if w.bypass {
+			b.Bool("bypassDocumentValidation", true)
+		}
+		b.BeginArray(w.list)
+		for _, s := range statements {
+			b.Value("", s.Value())
+		}
+		b.End()
+		_, err := t.run(ctx, w.db, b.Doc())
+		var partly mongo.WriteException
+		if err != nil && (!errors.As(err, &partly) || len(partly.WriteErrors) == 0) {
+			return out, err
+		}
+		var again []bson.Raw
+		refusal := ""
+		for _, e := range partly.WriteErrors {
+			switch {
+			case e.Index < 0 || e.Index >= len(statements):
+				return out, fmt.Errorf("the server refuses statement %d of %d: %s", e.Index, len(statements), e.Message)
+			case e.Code == codeThrottled:
+				again, refusal = append(again, statements[e.Index]), e.Message
+			case e.Code == 11000:
+				out.duplicates++
+			default:
+				out.failed++
+				if out.first == "" {
+					out.first = e.Message
+				}
+			}
+		}
+		out.done += int64(len(statements) - len(partly.WriteErrors))
+		if len(again) > 0 {
+			if err := t.wait(ctx, refusal); err != nil {
+				return out, err
+			}
+		}
+		statements = again
+	}
+	return out, nil
+}
+
+// summary prints how often the server had no throughput left.
+func (t *transfer) summary(errs io.Writer) {
+	if t.throttled > 0 {
+		fmt.Fprintf(errs, "throttled %d times, waited %s\n", t.throttled, t.waited.Round(time.Millisecond))
+	}
+}
+
+// show prepares the progress of one collection on the stream of messages.
+func show(errs io.Writer, what string, total int64) *progress {
+	p := &progress{out: errs, what: what, total: total, terminal: isTerminal(errs), now: time.Now}
+	p.begin()
+	return p
+}
+
+// batch collects documents until they are enough for one command.
+type batch struct {
+	docs  []bson.Raw
+	bytes int
+}
+
+// add copies a document in and reports whether the batch is full.
+func (b *batch) add(doc bson.Raw) bool {
+	b.docs = append(b.docs, doc.Clone())
+	b.bytes += len(doc)
+	return len(b.docs) >= batchDocsMax || b.bytes >= batchBytesMax
+}
+
+func (b *batch) take() []bson.Raw {
+	docs := b.docs
+	b.docs, b.bytes = nil, 0
+	return docs
+}

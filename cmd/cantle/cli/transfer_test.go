@@ -1,0 +1,365 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	driver "go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// fillShop makes a database with everything that a dump has to keep.
+func fillShop(t *testing.T, db *mongo.Database) {
+	t.Helper()
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.sharded", key: {k: "hashed"}, numInitialChunks: 3}`)
+	run(t, db, `{create: "capped", capped: true, size: 100000}`)
+	run(t, db, `{create: "strict", validator: {n: {$type: "int"}}, collation: {locale: "en", strength: 2}}`)
+	run(t, db, `{create: "view", viewOn: "plain", pipeline: [{$match: {n: {$lt: 10}}}]}`)
+	run(t, db, `{create: "empty"}`)
+	run(t, db, `{createIndexes: "plain", indexes: [{key: {n: 1, s: -1}, name: "both"}, {key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
+	var docs, keyed []any
+	for i := range 2500 {
+		docs = append(docs, driver.M{"_id": i, "n": i, "s": driver.A{"x", driver.M{"y": int64(i)}}, "d": driver.DateTime(i * 1000)})
+		keyed = append(keyed, driver.M{"k": i})
+	}
+	// An _id of every kind: the order of _id goes over all of them.
+	docs = append(docs, driver.M{"_id": "text"}, driver.M{"_id": driver.NewObjectID()}, driver.M{"_id": driver.M{"a": 1}},
+		driver.M{"_id": nil}, driver.M{"_id": true}, driver.M{"_id": driver.MinKey{}}, driver.M{"_id": driver.MaxKey{}})
+	for name, list := range map[string][]any{"plain": docs, "sharded": keyed, "strict": {driver.M{"n": int32(1)}}, "capped": {driver.M{"n": 2}, driver.M{"n": 1}}, "a/b%c": {driver.M{"n": 1}}} {
+		if _, err := db.Collection(name).InsertMany(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sums are what dbHash says of each collection.
+func sums(t *testing.T, db *mongo.Database) any {
+	t.Helper()
+	var out []driver.E
+	for _, e := range run(t, db, `{dbHash: 1}`)["collections"].(driver.D) {
+		if e.Key != "system.views" { // it has the database's name inside
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// indexes are the indexes of a collection by name.
+func indexes(t *testing.T, db *mongo.Database, coll string) map[string]driver.M {
+	t.Helper()
+	c, err := db.Collection(coll).Indexes().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]driver.M{}
+	for c.Next(t.Context()) {
+		var x driver.M
+		if err := c.Decode(&x); err != nil {
+			t.Fatal(err)
+		}
+		out[x["name"].(string)] = x
+	}
+	return out
+}
+
+// same fails unless both databases hold the same.
+func same(t *testing.T, from, to *mongo.Database) {
+	t.Helper()
+	if a, b := sums(t, from), sums(t, to); !reflect.DeepEqual(a, b) {
+		t.Errorf("%s:\n%v\n%s:\n%v", from.Name(), a, to.Name(), b)
+	}
+	for _, coll := range []string{"plain", "strict"} {
+		if a, b := indexes(t, from, coll), indexes(t, to, coll); !reflect.DeepEqual(a, b) {
+			t.Errorf("indexes of %s: %v and %v", coll, a, b)
+		}
+	}
+	if n, err := to.Collection("view").CountDocuments(t.Context(), driver.D{}); err != nil || n != 10 {
+		t.Errorf("view: %d %v", n, err)
+	}
+	if err := to.RunCommand(t.Context(), driver.D{{Key: "insert", Value: "strict"}, {Key: "documents", Value: driver.A{driver.M{"n": "x"}}}}).Err(); err == nil {
+		t.Error("the validator was lost")
+	}
+}
+
+// verb runs a dump or restore that must succeed.
+func verb(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	var out strings.Builder
+	code := 0
+	switch name {
+	case "dump":
+		code = Dump(t.Context(), args, &out, &out)
+	case "restore":
+		code = Restore(t.Context(), args, strings.NewReader(""), &out)
+	}
+	if code != 0 {
+		t.Fatalf("%s %v: status %d\n%s", name, args, code, out.String())
+	}
+	return out.String()
+}
+
+func TestDumpAndRestore(t *testing.T) {
+	uri, db := start(t)
+	fillShop(t, db)
+	dir := t.TempDir()
+	for i, how := range [][2][]string{
+		{{"--out", dir + "/plain"}, {uri, dir + "/plain"}},
+		{{"--gzip", "--out", dir + "/gz"}, {uri, dir + "/gz"}},
+		{{"--archive", dir + "/a"}, {"--archive", dir + "/a", uri}},
+		{{"--gzip", "--archive", dir + "/az"}, {"--gzip", "--archive", dir + "/az", uri}},
+	} {
+		to := db.Client().Database(fmt.Sprintf("copy%d", i))
+		verb(t, "dump", append(how[0], "--db", "test", uri)...)
+		verb(t, "restore", append([]string{"--rename", "test=" + to.Name()}, how[1]...)...)
+		same(t, db, to)
+		again := verb(t, "restore", append([]string{"--rename", "test=" + to.Name()}, how[1]...)...)
+		if !strings.Contains(again, "0 documents restored") {
+			t.Errorf("a second time:\n%s", again)
+		}
+		dropped := verb(t, "restore", append([]string{"--drop", "--rename", "test=" + to.Name()}, how[1]...)...)
+		if !strings.Contains(dropped, "0 there already, 0 failed") {
+			t.Errorf("with --drop:\n%s", dropped)
+		}
+		same(t, db, to)
+		n, err := db.Client().Database("config").Collection("collections").CountDocuments(t.Context(), driver.M{"_id": to.Name() + ".sharded"})
+		if err != nil || n != 1 {
+			t.Errorf("%s.sharded is not sharded: %v", to.Name(), err)
+		}
+	}
+}
+
+func TestDumpGoesOn(t *testing.T) {
+	uri, db := start(t)
+	fillShop(t, db)
+	dir := filepath.Join(t.TempDir(), "d")
+	verb(t, "dump", "--out", dir, uri)
+	whole, err := os.ReadFile(filepath.Join(dir, "test", "plain.bson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As after an interruption at every kind of place, also within a document.
+	for _, cut := range []int{0, 3, 1000, len(whole) / 2, len(whole) - 30, len(whole) - 1} {
+		if err := os.Remove(filepath.Join(dir, "test", "plain.bson")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "test", "plain.bson.part"), whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said := verb(t, "dump", "--resume", "--out", dir, uri)
+		if !strings.Contains(said, "test.sharded is there already") {
+			t.Error(said)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "test", "plain.bson")); err != nil || string(got) != string(whole) {
+			t.Fatalf("cut at %d: %d bytes, %d before: %v", cut, len(got), len(whole), err)
+		}
+	}
+}
+
+func TestRestoreGoesOn(t *testing.T) {
+	uri, db := start(t)
+	fillShop(t, db)
+	dir := t.TempDir()
+	verb(t, "dump", "--out", dir+"/d", uri)
+	if err := os.WriteFile(dir+"/journal", []byte("1000 test.plain\n2000 test.plain\n17"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verb(t, "restore", "--rename", "test=copy", "--resume", dir+"/journal", uri, dir+"/d")
+	n, err := db.Client().Database("copy").Collection("plain").CountDocuments(t.Context(), driver.D{})
+	if err != nil || n != 507 {
+		t.Errorf("%d documents after the first 2000: %v", n, err)
+	}
+	if text, err := os.ReadFile(dir + "/journal"); err != nil || !strings.Contains(string(text), "2507 test.plain") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+func TestDamagedDumps(t *testing.T) {
+	uri, db := start(t)
+	fillShop(t, db)
+	dir := t.TempDir()
+	verb(t, "dump", "--archive", dir+"/a", uri)
+	whole, err := os.ReadFile(dir + "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := append([]byte{}, whole...)
+	flipped[len(flipped)/2] ^= 1
+	for name, data := range map[string][]byte{"short": whole[:len(whole)/2], "flipped": flipped, "other": []byte("hello there"), "empty": nil} {
+		if err := os.WriteFile(dir+"/b", data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if code := Restore(t.Context(), []string{"--rename", "test=x" + name, "--archive", dir + "/b", uri}, strings.NewReader(""), &out); code != 1 {
+			t.Errorf("%s: status %d\n%s", name, code, out.String())
+		}
+	}
+}
+
+// Collections with less throughput than is asked of them take their time.
+func TestTransferWaits(t *testing.T) {
+	uri, db := start(t)
+	run(t, db, `{customAction: "CreateCollection", collection: "slow", shardKey: "k", offerThroughput: 1000}`)
+	var lines strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&lines, "{\"_id\": %d, \"k\": %d, \"pad\": \"%s\"}\n", i, i, strings.Repeat("x", 500))
+	}
+	var out strings.Builder
+	if code := Import(t.Context(), []string{uri, "test.slow"}, strings.NewReader(lines.String()), &out); code != 0 {
+		t.Fatalf("status %d\n%s", code, out.String())
+	}
+	if !strings.Contains(out.String(), "400 documents imported, 0 there already, 0 failed") || !strings.Contains(out.String(), "throttled ") {
+		t.Error(out.String())
+	}
+}
+
+func TestImportAndExport(t *testing.T) {
+	uri, db := start(t)
+	load := func(text string, args ...string) (int, string) {
+		var out strings.Builder
+		return Import(t.Context(), append(args, uri, "test.c"), strings.NewReader(text), &out), out.String()
+	}
+	export := func(args ...string) string {
+		var out, errs strings.Builder
+		if code := Export(t.Context(), append(args, uri, "test.c"), &out, &errs); code != 0 {
+			t.Fatalf("%v: status %d\n%s", args, code, errs.String())
+		}
+		return out.String()
+	}
+	for _, c := range []struct {
+		name, text string
+		args       []string
+		want       string // exported, in the order of _id
+		says       string
+	}{
+		{"lines", "{\"_id\": 1, \"a\": {\"$numberLong\": \"5\"}}\n\n{\"_id\": 2}\n", nil, `{"_id":1,"a":5}` + "\n" + `{"_id":2}` + "\n", "2 documents imported"},
+		{"array", "\ufeff [{\"_id\": 1}, {\"_id\": 2}]", nil, `{"_id":1}` + "\n" + `{"_id":2}` + "\n", "2 documents imported"},
+		{"twice", `{"_id": 1} {"_id": 1}`, nil, `{"_id":1}` + "\n", "1 documents imported, 1 there already"},
+		{"csv", "_id,a,b.c,b.d\n1,007,x,1.5\n2,,\"y, z\",-3000000000\n", []string{"--type", "csv", "--headerline"},
+			`{"_id":1,"a":7,"b":{"c":"x","d":1.5}}` + "\n" + `{"_id":2,"a":"","b":{"c":"y, z","d":-3000000000}}` + "\n", "2 documents imported"},
+		{"blanks", "_id,a\n1,\n", []string{"--type", "csv", "--headerline", "--ignoreBlanks"}, `{"_id":1}` + "\n", "1 documents"},
+		{"tsv", "1\tNaN\tInfinity\n", []string{"--type", "tsv", "--fields", "_id,a"}, `{"_id":1,"a":"NaN","field2":"Infinity"}` + "\n", "1 documents"},
+		{"types", "1,007,9,2020-01-02,1.50,true,ff\n", []string{"--type", "csv", "--columnsHaveTypes", "--fields",
+			"_id.int32(),s.string(),l.int64(),d.date(2006-01-02),p.decimal(),b.boolean(),x.binary(hex)"},
+			`{"_id":1,"s":"007","l":9,"d":{"$date":"2020-01-02T00:00:00Z"},"p":{"$numberDecimal":"1.50"},"b":true,"x":{"$binary":{"base64":"/w==","subType":"00"}}}` + "\n", "1 documents"},
+		{"skip row", "1,x\n2,3\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "skipRow", "--fields", "_id.int32(),a.int32()"}, `{"_id":2,"a":3}` + "\n", "1 skipped"},
+		{"skip field", "1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "skipField", "--fields", "_id.int32(),a.int32()"}, `{"_id":1}` + "\n", "1 documents"},
+		{"cast", "1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "autoCast", "--fields", "_id.int32(),a.int32()"}, `{"_id":1,"a":"x"}` + "\n", "1 documents"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, said := load(c.text, append([]string{"--drop"}, c.args...)...)
+			if code != 0 || !strings.Contains(said, c.says) {
+				t.Fatalf("status %d\n%s", code, said)
+			}
+			if got := export("--sort", "{_id: 1}"); got != c.want {
+				t.Errorf("got\n%swant\n%s", got, c.want)
+			}
+		})
+	}
+	for _, bad := range []struct {
+		text string
+		args []string
+	}{
+		{"{", nil},
+		{"1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--fields", "_id.int32(),a.int32()"}},
+	} {
+		if code, said := load(bad.text, bad.args...); code != 1 {
+			t.Errorf("%q: status %d\n%s", bad.text, code, said)
+		}
+	}
+	for _, usage := range [][]string{
+		{"--type", "csv"}, {"--type", "csv", "--fields", "a,a"}, {"--type", "csv", "--fields", "a.b,a.b.c"}, {"--mode", "x"},
+		{"--type", "csv", "--columnsHaveTypes", "--fields", "a.nope()"}, {"--type", "csv", "--columnsHaveTypes", "--fields", "a"}, {"--headerline"},
+	} {
+		if code, said := load("", usage...); code != 2 {
+			t.Errorf("%v: status %d\n%s", usage, code, said)
+		}
+	}
+
+	// Changing what is there.
+	load("{\"_id\": 1, \"k\": \"a\", \"n\": 1, \"old\": 1} {\"_id\": 2, \"k\": \"b\", \"n\": 2}", "--drop")
+	if code, said := load("k,n\na,10\nc,30\n", "--type", "csv", "--headerline", "--mode", "merge", "--upsertFields", "k"); code != 0 {
+		t.Error(said)
+	}
+	if got := export("--query", `{k: "a"}`); got != `{"_id":1,"k":"a","n":10,"old":1}`+"\n" {
+		t.Error(got)
+	}
+	if code, said := load("k,n\na,11\n", "--type", "csv", "--headerline", "--mode", "upsert", "--upsertFields", "k"); code != 0 {
+		t.Error(said)
+	}
+	if got := export("--type", "csv", "--fields", "k,n,old", "--sort", "{n: 1}"); got != "k,n,old\nb,2,\na,11,\nc,30,\n" {
+		t.Error(got)
+	}
+	if n, err := db.Collection("c").CountDocuments(t.Context(), driver.D{}); err != nil || n != 3 {
+		t.Errorf("%d documents: %v", n, err)
+	}
+}
+
+// Every value comes back from JSON as it was.
+func TestExportIsImportable(t *testing.T) {
+	uri, db := start(t)
+	doc, err := ejson.Parse(`{_id: 1, a: NumberLong(1), b: 1.0, c: NumberDecimal("1.50"), d: ISODate("2020-01-01T00:00:00.001Z"), e: ObjectId("0123456789abcdef01234567"),
+		f: /x/i, g: Timestamp(1, 2), h: MinKey, i: UUID("01234567-89ab-cdef-0123-456789abcdef"), j: [null, {k: []}], l: NumberLong("9007199254740993"), "": "", "$m": 1}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Collection("a").InsertOne(t.Context(), []byte(doc)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--jsonFormat", "canonical"}, {"--jsonFormat", "canonical", "--jsonArray"}} {
+		var out, errs strings.Builder
+		if code := Export(t.Context(), append(args, uri, "test.a"), &out, &errs); code != 0 {
+			t.Fatal(errs.String())
+		}
+		if code := Import(t.Context(), []string{"--drop", uri, "test.b"}, strings.NewReader(out.String()), &errs); code != 0 {
+			t.Fatal(errs.String())
+		}
+		raw, err := db.Collection("b").FindOne(t.Context(), driver.D{}).Raw()
+		if err != nil || !bson.Raw(raw).Value().Identical(doc.Value()) {
+			t.Errorf("%s %v", raw, err)
+		}
+	}
+}
+
+// The same with the tools themselves, where they are installed.
+func TestWithMongoTools(t *testing.T) {
+	path := func(name string) string {
+		if dir := os.Getenv("CANTLE_MONGO_TOOLS"); dir != "" {
+			return filepath.Join(dir, name)
+		}
+		found, err := exec.LookPath(name)
+		if err != nil {
+			t.Skip("mongodump and mongorestore are not installed (CANTLE_MONGO_TOOLS can name their folder)")
+		}
+		return found
+	}
+	mongodump, mongorestore := path("mongodump"), path("mongorestore")
+	uri, db := start(t)
+	fillShop(t, db)
+	tool := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), name, append(args, "--uri", uri)...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+	}
+	dir := t.TempDir()
+	verb(t, "dump", "--out", dir+"/ours", uri)
+	tool(mongorestore, "--nsFrom", "test.*", "--nsTo", "one.*", dir+"/ours")
+	same(t, db, db.Client().Database("one"))
+	verb(t, "dump", "--gzip", "--db", "test", "--archive", dir+"/ours.gz", uri)
+	tool(mongorestore, "--nsFrom", "test.*", "--nsTo", "two.*", "--gzip", "--archive="+dir+"/ours.gz")
+	same(t, db, db.Client().Database("two"))
+	tool(mongodump, "--db", "test", "--out", dir+"/theirs")
+	verb(t, "restore", "--rename", "test=three", uri, dir+"/theirs")
+	same(t, db, db.Client().Database("three"))
+	tool(mongodump, "--db", "test", "--gzip", "--archive="+dir+"/theirs.gz")
+	verb(t, "restore", "--rename", "test=four", "--gzip", "--archive", dir+"/theirs.gz", uri)
+	same(t, db, db.Client().Database("four"))
+}
