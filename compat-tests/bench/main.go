@@ -8,6 +8,8 @@
 //	./scripts/bench --only=C,load          some workloads
 //	./scripts/bench --only=aggregate --documents=1000000 --no-stub
 //	                                       pipelines, which run only when named
+//	./scripts/bench --provisioned --seconds=30
+//	                                       request units under overload
 //	./scripts/bench --json=old.json        keep the numbers
 //	./scripts/bench --compare=old.json     show the change against kept numbers
 //
@@ -60,6 +62,8 @@ type settings struct {
 	flags     string
 	uri       string
 	shards    int
+
+	provisioned bool
 }
 
 // parseFlags reads the command line.
@@ -75,6 +79,7 @@ func parseFlags() settings {
 	flag.StringVar(&s.flags, "server", "", "further `flags` for the server, separated by blanks")
 	flag.StringVar(&s.uri, "uri", "", "measure this running server (`connection string`) instead of starting one")
 	flag.IntVar(&s.shards, "shards", 0, "shard the collection over so many partitions")
+	flag.BoolVar(&s.provisioned, "provisioned", false, "measure provisioned throughput instead: how exactly an overload is cut down, and what it does to a neighbour (--seconds each, 30 is a good number)")
 	flag.Parse()
 	s.only = map[string]bool{}
 	for name := range strings.FieldsFuncSeq(*only, func(c rune) bool { return c == ',' }) {
@@ -90,6 +95,9 @@ func bench(ctx context.Context) error {
 		if !known(name) {
 			return fmt.Errorf("no workload is called %s", name)
 		}
+	}
+	if s.provisioned {
+		return measureProvisioned(ctx, s)
 	}
 	fmt.Printf("%d cores, %s, %d documents of 1 KB, %g s each\n\n", runtime.NumCPU(), runtime.Version(), s.documents, s.seconds)
 	var results []result

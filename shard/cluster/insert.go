@@ -60,6 +60,22 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	return n, errs, nil
 }
 
+// WhollyRefused is the error of an insert that did nothing at all for lack of
+// request units, so that drivers may send all of it again; nil for any other. n of
+// the documents were inserted. Under the rules of Azure Cosmos DB a refusal is an
+// error of each document.
+func (o *Op) WhollyRefused(n, docs int, errs []mongoerr.WriteError, ordered bool) error {
+	if o.Env.Strict || o.refused == nil || n > 0 || len(errs) == 0 || !ordered && len(errs) < docs {
+		return nil
+	}
+	for _, e := range errs {
+		if e.Err.Code != ratelimit.CodeThrottled {
+			return nil
+		}
+	}
+	return Refused(o.refused)
+}
+
 // firstOnly keeps the error with the smallest place.
 func firstOnly(errs []mongoerr.WriteError) []mongoerr.WriteError {
 	sortErrors(errs)
@@ -173,6 +189,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 	})
 	c.settle(o)
 	if t := (*ratelimit.Throttled)(nil); errors.As(err, &t) {
+		o.refused = t
 		if ordered {
 			docs = docs[:1]
 		}

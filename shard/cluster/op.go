@@ -58,9 +58,10 @@ type Op struct {
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
 
-	meter   ratelimit.Meter // the statement that runs
-	touches touches         // by it
-	class   ratelimit.Class // Class, with the throughput bucket of AppName
+	meter   ratelimit.Meter      // the statement that runs
+	touches touches              // by it
+	refused *ratelimit.Throttled // the last refusal of a bulk write's statement
+	class   ratelimit.Class      // Class, with the throughput bucket of AppName
 }
 
 // Txn is a multi-document transaction. Its statements read and write through

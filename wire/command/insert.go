@@ -72,6 +72,9 @@ func runInsert(c *Call) error {
 	}
 	c.Op.Record = c.recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
 	n, errs, err := c.Cluster.Insert(&c.Op, ns, pick(docs, todo), w.ordered)
+	if err == nil && done == 0 {
+		err = c.Op.WhollyRefused(n, len(todo), errs, w.ordered)
+	}
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -122,5 +123,23 @@ func TestAllocsShape(t *testing.T) {
 	note()
 	if n := testing.AllocsPerRun(100, note); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// What counting a command by its shape costs.
+func BenchmarkShape(b *testing.B) {
+	var x shapes
+	body := bson.NewBuilder(nil)
+	body.String("find", "c")
+	body.BeginDoc("filter")
+	body.Int32("_id", 1)
+	body.End()
+	d := body.Doc()
+	ns := collection.Namespace{DB: "test", Coll: "c"}
+	var text []byte
+	now := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		text, _ = x.note(text, ns, d, nil, shapeRun{charge: 5}, now)
 	}
 }

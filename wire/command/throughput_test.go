@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/memkv"
@@ -21,8 +22,8 @@ func clockWorld(t *testing.T, store storage.Store) (*world, *ratelimit.VirtualCl
 func (c *client) throttled(coll, extra string, n int) (refused int) {
 	for range n {
 		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [{k: 1, pad: "%s"}]%s}`, coll, strings.Repeat("x", 900), extra))
-		if v := at(r, "writeErrors.0.code"); !v.IsMissing() {
-			if n, _ := v.TruncInt64(); n != ratelimit.CodeThrottled {
+		if v := r.Get("code"); !v.IsMissing() {
+			if number(v) != ratelimit.CodeThrottled || !strings.Contains(r.String(), "SystemOverloadedError") {
 				c.w.t.Fatalf("%v", r)
 			}
 			refused++
@@ -147,8 +148,7 @@ func TestInjectThrottle(t *testing.T) {
 	var got []int64
 	for i := range 6 {
 		r := c.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d}]}`, i))
-		n, _ := at(r, "writeErrors.0.code").TruncInt64()
-		got = append(got, n)
+		got = append(got, number(r.Get("code")))
 		if c.code(`{find: "c"}`) != 0 {
 			t.Error("a read was refused")
 		}
@@ -177,7 +177,7 @@ func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 2, count: 1}`)
 	var got []int64
 	for i := range 3 {
-		got = append(got, number(at(c.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d, k: 1}]}`, i)), "writeErrors.0.code")))
+		got = append(got, number(c.run(fmt.Sprintf(`{insert: "c", documents: [{_id: %d, k: 1}]}`, i)).Get("code")))
 	}
 	if fmt.Sprint(got) != "[0 16500 0]" {
 		t.Errorf("codes %v", got)
@@ -202,6 +202,53 @@ func TestMetadataBudget(t *testing.T) {
 	c.ok(`{insert: "c1", documents: [{}]}`)
 	clock.Advance(time.Second)
 	c.ok(`{create: "late"}`)
+}
+
+// A bulk write says which documents were written and which were refused; only one
+// that did nothing at all fails as a whole, with the labels that drivers retry on.
+func TestThrottledBulk(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{create: "c"}`)
+	bulk := func(ordered bool) bson.Raw {
+		c.ok(`{delete: "c", deletes: [{q: {}, limit: 0}]}`)
+		c.ok(`{customAction: "CreateCollection", collection: "t", offerThroughput: 400}`)
+		c.ok(`{customAction: "InjectThrottle", collection: "t", kind: "write", nth: 3, count: 2}`)
+		r := c.ok(fmt.Sprintf(`{insert: "t", documents: [{_id: 1}, {_id: 2}, {_id: 3}, {_id: 4}, {_id: 5}], ordered: %v}`, ordered))
+		c.ok(`{customAction: "InjectThrottle", off: true}`)
+		there := number(c.ok(`{count: "t", query: {_id: {$gt: 0}}}`).Get("n"))
+		if there != number(r.Get("n")) || strings.Contains(r.String(), "SystemOverloadedError") {
+			t.Errorf("ordered %v: %d documents are there: %v", ordered, there, r)
+		}
+		c.ok(`{drop: "t"}`)
+		return r
+	}
+	if r := bulk(true); number(r.Get("n")) != 2 || number(at(r, "writeErrors.0.index")) != 2 || !at(r, "writeErrors.1").IsMissing() {
+		t.Errorf("ordered: %v", r)
+	}
+	r := bulk(false)
+	if number(r.Get("n")) != 3 || number(at(r, "writeErrors.0.index")) != 2 || number(at(r, "writeErrors.1.index")) != 3 || number(at(r, "writeErrors.1.code")) != ratelimit.CodeThrottled {
+		t.Errorf("unordered: %v", r)
+	}
+	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 1, count: -1}`)
+	for _, command := range []string{
+		`{insert: "c", documents: [{_id: 1}, {_id: 2}]}`,
+		`{insert: "c", documents: [{_id: 1}, {_id: 2}], ordered: false}`,
+		`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 1}}}]}`,
+		`{delete: "c", deletes: [{q: {_id: 1}, limit: 1}]}`,
+	} {
+		if r := c.run(command); number(r.Get("code")) != ratelimit.CodeThrottled || !strings.Contains(r.Get("errorLabels").String(), "RetryableError") {
+			t.Errorf("%s: %v", command, r)
+		}
+	}
+	r = c.ok(`{bulkWrite: 1, $db: "admin", ordered: false, nsInfo: [{ns: "test.c"}], ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 2}}]}`)
+	if number(r.Get("nErrors")) != 2 || number(r.Get("nInserted")) != 0 {
+		t.Errorf("bulkWrite: %v", r)
+	}
+	strict := w.dialAs(TagCosmos)
+	if r := strict.run(`{insert: "c", documents: [{_id: 1}]}`); number(at(r, "writeErrors.0.code")) != ratelimit.CodeThrottled {
+		t.Errorf("under the rules of Azure Cosmos DB: %v", r)
+	}
 }
 
 // R11: strong reads cost twice where the server is told so.
