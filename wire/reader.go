@@ -10,7 +10,7 @@ import (
 const readBufferBytes = 16 << 10
 
 // growStep is how much memory a message may claim before its bytes arrive.
-const growStep = 1 << 20
+const growStep = 128 << 10
 
 // Reader reads messages from one connection. Not safe for concurrent use.
 type Reader struct {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -110,6 +111,9 @@ func serve(args []string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cantle serve:", err)
 		return 1
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(daemon.HeapLimit())
 	}
 	fmt.Println("cantle ready", strings.Join(d.URIs(), " "))
 	if uri := d.CosmosURI(); uri != "" {

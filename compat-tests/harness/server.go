@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -190,6 +191,13 @@ func (s *Server) CPU() time.Duration {
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
 
+// LogLines returns how many lines the server wrote so far.
+func (s *Server) LogLines() int {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.n
+}
+
 // Log returns the last lines the server wrote.
 func (s *Server) Log() string { return s.log.String() }
 
@@ -257,6 +265,7 @@ type tail struct {
 	mu   sync.Mutex
 	text []byte
 	seen string
+	n    int // lines ever written
 }
 
 // Write implements io.Writer.
@@ -268,6 +277,7 @@ func (l *tail) Write(p []byte) (int, error) {
 			l.seen = mark
 		}
 	}
+	l.n += bytes.Count(p, []byte{'\n'})
 	l.text = append(l.text, p...)
 	if over := len(l.text) - tailBytesMax; over > tailBytesMax {
 		l.text = append(l.text[:0], l.text[over:]...)

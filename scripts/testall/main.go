@@ -38,7 +38,7 @@ var steps = []step{
 	{"clients", "drivers and mappers of other languages, installed into .cache/clients", false, (*run).clients},
 	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},
 	{"race", "all tests with the race detector", true, (*run).race},
-	{"soak", "crash, isolation and metamorphic tests for longer", true, (*run).soak},
+	{"soak", "abuse, crash, isolation and metamorphic tests for longer", true, (*run).soak},
 }
 
 // run is one run of the program.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// memoryBytes is the memory this process may use: the least of the Go memory
+// MemoryBytes is the memory this process may use: the least of the Go memory
 // limit, the control group's and the machine's; 1 GiB if nothing is known.
-func memoryBytes() int64 {
+func MemoryBytes() int64 {
 	n := int64(math.MaxInt64)
 	if limit := debug.SetMemoryLimit(-1); limit > 0 {
 		n = limit

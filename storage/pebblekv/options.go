@@ -60,7 +60,7 @@ type Options struct {
 
 // defaults returns o with zero fields filled in.
 func (o Options) defaults() Options {
-	ram := memoryBytes()
+	ram := MemoryBytes()
 	if o.InMemory {
 		o.FS = vfs.NewMem()
 		o.ReserveBytes = -1

@@ -36,7 +36,7 @@ func sections() []section {
 		{name: "latchAnalysis", asked: true, append: statusNothing},
 		{name: "security", append: statusNothing},
 		{name: "storageEngine", append: statusEngine},
-		{name: "tcmalloc", asked: true, append: statusNothing},
+		{name: "tcmalloc", asked: true, append: statusHeap},
 		{name: "trafficRecording", append: statusRecording},
 		{name: "transactions", append: statusTransactions},
 		{name: "wiredTiger", append: statusCache},
@@ -150,6 +150,7 @@ func statusConnections(c *Call, b *bson.Builder) {
 func statusExtra(_ *Call, b *bson.Builder) {
 	b.String("note", "fields vary by platform")
 	b.Int64("page_faults", 0)
+	b.Int32("threads", int32(runtime.NumGoroutine())) // what a thread is here
 }
 
 func statusFlowControl(_ *Call, b *bson.Builder) {
@@ -330,4 +331,15 @@ func statusMem(_ *Call, b *bson.Builder) {
 	b.Int32("resident", int32(max(resident>>20, 1)))
 	b.Int32("virtual", int32(max(virtual>>20, 1)))
 	b.Bool("supported", true)
+}
+
+// statusHeap tells of the memory the server manages, where MongoDB tells of its
+// allocator. Garbage not collected yet counts as allocated.
+func statusHeap(_ *Call, b *bson.Builder) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.BeginDoc("generic")
+	b.Int64("current_allocated_bytes", int64(m.HeapAlloc))
+	b.Int64("heap_size", int64(m.HeapSys))
+	b.End()
 }

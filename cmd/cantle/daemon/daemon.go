@@ -333,6 +333,10 @@ func (d *Daemon) Reload() error {
 	return err
 }
 
+// HeapLimit is how far the heap may grow before the collector works as hard as it
+// takes: half of the memory there is, as the block cache has a quarter.
+func HeapLimit() int64 { return pebblekv.MemoryBytes() / 2 }
+
 // Failed delivers the error of a listener that broke.
 func (d *Daemon) Failed() <-chan error { return d.failed }
 

@@ -1,0 +1,10 @@
+// Package abuse runs clients that mean harm or do not know better against a server,
+// while another one goes on with point reads: broken frames, connections half open,
+// slow or many, commands without end. After each of them the server must answer, have
+// as many goroutines, connections and cursors as before, and not have filled its log.
+// What each cost the other client and the memory is printed, not judged: times on a
+// shared machine prove nothing.
+//
+//	CANTLE_SOAK   if set, everything is larger (10,000 idle connections, …) and the
+//	              memory is judged as well, which takes minutes
+package abuse
