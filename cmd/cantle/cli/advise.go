@@ -43,12 +43,11 @@ Flags:
 
 // adviseArgs are the flags of advise.
 type adviseArgs struct {
-	sample, keep int64
-	partitions   int
-	rus          float64
-	top          int
-	queries      indexList
-	fields       string
+	sample     int64
+	partitions int
+	top        int
+	queries    indexList
+	fields     string
 }
 
 // Advise is the verb advise. It returns the exit status.

@@ -11,7 +11,6 @@ import (
 	"io"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
 )
 
 // An archive is, as mongodump writes it:
@@ -52,7 +51,7 @@ func newArchiveWriter(out io.Writer, compress bool, list []*dumped) (*archiveWri
 	b.Int32("concurrent_collections", 1)
 	b.String("version", "0.1")
 	b.String("server_version", "7.0.0")
-	b.String("tool_version", "cantle "+daemon.Version)
+	b.String("tool_version", "cantle")
 	a.w.Write(b.Doc())
 	for _, d := range list {
 		b := bson.NewBuilder(nil)
