@@ -73,7 +73,7 @@ func (s *Server) silence(c *Conn, p uint64) time.Duration {
 			limit = d
 		}
 	}
-	if p/phaseStep <= 1 {
+	if p/phaseStep <= 2 { // the first message, or the handshake and then that
 		lower(s.cfg.FirstMax)
 	}
 	if c.stranger.Load() {
