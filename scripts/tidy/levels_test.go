@@ -20,8 +20,9 @@ var levels = [][]string{
 	12: {"wire/cursor"},
 	13: {"wire/command"},
 	14: {"wire/server"},
-	15: {"cmd/cantle/cli", "cmd/cantle/daemon"},
-	16: {"cmd/cantle"},
+	15: {"cmd/cantle/daemon"},
+	16: {"cmd/cantle/cli"},
+	17: {"cmd/cantle"},
 }
 
 // levelOf returns the level of a package; ok is false for one without a row.
