@@ -109,10 +109,8 @@ func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordere
 	now := uint64(c.Store.Latest()) + 1
 	for i, d := range docs {
 		doc, err := write.Prepare(d, now)
-		if err == nil && o.Env.Strict && coll.Sharded() {
-			if path, missing := coll.Key.Missing(doc); missing {
-				err = shard.MissingKey(path)
-			}
+		if err == nil && o.Env.Strict {
+			err = checkKey(coll, doc)
 		}
 		var p router.Placed
 		if err == nil {

@@ -324,9 +324,9 @@ func (c *Cluster) upsert(o *Op, a *attempt, filter match.Node, m *Modify, r *Mod
 	if doc, err = write.Prepare(doc, uint64(c.Store.Latest())+1); err != nil {
 		return err
 	}
-	if o.Env.Strict && a.coll.Sharded() {
-		if path, missing := a.coll.Key.Missing(doc); missing {
-			return shard.MissingKey(path)
+	if o.Env.Strict {
+		if err := checkKey(a.coll, doc); err != nil {
+			return err
 		}
 	}
 	h, err := a.position(doc)

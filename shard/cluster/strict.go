@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -75,4 +77,28 @@ func sortIndex(sort *order.Pattern) string {
 		fields[i] = fmt.Sprintf("%q: %d", p.Name, dir)
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// keyBytesMax is how long a shard key value may be in Cosmos DB.
+const keyBytesMax = 2048
+
+// checkKey refuses the documents that Azure Cosmos DB for MongoDB refuses for their
+// shard key: without one, with an array in its place or on the way to it, or with
+// one that is too long.
+// Source: Azure Cosmos DB, "partitioning-overview", "large-partition-keys".
+// Errors: ShardKeyNotFound (61), BadValue (2).
+func checkKey(coll *catalog.Collection, doc bson.Raw) error {
+	if !coll.Sharded() {
+		return nil
+	}
+	if path, missing := coll.Key.Missing(doc); missing {
+		return shard.MissingKey(path)
+	}
+	if _, err := coll.Key.Hash(doc); err != nil {
+		return shard.MissingKey(coll.Key.Fields()[0].Path.String())
+	}
+	if n := len(coll.Key.AppendLogical(nil, doc)); n > keyBytesMax {
+		return mongoerr.New(mongoerr.BadValue, "The shard key %s of the document has %d bytes; at most %d are allowed", coll.Key, n, keyBytesMax)
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"strings"
 	"testing"
+
+	"github.com/cantledb/cantle/bson"
 )
 
 // TestStrictSort: what Azure Cosmos DB for MongoDB refuses to sort.
@@ -52,5 +54,47 @@ func TestStrictSort(t *testing.T) {
 	expect(`{b: 1}`, "")
 	if got := c.code(`{createIndexes: "c", indexes: [{key: {b: 1, "d.$**": 1}, name: "x"}]}`); got != 67 {
 		t.Errorf("a compound wildcard index: %d", got)
+	}
+}
+
+// TestStrictShardKey: which documents Azure Cosmos DB for MongoDB refuses for their
+// shard key, and what becomes of them elsewhere.
+func TestStrictShardKey(t *testing.T) {
+	w := newWorld(t, nil)
+	strict, relaxed := w.dialAs("cosmos"), w.dial()
+	for name, key := range map[string]string{"hashed": `{"k.a": "hashed"}`, "ranged": `{"k.a": 1}`} {
+		relaxed.ok(`{shardCollection: "test.` + name + `", key: ` + key + `}`)
+		for _, c := range []struct {
+			k               string
+			strict, relaxed int64
+		}{
+			{`{a: 1}`, 0, 0},
+			{`{a: null}`, 0, 0},
+			{`{b: 1}`, 61, 0},
+			{`5`, 61, 0},
+			{`{a: [1]}`, 61, 61},
+			{`[{a: 1}]`, 61, 61},
+			{`{a: "` + strings.Repeat("x", 2000) + `"}`, 0, 0},
+			{`{a: "` + strings.Repeat("x", 3000) + `"}`, 2, 0},
+		} {
+			for i, conn := range []*client{strict, relaxed} {
+				insert := conn.run(`{insert: "` + name + `", documents: [{k: ` + c.k + `}]}`)
+				upsert := conn.run(`{update: "` + name + `", updates: [{q: {"k.a": 7, _id: "up"}, u: {_id: "up", k: ` + c.k + `}, upsert: true}]}`)
+				want := []int64{c.strict, c.relaxed}[i]
+				for what, r := range map[string]bson.Raw{"insert": insert, "upsert": upsert} {
+					got := int64(0)
+					if list, ok := r.Get("writeErrors").Array(); ok {
+						for v := range list.Values() {
+							d, _ := v.Doc()
+							got = number(d.Get("code"))
+						}
+					}
+					if got != want {
+						t.Errorf("%s, connection %d, %s of %.40s: %d, want %d", name, i, what, c.k, got, want)
+					}
+				}
+				relaxed.ok(`{delete: "` + name + `", deletes: [{q: {}, limit: 0}]}`)
+			}
+		}
 	}
 }
