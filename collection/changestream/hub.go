@@ -151,6 +151,7 @@ func (h *Hub) run(ctx context.Context) {
 	after := h.seen
 	h.mu.Unlock()
 	var fresh []glimpse
+	pause := breath
 	for {
 		err := h.store.WaitLog(ctx, after)
 		next := after
@@ -170,8 +171,12 @@ func (h *Hub) run(ctx context.Context) {
 			return
 		}
 		after = next
+		if pause *= 2; len(fresh) < 2 {
+			pause = breath
+		}
+		pause = min(pause, breathMax)
 		select { // what comes now comes together
-		case <-time.After(breath):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return
 		}
@@ -180,8 +185,12 @@ func (h *Hub) run(ctx context.Context) {
 
 // breath is how long the reader pauses after it was woken, so that under a load
 // of many small commits it does not look at the log for each. The first commit
-// after a pause is seen at once.
-const breath = time.Millisecond
+// after a pause is seen at once. As long as each look finds several, the pause
+// grows to breathMax, which is then how late a stream may hear of a change.
+const (
+	breath    = time.Millisecond
+	breathMax = 10 * time.Millisecond
+)
 
 // tell wakes whom the fresh records concern; false ends the reading.
 func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse, err error) bool {

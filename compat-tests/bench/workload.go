@@ -61,6 +61,8 @@ var workloads = []workload{
 	}},
 	{name: "durable-insert", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.insert(ctx) }},
 	{name: "durable-update", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.update(ctx) }},
+	// Two inserts in a transaction: compare with twice a durable insert.
+	{name: "transaction", durable: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.transact(ctx) }},
 	// What an index costs and gains: compare with C and with each other.
 	{name: "find-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.find(ctx) }},
 	{name: "update-plain", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "plain") }},
@@ -75,7 +77,7 @@ var (
 
 // known reports whether a workload exists.
 func known(name string) bool {
-	return name == "load" || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
+	return name == "load" || name == streamsName || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
 // Shape of a document: _id, a number that no two have in common, another one that
@@ -100,7 +102,7 @@ type runner struct {
 
 // newRunner connects to a target and prepares an empty collection.
 func newRunner(ctx context.Context, s settings, name, uri string, pid int) (*runner, error) {
-	m, err := harness.Connect(uri, options.Client().SetMaxPoolSize(128))
+	m, err := harness.Connect(uri, options.Client().SetMaxPoolSize(256))
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
@@ -338,6 +339,8 @@ func registers(f *fixture) {
 			return true, in.value
 		},
 	}
+	// Only such reads are never taken back: others see writes that are not on disk yet.
+	coll := f.coll.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 	const keys = 6
 	for k := range keys {
 		_, err := f.coll.InsertOne(f.ctx, bson.D{{Key: "_id", Value: k}, {Key: "v", Value: 0}})
@@ -354,7 +357,7 @@ func registers(f *fixture) {
 		switch in.kind {
 		case "read":
 			var doc struct{ V int }
-			err = f.coll.FindOne(f.ctx, id(in.key)).Decode(&doc)
+			err = coll.FindOne(f.ctx, id(in.key)).Decode(&doc)
 			out = doc.V
 		case "write":
 			_, err = f.coll.UpdateOne(f.ctx, id(in.key), set("$set", "v", in.value))

@@ -142,6 +142,9 @@ func (s *Server) run(c *Call) error {
 	if err == nil {
 		err = c.Def.Run(c)
 	}
+	if err == nil {
+		err = c.confirmRead()
+	}
 	err = s.leaveSession(c, err)
 	through = true
 	return err

@@ -206,3 +206,20 @@ func (c *Call) appendReadTime() {
 		c.Reply.Timestamp("atClusterTime", c.Op.At.Seconds(), c.Op.At.Increment())
 	}
 }
+
+// confirmRead waits until what a read has seen is durable, where the client may
+// rely on it: a commit is visible a little before it is on disk. Transactions see
+// to that when they commit.
+// Manual: reference/read-concern-majority, reference/read-concern-linearizable.
+func (c *Call) confirmRead() error {
+	if c.Args.InTxn || c.Server.Durability != storage.Synced || !takesReadConcern(c.Name()) {
+		return nil
+	}
+	switch c.ReadConcern {
+	case "majority", "linearizable", "snapshot":
+		if store := c.Cluster.Store; store.Durable() < store.Latest() {
+			return store.Sync(c.Ctx)
+		}
+	}
+	return nil
+}
