@@ -89,7 +89,7 @@ func open(ctx context.Context, coll *mongo.Collection, pipeline mongo.Pipeline) 
 	var group sync.WaitGroup
 	end = func() { cancel(); group.Wait() }
 	for i := range streamsOpen {
-		s, err := coll.Watch(ctx, pipeline, options.ChangeStream().SetMaxAwaitTime(time.Minute))
+		s, err := coll.Watch(ctx, pipeline, options.ChangeStream().SetMaxAwaitTime(5*time.Second))
 		if err != nil {
 			end()
 			return nil, fmt.Errorf("opening stream %d: %w", i, err)
