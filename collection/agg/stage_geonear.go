@@ -154,7 +154,12 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	t := doc.Get("type")
 	s.geoJSON = isDoc && t.Type == bson.TypeString
 	if c := doc.Get("coordinates"); isDoc && !s.geoJSON && c.Type == bson.TypeArray {
-		v = c // a point without its type is a pair
+		if v = c; s.spherical { // a point without its type; otherwise a pair
+			b := bson.NewBuilder(nil)
+			b.String("type", "Point")
+			b.Value("coordinates", c)
+			v, s.geoJSON = b.Doc().Value(), true
+		}
 	}
 	if !s.geoJSON {
 		if n := bson.Raw(v.Data).Len(); n < 2 || n > 3 {

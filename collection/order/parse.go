@@ -91,12 +91,9 @@ func parseMeta(name string, d bson.Raw) (Part, error) {
 		return Part{}, mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification")
 	}
 	meta, _ := f.Value.Str()
-	dir := keystring.Descending // scores: the best first
-	switch {
-	case f.Value.Type != bson.TypeString:
+	dir := keystring.Descending // the best score first, and the greatest distance. Observed: mongod 8.2
+	if f.Value.Type != bson.TypeString {
 		meta = ""
-	case meta == "geoNearDistance":
-		dir = keystring.Ascending
 	}
 	switch meta {
 	case "textScore", "randVal", "geoNearDistance", "searchScore", "vectorSearchScore", "score":

@@ -128,7 +128,7 @@ func (r *run) soak() error {
 	r.useBuilt()
 	r.env = append(r.env, "CANTLE_SOAK=1")
 	return r.testPackages(func(path string) bool {
-		return strings.HasSuffix(path, "/abuse") || strings.HasSuffix(path, "/crash") || strings.HasSuffix(path, "/metamorphic") || strings.HasSuffix(path, "/isolation")
+		return strings.HasSuffix(path, "/abuse") || strings.HasSuffix(path, "/crash") || strings.HasSuffix(path, "/metamorphic") || strings.HasSuffix(path, "/isolation") || strings.HasSuffix(path, "/spill")
 	}, nil)
 }
 

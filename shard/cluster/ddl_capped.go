@@ -40,7 +40,7 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) er
 		return err
 	}
 	id := bson.NewObjectID()
-	temp := collection.Namespace{DB: ns.DB, Coll: "tmp.convertToCapped." + hex.EncodeToString(id[:])}
+	temp := collection.Namespace{DB: ns.DB, Coll: cappedPrefix + hex.EncodeToString(id[:])}
 	if err = c.Catalog.Drain(o.Env.Context()); err == nil {
 		err = c.copyCapped(o, coll, temp, size)
 	}
