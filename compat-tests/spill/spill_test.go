@@ -171,7 +171,7 @@ func TestKillLeavesNothing(t *testing.T) {
 			c.Close(context.WithoutCancel(ctx))
 		}
 	}()
-	for deadline := time.Now().Add(time.Minute); len(unfinished(ctx, t, db)) == 0; {
+	for deadline := time.Now().Add(5 * time.Minute); len(unfinished(ctx, t, db)) == 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("$out does not fill a collection")
 		}
