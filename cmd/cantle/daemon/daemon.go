@@ -225,7 +225,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		CommandLine: os.Args, Version: Version, Connections: d.connections,
 	})
 	d.runner.Start(ctx)
-	if err := cl.DropUnfinished(ctx); err != nil {
+	if err := d.cluster.DropUnfinished(ctx); err != nil {
 		return nil, err
 	}
 	d.loop(ctx, d.cursors.Run)
