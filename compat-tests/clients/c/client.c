@@ -271,6 +271,16 @@ static void sessions_area(void) {
   CHECK(t > 0);
   CHECK(count(coll, "{}", session) == 1);
   mongoc_client_session_destroy(session);
+  if (!cosmos) {
+    how = mongoc_session_opts_new();
+    mongoc_session_opts_set_snapshot(how, true);
+    session = mongoc_client_start_session(client, how, &error);
+    CHECK(session);
+    CHECK(count(coll, "{}", session) == 1);
+    OK(insert(coll, "{\"_id\": 2}"));
+    CHECK(count(coll, "{}", session) == 1);
+    mongoc_client_session_destroy(session);
+  }
   mongoc_client_destroy(client);
 }
 

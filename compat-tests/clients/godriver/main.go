@@ -332,6 +332,20 @@ func sessions(a *area) {
 	a.ok(err)
 	a.equal(n, 1)
 	s.EndSession(a.ctx)
+	if cosmos {
+		return
+	}
+	s, err = a.client.StartSession(options.Session().SetSnapshot(true))
+	a.ok(err)
+	defer s.EndSession(a.ctx)
+	ctx = mongo.NewSessionContext(a.ctx, s)
+	for range 2 {
+		n, err := a.coll.CountDocuments(ctx, d())
+		a.ok(err)
+		a.equal(n, 1)
+		_, err = a.coll.InsertOne(a.ctx, d())
+		a.ok(err)
+	}
 }
 
 func transactions(a *area) {

@@ -157,6 +157,13 @@ check('sessions', () => within('sessions', async (coll, db, client) => {
     assert.deepEqual(await coll.findOne({}, { session, readConcern: { level: 'majority' } }), { _id: 1 });
     assert.ok(session.clusterTime);
   });
+  if (!cosmos) {
+    await client.withSession({ snapshot: true }, async (session) => {
+      assert.equal(await coll.countDocuments({}, { session }), 1);
+      await coll.insertOne({ _id: 2 });
+      assert.equal(await coll.countDocuments({}, { session }), 1);
+    });
+  }
   const session = client.startSession();
   const cursor = coll.find({}, { session, batchSize: 1 });
   await cursor.next();

@@ -172,6 +172,11 @@ def test_sessions(client, coll):
         assert session.operation_time and session.cluster_time
         majority = coll.with_options(read_concern=ReadConcern("majority"))
         assert majority.find_one({}, session=session) == {"_id": 1}
+    if not COSMOS:
+        with client.start_session(snapshot=True) as session:
+            assert coll.count_documents({}, session=session) == 1
+            coll.insert_one({"_id": 2})
+            assert coll.count_documents({}, session=session) == 1
     with client.start_session() as session:
         coll.find_one({}, session=session)
         client.admin.command("killSessions", [session.session_id])

@@ -154,6 +154,13 @@ async fn sessions(a: &Area) -> Outcome {
     a.coll.insert_one(doc! {"_id": 1}).session(&mut session).await?;
     assert!(session.cluster_time().is_some());
     assert_eq!(a.coll.count_documents(doc! {}).read_concern(ReadConcern::majority()).session(&mut session).await?, 1);
+    if !cosmos() {
+        let mut session = a.client.start_session().snapshot(true).await?;
+        for i in 2..4 {
+            assert_eq!(a.coll.count_documents(doc! {}).session(&mut session).await?, 1);
+            a.coll.insert_one(doc! {"_id": i}).await?;
+        }
+    }
     Ok(())
 }
 

@@ -210,6 +210,12 @@ final class Driver {
         that(session.getOperationTime() != null && session.getClusterTime() != null);
         equal(c.withReadConcern(ReadConcern.MAJORITY).countDocuments(session), 1);
       }
+      if (COSMOS) return;
+      try (var session = client.startSession(ClientSessionOptions.builder().snapshot(true).build())) {
+        equal(c.countDocuments(session), 1);
+        c.insertOne(doc("_id", 2));
+        equal(c.countDocuments(session), 1);
+      }
     });
 
     Areas.area("java", "transactions", client -> {
