@@ -13,6 +13,7 @@ type Meter struct {
 	prices     *PriceList
 	collection uint64
 	strong     bool
+	probing    Probing
 	last       int // slot used last, tried first
 	n          int // inline slots in use
 	inline     [inlineShards]slot
@@ -22,6 +23,28 @@ type Meter struct {
 
 // inlineShards is how many shards a Meter holds without allocating.
 const inlineShards = 4
+
+// Probing says whose work is being counted: that of one query, or of a batch of queries that the server asks in one go,
+// as $lookup does. A batch is charged as its queries (R8), by whoever makes it, so what their price includes is not
+// counted a second time where the work is done.
+type Probing uint8
+
+// NotProbing is one query; ProbeQueries a batch of queries (R2), whose partition visits are counted already;
+// ProbePoints a batch of point reads (R1), which pay for nothing else.
+const (
+	NotProbing Probing = iota
+	ProbeQueries
+	ProbePoints
+)
+
+// Probe switches to counting for a batch, and returns what it was before.
+func (m *Meter) Probe(p Probing) (before Probing) {
+	if m == nil {
+		return NotProbing
+	}
+	before, m.probing = m.probing, p
+	return before
+}
 
 // slot is the work at one place.
 type slot struct {
@@ -65,7 +88,7 @@ func (m *Meter) Fork(collection uint64) *Meter {
 	if m == nil {
 		return nil
 	}
-	return &Meter{prices: m.prices, strong: m.strong, collection: collection}
+	return &Meter{prices: m.prices, strong: m.strong, probing: m.probing, collection: collection}
 }
 
 // Merge adds everything o counted to m. Either may be nil.
@@ -89,14 +112,14 @@ func (m *Meter) Cut(to *Meter) {
 	to.Reset(m.collection, m.prices)
 	to.strong = m.strong
 	to.Merge(m)
-	strong := m.strong
+	strong, probing := m.strong, m.probing
 	m.Reset(m.collection, m.prices)
-	m.strong = strong
+	m.strong, m.probing = strong, probing
 }
 
 // Add counts a quantity of an item at one shard. Quantities that are not positive count nothing.
 func (m *Meter) Add(shard int, i Item, quantity int64) {
-	if m == nil || quantity <= 0 || i >= itemCount {
+	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() {
 		return
 	}
 	m.slot(Place{m.collection, shard}).quantity[i] += quantity
@@ -104,7 +127,7 @@ func (m *Meter) Add(shard int, i Item, quantity int64) {
 
 // PointRead counts one read by _id and shard key; bytes is the document's size, 0 when nothing was found.
 func (m *Meter) PointRead(shard int, bytes int) {
-	if m != nil {
+	if m != nil && m.probing == NotProbing {
 		m.sized(shard, PointRead, bytes)
 	}
 }
@@ -153,7 +176,7 @@ func (m *Meter) WriteOld(shard int, bytes int) {
 
 // Visit counts one partition looked into with the given number of index ranges, which is at least 1.
 func (m *Meter) Visit(shard int, seeks int) {
-	if m == nil {
+	if m == nil || m.probing != NotProbing {
 		return
 	}
 	s := m.slot(Place{m.collection, shard})

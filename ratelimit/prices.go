@@ -28,6 +28,9 @@ const (
 	itemCount                  // number of items
 )
 
+// ofQuery reports the items that only queries pay for, point reads do not.
+func (i Item) ofQuery() bool { return i >= PartitionVisit && i <= CountEntry }
+
 // String is the item's name, as receipts and explain print it: "docLoaded".
 func (i Item) String() string {
 	if i >= itemCount {

@@ -205,9 +205,11 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}}
+	probes := &Probes{Path: o.foreign.String(), Values: o.values.values, Alone: true}
+	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}, probes: probes}
 	if o.joined != nil && o.sub == nil {
 		p.stages = append(p.stages, &matchStage{o.joined})
+		probes.Alone = false
 	}
 	if o.ns.Coll == "" {
 		p.stages = append(append([]Stage(nil), o.sub.stages[0]), p.stages...)

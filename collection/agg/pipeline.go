@@ -15,7 +15,20 @@ type Pipeline struct {
 	// fields are what the pipeline reads of the collection's documents, when a
 	// pipeline made by Divide cannot tell any more; nil = ask the stages.
 	fields *fieldSet
+	probes *Probes
 }
+
+// Probes says that a pipeline asks several questions at once: which documents have
+// each of the values at the path. Every value is charged as a query of its own (R8).
+type Probes struct {
+	Path   string
+	Values []bson.Value // valid while the pipeline is being opened
+	// Alone says that nothing else is asked of the documents.
+	Alone bool
+}
+
+// Probes returns the questions, nil for a pipeline that is one query.
+func (p *Pipeline) Probes() *Probes { return p.probes }
 
 // Stages returns the stages; the caller must not change the slice.
 func (p *Pipeline) Stages() []Stage { return p.stages }

@@ -219,7 +219,8 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 	if o.restrict != nil {
 		n = match.AllOf(n, o.restrict)
 	}
-	op, err := o.opener.Open(env, o.ns, &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}})
+	probes := &Probes{Path: o.to.String(), Values: values, Alone: o.restrict == nil}
+	op, err := o.opener.Open(env, o.ns, &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}, probes: probes})
 	if err != nil {
 		return err
 	}

@@ -142,6 +142,7 @@ type opener struct {
 
 // Open see agg.Opener.
 func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (exec.Operator, error) {
+	probes := p.Probes()
 	coll, base, prefix, err := x.v.snap.Resolve(ns)
 	if err != nil {
 		return nil, err
@@ -162,15 +163,21 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		}
 		p = head.Concat(p)
 	}
+	probing, err := chargeProbes(env, coll, probes, len(prefix) > 0)
+	if err != nil {
+		return nil, err
+	}
 	// The pipeline may be opened by the goroutine of a shard, while the command
 	// itself goes on, or is over until the next getMore.
 	inner := opener{c: x.c, o: x.o.under(env), v: x.v}
+	before := env.Meter.Probe(probing)
 	op, _, _, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
+	env.Meter.Probe(before)
 	if err != nil {
 		return nil, err
 	}
 	if coll != nil {
-		return &foreign{op, uint64(coll.ID)}, nil
+		return &foreign{op, uint64(coll.ID), probing}, nil
 	}
 	return op, nil
 }
@@ -313,22 +320,4 @@ func (x *opener) Info(env *mql.Env, ns collection.Namespace, kind string, spec b
 		return nil, err
 	}
 	return exec.Documents(docs), nil
-}
-
-// foreign is the operator of another collection's rows: what it reads is
-// charged to that collection.
-type foreign struct {
-	exec.Operator
-	coll uint64
-}
-
-func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
-	if env.Meter == nil {
-		return f.Operator.Next(env)
-	}
-	before := env.Meter.Collection()
-	env.Meter.SetCollection(f.coll)
-	r, err := f.Operator.Next(env)
-	env.Meter.SetCollection(before)
-	return r, err
 }

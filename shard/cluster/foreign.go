@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/router"
+)
+
+// foreign is the operator of another collection's rows: what it reads is
+// charged to that collection.
+type foreign struct {
+	exec.Operator
+	coll    uint64
+	probing ratelimit.Probing
+}
+
+func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
+	if env.Meter == nil {
+		return f.Operator.Next(env)
+	}
+	collection, probing := env.Meter.Collection(), env.Meter.Probe(f.probing)
+	env.Meter.SetCollection(f.coll)
+	r, err := f.Operator.Next(env)
+	if r != nil && f.probing == ratelimit.ProbePoints {
+		env.Meter.Add(r.Shard, ratelimit.PointReadByte, int64(len(r.Doc))-ratelimit.Standard().FirstBytes)
+	}
+	env.Meter.SetCollection(collection)
+	env.Meter.Probe(probing)
+	return r, err
+}
+
+// chargeProbes charges a batch of questions, which is answered by one plan, as the
+// queries or point reads that it stands for, each in the partitions it would visit.
+// Source: the price list, rule R8.
+func chargeProbes(env *mql.Env, coll *catalog.Collection, p *agg.Probes, throughView bool) (ratelimit.Probing, error) {
+	if p == nil || coll == nil || env.Meter == nil {
+		return ratelimit.NotProbing, nil
+	}
+	kind := ratelimit.ProbeQueries
+	if p.Path == "_id" && p.Alone && !throughView && env.Collation == nil && !coll.Options.OwnOrder() &&
+		(!coll.Sharded() || coll.Key.IsID() && coll.Key.TailParts() == 0) {
+		kind = ratelimit.ProbePoints
+	}
+	before := env.Meter.Collection()
+	env.Meter.SetCollection(uint64(coll.ID))
+	defer env.Meter.SetCollection(before)
+	for _, v := range p.Values {
+		shards := coll.Map.Shards()
+		if len(shards) > 1 {
+			b := bson.NewBuilder(nil)
+			b.BeginDoc(p.Path)
+			b.Value("$eq", v)
+			b.End()
+			n, err := match.Parse(env, b.Doc())
+			if err != nil {
+				return kind, err
+			}
+			shards = router.Targets(coll, n, env.Collation == nil)
+		}
+		for _, d := range shards {
+			if kind == ratelimit.ProbePoints {
+				env.Meter.PointRead(int(d.ID), 0)
+			} else {
+				env.Meter.Visit(int(d.ID), 1)
+			}
+		}
+	}
+	return kind, nil
+}
