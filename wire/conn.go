@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -26,6 +27,11 @@ type Conn interface {
 	// Close interrupts the running command, if any, with cause, and closes the connection.
 	// Safe to call from any goroutine.
 	Close(cause error)
+
+	// Draining ends when the server begins to stop: running commands may finish, but
+	// one that waits for something that may never come should not go on. Safe to call
+	// from any goroutine.
+	Draining() context.Context
 
 	// HangUpAfterReply closes the connection once the running command's reply is sent.
 	HangUpAfterReply()

@@ -271,12 +271,17 @@ func (s *Server) fail(c *Call, err error) {
 	c.Reply.Splice(e.AppendTo(nil))
 }
 
+// shutDown is the error of a command that the end of the server interrupts.
+func shutDown() *mongoerr.Error {
+	return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
+}
+
 // clientError turns any error into one for the client, and logs the unexpected.
 func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	if cause := context.Cause(c.Ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
 		switch {
 		case errors.Is(cause, wire.ErrShutdown):
-			return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
+			return shutDown()
 		case errors.Is(cause, wire.ErrClientGone):
 			return mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because the client disconnected")
 		case errors.Is(cause, cursor.ErrKilled):

@@ -116,7 +116,9 @@ func (c *Call) mayStill(command bson.Raw) error {
 	return nil
 }
 
-// await waits for something new, at most as long as the getMore allows.
+// await waits for something new, at most as long as the getMore allows and the server
+// does not stop: drivers go on with a change stream elsewhere then.
+// Errors: InterruptedAtShutdown (11600).
 func (c *Call) await(w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok {
@@ -126,8 +128,13 @@ func (c *Call) await(w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size 
 	}
 	ctx, cancel := context.WithTimeout(c.Ctx, limit)
 	defer cancel()
+	stopping := c.Conn.Draining()
+	defer context.AfterFunc(stopping, cancel)()
 	for {
 		if err := w.Wait(ctx); err != nil {
+			if stopping.Err() != nil {
+				return 0, false, shutDown()
+			}
 			if c.Ctx.Err() == nil {
 				return 0, true, nil // time is up: an empty batch
 			}

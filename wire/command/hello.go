@@ -54,7 +54,7 @@ func runHello(c *Call) error {
 			c.Out.More = true
 		}
 		if c.Msg.Repeat > 0 || a.process == c.processID && a.counter == 0 {
-			if err := wait(c.Ctx, a.await); err != nil {
+			if err := c.waitRunning(a.await); err != nil {
 				return err
 			}
 		}
@@ -162,6 +162,15 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// waitRunning is wait, which the end of the server cuts short.
+// Errors: InterruptedAtShutdown (11600).
+func (c *Call) waitRunning(d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(c.Ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.Conn.Draining(), func() { cancel(shutDown()) })()
+	return wait(ctx, d)
 }
 
 // replyHello writes what a client learns of the server: a mongos, or on the

@@ -100,7 +100,11 @@ func (c *client) State() any        { return c.state }
 func (c *client) SetState(v any)    { c.state = v }
 func (c *client) Close(error)       {}
 func (c *client) HangUpAfterReply() {}
-func (c *client) SetStranger(bool)  {}
+
+// Draining: the world has no server that stops.
+func (c *client) Draining() context.Context { return context.Background() }
+
+func (c *client) SetStranger(bool) {}
 
 func (c *client) Agree(offered wire.Compressors) wire.Compressors { return offered & c.w.Compressors }
 func (c *client) TLS() *tls.ConnectionState                       { return nil }

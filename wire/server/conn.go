@@ -93,6 +93,9 @@ func (c *Conn) Close(cause error) {
 // HangUpAfterReply implements wire.Conn.
 func (c *Conn) HangUpAfterReply() { c.hangUp = true }
 
+// Draining see wire.Conn.
+func (c *Conn) Draining() context.Context { return c.server.stopping }
+
 // Agree implements wire.Conn.
 func (c *Conn) Agree(offered wire.Compressors) wire.Compressors {
 	c.reader.Accept = offered & c.server.cfg.Compressors

@@ -54,7 +54,10 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	draining  atomic.Bool
 	watching  bool
-	stopWatch chan struct{}
+	// stopping ends when draining begins: the watcher stops, and commands that wait
+	// for something to happen.
+	stopping context.Context
+	stop     context.CancelFunc
 
 	rejected atomic.Int64
 	places   places // guarded by mu
@@ -81,13 +84,14 @@ func New(h Handler, cfg Config) *Server {
 	if cfg.WatchEvery == 0 {
 		cfg.WatchEvery = 50 * time.Millisecond
 	}
-	return &Server{
+	s := &Server{
 		handler:   h,
 		cfg:       cfg,
 		conns:     map[*Conn]struct{}{},
 		listeners: map[net.Listener]struct{}{},
-		stopWatch: make(chan struct{}),
 	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	return s
 }
 
 // Stats counts connections.
@@ -223,9 +227,8 @@ func (s *Server) remove(c *Conn) {
 // Errors: ctx.Err() if commands had to be interrupted.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	if !s.draining.Swap(true) {
-		close(s.stopWatch)
-	}
+	s.draining.Store(true)
+	s.stop()
 	for l := range s.listeners {
 		l.Close()
 	}

@@ -26,7 +26,7 @@ func (s *Server) watch() {
 	for {
 		select {
 		case <-t.C:
-		case <-s.stopWatch:
+		case <-s.stopping.Done():
 			return
 		}
 		s.mu.Lock()
