@@ -9,7 +9,7 @@ import (
 
 // recordSet remembers records by position and _id: 16 bytes of hash for each,
 // under seeds of its own, so that nobody can make records that look alike. What it
-// takes is counted in the command's memory until release. The zero recordSet is
+// takes is counted by the command's memory (mql.Memory.GrowRecords) until release. The zero recordSet is
 // empty.
 type recordSet struct {
 	m      map[[2]uint64]struct{}
@@ -36,9 +36,9 @@ func (s *recordSet) add(env *mql.Env, r *Row) (bool, error) {
 	}
 	if s.memory != nil {
 		s.held += recordBytes
-		if !s.memory.Grow(recordBytes) {
+		if !s.memory.GrowRecords(recordBytes) {
 			return false, mongoerr.New(292, "Exceeded memory limit of %d bytes for telling records apart that an index holds more than once; "+
-				"make the filter more selective, or scan the collection with hint: {$natural: 1}", s.memory.Max())
+				"make the filter more selective, or scan the collection with hint: {$natural: 1}", s.memory.RecordsMax)
 		}
 	}
 	s.m[k] = struct{}{}
@@ -48,7 +48,7 @@ func (s *recordSet) add(env *mql.Env, r *Row) (bool, error) {
 // release forgets everything.
 func (s *recordSet) release() {
 	if s.held > 0 {
-		s.memory.Shrink(s.held)
+		s.memory.GrowRecords(-s.held)
 	}
 	*s = recordSet{}
 }

@@ -29,14 +29,15 @@ func TestDedupeIsBounded(t *testing.T) {
 			for stage := range strings.FieldsSeq(b) {
 				stages[stage] = true
 			}
-			w.env.Memory = mql.NewMemory(1 << 20)
+			w.env.Memory = mql.NewMemory(mql.StageBytesMax)
 			if got := w.run(q, sol); len(got) != n {
 				t.Errorf("%s by %s: %d rows", filter, b, len(got))
 			}
-			if !w.env.Memory.Grow(1 << 20) {
+			if !w.env.Memory.GrowRecords(mql.RecordsBytesMax) {
 				t.Errorf("%s by %s: memory was not given back", filter, b)
 			}
-			w.env.Memory = mql.NewMemory(1 << 10)
+			w.env.Memory = mql.NewMemory(mql.StageBytesMax)
+			w.env.Memory.RecordsMax = 1 << 10
 			if got := w.run(q, sol); len(got) != 1 || !strings.Contains(got[0], "Exceeded memory limit of 1024 bytes") {
 				t.Errorf("%s by %s with little memory: %d rows, %.100v", filter, b, len(got), got)
 			}

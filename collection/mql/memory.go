@@ -10,6 +10,11 @@ import (
 // Manual: core/aggregation-pipeline-limits#memory-restrictions.
 const StageBytesMax = 100 << 20
 
+// RecordsBytesMax is what the sets of records of one command may hold, by which plans
+// tell what they have met already: several million records. These sets cannot spill, so
+// they have a limit of their own, and a sort beside them keeps its memory.
+const RecordsBytesMax = 256 << 20
+
 // Memory is a budget of bytes shared by the goroutines of one blocking
 // operator or command. Safe for concurrent use.
 type Memory struct {
@@ -20,15 +25,19 @@ type Memory struct {
 	Spill bool
 	// SpillDir is where temporary files go; empty forbids them.
 	SpillDir string
+	// RecordsMax is the limit of GrowRecords.
+	RecordsMax int64
+	records    atomic.Int64
 }
 
 // NewMemory makes a budget of max bytes.
-func NewMemory(max int64) *Memory { return &Memory{max: max} }
+func NewMemory(max int64) *Memory { return &Memory{max: max, RecordsMax: RecordsBytesMax} }
 
 // Reset makes m a fresh budget of max bytes that may not spill.
 func (m *Memory) Reset(max int64) {
-	m.max, m.Spill, m.SpillDir = max, false, ""
+	m.max, m.Spill, m.SpillDir, m.RecordsMax = max, false, "", RecordsBytesMax
 	m.used.Store(0)
+	m.records.Store(0)
 }
 
 // Max is the size of the budget in bytes.
@@ -41,6 +50,10 @@ func (m *Memory) Grow(n int) bool { return m.used.Add(int64(n)) <= m.max }
 
 // Shrink gives n bytes back.
 func (m *Memory) Shrink(n int) { m.used.Add(-int64(n)) }
+
+// GrowRecords counts n more bytes of sets of records, fewer for a negative n, and
+// reports whether their limit still holds.
+func (m *Memory) GrowRecords(n int) bool { return m.records.Add(int64(n)) <= m.RecordsMax }
 
 // CanSpill reports whether temporary files are allowed.
 func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
