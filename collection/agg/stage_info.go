@@ -260,6 +260,9 @@ func checkQuerySettings(v bson.Value) error {
 	if !ok {
 		return mongoerr.New(7746800, "$querySettings stage expects a document as argument")
 	}
+	if v, ok := d.Lookup("showDebugQueryShape"); ok && v.IsNullish() {
+		return mongoerr.WrongType("$querySettings.showDebugQueryShape", v.Type.String(), "bool")
+	}
 	return checkOptions("$querySettings", d, 40415, option{"showDebugQueryShape", bson.TypeBool})
 }
 

@@ -55,6 +55,16 @@ type Solution struct {
 // max; IndexNotFound (27) for $text without a text index;
 // NoQueryExecutionPlans (291) where only an index could answer.
 func (q *Query) Candidates() ([]*Solution, error) {
+	sols, err := q.candidates()
+	if q.free != nil && (err != nil || len(sols) == 0) {
+		return q.free.Candidates()
+	}
+	return sols, err
+}
+
+// candidates is Candidates with what the query's settings allow: none if that is
+// not enough.
+func (q *Query) candidates() ([]*Solution, error) {
 	if q.text != nil {
 		return q.fullText()
 	}
@@ -98,6 +108,9 @@ func (q *Query) Candidates() ([]*Solution, error) {
 		}
 	}
 	if len(out) == 0 {
+		if q.free != nil && !q.scans {
+			return nil, nil
+		}
 		out = q.only(q.scan(cs))
 	}
 	sortByScore(out)

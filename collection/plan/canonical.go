@@ -47,6 +47,10 @@ type Query struct {
 	// Only restricts the plan to some indexes, by name or key pattern, as an
 	// index filter does; nil does not.
 	Only []bson.Value
+	// free is the query without the settings that Allow has put on it; nil without
+	// settings. scans says that they allow reading the collection itself.
+	free  *Query
+	scans bool
 
 	text  *match.Text // in the filter, anywhere
 	near  *match.Near // in the filter

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -79,6 +80,63 @@ func TestExplainCounters(t *testing.T) {
 
 	e.want(e.run(`{"count": "c"}`), `3`, "n")
 	e.want(e.run(`{"count": "c", "query": {"x": 1}}`), `0`, "n")
+}
+
+// TestExplainQuerySettings checks that the indexes of query settings are those
+// that plans use, that there is a plan without them, and what explain says.
+func TestExplainQuerySettings(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
+	e.run(`{"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}, {"key": {"b": 1}, "name": "b_1"}]}`)
+	set := func(query, allowed string) {
+		e.run(`{"setQuerySettings": ` + query + `, "settings": {"indexHints": {"ns": {"db": "test", "coll": "c"}, "allowedIndexes": [` + allowed + `]}}, "$db": "admin"}`)
+	}
+	index := []string{"queryPlanner", "winningPlan", "inputStage", "indexName"}
+	stage := []string{"queryPlanner", "winningPlan", "stage"}
+	find := `{"find": "c", "filter": {"a": 1, "b": 2}`
+	explain := func(rest string) bson.Raw {
+		return e.run(`{"explain": ` + find + rest + `}, "verbosity": "queryPlanner"}`)
+	}
+	shape := find + `, "$db": "test"}`
+	for _, c := range []struct {
+		allowed string
+		index   bool
+		want    string
+	}{
+		{`"b_1"`, true, `"b_1"`},
+		{`{"a": 1}`, true, `"a_1"`},
+		{`"$natural"`, false, `"COLLSCAN"`},
+		{`{"$natural": -1}`, false, `"COLLSCAN"`},
+		{`"gone", "$natural"`, false, `"COLLSCAN"`},
+		{`"gone"`, true, `"a_1"`}, // no plan: the hint decides
+	} {
+		set(shape, c.allowed)
+		r := explain(`, "hint": "a_1"`)
+		path := stage
+		if c.index {
+			path = index
+		}
+		e.want(r, c.want, path...)
+		e.want(r, "false", "queryPlanner", "indexFilterSet")
+		e.want(r, `[`+strings.ReplaceAll(c.allowed, " ", "")+`]`, "queryPlanner", "querySettings", "indexHints", "0", "allowedIndexes")
+	}
+
+	set(shape, `"b_1"`)
+	e.run(`{"setQuerySettings": ` + shape + `, "settings": {"reject": true}, "$db": "admin"}`)
+	r := explain("") // is not rejected
+	e.want(r, `"b_1"`, index...)
+	e.want(r, "true", "queryPlanner", "querySettings", "reject")
+	e.run(`{"removeQuerySettings": ` + shape + `, "$db": "admin"}`)
+	r = explain(`, "hint": "a_1"`)
+	e.want(r, `"a_1"`, index...)
+	e.want(r, "nothing", "queryPlanner", "querySettings")
+
+	pipeline := `{"aggregate": "c", "pipeline": [{"$match": {"a": 1, "b": 2}}], "cursor": {}`
+	set(pipeline+`, "$db": "test"}`, `"b_1"`)
+	e.want(e.run(`{"explain": `+pipeline+`}, "verbosity": "queryPlanner"}`), `"b_1"`, index...)
+	distinct := `{"distinct": "c", "key": "a", "query": {"a": 1, "b": 2}`
+	set(distinct+`, "$db": "test"}`, `"b_1"`)
+	e.want(e.run(`{"explain": `+distinct+`}, "verbosity": "queryPlanner"}`), `"b_1"`, index...)
 }
 
 // TestExplainPartitions checks the shape for sharded collections: which

@@ -30,12 +30,16 @@ func (c *Cluster) chosen(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 		}
 	}
 	c.Plans.Restrict(q)
+	filtered := q.Only != nil
+	if q.Allow(o.Allowed) {
+		filtered = false
+	}
 	sols, err := q.Candidates()
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range sols {
-		s.Filtered = q.Only != nil
+		s.Filtered = filtered
 	}
 	if len(sols) == 1 || sols[0].Certain {
 		return pick(sols, 0), nil

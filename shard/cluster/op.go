@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/tally"
@@ -54,6 +55,9 @@ type Op struct {
 	// Inside says that the rows of a read stay where they are, to be counted or
 	// changed: their bytes are not charged as returned.
 	Inside bool
+
+	// Allowed are the indexes that query settings leave to the command's reads.
+	Allowed []plan.Allowed
 
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
@@ -113,7 +117,7 @@ type tallied struct {
 // of its own.
 func (o *Op) under(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
-		TxnNumber: o.TxnNumber, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation}
+		TxnNumber: o.TxnNumber, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation, Allowed: o.Allowed}
 }
 
 // begin prepares the op's meter for a statement on a collection.

@@ -45,6 +45,11 @@ func runAggregate(c *Call) error {
 	if a.explain {
 		return c.explainAggregate(ns, a)
 	}
+	if c.querySettings.concern(ns) {
+		if err := c.applyQuerySettings(&explained{ns: ns, stages: a.pipeline, piped: true}); err != nil {
+			return err
+		}
+	}
 	size := firstBatch
 	if a.hasBatch {
 		size = int(a.batch)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -66,6 +67,11 @@ func runDistinct(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if c.querySettings.concern(ns) {
+		if err := c.applyQuerySettings(a.explained(ns)); err != nil {
+			return err
+		}
+	}
 	c.stats.command.Add(1)
 	if c.isDerived(ns) {
 		return c.distinctOnView(ns, a.key, a.filter)
@@ -84,6 +90,11 @@ type distinctArgs struct {
 	key    string
 	filter bson.Raw
 	hint   bson.Value
+}
+
+// explained is the read that the distinct is, for its plan and shape.
+func (a *distinctArgs) explained(ns collection.Namespace) *explained {
+	return &explained{ns: ns, only: true, find: plan.Find{Filter: a.filter, Hint: a.hint}, keys: []string{a.key}}
 }
 
 // parseDistinct reads the arguments of distinct.

@@ -31,6 +31,9 @@ type explained struct {
 	piped   bool
 	command bson.Raw
 	level   verbosity
+
+	shapeHash string        // of the query
+	setting   *querySetting // of its shape, or nil
 }
 
 // runExplain answers explain: the plan of a command, and with executionStats
@@ -141,17 +144,15 @@ func (c *Call) explainableCount() (x *explained, err error) {
 }
 
 func (c *Call) explainableDistinct() (x *explained, err error) {
-	x = &explained{only: true}
-	if x.ns, err = c.readNamespace(); err != nil {
+	ns, err := c.readNamespace()
+	if err != nil {
 		return nil, err
 	}
 	a, err := c.parseDistinct()
 	if err != nil {
 		return nil, err
 	}
-	x.find = plan.Find{Filter: a.filter, Hint: a.hint}
-	x.keys = []string{a.key}
-	return x, nil
+	return a.explained(ns), nil
 }
 
 // explainableWrite reads the one statement of an update or delete.
@@ -194,6 +195,12 @@ func (c *Call) explainedDocs(name string) ([]bson.Raw, error) {
 
 // explain opens the read, runs it if asked for, and prints what it knows.
 func (c *Call) explain(x *explained) error {
+	if shape, err := c.queryShape(x); err == nil { // else the command has the error to tell
+		x.shapeHash = shapeHash(shape)
+		if x.setting = c.querySettings.of(x, x.shapeHash); x.setting != nil {
+			c.Op.Allowed = x.setting.allowed
+		}
+	}
 	if !x.piped && c.isDerived(x.ns) {
 		x.stages, x.piped = findStages(x.find), true
 	}

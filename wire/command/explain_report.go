@@ -61,7 +61,7 @@ func (r *report) print(b *bson.Builder) {
 			b.End()
 		}
 	}
-	b.String("queryShapeHash", r.queryShape())
+	b.String("queryShapeHash", r.x.shapeHash)
 	r.charge(b)
 	b.Raw("command", r.withDB())
 	r.serverInfo(b)
@@ -120,6 +120,9 @@ func (r *report) plannerHead(b *bson.Builder) {
 	b.String("namespace", ns.String())
 	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, r.filter()))
 	b.Bool("indexFilterSet", r.s.Solution != nil && r.s.Solution.Filtered)
+	if r.x.setting != nil {
+		b.Raw("querySettings", r.x.setting.settings)
+	}
 	shape := r.planShape()
 	b.String("queryHash", shape)
 	b.String("planCacheShapeHash", shape)

@@ -45,32 +45,59 @@ func (r *report) planShape() string {
 	return strings.ToUpper(hex.EncodeToString(sum[:4]))
 }
 
-// queryShape is the hash of the query's shape.
-func (r *report) queryShape() string {
+// queryShape is the query's shape: a command as $querySettings shows it.
+// Manual: core/query-shapes. Errors: those of parsing the filter.
+func (c *Call) queryShape(x *explained) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
-	b.String("ns", r.x.ns.String())
-	first, _ := r.x.command.First()
-	b.String("command", string(first.Name))
-	if f, err := match.Parse(r.c.Env(), r.x.find.Filter); err == nil && !r.x.find.Filter.IsEmpty() {
-		b.Raw("filter", shaper{}.doc(match.String(f)))
+	b.BeginDoc("cmdNs")
+	b.String("db", x.ns.DB)
+	b.String("coll", x.ns.Coll)
+	b.End()
+	b.String("command", c.Name())
+	if c.Name() == "distinct" {
+		b.String("key", x.keys[0])
+	}
+	if !x.find.Filter.IsEmpty() {
+		f, err := match.Parse(c.Env(), x.find.Filter)
+		if err != nil {
+			return nil, err
+		}
+		field := "filter"
+		if c.Name() == "distinct" {
+			field = "query"
+		}
+		b.Raw(field, shaper{}.doc(match.String(f)))
 	}
 	for _, part := range []struct {
 		name string
 		doc  bson.Raw
-	}{{"sort", r.x.find.Sort}, {"projection", r.x.find.Projection}} {
+	}{{"sort", x.find.Sort}, {"projection", x.find.Projection}} {
 		if !part.doc.IsEmpty() {
 			b.Raw(part.name, part.doc)
 		}
 	}
-	b.Bool("limit", r.x.find.Limit > 0)
-	b.Bool("skip", r.x.find.Skip > 0)
-	if env := r.c.Env(); env.Collation != nil {
+	if x.find.Limit > 0 {
+		b.String("limit", "?number")
+	}
+	if x.find.Skip > 0 {
+		b.String("skip", "?number")
+	}
+	if env := c.Env(); env.Collation != nil {
 		env.Collation.Append(b, "collation")
 	}
-	for _, s := range r.x.stages {
-		b.Raw("stage", shaper{}.doc(s))
+	if x.piped {
+		b.BeginArray("pipeline")
+		for _, s := range x.stages {
+			b.Raw("", shaper{}.doc(s))
+		}
+		b.End()
 	}
-	sum := sha256.Sum256(b.Doc())
+	return b.Doc(), nil
+}
+
+// shapeHash is the hash that stands for a query's shape.
+func shapeHash(shape bson.Raw) string {
+	sum := sha256.Sum256(shape)
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
@@ -143,6 +170,9 @@ func (s shaper) value(name string, v bson.Value) bson.Value {
 	}
 	if text, ok := v.Str(); ok && strings.HasPrefix(text, "$") {
 		return v // a path
+	}
+	if v.IsNumber() && !s.plan {
+		return mark("?number") // drivers choose the type by the value
 	}
 	return mark("?" + v.Type.String())
 }

@@ -41,6 +41,11 @@ func runFind(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if c.querySettings.concern(ns) {
+		if err := c.applyQuerySettings(&explained{ns: ns, find: a.Find}); err != nil {
+			return err
+		}
+	}
 	c.stats.query.Add(1)
 	if a.tailable {
 		return c.findTail(ns, a)

@@ -24,7 +24,9 @@ func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, 
 		return s.clusterCatalogDocs(ns.DB, spec), nil
 	case "$planCacheStats":
 		return s.planCacheDocs(ns), nil
-	case "$listSampledQueries", "$querySettings", "$queryStats":
+	case "$querySettings":
+		return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
+	case "$listSampledQueries", "$queryStats":
 		return nil, nil // there are none
 	case "$currentOp", "$listSessions", "$listLocalSessions":
 		return s.activityDocs(o, ns, kind, spec)

@@ -65,15 +65,19 @@ func TestParameterTable(t *testing.T) {
 	}
 }
 
-// TestKeptSettings: cluster parameters and default concerns survive a restart.
+// TestKeptSettings: cluster parameters, query settings and default concerns survive a restart.
 func TestKeptSettings(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
 	c := newWorld(t, store).dial()
 	c.ok(`{setClusterParameter: {defaultMaxTimeMS: {readOperations: 7}}, $db: "admin"}`)
 	c.ok(`{setDefaultRWConcern: 1, defaultReadConcern: {level: "majority"}, defaultWriteConcern: {w: 1}, $db: "admin"}`)
+	c.ok(`{setQuerySettings: {find: "q", filter: {a: 1}, $db: "test"}, settings: {reject: true}, $db: "admin"}`)
 	w := newWorld(t, store)
 	c = w.dial()
+	if got := c.code(`{find: "q", filter: {a: 2}, $db: "test"}`); got != 411 {
+		t.Errorf("query settings: %d", got)
+	}
 	if r := c.ok(`{getClusterParameter: "defaultMaxTimeMS", $db: "admin"}`); number(at(r, "clusterParameters.0.readOperations")) != 7 {
 		t.Errorf("cluster parameter: %v", r)
 	}

@@ -96,6 +96,7 @@ type Server struct {
 	autoCompact autoCompact
 
 	clusterSettings clusterSettings
+	querySettings   querySettings
 	zones           zoneShards
 	settings        configSettings
 
@@ -124,6 +125,9 @@ func New(cfg Config) *Server {
 	if cfg.Cluster != nil {
 		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the cluster parameters")
+		}
+		if err := s.querySettings.load(context.Background(), cfg.Cluster.Store); err != nil {
+			s.Log.Error().Err(err).Msg("reading the query settings")
 		}
 		if err := s.zones.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the zones")
