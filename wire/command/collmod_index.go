@@ -144,7 +144,7 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 	}
 	spare := uniqueSpec(ix, ix.Name+"_unique")
 	if _, err := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
-		return cannotConvert(err)
+		return c.cannotConvert(ns, ix, err)
 	}
 	drop := func(name string) error {
 		_, err := c.Cluster.DropIndexes(&c.Op, ns, []string{name}, nil)
@@ -166,18 +166,24 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 		if _, undo := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
 			return undo
 		}
-		return cannotConvert(err)
+		return c.cannotConvert(ns, ix, err)
 	}
 	c.Reply.Bool("unique_new", true)
 	return nil
 }
 
-// cannotConvert is the error of a unique index that could not be built.
-func cannotConvert(err error) error {
+// cannotConvert is the error of a unique index that could not be built: it lists
+// the documents that stand against it.
+func (c *Call) cannotConvert(ns collection.Namespace, ix *catalog.Index, err error) error {
 	if mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		return err
 	}
-	return mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.")
+	violations, err := c.violations(ns, ix)
+	if err != nil {
+		return err
+	}
+	return mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.").
+		WithFields(violations)
 }
 
 // uniqueSpec is an index's specification with another name, and unique.
