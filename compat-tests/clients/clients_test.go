@@ -89,14 +89,21 @@ func (f *findings) set(row, area, variant, result string) {
 // against runs the program once and makes a subtest of every area.
 func (p *program) against(t *testing.T, variant, root, dir string, found *findings) {
 	t.Parallel()
-	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})
-	uri := s.URI
-	if variant == "cosmos" {
-		uri = s.CosmosURI
+	uri, personality, authority := "", variant, ""
+	if variant == "secure" {
+		uri, authority = startSecure(t, "--enable-test-commands")
+		personality = "mongodb"
+	} else {
+		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})
+		uri = s.URI
+		if variant == "cosmos" {
+			uri = s.CosmosURI
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), runMinutesMax*time.Minute)
 	defer cancel()
-	out, err := shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_PERSONALITY=" + variant, "CANTLE_ROOT=" + root})
+	out, err := shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_PERSONALITY=" + personality,
+		"CANTLE_CA_FILE=" + authority, "CANTLE_ROOT=" + root})
 	for _, r := range p.rows {
 		results := report(r.name, out)
 		for _, area := range r.areas {

@@ -1,11 +1,14 @@
 // Package clients runs the official drivers, and a mapper or two, against the
 // server: one folder per client, each with a program that its community would
-// recognise. The programs know nothing of the server but a connection string.
+// recognise. Each runs against both personalities, and against the first of them with
+// authentication and TLS (the variant secure). The programs know nothing of the server but a connection string.
 //
 // A program reads
 //
 //	CANTLE_URI          the connection string
 //	CANTLE_PERSONALITY  mongodb or cosmos: what the server looks like
+//	CANTLE_CA_FILE      the authority to trust, for drivers that ignore tlsCAFile in a
+//	                    connection string; empty without TLS
 //
 // and prints one line per area of the table below, `client area ok`, `client area skip
 // reason` or `client area FAIL reason`; all else it prints is shown only if something

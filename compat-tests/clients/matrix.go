@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// variants are the ways in which the server is run.
-var variants = []string{"mongodb", "cosmos"}
+// variants are the ways in which the server is run: the two personalities, and the
+// first of them with authentication and TLS.
+var variants = []string{"mongodb", "cosmos", "secure"}
 
 // matrix holds what was found: row, area and variant to "ok", "skip" or "FAIL". A
 // row that was not run is missing.

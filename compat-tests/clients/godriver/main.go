@@ -161,9 +161,16 @@ func connect(a *area) {
 	if u.RawQuery != "" {
 		join = "&"
 	}
+	direct, local := *u, *u
+	direct.Path, local.Path = "/admin", "/some"
+	query := u.Query()
+	query.Set("directConnection", "true")
+	query.Del("replicaSet")
+	direct.RawQuery = query.Encode()
+	local.Host = "localhost:" + u.Port()
 	for _, s := range []string{
 		uri, uri + join + "maxPoolSize=3&w=majority&journal=true", uri + join + "retryWrites=false&readPreference=primaryPreferred",
-		"mongodb://" + u.Host + "/admin?directConnection=true", "mongodb://localhost:" + u.Port() + "/some?" + u.RawQuery,
+		direct.String(), local.String(),
 	} {
 		c := a.open(options.Client().ApplyURI(s))
 		var hello struct{ Msg, SetName string }

@@ -40,6 +40,14 @@ export function withOptions(more, string = uri) {
   return string + (string.includes('?') ? '&' : '?') + more;
 }
 
+// elsewhere is a connection string of the same server with nothing but who logs in, what is
+// trusted, and these options.
+export function elsewhere(host, database, options) {
+  const { username, password, searchParams } = new URL(uri);
+  const kept = [...searchParams].filter(([name]) => /^(tls|auth)/.test(name));
+  return `mongodb://${username && `${username}:${password}@`}${host}/${database}?${new URLSearchParams([...kept, ...Object.entries(options)])}`;
+}
+
 // refused expects an error of the server with this code and returns it.
 export async function refused(code, promise) {
   try {

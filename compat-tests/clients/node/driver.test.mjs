@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GridFSBucket, MongoBulkWriteError, MongoServerError, ObjectId, ReadPreference } from 'mongodb';
-import { area, connected, cosmos, refused, uri, withOptions } from './area.mjs';
+import { area, connected, cosmos, elsewhere, refused, uri, withOptions } from './area.mjs';
 
 const check = (name, f) => area('node', name, f);
 const dbName = 'clients_node';
@@ -24,8 +24,8 @@ check('connect', async () => {
     withOptions('appName=clients&maxPoolSize=3&w=majority&journal=true'),
     withOptions('retryWrites=false&retryReads=false&readPreference=primaryPreferred'),
     withOptions('readConcernLevel=majority&wtimeoutMS=1000'),
-    withOptions('directConnection=true', `mongodb://${host}/admin`),
-    `mongodb://localhost:${host.split(':')[1]}/some_db?serverSelectionTimeoutMS=5000${cosmos ? '&replicaSet=globaldb' : ''}`,
+    elsewhere(host, 'admin', { directConnection: true }),
+    elsewhere(`localhost:${host.split(':')[1]}`, 'some_db', { serverSelectionTimeoutMS: 5000, ...(cosmos && { replicaSet: 'globaldb' }) }),
   ]) {
     await connected({}, async (client) => {
       assert.equal((await client.db().command({ ping: 1 })).ok, 1);

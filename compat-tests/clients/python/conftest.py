@@ -1,5 +1,6 @@
 """Prints the line per area that the runner reads: test_crud of test_pymongo.py is `pymongo crud ok`."""
 import os
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,6 +21,14 @@ def pytest_runtest_logreport(report):
     else:
         said = "ok"
     print(f"\n{client} {test} {said}")
+
+
+def elsewhere(host, path, **options):
+    """A connection string of the same server with nothing but who logs in, what is trusted, and these options."""
+    parts = urlsplit(URI)
+    login = parts.netloc.rpartition("@")
+    kept = [o for o in parts.query.split("&") if o.startswith(("tls", "auth"))]
+    return f"mongodb://{login[0]}{login[1]}{host}:{parts.port}/{path}?" + "&".join(kept + [f"{k}={v}" for k, v in options.items()])
 
 
 def with_options(more, uri=URI):

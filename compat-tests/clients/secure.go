@@ -1,0 +1,81 @@
+package clients
+
+import (
+	"errors"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// The user of the secure variant. Name and password need escapes in a connection string.
+const (
+	userName     = "the@owner"
+	userPassword = "a/secret:word?"
+)
+
+// unauthorized is the code of what needs a login, or more rights than it has.
+const unauthorized = 13
+
+// startSecure starts a server that takes nothing but TLS and nobody who is not logged
+// in, as `cantle cert` and the manual tell a user to do it: an authority made for the
+// purpose, the first user made from this machine while there is none. It returns
+// the user's connection string and the authority's certificate.
+func startSecure(t *testing.T, flags ...string) (uri, authority string) {
+	t.Helper()
+	binary, err := harness.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(binary, "cert", "--dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("cantle cert: %v\n%s", err, out)
+	}
+	authority = filepath.Join(dir, "ca.pem")
+	s := harness.Start(t, harness.Options{Args: append(flags, "--auth", "--tls-mode", "requireTLS",
+		"--tls-certificate-key-file", filepath.Join(dir, "server.pem"))})
+	u, err := url.Parse(s.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("tls", "true")
+	query.Set("tlsCAFile", authority)
+	u.RawQuery = query.Encode()
+	makeUser(t, u.String())
+	query.Set("authSource", "admin")
+	u.RawQuery = query.Encode()
+	u.User = url.UserPassword(userName, userPassword)
+	return u.String(), authority
+}
+
+// makeUser makes the first user, who may do everything, and expects that it was the
+// only thing a stranger could do.
+func makeUser(t *testing.T, uri string) {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := client.Disconnect(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	admin := client.Database("admin")
+	roles := bson.A{"root"}
+	err = admin.RunCommand(t.Context(), bson.D{{Key: "createUser", Value: userName}, {Key: "pwd", Value: userPassword}, {Key: "roles", Value: roles}}).Err()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = admin.RunCommand(t.Context(), bson.D{{Key: "listDatabases", Value: 1}}).Err()
+	if refused := (mongo.CommandError{}); !errors.As(err, &refused) || refused.Code != unauthorized {
+		t.Errorf("a stranger lists the databases: %v", err)
+	}
+}
