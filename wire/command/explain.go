@@ -52,6 +52,10 @@ func runExplain(c *Call) error {
 		if name != "verbosity" {
 			return false, nil
 		}
+		if asked, ok, err := c.cosmosVerbosity(v); ok {
+			level = asked
+			return true, err
+		}
 		s, err := c.enumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
 		switch s {
 		case "queryPlanner":

@@ -23,6 +23,7 @@ type report struct {
 	trace    *cluster.Trace
 	estimate cluster.Estimate
 	returned int64
+	bytes    int64 // of the documents returned
 	took     time.Duration
 }
 
@@ -43,6 +44,7 @@ func (r *report) run() error {
 			break
 		}
 		r.returned++
+		r.bytes += int64(len(row.Doc))
 	}
 	r.took = r.c.Cluster.Now().Sub(start)
 	return nil
@@ -59,6 +61,9 @@ func (r *report) print(b *bson.Builder) {
 			b.BeginDoc("executionStats")
 			r.executionStats(b, r.executed)
 			b.End()
+		}
+		if r.c.Peer.cosmos {
+			r.cosmosStages(b)
 		}
 	}
 	b.String("queryShapeHash", r.x.shapeHash)
