@@ -99,6 +99,8 @@ func (p *parser) option(name string, v bson.Value) (err error) {
 		s.Hidden = b
 	case "expireAfterSeconds":
 		return p.ttl(v)
+	case LastWriteOption:
+		s.LastWrite, err = boolish(name, v)
 	case "partialFilterExpression":
 		d, ok := v.Doc()
 		if !ok {
@@ -179,6 +181,7 @@ func number(name string, v bson.Value) (bson.Value, error) {
 func (p *parser) ttl(v bson.Value) error {
 	f, ok := v.AsFloat()
 	switch {
+	case f == -1 && p.raw.Get(LastWriteOption).Truthy():
 	case !ok:
 		return cannot("TTL index 'expireAfterSeconds' option must be numeric, but received a type of '%s'. Index spec: %s", v.Type, p.raw)
 	case f != f || f < 0 || f > math.MaxInt32:
@@ -209,6 +212,9 @@ func (p *parser) finish() error {
 	}
 	if s.HasTTL && len(s.Parts) > 1 {
 		return cannot("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", p.raw)
+	}
+	if err := p.checkLastWrite(); err != nil {
+		return err
 	}
 	if s.Sparse && s.PartialFilter != nil {
 		return cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options")
@@ -450,7 +456,7 @@ func (p *parser) printed() bson.Raw {
 	for it := p.raw.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "v", "key", "name", "ns", "dropDups", "weights", "default_language", "language_override", "textIndexVersion", "2dsphereIndexVersion":
-		case "unique", "sparse", "prepareUnique", "clustered", "background", "disallowNewDuplicateKeys":
+		case "unique", "sparse", "prepareUnique", "clustered", "background", "disallowNewDuplicateKeys", LastWriteOption:
 			b.Bool(name, it.Value.Truthy())
 		case "hidden":
 			if s.Hidden {

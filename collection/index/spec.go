@@ -42,6 +42,12 @@ type Spec struct {
 	HasTTL             bool
 	ExpireAfterSeconds int64
 
+	// LastWrite says that documents expire after their last write, or by their own
+	// ttl: entries hold times that no field has, so that queries cannot use them.
+	// ExpireAfterSeconds is then -1 where only the own ttl counts.
+	// Source: Azure Cosmos DB for MongoDB, "time-to-live".
+	LastWrite bool
+
 	// Partial is the parsed PartialFilter; nil indexes every document.
 	Partial       match.Node
 	PartialFilter bson.Raw
@@ -193,7 +199,7 @@ func (s *Spec) sameSignature(o *Spec) bool {
 
 // sameOptions compares what is not part of the signature.
 func (s *Spec) sameOptions(o *Spec) bool {
-	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.ExpireAfterSeconds == o.ExpireAfterSeconds &&
+	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.LastWrite == o.LastWrite && s.ExpireAfterSeconds == o.ExpireAfterSeconds &&
 		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Sphere.equal(o.Sphere) && s.Flat.equal(o.Flat)
 }
 

@@ -43,7 +43,9 @@ func (q *Query) hinted() (*catalog.Index, error) {
 }
 
 // usable reports an index that plans may read.
-func usable(ix *catalog.Index) bool { return ix.State == catalog.IndexReady && !ix.Hidden }
+func usable(ix *catalog.Index) bool {
+	return ix.State == catalog.IndexReady && !ix.Hidden && !ix.LastWrite
+}
 
 // names reports that a hint, a name or a key pattern, means the index.
 func names(hint bson.Value, ix *catalog.Index) bool {

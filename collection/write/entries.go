@@ -49,6 +49,13 @@ func (t *Target) addEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight
 		if !t.maintained(ix) {
 			continue
 		}
+		if ix.LastWrite {
+			if err := t.stamp(env, ix, doc, h); err != nil {
+				return 0, err
+			}
+			weight++
+			continue
+		}
 		if err := t.loadNew(env, ix, doc); err != nil {
 			return 0, err
 		}
@@ -83,6 +90,13 @@ func (t *Target) removeEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (wei
 		if !t.maintained(ix) {
 			continue
 		}
+		if ix.LastWrite {
+			if err := t.unstamp(env, ix, h); err != nil {
+				return 0, err
+			}
+			weight++
+			continue
+		}
 		t.scratch.Reset()
 		if _, err := t.oldKeys.load(env, t, ix, doc); err != nil {
 			return 0, err
@@ -105,6 +119,13 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 	for _, ix := range t.Coll.Indexes {
 		if ix.ID == 1 || !t.maintained(ix) {
 			continue // _id never changes
+		}
+		if ix.LastWrite {
+			if err := t.restamp(env, ix, doc, h); err != nil {
+				return 0, 0, err
+			}
+			removed, added = removed+1, added+1
+			continue
 		}
 		t.scratch.Reset()
 		if _, err := t.oldKeys.load(env, t, ix, old); err != nil {
@@ -283,6 +304,9 @@ func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
 	if err := t.recordKey(doc, h); err != nil {
 		return 0, err
+	}
+	if ix.LastWrite {
+		return 1, t.restamp(env, ix, doc, h)
 	}
 	if err := t.loadNew(env, ix, doc); err != nil {
 		return 0, err

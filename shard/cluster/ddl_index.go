@@ -183,6 +183,9 @@ func parseIndex(o *Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, err
 		b.Raw("collation", coll.Options.CollationRaw)
 		raw = b.Doc()
 	}
+	if o.Env.Strict {
+		raw = index.WithLastWrite(raw)
+	}
 	return index.ParseSpec(o.Env, raw)
 }
 

@@ -96,7 +96,7 @@ type validator struct {
 
 // stored reports an index with entries of its own that are complete.
 func (x *validator) stored(ix *catalog.Index) bool {
-	return ix.State == catalog.IndexReady && (ix.ID != x.coll.IDIndex().ID || x.coll.PhysicalID())
+	return ix.State == catalog.IndexReady && !ix.LastWrite && (ix.ID != x.coll.IDIndex().ID || x.coll.PhysicalID())
 }
 
 // records looks at every record and at the entries it should have.

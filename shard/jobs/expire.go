@@ -76,15 +76,25 @@ func (r *Runner) Expired() (passes, deleted int64) { return r.passes.Load(), r.e
 
 func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (deleted int64, err error) {
 	now := r.Now().UnixMilli()
-	if ix.ExpireAfterSeconds < 0 || ix.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
-		return 0, nil
+	if ix.LastWrite {
+		if deleted, err = r.expireWithin(ctx, coll, ix, ownBounds(ix, now)); err != nil {
+			return deleted, err
+		}
 	}
-	return r.expireUpTo(ctx, coll, ix, now-ix.ExpireAfterSeconds*1000)
+	if ix.ExpireAfterSeconds < 0 || ix.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
+		return deleted, nil
+	}
+	n, err := r.expireUpTo(ctx, coll, ix, now-ix.ExpireAfterSeconds*1000)
+	return deleted + n, err
 }
 
 // expireUpTo deletes the documents with an entry of a date up to a time.
 func (r *Runner) expireUpTo(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, upTo int64) (deleted int64, err error) {
-	bounds := expiredBounds(ix, upTo)
+	return r.expireWithin(ctx, coll, ix, expiredBounds(ix, upTo))
+}
+
+// expireWithin deletes the documents with an entry within bounds.
+func (r *Runner) expireWithin(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, bounds keyspace.Bounds) (deleted int64, err error) {
 	for _, d := range coll.Map.Shards() {
 		for _, p := range d.Partitions {
 			n, err := r.expireRange(ctx, coll, ix, d, keyspace.EntryRange(coll.ID, ix.ID, p, bounds))
@@ -104,6 +114,15 @@ func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 		lo, hi = hi, lo
 	}
 	return keyspace.Bounds{Lo: lo, Hi: hi}
+}
+
+// ownBounds is the entries of documents whose own ttl ended up to a time.
+func ownBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
+	b := bson.NewBuilder(nil)
+	b.Int64("lo", 0)
+	b.Int64("hi", upTo)
+	d := b.Doc()
+	return keyspace.Bounds{Lo: ix.Bound(nil, 0, d.Get("lo")), Hi: ix.Bound(nil, 0, d.Get("hi"))}
 }
 
 func date(ms int64) bson.Value {

@@ -93,7 +93,9 @@ func (n *node) reopen() *node {
 }
 
 func (n *node) op() *cluster.Op {
-	return &cluster.Op{Env: mql.NewEnv(context.Background())}
+	env := mql.NewEnv(context.Background())
+	env.NowMillis = n.Now().UnixMilli()
+	return &cluster.Op{Env: env}
 }
 
 var shop = collection.Namespace{DB: "shop", Coll: "c"}

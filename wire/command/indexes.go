@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -116,7 +117,7 @@ var indexOptions = map[string]bool{
 	"expireAfterSeconds": true, "partialFilterExpression": true, "collation": true, "wildcardProjection": true,
 	"weights": true, "default_language": true, "language_override": true, "textIndexVersion": true,
 	"2dsphereIndexVersion": true, "bits": true, "min": true, "max": true, "prepareUnique": true, "storageEngine": true,
-	"dropDups": true, "bucketSize": true,
+	"dropDups": true, "bucketSize": true, index.LastWriteOption: true,
 }
 
 // runListIndexes answers listIndexes. Manual: reference/command/listIndexes.
