@@ -11,13 +11,9 @@ import (
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
-// ToText converts a value that is not nullish to a string as $toString does.
+// toText converts a value that is not nullish to a string as $toString does.
 //
 // Errors: ConversionFailure.
-func ToText(s *Scratch, v bson.Value) (bson.Value, error) {
-	return toText(s, v, convertOptions{format: "auto", hasFormat: true})
-}
-
 func toText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeString:

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,22 +40,7 @@ const operationsPerRun = 150
 func TestMetamorphic(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
-	runs, end := 4, time.Time{}
-	if os.Getenv("CANTLE_SOAK") != "" {
-		runs, end = 1<<30, time.Now().Add(10*time.Minute)
-	}
-	// Fixed seeds, so that an ordinary run is the same everywhere.
-	first := uint64(1)
-	if text := os.Getenv("CANTLE_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, runs = seed, 1
-	} else if !end.IsZero() {
-		first = uint64(time.Now().Unix())
-	}
-	for seed := first; seed < first+uint64(runs) && (end.IsZero() || time.Now().Before(end)); seed++ {
+	for seed := range seeds(t, 4) {
 		g := newGenerator(seed)
 		ops := make([]op, operationsPerRun)
 		for i := range ops {

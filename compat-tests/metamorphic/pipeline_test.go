@@ -3,13 +3,11 @@ package metamorphic
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -48,22 +46,8 @@ const (
 func TestPipelines(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
-	data, end := 2, time.Time{}
-	if os.Getenv("CANTLE_SOAK") != "" {
-		data, end = 1<<30, time.Now().Add(10*time.Minute)
-	}
-	first := uint64(1)
-	if text := os.Getenv("CANTLE_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, data = seed, 1
-	} else if !end.IsZero() {
-		first = uint64(time.Now().Unix())
-	}
 	ran := 0
-	for seed := first; seed < first+uint64(data) && (end.IsZero() || time.Now().Before(end)); seed++ {
+	for seed := range seeds(t, 2) {
 		p := &pipes{Rand: rand.New(rand.NewPCG(seed, 9))}
 		p.fill(t, conn)
 		for range pipelinesPerData {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -115,27 +116,23 @@ func (d *Directory) Empty() bool {
 func (d *Directory) Users(db string) []*User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	var out []*User
-	for n, u := range d.users {
-		if db == "" || n.DB == db {
-			out = append(out, u)
-		}
-	}
-	slices.SortFunc(out, func(a, b *User) int { return Compare(a.Name, b.Name) })
-	return out
+	return listed(d.users, db)
 }
 
 // Roles lists the roles of a database that somebody made, in order; "" means all.
 func (d *Directory) Roles(db string) []*Role {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	var out []*Role
-	for n, r := range d.roles {
+	return listed(d.roles, db)
+}
+
+// listed are the entries of a database in the order of their names; "" means all.
+func listed[E any](entries map[Name]E, db string) (out []E) {
+	for _, n := range slices.SortedFunc(maps.Keys(entries), Compare) {
 		if db == "" || n.DB == db {
-			out = append(out, r)
+			out = append(out, entries[n])
 		}
 	}
-	slices.SortFunc(out, func(a, b *Role) int { return Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -128,8 +128,6 @@ func askCustomAction(q *asking) {
 		q.cluster(auth.SetParameter)
 	case "MergePartitions", "RedistributeThroughput":
 		q.need(auth.SplitChunk, ns)
-	case "UpdateDatabase":
-		q.need(auth.CollMod, ns)
 	default:
 		q.need(auth.CollMod, ns)
 	}

@@ -10,13 +10,9 @@ import (
 // stages compares the stages of a pipeline.
 // Manual: the pages of the stages under reference/operator/aggregation.
 func (q *asking) stages(ns collection.Namespace, stages []bson.Raw, bypass bool) {
-	if readsCollection(stages) {
-		if ns.Coll == "" {
-			// Only stages that need nothing of the database can follow; the parser
-			// refuses the others.
-		} else {
-			q.need(auth.Find, ns)
-		}
+	// A pipeline on a database that begins otherwise is refused by the parser.
+	if ns.Coll != "" && readsCollection(stages) {
+		q.need(auth.Find, ns)
 	}
 	list, err := agg.Skim(stages)
 	if err != nil {
@@ -130,13 +126,12 @@ func (q *asking) ownUsers(spec bson.Raw) bool {
 func (q *asking) merge(arg bson.Value, target collection.Namespace) {
 	d, _ := arg.Doc()
 	matched, _ := d.Get("whenMatched").Str()
-	if matched != "keepExisting" && matched != "fail" {
+	others, _ := d.Get("whenNotMatched").Str()
+	keeps := matched == "keepExisting" || matched == "fail"
+	if !keeps {
 		q.need(auth.Update, target)
 	}
-	if others, _ := d.Get("whenNotMatched").Str(); others != "discard" && others != "fail" {
-		q.need(auth.Insert, target)
-	}
-	if matched == "fail" || matched == "keepExisting" {
+	if keeps || others != "discard" && others != "fail" {
 		q.need(auth.Insert, target)
 	}
 }

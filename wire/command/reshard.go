@@ -24,20 +24,11 @@ func runReshardCollection(c *Call) error {
 				err = mongoerr.New(mongoerr.BadValue, "reshardCollection cannot make a shard key unique: leave 'unique' out or give false")
 			}
 		case "numInitialChunks":
-			var n int64
-			if n, err = c.longArg(name, v); err == nil && !v.IsMissing() {
-				if n < 1 {
-					return true, mongoerr.New(mongoerr.InvalidOptions, "numInitialChunks must be at least 1, got %d", n)
-				}
-				opts.Shards = int(min(n, 1<<30))
-			}
+			opts.Shards, err = c.chunksArg(name, v)
 		case "forceRedistribution":
 			_, err = c.boolArg(name, v)
 		case "collation":
-			var d bson.Raw
-			if d, err = c.docArg(name, v); err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
-				err = mongoerr.New(mongoerr.BadValue, "The collation for reshardCollection must be {locale: 'simple'}, but found: %s", d)
-			}
+			err = c.simpleCollation(name, v)
 		case "zones", "shardDistribution":
 			if !v.IsMissing() {
 				err = mongoerr.NotImplementedYet("option " + name + " of reshardCollection")

@@ -25,20 +25,11 @@ func runShardCollection(c *Call) error {
 		case "unique":
 			opts.Unique, err = c.boolArg(name, v)
 		case "numInitialChunks":
-			var n int64
-			if n, err = c.longArg(name, v); err == nil && !v.IsMissing() {
-				if n < 1 {
-					return true, mongoerr.New(mongoerr.InvalidOptions, "numInitialChunks must be at least 1, got %d", n)
-				}
-				opts.Shards = int(min(n, 1<<30))
-			}
+			opts.Shards, err = c.chunksArg(name, v)
 		case "presplitHashedZones", "implicitlyCreateIndex", "enforceUniquenessCheck", "unsplittable":
 			_, err = c.boolArg(name, v)
 		case "collation":
-			var d bson.Raw
-			if d, err = c.docArg(name, v); err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
-				err = mongoerr.New(mongoerr.BadValue, "The collation for shardCollection must be {locale: 'simple'}, but found: %s", d)
-			}
+			err = c.simpleCollation(name, v)
 		case "timeseries":
 			if !v.IsMissing() {
 				err = mongoerr.NotImplementedYet("option timeseries of shardCollection")
@@ -62,6 +53,29 @@ func runShardCollection(c *Call) error {
 	c.respondAlways("ShardCollectionResponse")
 	c.Reply.String("collectionsharded", ns.String())
 	return nil
+}
+
+// chunksArg reads numInitialChunks, 0 if it is missing.
+// Errors: TypeMismatch (14), InvalidOptions (72).
+func (c *Call) chunksArg(name string, v bson.Value) (int, error) {
+	n, err := c.longArg(name, v)
+	if err != nil || v.IsMissing() {
+		return 0, err
+	}
+	if n < 1 {
+		return 0, mongoerr.New(mongoerr.InvalidOptions, "%s must be at least 1, got %d", name, n)
+	}
+	return int(min(n, 1<<30)), nil
+}
+
+// simpleCollation reads a collation that can only be the simple one: shard keys
+// compare byte by byte. Errors: TypeMismatch (14), BadValue (2).
+func (c *Call) simpleCollation(name string, v bson.Value) error {
+	d, err := c.docArg(name, v)
+	if err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
+		err = mongoerr.New(mongoerr.BadValue, "The collation for %s must be {locale: 'simple'}, but found: %s", c.Name(), d)
+	}
+	return err
 }
 
 // shardedNamespace reads the "db.coll" that a sharding command is about.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -63,10 +62,7 @@ func Advise(ctx context.Context, args []string, out, errs io.Writer) int {
 	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
 	f.Usage = func() { fmt.Fprint(f.Output(), adviseHelp); f.PrintDefaults() }
 	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+		return status(err)
 	}
 	db, coll, ok := strings.Cut(f.Arg(1), ".")
 	if f.NArg() != 2 || !ok || db == "" || coll == "" || a.sample < 1 || a.partitions < 2 || a.partitions > positionBuckets || a.top < 1 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -35,10 +34,7 @@ func Cert(args []string, out, errs io.Writer) int {
 	days := f.Int("days", 397, "how many `days` they are good for")
 	f.Usage = func() { fmt.Fprint(f.Output(), certHelp); f.PrintDefaults() }
 	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+		return status(err)
 	}
 	if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
 		fmt.Fprintln(errs, "cantle cert: expected flags only, at least one host and one day; see cantle cert --help")

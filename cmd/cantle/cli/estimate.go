@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -64,10 +63,7 @@ func Estimate(ctx context.Context, args []string, out, errs io.Writer) int {
 	f.Int64Var(&p.partitionGB, "partition-gb", 50, "`GB` at which a partition splits")
 	f.Usage = func() { fmt.Fprint(f.Output(), estimateHelp); f.PrintDefaults() }
 	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+		return status(err)
 	}
 	if f.NArg() != 1 {
 		fmt.Fprintln(errs, "cantle estimate: expected one file with a sample document; see cantle estimate --help")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -40,10 +39,7 @@ func Partitions(ctx context.Context, args []string, out, errs io.Writer) int {
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
 	f.Usage = func() { fmt.Fprint(f.Output(), partitionsHelp); f.PrintDefaults() }
 	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+		return status(err)
 	}
 	db, coll, ok := strings.Cut(f.Arg(1), ".")
 	if f.NArg() != 2 || !ok || db == "" || coll == "" {

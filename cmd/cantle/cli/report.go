@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -36,10 +35,7 @@ func Report(ctx context.Context, args []string, out, errs io.Writer) int {
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
 	f.Usage = func() { fmt.Fprint(f.Output(), reportHelp); f.PrintDefaults() }
 	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+		return status(err)
 	}
 	if f.NArg() < 1 || f.NArg() > 2 || *top < 1 || *top > 1000 {
 		fmt.Fprintln(errs, "cantle report: expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle report --help")
