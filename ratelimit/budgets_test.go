@@ -260,6 +260,31 @@ func TestThroughputRules(t *testing.T) {
 	}
 }
 
+// Shards at creation: manual throughput by 6,000 RU/s, autoscale by 10,000, a limit of one's own as it is.
+func TestFirstShardRate(t *testing.T) {
+	for _, c := range []struct {
+		mode       Mode
+		most, want int64
+	}{{Manual, 0, 6000}, {Autoscale, 0, 10_000}, {Manual, 10_000, 10_000}, {Manual, 500, 500}, {Autoscale, 500, 500}} {
+		if got := FirstShardRate(c.mode, c.most); got != c.want {
+			t.Errorf("%v, at most %d: %d, want %d", c.mode, c.most, got, c.want)
+		}
+	}
+}
+
+// A serverless collection banks nothing, however small the parts of its shards are.
+func TestServerlessDoesNotBurst(t *testing.T) {
+	var b Budgets
+	p := b.Collection(1)
+	p.SetShards(t0, []int{0, 1, 2, 3})
+	p.Set(t0, Throughput{Mode: Serverless}, Options{Burst: true, RUPerMinute: true})
+	b.ChargeAt(t0, Class{}, Place{1, 0}, 1*RU)
+	b.ChargeAt(after(300*time.Second), Class{}, Place{1, 0}, 1300*RU)
+	if got := p.Stats(after(300 * time.Second))[0]; got.Bank != 0 || got.Balance > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestNoteChange(t *testing.T) {
 	var b Budgets
 	for i := range ChangesMax {

@@ -126,6 +126,10 @@ func (p *Pool) divide(now time.Time, shards []int) {
 	perSecond := min(p.throughput.PerSecond(len(shards)), int64(microMax/RU))
 	s := &bucketSet{limited: perSecond > 0, shards: shards, buckets: make([]*Bucket, len(shards))}
 	total, n := perSecond*int64(RU), int64(len(shards))
+	o := p.options
+	if p.throughput.Mode == Serverless { // only provisioned units can be saved
+		o.Burst, o.RUPerMinute = false, false
+	}
 	for i, id := range shards {
 		if j, ok := slices.BinarySearch(old.shards, id); ok {
 			s.buckets[i] = old.buckets[j]
@@ -142,7 +146,7 @@ func (p *Pool) divide(now time.Time, shards []int) {
 		if m := p.options.ShardMax * int64(RU); m > 0 {
 			rate = min(rate, m)
 		}
-		s.buckets[i].setRate(now, MicroRU(rate), &p.options)
+		s.buckets[i].setRate(now, MicroRU(rate), &o)
 	}
 	p.set.Store(s)
 	for i, id := range old.shards {

@@ -58,13 +58,27 @@ const (
 	MetadataRate        = 240 // RU/s for metadata commands of one account
 	ChangesMax          = 25  // throughput changes per ChangesSeconds
 	ChangesSeconds      = 300
-	SplitAtManual       = 6_000    // RU/s per shard at creation, manual
-	SplitAtAutoscale    = 10_000   // RU/s per shard at creation, autoscale and shared; and for later growth
+	firstManual         = 6_000    // RU/s per shard at creation, manual
+	firstAutoscale      = 10_000   // RU/s per shard at creation, autoscale and shared
 	LogicalBytesMax     = 20 << 30 // of one shard key value, and of a collection without shard key
+	ServerlessBytesMax  = 1 << 40  // of a serverless collection
 	serverlessRate      = 5_000
 	serverlessShards    = 5
 	serverlessShardRate = 1_000
 )
+
+// FirstShardRate is the RU/s by which the shards of a new collection are counted. most is what one carries; 0 is the
+// published limit of 10,000, under which manual throughput is given room to grow: its shards begin with 6,000.
+// Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
+func FirstShardRate(m Mode, most int64) int64 {
+	switch {
+	case most > 0:
+		return most
+	case m == Manual:
+		return firstManual
+	}
+	return firstAutoscale
+}
 
 // Load is what the lower limit of a collection's or database's throughput depends on.
 type Load struct {

@@ -46,11 +46,10 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	if err := checkWatch(o, p); err != nil {
 		return nil, err
 	}
-	if coll != nil {
+	var held *ratelimit.Throttled
+	if coll != nil { // a throttled stream is opened too: its first page is empty
 		o.begin(coll)
-		if err := c.admit(o, coll, nil, ratelimit.ReadKind); err != nil {
-			return nil, err
-		}
+		held = c.Budgets.Injected(ratelimit.Place{Collection: uint64(coll.ID)}, ratelimit.ReadKind)
 	} else {
 		o.Env.Meter = &o.meter
 	}
@@ -59,13 +58,17 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	if s.Operator, err = p.Open(o.Env, nil, x); err != nil {
 		return nil, err
 	}
-	s.Changes = x.changes
+	s.Changes, s.held = x.changes, held
 	return s, nil
 }
 
 // Refused is how long the budget of a change stream's collection wants it to
 // wait before it reads on, 0 if it may.
 func (s *Stream) Refused() time.Duration {
+	if t := s.held; t != nil {
+		s.held = nil
+		return max(t.RetryAfter, time.Millisecond)
+	}
 	if s.Coll == nil || !s.c.limited(s.Coll) {
 		return 0
 	}

@@ -50,7 +50,7 @@ type Config struct {
 
 // Limits are the rules by which collections get shards.
 type Limits struct {
-	ShardRU         int64 // most RU/s of one shard
+	ShardRU         int64 // most RU/s of one shard; 0 = the published limit
 	ShardBytes      int64 // size at which a shard splits
 	DefaultShards   int   // of a sharded collection without throughput
 	DefaultRU       int64 // provisioned for new collections; 0 = unlimited

@@ -161,18 +161,9 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 // firstShards is how many shards a collection begins with: RU/s divided by what
 // one carries, or the default without throughput of its own.
 func (c *Cluster) firstShards(t catalog.Throughput) int {
-	per := c.Limits.ShardRU
 	switch t.Mode {
-	case catalog.ThroughputManual:
-		if per <= 0 {
-			per = ratelimit.SplitAtManual
-		}
-		return shard.Count(t.RU, per)
-	case catalog.ThroughputAutoscale:
-		if per <= 0 {
-			per = ratelimit.SplitAtAutoscale
-		}
-		return shard.Count(t.RU, per)
+	case catalog.ThroughputManual, catalog.ThroughputAutoscale:
+		return shard.Count(t.RU, ratelimit.FirstShardRate(jobs.Provisioned(t).Mode, c.Limits.ShardRU))
 	}
 	return max(1, c.Limits.DefaultShards)
 }

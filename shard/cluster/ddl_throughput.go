@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"cmp"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -109,8 +111,8 @@ func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throug
 // Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
 func (c *Cluster) Scaling(coll *catalog.Collection) (have, needed int) {
 	have = coll.Map.Len()
-	if per := c.Limits.ShardRU; per > 0 && coll.Sharded() && coll.Throughput.RU > 0 {
-		needed = shard.Count(coll.Throughput.RU, per)
+	if coll.Sharded() && coll.Throughput.RU > 0 {
+		needed = shard.Count(coll.Throughput.RU, cmp.Or(c.Limits.ShardRU, ratelimit.ShardRateMax))
 	}
 	return have, needed
 }

@@ -75,7 +75,7 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 	b.Int64("retryAfterMs", t.RetryAfterMs())
 	b.String("partition", itoa(t.Shard))
 	return mongoerr.New(ratelimit.CodeThrottled, "%s", t.Message()).
-		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements())
+		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
 }
 
 func itoa(n int) string {

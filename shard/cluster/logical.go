@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -34,6 +35,11 @@ func applyGrowth(list []growth) {
 // its shard key value or its fixed collection has no room for.
 // Errors: PartitionKeyFull.
 func (a *attempt) grow(doc bson.Raw, bytes int64) error {
+	if a.coll.Throughput.Mode == catalog.ThroughputServerless && bytes > 0 &&
+		a.c.Tally.Of(a.coll.ID).Total(a.coll.Map).Bytes+bytes > ratelimit.ServerlessBytesMax {
+		return mongoerr.New(PartitionKeyFull, "The serverless collection %s has reached its maximum size of %s: delete documents, or move to provisioned throughput",
+			a.ns, gigabytesText(ratelimit.ServerlessBytesMax))
+	}
 	limit := a.c.Limits.LogicalKeyBytes
 	if limit <= 0 || a.coll.Options.Capped || !a.c.limited(a.coll) {
 		return nil

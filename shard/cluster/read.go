@@ -144,6 +144,7 @@ type Stream struct {
 	op       *Op
 	v        *view
 	after    func()
+	held     *ratelimit.Throttled // a test's refusal of a change stream's first page
 }
 
 // Close releases operators and snapshot, and charges what is not charged yet.

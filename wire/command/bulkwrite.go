@@ -125,7 +125,13 @@ func (r *bulkRun) insert(i, n int) error {
 			r.Env().DB = target.ns.DB
 			r.Op.Record = r.recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
 			var err error
-			if _, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
+			var inserted int
+			if inserted, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
+				if i == 0 && len(todo) == n {
+					if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
+						return err
+					}
+				}
 				renumber(errs, todo)
 			} else if errs, err = r.statementError(nil, todo[0], err); err != nil {
 				return err

@@ -295,6 +295,9 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 		err = cause
 	}
 	e := mongoerr.From(cluster.Translate(err))
+	if c.Peer.cosmos && e.Code == ratelimit.CodeThrottled {
+		return mongoerr.New(e.Code, "%s", e.Msg) // the service has no labels: its text alone says when to come again
+	}
 	if e.Code == mongoerr.InternalError {
 		s.Log.Error().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command failed unexpectedly")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/shard/tally"
 )
 
 // withBalancer gives a world a balancer that works when told, and its log.
@@ -159,9 +160,9 @@ func TestScaling(t *testing.T) {
 }
 
 // A serverless collection has no setting: 5,000 RU/s, and 1,000 more for every
-// partition beyond five. Source: Azure Cosmos DB, "serverless-performance".
+// partition beyond five, and 1 TB. Source: Azure Cosmos DB, "serverless-performance".
 func TestServerless(t *testing.T) {
-	w, _ := clockWorld(t, nil)
+	w, clock := clockWorld(t, nil)
 	c := w.dial()
 	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", serverless: true}`)
 	if r := c.ok(`{customAction: "GetCollection", collection: "c"}`); !r.Get("serverless").Truthy() || !r.Get("provisionedThroughput").IsMissing() {
@@ -169,6 +170,17 @@ func TestServerless(t *testing.T) {
 	}
 	if n := c.throttled("c", "", 1200); n < 200 || n > 400 { // 5.8 RU each
 		t.Errorf("%d of 1200 inserts were refused", n)
+	}
+	clock.Advance(time.Second)
+	coll := w.Cluster.Catalog.Peek().Collections("test")[0]
+	size := w.Cluster.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID)
+	size.Add(0, tally.Count{Bytes: 1<<40 - 5*kb - size.Get().Bytes})
+	if n, code, message := c.insertInto("c", 1, 10); n != 5 || code != 1014 || !strings.Contains(message, "maximum size of 1024 GB") {
+		t.Errorf("near 1 TB: %d documents, then code %d: %s", n, code, message)
+	}
+	c.ok(`{delete: "c", deletes: [{q: {_id: "1-0", k: 1}, limit: 1}]}`)
+	if n, _, _ := c.insertInto("c", 2, 1); n != 1 {
+		t.Error("deleting made no room")
 	}
 	if code := c.code(`{customAction: "CreateCollection", collection: "d", serverless: true, offerThroughput: 400}`); code != 2 {
 		t.Errorf("with an amount: code %d", code)

@@ -61,7 +61,7 @@ func mergePartitions(c *Call, a *customArgs) error {
 	cl := c.Cluster
 	policy := balance.Policy{Merge: true, MergePercent: mergeFullness, ShardRU: cl.Limits.ShardRU, ShardBytes: cl.Limits.ShardBytes}
 	if policy.ShardRU <= 0 {
-		policy.ShardRU = ratelimit.SplitAtAutoscale
+		policy.ShardRU = ratelimit.ShardRateMax
 	}
 	plan, after, loads, err := balance.PlanMerges(coll.Map, balance.LoadsOf(cl.Tally, cl.Budgets, coll, cl.Now()), policy)
 	if err != nil {

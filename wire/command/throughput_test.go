@@ -241,13 +241,51 @@ func TestThrottledBulk(t *testing.T) {
 			t.Errorf("%s: %v", command, r)
 		}
 	}
-	r = c.ok(`{bulkWrite: 1, $db: "admin", ordered: false, nsInfo: [{ns: "test.c"}], ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 2}}]}`)
-	if number(r.Get("nErrors")) != 2 || number(r.Get("nInserted")) != 0 {
-		t.Errorf("bulkWrite: %v", r)
+	for _, ops := range []string{
+		`{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 2}}`,
+		`{update: 0, filter: {_id: 1}, updateMods: {$set: {a: 1}}}, {insert: 0, document: {_id: 2}}`,
+		`{delete: 0, filter: {_id: 1}}`,
+	} {
+		for _, ordered := range []bool{true, false} {
+			r := c.run(fmt.Sprintf(`{bulkWrite: 1, $db: "admin", ordered: %v, nsInfo: [{ns: "test.c"}], ops: [%s]}`, ordered, ops))
+			if number(r.Get("code")) != ratelimit.CodeThrottled || !strings.Contains(r.Get("errorLabels").String(), "RetryableError") {
+				t.Errorf("bulkWrite of %s: %v", ops, r)
+			}
+		}
 	}
-	strict := w.dialAs(TagCosmos)
-	if r := strict.run(`{insert: "c", documents: [{_id: 1}]}`); number(at(r, "writeErrors.0.code")) != ratelimit.CodeThrottled {
-		t.Errorf("under the rules of Azure Cosmos DB: %v", r)
+	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 2, count: -1}`)
+	r = c.ok(`{bulkWrite: 1, $db: "admin", ordered: false, nsInfo: [{ns: "test.c"}], ops: [{update: 0, filter: {_id: 1}, updateMods: {$set: {a: 1}}},
+		{insert: 0, document: {_id: 2}}, {delete: 0, filter: {_id: 1}}]}`)
+	if number(r.Get("nErrors")) != 2 || number(at(r, "cursor.firstBatch.1.code")) != ratelimit.CodeThrottled || strings.Contains(r.String(), "RetryableError") {
+		t.Errorf("bulkWrite refused from its second operation on: %v", r)
+	}
+}
+
+// On the Cosmos address a refusal looks as it does there: no labels, no fields
+// beside code and text, and writes have it in writeErrors.
+// Source: the replies quoted in MicrosoftDocs/azure-docs#69351.
+func TestThrottledAsOnCosmos(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dialAs(TagCosmos)
+	c.ok(`{create: "c"}`)
+	c.ok(`{customAction: "InjectThrottle", collection: "c", nth: 1, count: -1, retryAfterMs: 250}`)
+	for _, command := range []string{`{find: "c"}`, `{aggregate: "c", pipeline: [{$match: {a: 1}}], cursor: {}}`, `{count: "c", query: {a: 1}}`,
+		`{findAndModify: "c", query: {_id: 1}, update: {$set: {a: 1}}}`} {
+		r := c.run(command)
+		if number(r.Get("code")) != ratelimit.CodeThrottled || !strings.HasPrefix(text(r.Get("errmsg")), "Error=16500, RetryAfterMs=250, Details='") {
+			t.Errorf("%s: %v", command, r)
+		}
+		for _, field := range []string{"errorLabels", "baseBackoffMS", "retryAfterMs", "partition"} {
+			if !r.Get(field).IsMissing() {
+				t.Errorf("%s has %s: %v", command, field, r)
+			}
+		}
+	}
+	for _, command := range []string{`{insert: "c", documents: [{_id: 1}]}`, `{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 1}}}]}`, `{delete: "c", deletes: [{q: {_id: 1}, limit: 1}]}`} {
+		r := c.ok(command)
+		if number(at(r, "writeErrors.0.code")) != ratelimit.CodeThrottled || !strings.Contains(text(at(r, "writeErrors.0.errmsg")), `{ "Errors": [ "Request rate is large.`) {
+			t.Errorf("%s: %v", command, r)
+		}
 	}
 }
 
@@ -328,9 +366,26 @@ func TestThrottledChangeStream(t *testing.T) {
 	if batch, _ := at(r, "cursor.nextBatch").Array(); batch.Len() != 0 || at(r, "cursor.postBatchResumeToken").IsMissing() {
 		t.Errorf("while it is throttled: %v", r)
 	}
+	late := c.ok(`{aggregate: "c", pipeline: [{$changeStream: {}}], cursor: {}}`)
+	if at(late, "cursor.postBatchResumeToken").IsMissing() || number(at(late, "cursor.id")) == 0 {
+		t.Errorf("one opened while it is throttled: %v", late)
+	}
 	clock.Advance(3 * time.Second)
 	r = c.ok(more)
 	if id := number(at(r, "cursor.nextBatch.0.documentKey._id")); id != 1 {
 		t.Errorf("afterwards: %v", r)
+	}
+	c.ok(`{insert: "c", documents: [{_id: 2, k: 1}]}`)
+	late = c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: 5}`, number(at(late, "cursor.id"))))
+	if id := number(at(late, "cursor.nextBatch.0.documentKey._id")); id != 2 {
+		t.Errorf("the late one afterwards: %v", late)
+	}
+	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "read", nth: 1}`)
+	start := fmt.Sprintf(`{aggregate: "c", pipeline: [{$changeStream: {resumeAfter: %v}}], cursor: {}}`, at(r, "cursor.nextBatch.0._id"))
+	if r = c.ok(start); !at(r, "cursor.firstBatch.0").IsMissing() {
+		t.Errorf("the first page of a refused one: %v", r)
+	}
+	if r = c.ok(start); at(r, "cursor.firstBatch.0").IsMissing() {
+		t.Errorf("the first page: %v", r)
 	}
 }

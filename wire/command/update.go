@@ -298,8 +298,12 @@ func (c *Call) statementError(errs []mongoerr.WriteError, i int, err error) ([]m
 		}
 	}
 	switch {
-	case e.Code == ratelimit.CodeThrottled && i > 0 || e.Code == ratelimit.CodeThrottled && len(errs) > 0:
-		e = mongoerr.New(e.Code, "%s", e.Msg) // some statements took effect: not to be retried as a whole
+	case e.Code == ratelimit.CodeThrottled && (c.Peer.cosmos || i > 0 || len(errs) > 0):
+		// Some statements took effect: not to be retried as a whole. Azure Cosmos DB
+		// never says that one is to be.
+		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
+			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
+		}
 	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
 		e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
 		return errs, e

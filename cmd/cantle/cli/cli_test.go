@@ -63,7 +63,7 @@ func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{perQuery: 1, partitionRU: 10_000, partitionGB: 50, changed: []string{"at"}}
+	p := plan{perQuery: 1, partitionGB: 50, changed: []string{"at"}}
 	if err := p.prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}"}); err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +91,16 @@ func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 
 // Fan-outs cost more the more partitions they make necessary.
 func TestEstimateSolves(t *testing.T) {
-	p := plan{bytes: 1024, stored: 1024, terms: 2, sharded: true, perQuery: 1, partitionRU: 10_000, partitionGB: 50, fanOuts: 1000, inserts: 5000}
+	p := plan{bytes: 1024, stored: 1024, terms: 2, sharded: true, perQuery: 1, partitionGB: 50, fanOuts: 1000, inserts: 5000}
 	_, rus, partitions := p.solve()
-	if float64(partitions)*10_000 < rus || float64(partitions-1)*10_000 >= rus {
+	if float64(partitions)*6_000 < rus || float64(partitions-1)*6_000 >= rus { // what manual throughput begins with
 		t.Errorf("%d partitions for %v RU/s", partitions, rus)
 	}
-	p = plan{bytes: 1024, stored: 1024, sharded: true, partitionRU: 10_000, partitionGB: 50, documents: 200 << 20}
+	p.partitionRU = 20_000
+	if _, rus, partitions = p.solve(); float64(partitions)*20_000 < rus || float64(partitions-1)*20_000 >= rus {
+		t.Errorf("%d partitions of 20,000 RU/s for %v RU/s", partitions, rus)
+	}
+	p = plan{bytes: 1024, stored: 1024, sharded: true, partitionGB: 50, documents: 200 << 20}
 	if _, _, n := p.solve(); n != 4 {
 		t.Errorf("200 GB on %d partitions", n)
 	}

@@ -59,7 +59,7 @@ func Estimate(ctx context.Context, args []string, out, errs io.Writer) int {
 	f.Float64Var(&p.updates, "updates", 0, "updates by _id and shard key per `second`")
 	f.Float64Var(&p.deletes, "deletes", 0, "deletes by _id and shard key per `second`")
 	f.Int64Var(&p.documents, "documents", 0, "how `many` documents there will be, for the storage")
-	f.Int64Var(&p.partitionRU, "partition-ru", 10_000, "most `RU/s` of one partition")
+	f.Int64Var(&p.partitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
 	f.Int64Var(&p.partitionGB, "partition-gb", 50, "`GB` at which a partition splits")
 	f.Usage = func() { fmt.Fprint(f.Output(), estimateHelp); f.PrintDefaults() }
 	if err := f.Parse(args); err != nil {

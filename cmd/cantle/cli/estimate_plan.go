@@ -150,7 +150,7 @@ func (p *plan) solve() (ops []operation, rus float64, partitions int) {
 		for _, o := range ops {
 			rus += o.charge.Float() * o.rate
 		}
-		need := int(math.Ceil(rus / float64(max(1, p.partitionRU))))
+		need := shard.Count(int64(math.Ceil(rus)), ratelimit.FirstShardRate(ratelimit.Manual, p.partitionRU))
 		if need <= partitions || !p.sharded || partitions >= shard.ShardsMax {
 			break
 		}

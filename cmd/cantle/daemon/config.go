@@ -46,7 +46,7 @@ type Config struct {
 	TLSWithoutCerts bool
 
 	Throughput    int64 // of new collections; 0 = unlimited
-	PartitionRU   int64
+	PartitionRU   int64 // 0 = as on Azure Cosmos DB
 	PartitionSize string
 	LogicalSize   string
 	Merge         bool
@@ -69,7 +69,7 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.StringVar(&c.CacheSize, "cache-size", "", "block cache, such as 512MB; a quarter of the memory unless given")
 	f.StringVar(&c.Sync, "sync", "always", "always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
 	f.Int64Var(&c.Throughput, "default-throughput", 0, "`RU/s` of new collections that do not name theirs; 0 meters without limiting")
-	f.Int64Var(&c.PartitionRU, "partition-ru", 10000, "most `RU/s` of one partition: a collection gets as many partitions as its RU/s need")
+	f.Int64Var(&c.PartitionRU, "partition-ru", 0, "most `RU/s` of one partition: a collection gets as many partitions as its RU/s need. 0 is as on Azure Cosmos DB: 10000, of which manual throughput begins with 6000")
 	f.StringVar(&c.PartitionSize, "partition-size", "50GB", "`size` at which a partition splits in two; set 1MB to watch it on a laptop")
 	f.StringVar(&c.LogicalSize, "logical-partition-size", "20GB", "most bytes of one shard key value, and of a collection without a shard key, where throughput is provisioned; writes beyond are refused")
 	f.Int64Var(&c.MetadataRU, "metadata-ru", 0, "`RU/s` for commands about the catalog (create, drop, list and their like), 1 RU each, over all clients; 240 is what an account of Azure Cosmos DB has, 0 does not limit")

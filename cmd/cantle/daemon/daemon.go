@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +177,12 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	budgets := &ratelimit.Budgets{}
 	budgets.SetMetadataRate(time.Now(), d.cfg.MetadataRU)
+	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second),
-		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: d.cfg.PartitionRU},
+		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
@@ -201,7 +203,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	})
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: time.Now,
-		Policy: balance.Policy{ShardBytes: size, ShardRU: d.cfg.PartitionRU, LogicalBytes: logical, Merge: d.cfg.Merge},
+		Policy: balance.Policy{ShardBytes: size, ShardRU: perShard, LogicalBytes: logical, Merge: d.cfg.Merge},
 		Log:    d.log,
 	})
 	if err := d.runner.Recover(ctx); err != nil {

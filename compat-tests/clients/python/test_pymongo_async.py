@@ -158,6 +158,8 @@ async def test_throttling(client, coll):
     assert refusal["code"] == 16500
     await asyncio.sleep(1.2 + int(re.search(r"RetryAfterMs=(\d+)", refusal["errmsg"])[1]) / 1000)
     await db.command("customAction", "InjectThrottle", kind="read", nth=1, count=1, retryAfterMs=50, collection=coll.name)
+    if COSMOS:
+        await refused(16500, coll.find_one({"_id": 0, "k": 0}))
     assert (await coll.find_one({"_id": 0, "k": 0}))["_id"] == 0
     await db.command("customAction", "InjectThrottle", off=True)
 
