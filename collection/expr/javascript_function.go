@@ -67,14 +67,13 @@ func parseFunction(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return e, err
 }
 
-// ScriptSource is the source text of a function given as a string or as code.
+// ScriptSource is the source text of a function given as a string or as code. Code
+// with a scope is refused, an empty one too.
+// Manual: reference/operator/query/where, reference/command/mapReduce.
 //
 // Errors: BadValue for another type.
 func ScriptSource(v bson.Value) (string, error) {
 	if c, ok := v.Code(); ok {
-		return c, nil
-	}
-	if c, _, ok := v.CodeScope(); ok {
 		return c, nil
 	}
 	if t, ok := v.Str(); ok {

@@ -15,7 +15,7 @@ func parseWhere(p *parser, a operand) (Node, error) {
 		return nil, badValue("$where can only be applied to the top-level document")
 	}
 	switch a.value.Type {
-	case bson.TypeString, bson.TypeCode, bson.TypeCodeScope:
+	case bson.TypeString, bson.TypeCode:
 	default:
 		return nil, badValue("$where got bad type")
 	}

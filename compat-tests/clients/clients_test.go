@@ -64,7 +64,7 @@ func (p *program) test(t *testing.T, found *findings) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(root, ".cache", "clients", p.folder)
-	if err := p.ready(t.Context(), dir); errors.Is(err, errFetch) && !p.always {
+	if err := p.ready(t.Context(), dir); errors.Is(err, harness.ErrFetch) && !p.always {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), runMinutesMax*time.Minute)
 	defer cancel()
-	out, err := shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_PERSONALITY=" + personality,
+	out, err := harness.Shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_PERSONALITY=" + personality,
 		"CANTLE_CA_FILE=" + authority, "CANTLE_ROOT=" + root})
 	for _, r := range p.rows {
 		results := report(r.name, out)

@@ -4,61 +4,24 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// installMinutesMax bounds the installation of one client.
-const installMinutesMax = 10
-
-// fetchTriesMax is how often a dependency is asked for: registries have bad moments.
-const fetchTriesMax = 3
-
-// errFetch says that dependencies could not be fetched, which says nothing about
-// the server.
-var errFetch = errors.New("its dependencies could not be fetched")
-
-// stampName is the file that says what an installed folder was installed from.
-const stampName = ".installed"
-
 // ready copies a program's folder to dir and installs what it depends on, unless
-// that was done with the same content before. Its errors, among them errFetch,
-// have what the commands said.
+// that was done with the same content before. Errors: as harness.Install.
 func (p *program) ready(ctx context.Context, dir string) error {
 	sum, err := p.copy(dir)
 	if err != nil {
 		return err
 	}
-	stamp := filepath.Join(dir, stampName)
-	if have, err := os.ReadFile(stamp); err == nil && string(have) == sum {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, installMinutesMax*time.Minute)
-	defer cancel()
-	for _, line := range p.fetch {
-		var out string
-		for range fetchTriesMax {
-			if out, err = shell(ctx, dir, line, nil); err == nil {
-				break
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %s: %w\n%s", errFetch, line, err, out)
-		}
-	}
-	for _, line := range p.build {
-		if out, err := shell(ctx, dir, line, nil); err != nil {
-			return fmt.Errorf("%s: %w\n%s", line, err, out)
-		}
-	}
-	return os.WriteFile(stamp, []byte(sum), 0o644)
+	return harness.Install(ctx, dir, sum, p.fetch, p.build)
 }
 
 // copy brings dir in step with the program's folder and returns a digest of what
@@ -112,17 +75,4 @@ func (p *program) missing() string {
 		return p.library
 	}
 	return ""
-}
-
-// shell runs a command line with everything it starts in one process group, and
-// returns all it printed.
-func shell(ctx context.Context, dir, line string, env []string) (string, error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/scoreboard"
 )
 
 // A suite is a part of the driver's tests with a row of its own in the table.
@@ -72,18 +74,12 @@ func (s suite) pattern(only string) string {
 	return strings.Join(parts, "/")
 }
 
-// result is what became of one test.
-type result struct {
-	outcome string // PASS, FAIL or SKIP
-	said    []string
-}
-
 // suiteLimit ends a suite that hangs.
 const suiteLimit = 3 * time.Minute
 
 // run runs the suite against a server, all or only one test of it, and returns
 // the results of its leaves by name.
-func (s suite) run(ctx context.Context, dir, program, uri, only string) (map[string]result, error) {
+func (s suite) run(ctx context.Context, dir, program, uri, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, suiteLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.timeout", suiteLimit.String(), "-test.run", s.pattern(only))
@@ -114,8 +110,8 @@ var outcomeLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.*) \([0-9.]+s\
 
 // parse reads the output of a test program. trouble is the end of it when the
 // program did not get through.
-func parse(out io.Reader) (leaves map[string]result, trouble string) {
-	leaves = map[string]result{}
+func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) {
+	leaves = map[string]scoreboard.Result{}
 	said := map[string][]string{}
 	parents := map[string]bool{}
 	current := ""
@@ -134,7 +130,7 @@ func parse(out io.Reader) (leaves map[string]result, trouble string) {
 			continue
 		}
 		if m := outcomeLine.FindStringSubmatch(line); m != nil {
-			leaves[m[2]] = result{outcome: m[1], said: said[m[2]]}
+			leaves[m[2]] = scoreboard.Result{Outcome: m[1], Said: said[m[2]]}
 			continue
 		}
 		if strings.HasPrefix(line, "panic: ") || broken != nil {
@@ -159,7 +155,7 @@ func parse(out io.Reader) (leaves map[string]result, trouble string) {
 	}
 	for name := range parents {
 		// A parent that fails although nothing below it did stands for itself.
-		if r, ok := leaves[name]; ok && (r.outcome != "FAIL" || failsBelow(leaves, name)) {
+		if r, ok := leaves[name]; ok && (r.Outcome != scoreboard.Failed || failsBelow(leaves, name)) {
 			delete(leaves, name)
 		}
 	}
@@ -170,9 +166,9 @@ func parse(out io.Reader) (leaves map[string]result, trouble string) {
 }
 
 // failsBelow reports that a test under the named one failed.
-func failsBelow(all map[string]result, name string) bool {
+func failsBelow(all map[string]scoreboard.Result, name string) bool {
 	for other, r := range all {
-		if r.outcome == "FAIL" && strings.HasPrefix(other, name+"/") {
+		if r.Outcome == scoreboard.Failed && strings.HasPrefix(other, name+"/") {
 			return true
 		}
 	}

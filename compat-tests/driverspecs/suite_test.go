@@ -21,27 +21,11 @@ func TestParse(t *testing.T) {
 			got, trouble := parse(strings.NewReader(tc.out))
 			var all []string
 			for _, name := range slices.Sorted(maps.Keys(got)) {
-				all = append(all, name+" "+got[name].outcome)
+				all = append(all, name+" "+got[name].Outcome)
 			}
 			if s := strings.Join(all, ", "); s != tc.want || !strings.HasPrefix(trouble, tc.trouble) || (trouble == "") != (tc.trouble == "") {
 				t.Errorf("got %s, trouble %q; want %s, trouble %q", s, trouble, tc.want, tc.trouble)
 			}
 		})
-	}
-}
-
-// TestScoreboardFile: what is written is read again.
-func TestScoreboardFile(t *testing.T) {
-	path := t.TempDir() + "/scoreboard.txt"
-	b := &scoreboard{rows: map[string]counts{suites[0].name: {1, 2, 3}}, known: map[string]string{"TestA/x.json/a_b": "why: because"}}
-	if err := b.write(path); err != nil {
-		t.Fatal(err)
-	}
-	got, err := readScoreboard(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.rows[suites[0].name] != (counts{1, 2, 3}) || got.known["TestA/x.json/a_b"] != "why: because" {
-		t.Errorf("read %+v", got)
 	}
 }

@@ -22,6 +22,9 @@ func (c *Call) checkStages(a *aggregateArgs) error {
 		if c.ReadConcern != "" && c.ReadConcern != "local" && readsServer(name) {
 			return mongoerr.New(mongoerr.InvalidOptions, "Aggregation stage %s cannot run with a readConcern other than 'local'. Current readConcern: %s", name, c.ReadConcern)
 		}
+		if name == "$changeStream" && c.ReadConcern != "" && c.ReadConcern != "majority" {
+			return mongoerr.New(mongoerr.InvalidOptions, "Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. Current readConcern: %s", c.ReadConcern)
+		}
 		if strict && !stableStage(name, f.Value) {
 			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", name)
 		}

@@ -198,11 +198,17 @@ func (s *Server) generic(c *Call) (err error) {
 			if err != nil {
 				return err
 			}
-			c.ReadConcern, c.Op.At = level, at
+			if c.Name() != "getMore" { // which leaves it alone: drivers repeat that of the session
+				c.ReadConcern, c.Op.At = level, at
+			}
 			if after > s.Cluster.Store.Latest() {
 				// The time of another deployment: there is nothing to wait for.
 				return mongoerr.New(mongoerr.InvalidOptions, "readConcern afterClusterTime value must not be greater than the current clusterTime. "+
 					"Requested clusterTime: %s; current clusterTime: %s", after, s.Cluster.Store.Latest())
+			}
+		case "$readPreference":
+			if err := checkReadPreference(it.Value); err != nil {
+				return err
 			}
 		case "comment":
 			c.Comment = it.Value

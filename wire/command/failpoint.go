@@ -168,7 +168,7 @@ func (p *failCommand) fail(c *Call) error {
 
 // concerns reports that the fail point is about the command.
 func (p *failCommand) concerns(c *Call) bool {
-	if p.appName != "" && p.appName != c.Peer.appName {
+	if p.appName != "" && p.appName != c.appName() {
 		return false
 	}
 	if p.namespace != "" {
@@ -183,6 +183,18 @@ func (p *failCommand) concerns(c *Call) bool {
 		}
 	}
 	return false
+}
+
+// appName is the name of the client's application. The hello that opens a
+// connection brings it along, and fail points look before that hello runs.
+func (c *Call) appName() string {
+	if c.Peer.client.Load() != nil {
+		return c.Peer.appName
+	}
+	metadata, _ := c.Body.Get("client").Doc()
+	application, _ := metadata.Get("application").Doc()
+	name, _ := application.Get("name").Str()
+	return name
 }
 
 // runConfigureFailPoint turns a fail point on or off.

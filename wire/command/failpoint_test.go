@@ -57,6 +57,23 @@ func TestFailCommand(t *testing.T) {
 	}
 }
 
+// TestFailHandshake: a fail point for an application meets the hello in which that
+// application says its name.
+func TestFailHandshake(t *testing.T) {
+	w := newWorld(t, nil)
+	w.dial().ok(`{configureFailPoint: "failCommand", mode: {times: 1}, data: {failCommands: ["isMaster", "hello"], errorCode: 91, appName: "probed"}, $db: "admin"}`)
+	hello := func(app string) string {
+		return `{hello: 1, client: {application: {name: "` + app + `"}, driver: {name: "d", version: "1"}, os: {type: "Linux"}}}`
+	}
+	if got := w.dial().code(hello("other")); got != 0 {
+		t.Errorf("another application: %d", got)
+	}
+	c := w.dial()
+	if a, b := c.code(hello("probed")), c.code(hello("probed")); a != 91 || b != 0 {
+		t.Errorf("the application: %d and %d, want 91 and 0", a, b)
+	}
+}
+
 // TestFailPointArguments: what is no fail point is refused.
 func TestFailPointArguments(t *testing.T) {
 	w := newWorld(t, nil)

@@ -1,0 +1,133 @@
+package scoreboard
+
+import (
+	"flag"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var rescore = flag.Bool("rescore", false, "write scoreboard.txt anew")
+
+// The outcomes of a test.
+const (
+	Passed  = "PASS"
+	Failed  = "FAIL"
+	Skipped = "SKIP"
+)
+
+// Result is what became of one test.
+type Result struct {
+	Outcome string // Passed, Failed or Skipped
+	Said    []string
+}
+
+// Scoring compares results with a board and notes them for a new one. Safe for
+// concurrent use.
+type Scoring struct {
+	path  string
+	board *Board
+
+	mu    sync.Mutex
+	fresh *Board
+	seen  map[string]bool
+}
+
+// Begin reads the board. It fails the test if that cannot be read.
+func Begin(t *testing.T, path string) *Scoring {
+	t.Helper()
+	board, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Scoring{path: path, board: board, fresh: New(), seen: map[string]bool{}}
+}
+
+// Again runs the tests that failed and are not known to once more, each by
+// itself: many of a driver's tests wait for at most some seconds, and on a machine
+// under load one may be late for once. What passes then has passed.
+func (r *Scoring) Again(t *testing.T, results map[string]Result, run func(name string) (map[string]Result, error)) {
+	for name, result := range results {
+		if _, known := r.board.Known[name]; result.Outcome != Failed || known {
+			continue
+		}
+		again, err := run(name)
+		if err == nil && again[name].Outcome == Passed {
+			t.Logf("%s failed at first and passed by itself:\n%s", name, strings.Join(result.Said, "\n"))
+			results[name] = again[name]
+		}
+	}
+}
+
+// Take makes each result of a suite a test: one that passes, one that is known
+// to fail and skipped with the reason, or a failure. What the driver's runner
+// skips stands in the table only. prefix is left out of the tests' names.
+func (r *Scoring) Take(t *testing.T, suite, prefix string, results map[string]Result) {
+	c := Count(results)
+	r.mu.Lock()
+	r.fresh.Rows[suite] = c
+	for name, x := range results {
+		r.seen[name] = true
+		if x.Outcome == Failed {
+			r.fresh.Known[name] = r.board.Known[name]
+		}
+	}
+	r.mu.Unlock()
+	if *rescore {
+		return
+	}
+	if want := r.board.Rows[suite]; c != want {
+		t.Errorf("%s; the scoreboard says %s", c, want)
+	}
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		x := results[name]
+		reason, known := r.board.Known[name]
+		if x.Outcome == Skipped {
+			if known {
+				t.Errorf("%s is skipped now: take it off the scoreboard", name)
+			}
+			continue
+		}
+		t.Run(strings.TrimPrefix(strings.TrimPrefix(name, prefix), "/"), func(t *testing.T) {
+			switch {
+			case x.Outcome == Failed && known && reason != "":
+				t.Skip(reason)
+			case x.Outcome == Failed && known:
+				t.Errorf("%s is on the scoreboard without a reason", name)
+			case x.Outcome == Failed:
+				t.Error(strings.Join(x.Said, "\n"))
+			case known:
+				t.Errorf("%s passes: take it off the scoreboard", name)
+			}
+		})
+	}
+}
+
+// End fails the test for known failures that no suite had, among the names that ran
+// concerns, or writes the new board under -rescore: as Board.Write, with what was not
+// run as it was.
+func (r *Scoring) End(t *testing.T, head string, suites []string, ran func(test string) bool) {
+	if !*rescore {
+		for name := range r.board.Known {
+			if ran(name) && !r.seen[name] {
+				t.Errorf("the scoreboard lists a test that does not exist: %s", name)
+			}
+		}
+		return
+	}
+	for name, reason := range r.board.Known {
+		if !ran(name) {
+			r.fresh.Known[name] = reason
+		}
+	}
+	for suite, c := range r.board.Rows {
+		if _, ok := r.fresh.Rows[suite]; !ok {
+			r.fresh.Rows[suite] = c
+		}
+	}
+	if err := r.fresh.Write(r.path, head, suites); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,69 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// stalenessMin is the least staleness in seconds that a client may name.
+// Spec: max-staleness.
+const stalenessMin = 90
+
+// checkReadPreference looks at $readPreference. There is one server to read from,
+// so that it decides nothing, but what a mongos refuses is refused.
+// Manual: core/read-preference, core/read-preference-staleness. Spec: server-selection.
+// Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160),
+// missing field (40414).
+func checkReadPreference(v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return mongoerr.WrongType("$readPreference", v.Type.String(), "object")
+	}
+	var mode string
+	var staleness int64
+	hasMode, tagged := false, false
+	for it := d.Iter(); it.Next(); {
+		v := it.Value
+		switch string(it.Name) {
+		case "mode":
+			if mode, hasMode = v.Str(); !hasMode {
+				return mongoerr.WrongType("$readPreference.mode", v.Type.String(), "string")
+			}
+		case "tags":
+			sets, ok := v.Array()
+			if !ok {
+				return mongoerr.WrongType("$readPreference.tags", v.Type.String(), "array")
+			}
+			for set := range sets.Values() {
+				tags, ok := set.Doc()
+				if !ok || set.Type != bson.TypeDocument {
+					return mongoerr.WrongType("$readPreference.tags", set.Type.String(), "object")
+				}
+				tagged = tagged || !tags.IsEmpty()
+			}
+		case "maxStalenessSeconds":
+			if staleness, ok = v.TruncInt64(); !ok {
+				return mongoerr.WrongType("$readPreference.maxStalenessSeconds", v.Type.String(), "long", "int", "decimal", "double")
+			}
+			switch {
+			case staleness < 0:
+				return mongoerr.New(mongoerr.BadValue, "$readPreference.maxStalenessSeconds must not be negative, but is %d", staleness)
+			case staleness > 0 && staleness < stalenessMin:
+				return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value can not be less than %d", stalenessMin)
+			}
+		}
+	}
+	switch {
+	case !hasMode:
+		return mongoerr.MissingField("$readPreference.mode")
+	case mode == "primary" && tagged:
+		return mongoerr.New(mongoerr.BadValue, "Only empty tags are allowed with primary read preference")
+	case mode == "primary" && staleness > 0:
+		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")
+	}
+	switch mode {
+	case "primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest":
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$readPreference.mode' is not a valid value.", mode)
+}
