@@ -2,34 +2,45 @@ package changestream
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage"
 )
 
 // Oplog reads the change log as MongoDB's local.oplog.rs, as far as tools need
 // it: one entry per record, with ts, op, ns, ui, o, o2 and wall. The changes of
 // a transaction are entries of their own with one ts and its lsid and txnNumber;
-// updates are shown in the form {$v: 2, diff: …} with the fields of i, u and d at
-// the top only, or as a replacement where the new document is known.
+// updates are shown in the form {$v: 2, diff: …}, or as a replacement where the
+// new document is known.
 // Manual: core/replica-set-oplog.
 type Oplog struct {
 	s     *Stream
 	begun bool
 }
 
-// OpenOplog opens the log from its beginning.
+// OpenOplog opens the log at its first entry that is not before a time, or at its
+// beginning if that is later.
 // Errors: storage errors.
-func OpenOplog(env *mql.Env, src Source) (*Oplog, error) {
-	s, err := Open(env, src, collection.Namespace{}, &Spec{System: true, Expanded: true, oldest: true})
+func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error) {
+	spec := &Spec{System: true, Expanded: true, oldest: from <= 1}
+	if !spec.oldest {
+		_, err := src.Store.ReadLog(env.Context(), changelog.Stream, from-1, func(storage.Timestamp, []byte) bool { return false })
+		if spec.oldest = errors.Is(err, storage.ErrLogTruncated); err != nil && !spec.oldest {
+			return nil, err
+		}
+		spec.HasStartAt, spec.StartAt = true, from
+	}
+	s, err := Open(env, src, collection.Namespace{}, spec)
 	if err != nil {
 		return nil, err
 	}
 	s.everything = true
 	s.watch()
-	return &Oplog{s: s}, nil
+	return &Oplog{s: s, begun: !spec.oldest}, nil
 }
 
 // Next returns the next entry, valid until the next call, or nil when there is
@@ -124,23 +135,6 @@ func (o *Oplog) body(b *eventBuilder, e *entry, rec *changelog.Record) {
 	b.BeginDoc("o2")
 	appendDocumentKey(b, e, rec)
 	b.End()
-}
-
-// diff is a delta as u and d of an oplog diff.
-func diff(delta bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	if d, ok := delta.Get("updatedFields").Doc(); ok && !d.IsEmpty() {
-		b.Raw("u", d)
-	}
-	if list, ok := delta.Get("removedFields").Array(); ok && !list.IsEmpty() {
-		b.BeginDoc("d")
-		for it := list.Iter(); it.Next(); {
-			name, _ := it.Value.Str()
-			b.Bool(name, false)
-		}
-		b.End()
-	}
-	return b.Doc()
 }
 
 // Wait returns nil when Next may find more, or why the wait ended.

@@ -116,7 +116,7 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 	b.Write(prelude)
 	for _, s := range batch {
 		s.server = harness.Start(t, harness.Options{Args: s.flags})
-		uri, _ := json.Marshal(strings.TrimSuffix(s.server.URI, "/") + "/test")
+		uri, _ := json.Marshal(strings.Replace(s.server.URI, s.server.Addr+"/", s.server.Addr+"/test", 1))
 		fmt.Fprintf(&b, "\nprint(%q);\ntry {\n  db = connect(%s);\n  (() => {\n%s\n  })();\n} catch (error) {\n  print(`uncaught: ${error}`);\n}\nprint(%q);\n",
 			beginMark+s.name, uri, s.source, endMark+s.name)
 	}

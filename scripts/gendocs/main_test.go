@@ -56,7 +56,7 @@ func TestRefuses(t *testing.T) {
 			found[r.name] = r.refused
 		}
 	}
-	for name, want := range map[string]bool{"$search": true, "addShard": true, "replSetGetConfig": true, "find": false, "$match": false} {
+	for name, want := range map[string]bool{"$search": true, "addShard": true, "movePrimary": true, "replSetGetConfig": false, "find": false, "$match": false} {
 		if got, ok := found[name]; !ok || got != want {
 			t.Errorf("%s: refused %v, want %v", name, got, want)
 		}

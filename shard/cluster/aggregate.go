@@ -15,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -92,7 +93,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 			return nil, err
 		}
 	}
-	op := &opener{c: c, o: o, v: v, trace: o.Trace}
+	op := &opener{c: c, o: o, v: v, trace: o.Trace, logFrom: oplogFrom(stages)}
 	if coll != nil {
 		o.begin(coll)
 	} else {
@@ -137,7 +138,8 @@ type opener struct {
 	trace *Trace
 	// changes is the stream that Changes has opened, nil for other pipelines.
 	changes *changestream.Stream
-	oplog   *oplogOp // that the pipeline reads, nil for others
+	oplog   *oplogOp          // that the pipeline reads, nil for others
+	logFrom storage.Timestamp // what of the change log it wants at the earliest
 }
 
 // Open see agg.Opener.
@@ -195,7 +197,7 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	}
 	if coll == nil {
 		if p.NS == OplogNamespace {
-			x.oplog = &oplogOp{c: x.c}
+			x.oplog = &oplogOp{c: x.c, from: x.logFrom}
 			op, err := p.Open(env, x.oplog, x)
 			return op, nil, nil, err
 		}

@@ -12,6 +12,7 @@ import (
 type logMark struct {
 	ts    storage.Timestamp // the last record of the stretch
 	bytes int64             // of the stretch
+	docs  int64             // records of it
 }
 
 // markBytes is the length of a stretch of the log: the grain of truncation.
@@ -26,6 +27,18 @@ func (c *counts) mark(ts storage.Timestamp, size int) {
 	}
 	c.marks[n-1].ts = ts
 	c.marks[n-1].bytes += int64(size)
+	c.marks[n-1].docs++
+}
+
+// LogKept is how many records of the change log are kept and their bytes, as far
+// as they were written since the server was started.
+func (r *Runner) LogKept() (docs, bytes int64) {
+	r.counts.pass.Lock()
+	defer r.counts.pass.Unlock()
+	for _, m := range r.counts.marks {
+		docs, bytes = docs+m.docs, bytes+m.bytes
+	}
+	return docs, bytes
 }
 
 func (r *Runner) truncateLoop(ctx context.Context) {

@@ -211,6 +211,11 @@ func findStages(f plan.Find) []bson.Raw {
 }
 
 func (c *Call) findOnView(ns collection.Namespace, a findArgs) error {
+	if ns == cluster.OplogNamespace && a.fromTheEnd() {
+		if err := c.lastEntries(&a); err != nil {
+			return err
+		}
+	}
 	s, err := c.Cluster.Aggregate(&c.Op, ns, findStages(a.Find), a.Hint)
 	if err != nil {
 		return err

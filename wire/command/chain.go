@@ -337,7 +337,7 @@ func (s *Server) finish(c *Call, err error) {
 		if !c.hasOK {
 			b.Double("ok", 1)
 		}
-		if c.Op.Txn != nil && !c.Peer.cosmos {
+		if c.Op.Txn != nil && !isMember(c) {
 			appendRecoveryToken(b)
 		}
 	}

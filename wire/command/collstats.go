@@ -39,6 +39,10 @@ func runCollStats(c *Call) error {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
 	c.Reply.String("ns", ns.String())
+	if coll == nil && ns == cluster.OplogNamespace {
+		c.oplogStats(c.Reply, scale)
+		return nil
+	}
 	if coll == nil {
 		appendNoStats(c.Reply, scale)
 		return nil

@@ -3,4 +3,4 @@
 package command
 
 // disk is unknown here.
-func (c *Call) disk() (used, total int64) { return 0, 0 }
+func (s *Server) disk() (used, total int64) { return 0, 0 }

@@ -79,6 +79,11 @@ func runGetCmdLineOpts(c *Call) error {
 	b.BeginDoc("parsed")
 	b.BeginDoc("net")
 	b.End()
+	if r, ok := c.replicaSet(); ok {
+		b.BeginDoc("replication")
+		b.String("replSet", r.Name)
+		b.End()
+	}
 	b.End()
 	return nil
 }

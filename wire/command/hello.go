@@ -173,8 +173,8 @@ func (c *Call) waitRunning(d time.Duration) error {
 	return wait(ctx, d)
 }
 
-// replyHello writes what a client learns of the server: a mongos, or on the
-// Cosmos listener the only member of the replica set globaldb.
+// replyHello writes what a client learns of the server: a mongos, or the only
+// member of a replica set.
 func (c *Call) replyHello(a helloArgs) error {
 	b := c.Reply
 	if a.helloOK {
@@ -185,15 +185,12 @@ func (c *Call) replyHello(a helloArgs) error {
 	} else {
 		b.Bool("ismaster", true)
 	}
-	if c.Peer.cosmos {
-		c.appendReplicaSet(b)
+	if r, ok := c.replicaSet(); ok {
+		c.appendSet(b, r)
 	} else {
 		b.String("msg", "isdbgrid")
 	}
-	b.BeginDoc("topologyVersion")
-	b.ObjectID("processId", c.processID)
-	b.Int64("counter", 0)
-	b.End()
+	c.appendTopologyVersion(b)
 	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
 	b.Int32("maxMessageSizeBytes", wire.MessageSizeMax)
 	b.Int32("maxWriteBatchSize", writeBatchMax)
@@ -213,37 +210,14 @@ func (c *Call) replyHello(a helloArgs) error {
 	return nil
 }
 
-// appendReplicaSet describes the account as drivers of Cosmos DB expect it.
-// Source: Azure Cosmos DB for MongoDB, connection strings (replicaSet=globaldb).
-func (c *Call) appendReplicaSet(b *bson.Builder) {
-	me := c.Conn.Local().String()
-	b.String("setName", "globaldb")
-	b.Int32("setVersion", 1)
-	b.Bool("secondary", false)
-	b.BeginArray("hosts")
-	b.String("", me)
-	b.End()
-	b.String("primary", me)
-	b.String("me", me)
-	b.BeginDoc("tags")
-	b.String("region", "local")
-	b.End()
-	b.ObjectID("electionId", electionID)
-	latest := c.Cluster.Store.Latest()
-	b.BeginDoc("lastWrite")
-	for _, name := range [...]string{"opTime", "majorityOpTime"} {
-		b.BeginDoc(name)
-		b.Timestamp("ts", latest.Seconds(), latest.Increment())
-		b.Int64("t", 1)
-		b.End()
-	}
-	b.DateTime("lastWriteDate", int64(latest.Seconds())*1000)
-	b.DateTime("majorityWriteDate", int64(latest.Seconds())*1000)
+// appendTopologyVersion appends which topology the client has seen: the one there
+// is while the process lives. Spec: server-discovery-and-monitoring (topologyVersion).
+func (c *Call) appendTopologyVersion(b *bson.Builder) {
+	b.BeginDoc("topologyVersion")
+	b.ObjectID("processId", c.processID)
+	b.Int64("counter", 0)
 	b.End()
 }
-
-// electionID is that of the one election there ever was.
-var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: 1}
 
 // negotiate answers with the compressors both sides know, in the client's
 // order. Spec: compression/OP_COMPRESSED. Errors: TypeMismatch (14).

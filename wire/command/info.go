@@ -56,6 +56,19 @@ func (s *Server) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson
 			scale = n
 		}
 	}
+	if coll == nil && ns == cluster.OplogNamespace {
+		b := s.statsHead(ns, "p0", spec)
+		if wantStorage {
+			b.BeginDoc("storageStats")
+			s.oplogStats(b, scale)
+			b.End()
+		}
+		if hasField(spec, "count") {
+			docs, _ := s.Jobs.LogKept()
+			b.Int("count", docs)
+		}
+		return []bson.Raw{b.Doc()}, nil
+	}
 	if coll == nil {
 		if wantStorage || hasField(spec, "count") {
 			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // runListCollections answers listCollections. Every user sees the collections
@@ -123,7 +124,11 @@ func virtualInfo(db, name string, nameOnly bool) bson.Raw {
 	if nameOnly {
 		return b.Doc()
 	}
-	b.Raw("options", bson.Empty)
+	b.BeginDoc("options")
+	if (collection.Namespace{DB: db, Coll: name}) == cluster.OplogNamespace {
+		b.Bool("capped", true) // what tools tell a log by that they can tail
+	}
+	b.End()
 	b.BeginDoc("info")
 	b.Bool("readOnly", false)
 	uuid := virtualUUID(db + "." + name)

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runListCommands prints the table. Unknown arguments are ignored.
@@ -65,9 +66,13 @@ func runFeatures(c *Call) error {
 	return nil
 }
 
-// runIsDBGrid tells mongosh that this is a mongos.
-// Manual: reference/command/isdbgrid.
+// runIsDBGrid tells mongosh that this is a mongos; where it is not, there is no
+// such command. Manual: reference/command/isdbgrid.
+// Errors: CommandNotFound (59).
 func runIsDBGrid(c *Call) error {
+	if isMember(c) {
+		return mongoerr.NoCommand(c.Name())
+	}
 	c.Reply.Int32("isdbgrid", 1)
 	c.Reply.String("hostname", hostname())
 	return nil

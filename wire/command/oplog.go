@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/cursor"
 )
@@ -31,3 +32,77 @@ func (x *oplogSource) Append(ctx context.Context, b *bson.Builder, most, maxByte
 
 // Wait see cursor.Waiter.
 func (x *oplogSource) Wait(ctx context.Context) error { return x.s.WaitOplog(ctx) }
+
+// lastEntriesMax is the largest limit that reads the log's end alone.
+const lastEntriesMax = 1000
+
+// fromTheEnd reports a find of the last few entries of the log, with which tools
+// begin: sort {$natural: -1} and a limit.
+func (a *findArgs) fromTheEnd() bool {
+	n, ok := a.Sort.Get("$natural").AsInt64()
+	return ok && n < 0 && a.Sort.Len() == 1 && a.Limit > 0 && a.Limit+a.Skip <= lastEntriesMax
+}
+
+// lastEntries narrows a find of the last few entries to a time in which there are
+// so many, so that the log is not read as a whole for them: the last second, or
+// eight, or sixty-four, and so on to the oldest entry.
+// Errors: those of an aggregate.
+func (c *Call) lastEntries(a *findArgs) error {
+	oldest, newest, err := c.Cluster.OplogRange(c.Ctx)
+	if err != nil {
+		return err
+	}
+	for seconds := uint32(1); newest.Seconds() > seconds; seconds *= 8 {
+		from := newest.Seconds() - seconds
+		if from < oldest.Seconds() || seconds > 1<<28 {
+			break
+		}
+		filter, want, n := since(from, a.Filter), a.Skip+a.Limit, int64(0)
+		count := func(bson.Raw) error { n++; return nil }
+		if err := c.drain(cluster.OplogNamespace, findStages(plan.Find{Filter: filter, Limit: want}), count); err != nil {
+			return err
+		}
+		if n == want {
+			a.Filter = filter
+			break
+		}
+	}
+	return nil
+}
+
+// since adds to a filter that ts is at least a second.
+func since(seconds uint32, filter bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.BeginArray("$and")
+	b.BeginDoc("")
+	b.BeginDoc("ts")
+	b.Timestamp("$gte", seconds, 0)
+	b.End()
+	b.End()
+	b.Raw("", filter)
+	b.End()
+	return b.Doc()
+}
+
+// oplogStats prints the size of the log. It is kept for a time, not up to a size:
+// what bounds it is the disk.
+func (s *Server) oplogStats(b *bson.Builder, scale int64) {
+	docs, bytes := s.Jobs.LogKept()
+	b.Int("size", bytes/scale)
+	b.Int("count", docs)
+	if docs > 0 {
+		b.Int("avgObjSize", bytes/docs)
+	}
+	b.Int("storageSize", bytes/scale)
+	b.Bool("capped", true)
+	most := bytes
+	if _, disk := s.disk(); disk > most {
+		most = disk
+	}
+	b.Int("maxSize", most/scale)
+	b.Int32("nindexes", 0)
+	b.Int32("totalIndexSize", 0)
+	b.BeginDoc("indexSizes")
+	b.End()
+	b.Int("scaleFactor", scale)
+}

@@ -4,12 +4,6 @@ import (
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
-// runReplication refuses the commands of replica sets, of which this server is
-// none. Manual: reference/command/replSetGetStatus.
-func runReplication(*Call) error {
-	return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
-}
-
 // runGetLastError refuses what acknowledged writes were before write concerns.
 // Manual: reference/command/getLastError (removed in 5.1).
 func runGetLastError(c *Call) error {

@@ -22,7 +22,7 @@ import (
 )
 
 // TagCosmos is the tag of the listener that looks like Azure Cosmos DB; every
-// other listener looks like a mongos.
+// other listener looks like a mongos, or a replica set: Config.ReplicaSet.
 const TagCosmos = "cosmos"
 
 // Config is what a Server is made of.
@@ -47,6 +47,9 @@ type Config struct {
 	Durability storage.Durability
 	// Compressors a client may negotiate.
 	Compressors wire.Compressors
+	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
+	// ReplicaSet is a mongos.
+	ReplicaSet ReplicaSet
 	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos
 	// listener.
 	ReplyCharge bool

@@ -11,7 +11,8 @@ import (
 // section is a part of serverStatus that can be left out or asked for.
 type section struct {
 	name   string
-	asked  bool // only when asked for
+	asked  bool               // only when asked for
+	when   func(c *Call) bool // nil: always
 	append func(c *Call, b *bson.Builder)
 }
 
@@ -34,6 +35,7 @@ func sections() []section {
 		{name: "opcounters", append: statusOpcounters},
 		{name: "opcountersRepl", append: statusNoOpcounters},
 		{name: "latchAnalysis", asked: true, append: statusNothing},
+		{name: "repl", when: isMember, append: statusReplication},
 		{name: "security", append: statusNothing},
 		{name: "storageEngine", append: statusEngine},
 		{name: "tcmalloc", asked: true, append: statusHeap},
@@ -69,7 +71,7 @@ func runServerStatus(c *Call) error {
 		if v, ok := c.Body.Lookup(s.name); ok {
 			want = v.Truthy()
 		}
-		if want {
+		if want && (s.when == nil || s.when(c)) {
 			b.BeginDoc(s.name)
 			s.append(c, b)
 			b.End()
@@ -80,7 +82,7 @@ func runServerStatus(c *Call) error {
 
 // process is the program that the server resembles.
 func (c *Call) process() string {
-	if c.Peer.cosmos {
+	if isMember(c) {
 		return "mongod"
 	}
 	return "mongos"

@@ -79,11 +79,20 @@ var virtuals = []virtualCollection{
 	{"config", "version", (*Server).clusterDocs},
 	{"local", "oplog.rs", noDocs}, // the cluster has an operator for it
 	{"local", "startup_log", (*Server).startupDocs},
+	{"local", "system.replset", (*Server).setDocs},
 }
 
-// isAuth reports the users and roles, which are listed once there are some.
-func (v *virtualCollection) isAuth() bool {
-	return v.db == "admin" && (v.coll == "system.users" || v.coll == "system.roles")
+// listed reports a virtual collection that listCollections shows: the users, the
+// roles and the replica set's configuration once there are some, and what a
+// sharded cluster keeps in config unless the server is shown as a replica set.
+func (s *Server) listed(v *virtualCollection) bool {
+	switch {
+	case v.coll == "system.users", v.coll == "system.roles", v.coll == "system.replset":
+		return len(v.docs(s)) > 0
+	case v.db == "config" && s.ReplicaSet.Name != "":
+		return v.coll == "system.sessions"
+	}
+	return true
 }
 
 // userDocs is admin.system.users, roleDocs is admin.system.roles.
@@ -107,7 +116,7 @@ func noDocs(*Server) []bson.Raw { return nil }
 // virtualNames lists the virtual collections of a database.
 func (s *Server) virtualNames(db string) (names []string) {
 	for _, v := range virtuals {
-		if v.db == db && (!v.isAuth() || len(v.docs(s)) > 0) {
+		if v.db == db && s.listed(&v) {
 			names = append(names, v.coll)
 		}
 	}

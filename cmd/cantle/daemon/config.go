@@ -19,6 +19,7 @@ type Config struct {
 	Memory       bool
 	Listen       string // comma-separated addresses; "unix:/path" for a socket
 	CosmosListen string
+	ReplicaSet   string // name or name/host:port
 	Metrics      string
 	LogLevel     string
 	LogFormat    string
@@ -63,6 +64,7 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.BoolVar(&c.Memory, "memory", false, "keep everything in memory: nothing is written to disk, all is gone at the end (for test suites)")
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
 	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
+	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then looks like the primary of a set with one member (replicaSet=name) instead of a mongos; name/host:port also says where clients reach it, which is otherwise where they have reached it")
 	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` that answers Prometheus over HTTP at /metrics, such as 127.0.0.1:9216; off unless given")
 	f.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "console", "console for people, json for machines")

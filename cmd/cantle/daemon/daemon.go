@@ -220,8 +220,12 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 			return nil, fmt.Errorf("--cosmos-account: %w", err)
 		}
 	}
+	set, err := command.ParseReplicaSet(d.cfg.ReplicaSet)
+	if err != nil {
+		return nil, fmt.Errorf("--replica-set: %w", err)
+	}
 	handler := command.New(command.Config{
-		Auth: users, RequireAuth: d.cfg.Auth, Account: account,
+		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
 		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		CommandLine: os.Args, Version: Version, Connections: d.connections,
@@ -255,7 +259,7 @@ func (d *Daemon) connections() (current, available, created int64) {
 // listen opens every address and serves it.
 func (d *Daemon) listen(ctx context.Context) error {
 	for _, a := range strings.Split(d.cfg.Listen, ",") {
-		l, err := d.serve(ctx, strings.TrimSpace(a), "mongos")
+		l, err := d.serve(ctx, strings.TrimSpace(a), "")
 		if err != nil {
 			return err
 		}
@@ -285,12 +289,16 @@ func (d *Daemon) serve(ctx context.Context, address, tag string) (net.Listener, 
 }
 
 // URI is the connection string of the first address.
-func (d *Daemon) URI() string { return d.uri(d.addrs[0], "") }
+func (d *Daemon) URI() string { return d.URIs()[0] }
 
 // URIs are the connection strings of all addresses but the Cosmos one.
 func (d *Daemon) URIs() (out []string) {
+	options := ""
+	if name, _, _ := strings.Cut(d.cfg.ReplicaSet, "/"); name != "" {
+		options = "replicaSet=" + name
+	}
 	for _, a := range d.addrs {
-		out = append(out, d.uri(a, ""))
+		out = append(out, d.uri(a, options))
 	}
 	return out
 }

@@ -1,0 +1,325 @@
+package command
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// ReplicaSet is the set whose only member the server is shown as. The zero
+// ReplicaSet is none: the server is shown as a mongos.
+type ReplicaSet struct {
+	Name string
+	// Member is the host:port that clients are told to reach the member at; ""
+	// is the address they have reached it at.
+	Member string
+}
+
+// ParseReplicaSet reads "name" or "name/host:port"; "" is no set.
+// Errors: what is wrong with it.
+func ParseReplicaSet(s string) (r ReplicaSet, err error) {
+	name, member, found := strings.Cut(s, "/")
+	switch {
+	case s == "":
+		return r, nil
+	case name == "", strings.ContainsAny(name, ",? &"):
+		return r, fmt.Errorf("%q is not the name of a replica set: expected name or name/host:port, as in a connection string", s)
+	case found:
+		if host, port, err := net.SplitHostPort(member); err != nil || host == "" || port == "" {
+			return r, fmt.Errorf("%q is not the address of a member: expected host:port", member)
+		}
+	}
+	return ReplicaSet{name, member}, nil
+}
+
+// accountSet is the set of an account. Source: Azure Cosmos DB for MongoDB,
+// connection strings (replicaSet=globaldb).
+const accountSet = "globaldb"
+
+// replicaSet is the set that the client of the connection sees, with the member's
+// address; ok is false when it sees a mongos.
+func (c *Call) replicaSet() (r ReplicaSet, ok bool) {
+	switch {
+	case c.Peer.cosmos:
+		return ReplicaSet{accountSet, c.Conn.Local().String()}, true
+	case c.ReplicaSet.Name == "":
+		return r, false
+	}
+	if r = c.ReplicaSet; r.Member == "" {
+		r.Member = c.Conn.Local().String()
+	}
+	return r, true
+}
+
+// The one election there ever was.
+const electionTerm = 1
+
+// electionID is that of the election: the largest that a term can have.
+// Spec: server-discovery-and-monitoring (electionId).
+var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: electionTerm}
+
+// setVersion is the version of the set's configuration, which never changes.
+const setVersion = 1
+
+// appendSet describes the set in a hello.
+// Manual: reference/command/hello#replica-sets.
+func (c *Call) appendSet(b *bson.Builder, r ReplicaSet) {
+	b.String("setName", r.Name)
+	b.Int32("setVersion", setVersion)
+	b.Bool("secondary", false)
+	b.BeginArray("hosts")
+	b.String("", r.Member)
+	b.End()
+	b.String("primary", r.Member)
+	b.String("me", r.Member)
+	if c.Peer.cosmos {
+		b.BeginDoc("tags")
+		b.String("region", "local")
+		b.End()
+	}
+	b.ObjectID("electionId", electionID)
+	b.BeginDoc("lastWrite")
+	c.appendOpTime(b, "opTime")
+	b.DateTime("lastWriteDate", c.lastWriteMillis())
+	c.appendOpTime(b, "majorityOpTime")
+	b.DateTime("majorityWriteDate", c.lastWriteMillis())
+	b.End()
+}
+
+// appendOpTime appends the time of the last commit: with one member all the times
+// of a set are that.
+func (c *Call) appendOpTime(b *bson.Builder, name string) {
+	latest := c.Cluster.Store.Latest()
+	b.BeginDoc(name)
+	b.Timestamp("ts", latest.Seconds(), latest.Increment())
+	b.Int64("t", electionTerm)
+	b.End()
+}
+
+// lastWriteMillis is when the last commit was, in milliseconds of Unix time.
+func (c *Call) lastWriteMillis() int64 { return int64(c.Cluster.Store.Latest().Seconds()) * 1000 }
+
+// ownSet is the set of the commands about replication, which the Cosmos address
+// does not have. Errors: NoReplicationEnabled (76).
+func (c *Call) ownSet() (ReplicaSet, error) {
+	r, ok := c.replicaSet()
+	if !ok || c.Peer.cosmos {
+		return r, mongoerr.New(mongoerr.NoReplicationEnabled, "This server is not a member of a replica set: it was started without --replica-set")
+	}
+	return r, nil
+}
+
+// runReplSetInitiate refuses: the set is there from the start.
+// Manual: reference/command/replSetInitiate. Errors: AlreadyInitialized (23).
+func runReplSetInitiate(c *Call) error {
+	if _, err := c.ownSet(); err != nil {
+		return err
+	}
+	return mongoerr.New(mongoerr.AlreadyInitialized, "already initialized")
+}
+
+// runReplSetReconfig takes the configuration that there is, and refuses others:
+// the set has the one member.
+// Manual: reference/command/replSetReconfig.
+// Errors: NewReplicaSetConfigurationIncompatible (103).
+func runReplSetReconfig(c *Call) error {
+	r, err := c.ownSet()
+	if err != nil {
+		return err
+	}
+	d, err := c.docArg(c.Name(), c.Value)
+	if err != nil {
+		return err
+	}
+	if name, _ := d.Get("_id").Str(); name != r.Name {
+		return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
+			"New and old configurations differ in replica set name; old was %s, and new is %s", r.Name, name)
+	}
+	if list, ok := d.Get("members").Array(); ok && list.Len() == 1 {
+		if m, ok := list.Get("0").Doc(); ok {
+			if host, _ := m.Get("host").Str(); host == r.Member {
+				return nil
+			}
+		}
+	}
+	return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
+		"The set has the one member %s, which is set by the flag --replica-set name/host:port", r.Member)
+}
+
+// runReplSetStepDown refuses: nobody can take over.
+// Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262).
+func runReplSetStepDown(c *Call) error {
+	if _, err := c.ownSet(); err != nil {
+		return err
+	}
+	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: the set has one member")
+}
+
+// runReplSetGetConfig tells the configuration.
+// Manual: reference/command/replSetGetConfig.
+func runReplSetGetConfig(c *Call) error {
+	r, err := c.ownSet()
+	if err != nil {
+		return err
+	}
+	c.Reply.Raw("config", r.config())
+	if v, ok := c.Body.Lookup("commitmentStatus"); ok && v.Truthy() {
+		c.Reply.Bool("commitmentStatus", true)
+	}
+	return nil
+}
+
+// config is the configuration of the set, as in local.system.replset.
+// Manual: reference/replica-configuration.
+func (r ReplicaSet) config() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("_id", r.Name)
+	b.Int32("version", setVersion)
+	b.Int32("term", electionTerm)
+	b.BeginArray("members")
+	b.BeginDoc("")
+	b.Int32("_id", 0)
+	b.String("host", r.Member)
+	b.Bool("arbiterOnly", false)
+	b.Bool("buildIndexes", true)
+	b.Bool("hidden", false)
+	b.Double("priority", 1)
+	b.BeginDoc("tags")
+	b.End()
+	b.Int64("secondaryDelaySecs", 0)
+	b.Int32("votes", 1)
+	b.End()
+	b.End()
+	b.Int64("protocolVersion", 1)
+	b.Bool("writeConcernMajorityJournalDefault", true)
+	b.BeginDoc("settings")
+	b.Bool("chainingAllowed", true)
+	b.Int32("heartbeatIntervalMillis", heartbeatMillis)
+	b.Int32("heartbeatTimeoutSecs", 10)
+	b.Int32("electionTimeoutMillis", electionMillis)
+	b.Int32("catchUpTimeoutMillis", -1)
+	b.Int32("catchUpTakeoverDelayMillis", 30_000)
+	b.BeginDoc("getLastErrorModes")
+	b.End()
+	b.BeginDoc("getLastErrorDefaults")
+	b.Int32("w", 1)
+	b.Int32("wtimeout", 0)
+	b.End()
+	id := virtualUUID("replica set " + r.Name)
+	b.ObjectID("replicaSetId", [12]byte(id[:12]))
+	b.End()
+	return b.Doc()
+}
+
+// MongoDB's settings of a set; nobody sends heartbeats to nobody here.
+const (
+	heartbeatMillis = 2_000
+	electionMillis  = 10_000
+)
+
+// runReplSetGetStatus tells how the set is: its member is primary since the server
+// was started. Manual: reference/command/replSetGetStatus.
+func runReplSetGetStatus(c *Call) error {
+	r, err := c.ownSet()
+	if err != nil {
+		return err
+	}
+	const primary = 1 // Manual: reference/replica-states
+	b := c.Reply
+	b.String("set", r.Name)
+	b.DateTime("date", c.Start.UnixMilli())
+	b.Int32("myState", primary)
+	b.Int64("term", electionTerm)
+	b.String("syncSourceHost", "")
+	b.Int32("syncSourceId", -1)
+	b.Int64("heartbeatIntervalMillis", heartbeatMillis)
+	for _, name := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
+		b.Int32(name, 1)
+	}
+	written := c.lastWriteMillis()
+	b.BeginDoc("optimes")
+	c.appendOpTime(b, "lastCommittedOpTime")
+	b.DateTime("lastCommittedWallTime", written)
+	c.appendOpTime(b, "readConcernMajorityOpTime")
+	c.appendOpTime(b, "appliedOpTime")
+	c.appendOpTime(b, "durableOpTime")
+	b.DateTime("lastAppliedWallTime", written)
+	b.DateTime("lastDurableWallTime", written)
+	b.End()
+	latest := c.Cluster.Store.Latest()
+	b.Timestamp("lastStableRecoveryTimestamp", latest.Seconds(), latest.Increment())
+	c.appendElection(b)
+	b.BeginArray("members")
+	b.BeginDoc("")
+	b.Int32("_id", 0)
+	b.String("name", r.Member)
+	b.Double("health", 1)
+	b.Int32("state", primary)
+	b.String("stateStr", "PRIMARY")
+	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Started)/time.Second))
+	c.appendOpTime(b, "optime")
+	b.DateTime("optimeDate", written)
+	b.DateTime("lastAppliedWallTime", written)
+	b.DateTime("lastDurableWallTime", written)
+	b.String("syncSourceHost", "")
+	b.Int32("syncSourceId", -1)
+	b.String("infoMessage", "")
+	b.Timestamp("electionTime", uint32(c.Started.Unix()), 1)
+	b.DateTime("electionDate", c.Started.UnixMilli())
+	b.Int32("configVersion", setVersion)
+	b.Int32("configTerm", electionTerm)
+	b.Bool("self", true)
+	b.String("lastHeartbeatMessage", "")
+	b.End()
+	b.End()
+	return nil
+}
+
+// appendElection tells of the election, which was won at the server's start.
+func (c *Call) appendElection(b *bson.Builder) {
+	started := c.Started.UnixMilli()
+	b.BeginDoc("electionCandidateMetrics")
+	b.String("lastElectionReason", "electionTimeout")
+	b.DateTime("lastElectionDate", started)
+	b.Int64("electionTerm", electionTerm)
+	b.Int32("numVotesNeeded", 1)
+	b.Double("priorityAtElection", 1)
+	b.Int64("electionTimeoutMillis", electionMillis)
+	b.DateTime("newTermStartDate", started)
+	b.DateTime("wMajorityWriteAvailabilityDate", started)
+	b.End()
+}
+
+// setDocs is local.system.replset. Manual: reference/local-database.
+func (s *Server) setDocs() []bson.Raw {
+	r := s.ReplicaSet
+	if r.Name == "" {
+		return nil
+	}
+	if r.Member == "" {
+		r.Member = s.address()
+	}
+	return []bson.Raw{r.config()}
+}
+
+// statusReplication is the section repl of serverStatus.
+func statusReplication(c *Call, b *bson.Builder) {
+	r, _ := c.replicaSet()
+	c.appendTopologyVersion(b)
+	b.Bool("isWritablePrimary", true)
+	b.Bool("ismaster", true) // what mongostat reads
+	c.appendSet(b, r)
+	b.BeginDoc("primaryOnlyServices")
+	b.End()
+	b.Int32("rbid", 1)
+}
+
+// isMember reports a client that sees a member of a set.
+func isMember(c *Call) bool {
+	_, ok := c.replicaSet()
+	return ok
+}
