@@ -29,10 +29,13 @@ type indexScan struct {
 	check  bool              // ranges hold more than the bounds
 	prefix []byte            // of all entries of the partition
 	it     storage.Iterator
-	seek   []byte // where to go on, set by the last key
-	seen   recordSet
-	last   []byte  // Distinct: the value delivered last
-	layout []place // how Rebuild puts fields into documents
+	// current is the range of it; again is to do before ranges, if resume: after a rest.
+	current, again storage.Range
+	resume         bool
+	seek           []byte // where to go on, set by the last key
+	seen           recordSet
+	last           []byte  // Distinct: the value delivered last
+	layout         []place // how Rebuild puts fields into documents
 
 	row     Row
 	meta    metaBuilder
@@ -100,17 +103,25 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 }
 
 func (s *indexScan) open(env *mql.Env) (err error) {
-	if len(s.ranges) == 0 {
-		s.Done = true
-		return nil
+	r := s.again
+	if s.resume {
+		s.resume, s.again = false, storage.Range{}
+	} else {
+		if len(s.ranges) == 0 {
+			s.Done = true
+			return nil
+		}
+		r = keyspace.EntryRange(s.src.Coll.ID, s.node.Index.ID, s.partition, s.ranges[0])
+		s.ranges = s.ranges[1:]
+		s.seek = s.seek[:0]
+		if !r.Empty() {
+			s.Seeks++
+		}
 	}
-	r := keyspace.EntryRange(s.src.Coll.ID, s.node.Index.ID, s.partition, s.ranges[0])
-	s.ranges = s.ranges[1:]
-	s.seek = s.seek[:0]
 	if r.Empty() {
 		return nil
 	}
-	s.Seeks++
+	s.current = r
 	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse})
 	return err
 }

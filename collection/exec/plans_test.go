@@ -139,6 +139,9 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 			break
 		}
 		out = append(out, ejson.Canonical(inOrder(row.Doc)))
+		if len(out)%3 > 0 { // as a cursor between two batches
+			exec.Rest(op)
+		}
 	}
 	return out
 }

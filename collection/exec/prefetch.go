@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"unsafe"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Pages: a goroutine per shard copies rows into a page and hands it over; one
-// page is in use, one waits, one is being filled.
+// Pages: while one is in use, a goroutine copies the rows of the next one. Pages
+// grow, so that a cursor that is left after its first rows holds few.
 const (
-	pageRows  = 64
-	pageBytes = 1 << 20
+	pageRowsFirst = 4
+	pageRows      = 64
+	pageBytes     = 1 << 20
 )
 
 // page is rows copied out of an operator.
@@ -27,16 +29,19 @@ type page struct {
 	meter ratelimit.Meter // the work of filling it
 }
 
-// prefetch runs an operator in a goroutine of its own, one page ahead.
+// prefetch runs an operator one page ahead, each page in a goroutine of its own, so
+// that nothing runs while nobody asks.
 type prefetch struct {
 	in     Operator
-	env    *mql.Env // the goroutine's own
+	env    *mql.Env // the goroutines' own
 	parent *mql.Env
+	slots  chan struct{}
 	cancel context.CancelFunc
-	start  func(p *prefetch)
+	start  func()
 	begun  bool
-	pages  chan *page
-	free   chan *page
+	size   int        // rows of the next page
+	pages  chan *page // the one that is ready
+	spare  *page
 	cur    *page
 	at     int
 	err    error
@@ -45,8 +50,7 @@ type prefetch struct {
 }
 
 // Prefetch lets several operators of one command run at the same time, at most
-// workers at once; a stalled one gives its place back only when its page is
-// taken. The goroutines end before Close of their operator returns.
+// workers at once. The goroutines end before Close of their operator returns.
 //
 // The work of a page goes into env's meter when the page is taken. How far the
 // others have read ahead by the time a limit or a closed cursor ends them depends
@@ -59,78 +63,70 @@ func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 	out := make([]Operator, len(ops))
 	all := make([]*prefetch, len(ops))
 	started := false
-	start := func(*prefetch) {
+	start := func() {
 		if started {
 			return
 		}
 		started = true
 		for _, p := range all {
-			p.run(slots)
+			p.run()
 		}
 	}
 	for i, op := range ops {
-		p := &prefetch{in: op, parent: env, start: start, pages: make(chan *page, 1), free: make(chan *page, 3)}
-		for range cap(p.free) {
-			p.free <- &page{}
-		}
+		p := &prefetch{in: op, parent: env, slots: slots, start: start, size: pageRowsFirst, pages: make(chan *page, 1)}
 		all[i], out[i] = p, p
 	}
 	return out
 }
 
-// run starts the goroutine.
-func (p *prefetch) run(slots chan struct{}) {
+// run begins with the first page.
+func (p *prefetch) run() {
 	p.begun = true
-	// The goroutine outlives the command that opened a cursor; Close ends it.
+	// A page may outlive the command that asked for rows; Close ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.parent.Context()))
 	p.cancel = cancel
 	p.env = p.parent.Fork(ctx)
-	p.joined.Add(1)
-	go func() {
-		defer p.joined.Done()
-		defer close(p.pages)
-		for {
-			var pg *page
-			select {
-			case pg = <-p.free:
-			case <-ctx.Done():
-				return
-			}
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			pg.guardedFill(p.env, p.in)
-			p.env.Meter.Cut(&pg.meter)
-			<-slots
-			select {
-			case p.pages <- pg:
-			case <-ctx.Done():
-				return
-			}
-			if pg.last || pg.err != nil {
-				return
-			}
+	p.ahead()
+}
+
+// ahead fills a page in a goroutine.
+func (p *prefetch) ahead() {
+	pg := p.spare
+	if p.spare = nil; pg == nil {
+		pg = &page{}
+	}
+	rows := p.size
+	p.size = min(4*p.size, pageRows)
+	p.joined.Go(func() {
+		done := p.env.Context().Done()
+		select {
+		case p.slots <- struct{}{}:
+		case <-done:
+			close(p.pages)
+			return
 		}
-	}()
+		pg.guardedFill(p.env, p.in, rows)
+		p.env.Meter.Cut(&pg.meter)
+		<-p.slots
+		p.pages <- pg // there is room for the one page on its way
+	})
 }
 
 // guardedFill is fill; a panic ends the command and not the process, as it would
 // in the command's own goroutine.
-func (pg *page) guardedFill(env *mql.Env, in Operator) {
+func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	defer func() {
 		if r := recover(); r != nil {
 			pg.err = fmt.Errorf("panic while reading ahead: %v\n%s", r, debug.Stack())
 		}
 	}()
-	pg.fill(env, in)
+	pg.fill(env, in, rows)
 }
 
-// fill copies rows until the page is full or the input ends.
-func (pg *page) fill(env *mql.Env, in Operator) {
+// fill copies so many rows, unless the page is full before or the input ends.
+func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 	pg.rows, pg.mem, pg.err, pg.last = pg.rows[:0], pg.mem[:0], nil, false
-	for len(pg.rows) < pageRows && len(pg.mem) < pageBytes {
+	for len(pg.rows) < rows && len(pg.mem) < pageBytes {
 		r, err := in.Next(env)
 		if err != nil {
 			pg.err = err
@@ -158,6 +154,10 @@ func (pg *page) room(n int) {
 	}
 }
 
+// bytes is about how much memory the page takes: what was full before is as large again
+// at most.
+func (pg *page) bytes() int { return 2*cap(pg.mem) + cap(pg.rows)*int(unsafe.Sizeof(Row{})) }
+
 // own copies b into the page; nil stays nil.
 func (pg *page) own(b []byte) []byte {
 	if b == nil {
@@ -171,7 +171,7 @@ func (pg *page) own(b []byte) []byte {
 
 func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 	if !p.begun {
-		p.start(p)
+		p.start()
 	}
 	for {
 		if p.cur != nil && p.at < len(p.cur.rows) {
@@ -187,23 +187,55 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 				p.join()
 				return nil, p.err
 			}
-			p.free <- p.cur
-			p.cur = nil
+			p.spare, p.cur = p.cur, nil
 		}
 		select {
 		case p.cur = <-p.pages:
-			p.at = 0
-			if p.cur != nil {
-				p.parent.Meter.Merge(&p.cur.meter)
-			}
 		case <-env.Context().Done():
 			p.err = env.Interrupted()
 			return nil, p.err
 		}
-		if p.cur == nil { // closed without a last page: Close was called
+		if p.cur == nil { // cancelled before it was filled: Close was called
 			p.done = true
 			return nil, nil
 		}
+		p.at = 0
+		p.parent.Meter.Merge(&p.cur.meter)
+		if p.cur.err == nil && !p.cur.last {
+			p.ahead()
+		}
+	}
+}
+
+// Rest see Rester. Pages that are filled already stay.
+func (p *prefetch) Rest() (bytes int, done bool) {
+	if !p.begun {
+		return 0, true
+	}
+	p.spare = nil
+	if p.cur != nil {
+		bytes = p.cur.bytes()
+	}
+	if p.done || p.err != nil || p.cur != nil && (p.cur.last || p.cur.err != nil) {
+		return bytes, true // nothing is on its way
+	}
+	select {
+	case next := <-p.pages:
+		if next == nil {
+			return bytes, true
+		}
+		p.joined.Wait() // it has handed its page over
+		bytes += next.bytes()
+		done = true
+		if next.err == nil && !next.last {
+			var below int
+			below, done = Rest(p.in)
+			bytes += below
+		}
+		p.pages <- next
+		return bytes, done
+	default:
+		return bytes, false
 	}
 }
 

@@ -56,6 +56,9 @@ type recordScan struct {
 	node    *plan.RecordScan
 	src     Source
 	ranges  []storage.Range // still to do, in scan order
+	current storage.Range   // of it
+	again   storage.Range   // to do before them, if resume
+	resume  bool            // after a rest
 	it      storage.Iterator
 	row     Row
 	meta    metaBuilder
@@ -140,15 +143,20 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 }
 
 func (s *recordScan) open(env *mql.Env) (err error) {
-	if len(s.ranges) == 0 {
-		s.Done = true
-		return nil
+	r := s.again
+	if !s.resume {
+		if len(s.ranges) == 0 {
+			s.Done = true
+			return nil
+		}
+		r = s.ranges[0]
+		s.ranges = s.ranges[1:]
 	}
-	r := s.ranges[0]
-	s.ranges = s.ranges[1:]
+	s.resume, s.again = false, storage.Range{}
 	if r.Empty() {
 		return nil
 	}
+	s.current = r
 	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
 	return err
 }

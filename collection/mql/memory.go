@@ -43,6 +43,9 @@ func (m *Memory) Reset(max int64) {
 // Max is the size of the budget in bytes.
 func (m *Memory) Max() int64 { return m.max }
 
+// Used is how many bytes are counted now, those of sets of records included.
+func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() }
+
 // Grow counts n more bytes and reports whether the budget still holds. The
 // caller that gets false spills (if Spill) or returns TooMuch, and in any case
 // gives back what it counted with Shrink when it lets go of the memory.

@@ -161,6 +161,21 @@ func (s *Stream) Close() {
 	}
 }
 
+// Rest lets go of what the stream would find again, for as long as nobody asks for
+// rows; see exec.Rester. In a transaction nothing is let go: it ends soon.
+// bytes is about what the stream holds then beside the memory budget of the command;
+// done is false if it was at work.
+func (s *Stream) Rest() (bytes int64, done bool) {
+	if s.v == nil {
+		return 0, true
+	}
+	n, done := 0, true
+	if s.op.Txn == nil {
+		n, done = exec.Rest(s.Operator)
+	}
+	return int64(n), done
+}
+
 // Settle charges what was read since the last time.
 func (s *Stream) Settle() { s.c.settle(s.op) }
 

@@ -59,6 +59,8 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	s.stats.bytesOut.Add(int64(c.Reply.Len()))
 	if !c.retained {
 		p.spare = c
+	} else { // a cursor must not hold on to what the connection has
+		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil
 	}
 	return nil
 }

@@ -174,6 +174,8 @@ type streamSource struct {
 	s    *cluster.Stream
 	op   *cluster.Op
 	held *heldRow
+	// resting is what the stream held beside its memory budget when it came to rest last.
+	resting int64
 	// limit is how many documents the stream can deliver, 0 if that is not known: with the
 	// last of them it is at its end, without another look.
 	limit, given int64
@@ -220,6 +222,21 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 // Close see cursor.Source.
 func (x *streamSource) Close() { x.s.Close() }
 
+// Held see cursor.Holder.
+func (x *streamSource) Held() int64 {
+	n := x.op.Env.Memory.Used() + x.resting
+	if x.held != nil {
+		n += int64(len(x.held.doc))
+	}
+	return n
+}
+
+// Rest see cursor.Holder.
+func (x *streamSource) Rest() (done bool) {
+	x.resting, done = x.s.Rest()
+	return done
+}
+
 // openCursor writes the first batch of a stream and, unless that was all,
 // registers a cursor for the rest.
 func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single bool) error {
@@ -243,7 +260,7 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 	b.End()
 	id := cursor.ID(0)
 	if more && !single {
-		o.Session, o.TxnNumber, o.User = c.Args.ID, -1, c.Peer.user
+		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.Peer.user, c.Conn.ID()
 		if c.Args.InTxn {
 			o.TxnNumber = c.Args.TxnNumber
 		}

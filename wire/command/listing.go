@@ -13,7 +13,10 @@ import (
 )
 
 // docList is a cursor source over documents made beforehand.
-type docList struct{ docs []bson.Raw }
+type docList struct {
+	docs []bson.Raw
+	held int64 // bytes of them, counted when first asked for
+}
 
 // Append see cursor.Source.
 func (l *docList) Append(_ context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
@@ -23,6 +26,7 @@ func (l *docList) Append(_ context.Context, b *bson.Builder, most, maxBytes int)
 			break
 		}
 		b.Value("", l.docs[0].Value())
+		l.held -= int64(len(l.docs[0]))
 		l.docs = l.docs[1:]
 		n++
 	}
@@ -32,16 +36,30 @@ func (l *docList) Append(_ context.Context, b *bson.Builder, most, maxBytes int)
 // Close see cursor.Source.
 func (l *docList) Close() { l.docs = nil }
 
+// Held see cursor.Holder.
+func (l *docList) Held() int64 {
+	if l.held <= 0 {
+		l.held = 0
+		for _, d := range l.docs {
+			l.held += int64(len(d))
+		}
+	}
+	return l.held
+}
+
+// Rest see cursor.Holder.
+func (l *docList) Rest() bool { return true }
+
 // replyList answers with a cursor over documents. size is negative when the
 // client named none: then all that fits comes at once.
 func (c *Call) replyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
 	if size == 0 && len(docs) > 0 {
-		return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs}, 0, false)
+		return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, 0, false)
 	}
 	if size < 0 {
 		size = int64(len(docs))
 	}
-	return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs}, int(min(size, int64(len(docs)+1)))+boolInt(len(docs) == 0), false)
+	return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, int(min(size, int64(len(docs)+1)))+boolInt(len(docs) == 0), false)
 }
 
 func boolInt(b bool) int {

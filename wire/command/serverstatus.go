@@ -200,6 +200,8 @@ func statusMetrics(c *Call, b *bson.Builder) {
 	b.End()
 	cur := c.Cursors.Stats()
 	b.BeginDoc("cursor")
+	b.Int64("evicted", cur.Evicted) // ours: closed because all together held too much
+	b.Int64("heldBytes", cur.Bytes)
 	b.Int64("timedOut", cur.TimedOut)
 	b.Int64("totalOpened", cur.Opened)
 	b.BeginDoc("open")

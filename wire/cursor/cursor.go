@@ -1,7 +1,9 @@
 package cursor
 
 import (
+	"container/list"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -38,6 +40,7 @@ type Options struct {
 	Session   session.ID // zero: opened without lsid
 	TxnNumber int64      // of the transaction it was opened in, -1 if none
 	User      string     // who opened it, "user@db"; "" for nobody
+	Conn      int64      // the connection it was opened on
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: never idle too long
@@ -69,15 +72,24 @@ type Cursor struct {
 
 	registry *Registry
 	source   Source
+	holder   Holder // the source, if it is one
+
+	// use is held by whoever uses the source, from Add or Checkout to Checkin; closed
+	// says that it is no more, and is guarded by it. Registry.mu is not taken under it
+	// except by Checkin, nor use waited for under Registry.mu.
+	use    sync.Mutex
+	closed bool
 
 	// Guarded by Registry.mu.
-	pinned    bool
-	dead      bool // removed from the registry; closed at Checkin
-	poison    *mongoerr.Error
-	used      time.Time
-	interrupt func(error)
-	batches   int64
-	returned  int64
+	bytes           int64 // held, as far as known
+	inShare, inWarm *list.Element
+	pinned          bool
+	dead            bool // removed from the registry; closed at Checkin
+	poison          *mongoerr.Error
+	used            time.Time
+	interrupt       func(error)
+	batches         int64
+	returned        int64
 }
 
 // Source returns the stream, for callers that know more of it than Append.
@@ -86,6 +98,14 @@ func (c *Cursor) Source() Source { return c.source }
 // Append appends a batch, see Source.Append.
 func (c *Cursor) Append(ctx context.Context, b *bson.Builder, max, maxBytes int) (n int, more bool, err error) {
 	return c.source.Append(ctx, b, max, maxBytes)
+}
+
+// close closes the source, which nobody uses any more.
+func (c *Cursor) close() {
+	c.use.Lock()
+	defer c.use.Unlock()
+	c.closed = true
+	c.source.Close()
 }
 
 // check compares who asks with who opened.

@@ -172,7 +172,7 @@ func TestKill(t *testing.T) {
 	if found, _ := r.Kill(id, nil); !found || cause != ErrKilled || src.closed.Load() != 0 {
 		t.Errorf("cause %v, closed %d", cause, src.closed.Load())
 	}
-	if left := c.Checkin(1, true); left != 0 || src.closed.Load() != 1 {
+	if left := c.Checkin(1, true); left != id || src.closed.Load() != 1 {
 		t.Errorf("id %d, closed %d", left, src.closed.Load())
 	}
 }
@@ -260,14 +260,131 @@ func TestMax(t *testing.T) {
 	}
 }
 
+// ample is a source that holds memory, less of it at rest.
+type ample struct {
+	count
+	rested atomic.Int32
+	busy   int // so many rests find it at work
+}
+
+func (s *ample) Held() int64 {
+	if s.rested.Load() > 0 {
+		return 100 << 10
+	}
+	return 1 << 20
+}
+
+func (s *ample) Rest() bool {
+	if s.inUse.Swap(true) || s.closed.Load() > 0 {
+		panic("rests while used by another, or closed")
+	}
+	defer s.inUse.Store(false)
+	if s.busy > 0 {
+		s.busy--
+		return false
+	}
+	s.rested.Add(1)
+	return true
+}
+
+func (s *ample) Append(ctx context.Context, b *bson.Builder, max, maxBytes int) (int, bool, error) {
+	s.rested.Store(0)
+	return s.count.Append(ctx, b, max, maxBytes)
+}
+
+// addAmple opens a cursor on a connection and leaves it.
+func addAmple(t *testing.T, r *Registry, conn int64) (ID, *ample) {
+	t.Helper()
+	o := open
+	o.Conn = conn
+	src := &ample{count: count{to: 10}}
+	c, err := r.Add(o, src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Checkin(0, true), src
+}
+
+// TestRest: of idle cursors only those used last stay warm; one that is at work rests
+// later; the next batch goes on.
+func TestRest(t *testing.T) {
+	r := New(Config{WarmMax: 2})
+	ids, sources := []ID{}, []*ample{}
+	for range 4 {
+		id, src := addAmple(t, r, 1)
+		ids, sources = append(ids, id), append(sources, src)
+	}
+	rested := func(want ...int32) {
+		t.Helper()
+		for i, n := range want {
+			if got := sources[i].rested.Load(); got != n {
+				t.Errorf("cursor %d rests %d times, want %d", i, got, n)
+			}
+		}
+	}
+	rested(1, 1, 0, 0)
+	if st := r.Stats(); st.Bytes != 4*cursorBytes+2<<20+200<<10 {
+		t.Errorf("%d bytes", st.Bytes)
+	}
+	c, err := r.Checkout(ids[0], reach)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, more, err := c.Append(t.Context(), bson.NewArrayBuilder(nil), 3, 1000); n != 3 || !more || err != nil {
+		t.Error(n, more, err)
+	}
+	r.rest(0) // not this one
+	rested(0, 1, 1, 1)
+	c.Checkin(3, true)
+	sources[0].busy = 1
+	r.rest(0)
+	rested(0)
+	r.rest(0)
+	rested(1, 1, 1, 1)
+	r.Close()
+	if st := r.Stats(); st.Bytes != 0 || r.budget.warm.Len() > 0 || len(r.budget.shares) > 0 {
+		t.Errorf("%+v is left", st)
+	}
+}
+
+// TestEvict: when memory runs out, the connection whose cursors hold most loses the
+// one it has not used for longest, and others none.
+func TestEvict(t *testing.T) {
+	r := New(Config{BytesMax: 16 << 20, WarmMax: 100})
+	id, quiet := addAmple(t, r, 7)
+	var ids []ID
+	for i := range 100 {
+		id, _ := addAmple(t, r, int64(i%2))
+		ids = append(ids, id)
+	}
+	st := r.Stats()
+	if st.Bytes > 17<<20 || st.Open < 10 || int(st.Evicted) != 101-st.Open {
+		t.Errorf("%+v", st)
+	}
+	if quiet.closed.Load() > 0 {
+		t.Error("a client with one cursor has lost it")
+	}
+	for i, id := range append(ids[len(ids)-5:], id) {
+		if c, err := r.Checkout(id, reach); err != nil {
+			t.Errorf("%d of the latest: %v", i, err)
+		} else {
+			c.Checkin(0, true)
+		}
+	}
+	if _, err := r.Checkout(ids[0], reach); code(err) != 43 {
+		t.Error(err)
+	}
+	r.Close()
+}
+
 // TestConcurrent uses, kills and closes the same cursors from many goroutines; count
 // panics if a source is used by two or closed in use.
 func TestConcurrent(t *testing.T) {
-	r := New(Config{})
-	var sources []*count
+	r := New(Config{WarmMax: 5, BytesMax: 45 << 20})
+	var sources []*ample
 	var ids []ID
 	for range 50 {
-		src := &count{to: 1000}
+		src := &ample{count: count{to: 1000}, busy: 1}
 		c, err := r.Add(open, src, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -17,8 +17,10 @@ var ErrKilled = errors.New("cursor killed")
 
 // Config bounds a registry. The zero Config has defaults.
 type Config struct {
-	Max     int           // open cursors; default 100,000
-	IdleMax time.Duration // unused cursors are closed; default 10 minutes (cursorTimeoutMillis)
+	Max      int           // open cursors; default 100,000
+	BytesMax int64         // what they may hold together; default 256 MB
+	WarmMax  int           // idle cursors whose iterators stay open, -1 for none; default 256
+	IdleMax  time.Duration // unused cursors are closed; default 10 minutes (cursorTimeoutMillis)
 }
 
 // Registry holds all open cursors. Safe for concurrent use.
@@ -28,6 +30,7 @@ type Registry struct {
 	mu      sync.Mutex
 	cursors map[ID]*Cursor
 	idleMax time.Duration
+	budget  budget
 	stats   Stats
 }
 
@@ -39,7 +42,13 @@ func New(cfg Config) *Registry {
 	if cfg.IdleMax == 0 {
 		cfg.IdleMax = 10 * time.Minute
 	}
-	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, idleMax: cfg.IdleMax}
+	if cfg.BytesMax == 0 {
+		cfg.BytesMax = 256 << 20
+	}
+	if cfg.WarmMax == 0 {
+		cfg.WarmMax = warmMax
+	}
+	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
 // SetIdleMax changes how long a cursor may go unused.
@@ -56,6 +65,8 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 	o.Command = o.Command.Clone()
 	now := time.Now()
 	c := &Cursor{Options: o, Opened: now, registry: r, source: src, pinned: true, used: now, interrupt: interrupt}
+	c.holder, _ = src.(Holder)
+	c.use.Lock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.cursors) >= r.cfg.Max {
@@ -63,6 +74,7 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 	}
 	c.ID = r.newID()
 	r.cursors[c.ID] = c
+	r.budget.count(c, cursorBytes)
 	r.stats.Opened++
 	return c, nil
 }
@@ -98,24 +110,32 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 		err = c.poison
 		r.remove(c)
 		r.mu.Unlock()
-		c.source.Close()
+		c.close()
 		return nil, err
 	}
 	if err == nil {
 		c.pinned, c.interrupt = true, a.Interrupt
+		r.budget.busy(c)
 	}
 	r.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
+	c.use.Lock() // at most as long as a rest takes
 	return c, nil
 }
 
 // Checkin ends a command's use of a cursor after a batch of n documents. Without more, or
 // if it was killed meanwhile, the cursor is closed. It returns the id the client gets to
-// see: 0 once closed.
+// see: 0 at the end of the stream. A cursor killed before its end keeps its id, so that
+// the client learns of it and does not take what it has for all.
 func (c *Cursor) Checkin(n int, more bool) ID {
 	r := c.registry
+	bytes := int64(cursorBytes)
+	if more && c.holder != nil {
+		bytes += c.holder.Held()
+	}
+	var rest []func()
 	r.mu.Lock()
 	c.pinned, c.interrupt, c.used = false, nil, time.Now()
 	c.batches++
@@ -124,9 +144,25 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 		r.remove(c)
 	}
 	dead := c.dead
+	if !dead {
+		r.budget.count(c, bytes)
+		rest = r.evict(r.cfg.BytesMax) // others: this one has just been of use
+		r.budget.idle(c)
+	}
+	crowded := r.budget.warm.Len() > max(0, r.cfg.WarmMax)
 	r.mu.Unlock()
 	if dead {
+		c.closed = true
 		c.source.Close()
+	}
+	c.use.Unlock()
+	for _, f := range rest {
+		f()
+	}
+	if crowded {
+		r.rest(max(0, r.cfg.WarmMax))
+	}
+	if !more {
 		return 0
 	}
 	return c.ID
@@ -137,6 +173,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 func (r *Registry) remove(c *Cursor) {
 	c.dead = true
 	delete(r.cursors, c.ID)
+	r.budget.gone(c)
 }
 
 // Kill closes a cursor, or interrupts the command that uses it. may decides whether the
@@ -166,7 +203,7 @@ func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err erro
 // caller holds mu.
 func (r *Registry) letGo(c *Cursor) func() {
 	if !c.pinned {
-		return c.source.Close
+		return c.close
 	}
 	if f := c.interrupt; f != nil {
 		return func() { f(ErrKilled) }
@@ -235,6 +272,8 @@ type Stats struct {
 	NoTimeout int // of these
 	Opened    int64
 	TimedOut  int64
+	Evicted   int64 // closed because cursors held too much memory
+	Bytes     int64 // held, as far as known
 }
 
 // Stats returns the numbers of this moment.
@@ -242,7 +281,7 @@ func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	st := r.stats
-	st.Open = len(r.cursors)
+	st.Open, st.Bytes = len(r.cursors), r.budget.bytes
 	for _, c := range r.cursors {
 		if c.pinned {
 			st.Pinned++

@@ -187,7 +187,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
 	})
-	d.cursors = cursor.New(cursor.Config{})
+	d.cursors = cursor.New(cursor.Config{BytesMax: max(64<<20, HeapLimit()/4)})
 	d.sessions = session.New(session.Config{
 		History: session.NewStore(d.store),
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },

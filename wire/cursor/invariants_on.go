@@ -1,0 +1,6 @@
+//go:build invariants
+
+package cursor
+
+// warmMax lets every cursor rest at once, so that all tests of batches are tests of it.
+const warmMax = -1
