@@ -53,7 +53,7 @@ func (p *program) test(t *testing.T, found *findings) {
 	if p.long && os.Getenv("CANTLE_LONG") == "" {
 		t.Skip("compiling the " + p.folder + " client takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 	}
-	if name := p.missing(); name != "" {
+	if name := p.installation().Missing(); name != "" {
 		if p.always {
 			t.Fatalf("%s is not installed; the tests need it", name)
 		}
@@ -64,7 +64,7 @@ func (p *program) test(t *testing.T, found *findings) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(root, ".cache", "clients", p.folder)
-	if err := p.ready(t.Context(), dir); errors.Is(err, harness.ErrFetch) && !p.always {
+	if err := p.installation().Ready(t.Context(), dir); errors.Is(err, harness.ErrFetch) && !p.always {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 	t.Parallel()
 	uri, personality, authority := "", variant, ""
 	if variant == "secure" {
-		uri, authority = startSecure(t, "--enable-test-commands")
+		uri, authority = harness.StartSecure(t, "--enable-test-commands")
 		personality = "mongodb"
 	} else {
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})

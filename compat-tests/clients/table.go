@@ -1,5 +1,7 @@
 package clients
 
+import "github.com/cantledb/cantle/compat-tests/harness"
+
 // areas in the order of the matrix; doc.go says what each is.
 var areas = []string{
 	"connect", "crud", "bulk", "cursors", "indexes", "aggregation", "gridfs", "sessions", "transactions", "retryable",
@@ -21,6 +23,11 @@ type program struct {
 	rows    []row
 	always  bool // its toolchain is a prerequisite of the tests: missing, it fails
 	long    bool // installing takes more than a minute: only with CANTLE_LONG
+}
+
+// installation is what the harness needs to know of it.
+func (p *program) installation() *harness.Program {
+	return &harness.Program{Folder: p.folder, Needs: p.needs, Library: p.library, Fetch: p.fetch, Build: p.build}
 }
 
 // row is one line of the matrix.

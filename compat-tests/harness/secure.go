@@ -1,4 +1,4 @@
-package clients
+package harness
 
 import (
 	"errors"
@@ -10,8 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
-	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // The user of the secure variant. Name and password need escapes in a connection string.
@@ -23,13 +21,13 @@ const (
 // unauthorized is the code of what needs a login, or more rights than it has.
 const unauthorized = 13
 
-// startSecure starts a server that takes nothing but TLS and nobody who is not logged
+// StartSecure starts a server that takes nothing but TLS and nobody who is not logged
 // in, as `cantle cert` and the manual tell a user to do it: an authority made for the
 // purpose, the first user made from this machine while there is none. It returns
 // the user's connection string and the authority's certificate.
-func startSecure(t *testing.T, flags ...string) (uri, authority string) {
+func StartSecure(t *testing.T, flags ...string) (uri, authority string) {
 	t.Helper()
-	binary, err := harness.Binary()
+	binary, err := Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +36,7 @@ func startSecure(t *testing.T, flags ...string) (uri, authority string) {
 		t.Fatalf("cantle cert: %v\n%s", err, out)
 	}
 	authority = filepath.Join(dir, "ca.pem")
-	s := harness.Start(t, harness.Options{Args: append(flags, "--auth", "--tls-mode", "requireTLS",
+	s := Start(t, Options{Args: append(flags, "--auth", "--tls-mode", "requireTLS",
 		"--tls-certificate-key-file", filepath.Join(dir, "server.pem"))})
 	u, err := url.Parse(s.URI)
 	if err != nil {

@@ -1,0 +1,10 @@
+// Package tools runs the programs that administrators point at a server, or, where those
+// cannot be installed by a test, sends the commands they send and reads in the replies what
+// they read.
+//
+//	mongoexpress/   mongo-express from npm, toured by hand of a headless Chromium and by plain
+//	                HTTP: databases, collections, documents, searches, indexes, exports
+//
+// mongo-express is the last release whose package has its pages' scripts in it. Chromium is
+// looked for in $CANTLE_CHROMIUM and under its usual names; Debian: apt install chromium.
+package tools
