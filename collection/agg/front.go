@@ -30,6 +30,23 @@ type Front struct {
 	Rest     *Pipeline
 }
 
+// Asks returns what the $match stages right behind the source of the rows ask of
+// them, nil for nothing.
+func (p *Pipeline) Asks() match.Node {
+	var all []match.Node
+	for _, s := range p.stages[1:] {
+		m, ok := s.(*matchStage)
+		if !ok {
+			break
+		}
+		all = append(all, m.node)
+	}
+	if all == nil {
+		return nil
+	}
+	return match.AllOf(all...)
+}
+
 // Front takes the leading stages off that a find can answer. It expects a
 // pipeline from Optimize or its shards part from Divide.
 func (p *Pipeline) Front() Front {

@@ -20,9 +20,11 @@ type Hub struct {
 
 	mu      sync.Mutex
 	waiting map[*waiter]struct{}
-	seen    storage.Timestamp // the log was read up to here
-	from    storage.Timestamp // recent holds everything after this time
-	recent  []glimpse         // of the last records, in order
+	sieves  map[string][]*sieve // by key; each has members
+	round   uint64              // number of looks at the log begun
+	seen    storage.Timestamp   // the log was read up to here
+	from    storage.Timestamp   // recent holds everything after this time
+	recent  []glimpse           // of the last records, in order
 	stop    context.CancelFunc
 	running bool
 }
@@ -38,23 +40,32 @@ type glimpse struct {
 // wait a little late.
 const recentMax = 4096
 
-// interest is what a stream waits for: DDL commands, and records of the listed
+// interest is what a stream waits for: DDL commands, and records of the watched
 // collections or of all.
 type interest struct {
-	all bool
-	ids map[keyspace.CollectionID]*entry
+	all     bool
+	watched *watched
+	// question is asked of those records, nil = all are of interest.
+	question *question
 }
 
+// wants reports that a record may be of interest, its contents aside.
 func (i *interest) wants(g glimpse) bool {
-	if g.op == changelog.Moved {
+	switch {
+	case g.op == changelog.Moved:
 		return false
+	case i.all || g.op == changelog.Command:
+		return true
 	}
-	return i.all || g.op == changelog.Command || i.ids[g.id] != nil
+	t, ok := i.watched.byID[g.id]
+	return ok && t.ops.has(g.op)
 }
 
 // waiter is one stream that waits.
 type waiter struct {
-	interest interest
+	interest *interest
+	sieve    *sieve            // that asks for it, nil = none
+	round    uint64            // it came to wait after this round began
 	found    bool              // something is there
 	after    storage.Timestamp // nothing of interest up to here
 	err      error
@@ -63,13 +74,13 @@ type waiter struct {
 
 // NewHub makes the Hub of a store.
 func NewHub(s storage.Store) *Hub {
-	return &Hub{store: s, waiting: map[*waiter]struct{}{}}
+	return &Hub{store: s, waiting: map[*waiter]struct{}{}, sieves: map[string][]*sieve{}}
 }
 
 // wait returns when the log may hold something of interest after a time, or
 // ctx.Err(). upTo is a time, not before after, up to which it holds nothing of
-// interest.
-func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i interest) (upTo storage.Timestamp, err error) {
+// interest. It may replace what i watches by an equal object.
+func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (upTo storage.Timestamp, err error) {
 	w := &waiter{interest: i, after: after, wake: make(chan struct{})}
 	if h.enter(w) {
 		return w.after, w.err
@@ -83,11 +94,13 @@ func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i interest) (up
 	}
 }
 
-// WaitFor waits until a record of a collection, or a DDL command, was committed
-// after a time: for tailable cursors, which share the wake-up of streams.
+// WaitFor waits until a document was put into a collection or taken from it, or a
+// DDL command, was committed after a time: for tailable cursors, which share the
+// wake-up of streams.
 // Errors: what ended ctx; storage.ErrClosed.
 func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.CollectionID) error {
-	_, err := h.wait(ctx, after, interest{ids: map[keyspace.CollectionID]*entry{id: {}}})
+	const ops = 1<<changelog.Insert | 1<<changelog.Delete
+	_, err := h.wait(ctx, after, &interest{watched: &watched{map[keyspace.CollectionID]target{id: {nil, ops}}}})
 	return err
 }
 
@@ -109,6 +122,8 @@ func (h *Hub) enter(w *waiter) bool {
 		w.after = h.seen
 	}
 	h.waiting[w] = struct{}{}
+	w.round = h.round
+	h.join(w)
 	if !h.running {
 		ctx, stop := context.WithCancel(context.Background())
 		h.running, h.stop = true, stop
@@ -122,19 +137,13 @@ func (h *Hub) enter(w *waiter) bool {
 func (h *Hub) leave(w *waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.waiting, w)
-	if !w.found && w.err == nil {
-		w.after = max(w.after, h.seenBy(w))
+	if _, ok := h.waiting[w]; ok {
+		h.remove(w)
+		if h.running {
+			w.after = max(w.after, h.seen)
+		}
 	}
 	h.idle()
-}
-
-// seenBy is up to where the log was read for a waiter.
-func (h *Hub) seenBy(w *waiter) storage.Timestamp {
-	if h.running {
-		return h.seen
-	}
-	return w.after
 }
 
 // idle ends the goroutine when nobody waits. The caller holds mu.
@@ -151,15 +160,19 @@ func (h *Hub) run(ctx context.Context) {
 	after := h.seen
 	h.mu.Unlock()
 	var fresh []glimpse
+	var look look
 	pause := breath
 	for {
 		err := h.store.WaitLog(ctx, after)
 		next := after
 		if err == nil {
 			fresh = fresh[:0]
+			h.beginLook(ctx, &look)
 			next, err = h.store.ReadLog(ctx, changelog.Stream, after, func(ts storage.Timestamp, rec []byte) bool {
 				if op, id, ok := changelog.Peek(rec); ok {
-					fresh = append(fresh, glimpse{ts, op, id})
+					g := glimpse{ts, op, id}
+					fresh = append(fresh, g)
+					look.sift(g, rec)
 				}
 				return true
 			})
@@ -220,17 +233,21 @@ func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse,
 }
 
 // wakeFor wakes the waiters that fresh records concern. Many records of few
-// collections are the rule, so waiters look at each collection once.
+// collections are the rule, so waiters look at each kind once.
 func (h *Hub) wakeFor(fresh []glimpse) {
 	type span struct {
 		first glimpse
 		last  storage.Timestamp
 	}
 	var spans []span
+	var commands []storage.Timestamp
 next:
 	for _, g := range fresh {
+		if g.op == changelog.Command {
+			commands = append(commands, g.ts)
+		}
 		for i := range spans {
-			if s := &spans[i]; s.first.id == g.id && (s.first.op == changelog.Command) == (g.op == changelog.Command) {
+			if s := &spans[i]; s.first.id == g.id && s.first.op == g.op {
 				s.last = g.ts
 				continue next
 			}
@@ -240,11 +257,20 @@ next:
 		}
 	}
 	for w := range h.waiting {
-		for _, s := range spans {
-			if s.last > w.after && w.interest.wants(s.first) {
-				h.wake(w, s.first.ts-1, nil)
-				break
+		if w.sieve != nil && w.round != h.round {
+			if at, ok := w.sieve.hit(w.after, commands); ok {
+				h.wake(w, at-1, nil)
 			}
+			continue
+		}
+		first := storage.Timestamp(0)
+		for _, s := range spans {
+			if s.last > w.after && (first == 0 || s.first.ts < first) && w.interest.wants(s.first) {
+				first = s.first.ts
+			}
+		}
+		if first != 0 {
+			h.wake(w, first-1, nil)
 		}
 	}
 }
@@ -252,8 +278,14 @@ next:
 // wake lets a waiter go on. The caller holds mu.
 func (h *Hub) wake(w *waiter, after storage.Timestamp, err error) {
 	w.found, w.after, w.err = err == nil, max(w.after, after), err
-	delete(h.waiting, w)
+	h.remove(w)
 	close(w.wake)
+}
+
+// remove takes a waiter out. The caller holds mu.
+func (h *Hub) remove(w *waiter) {
+	delete(h.waiting, w)
+	h.part(w)
 }
 
 // remember keeps the last records. The caller holds mu.

@@ -1,6 +1,7 @@
 package changestream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -20,6 +21,11 @@ type entry struct {
 	uuid [16]byte
 	key  shard.KeyPattern
 	view bool
+}
+
+// same reports that events look the same under both entries.
+func (e *entry) same(f *entry) bool {
+	return e == f || e.ns == f.ns && e.uuid == f.uuid && bytes.Equal(e.key.Spec(), f.key.Spec())
 }
 
 // names knows the collections at one time of the log, going forward with it.

@@ -39,7 +39,7 @@ func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error)
 		return nil, err
 	}
 	s.everything = true
-	s.watch()
+	s.watch(env)
 	return &Oplog{s: s, begun: !spec.oldest}, nil
 }
 

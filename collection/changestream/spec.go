@@ -43,6 +43,9 @@ type Spec struct {
 	HasStartAt bool
 	// NoDeletes leaves delete events out, as Azure Cosmos DB does.
 	NoDeletes bool
+	// Filter is what the pipeline asks of the events first, nil = nothing that the
+	// stream can ask for it.
+	Filter *Filter
 
 	oldest bool // begin with the oldest record kept: see Oplog
 }

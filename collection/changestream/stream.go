@@ -3,11 +3,13 @@ package changestream
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -32,7 +34,9 @@ type Stream struct {
 	spec  *Spec
 	ns    collection.Namespace // Coll empty: a database; both empty: everything
 	names *names
-	wants map[keyspace.CollectionID]*entry // the collections watched now
+	wants *watched // now
+	// question is what a record is asked while the stream waits, nil = nothing.
+	question *question
 
 	// read is the last record taken from the log; everything before it was taken
 	// or passed over.
@@ -51,7 +55,28 @@ type Stream struct {
 
 	everything bool // system collections of all databases too: see Oplog
 
-	out eventBuilder
+	out     eventBuilder
+	scratch expr.Scratch
+}
+
+// watched are the collections that a stream delivers events of. Immutable, and
+// shared by streams that wait for the same.
+type watched struct {
+	byID map[keyspace.CollectionID]target
+}
+
+// target is a watched collection and the operations on its documents that the
+// filter of the stream can let pass.
+type target struct {
+	*entry
+	ops opSet
+}
+
+// same reports that streams of one filter which watch w and v wait for the same.
+func (w *watched) same(v *watched) bool {
+	return w == v || maps.EqualFunc(w.byID, v.byID, func(a, b target) bool {
+		return a.entry.same(b.entry) && a.ops == b.ops
+	})
 }
 
 // place is a record in the log: the ordinal is its place within the commit.
@@ -92,7 +117,7 @@ const (
 // delivers what is committed after now.
 // Errors: ChangeStreamHistoryLost (286), storage errors.
 func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Stream, error) {
-	s := &Stream{src: src, spec: spec, ns: ns, room: roomMin}
+	s := &Stream{src: src, spec: spec, ns: ns, room: roomMin, question: newQuestion(spec)}
 	start := src.Store.Latest()
 	switch t := spec.Resume; {
 	case t != nil && t.Mark:
@@ -118,7 +143,7 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	if t := spec.Resume; t != nil {
 		s.last = s.token(*t)
 	}
-	s.watch()
+	s.watch(env)
 	return s, nil
 }
 
@@ -137,11 +162,15 @@ func (s *Stream) Token() Token { return s.last }
 func (s *Stream) Ended() bool { return s.ended }
 
 // watch finds the collections that the stream delivers events of.
-func (s *Stream) watch() {
-	s.wants = map[keyspace.CollectionID]*entry{}
+func (s *Stream) watch(env *mql.Env) {
+	s.wants = &watched{map[keyspace.CollectionID]target{}}
 	for id, e := range s.names.byID {
 		if !e.view && s.inScope(e.ns) {
-			s.wants[id] = e
+			ops := s.spec.Filter.ops(env, e.ns)
+			if s.spec.NoDeletes {
+				ops &^= 1 << changelog.Delete
+			}
+			s.wants.byID[id] = target{e, ops}
 		}
 	}
 }
@@ -175,13 +204,21 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Invalidate && deliver {
-			s.ended = true
+		if !deliver {
+			continue
 		}
-		if deliver {
-			s.last = t
-			return doc, nil
+		s.ended = t.Invalidate
+		s.last = t
+		if f := s.spec.Filter; f != nil {
+			pass, err := f.passes(env, doc, &s.scratch)
+			if err != nil {
+				return nil, err
+			}
+			if !pass {
+				continue
+			}
 		}
+		return doc, nil
 	}
 	return nil, nil
 }
@@ -239,7 +276,7 @@ func (s *Stream) look(env *mql.Env) error {
 		}
 		passed++
 		if s.read.before(now) {
-			s.take(now, rec)
+			s.take(env, now, rec)
 			s.read = now
 		}
 		return true
@@ -276,17 +313,17 @@ func (s *Stream) mark() {
 }
 
 // take adds a record to the items if it concerns the stream.
-func (s *Stream) take(at place, rec []byte) {
+func (s *Stream) take(env *mql.Env, at place, rec []byte) {
 	op, id, ok := changelog.Peek(rec)
 	if !ok || op == changelog.Moved {
 		return
 	}
 	if op == changelog.Command {
-		s.takeCommand(at, rec)
+		s.takeCommand(env, at, rec)
 		return
 	}
-	e := s.wants[id]
-	if e == nil {
+	e, ok := s.wants.byID[id]
+	if !ok || !e.ops.has(op) && s.expect == nil {
 		return
 	}
 	if r := s.spec.Resume; r != nil && r.Partition {
@@ -296,12 +333,12 @@ func (s *Stream) take(at place, rec []byte) {
 	}
 	n := len(s.arena)
 	s.arena = append(s.arena, rec...)
-	s.items = append(s.items, item{place: at, rec: s.arena[n:], entry: e})
+	s.items = append(s.items, item{place: at, rec: s.arena[n:], entry: e.entry})
 }
 
 // takeCommand follows a DDL command, and adds it to the items if the stream
 // shows it.
-func (s *Stream) takeCommand(at place, rec []byte) {
+func (s *Stream) takeCommand(env *mql.Env, at place, rec []byte) {
 	own := append([]byte(nil), rec...)
 	r, err := changelog.Decode(own)
 	if err != nil {
@@ -315,7 +352,7 @@ func (s *Stream) takeCommand(at place, rec []byte) {
 		s.items = append(s.items, item{place: at, rec: own, cmd: &c})
 	}
 	s.names.apply(&c)
-	s.watch()
+	s.watch(env)
 }
 
 // Wait returns nil when Next may find more, or why the wait ended.
@@ -326,7 +363,12 @@ func (s *Stream) Wait(ctx context.Context) error {
 	if s.at < len(s.items) || s.behind || s.ended {
 		return nil
 	}
-	upTo, err := s.src.Hub.wait(ctx, s.read.ts, interest{s.ns.DB == "", s.wants})
+	i := interest{watched: s.wants, all: s.everything}
+	if s.expect == nil {
+		i.question = s.question
+	}
+	upTo, err := s.src.Hub.wait(ctx, s.read.ts, &i)
+	s.wants = i.watched
 	if upTo > s.read.ts {
 		s.read = place{upTo, wholeCommit}
 		s.mark()

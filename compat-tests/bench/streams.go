@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // What change streams cost: the processor time of idle ones, and what open ones
@@ -39,8 +41,10 @@ func (c *client) transact(ctx context.Context) error {
 }
 
 // measureStreams measures inserts of 16 clients with no stream, with streams on
-// another collection, and with streams on theirs that want none of the inserts;
-// and, before, ten seconds in which nothing happens, as one operation.
+// another collection, and with streams on theirs: such as want none of the inserts,
+// told by the operation, by one value or each by another value, and such as want
+// all, which deliver every insert a hundred times. Before some, ten seconds in which
+// nothing happens count as one operation.
 func (r *runner) measureStreams(ctx context.Context, report func(result)) error {
 	insert := func(name string) error {
 		w := workload{name: name, durable: true, next: func(c *client, ctx context.Context, _ int) error { return c.insert(ctx) }}
@@ -50,31 +54,42 @@ func (r *runner) measureStreams(ctx context.Context, report func(result)) error 
 		}
 		return err
 	}
+	idle := func(name string, streams int) {
+		m := r.begin(name, streams)
+		time.Sleep(streamsIdle)
+		m.add(streamsIdle, 1)
+		report(m.end())
+	}
 	if err := insert("insert-no-stream"); err != nil {
 		return err
 	}
-	m := r.begin("idle-no-stream", 0)
-	time.Sleep(streamsIdle)
-	m.add(streamsIdle, 1)
-	report(m.end())
+	idle("idle-no-stream", 0)
 	quiet := r.mongo.Database("bench").Collection("quiet")
 	if _, err := quiet.InsertOne(ctx, bson.D{}); err != nil {
 		return err
 	}
-	none := mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "drop"}}}}}
+	if err := r.idleCursors(ctx, quiet, idle); err != nil {
+		return err
+	}
+	only := func(name string, value any) mongo.Pipeline {
+		return mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: name, Value: value}}}}}
+	}
 	for _, on := range []struct {
 		name string
 		coll *mongo.Collection
-	}{{"elsewhere", quiet}, {"filtered", r.plain}} {
-		end, err := open(ctx, on.coll, none)
+		asks func(i int) mongo.Pipeline
+	}{
+		{"elsewhere", quiet, func(int) mongo.Pipeline { return mongo.Pipeline{} }},
+		{"by-kind", r.plain, func(int) mongo.Pipeline { return only("operationType", "drop") }},
+		{"by-value", r.plain, func(int) mongo.Pipeline { return only("fullDocument.plain", -1) }},
+		{"each-value", r.plain, func(i int) mongo.Pipeline { return only("fullDocument.plain", -i) }},
+		{"all", r.plain, func(int) mongo.Pipeline { return mongo.Pipeline{} }},
+	} {
+		end, err := open(ctx, on.coll, on.asks)
 		if err != nil {
 			return err
 		}
-		m := r.begin("idle-streams-"+on.name, streamsOpen)
-		time.Sleep(streamsIdle)
-		m.add(streamsIdle, 1)
-		report(m.end())
-		err = insert("insert-streams-" + on.name)
+		err = insert("streams-" + on.name)
 		end()
 		if err != nil {
 			return err
@@ -83,13 +98,44 @@ func (r *runner) measureStreams(ctx context.Context, report func(result)) error 
 	return nil
 }
 
+// idleCursors measures what a thousand streams cost that wait, each in one getMore
+// that lasts longer than the measurement.
+func (r *runner) idleCursors(ctx context.Context, coll *mongo.Collection, idle func(name string, streams int)) error {
+	const many = 10 * streamsOpen
+	m, err := harness.Connect(r.uri, options.Client().SetMaxPoolSize(many+10))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer func() {
+		cancel()
+		group.Wait()
+		_ = m.Disconnect(context.WithoutCancel(ctx))
+	}()
+	coll = m.Database(coll.Database().Name()).Collection(coll.Name())
+	for i := range many {
+		s, err := coll.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(time.Minute))
+		if err != nil {
+			return fmt.Errorf("opening stream %d: %w", i, err)
+		}
+		group.Go(func() {
+			s.Next(ctx)
+			_ = s.Close(context.WithoutCancel(ctx))
+		})
+	}
+	time.Sleep(time.Second) // until the last one waits
+	idle("idle-streams", many)
+	return nil
+}
+
 // open opens streams that are read until end is called.
-func open(ctx context.Context, coll *mongo.Collection, pipeline mongo.Pipeline) (end func(), err error) {
+func open(ctx context.Context, coll *mongo.Collection, asks func(i int) mongo.Pipeline) (end func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	end = func() { cancel(); group.Wait() }
 	for i := range streamsOpen {
-		s, err := coll.Watch(ctx, pipeline, options.ChangeStream().SetMaxAwaitTime(5*time.Second))
+		s, err := coll.Watch(ctx, asks(i), options.ChangeStream().SetMaxAwaitTime(5*time.Second))
 		if err != nil {
 			end()
 			return nil, fmt.Errorf("opening stream %d: %w", i, err)

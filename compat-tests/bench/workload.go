@@ -93,6 +93,7 @@ const (
 type runner struct {
 	settings settings
 	name     string
+	uri      string
 	pid      int
 	mongo    *mongo.Client
 	plain    *mongo.Collection
@@ -109,7 +110,7 @@ func newRunner(ctx context.Context, s settings, name, uri string, pid int) (*run
 	db := m.Database("bench")
 	journal := true
 	r := &runner{
-		settings: s, name: name, pid: pid, mongo: m, plain: db.Collection("usertable"),
+		settings: s, name: name, uri: uri, pid: pid, mongo: m, plain: db.Collection("usertable"),
 		durable: db.Collection("usertable", options.Collection().SetWriteConcern(&writeconcern.WriteConcern{W: 1, Journal: &journal})),
 	}
 	if err := db.Drop(ctx); err != nil {

@@ -138,8 +138,9 @@ type opener struct {
 	trace *Trace
 	// changes is the stream that Changes has opened, nil for other pipelines.
 	changes *changestream.Stream
-	oplog   *oplogOp          // that the pipeline reads, nil for others
-	logFrom storage.Timestamp // what of the change log it wants at the earliest
+	events  *changestream.Filter // what its pipeline asks first, nil = nothing
+	oplog   *oplogOp             // that the pipeline reads, nil for others
+	logFrom storage.Timestamp    // what of the change log it wants at the earliest
 }
 
 // Open see agg.Opener.

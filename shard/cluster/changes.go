@@ -53,7 +53,7 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	} else {
 		o.Env.Meter = &o.meter
 	}
-	x := &opener{c: c, o: o, v: &view{snap: snap}, trace: o.Trace}
+	x := &opener{c: c, o: o, v: &view{snap: snap}, trace: o.Trace, events: changestream.NewFilter(o.Env, p.Asks())}
 	s := &Stream{Coll: coll, Pipeline: p, c: c, op: o, v: x.v}
 	if s.Operator, err = p.Open(o.Env, nil, x); err != nil {
 		return nil, err
@@ -126,6 +126,7 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 	if spec.Cluster {
 		ns = collection.Namespace{}
 	}
+	spec.Filter = x.events
 	s, err := changestream.Open(env, x.c.changeSource(), ns, spec)
 	if err != nil {
 		return nil, err

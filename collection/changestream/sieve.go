@@ -1,0 +1,237 @@
+package changestream
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+)
+
+// question is what the Hub asks a record on behalf of waiting streams: whether
+// it lies in their partition and its event passes their filter. Immutable.
+type question struct {
+	filter    *Filter      // nil = every event passes
+	partition *shard.Range // nil = everywhere
+	form      form
+	key       string // equal for equal questions
+}
+
+// form is what decides how the event of a record looks, to a filter.
+type form struct {
+	full     FullDocument
+	before   Before
+	expanded bool
+}
+
+// newQuestion makes the question of a stream, nil when it has none.
+func newQuestion(s *Spec) *question {
+	q := &question{filter: s.Filter, form: form{s.FullDocument, s.Before, s.Expanded}}
+	if r := s.Resume; r != nil && r.Partition {
+		q.partition = &r.Range
+	}
+	if q.filter == nil && q.partition == nil {
+		return nil
+	}
+	q.key = string([]byte{byte(s.FullDocument), byte(s.Before), boolByte(s.Expanded), boolByte(q.partition != nil)})
+	if q.partition != nil {
+		q.key += string(Token{Partition: true, Range: *q.partition}.encode(nil))
+	}
+	if q.filter != nil {
+		q.key += q.filter.key
+	}
+	return q
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sieve asks one question for all waiting streams that have it and watch the
+// same collections.
+type sieve struct {
+	question *question
+	watched  *watched
+	// Guarded by Hub.mu.
+	members int
+	latest  storage.Timestamp // no member waits for what is after a later time
+	// Of the look at the log under way; the goroutine that reads has them.
+	until storage.Timestamp
+	hits  []storage.Timestamp // of records that pass, rising; one after until is enough
+}
+
+// hit returns the time of the first record after a time that passes, or of the
+// first command if that comes before. Commands are given by time, rising.
+func (s *sieve) hit(after storage.Timestamp, commands []storage.Timestamp) (at storage.Timestamp, ok bool) {
+	for _, list := range [...][]storage.Timestamp{s.hits, commands} {
+		i := sort.Search(len(list), func(i int) bool { return list[i] > after })
+		if i < len(list) && (!ok || list[i] < at) {
+			at, ok = list[i], true
+		}
+	}
+	return at, ok
+}
+
+// join puts a waiter with a question into the sieve for it. The caller holds mu.
+func (h *Hub) join(w *waiter) {
+	q := w.interest.question
+	if q == nil || w.interest.all {
+		return
+	}
+	list := h.sieves[q.key]
+	i := slices.IndexFunc(list, func(s *sieve) bool { return s.watched.same(w.interest.watched) })
+	if i < 0 {
+		i = len(list)
+		list = append(list, &sieve{question: q, watched: w.interest.watched})
+		h.sieves[q.key] = list
+	}
+	s := list[i]
+	s.members++
+	s.latest = max(s.latest, w.after)
+	w.sieve, w.interest.watched = s, s.watched
+}
+
+// part takes a waiter out of its sieve. The caller holds mu.
+func (h *Hub) part(w *waiter) {
+	s := w.sieve
+	if s == nil {
+		return
+	}
+	if s.members--; s.members > 0 {
+		return
+	}
+	list := slices.DeleteFunc(h.sieves[s.question.key], func(x *sieve) bool { return x == s })
+	if len(list) == 0 {
+		delete(h.sieves, s.question.key)
+	} else {
+		h.sieves[s.question.key] = list
+	}
+}
+
+// look is one look at the log for all sieves. The event of a record is made once
+// for each form, and each question asked once.
+type look struct {
+	env     *mql.Env
+	sieves  []*sieve
+	scratch expr.Scratch
+	events  []drawn
+}
+
+// drawn is the event of the record at hand in one form.
+type drawn struct {
+	form   form
+	of     *entry // nil = not made
+	event  bson.Raw
+	stream Stream // makes it
+}
+
+// beginLook prepares l for what is read from now on.
+func (h *Hub) beginLook(ctx context.Context, l *look) {
+	if l.env == nil {
+		l.env = mql.NewEnv(ctx)
+	}
+	l.sieves = l.sieves[:0]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ctx.Err() != nil { // somebody else reads by now
+		return
+	}
+	h.round++
+	for _, list := range h.sieves {
+		for _, s := range list {
+			s.until, s.hits = s.latest, s.hits[:0]
+			l.sieves = append(l.sieves, s)
+		}
+	}
+}
+
+// sift asks the sieves about a record, which is not kept.
+func (l *look) sift(g glimpse, enc []byte) {
+	if g.op == changelog.Command || g.op == changelog.Moved {
+		return
+	}
+	var rec changelog.Record
+	decoded := false
+	for _, s := range l.sieves {
+		if n := len(s.hits); n > 0 && s.hits[n-1] > s.until {
+			continue // all members wake already
+		}
+		t, ok := s.watched.byID[g.id]
+		if !ok || !t.ops.has(g.op) {
+			continue
+		}
+		if !decoded {
+			var err error
+			if rec, err = changelog.Decode(enc); err != nil {
+				return
+			}
+			decoded = true
+			for i := range l.events {
+				l.events[i].of = nil
+			}
+		}
+		if l.passes(s.question, t.entry, &rec, g.ts) {
+			s.hits = append(s.hits, g.ts)
+		}
+	}
+}
+
+// passes asks a question about a record. What cannot be told without reading
+// more, or is to fail, passes: the stream sees for itself.
+func (l *look) passes(q *question, e *entry, rec *changelog.Record, ts storage.Timestamp) bool {
+	if q.partition != nil && !q.partition.Owns(rec.Position, rec.ID) {
+		return false
+	}
+	f := q.filter
+	if f == nil {
+		return true
+	}
+	form := q.form
+	switch {
+	case form.before == BeforeRequired && rec.Pre == nil && rec.Op != changelog.Insert:
+		return true
+	case rec.Op != changelog.Update:
+	case form.full == FullRequired && rec.Doc == nil:
+		return true
+	case form.full == FullLookup:
+		if f.images {
+			return true
+		}
+		form.full = FullDefault
+	}
+	event, err := l.event(form, e, rec, ts)
+	if err != nil {
+		return true
+	}
+	l.env.Collation = f.collation
+	ok, err := f.passes(l.env, event, &l.scratch)
+	return ok || err != nil
+}
+
+// event makes the event of the record at hand in a form; only its token is not
+// that of the stream.
+func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timestamp) (bson.Raw, error) {
+	i := slices.IndexFunc(l.events, func(d drawn) bool { return d.form == f })
+	if i < 0 {
+		i = len(l.events)
+		l.events = append(l.events, drawn{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
+	}
+	d := &l.events[i]
+	// Sieves may know a collection by its names of different times.
+	if d.of != nil && d.of.same(e) {
+		return d.event, nil
+	}
+	event, err := d.stream.documentEvent(l.env, e, rec, Token{Time: ts})
+	if err == nil {
+		d.of, d.event = e, event
+	}
+	return event, err
+}
