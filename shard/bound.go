@@ -11,12 +11,12 @@ import (
 
 // A bound is how clients see a position between shards: a value for each field of
 // the shard key, hashes as 64-bit numbers in their order, MinKey and MaxKey at the
-// ends of the line. Manual: core/sharding-shard-key#shard-key-ranges.
+// ends of the line. A suffix has none: it moves the hash of the field before. Manual: core/sharding-shard-key#shard-key-ranges.
 
 // AppendBound prints a position as the fields of an open document. open stands for
 // a nil position, MinKey or MaxKey.
 func (k KeyPattern) AppendBound(b *bson.Builder, p Position, open bson.Value) {
-	fields := k.Fields()
+	fields := k.Fields()[:k.Levels()]
 	switch {
 	case p == nil:
 		for _, f := range fields {
@@ -43,7 +43,7 @@ const signBit = 1 << 63
 
 // levelOf is the part of a hash that a field decides, moved to the top.
 func (k KeyPattern) levelOf(i int, h keyspace.Hash) uint64 {
-	switch n := len(k.p.fields); {
+	switch n := k.p.levels; {
 	case n == 1:
 		return uint64(h)
 	case i == 0:
@@ -88,7 +88,7 @@ func (k KeyPattern) appendRanged(b *bson.Builder, p Position) {
 // end. Errors: BadValue (2).
 func (k KeyPattern) ParseBound(bound bson.Raw, whole bool) (p Position, end bool, err error) {
 	var values []bson.Value
-	fields := k.Fields()
+	fields := k.Fields()[:k.Levels()]
 	for name, v := range bound.Fields() {
 		i := len(values)
 		if i >= len(fields) || string(name) != fields[i].Path.String() {

@@ -5,8 +5,9 @@
 //
 // The shard key gives every document a position, ordered bytes that code above treats as opaque. Three ways to compute
 // it: hashed, eight bytes of xxhash64; hierarchical, hashes of two or three fields side by side, so that a prefix of
-// the fields is a contiguous range; ranged, the keystrings of the values. An unsharded collection has no key and keeps
-// every document at position zero of its only shard.
+// the fields is a contiguous range; ranged, the keystrings of the values. A suffix behind hashed fields spreads the
+// documents of one value over buckets (suffix.go). An unsharded collection has no key and keeps every document at
+// position zero of its only shard.
 //
 // A Map is immutable: Split, Merge and Settle return the next one, with the next minor version. Records do not name
 // their shard, so a split moves none of them; index entries belong to a shard through partitions:
@@ -19,6 +20,7 @@
 // are never used again; no two shards write their entries to the same partition.
 //
 // Glossary. Position: place of a document on its collection's line. Shard: a range of positions with a share of the
-// RU/s (Cosmos DB: physical partition). Logical partition: all documents of one shard key value. Partition: generation
-// of index entries. Epoch: the life of one shard key; a reshard begins a new one. Minor: counts the changes within.
+// RU/s (Cosmos DB: physical partition). Logical partition: all documents of one shard key value, or of one bucket of it
+// where the key has a suffix. Partition: generation of index entries. Epoch: the life of one shard key; a reshard
+// begins a new one. Minor: counts the changes within.
 package shard

@@ -21,8 +21,8 @@ type Kind uint8
 // are a hash of zero and the keystrings of the values.
 const (
 	Unsharded    Kind = iota // no key: everything at position zero
-	Hashed                   // {a: "hashed"}
-	Hierarchical             // {a: "hashed", b: "hashed"}, up to three fields
+	Hashed                   // {a: "hashed"}, which may have a suffix
+	Hierarchical             // {a: "hashed", b: "hashed"}, up to three fields and a suffix
 	Ranged                   // {a: 1, b: 1}, one of the fields may be hashed
 )
 
@@ -35,6 +35,8 @@ func (k Kind) String() string {
 type Field struct {
 	Path   path.Path
 	Hashed bool
+	// Buckets makes the field a suffix: it counts by which of so many buckets its hash falls into. 0 for other fields.
+	Buckets int
 }
 
 // KeyPattern is a parsed shard key. The zero KeyPattern is that of an unsharded collection. Immutable, safe for
@@ -48,6 +50,7 @@ type KeyPattern struct {
 type pattern struct {
 	kind    Kind
 	fields  []Field
+	levels  int // of fields, those before a suffix
 	spec    bson.Raw
 	scratch sync.Pool // *[]byte for the bytes to be hashed
 }
@@ -97,14 +100,23 @@ func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 		return keyspace.HashMin, nil
 	}
 	var h keyspace.Hash
+	var last uint64 // of the levels, which a suffix moves
 	for i, f := range k.p.fields {
 		v, array := get(doc, f.Path)
-		if array {
+		switch {
+		case array:
 			return 0, ArrayInKey()
-		}
-		if k.p.kind != Ranged {
+		case k.p.kind == Ranged:
+		case f.Buckets > 0:
+			last += f.distance(k.bucket(f, v))
+		case i == k.p.levels-1:
+			last = k.hash(v)
+		default:
 			h |= k.level(i, k.hash(v))
 		}
+	}
+	if k.p.kind != Ranged {
+		h |= k.level(k.p.levels-1, last)
 	}
 	return h, nil
 }
@@ -148,18 +160,25 @@ func (k KeyPattern) tail() []Field {
 	return k.p.fields
 }
 
-// EqualRange is the positions of all documents whose leading key fields have the given values. No values, or no key,
-// is the whole line.
-func (k KeyPattern) EqualRange(values ...bson.Value) Range {
-	if k.p == nil || len(values) == 0 {
-		return Range{}
+// EqualRanges is the positions of all documents whose leading key fields have the given values: one range, or one for
+// each bucket of a suffix that is left open, in no order. No values, or no key, is the whole line.
+func (k KeyPattern) EqualRanges(values ...bson.Value) []Range {
+	switch {
+	case k.p == nil || len(values) == 0:
+		return []Range{{}}
+	case k.p.kind == Ranged:
+		lo := k.Prefix(values...)
+		return []Range{{Lo: lo, Hi: keyspace.PrefixEnd(bytes.Clone(lo))}}
+	case len(values) < k.p.levels:
+		lo, hi := k.span(values)
+		return []Range{HashRange(lo, hi)}
 	}
-	if k.p.kind != Ranged {
-		lo, hi := k.EqualHashes(values...)
-		return HashRange(lo, hi)
+	hs := k.AppendHashes(nil, values...)
+	out := make([]Range, len(hs))
+	for i, h := range hs {
+		out[i] = HashRange(h, h)
 	}
-	lo := k.Prefix(values...)
-	return Range{Lo: lo, Hi: keyspace.PrefixEnd(bytes.Clone(lo))}
+	return out
 }
 
 // Prefix is what the positions of all documents begin with whose leading fields of a ranged key have the given values.
@@ -171,17 +190,32 @@ func (k KeyPattern) Prefix(values ...bson.Value) Position {
 	return p
 }
 
-// EqualHashes is EqualRange for positions of eight bytes, as first and last hash. With all fields given, they are equal.
-func (k KeyPattern) EqualHashes(values ...bson.Value) (lo, hi keyspace.Hash) {
-	if k.p == nil {
-		return keyspace.HashMin, keyspace.HashMin
+// AppendHashes appends the hashes of all documents whose hashed key has the given values, one at least for each level:
+// one hash, or as many as there are buckets in a suffix that is left open, in no order.
+func (k KeyPattern) AppendHashes(dst []keyspace.Hash, values ...bson.Value) []keyspace.Hash {
+	last := k.p.levels - 1
+	h, _ := k.span(values[:last])
+	x := k.hash(values[last])
+	f, ok := k.suffix()
+	switch {
+	case !ok:
+		return append(dst, h|k.level(last, x))
+	case len(values) > k.p.levels:
+		return append(dst, h|k.level(last, x+f.distance(k.bucket(f, values[last+1]))))
 	}
-	n := min(len(values), len(k.p.fields))
-	for i, v := range values[:n] {
+	for n := range f.Buckets {
+		dst = append(dst, h|k.level(last, x+f.distance(n)))
+	}
+	return dst
+}
+
+// span is the first and last hash of documents whose leading levels have the given values.
+func (k KeyPattern) span(values []bson.Value) (lo, hi keyspace.Hash) {
+	for i, v := range values {
 		lo |= k.level(i, k.hash(v))
 	}
 	hi = lo
-	for i := n; i < len(k.p.fields); i++ {
+	for i := len(values); i < k.p.levels; i++ {
 		hi |= k.level(i, ^uint64(0))
 	}
 	return lo, hi
@@ -198,33 +232,92 @@ func (k KeyPattern) Missing(doc bson.Raw) (path string, missing bool) {
 }
 
 // AppendValues appends the shard key of a document as elements under their dotted names, null for missing ones:
-// documentKey of change events, messages about a key.
+// messages about a key. A suffix is {bucket: n}.
 func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
 	for _, f := range k.Fields() {
 		v, _ := get(doc, f.Path)
-		b.Value(f.Path.String(), orNull(v))
+		if f.Buckets > 0 {
+			appendBucket(b, f.Path, int64(k.bucket(f, v)))
+		} else {
+			b.Value(f.Path.String(), orNull(v))
+		}
 	}
 }
 
-// AppendLogical appends bytes that name the logical partition of a document: equal for equal shard keys.
+// AppendDocumentKey appends what change events call a document by: its shard key, with the value that a suffix is made
+// from, and _id.
+func (k KeyPattern) AppendDocumentKey(b *bson.Builder, doc bson.Raw) {
+	named := false
+	for _, f := range k.Fields() {
+		v, _ := get(doc, f.Path)
+		b.Value(f.Path.String(), orNull(v))
+		named = named || f.Path.String() == "_id"
+	}
+	if !named {
+		b.Value("_id", doc.Get("_id"))
+	}
+}
+
+// AppendLogical appends bytes that name the logical partition of a document: equal for equal shard keys, and for equal
+// buckets of a suffix.
 func (k KeyPattern) AppendLogical(dst []byte, doc bson.Raw) []byte {
 	for _, f := range k.Fields() {
 		v, _ := get(doc, f.Path)
-		dst = keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
+		dst = k.appendLogicalField(dst, f, v)
 	}
 	return dst
 }
 
-// SameKey reports that two versions of a document have equal shard keys. If not, an update moves the document.
-func (k KeyPattern) SameKey(a, b bson.Raw) bool {
+// AppendLogicalOf is AppendLogical for a value of each field.
+func (k KeyPattern) AppendLogicalOf(dst []byte, values []bson.Value) []byte {
+	for i, f := range k.Fields() {
+		dst = k.appendLogicalField(dst, f, values[i])
+	}
+	return dst
+}
+
+func (k KeyPattern) appendLogicalField(dst []byte, f Field, v bson.Value) []byte {
+	if f.Buckets > 0 {
+		return appendInt(dst, int64(k.bucket(f, v)))
+	}
+	return keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
+}
+
+// LogicalValues reads what AppendLogical made, as a document of the key's fields; a suffix is {bucket: n}.
+// Errors: those of bytes that were cut off, or are no such key.
+func (k KeyPattern) LogicalValues(logical []byte) (bson.Raw, error) {
+	dirs := make([]keystring.Dir, len(k.Fields()))
+	for i := range dirs {
+		dirs[i] = keystring.Ascending
+	}
+	values := bson.NewArrayBuilder(nil)
+	if _, err := keystring.Decode(values, logical, dirs, nil); err != nil {
+		return nil, err
+	}
+	list, b := values.Doc(), bson.NewBuilder(nil)
+	for i, f := range k.Fields() {
+		v, _ := list.Index(i)
+		if n, ok := v.AsInt64(); ok && f.Buckets > 0 {
+			appendBucket(b, f.Path, n)
+		} else {
+			b.Value(f.Path.String(), v)
+		}
+	}
+	return b.Doc(), nil
+}
+
+// Changed returns the first field in which the shard keys of two versions of a document differ. If one does, an update
+// moves the document. Values of a suffix that share a bucket do not differ.
+func (k KeyPattern) Changed(a, b bson.Raw) (path string, changed bool) {
 	for _, f := range k.Fields() {
 		v, _ := get(a, f.Path)
 		w, _ := get(b, f.Path)
-		if !v.Identical(w) && !bson.Equal(orNull(v), orNull(w), nil) {
-			return false
+		if v.Identical(w) || bson.Equal(orNull(v), orNull(w), nil) || f.Buckets > 0 && k.bucket(f, v) == k.bucket(f, w) {
+			continue
 		}
+		return f.Path.String(), true
 	}
-	return true
+	return "", false
 }
 
 // IsPrefixOf reports that an index key pattern begins with the fields of the shard key. Only then can an index be unique:
@@ -263,9 +356,12 @@ func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 }
 
 // appendHash appends a hash as it stands among ranged values: the number that bounds show, which has its order.
-func appendHash(dst []byte, h uint64) []byte {
+func appendHash(dst []byte, h uint64) []byte { return appendInt(dst, int64(h^signBit)) }
+
+// appendInt appends the keystring of a number.
+func appendInt(dst []byte, n int64) []byte {
 	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], h^signBit)
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
 	return keystring.Append(dst, bson.Value{Type: bson.TypeInt64, Data: b[:]}, keystring.Ascending, nil, nil)
 }
 
@@ -297,9 +393,9 @@ func (k KeyPattern) hash(v bson.Value) uint64 {
 // scratchMax is the largest buffer kept for the next hash; a key value may have megabytes.
 const scratchMax = 64 << 10
 
-// level places the hash of the i-th field in a position: 64 bits of one field; 32 and 32 of two; 32, 16 and 16 of three.
+// level places the hash of the i-th level in a position: 64 bits of one field; 32 and 32 of two; 32, 16 and 16 of three.
 func (k KeyPattern) level(i int, h uint64) keyspace.Hash {
-	switch n := len(k.p.fields); {
+	switch n := k.p.levels; {
 	case n == 1:
 		return keyspace.Hash(h)
 	case i == 0:

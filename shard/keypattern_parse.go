@@ -15,7 +15,8 @@ const (
 )
 
 // ParseKeyPattern reads the key of shardCollection: {a: "hashed"}; {a: 1, b: 1}; one hashed field among ranged ones; or,
-// beyond MongoDB, two or three hashed fields. The spec is copied. Errors: BadValue.
+// beyond MongoDB, two or three hashed fields, and a suffix behind hashed ones, {a: "hashed", b: {buckets: 400}}. The spec
+// is copied. Errors: BadValue.
 // Manual: reference/command/shardCollection.
 func ParseKeyPattern(spec bson.Raw) (KeyPattern, error) {
 	p := &pattern{spec: spec.Clone()}
@@ -31,17 +32,25 @@ func ParseKeyPattern(spec bson.Raw) (KeyPattern, error) {
 					text(p.spec), other.Path, f.Path)
 			}
 		}
+		if p.levels < len(p.fields) {
+			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key %s can have a suffix only as its last field", text(p.spec))
+		}
 		if f.Hashed {
 			hashed++
+		}
+		if f.Buckets == 0 {
+			p.levels++
 		}
 		p.fields = append(p.fields, f)
 		if len(p.fields) > fieldsMax {
 			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key has more than %d fields", fieldsMax)
 		}
 	}
-	switch n := len(p.fields); {
-	case n == 0:
+	switch n := p.levels; {
+	case len(p.fields) == 0:
 		return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key is empty")
+	case n < len(p.fields) && (hashed < n || n == 0):
+		return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key %s can have a suffix only behind 'hashed' fields", text(p.spec))
 	case hashed == n && n == 1:
 		p.kind = Hashed
 	case hashed == n && n <= levelsMax:
@@ -66,7 +75,13 @@ func parseField(spec bson.Raw, name string, v bson.Value) (Field, error) {
 			return f, mongoerr.New(mongoerr.BadValue, "Field %s contains parts that start with '$'", name)
 		}
 	}
-	if s, ok := v.Text(); ok && string(s) == "hashed" {
+	buckets, suffix, err := bucketsOf(spec, name, v)
+	if err != nil {
+		return f, err
+	}
+	if s, ok := v.Text(); suffix {
+		f.Buckets = buckets
+	} else if ok && string(s) == "hashed" {
 		f.Hashed = true
 	} else if n, ok := v.AsInt64(); !ok || n != 1 {
 		return f, mongoerr.New(mongoerr.BadValue,
@@ -84,7 +99,7 @@ func parseField(spec bson.Raw, name string, v bson.Value) (Field, error) {
 // String prints the key as MongoDB's messages do: { a: 1.0, b: "hashed" }.
 func (k KeyPattern) String() string { return text(k.Spec()) }
 
-// text prints a key spec; only its scalar values matter.
+// text prints a key spec; only its scalar values matter, and what a suffix says.
 func text(spec bson.Raw) string {
 	var b strings.Builder
 	b.WriteString("{ ")
@@ -120,6 +135,11 @@ func valueText(v bson.Value) string {
 	}
 	if t, ok := v.Boolean(); ok {
 		return fmt.Sprint(t)
+	}
+	if d, ok := v.Doc(); ok && v.Type == bson.TypeDocument && d.Len() == 1 {
+		if n, ok := d.Lookup(suffixField); ok {
+			return fmt.Sprintf("{ %s: %s }", suffixField, valueText(n))
+		}
 	}
 	return v.Type.String()
 }

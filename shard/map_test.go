@@ -138,7 +138,7 @@ func TestRangedMap(t *testing.T) {
 	m := newMap(t, Ranged, 1)
 	for _, v := range []string{`"m"`, `10`} {
 		var err error
-		if m, err = m.Split(m.FindRange(k.EqualRange(value(t, v)))[0].ID, k.EqualRange(value(t, v)).Lo); err != nil {
+		if m, err = m.Split(m.FindRange(k.EqualRanges(value(t, v))[0])[0].ID, k.EqualRanges(value(t, v))[0].Lo); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestRangedMap(t *testing.T) {
 	if err := m.Check(); err != nil {
 		t.Error(err)
 	}
-	if got := m.FindRange(Range{k.EqualRange(value(t, "3")).Lo, k.EqualRange(value(t, `"b"`)).Lo}); len(got) != 2 {
+	if got := m.FindRange(Range{k.EqualRanges(value(t, "3"))[0].Lo, k.EqualRanges(value(t, `"b"`))[0].Lo}); len(got) != 2 {
 		t.Errorf("%d shards hold 3 to b", len(got))
 	}
 	if back, err := Decode(m.Encode()); err != nil || !reflect.DeepEqual(back, m) {
@@ -188,7 +188,7 @@ func TestFindAgrees(t *testing.T) {
 		if len(owners) != 1 || m.Find(h, nil) != owners[0] || m.FindPosition(p) != owners[0] {
 			t.Fatalf("%v has owners %v", h, owners)
 		}
-		q := k.EqualRange(rd.Get("a"))
+		q := k.EqualRanges(rd.Get("a"))[0]
 		var want []*Descriptor
 		for _, d := range m.Shards() {
 			if d.Overlaps(q) {

@@ -44,8 +44,12 @@ func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 	return c.Map.Find(h, c.Key.AppendTail(nil, doc))
 }
 
+// spreadMax bounds how many hashes a filter is expanded to: the buckets of so many
+// values are everywhere.
+const spreadMax = 2 * shard.ShardsMax
+
 // Positions are the hashes of positions that can hold matches of a filter that
-// fixes every field of a hashed shard key, by equality or $in; nil when it does
+// fixes every level of a hashed shard key, by equality or $in; nil when it does
 // not. They are ascending and distinct. byteOrder says that strings compare byte
 // by byte: under a collation, equal strings may lie at different positions.
 func (c *Collection) Positions(f match.Node, byteOrder bool) []keyspace.Hash {
@@ -53,13 +57,14 @@ func (c *Collection) Positions(f match.Node, byteOrder bool) []keyspace.Hash {
 		return nil
 	}
 	combos, fixed := c.combos(f, byteOrder)
-	if fixed == 0 || fixed < len(c.Key.Fields()) {
+	if fixed == 0 || fixed < c.Key.Levels() {
 		return nil
 	}
 	hs := make([]keyspace.Hash, 0, len(combos))
 	for _, values := range combos {
-		lo, _ := c.Key.EqualHashes(values...)
-		hs = append(hs, lo)
+		if hs = c.Key.AppendHashes(hs, values...); len(hs) > spreadMax {
+			return nil
+		}
 	}
 	slices.Sort(hs)
 	return slices.Compact(hs)
@@ -115,8 +120,7 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 	if c.Key.TailParts() > 0 {
 		return keyspace.HashMin, c.Key.Prefix(combos[0]...)[len(shard.HashPosition(0)):], true
 	}
-	h, _ = c.Key.EqualHashes(combos[0]...)
-	return h, nil, true
+	return c.Key.AppendHashes(nil, combos[0]...)[0], nil, true
 }
 
 // Ranges are where matches of a filter can lie, as far as it fixes leading fields
@@ -133,7 +137,9 @@ func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 		out = c.bounded(f, combos, fields[fixed].Path.String(), byteOrder)
 	default:
 		for _, values := range combos {
-			out = append(out, c.Key.EqualRange(values...))
+			if out = append(out, c.Key.EqualRanges(values...)...); len(out) > spreadMax {
+				return []shard.Range{{}}
+			}
 		}
 	}
 	return joined(out)
@@ -151,7 +157,7 @@ func (c *Collection) bounded(f match.Node, combos [][]bson.Value, field string, 
 	for _, values := range combos {
 		whole := shard.Range{}
 		if len(values) > 0 {
-			whole = c.Key.EqualRange(values...)
+			whole = c.Key.EqualRanges(values...)[0]
 		}
 		for _, iv := range ivs {
 			r := whole

@@ -169,13 +169,7 @@ func appendDocumentKey(b *eventBuilder, e *entry, rec *changelog.Record) {
 		b.Splice(rec.Key.Elements())
 		return
 	}
-	for _, f := range e.key.Fields() {
-		if f.Path.String() != "_id" {
-			e.key.AppendValues(&b.Builder, rec.Doc)
-			break
-		}
-	}
-	b.Value("_id", rec.Doc.Get("_id"))
+	e.key.AppendDocumentKey(&b.Builder, rec.Doc)
 }
 
 func appendNamespace(b *eventBuilder, name string, ns collection.Namespace) {

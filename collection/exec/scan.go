@@ -110,7 +110,11 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	if !s.charged {
 		s.charged = true
-		env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
+		seeks := s.node.Seeks
+		if s.node.Place.Hashes != nil {
+			seeks = len(s.ranges) // the others are other shards'
+		}
+		env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
 	}
 	for !s.Done {
 		if s.it == nil {

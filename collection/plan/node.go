@@ -45,7 +45,8 @@ type RecordScan struct {
 	Filter  match.Node // nil keeps everything
 	// Computed says that the filter is a computed test of the price list.
 	Computed bool
-	// Seeks is the number of ranges charged per partition, at least 1.
+	// Seeks is the number of ranges charged per partition, at least 1; of hashes
+	// those that the partition has.
 	Seeks int
 	// Sibling says that another scan pays for the visit of the shard.
 	Sibling bool

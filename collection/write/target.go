@@ -184,13 +184,7 @@ func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 // documentKey is _id and shard key of a document: what a delete event names.
 func (t *Target) documentKey(doc bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
-	for _, f := range t.Coll.Key.Fields() {
-		if f.Path.String() != "_id" {
-			t.Coll.Key.AppendValues(b, doc)
-			break
-		}
-	}
-	b.Value("_id", doc.Get("_id"))
+	t.Coll.Key.AppendDocumentKey(b, doc)
 	return b.Doc()
 }
 

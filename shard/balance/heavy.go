@@ -7,7 +7,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard"
@@ -126,18 +125,9 @@ func measure(ctx context.Context, store storage.Store, c *catalog.Collection, d 
 
 // LogicalText prints a shard key value that KeyPattern.AppendLogical encoded.
 func LogicalText(c *catalog.Collection, key string) string {
-	dirs := make([]keystring.Dir, len(c.Key.Fields()))
-	for i := range dirs {
-		dirs[i] = keystring.Ascending
-	}
-	values := bson.NewArrayBuilder(nil)
-	if _, err := keystring.Decode(values, []byte(key), dirs, nil); err != nil {
+	values, err := c.Key.LogicalValues([]byte(key))
+	if err != nil {
 		return "?"
 	}
-	list, b := values.Doc(), bson.NewBuilder(nil)
-	for i, f := range c.Key.Fields() {
-		v, _ := list.Index(i)
-		b.Value(f.Path.String(), v)
-	}
-	return ejson.String(b.Doc())
+	return ejson.String(values)
 }

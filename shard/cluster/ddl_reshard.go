@@ -62,7 +62,7 @@ func (c *Cluster) RefineShardKey(o *Op, ns collection.Namespace, spec bson.Raw) 
 func extends(key, old shard.KeyPattern) bool {
 	a, b := key.Fields(), old.Fields()
 	return len(a) > len(b) && slices.EqualFunc(a[:len(b)], b, func(x, y shard.Field) bool {
-		return x.Hashed == y.Hashed && x.Path.String() == y.Path.String()
+		return x.Hashed == y.Hashed && x.Buckets == y.Buckets && x.Path.String() == y.Path.String()
 	})
 }
 

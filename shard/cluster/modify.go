@@ -247,8 +247,8 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 			return err
 		}
 	}
-	if h != row.Hash || a.coll.Sharded() && !a.coll.Key.SameKey(row.Doc, doc) {
-		return c.move(o, a, row, doc, h)
+	if field, changed := a.coll.Key.Changed(row.Doc, doc); changed || h != row.Hash {
+		return c.move(o, a, row, doc, h, field)
 	}
 	if err := a.grow(doc, int64(len(doc)-len(row.Doc))); err != nil {
 		return err
@@ -291,13 +291,13 @@ func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (bso
 	return doc, res, nil
 }
 
-// move changes the shard key of a document: it is deleted here and inserted
-// there, in the same commit.
+// move changes the shard key of a document, in one field at least: it is deleted
+// here and inserted there, in the same commit.
 // Manual: core/sharding-change-shard-key-value.
-func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspace.Hash) error {
+func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspace.Hash, field string) error {
 	if o.Env.Strict {
 		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
-			"to move a document, delete it and insert it with the new shard key", a.coll.Key.Fields()[0].Path, a.coll.Key.Fields()[0].Path)
+			"to move a document, delete it and insert it with the new shard key", field, field)
 	}
 	if err := a.grow(row.Doc, -int64(len(row.Doc))); err != nil {
 		return err

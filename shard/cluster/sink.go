@@ -310,7 +310,7 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 	if !bson.Equal(doc.Get("_id"), old.Get("_id"), nil) {
 		return mongoerr.New(mongoerr.ImmutableField, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?")
 	}
-	if !a.coll.Key.SameKey(old, doc) {
+	if _, changed := a.coll.Key.Changed(old, doc); changed {
 		return mongoerr.New(mongoerr.ImmutableField, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?")
 	}
 	if string(doc) == string(old) {

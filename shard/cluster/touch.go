@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -74,16 +73,17 @@ func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
 	if !q.Coll.Sharded() || len(shards) != 1 {
 		return
 	}
-	t := &o.touches
-	from := len(t.keys)
+	values := make([]bson.Value, 0, 4)
 	for _, f := range q.Coll.Key.Fields() {
 		v, ok := q.Equal(f.Path.String())
 		if !ok {
-			t.keys = t.keys[:from]
 			return
 		}
-		t.keys = keystring.Append(t.keys, v, keystring.Ascending, nil, nil)
+		values = append(values, v)
 	}
+	t := &o.touches
+	from := len(t.keys)
+	t.keys = q.Coll.Key.AppendLogicalOf(t.keys, values)
 	t.list = append(t.list, touch{shards[0].ID, from, len(t.keys), 0})
 }
 

@@ -46,6 +46,9 @@ func runAnalyzeShardKey(c *Call) error {
 	case coll.IsView():
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
+	if bson.Equal(a.key.Spec().Value(), coll.Key.Spec().Value(), nil) {
+		a.key = coll.Key // whose buckets are those there are
+	}
 	if a.characteristics {
 		if err := c.keyCharacteristics(coll, &a); err != nil {
 			return err
@@ -60,12 +63,14 @@ func runAnalyzeShardKey(c *Call) error {
 
 func (c *Call) parseKeyAnalysis() (a keyAnalysis, err error) {
 	a.characteristics, a.distribution = true, true
-	var key bson.Raw
+	var key, suffix bson.Raw
 	rated, sized := false, false
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "key":
 			key, err = c.docArg(name, v)
+		case "suffix":
+			suffix, err = c.docArg(name, v)
 		case "keyCharacteristics":
 			if !v.IsMissing() {
 				a.characteristics, err = c.boolArg(name, v)
@@ -104,7 +109,9 @@ func (c *Call) parseKeyAnalysis() (a keyAnalysis, err error) {
 	case rated && sized:
 		return a, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify both 'sampleRate' and 'sampleSize'")
 	}
-	a.key, err = shard.ParseKeyPattern(key)
+	if key, err = withSuffix(key, suffix); err == nil {
+		a.key, err = shard.ParseKeyPattern(key)
+	}
 	return a, err
 }
 

@@ -38,7 +38,11 @@ func (c *Call) create(ns collection.Namespace, o *createOptions) error {
 	}
 	// Tools that restore a time-series collection name its buckets.
 	ns.Coll = strings.TrimPrefix(ns.Coll, bucketsPrefix)
-	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: o.shardKey, Indexes: o.indexes})
+	key, err := withSuffix(o.shardKey, o.suffix)
+	if err != nil {
+		return err
+	}
+	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes})
 }
 
 // systemCollections are the names with the prefix "system." that a client may

@@ -37,7 +37,7 @@ type createOptions struct {
 	images, hasImages     bool
 	idIndex               bson.Raw
 	storage, indexDefault bson.Raw
-	shardKey              bson.Raw
+	shardKey, suffix      bson.Raw
 	indexes               []bson.Raw
 }
 
@@ -123,6 +123,10 @@ func (c *Call) createOption(o *createOptions, name string, v bson.Value) (known 
 	case "shardKey": // Azure Cosmos DB's, on both listeners
 		if o.shardKey, err = c.shardKeyArg(name, v); err == nil {
 			o.shardKey = o.shardKey.Clone()
+		}
+	case "suffix":
+		if o.suffix, err = c.docArg(name, v); err == nil {
+			o.suffix = o.suffix.Clone()
 		}
 	case "indexes":
 		if !v.IsMissing() {

@@ -16,6 +16,7 @@ type customArgs struct {
 	hasColl     bool
 	throughput  catalog.Throughput
 	shardKey    bson.Raw
+	suffix      bson.Raw
 	indexes     []bson.Raw
 	hasIndexes  bool
 	showIndexes bool
@@ -74,7 +75,7 @@ var customActions = map[string]struct {
 	fields []string
 	do     func(*Call, *customArgs) error
 }{
-	"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "indexes"}, switchFields...), createCollection},
+	"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), createCollection},
 	"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
 
 	"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
@@ -119,6 +120,8 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 		if a.shardKey, err = c.shardKeyArg(name, v); err == nil {
 			a.shardKey = a.shardKey.Clone()
 		}
+	case "suffix":
+		a.suffix, err = c.docArg(name, v)
 	case "indexes":
 		if a.hasIndexes = !v.IsMissing(); a.hasIndexes {
 			a.indexes, err = c.docArray(name, v, indexesMax)
@@ -271,7 +274,11 @@ func createCollection(c *Call, a *customArgs) error {
 	if c.Cluster.Catalog.Peek().Collection(a.ns) != nil {
 		return mongoerr.NamespaceTaken(a.ns.String())
 	}
-	return c.Cluster.Create(&c.Op, a.ns, cluster.CreateOptions{ShardKey: a.shardKey, Throughput: a.throughput, Indexes: a.indexes})
+	key, err := withSuffix(a.shardKey, a.suffix)
+	if err != nil {
+		return err
+	}
+	return c.Cluster.Create(&c.Op, a.ns, cluster.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
 }
 
 // updateCollection changes the throughput, and makes the indexes those given.

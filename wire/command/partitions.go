@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
@@ -150,21 +149,10 @@ func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ra
 // appendLogical prints the shard key value that KeyPattern.AppendLogical made
 // bytes of; one that was cut off prints as those bytes.
 func appendLogical(b *bson.Builder, coll *catalog.Collection, key string) {
-	fields := coll.Key.Fields()
-	dirs := make([]keystring.Dir, len(fields))
-	for i := range dirs {
-		dirs[i] = keystring.Ascending
-	}
-	values := bson.NewArrayBuilder(nil)
-	if _, err := keystring.Decode(values, []byte(key), dirs, nil); err != nil || len(fields) == 0 {
+	values, err := coll.Key.LogicalValues([]byte(key))
+	if err != nil || !coll.Sharded() {
 		b.Binary("key", 0, []byte(key))
 		return
 	}
-	list := values.Doc()
-	b.BeginDoc("key")
-	for i, f := range fields {
-		v, _ := list.Index(i)
-		b.Value(f.Path.String(), v)
-	}
-	b.End()
+	b.Raw("key", values)
 }

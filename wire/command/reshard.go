@@ -15,10 +15,13 @@ func runReshardCollection(c *Call) error {
 		return err
 	}
 	opts := cluster.ShardOptions{}
+	var suffix bson.Raw
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "key":
 			opts.Key, err = c.docArg(name, v)
+		case "suffix":
+			suffix, err = c.docArg(name, v)
 		case "unique":
 			if opts.Unique, err = c.boolArg(name, v); err == nil && opts.Unique {
 				err = mongoerr.New(mongoerr.BadValue, "reshardCollection cannot make a shard key unique: leave 'unique' out or give false")
@@ -44,6 +47,9 @@ func runReshardCollection(c *Call) error {
 	if opts.Key == nil {
 		return mongoerr.MissingField(c.field("key"))
 	}
+	if opts.Key, err = withSuffix(opts.Key, suffix); err != nil {
+		return err
+	}
 	return c.Cluster.ReshardCollection(&c.Op, ns, opts)
 }
 
@@ -54,11 +60,13 @@ func runRefineShardKey(c *Call) error {
 	if err != nil {
 		return err
 	}
-	var key bson.Raw
+	var key, suffix bson.Raw
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "key":
 			key, err = c.docArg(name, v)
+		case "suffix":
+			suffix, err = c.docArg(name, v)
 		case "enforceUniquenessCheck":
 			_, err = c.boolArg(name, v)
 		default:
@@ -71,6 +79,9 @@ func runRefineShardKey(c *Call) error {
 	}
 	if key == nil {
 		return mongoerr.MissingField(c.field("key"))
+	}
+	if key, err = withSuffix(key, suffix); err != nil {
+		return err
 	}
 	return c.Cluster.RefineShardKey(&c.Op, ns, key)
 }

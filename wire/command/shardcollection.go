@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -18,10 +19,13 @@ func runShardCollection(c *Call) error {
 		return err
 	}
 	opts := cluster.ShardOptions{}
+	var suffix bson.Raw
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "key":
 			opts.Key, err = c.docArg(name, v)
+		case "suffix":
+			suffix, err = c.docArg(name, v)
 		case "unique":
 			opts.Unique, err = c.boolArg(name, v)
 		case "numInitialChunks":
@@ -47,12 +51,28 @@ func runShardCollection(c *Call) error {
 	case opts.Key.IsEmpty():
 		return mongoerr.New(mongoerr.InvalidOptions, "Empty shard key")
 	}
+	if opts.Key, err = withSuffix(opts.Key, suffix); err != nil {
+		return err
+	}
 	if err := c.Cluster.ShardCollection(&c.Op, ns, opts); err != nil {
 		return err
 	}
 	c.respondAlways("ShardCollectionResponse")
 	c.Reply.String("collectionsharded", ns.String())
 	return nil
+}
+
+// withSuffix returns a shard key with the suffix given beside it, if one is: the
+// documents of one value are spread over buckets.
+// Errors: BadValue (2) for a suffix without a key, those of shard.WithSuffix.
+func withSuffix(key, suffix bson.Raw) (bson.Raw, error) {
+	switch {
+	case suffix == nil:
+		return key, nil
+	case key == nil:
+		return nil, mongoerr.New(mongoerr.BadValue, "suffix goes with a shard key, and none is given")
+	}
+	return shard.WithSuffix(key, suffix)
 }
 
 // chunksArg reads numInitialChunks, 0 if it is missing.

@@ -1,0 +1,119 @@
+package shard
+
+import (
+	"math/bits"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// A suffix spreads the documents of one shard key value, those of today say, over a number of buckets, each a logical
+// partition of its own. It is the last field of a hashed key, and counts by its bucket only: the hash of its value
+// modulo the number of buckets. The documents stay as they are.
+//
+//	{day: "hashed", vin: {buckets: 400}}    day and vin known: one position; day known: 400; day unknown: the line
+//
+// The buckets of a value lie on the line at even distances from the value's own hash, so they fall evenly on shards of
+// equal size, and at most as many shards hold a value as it has buckets.
+//
+// A random suffix is one of _id, under the collection's own random seed: so a document is dealt a bucket by chance,
+// keeps it for its life although nothing stores it, and shard key and _id together still name one document.
+// Source: Azure Cosmos DB, "synthetic-partition-keys"; the syntax is ours.
+
+// bucketsMax bounds the buckets of a suffix: more than there can be shards are of no use.
+const bucketsMax = ShardsMax
+
+// suffixField is the element of a suffix that tells it from other fields of a key.
+const suffixField = "buckets"
+
+// WithSuffix returns a shard key's spec with the suffix that a client asks for beside it,
+//
+//	{from: "vin", buckets: 400} or {random: true, buckets: 400}
+//
+// Errors: BadValue, TypeMismatch, IDLUnknownField.
+func WithSuffix(key, suffix bson.Raw) (bson.Raw, error) {
+	from, random, buckets := "", false, bson.Value{}
+	for name, v := range suffix.Fields() {
+		ok, kind := true, ""
+		switch string(name) {
+		case "from":
+			from, ok = v.Str()
+			kind = "string"
+		case "random":
+			random, ok = v.Boolean()
+			kind = "bool"
+		case suffixField:
+			buckets = v
+		default:
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'suffix.%s' is an unknown field.", name)
+		}
+		if !ok {
+			return nil, mongoerr.WrongType("suffix."+string(name), v.Type.String(), kind)
+		}
+	}
+	if (from != "") == random {
+		return nil, mongoerr.New(mongoerr.BadValue, "a suffix is {from: <field>, buckets: <number>} or {random: true, buckets: <number>}, got %s", suffix)
+	}
+	if random {
+		from = "_id"
+	}
+	if buckets.IsMissing() {
+		return nil, mongoerr.MissingField("suffix." + suffixField)
+	}
+	b := bson.NewBuilder(nil)
+	b.Splice(key.Elements())
+	b.BeginDoc(from)
+	b.Value(suffixField, buckets)
+	b.End()
+	return b.Doc(), nil
+}
+
+// bucketsOf reads the value of a key field that may be a suffix. Errors: BadValue.
+func bucketsOf(spec bson.Raw, name string, v bson.Value) (n int, suffix bool, err error) {
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return 0, false, nil
+	}
+	count, ok := d.Lookup(suffixField)
+	if !ok || d.Len() != 1 {
+		return 0, false, nil
+	}
+	if n, ok := count.AsInt64(); ok && n >= 2 && n <= bucketsMax {
+		return int(n), true, nil
+	}
+	return 0, true, mongoerr.New(mongoerr.BadValue, "Shard key %s must spread '%s' over a whole number of 2 to %d buckets", text(spec), name, bucketsMax)
+}
+
+// suffix is the field that only decides a bucket.
+func (k KeyPattern) suffix() (f Field, ok bool) {
+	fields := k.Fields()
+	if k.Levels() == len(fields) {
+		return f, false
+	}
+	return fields[len(fields)-1], true
+}
+
+// Levels is how many leading fields decide in full where documents lie: all but a suffix.
+func (k KeyPattern) Levels() int {
+	if k.p == nil {
+		return 0
+	}
+	return k.p.levels
+}
+
+// bucket is which bucket of a suffix a value falls into.
+func (k KeyPattern) bucket(f Field, v bson.Value) int { return int(k.hash(v) % uint64(f.Buckets)) }
+
+// distance is how far behind the hash of its value the n-th bucket lies on the line, which is a ring here.
+func (f Field) distance(n int) uint64 {
+	at, _ := bits.Div64(uint64(n), 0, uint64(f.Buckets))
+	return at
+}
+
+// appendBucket appends a bucket under the name of its field: {bucket: 17}.
+func appendBucket(b *bson.Builder, p path.Path, n int64) {
+	b.BeginDoc(p.String())
+	b.Int("bucket", n)
+	b.End()
+}
