@@ -28,17 +28,14 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) er
 	if err != nil {
 		return err
 	}
-	if err := unsharded(coll); err != nil {
-		return err
+	if coll.Sharded() {
+		return mongoerr.New(mongoerr.IllegalOperation, "you can't convertToCapped a sharded collection: %s", ns)
 	}
-	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
+	unlock, err := c.Jobs.Lock(o.Env.Context(), coll.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := unsharded(coll); err != nil {
-		return err
-	}
 	if err := c.freeze(o.Env.Context(), coll, true); err != nil {
 		return err
 	}
@@ -60,13 +57,6 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) er
 		_, _ = c.drop(&Op{Env: &env}, temp)
 	}
 	return err
-}
-
-func unsharded(coll *catalog.Collection) error {
-	if coll.Sharded() {
-		return mongoerr.New(mongoerr.IllegalOperation, "you can't convertToCapped a sharded collection: %s", coll.Namespace)
-	}
-	return nil
 }
 
 // CloneAsCapped copies a collection into a new capped one, with the newest

@@ -20,7 +20,8 @@ import (
 // Manual: core/transactions-operations#create-collections-and-indexes-in-a-transaction.
 
 // createInTxn makes a collection for a transaction.
-// Errors: as Create; storage.ErrConflict when another transaction is making it.
+// Errors: as Create, NamespaceExists (48) under the same options too (Observed:
+// PyMongo's test suite); storage.ErrConflict when another transaction is making it.
 func (c *Cluster) createInTxn(o *Op, ns collection.Namespace, opts CreateOptions) error {
 	t := o.Txn
 	old := t.Catalog.Collection(ns)
@@ -28,7 +29,7 @@ func (c *Cluster) createInTxn(o *Op, ns collection.Namespace, opts CreateOptions
 		old = c.Catalog.Peek().Collection(ns) // made since the transaction began
 	}
 	if old != nil {
-		if opts.Implicit || sameCollection(old, opts) {
+		if opts.Implicit {
 			return nil
 		}
 		return mongoerr.NamespaceTaken(ns.String())

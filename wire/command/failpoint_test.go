@@ -74,6 +74,26 @@ func TestFailHandshake(t *testing.T) {
 	}
 }
 
+// TestTestVersion2: a command that only tests know is refused as every command that
+// the stable API does not have.
+func TestTestVersion2(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	for cmd, want := range map[string]int64{
+		`{testVersion2: 1}`:                                   0,
+		`{testVersion2: 1, apiVersion: "1"}`:                  0,
+		`{testVersion2: 1, apiVersion: "1", apiStrict: true}`: 323,
+	} {
+		if got := c.code(cmd); got != want {
+			t.Errorf("%s: %d, want %d", cmd, got, want)
+		}
+	}
+	w.TestCommands = false
+	if got := c.code(`{testVersion2: 1}`); got != 59 {
+		t.Errorf("without test commands: %d", got)
+	}
+}
+
 // TestFailPointArguments: what is no fail point is refused.
 func TestFailPointArguments(t *testing.T) {
 	w := newWorld(t, nil)

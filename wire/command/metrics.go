@@ -98,9 +98,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	m.seconds.Collect(out)
 	if s.Connections != nil {
-		current, _, created := s.Connections()
-		gauge(descConns, float64(current))
-		count(descConnsMade, created)
+		st := s.Connections()
+		gauge(descConns, float64(st.Current))
+		count(descConnsMade, st.Total)
 	}
 	count(descReceived, s.stats.bytesIn.Load())
 	count(descSent, s.stats.bytesOut.Load())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -71,6 +72,18 @@ func paramTable() []paramDef {
 		{name: "enableLocalhostAuthBypass", kind: paramBool, when: atStartup, num: 1},
 		{name: "enableTestCommands", kind: paramComputed, when: atStartup, value: func(s *Server, b *bson.Builder, name string) { b.Bool(name, s.TestCommands) }},
 		{name: "featureCompatibilityVersion", kind: paramComputed, when: 0, value: appendFCV},
+		{name: "ingressConnectionEstablishmentBurstCapacitySecs", kind: paramDouble, when: always, num: 1, min: 1e-3, max: math.MaxFloat64, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.BurstSeconds = n
+		})},
+		{name: "ingressConnectionEstablishmentMaxQueueDepth", kind: paramInt, when: always, max: math.MaxInt32, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.QueueMax = int(n)
+		})},
+		{name: "ingressConnectionEstablishmentRateLimiterEnabled", kind: paramBool, when: always, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.Enabled = n != 0
+		})},
+		{name: "ingressConnectionEstablishmentRatePerSec", kind: paramInt, when: always, num: math.MaxInt32, min: 1, max: math.MaxInt32, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.PerSecond = n
+		})},
 		{name: "internalDocumentSourceGroupMaxMemoryBytes", kind: paramLong, when: always, num: mql.StageBytesMax, min: 1, max: math.MaxInt64, apply: func(s *Server, n float64) {
 			s.memory.group.Store(asBytes(n))
 		}},
@@ -123,6 +136,17 @@ func paramTable() []paramDef {
 	}
 }
 
+// establishing makes a change of one of the parameters about new connections take
+// effect. Manual: tutorial/configure-rate-limiter.
+func establishing(change func(e *wire.Establishment, n float64)) func(s *Server, n float64) {
+	return func(s *Server, n float64) {
+		change(&s.params.establishment, n)
+		if s.Establish != nil {
+			s.Establish(s.params.establishment)
+		}
+	}
+}
+
 // parameters are the settings of the server that change while it runs. Safe for
 // concurrent use.
 type parameters struct {
@@ -131,6 +155,8 @@ type parameters struct {
 	at    map[string]int // place in defs and now
 	now   []setting
 	verbo map[string]int32 // log components that were set, by dotted name
+
+	establishment wire.Establishment // the parameters about new connections
 }
 
 // setting is the present value of a parameter.
@@ -144,6 +170,7 @@ func (p *parameters) init() {
 	p.at = make(map[string]int, len(p.defs))
 	p.now = make([]setting, len(p.defs))
 	p.verbo = map[string]int32{}
+	p.establishment = wire.Establishment{PerSecond: math.MaxInt32, BurstSeconds: 1}
 	for i := range p.defs {
 		p.at[p.defs[i].name] = i
 		p.now[i] = setting{p.defs[i].num, p.defs[i].text}

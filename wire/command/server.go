@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
@@ -65,8 +64,10 @@ type Config struct {
 	CommandLine []string
 	// Version of the program, for buildInfo.
 	Version string
-	// Connections reports current, available and total connections; nil = unknown.
-	Connections func() (current, available, created int64)
+	// Connections counts connections; nil = unknown.
+	Connections func() wire.ConnStats
+	// Establish changes how fast connections may be opened; nil = they may.
+	Establish func(wire.Establishment)
 	// Recent returns the last log lines, for getLog; nil = none.
 	Recent func() []string
 }
@@ -102,7 +103,6 @@ type Server struct {
 	clusterSettings clusterSettings
 	querySettings   querySettings
 	zones           zoneShards
-	planned         plannedZones
 	settings        configSettings
 
 	slowdown auth.Slowdown // of logins that fail
@@ -137,20 +137,12 @@ func New(cfg Config) *Server {
 		if err := s.zones.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the zones")
 		}
-		if err := s.planned.load(context.Background(), cfg.Cluster.Store, s.isSharded); err != nil {
-			s.Log.Error().Err(err).Msg("reading the zones of collections that are not sharded")
-		}
 		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading config.settings")
 		}
 	}
 	if cfg.Cluster != nil {
 		cfg.Cluster.Virtual = s.virtual
-		dropped := cfg.Cluster.Dropped
-		cfg.Cluster.Dropped = func(ns collection.Namespace) {
-			dropped(ns)
-			s.namespaceGone(ns)
-		}
 		if cfg.Cluster.Info == nil {
 			cfg.Cluster.Info = s.stageInfo
 		}

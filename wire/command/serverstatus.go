@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire"
 )
 
 // section is a part of serverStatus that can be left out or asked for.
@@ -132,21 +133,26 @@ func statusCatalog(c *Call, b *bson.Builder) {
 }
 
 func statusConnections(c *Call, b *bson.Builder) {
-	var current, available, created int64
+	st := wire.ConnStats{Total: c.Conn.ID()}
 	if c.Connections != nil {
-		current, available, created = c.Connections()
+		st = c.Connections()
 	} else {
-		c.conns.Range(func(any, any) bool { current++; return true })
-		created = c.Conn.ID()
+		c.conns.Range(func(any, any) bool { st.Current++; return true })
 	}
-	b.Int32("current", int32(current))
-	b.Int32("available", int32(available))
-	b.Int64("totalCreated", created)
+	b.Int32("current", int32(st.Current-st.Queued))
+	b.Int32("available", int32(st.Free))
+	b.Int64("totalCreated", st.Total)
+	b.Int32("queued", int32(st.Queued))
+	b.Int64("rejected", st.Rejected)
 	b.Int32("active", int32(len(c.ops.list())))
-	b.Int32("threaded", int32(current))
+	b.Int32("threaded", int32(st.Current-st.Queued))
 	b.Int32("exhaustIsMaster", 0)
 	b.Int32("exhaustHello", 0)
 	b.Int32("awaitingTopologyChanges", 0)
+	b.BeginDoc("establishmentRateLimit")
+	b.Int64("totalRejectedConnections", st.TooFast)
+	b.Int64("totalExemptedFromEstablishmentRateLimiting", 0)
+	b.End()
 }
 
 func statusExtra(_ *Call, b *bson.Builder) {

@@ -42,6 +42,11 @@ type Conn struct {
 	phase atomic.Uint64 // what the goroutine does, and a count of changes
 	watch standstill    // used by the watcher alone
 
+	// wait is how long the connection waits for its turn, at most until turn is
+	// closed; nil: not at all.
+	wait time.Duration
+	turn <-chan struct{}
+
 	// stranger is what SetStranger was told.
 	stranger atomic.Bool
 
@@ -132,6 +137,9 @@ func (c *Conn) serve() {
 	defer s.remove(c)
 	defer c.nc.Close()
 	defer c.cancel(wire.ErrClientGone)
+	if !c.await() {
+		return
+	}
 	if err := c.secure(); err != nil {
 		if !errors.Is(err, wire.ErrHangUp) {
 			c.report("connection closed", err)

@@ -59,9 +59,10 @@ type Server struct {
 	stopping context.Context
 	stop     context.CancelFunc
 
-	rejected atomic.Int64
-	places   places // guarded by mu
-	closeLog wire.LogRate
+	rejected  atomic.Int64
+	places    places    // guarded by mu
+	turnstile turnstile // guarded by mu
+	closeLog  wire.LogRate
 }
 
 // New makes a server that hands messages to h. It does nothing until Serve.
@@ -94,20 +95,12 @@ func New(h Handler, cfg Config) *Server {
 	return s
 }
 
-// Stats counts connections.
-type Stats struct {
-	Current  int   // open now
-	Active   int   // of these, running a command
-	Total    int64 // opened since the start
-	Rejected int64 // closed at once because of a bound on connections
-	Free     int   // how many more may open
-}
-
-// Stats returns the numbers of this moment. Manual: reference/command/serverStatus#connections.
-func (s *Server) Stats() Stats {
+// Stats returns the numbers of this moment.
+func (s *Server) Stats() wire.ConnStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Stats{Current: len(s.conns), Total: s.nextID.Load(), Rejected: s.rejected.Load()}
+	st := wire.ConnStats{Current: len(s.conns), Queued: s.turnstile.queued, Total: s.nextID.Load(), Rejected: s.rejected.Load(),
+		TooFast: s.turnstile.refused}
 	st.Free = s.cfg.ConnsMax - st.Current
 	for c := range s.conns {
 		if c.phase.Load()&phaseMask == running {
@@ -205,6 +198,15 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 		s.rejected.Add(1)
 		c.report("connection refused", errors.New("too many from one address"))
 		return false
+	}
+	wait, ok := s.turnstile.enter(c.opened)
+	if !ok {
+		s.places.leave(c.remote, &s.cfg)
+		c.report("connection refused", errors.New("too many at once"))
+		return false
+	}
+	if wait > 0 {
+		c.wait, c.turn = wait, s.turnstile.changed
 	}
 	c.id = s.nextID.Add(1)
 	s.conns[c] = struct{}{}

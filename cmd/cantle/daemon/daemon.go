@@ -228,7 +228,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
 		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
-		CommandLine: os.Args, Version: Version, Connections: d.connections,
+		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish,
 	})
 	d.runner.Start(ctx)
 	if err := d.cluster.DropUnfinished(ctx); err != nil {
@@ -248,13 +248,14 @@ func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	}()
 }
 
-func (d *Daemon) connections() (current, available, created int64) {
+func (d *Daemon) connections() wire.ConnStats {
 	if d.server == nil {
-		return 0, 0, 0
+		return wire.ConnStats{}
 	}
-	s := d.server.Stats()
-	return int64(s.Current), int64(d.cfg.MaxConns) - int64(s.Current), s.Total
+	return d.server.Stats()
 }
+
+func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) }
 
 // listen opens every address and serves it.
 func (d *Daemon) listen(ctx context.Context) error {
