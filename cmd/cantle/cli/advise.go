@@ -35,7 +35,8 @@ low priority: where request units run short, it gives way.
 
 Keys of two fields are hierarchical: both are hashed, and a query that fixes the first
 only still visits few partitions. "day + vin/40" is a synthetic key: the value of day
-with a suffix that the server computes from vin, one of 40.
+with a suffix that the server computes from vin, one of 40; "day + random/40" deals it
+by chance.
 
 Flags:
 `

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 )
@@ -144,16 +143,12 @@ func (s *spread) add(k shard.KeyPattern, doc bson.Raw) {
 		return
 	}
 	s.key = k.AppendLogical(s.key[:0], doc)
-	s.addKey(s.key, uint64(h), len(doc))
-}
-
-// addKey takes in a document of some bytes with a key at a position.
-func (s *spread) addKey(key []byte, position uint64, size int) {
+	size := int64(len(doc))
 	s.docs++
-	s.bytes += int64(size)
-	s.values.add(fingerprint(key))
-	s.heavy.Add(key, int64(size))
-	s.positions[position>>(64-bits.Len(positionBuckets-1))] += int64(size)
+	s.bytes += size
+	s.values.add(fingerprint(s.key))
+	s.heavy.Add(s.key, size)
+	s.positions[h>>(64-bits.Len(positionBuckets-1))] += size
 }
 
 // fingerprint is a hash of a key for counting, not for placing.
@@ -282,14 +277,4 @@ func (d *documents) manySeconds() bool {
 		}
 	}
 	return len(seconds) >= 100
-}
-
-// suffixed is the key of a synthetic shard key: one field's value, and which of
-// so many buckets another one falls into.
-func suffixed(dst []byte, doc bson.Raw, field shard.KeyPattern, from shard.KeyPattern, buckets int) []byte {
-	dst = field.AppendLogical(dst, doc)
-	n := fingerprint(from.AppendLogical(nil, doc)) % uint64(buckets)
-	b := bson.NewBuilder(nil)
-	b.Int32("n", int32(n))
-	return keystring.Append(dst, b.Doc().Get("n"), keystring.Ascending, nil, nil)
 }

@@ -122,10 +122,6 @@ func (r *ranking) objections(c *candidate) (out []string) {
 // command is what to type to get the key.
 func (r *ranking) command(c *candidate) string {
 	ns := fmt.Sprintf("%q", r.db+"."+r.coll)
-	if c.suffix != "" {
-		return fmt.Sprintf("db.runCommand({customAction: \"CreateCollection\", collection: \"new_%s\", shardKey: %q, suffix: {from: %q, buckets: %d}})",
-			r.coll, c.fields[0], c.suffix, c.buckets)
-	}
 	var key []string
 	for _, f := range c.fields {
 		key = append(key, fmt.Sprintf("%q: \"hashed\"", f))
@@ -137,7 +133,11 @@ func (r *ranking) command(c *candidate) string {
 	case r.currentKey() != nil:
 		verb = "reshardCollection"
 	}
-	return fmt.Sprintf("db.adminCommand({%s: %s, key: {%s}})", verb, ns, strings.Join(key, ", "))
+	suffix := ""
+	if c.suffix != "" {
+		suffix = ", suffix: " + suffixSpec(c.suffix, c.buckets).String()
+	}
+	return fmt.Sprintf("db.adminCommand({%s: %s, key: {%s}%s})", verb, ns, strings.Join(key, ", "), suffix)
 }
 
 // percent prints a share.

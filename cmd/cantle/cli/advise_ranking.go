@@ -24,8 +24,9 @@ type request struct {
 // candidate is one shard key and how it would do.
 type candidate struct {
 	fields  []string
-	suffix  string // path that a synthetic suffix is made of, "" without
+	suffix  string // path that a synthetic suffix is made of, _id if it is random, "" without
 	buckets int    // of the suffix
+	pattern shard.KeyPattern
 
 	spread, newest spread
 	present        float64 // share of the documents that have every field
@@ -65,7 +66,7 @@ func (r *ranking) rank() {
 		if f.arrays > 0 || f.spread.docs*2 < r.docs.seen {
 			continue // arrays are refused, and documents without the key lie together
 		}
-		c := &candidate{fields: []string{path}, spread: f.spread, suits: f.suits()}
+		c := &candidate{fields: []string{path}, pattern: f.pattern, spread: f.spread, suits: f.suits()}
 		c.present = float64(f.spread.docs) / float64(r.docs.seen)
 		c.distinct = r.docs.estimate(&f.spread)
 		r.try(c)
@@ -73,12 +74,18 @@ func (r *ranking) rank() {
 	slices.SortStableFunc(r.list, better)
 	singles := slices.Clone(r.list)
 	for i, a := range singles {
+		if i >= pairsFrom && !r.fixes(a.fields[0]) {
+			continue
+		}
+		r.trySuffix(a, "_id", r.docs.stored, 1)
 		for j, b := range singles {
-			if i >= pairsFrom && !r.fixes(a.fields[0]) || j >= pairsFrom && !r.fixes(b.fields[0]) || i == j || a.distinct >= b.distinct || strings.HasPrefix(b.fields[0], a.fields[0]+".") {
+			if j >= pairsFrom && !r.fixes(b.fields[0]) || i == j || a.distinct >= b.distinct || strings.HasPrefix(b.fields[0], a.fields[0]+".") {
 				continue
 			}
 			r.tryPair(a, b)
-			r.trySuffix(a, b)
+			if b.fields[0] != "_id" {
+				r.trySuffix(a, b.fields[0], b.distinct, b.present)
+			}
 		}
 	}
 	slices.SortStableFunc(r.list, better)
@@ -131,29 +138,56 @@ func (r *ranking) tryPair(a, b *candidate) {
 	if err != nil || r.wellSpread(a) || !r.useful(a) {
 		return
 	}
-	c := &candidate{fields: []string{a.fields[0], b.fields[0]}, suits: (a.suits + b.suits) / 2, present: min(a.present, b.present)}
-	c.spread.heavy = ratelimit.NewSketch(64)
-	for _, doc := range r.docs.kept {
-		c.spread.add(k, doc)
-	}
+	c := &candidate{fields: []string{a.fields[0], b.fields[0]}, pattern: k, suits: (a.suits + b.suits) / 2, present: min(a.present, b.present)}
+	r.spreadKept(c)
 	c.distinct = max(a.distinct, b.distinct, r.docs.estimate(&c.spread))
 	r.try(c)
 }
 
-// trySuffix tries the value of a field with a suffix made of another one.
-func (r *ranking) trySuffix(a, b *candidate) {
-	if r.wellSpread(a) || !r.useful(a) {
+// trySuffix tries the values of a field with a suffix made of another one, which
+// has so many values and is in a share of the documents.
+func (r *ranking) trySuffix(a *candidate, from string, distinct int64, present float64) {
+	if r.wellSpread(a) || !r.useful(a) || a.fields[0] == from {
 		return
 	}
-	c := &candidate{fields: a.fields, suffix: b.fields[0], suits: a.suits, present: min(a.present, b.present)}
+	c := &candidate{fields: a.fields, suffix: from, suits: a.suits, present: min(a.present, present)}
 	c.buckets = min(400, bucketsPerOne*r.args.partitions)
-	if b.distinct < int64(c.buckets) {
+	if n := r.currentBuckets(from); n > 0 {
+		c.buckets = n
+	}
+	if distinct < int64(c.buckets) {
 		return
 	}
-	c.spread.heavy = ratelimit.NewSketch(64)
-	r.each(c, r.docs.kept, func(key []byte, doc bson.Raw) { c.spread.addKey(key, fingerprint(key), len(doc)) })
+	key, err := shard.WithSuffix(a.pattern.Spec(), suffixSpec(from, c.buckets))
+	if err != nil {
+		return
+	}
+	if c.pattern, err = shard.ParseKeyPattern(key); err != nil {
+		return
+	}
+	r.spreadKept(c)
 	c.distinct = min(a.distinct*int64(c.buckets), max(1, r.docs.stored))
 	r.try(c)
+}
+
+// suffixSpec is a suffix as shardCollection takes it.
+func suffixSpec(from string, buckets int) bson.Raw {
+	b := bson.NewBuilder(nil)
+	if from == "_id" {
+		b.Bool("random", true)
+	} else {
+		b.String("from", from)
+	}
+	b.Int32("buckets", int32(buckets))
+	return b.Doc()
+}
+
+// spreadKept lets the documents kept fall on the values of a key.
+func (r *ranking) spreadKept(c *candidate) {
+	c.spread.heavy = ratelimit.NewSketch(64)
+	for _, doc := range r.docs.kept {
+		c.spread.add(c.pattern, doc)
+	}
 }
 
 // useful reports a field that requests fix, as far as any are known: below
@@ -167,32 +201,17 @@ func (r *ranking) wellSpread(c *candidate) bool {
 	return c.distinct > 20*int64(r.args.partitions) && c.newest.largest() < 0.05 && c.spread.largest() < 0.05
 }
 
-// each calls fn with every document and its key.
-func (r *ranking) each(c *candidate, docs []bson.Raw, fn func(key []byte, doc bson.Raw)) {
-	k, err := patternOf(c.fields...)
-	from, err2 := shard.KeyPattern{}, error(nil)
-	if c.suffix != "" {
-		from, err2 = patternOf(c.suffix)
-	}
-	if err != nil || err2 != nil {
-		return
-	}
-	var key []byte
-	for _, doc := range docs {
-		if c.suffix == "" {
-			key = k.AppendLogical(key[:0], doc)
-		} else {
-			key = suffixed(key[:0], doc, k, from, c.buckets)
-		}
-		fn(key, doc)
-	}
-}
-
 // try scores a candidate and lists it.
 func (r *ranking) try(c *candidate) {
 	c.newest.heavy = ratelimit.NewSketch(64)
-	r.each(c, r.recent, func(key []byte, doc bson.Raw) { c.newest.addKey(key, r.position(c, key, doc), len(doc)) })
-	c.current = c.suffix == "" && slices.Equal(c.fields, r.currentKey())
+	for _, doc := range r.recent {
+		c.newest.add(c.pattern, doc)
+	}
+	names := c.fields
+	if c.suffix != "" {
+		names = append(slices.Clone(names), c.suffix)
+	}
+	c.current = slices.Equal(names, r.currentKey()) && r.currentBuckets(names[len(names)-1]) == c.buckets
 	r.aim(c)
 	n := r.args.partitions
 	even, fresh := 1/c.fullest(&c.spread, n), 1.0
@@ -225,18 +244,6 @@ func (c *candidate) fullest(s *spread, partitions int) float64 {
 	return s.fullest(partitions)
 }
 
-// position is where a document lies under the key.
-func (r *ranking) position(c *candidate, key []byte, doc bson.Raw) uint64 {
-	if c.suffix == "" {
-		if k, err := patternOf(c.fields...); err == nil {
-			if h, err := k.Hash(doc); err == nil {
-				return uint64(h)
-			}
-		}
-	}
-	return fingerprint(key)
-}
-
 // currentKey is the fields of the shard key there is, none if unsharded.
 func (r *ranking) currentKey() (out []string) {
 	key, _ := r.current.Get("shardKeyDefinition").Doc()
@@ -244,6 +251,15 @@ func (r *ranking) currentKey() (out []string) {
 		out = append(out, string(name))
 	}
 	return out
+}
+
+// currentBuckets is how many buckets the key there is makes of a field, 0 if it
+// makes none.
+func (r *ranking) currentBuckets(path string) int {
+	key, _ := r.current.Get("shardKeyDefinition").Doc()
+	suffix, _ := key.Get(path).Doc()
+	n, _ := suffix.Get("buckets").AsInt64()
+	return int(n)
 }
 
 // aim finds out which requests would visit one partition, and what they would all
@@ -306,7 +322,11 @@ func (c *candidate) reach() float64 {
 func (c *candidate) name() string {
 	s := strings.Join(c.fields, " > ")
 	if c.suffix != "" {
-		s += fmt.Sprintf(" + %s/%d", c.suffix, c.buckets)
+		from := c.suffix
+		if from == "_id" {
+			from = "random"
+		}
+		s += fmt.Sprintf(" + %s/%d", from, c.buckets)
 	}
 	return s
 }

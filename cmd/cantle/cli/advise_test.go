@@ -101,6 +101,41 @@ func TestAdviseSynthetic(t *testing.T) {
 	if got := best(t, out); got == "day" {
 		t.Errorf("the hot date is the best key:\n%s", out)
 	}
+	if !strings.Contains(out, "day + random/40") {
+		t.Errorf("no random suffix:\n%s", out)
+	}
+	// What it prints does what it says, on an unsharded collection and on one with
+	// another key, and then the key is known.
+	out = advise(t, "--fields", "day", uri, "test.events")
+	if best(t, out) != "day + random/40" {
+		t.Errorf("day alone is better than a random suffix:\n%s", out)
+	}
+	obey(t, db, out)
+	for _, fields := range []string{"day,vin", "day"} {
+		out = advise(t, "--fields", fields, uri, "test.events")
+		if fields == "day,vin" && best(t, out) != "day + vin/40" {
+			t.Errorf("not the synthetic key:\n%s", out)
+		}
+		if !strings.Contains(out, "day + random/40 *") {
+			t.Errorf("the key there is has no mark:\n%s", out)
+		}
+	}
+	obey(t, db, advise(t, "--fields", "day,vin", uri, "test.events"))
+	out = advise(t, "--fields", "day,vin", uri, "test.events")
+	if best(t, out) != "day + vin/40" || !strings.Contains(out, "day + vin/40 *") || strings.Contains(out, "day > vin *") || !strings.Contains(out, "nothing to do") {
+		t.Errorf("the key there is:\n%s", out)
+	}
+}
+
+// obey types the command that advise prints.
+func obey(t *testing.T, db *mongo.Database, out string) {
+	t.Helper()
+	_, command, ok := strings.Cut(out, "db.adminCommand(")
+	command, _, end := strings.Cut(command, ")\n")
+	if !ok || !end {
+		t.Fatalf("no command:\n%s", out)
+	}
+	run(t, db.Client().Database("admin"), command)
 }
 
 // Tenants of very different sizes: below the tenant another field divides the

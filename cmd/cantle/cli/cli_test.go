@@ -89,6 +89,41 @@ func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 	}
 }
 
+// With a suffix, a query of one value costs its buckets' partitions.
+func TestEstimateSuffix(t *testing.T) {
+	_, db := start(t)
+	sample := `{_id: 1, day: "d1", vin: "v1"}`
+	doc, err := ejson.Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan{perQuery: 1, partitionGB: 50, buckets: 4}
+	if err := p.prepare(t.Context(), doc, "day", []string{"{day: 1}"}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{}
+	for _, o := range p.operations(8) {
+		want[o.name] = math.Round(o.charge.Float()*100) / 100
+	}
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {day: "hashed"}, suffix: {from: "vin", buckets: 4}, numInitialChunks: 8}`)
+	run(t, db, `{createIndexes: "c", indexes: [{key: {day: 1}, name: "day"}]}`)
+	for _, x := range []struct{ name, command string }{
+		{"insert", `{insert: "c", documents: [` + sample + `]}`},
+		{"read by key", `{find: "c", filter: {_id: 1, day: "d1", vin: "v1"}}`},
+		{"query, one partition", `{find: "c", filter: {day: "d1", vin: "v1"}, hint: "day"}`},
+		{"query, all buckets", `{find: "c", filter: {day: "d1"}, hint: "day"}`},
+	} {
+		run(t, db, x.command)
+		got := run(t, db, `{getLastRequestStatistics: 1}`)["RequestCharge"].(float64)
+		if math.Abs(got-want[x.name]) > 0.011 {
+			t.Errorf("%s: the server charges %v, the estimate is %v", x.name, got, want[x.name])
+		}
+	}
+	if err := (&plan{buckets: 1}).prepare(t.Context(), doc, "day", nil); err == nil {
+		t.Error("one bucket is accepted")
+	}
+}
+
 // Fan-outs cost more the more partitions they make necessary.
 func TestEstimateSolves(t *testing.T) {
 	p := plan{bytes: 1024, stored: 1024, terms: 2, sharded: true, perQuery: 1, partitionGB: 50, fanOuts: 1000, inserts: 5000}

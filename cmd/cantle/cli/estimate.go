@@ -49,6 +49,7 @@ func Estimate(ctx context.Context, args []string, out, errs io.Writer) int {
 	var p plan
 	var indexes indexList
 	key := f.String("shard-key", "", "the `field` that shards the collection (hashed); none is one partition")
+	f.IntVar(&p.buckets, "buckets", 0, "how `many` buckets a suffix makes of each value of the shard key; --fan-outs are then queries of one value, without the suffix's field")
 	f.Var(&indexes, "index", "a secondary index, as `keys` {a: 1, b: -1} or as a whole specification {key: {…}, unique: true}; may be repeated")
 	fields := f.String("update-fields", "", "comma-separated `fields` that an update changes")
 	f.Float64Var(&p.reads, "reads", 0, "reads by _id and shard key per `second`")

@@ -20,20 +20,23 @@ import (
 func fillShop(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.sharded", key: {k: "hashed"}, numInitialChunks: 3}`)
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.trips", key: {day: "hashed"}, suffix: {from: "vin", buckets: 16}, numInitialChunks: 3}`)
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.dealt", key: {day: "hashed"}, suffix: {random: true, buckets: 16}, numInitialChunks: 3}`)
 	run(t, db, `{create: "capped", capped: true, size: 100000}`)
 	run(t, db, `{create: "strict", validator: {n: {$type: "int"}}, collation: {locale: "en", strength: 2}}`)
 	run(t, db, `{create: "view", viewOn: "plain", pipeline: [{$match: {n: {$lt: 10}}}]}`)
 	run(t, db, `{create: "empty"}`)
 	run(t, db, `{createIndexes: "plain", indexes: [{key: {n: 1, s: -1}, name: "both"}, {key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
-	var docs, keyed []any
+	var docs, keyed, trips []any
 	for i := range 2500 {
 		docs = append(docs, driver.M{"_id": i, "n": i, "s": driver.A{"x", driver.M{"y": int64(i)}}, "d": driver.DateTime(i * 1000)})
 		keyed = append(keyed, driver.M{"k": i})
+		trips = append(trips, driver.M{"_id": i, "day": i % 2, "vin": i % 100})
 	}
 	// An _id of every kind: the order of _id goes over all of them.
 	docs = append(docs, driver.M{"_id": "text"}, driver.M{"_id": driver.NewObjectID()}, driver.M{"_id": driver.M{"a": 1}},
 		driver.M{"_id": nil}, driver.M{"_id": true}, driver.M{"_id": driver.MinKey{}}, driver.M{"_id": driver.MaxKey{}})
-	for name, list := range map[string][]any{"plain": docs, "sharded": keyed, "strict": {driver.M{"n": int32(1)}}, "capped": {driver.M{"n": 2}, driver.M{"n": 1}}, "a/b%c": {driver.M{"n": 1}}} {
+	for name, list := range map[string][]any{"plain": docs, "sharded": keyed, "trips": trips, "dealt": trips, "strict": {driver.M{"n": int32(1)}}, "capped": {driver.M{"n": 2}, driver.M{"n": 1}}, "a/b%c": {driver.M{"n": 1}}} {
 		if _, err := db.Collection(name).InsertMany(t.Context(), list); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +83,15 @@ func same(t *testing.T, from, to *mongo.Database) {
 		if a, b := indexes(t, from, coll), indexes(t, to, coll); !reflect.DeepEqual(a, b) {
 			t.Errorf("indexes of %s: %v and %v", coll, a, b)
 		}
+	}
+	for coll, key := range map[string]string{"sharded": `{"k":"hashed"}`, "trips": `{"day":"hashed","vin":{"buckets":16}}`, "dealt": `{"day":"hashed","_id":{"buckets":16}}`} {
+		entry := struct{ Key driver.Raw }{}
+		if err := to.Client().Database("config").Collection("collections").FindOne(t.Context(), driver.M{"_id": to.Name() + "." + coll}).Decode(&entry); err != nil || ejson.String(bson.Raw(entry.Key)) != key {
+			t.Errorf("%s.%s has the shard key %s, %v", to.Name(), coll, entry.Key, err)
+		}
+	}
+	if n, err := to.Collection("trips").CountDocuments(t.Context(), driver.M{"day": 1, "vin": 7}); err != nil || n != 25 {
+		t.Errorf("trips: %d of one day and vin, %v", n, err)
 	}
 	if n, err := to.Collection("view").CountDocuments(t.Context(), driver.D{}); err != nil || n != 10 {
 		t.Errorf("view: %d %v", n, err)
