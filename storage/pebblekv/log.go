@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -62,16 +63,30 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 	return durable, nil
 }
 
-// truncated returns up to where a stream was truncated, 0 if never.
+// truncated returns up to where a stream was truncated, 0 if never. It is read
+// from the store once; afterwards TruncateLog keeps it.
 func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
-	v, err := s.read(appendTruncatedKey(nil, stream))
-	if errors.Is(err, storage.ErrNotFound) {
-		return 0, nil
+	s.marks.Lock()
+	defer s.marks.Unlock()
+	if ts, ok := s.marks.of[string(stream)]; ok {
+		return ts, nil
 	}
-	if err != nil {
+	ts := storage.Timestamp(0)
+	v, err := s.read(appendTruncatedKey(nil, stream))
+	if err == nil {
+		ts, err = decodeTimestamp(v)
+	}
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return 0, err
 	}
-	return decodeTimestamp(v)
+	s.marks.of[string(stream)] = ts
+	return ts, nil
+}
+
+// logMarks are the times up to which streams of the log were truncated.
+type logMarks struct {
+	sync.Mutex
+	of map[string]storage.Timestamp // 0 = never; those not asked for yet are missing
 }
 
 // TruncateLog implements storage.Store. It leaves out the range truncated before,
@@ -97,5 +112,10 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	if err := b.Set(appendTruncatedKey(nil, stream), encodeTimestamp(ts), nil); err != nil {
 		return translate(err)
 	}
+	// Readers that still find the records may be told that they are gone, but none
+	// may miss them without being told.
+	s.marks.Lock()
+	s.marks.of[string(stream)] = ts
+	s.marks.Unlock()
 	return translate(s.db.Apply(b, pebble.NoSync))
 }

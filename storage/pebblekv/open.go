@@ -26,6 +26,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 		stop:    make(chan struct{}),
 	}
 	s.conflicts.last = map[uint64]storage.Timestamp{}
+	s.marks.of = map[string]storage.Timestamp{}
 	s.buffers.New = func() any { return new(work) }
 	if err := s.openPebble(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)

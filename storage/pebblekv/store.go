@@ -38,6 +38,7 @@ type store struct {
 	latest    atomic.Uint64
 	syncer    syncer
 	anchor    anchor
+	marks     logMarks
 	iterators atomic.Int64
 	commits   atomic.Int64
 	refused   atomic.Int64 // commits that conflicted

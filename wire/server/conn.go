@@ -41,6 +41,7 @@ type Conn struct {
 
 	phase atomic.Uint64 // what the goroutine does, and a count of changes
 	watch standstill    // used by the watcher alone
+	gone  bool          // the client has hung up; likewise
 
 	// wait is how long the connection waits for its turn, at most until turn is
 	// closed; nil: not at all.

@@ -54,6 +54,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	draining  atomic.Bool
 	watching  bool
+	hangups   *hangups // nil before the watcher starts
 	// stopping ends when draining begins: the watcher stops, and commands that wait
 	// for something to happen.
 	stopping context.Context
@@ -168,7 +169,7 @@ func (s *Server) addListener(l net.Listener) bool {
 	}
 	s.listeners[l] = struct{}{}
 	if !s.watching {
-		s.watching = true
+		s.watching, s.hangups = true, newHangups()
 		s.wg.Go(s.watch)
 	}
 	return true
@@ -210,6 +211,7 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	}
 	c.id = s.nextID.Add(1)
 	s.conns[c] = struct{}{}
+	s.hangups.add(nc, c.id)
 	s.wg.Go(c.serve)
 	return true
 }

@@ -14,15 +14,18 @@ type standstill struct {
 	rounds int
 }
 
-// goneEvery is how many rounds pass between two looks at the socket of a long command.
-const goneEvery = 4
-
 // watch looks at all connections now and then: interrupts commands whose client is gone
 // and closes connections that are idle or stuck for too long. Doing that from here keeps
 // timers and deadlines out of the path of every request.
 func (s *Server) watch() {
 	t := time.NewTicker(s.cfg.WatchEvery)
 	defer t.Stop()
+	defer func() {
+		s.mu.Lock()
+		s.hangups.close()
+		s.mu.Unlock()
+	}()
+	gone := map[int64]bool{}
 	for {
 		select {
 		case <-t.C:
@@ -30,9 +33,14 @@ func (s *Server) watch() {
 			return
 		}
 		s.mu.Lock()
+		s.hangups.poll(func(id int64) { gone[id] = true })
 		for c := range s.conns {
+			if len(gone) > 0 && gone[c.id] {
+				c.gone = true
+			}
 			s.look(c)
 		}
+		clear(gone)
 		s.places.sweep(&s.cfg, time.Now())
 		s.mu.Unlock()
 	}
@@ -49,7 +57,7 @@ func (s *Server) look(c *Conn) {
 	since := time.Duration(c.watch.rounds) * s.cfg.WatchEvery
 	switch p & phaseMask {
 	case running:
-		if c.watch.rounds%goneEvery == 1 && gone(c.nc) {
+		if c.gone {
 			c.cancel(wire.ErrClientGone)
 		}
 	case reading:

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// hangups tells of which connections the client has closed its side, or broke off. It
+// does not read, so a request already on its way is not lost. The kernel keeps watch: a
+// connection costs a call when it opens, and nothing while it lasts.
+type hangups struct {
+	set    int // of sockets, which leave it when they are closed; -1 = none
+	events [64]unix.EpollEvent
+}
+
+// newHangups makes an empty set. Without one, as when file descriptors have run out,
+// commands whose client went away run to their end.
+func newHangups() *hangups {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		fd = -1
+	}
+	return &hangups{set: fd}
+}
+
+// add begins to watch a connection. Each is told of once.
+func (h *hangups) add(nc net.Conn, id int64) {
+	sc, ok := rawConn(nc).(syscall.Conn)
+	if !ok || h.set < 0 {
+		return
+	}
+	rc, err := sc.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = rc.Control(func(fd uintptr) {
+		e := unix.EpollEvent{Events: unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(id), Pad: int32(id >> 32)}
+		_ = unix.EpollCtl(h.set, unix.EPOLL_CTL_ADD, int(fd), &e)
+	})
+}
+
+// poll tells of the connections that hung up since the last call.
+func (h *hangups) poll(tell func(id int64)) {
+	for h.set >= 0 {
+		n, err := unix.EpollWait(h.set, h.events[:], 0)
+		if err == unix.EINTR {
+			continue
+		}
+		for _, e := range h.events[:max(n, 0)] {
+			tell(int64(e.Pad)<<32 | int64(uint32(e.Fd)))
+		}
+		if n < len(h.events) {
+			return
+		}
+	}
+}
+
+// close ends the watch.
+func (h *hangups) close() {
+	if h.set >= 0 {
+		_ = unix.Close(h.set)
+		h.set = -1
+	}
+}
