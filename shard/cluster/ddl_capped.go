@@ -28,14 +28,17 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) er
 	if err != nil {
 		return err
 	}
-	if coll.Sharded() {
-		return mongoerr.New(mongoerr.IllegalOperation, "you can't convertToCapped a sharded collection: %s", ns)
+	if err := unsharded(coll); err != nil {
+		return err
 	}
-	unlock, err := c.Jobs.Lock(o.Env.Context(), coll.ID)
+	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if err := unsharded(coll); err != nil {
+		return err
+	}
 	if err := c.freeze(o.Env.Context(), coll, true); err != nil {
 		return err
 	}
@@ -57,6 +60,13 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) er
 		_, _ = c.drop(&Op{Env: &env}, temp)
 	}
 	return err
+}
+
+func unsharded(coll *catalog.Collection) error {
+	if coll.Sharded() {
+		return mongoerr.New(mongoerr.IllegalOperation, "you can't convertToCapped a sharded collection: %s", coll.Namespace)
+	}
+	return nil
 }
 
 // CloneAsCapped copies a collection into a new capped one, with the newest

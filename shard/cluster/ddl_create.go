@@ -1,9 +1,6 @@
 package cluster
 
 import (
-	"crypto/rand"
-	"encoding/binary"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -30,6 +27,8 @@ type CreateOptions struct {
 	UniqueKey bool
 	// Shards is how many it begins with; 0 = by throughput or the default.
 	Shards int
+	// Zones of the shard key.
+	Zones []ZoneRange
 	// Throughput of its own; the zero value takes the server's default.
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
@@ -107,7 +106,7 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 		return nil, err
 	}
 	if sharded {
-		if coll, err = c.sharded(o, coll, ShardOptions{Key: opts.ShardKey, Unique: opts.UniqueKey, Shards: opts.Shards}, 1); err != nil {
+		if coll, err = c.sharded(o, coll, ShardOptions{Key: opts.ShardKey, Unique: opts.UniqueKey, Shards: opts.Shards, Zones: opts.Zones}, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -125,37 +124,6 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 		}
 	}
 	return coll, nil
-}
-
-// sharded gives an entry without documents a shard key and a map.
-// A ranged key begins with one shard: where to split depends on the documents.
-// Errors: BadValue; those of an index on the key.
-func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
-	key, err := shard.ParseKeyPattern(opts.Key)
-	if err != nil {
-		return nil, err
-	}
-	shards := opts.Shards
-	if shards <= 0 {
-		shards = c.firstShards(coll.Throughput)
-	}
-	shards = min(shards, shard.ShardsMax)
-	if key.Kind() == shard.Ranged {
-		shards = 1
-		if coll, err = withKeyIndex(o, coll, key, opts.Unique); err != nil {
-			return nil, err
-		}
-	}
-	var seed [8]byte
-	rand.Read(seed[:])
-	table, err := shard.NewMap(key.Kind(), epoch, shards)
-	if err != nil {
-		return nil, err
-	}
-	return coll.With(func(d *catalog.Collection) {
-		d.Key, d.Map = key.WithSeed(binary.LittleEndian.Uint64(seed[:])>>1), table
-		d.Shares, d.Zones = nil, nil // they speak of the old key
-	}), nil
 }
 
 // firstShards is how many shards a collection begins with: RU/s divided by what

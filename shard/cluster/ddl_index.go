@@ -7,7 +7,6 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -58,7 +57,10 @@ func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw
 		if coll.IsView() {
 			return 0, 0, false, mongoerr.ViewNotAllowed(ns.String())
 		}
-		before, after, err = c.addIndexes(o, coll.ID, specs)
+		if ready, err := haveIndexes(o, coll, specs); ready || err != nil {
+			return len(coll.Indexes), len(coll.Indexes), false, err
+		}
+		before, after, err = c.addIndexes(o, ns, specs)
 		return before, after, false, err
 	}
 }
@@ -96,14 +98,35 @@ func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw
 	return coll, nil
 }
 
+// haveIndexes reports a collection that has some indexes already, ready to be read:
+// nobody needs to be waited for to say so.
+func haveIndexes(o *Op, coll *catalog.Collection, specs []bson.Raw) (bool, error) {
+	for _, ix := range coll.Indexes {
+		if ix.State != catalog.IndexReady {
+			return false, nil
+		}
+	}
+	for _, raw := range specs {
+		spec, err := parseIndex(o, coll, raw)
+		if err != nil {
+			return false, err
+		}
+		if same, err := checkIndex(o, coll, spec, 0); err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // addIndexes publishes the new indexes as Building and has them built.
-func (c *Cluster) addIndexes(o *Op, id keyspace.CollectionID, specs []bson.Raw) (before, after int, err error) {
+func (c *Cluster) addIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (before, after int, err error) {
 	ctx := o.Env.Context()
-	unlock, err := c.Jobs.Lock(ctx, id)
+	coll, unlock, err := c.Jobs.LockNamed(ctx, ns)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer unlock()
+	id := coll.ID
 	build := &jobs.Build{Collection: id}
 	err = c.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().ByID(id)

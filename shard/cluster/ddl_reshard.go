@@ -15,16 +15,28 @@ import (
 
 // ReshardCollection gives a sharded collection another shard key. It is rewritten
 // meanwhile, while it is read and written; writers wait a moment at the end. The
-// key it has already is no error.
+// key it has already is no error, and rewrites it only with opts.Force.
 // Manual: reference/command/reshardCollection. Errors: NamespaceNotSharded (118),
+// BadValue (2) for another key of a collection with zones, unless opts has zones,
 // ReshardCollectionInProgress (338), those of ShardCollection and Runner.Reshard.
 func (c *Cluster) ReshardCollection(o *Op, ns collection.Namespace, opts ShardOptions) error {
-	return translate(c.reshard(o, ns, opts, "Reshard Collection", "reshardCollection", func(coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
+	return translate(c.reshard(o, ns, opts, "Reshard Collection", "reshardCollection", func(coll *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error) {
+		if opts.Zones == nil && len(coll.Zones) > 0 {
+			if !sameKey(coll, key) {
+				return nil, mongoerr.New(mongoerr.BadValue, "Must specify value for zones field: collection %s has zones, which are ranges of its present shard key; "+
+					"an empty array gives them up", coll.Namespace)
+			}
+			opts.KeepZones = true
+		}
 		if opts.Shards == 0 {
 			opts.Shards = min(coll.Map.Len(), c.firstShards(coll.Throughput))
 		}
 		return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
 	}))
+}
+
+func sameKey(coll *catalog.Collection, key shard.KeyPattern) bool {
+	return bson.Equal(coll.Key.Spec().Value(), key.Spec().Value(), nil)
 }
 
 // RefineShardKey adds fields to the end of a collection's shard key. Partitions
@@ -34,7 +46,7 @@ func (c *Cluster) ReshardCollection(o *Op, ns collection.Namespace, opts ShardOp
 // for a key that does not begin with the present one, those of ReshardCollection.
 func (c *Cluster) RefineShardKey(o *Op, ns collection.Namespace, spec bson.Raw) error {
 	opts := ShardOptions{Key: spec}
-	return translate(c.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
+	return translate(c.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern, _ ShardOptions) (*catalog.Collection, error) {
 		if !extends(key, coll.Key) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s must be extended by the new key %s", coll.Key, key)
 		}
@@ -67,7 +79,7 @@ func extends(key, old shard.KeyPattern) bool {
 }
 
 // reshard gives a collection the entry that next makes.
-func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kind, command string, next func(*catalog.Collection, shard.KeyPattern) (*catalog.Collection, error)) error {
+func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kind, command string, next func(*catalog.Collection, shard.KeyPattern, ShardOptions) (*catalog.Collection, error)) error {
 	if err := noTxn(o, command); err != nil {
 		return err
 	}
@@ -82,11 +94,18 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 	if c.Jobs.Resharding(coll.ID) {
 		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
 	}
-	unlock, err := c.Jobs.Lock(o.Env.Context(), coll.ID)
+	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if sameKey(coll, key) && !opts.Force {
+		return nil
+	}
+	opts.seed = coll.Key.Seed()
+	if err := c.sample(o, coll, key, &opts); err != nil {
+		return err
+	}
 	body := func(b *bson.Builder) {
 		b.String(command, ns.String())
 		b.Raw("key", opts.Key)
@@ -100,13 +119,10 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 		Command:    b.Doc(),
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
 			was = coll
-			if bson.Equal(coll.Key.Spec().Value(), key.Spec().Value(), nil) && opts.Shards == 0 {
-				return nil, nil
-			}
 			if err := canShard(coll, key); err != nil {
 				return nil, err
 			}
-			return next(coll, key)
+			return next(coll, key, opts)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
 			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), body)
@@ -117,6 +133,20 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 	}
 	o.Committed = max(o.Committed, c.Store.Latest())
 	return nil
+}
+
+// CleanupReshard removes at once what is left of a resharding that failed or that a
+// crash ended, which otherwise happens soon by itself.
+// Errors: NamespaceNotFound (26); ReshardCollectionInProgress (338).
+func (c *Cluster) CleanupReshard(ctx context.Context, ns collection.Namespace) error {
+	coll := c.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return mongoerr.NoNamespace(ns.String())
+	}
+	if c.Jobs.Resharding(coll.ID) {
+		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded; abortReshardCollection ends that", ns)
+	}
+	return translate(c.Jobs.DeleteNoted(ctx))
 }
 
 // AbortReshard and CommitReshard end a collection's resharding: with the old key,

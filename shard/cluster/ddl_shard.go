@@ -19,6 +19,15 @@ type ShardOptions struct {
 	// Shards is numInitialChunks: how many shards to begin with, 0 = by
 	// throughput or the default.
 	Shards int
+	// Zones are the zones it begins with; nil none. KeepZones begins with those
+	// that it has, and is for the same key.
+	Zones     []ZoneRange
+	KeepZones bool
+	// Force rewrites a collection that has the key already.
+	Force bool
+
+	sampled []shard.Position // where to divide a ranged key into Shards
+	seed    uint64           // that sampled was found with, 0 = none yet
 }
 
 // ShardCollection gives a collection a shard key; a missing one is created. A
@@ -42,7 +51,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 	}
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
-		if err := c.create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards}); err != nil {
+		if err := c.create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards, Zones: opts.Zones}); err != nil {
 			return err
 		}
 		if coll = c.Catalog.Peek().Collection(ns); coll == nil {
@@ -52,7 +61,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 	if done, err := alreadySharded(coll, key); done || err != nil {
 		return err
 	}
-	unlock, err := c.Jobs.Lock(o.Env.Context(), coll.ID)
+	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}

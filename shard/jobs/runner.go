@@ -33,6 +33,7 @@ type Config struct {
 	TruncateEvery   time.Duration // between two looks at the change log; 30 s
 	LogSeconds      int64         // how long change-log records are kept; 24 h
 	LogBytes        int64         // how much of the change log is kept; 0 = by time only
+	LockWait        time.Duration // how long others wait for a collection that Reshard works at; 5 s
 }
 
 // Runner owns the background goroutines of a server, and does the slow part of
@@ -65,6 +66,7 @@ func New(c Config) *Runner {
 	setDefault(&c.ExpireEvery, 60*time.Second)
 	setDefault(&c.CheckpointEvery, 2*time.Second)
 	setDefault(&c.TruncateEvery, 30*time.Second)
+	setDefault(&c.LockWait, 5*time.Second)
 	if c.LogSeconds == 0 {
 		c.LogSeconds = 24 * 3600
 	}
@@ -188,40 +190,4 @@ func (s *idSet) has(id keyspace.CollectionID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.m[id]
-}
-
-// exclusive lets one job at a time change the structure of a collection.
-type exclusive struct {
-	mu   sync.Mutex
-	busy map[keyspace.CollectionID]chan struct{} // closed when free again
-}
-
-// Lock waits until no other job changes the structure of the collection. The
-// caller holds no catalog pin and calls unlock when it is done.
-func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
-	x := &r.exclusive
-	for {
-		x.mu.Lock()
-		free := x.busy[id]
-		if free == nil {
-			if x.busy == nil {
-				x.busy = map[keyspace.CollectionID]chan struct{}{}
-			}
-			free = make(chan struct{})
-			x.busy[id] = free
-			x.mu.Unlock()
-			return func() {
-				x.mu.Lock()
-				delete(x.busy, id)
-				x.mu.Unlock()
-				close(free)
-			}, nil
-		}
-		x.mu.Unlock()
-		select {
-		case <-free:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }

@@ -30,18 +30,22 @@ func (r *Runner) Merge(ctx context.Context, ns collection.Namespace, a, b shard.
 	return r.reshape(ctx, "Merge", ns, func(m *shard.Map) (*shard.Map, error) { return m.Merge(a, b) })
 }
 
+// Move gives a shard another id, which none of the collection's shards has. No
+// record and no index entry changes.
+// Errors: NamespaceNotFound (26), ShardNotFound, BadValue.
+func (r *Runner) Move(ctx context.Context, ns collection.Namespace, id, to shard.ID) error {
+	return r.reshape(ctx, "Move Collection", ns, func(m *shard.Map) (*shard.Map, error) { return m.Move(id, to) })
+}
+
 // reshape changes the map of a collection and brings its shards to rest.
+// Errors: NamespaceNotFound (26), those of Lock and change.
 func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespace, change func(*shard.Map) (*shard.Map, error)) error {
-	coll := r.Catalog.Peek().Collection(ns)
-	if coll == nil || coll.Map == nil {
-		return mongoerr.NoNamespace(ns.String())
-	}
-	id := coll.ID
-	unlock, err := r.Lock(ctx, id)
+	coll, unlock, err := r.LockNamed(ctx, ns)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	id := coll.ID
 	p := r.begin(kind, ns, nil, r.size(id))
 	defer r.end(p)
 	if err := r.rest(ctx, id, p); err != nil { // what an earlier job left

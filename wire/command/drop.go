@@ -40,6 +40,9 @@ func runDrop(c *Call) error {
 		return err
 	}
 	found, err := c.Cluster.Drop(&c.Op, ns)
+	if err == nil && !found {
+		c.namespaceGone(ns)
+	}
 	if err != nil || !found || coll == nil {
 		return err
 	}

@@ -29,13 +29,16 @@ func runReshardCollection(c *Call) error {
 		case "numInitialChunks":
 			opts.Shards, err = c.chunksArg(name, v)
 		case "forceRedistribution":
-			_, err = c.boolArg(name, v)
+			opts.Force, err = c.boolArg(name, v)
+		case "numSamplesPerChunk":
+			var n int64
+			if n, err = c.longArg(name, v); err == nil && !v.IsMissing() && n < 1 {
+				err = mongoerr.New(mongoerr.BadValue, "%s must be at least 1, got %d", name, n)
+			}
 		case "collation":
 			err = c.simpleCollation(name, v)
-		case "zones", "shardDistribution":
-			if !v.IsMissing() {
-				err = mongoerr.NotImplementedYet("option " + name + " of reshardCollection")
-			}
+		case "zones":
+			opts.Zones, err = c.zonesArg(name, v)
 		default:
 			return false, nil
 		}

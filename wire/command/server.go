@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
@@ -103,6 +104,7 @@ type Server struct {
 	clusterSettings clusterSettings
 	querySettings   querySettings
 	zones           zoneShards
+	planned         plannedZones
 	settings        configSettings
 
 	slowdown auth.Slowdown // of logins that fail
@@ -137,12 +139,20 @@ func New(cfg Config) *Server {
 		if err := s.zones.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the zones")
 		}
+		if err := s.planned.load(context.Background(), cfg.Cluster.Store, s.isSharded); err != nil {
+			s.Log.Error().Err(err).Msg("reading the zones of collections that are not sharded")
+		}
 		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading config.settings")
 		}
 	}
 	if cfg.Cluster != nil {
 		cfg.Cluster.Virtual = s.virtual
+		dropped := cfg.Cluster.Dropped
+		cfg.Cluster.Dropped = func(ns collection.Namespace) {
+			dropped(ns)
+			s.namespaceGone(ns)
+		}
 		if cfg.Cluster.Info == nil {
 			cfg.Cluster.Info = s.stageInfo
 		}

@@ -18,8 +18,9 @@ func runShardCollection(c *Call) error {
 	if err != nil {
 		return err
 	}
-	opts := cluster.ShardOptions{}
 	var suffix bson.Raw
+	opts := cluster.ShardOptions{Zones: c.planned.of(ns)}
+	presplit := false
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "key":
@@ -30,7 +31,9 @@ func runShardCollection(c *Call) error {
 			opts.Unique, err = c.boolArg(name, v)
 		case "numInitialChunks":
 			opts.Shards, err = c.chunksArg(name, v)
-		case "presplitHashedZones", "implicitlyCreateIndex", "enforceUniquenessCheck", "unsplittable":
+		case "presplitHashedZones":
+			presplit, err = c.boolArg(name, v)
+		case "implicitlyCreateIndex", "enforceUniquenessCheck", "unsplittable":
 			_, err = c.boolArg(name, v)
 		case "collation":
 			err = c.simpleCollation(name, v)
@@ -50,11 +53,18 @@ func runShardCollection(c *Call) error {
 		return mongoerr.MissingField(c.field("key"))
 	case opts.Key.IsEmpty():
 		return mongoerr.New(mongoerr.InvalidOptions, "Empty shard key")
+	case presplit && !hasHashedField(opts.Key):
+		return mongoerr.New(mongoerr.InvalidOptions, "presplitHashedZones is only supported when the shard key has a hashed field")
+	case presplit && len(opts.Zones) == 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "presplitHashedZones needs zones of %s, which has none: see updateZoneKeyRange", ns)
 	}
 	if opts.Key, err = withSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
 	if err := c.Cluster.ShardCollection(&c.Op, ns, opts); err != nil {
+		return err
+	}
+	if err := c.planned.forget(c.Ctx, c.Cluster.Store, ns); err != nil {
 		return err
 	}
 	c.respondAlways("ShardCollectionResponse")
@@ -73,6 +83,15 @@ func withSuffix(key, suffix bson.Raw) (bson.Raw, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "suffix goes with a shard key, and none is given")
 	}
 	return shard.WithSuffix(key, suffix)
+}
+
+func hasHashedField(key bson.Raw) bool {
+	for _, v := range key.Fields() {
+		if s, ok := v.Str(); ok && s == "hashed" {
+			return true
+		}
+	}
+	return false
 }
 
 // chunksArg reads numInitialChunks, 0 if it is missing.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -166,7 +167,8 @@ func (c *Call) halfOf(coll *catalog.Collection, d *shard.Descriptor) (at shard.P
 }
 
 // runMoveChunk answers moveChunk and moveRange: all partitions lie on this
-// server, so nothing moves. Where a partition lies is its own number.
+// server, so no byte moves. Where a partition lies is its own number, so it gets
+// another, unless that belongs to another partition of the collection.
 // Manual: reference/command/moveChunk.
 func runMoveChunk(c *Call) error {
 	coll, err := c.shardedCollection()
@@ -181,21 +183,25 @@ func runMoveChunk(c *Call) error {
 	if p.to == "" {
 		return mongoerr.MissingField(c.field("to"))
 	}
-	known := false
-	for _, id := range c.shardIDs() {
-		known = known || shardName(id) == p.to
-	}
-	if !known {
-		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", p.to)
+	to, err := c.shardNamed(p.to)
+	if err != nil {
+		return err
 	}
 	d, err := p.chunk(coll)
 	if err != nil {
 		return err
 	}
-	if shardName(d.ID) != p.to {
-		return mongoerr.New(mongoerr.IllegalOperation, "A partition cannot be moved: every partition of %s lies on this server under its own number; use split or the throughput of the collection instead", coll.Namespace)
+	began := time.Now()
+	switch {
+	case d.ID == to:
+	case coll.Map.Shard(to) != nil:
+		return mongoerr.New(mongoerr.IllegalOperation, "%s holds another partition of %s: each has a number, and RU/s, of its own; mergeChunks makes one of two neighbours", p.to, coll.Namespace)
+	default:
+		if err := c.Cluster.Jobs.Move(c.Ctx, coll.Namespace, d.ID, to); err != nil {
+			return err
+		}
 	}
-	c.Reply.Int64("millis", 0)
+	c.Reply.Int64("millis", time.Since(began).Milliseconds())
 	return nil
 }
 

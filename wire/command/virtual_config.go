@@ -19,13 +19,11 @@ func shardName(id shard.ID) string { return "p" + id.String() }
 // shardIDs lists the partition numbers in use, 0 always among them.
 func (s *Server) shardIDs() []shard.ID {
 	used := map[shard.ID]bool{0: true}
-	for _, coll := range s.Cluster.Catalog.Peek().Collections("") {
-		if coll.Map != nil {
-			for _, d := range coll.Map.Shards() {
-				used[d.ID] = true
-			}
+	s.eachMap(func(coll *catalog.Collection) {
+		for _, d := range coll.Map.Shards() {
+			used[d.ID] = true
 		}
-	}
+	})
 	ids := make([]shard.ID, 0, len(used))
 	for id := range used {
 		ids = append(ids, id)
@@ -87,6 +85,15 @@ func (s *Server) databaseDocs() (docs []bson.Raw) {
 		docs = append(docs, b.Doc())
 	}
 	return docs
+}
+
+// eachMap visits everything that has partitions: all collections but views.
+func (s *Server) eachMap(visit func(coll *catalog.Collection)) {
+	for _, coll := range s.Cluster.Catalog.Peek().Collections("") {
+		if coll.Map != nil {
+			visit(coll)
+		}
+	}
 }
 
 // sharded visits the sharded collections.

@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -112,20 +114,26 @@ func (s *Server) tags(shard string) []string {
 func (s *Server) tagDocs() (docs []bson.Raw) {
 	s.sharded(func(coll *catalog.Collection) {
 		for _, z := range coll.Zones {
-			min := coll.Key.Bound(z.Lo, bson.MinKey)
-			b := bson.NewBuilder(nil)
-			b.BeginDoc("_id")
-			b.String("ns", coll.Namespace.String())
-			b.Raw("min", min)
-			b.End()
-			b.String("ns", coll.Namespace.String())
-			b.Raw("min", min)
-			b.Raw("max", coll.Key.Bound(z.Hi, bson.MaxKey))
-			b.String("tag", z.Name)
-			docs = append(docs, b.Doc())
+			docs = append(docs, tagDoc(coll.Namespace, cluster.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
 		}
 	})
+	for _, z := range s.planned.list() {
+		docs = append(docs, tagDoc(z.ns, z.ZoneRange))
+	}
 	return docs
+}
+
+func tagDoc(ns collection.Namespace, z cluster.ZoneRange) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("_id")
+	b.String("ns", ns.String())
+	b.Raw("min", z.Min)
+	b.End()
+	b.String("ns", ns.String())
+	b.Raw("min", z.Min)
+	b.Raw("max", z.Max)
+	b.String("tag", z.Name)
+	return b.Doc()
 }
 
 // parseZone reads the arguments of addShardToZone and removeShardFromZone.
@@ -147,12 +155,8 @@ func (c *Call) parseZone() (shard, zone string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	for _, id := range c.shardIDs() {
-		if shardName(id) == shard {
-			return shard, zone, nil
-		}
-	}
-	return "", "", mongoerr.New(mongoerr.ShardNotFound, "shard %s does not exist; listShards tells which there are", shard)
+	_, err = c.shardNamed(shard)
+	return shard, zone, err
 }
 
 // runAddShardToZone answers addShardToZone. Manual: reference/command/addShardToZone.
@@ -186,6 +190,11 @@ func runRemoveShardFromZone(c *Call) error {
 				}
 			}
 		})
+		for _, z := range c.planned.list() {
+			if z.Name == zone {
+				used = z.ns.String()
+			}
+		}
 		if used != "" {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "shard %s is the only one of zone %s, in which ranges of %s lie: remove those first", shard, zone, used)
 		}
@@ -196,7 +205,7 @@ func runRemoveShardFromZone(c *Call) error {
 }
 
 // runUpdateZoneKeyRange answers updateZoneKeyRange; zone null takes the range out of
-// its zone. Manual: reference/command/updateZoneKeyRange. Errors: ZoneNotFound (177).
+// its zone. The collection need not be sharded, or there, yet. Manual: reference/command/updateZoneKeyRange. Errors: ZoneNotFound (177).
 func runUpdateZoneKeyRange(c *Call) error {
 	ns, err := c.shardedNamespace()
 	if err != nil {
@@ -229,6 +238,9 @@ func runUpdateZoneKeyRange(c *Call) error {
 		return mongoerr.MissingField(c.field("zone"))
 	case zone != "" && len(c.zones.of(zone)) == 0:
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist; addShardToZone makes it", zone)
+	}
+	if !c.isSharded(ns) {
+		return c.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, cluster.ZoneRange{Name: zone, Min: min, Max: max}})
 	}
 	return c.Cluster.SetZone(&c.Op, ns, min, max, zone)
 }

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// UnshardCollection takes the shard key away from a collection, which has one
+// partition afterwards, with the given id. It is rewritten meanwhile, as by
+// ReshardCollection.
+// Manual: reference/command/unshardCollection. Errors: NamespaceNotSharded (118),
+// BadValue (2) for a collection with zones, ReshardCollectionInProgress (338),
+// DuplicateKey (11000) when documents of different shard keys have one _id, those
+// of Runner.Reshard.
+func (c *Cluster) UnshardCollection(o *Op, ns collection.Namespace, to shard.ID) error {
+	return translate(c.unshard(o, ns, to))
+}
+
+func (c *Cluster) unshard(o *Op, ns collection.Namespace, to shard.ID) error {
+	if err := noTxn(o, "unshardCollection"); err != nil {
+		return err
+	}
+	coll := c.Catalog.Peek().Collection(ns)
+	if err := canUnshard(coll, ns); err != nil {
+		return err
+	}
+	if c.Jobs.Resharding(coll.ID) {
+		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
+	}
+	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	body := func(b *bson.Builder) { b.String("unshardCollection", ns.String()) }
+	b := bson.NewBuilder(nil)
+	body(b)
+	var was *catalog.Collection
+	_, err = c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+		Collection: coll.ID,
+		Kind:       "Unshard Collection",
+		Command:    b.Doc(),
+		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
+			was = coll
+			if err := canUnshard(coll, ns); err != nil {
+				return nil, err
+			}
+			table, err := shard.NewMap(shard.Unsharded, coll.Map.Version().Epoch+1, 1)
+			if err != nil {
+				return nil, err
+			}
+			if to != 0 {
+				if table, err = table.Move(0, to); err != nil {
+					return nil, err
+				}
+			}
+			return coll.With(func(d *catalog.Collection) {
+				d.Key, d.Map, d.Shares, d.Zones, d.Unbalanced = shard.KeyPattern{}, table, nil, nil, false
+			}), nil
+		},
+		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
+			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), body)
+		},
+	})
+	if err == nil {
+		o.Committed = max(o.Committed, c.Store.Latest())
+	}
+	return err
+}
+
+// canUnshard refuses what has no shard key to lose.
+func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
+	switch {
+	case coll == nil || !coll.Sharded():
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+	case len(coll.Zones) > 0:
+		return mongoerr.New(mongoerr.BadValue, "collection %s has zones: take its ranges out of them first, with updateZoneKeyRange and zone null", ns)
+	}
+	if t := coll.Throughput; t.Mode != catalog.ThroughputNone {
+		if err := ratelimit.CheckCollection(jobs.Provisioned(t), false, ratelimit.Load{}); err != nil {
+			return err
+		}
+	}
+	for _, ix := range coll.Indexes {
+		if ix.State == catalog.IndexBuilding {
+			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "index %s of %s is still being built", ix.Name, ns)
+		}
+	}
+	return nil
+}
+
+// MoveCollection gives the partition of an unsharded collection another id. No
+// document moves: every partition lies on this server.
+// Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26),
+// CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
+func (c *Cluster) MoveCollection(o *Op, ns collection.Namespace, to shard.ID) error {
+	return translate(c.moveCollection(o, ns, to))
+}
+
+func (c *Cluster) moveCollection(o *Op, ns collection.Namespace, to shard.ID) error {
+	if err := noTxn(o, "moveCollection"); err != nil {
+		return err
+	}
+	coll := c.Catalog.Peek().Collection(ns)
+	switch {
+	case coll == nil:
+		return mongoerr.NoNamespace(ns.String())
+	case coll.IsView():
+		return mongoerr.ViewNotAllowed(ns.String())
+	case coll.Sharded():
+		return mongoerr.New(mongoerr.IllegalOperation, "moveCollection is for collections without a shard key, which %s has: see reshardCollection and unshardCollection", ns)
+	}
+	from := coll.Map.Shards()[0].ID
+	if from == to {
+		return nil
+	}
+	return c.Jobs.Move(o.Env.Context(), ns, from, to)
+}

@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// ZoneRange is a zone as a client gives it: the shard keys from Min up to Max,
+// which is left out.
+type ZoneRange struct {
+	Name     string
+	Min, Max bson.Raw
+}
+
+// sharded gives an entry without documents a shard key, zones and a map, in which
+// shards meet where zones begin and end. A ranged key otherwise begins with one
+// shard, for where to split depends on the documents, or with those of
+// opts.sampled.
+// Errors: BadValue; InvalidOptions (72) for zones that are no ranges of the key;
+// those of an index on the key.
+func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
+	key, err := shard.ParseKeyPattern(opts.Key)
+	if err != nil {
+		return nil, err
+	}
+	shards := opts.Shards
+	if shards <= 0 {
+		shards = c.firstShards(coll.Throughput)
+	}
+	shards = min(shards, shard.ShardsMax)
+	if key.Kind() == shard.Ranged {
+		shards = 1
+		if coll, err = withKeyIndex(o, coll, key, opts.Unique); err != nil {
+			return nil, err
+		}
+	}
+	if opts.seed == 0 {
+		opts.seed = newSeed()
+	}
+	key = key.WithSeed(opts.seed)
+	zones, err := zonesOf(key, opts.Zones)
+	if err != nil {
+		return nil, err
+	}
+	if opts.KeepZones {
+		zones = coll.Zones
+	}
+	table, err := shard.NewMap(key.Kind(), epoch, shards)
+	if err != nil {
+		return nil, err
+	}
+	next := coll.With(func(d *catalog.Collection) {
+		d.Key, d.Map = key, table
+		d.Shares, d.Zones = nil, zones // of the old key there are none any more
+	})
+	return withBounds(next, append(next.ZoneBounds(), opts.sampled...))
+}
+
+// newSeed draws what a collection's hashes begin with.
+func newSeed() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])>>1 | 1
+}
+
+// withBounds divides the map of an entry without documents at more positions.
+func withBounds(coll *catalog.Collection, more []shard.Position) (*catalog.Collection, error) {
+	if len(more) == 0 {
+		return coll, nil
+	}
+	for _, d := range coll.Map.Shards()[1:] {
+		more = append(more, d.Lo)
+	}
+	slices.SortFunc(more, func(a, b shard.Position) int { return bytes.Compare(a, b) })
+	more = slices.CompactFunc(more, func(a, b shard.Position) bool { return bytes.Equal(a, b) })
+	if len(more) >= shard.ShardsMax {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "the zones divide the collection into more than %d partitions", shard.ShardsMax)
+	}
+	table, err := shard.NewMapAt(coll.Map.Kind(), coll.Map.Version().Epoch, more)
+	if err != nil {
+		return nil, err
+	}
+	return coll.With(func(d *catalog.Collection) { d.Map = table }), nil
+}
+
+// zonesOf places zones on the line of a key, in its order.
+// Errors: InvalidOptions (72), RangeOverlapConflict (178).
+func zonesOf(key shard.KeyPattern, ranges []ZoneRange) (zones []catalog.Zone, err error) {
+	for _, z := range ranges {
+		within, err := zoneRange(key, z.Min, z.Max)
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "the range from %s to %s of zone %s is none of the shard key %s: %v", z.Min, z.Max, z.Name, key, err)
+		}
+		zones = append(zones, catalog.Zone{Name: z.Name, Range: within})
+	}
+	slices.SortFunc(zones, func(a, b catalog.Zone) int { return bytes.Compare(a.Lo, b.Lo) })
+	for i := 1; i < len(zones); i++ {
+		if zones[i].Overlaps(zones[i-1].Range) {
+			return nil, mongoerr.New(mongoerr.RangeOverlapConflict, "Zone range of %s beginning at %s is overlapping with one of %s beginning at %s",
+				zones[i].Name, key.Bound(zones[i].Lo, bson.MinKey), zones[i-1].Name, key.Bound(zones[i-1].Lo, bson.MinKey))
+		}
+	}
+	return zones, nil
+}
+
+// sampledPerShard is how many shard keys are looked at for each shard that a ranged
+// key begins with, sampledMax for all of them.
+const (
+	sampledPerShard = 64
+	sampledMax      = 1 << 16
+)
+
+// sample finds where to divide the documents of a collection into opts.Shards
+// shards of about equal size under a ranged key: at quantiles of some of their
+// shard keys, taken at even distances.
+func (c *Cluster) sample(o *Op, coll *catalog.Collection, key shard.KeyPattern, opts *ShardOptions) error {
+	if opts.seed == 0 {
+		opts.seed = newSeed()
+	}
+	key = key.WithSeed(opts.seed)
+	docs := c.Tally.Of(coll.ID).Total(coll.Map).Docs
+	want := min(int64(opts.Shards)*sampledPerShard, sampledMax, docs)
+	if key.Kind() != shard.Ranged || opts.Shards < 2 || want < 2 {
+		return nil
+	}
+	env := *o.Env
+	in, err := c.find(&Op{Env: &env, Class: o.Class}, coll.Namespace, plan.Find{})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var found []shard.Position
+	for i := int64(0); int64(len(found)) < want; i++ {
+		row, err := in.Next(&env)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			break
+		}
+		if i*want/docs < int64(len(found)) {
+			continue
+		}
+		at, err := key.AppendPosition(nil, row.Doc)
+		if err != nil {
+			return err
+		}
+		found = append(found, at)
+	}
+	slices.SortFunc(found, func(a, b shard.Position) int { return bytes.Compare(a, b) })
+	for i := 1; i < opts.Shards; i++ {
+		at := found[i*len(found)/opts.Shards]
+		if bytes.Equal(at, found[0]) || len(opts.sampled) > 0 && bytes.Equal(at, opts.sampled[len(opts.sampled)-1]) {
+			continue // one value that fills a shard
+		}
+		opts.sampled = append(opts.sampled, at)
+	}
+	return nil
+}

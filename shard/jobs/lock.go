@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// exclusive lets one job at a time change the structure of a collection.
+type exclusive struct {
+	mu   sync.Mutex
+	busy map[keyspace.CollectionID]chan struct{} // closed when free again
+}
+
+// take takes the lock, or returns what is closed when it is free.
+func (x *exclusive) take(id keyspace.CollectionID) (busy chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if busy = x.busy[id]; busy != nil {
+		return busy
+	}
+	if x.busy == nil {
+		x.busy = map[keyspace.CollectionID]chan struct{}{}
+	}
+	x.busy[id] = make(chan struct{})
+	return nil
+}
+
+func (x *exclusive) release(id keyspace.CollectionID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	close(x.busy[id])
+	delete(x.busy, id)
+}
+
+// Lock waits until no other job changes the structure of the collection. The
+// caller holds no catalog pin and calls unlock when it is done. Index builds,
+// splits and merges are waited for as long as they take; a Reshard, which may
+// take hours, for LockWait. Errors: ConflictingOperationInProgress (117), ctx.
+func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
+	x := &r.exclusive
+	began := time.Now()
+	for {
+		busy := x.take(id)
+		if busy == nil {
+			return func() { x.release(id) }, nil
+		}
+		look := time.NewTimer(r.LockWait)
+		select {
+		case <-busy:
+		case <-look.C:
+		case <-ctx.Done():
+			look.Stop()
+			return nil, context.Cause(ctx)
+		}
+		look.Stop()
+		if r.Resharding(id) && time.Since(began) >= r.LockWait {
+			return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress,
+				"the collection is being rewritten for another shard key; try again when that is done (currentOp shows how far it is)")
+		}
+	}
+}
+
+// LockNamed is Lock for the collection that has a name when the wait is over: what
+// was waited for may have put another in the place of the one from before.
+// Errors: NamespaceNotFound (26) also for a view; those of Lock.
+func (r *Runner) LockNamed(ctx context.Context, ns collection.Namespace) (*catalog.Collection, func(), error) {
+	for {
+		coll := r.Catalog.Peek().Collection(ns)
+		if coll == nil || coll.Map == nil {
+			return nil, nil, mongoerr.NoNamespace(ns.String())
+		}
+		unlock, err := r.Lock(ctx, coll.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if now := r.Catalog.Peek().Collection(ns); now != nil && now.ID == coll.ID {
+			return now, unlock, nil
+		}
+		unlock()
+	}
+}

@@ -1,0 +1,135 @@
+package jobs_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Who wants to change a collection that is being rewritten waits for a bounded time
+// and hears why it cannot; what changes nothing need not wait.
+func TestReshardTurnsOthersAway(t *testing.T) {
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
+		n.sharded(2)
+		_, err := n.DropIndexes(n.op(), shop, []string{"u"}, nil)
+		n.must(err)
+		n.fill(0, 300)
+		n.jobs.LockWait = 10 * time.Millisecond
+		codes := map[string]int{}
+		n.jobs.OnStep(func(step string) {
+			if step != "copied" {
+				return
+			}
+			for name, ask := range map[string]func() error{
+				"new index": func() error { _, err := n.index(`{key: {u: 1}, name: "late"}`); return err },
+				"old index": func() error { _, err := n.index(`{key: {a: 1}, name: "a"}`); return err },
+				"split":     func() error { return n.splitMiddle(n.coll().Map.Shards()[0].ID) },
+				"merge": func() error {
+					s := n.coll().Map.Shards()
+					return n.jobs.Merge(t.Context(), shop, s[0].ID, s[1].ID)
+				},
+				"move":    func() error { return n.jobs.Move(t.Context(), shop, n.coll().Map.Shards()[0].ID, 77) },
+				"reshard": func() error { return n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{u: 1}`)}) },
+				"unshard": func() error { return n.UnshardCollection(n.op(), shop, 0) },
+				"cleanup": func() error { return n.CleanupReshard(t.Context(), shop) },
+			} {
+				codes[name] = int(code(ask()))
+			}
+		})
+		n.must(n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		for name, want := range map[string]int{"new index": 117, "old index": 0, "split": 117, "merge": 117, "move": 117, "reshard": 338, "unshard": 338, "cleanup": 338} {
+			if got, asked := codes[name]; got != want || !asked {
+				t.Errorf("%s: %d, want %d", name, got, want)
+			}
+		}
+		n.exact()
+	})
+}
+
+// Who waited for a rewrite changes what came of it.
+func TestWaitersSeeTheNewCollection(t *testing.T) {
+	layouts(t, func(t *testing.T, open func() *node) {
+		n := open()
+		n.sharded(2)
+		_, err := n.DropIndexes(n.op(), shop, []string{"u"}, nil)
+		n.must(err)
+		n.fill(0, 300)
+		n.jobs.LockWait = time.Minute
+		old := n.coll()
+		waiters := map[string]chan error{}
+		n.jobs.OnStep(func(step string) {
+			if step != "blocked" {
+				return
+			}
+			for name, ask := range map[string]func() error{
+				"index": func() error { _, err := n.index(`{key: {u: 1}, name: "late"}`); return err },
+				"move":  func() error { return n.jobs.Move(t.Context(), shop, 0, 77) },
+			} {
+				c := make(chan error, 1)
+				waiters[name] = c
+				go func() { c <- ask() }()
+			}
+			time.Sleep(20 * time.Millisecond) // they are waiting by now, most probably
+		})
+		n.must(n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		for name, c := range waiters {
+			if err := <-c; err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if now := n.coll(); now.ID == old.ID || now.Index("late") == nil || now.Map.Shard(77) == nil || len(waiters) != 2 {
+			t.Fatalf("%+v", now)
+		}
+		if n.check(`{}`) != 300 {
+			t.Fatal("documents lost")
+		}
+		n.exact()
+	})
+}
+
+// A partition that gets another number keeps its documents and counts, also over a
+// restart; so does one that gets its old number again.
+func TestMove(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.fill(0, 200)
+		_, err := n.index(`{key: {a: 1}, name: "a"}`)
+		n.must(err)
+		n.must(n.MoveCollection(n.op(), shop, 5))
+		n.fill(200, 250)
+		n.exact()
+		n.must(n.jobs.Checkpoint(t.Context()))
+		n = n.reopen()
+		n.exact()
+		n.must(n.MoveCollection(n.op(), shop, 0))
+		n.remove(`{_id: {$lt: 50}}`, true)
+		n = n.reopen()
+		n.exact()
+		if d := n.coll().Map.Shards()[0]; d.ID != 0 || n.check(`{}`) != 200 {
+			t.Fatalf("%+v", d)
+		}
+		if err := n.MoveCollection(n.op(), shop, 0); err != nil {
+			t.Fatal(err)
+		}
+		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: 1}`)}))
+		if err := n.MoveCollection(n.op(), shop, 9); code(err) != 20 {
+			t.Fatal(err)
+		}
+		n.must(n.splitMiddle(0))
+		a, b := n.coll().Map.Shards()[0].ID, n.coll().Map.Shards()[1].ID
+		if err := n.jobs.Move(t.Context(), shop, a, b); code(err) != 2 {
+			t.Fatal(err)
+		}
+		n.must(n.jobs.Move(t.Context(), shop, a, 100))
+		n.must(n.splitMiddle(100))
+		n.fill(0, 50)
+		n.exact()
+		n = n.reopen()
+		if n.exact(); n.check(`{}`) != 250 {
+			t.Fatal("documents lost")
+		}
+	})
+}
