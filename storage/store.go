@@ -103,8 +103,10 @@ type Metrics struct {
 	DiskBytes        uint64 // files of the store, logs included
 	MemtableBytes    uint64 // written, not yet in sorted files
 	BlockCacheBytes  int64
+	BlockCacheMax    int64 // what the cache may grow to
 	BlockCacheHits   int64
 	BlockCacheMisses int64
+	Flushes          int64 // memtables written into sorted files
 	WALSyncs         int64 // group syncs; Commits / WALSyncs is the group size
 	Commits          int64 // that wrote something
 	Conflicts        int64 // commits refused with ErrConflict

@@ -5,6 +5,9 @@
 //	mongoexpress/   mongo-express from npm, toured by hand of a headless Chromium and by plain
 //	                HTTP: databases, collections, documents, searches, indexes, exports
 //
+// monitoring_test.go has the commands of mongodb_exporter, mongostat and mongotop, sent by a user with the
+// roles those ask for.
+//
 // mongo-express is the last release whose package has its pages' scripts in it. Chromium is
 // looked for in $CANTLE_CHROMIUM and under its usual names; Debian: apt install chromium.
 package tools

@@ -186,6 +186,7 @@ func (s *store) Metrics() storage.Metrics {
 	}
 	p := s.db.Metrics()
 	m.DiskBytes, m.MemtableBytes = p.DiskSpaceUsage(), p.MemTable.Size
+	m.BlockCacheMax, m.Flushes = s.o.CacheBytes, p.Flush.Count
 	m.BlockCacheBytes, m.BlockCacheHits, m.BlockCacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
 	return m
 }

@@ -239,6 +239,10 @@ func TestRoot(t *testing.T) {
 	if g.MayCluster(Internal) || g.MayCluster(Impersonate) {
 		t.Error("root may act as the cluster itself")
 	}
+	local := collection.Namespace{DB: "local"}
+	if !g.May(GrantRole, local) || g.May(ViewUser, collection.Namespace{DB: "local", Coll: "c"}) {
+		t.Error("root grants roles on local, which is no matter of its collections")
+	}
 	if got := len(d.Privileges([]Name{{"root", "other"}})); got != 0 {
 		t.Errorf("root outside of admin has %d privileges", got)
 	}

@@ -67,8 +67,9 @@ func (g *Grants) MayEverywhere(a Action) bool {
 // May reports whether an action is allowed on a collection, or with an empty
 // ns.Coll on a database. A privilege on a whole database, or on all of them, leaves
 // out the collections whose name begins with "system."; one on all databases leaves
-// out config and local as well.
-// Manual: reference/resource-document.
+// out config and local as well, but for their users and roles: who may make users everywhere
+// may let one read local, which monitoring agents ask for.
+// Manual: reference/resource-document. Observed: the instructions of mongodb_exporter.
 func (g *Grants) May(a Action, ns collection.Namespace) bool {
 	if g == nil {
 		return false
@@ -77,7 +78,7 @@ func (g *Grants) May(a Action, ns collection.Namespace) bool {
 		return true
 	}
 	if !strings.HasPrefix(ns.Coll, "system.") {
-		if g.normal.Has(a) && ns.DB != "config" && ns.DB != "local" {
+		if g.normal.Has(a) && (ns.DB != "config" && ns.DB != "local" || ns.Coll == "" && userAdminActions.Has(a)) {
 			return true
 		}
 		if len(g.dbs) > 0 && g.dbs[ns.DB].Has(a) {

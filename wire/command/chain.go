@@ -347,9 +347,11 @@ func (s *Server) finish(c *Call, err error) {
 		return
 	}
 	s.counters[c.Name()].total.Add(1)
-	s.timed(c.Name(), s.Cluster.Now().Sub(c.Start))
+	took := s.Cluster.Now().Sub(c.Start)
+	s.timed(c.Name(), took)
+	s.latencies.add(c.Name(), took)
 	if c.op.NS.Coll != "" {
-		s.usage.add(c.op.NS, c.Name(), c.Cluster.Now().Sub(c.Start))
+		s.usage.add(c.op.NS, c.Name(), took)
 	}
 	s.price(c, err)
 	if c.Msg.Header.OpCode != wire.OpMsg {
@@ -378,6 +380,7 @@ func (s *Server) price(c *Call, err error) {
 	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) {
 		return
 	}
+	s.stats.loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
 	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.pageCharge)
 	st := statement{command: c.Name(), charge: int64(total), took: c.Cluster.Now().Sub(c.Start)}
 	s.noteShape(c, err, total, st.took)

@@ -258,6 +258,7 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 		}
 	}
 	b.End()
+	c.stats.returned.Add(int64(n))
 	id := cursor.ID(0)
 	if more && !single {
 		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.Peer.user, c.Conn.ID()

@@ -92,6 +92,7 @@ func runGetMore(c *Call) error {
 		return err
 	}
 	c.addReceipt(cur, before)
+	c.stats.returned.Add(int64(n))
 	b.End()
 	if t, ok := cur.Source().(tokened); ok {
 		t.appendToken(b)

@@ -28,6 +28,7 @@ type operation struct {
 	Session session.ID
 	Conn    wire.Conn
 	Client  *clientInfo // nil before the connection's first hello
+	InTxn   bool
 	Start   time.Time
 	User    string // "name@db", "" for nobody
 	def     *Def
@@ -60,7 +61,7 @@ func (o *operations) close(conn int64) {
 func (o *operations) enter(c *Call) {
 	s := &c.Peer.slot
 	c.op = operation{ID: o.next.Add(1), Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID,
-		Conn: c.Conn, Client: c.Peer.client.Load(), Start: c.Start, User: c.Peer.user, def: c.Def, slot: s}
+		Conn: c.Conn, Client: c.Peer.client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.user, def: c.Def, slot: s}
 	switch {
 	case c.Def.Namespace == FirstField:
 		c.op.NS.Coll, _ = c.Value.Str()
@@ -107,6 +108,7 @@ func (op *operation) interrupt(cause error) {
 // and delete statements.
 type statistics struct {
 	insert, query, update, delete, getmore, command atomic.Int64
+	returned, loaded                                atomic.Int64 // documents sent; documents read to find them
 	bytesIn, bytesOut, requests, unknown            atomic.Int64
 }
 

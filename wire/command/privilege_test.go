@@ -75,6 +75,7 @@ var argumentNeeds = map[string][]needsOf{
 	"grantPrivilegesToRole": {{`{grantPrivilegesToRole: "r", privileges: [{resource: {db: "b", collection: ""}, actions: ["find"]}]}`, []string{"test.: grantRole", "b.: grantRole"}}},
 	"grantRolesToRole":      {{`{grantRolesToRole: "r", roles: [{role: "read", db: "a"}]}`, []string{"a.: grantRole"}}},
 	"grantRolesToUser":      {{`{grantRolesToUser: "u", roles: ["read"]}`, []string{"test.: grantRole"}}},
+	"getDiagnosticData":     {{`{getDiagnosticData: 1, $db: "admin"}`, []string{"cluster: serverStatus", "cluster: replSetGetStatus"}}},
 	"insert": {
 		{`{insert: "c", documents: [{}]}`, []string{"test.c: insert"}},
 		{`{insert: "c", documents: [{}], bypassDocumentValidation: true}`, []string{"test.c: insert", "test.c: bypassDocumentValidation"}},

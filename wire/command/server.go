@@ -96,6 +96,7 @@ type Server struct {
 	processID   [12]byte     // of topologyVersion
 	conns       sync.Map     // int64 → *connection
 	usage       usages
+	latencies   latencies
 	profiler    profiler
 	fsyncLock   fsyncLock
 	rwDefaults  rwDefaults

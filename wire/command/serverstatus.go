@@ -1,6 +1,7 @@
 package command
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -27,7 +28,6 @@ func sections() []section {
 		{name: "extra_info", append: statusExtra},
 		{name: "flowControl", append: statusFlowControl},
 		{name: "globalLock", append: statusGlobalLock},
-		{name: "locks", append: statusNothing},
 		{name: "logicalSessionRecordCache", append: statusSessions},
 		{name: "metrics", append: statusMetrics},
 		{name: "mirroredReads", asked: true, append: statusNothing},
@@ -132,13 +132,19 @@ func statusCatalog(c *Call, b *bson.Builder) {
 	b.Int32("internalViews", 0)
 }
 
-func statusConnections(c *Call, b *bson.Builder) {
-	st := wire.ConnStats{Total: c.Conn.ID()}
+// connections is what the listener says of its connections, or what we have seen of them.
+func (c *Call) connections() wire.ConnStats {
 	if c.Connections != nil {
-		st = c.Connections()
-	} else {
-		c.conns.Range(func(any, any) bool { st.Current++; return true })
+		return c.Connections()
 	}
+	st := wire.ConnStats{Total: c.Conn.ID()}
+	c.conns.Range(func(any, any) bool { st.Current++; return true })
+	return st
+}
+
+func statusConnections(c *Call, b *bson.Builder) {
+	st := c.connections()
+	_, _, waiting, _ := c.ops.active()
 	b.Int32("current", int32(st.Current-st.Queued))
 	b.Int32("available", int32(st.Free))
 	b.Int64("totalCreated", st.Total)
@@ -148,7 +154,7 @@ func statusConnections(c *Call, b *bson.Builder) {
 	b.Int32("threaded", int32(st.Current-st.Queued))
 	b.Int32("exhaustIsMaster", 0)
 	b.Int32("exhaustHello", 0)
-	b.Int32("awaitingTopologyChanges", 0)
+	b.Int32("awaitingTopologyChanges", waiting)
 	b.BeginDoc("establishmentRateLimit")
 	b.Int64("totalRejectedConnections", st.TooFast)
 	b.Int64("totalExemptedFromEstablishmentRateLimiting", 0)
@@ -157,7 +163,7 @@ func statusConnections(c *Call, b *bson.Builder) {
 
 func statusExtra(_ *Call, b *bson.Builder) {
 	b.String("note", "fields vary by platform")
-	b.Int64("page_faults", 0)
+	b.Int64("page_faults", pageFaults())
 	b.Int32("threads", int32(runtime.NumGoroutine())) // what a thread is here
 }
 
@@ -170,9 +176,9 @@ func statusFlowControl(_ *Call, b *bson.Builder) {
 
 func statusGlobalLock(c *Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Started).Microseconds())
-	active := int32(len(c.ops.list()))
+	readers, writers, _, _ := c.ops.active()
 	appendCount(b, "currentQueue", 0, 0)
-	appendCount(b, "activeClients", active, 0)
+	appendCount(b, "activeClients", readers, writers)
 }
 
 func appendCount(b *bson.Builder, name string, readers, writers int32) {
@@ -219,20 +225,22 @@ func statusMetrics(c *Call, b *bson.Builder) {
 	b.BeginDoc("document")
 	b.Int64("deleted", c.stats.delete.Load())
 	b.Int64("inserted", c.stats.insert.Load())
-	b.Int64("returned", 0)
+	b.Int64("returned", c.stats.returned.Load())
 	b.Int64("updated", c.stats.update.Load())
 	b.End()
 	b.BeginDoc("operation")
-	b.Int64("scanAndOrder", 0)
-	b.Int64("writeConflicts", 0)
+	b.Int64("writeConflicts", c.Cluster.Store.Metrics().Conflicts)
 	b.End()
 	b.BeginDoc("queryExecutor")
-	b.Int64("scanned", 0)
-	b.Int64("scannedObjects", 0)
+	b.Int64("scannedObjects", c.stats.loaded.Load())
 	b.End()
+	var passes, deleted int64
+	if c.Jobs != nil {
+		passes, deleted = c.Jobs.Expired()
+	}
 	b.BeginDoc("ttl")
-	b.Int64("deletedDocuments", 0)
-	b.Int64("passes", 0)
+	b.Int64("deletedDocuments", deleted)
+	b.Int64("passes", passes)
 	b.End()
 }
 
@@ -242,15 +250,6 @@ func statusNetwork(c *Call, b *bson.Builder) {
 	b.Int64("physicalBytesIn", c.stats.bytesIn.Load())
 	b.Int64("physicalBytesOut", c.stats.bytesOut.Load())
 	b.Int64("numRequests", c.stats.requests.Load())
-}
-
-func statusLatencies(c *Call, b *bson.Builder) {
-	for _, kind := range [...]string{"reads", "writes", "commands", "transactions"} {
-		b.BeginDoc(kind)
-		b.Int64("latency", 0)
-		b.Int64("ops", 0)
-		b.End()
-	}
 }
 
 func statusOpcounters(c *Call, b *bson.Builder) {
@@ -294,8 +293,9 @@ func statusTransactions(c *Call, b *bson.Builder) {
 	b.Int64("retriedCommandsCount", 0)
 	b.Int64("retriedStatementsCount", s.Replayed)
 	b.Int64("transactionsCollectionWriteCount", 0)
-	b.Int64("currentActive", 0)
-	b.Int64("currentInactive", int64(s.Open))
+	_, _, _, active := c.ops.active()
+	b.Int64("currentActive", int64(active))
+	b.Int64("currentInactive", int64(max(s.Open-int(active), 0)))
 	b.Int64("currentOpen", int64(s.Open))
 	b.Int64("totalStarted", s.Started)
 	b.Int64("totalCommitted", s.Committed)
@@ -306,25 +306,32 @@ func statusTransactions(c *Call, b *bson.Builder) {
 	b.Int64("totalPreparedThenAborted", 0)
 }
 
-// statusCache has the fields of MongoDB's engine that mongostat divides by.
-// Source: mongo-tools, mongostat/stat_consumer/line.
-func statusCache(_ *Call, b *bson.Builder) {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
+// statusCache has the fields of MongoDB's engine that mongostat computes with, filled from
+// what they are of our store: what is written and not yet in a sorted file is dirty, a
+// flush of that is a checkpoint, and as every connection may run a command, there are as many
+// tickets as connections. Source: mongo-tools, mongostat/status.
+func statusCache(c *Call, b *bson.Builder) {
+	m := c.Cluster.Store.Metrics()
 	b.BeginDoc("cache")
-	b.Int64("tracked dirty bytes in the cache", 0)
-	b.Int64("bytes currently in the cache", int64(m.HeapInuse))
-	b.Int64("maximum bytes configured", max(machineMemory(), int64(m.Sys)))
+	b.Int64("tracked dirty bytes in the cache", int64(m.MemtableBytes))
+	b.Int64("bytes currently in the cache", m.BlockCacheBytes+int64(m.MemtableBytes))
+	b.Int64("maximum bytes configured", max(m.BlockCacheMax, 1))
 	b.End()
 	b.BeginDoc("transaction")
-	b.Int64("transaction checkpoints", 0)
+	b.Int64("transaction checkpoints", m.Flushes)
 	b.End()
+	readers, writers, _, _ := c.ops.active()
+	st := c.connections()
 	b.BeginDoc("concurrentTransactions")
-	for _, kind := range [...]string{"read", "write"} {
-		b.BeginDoc(kind)
-		b.Int32("out", 0)
-		b.Int32("available", 128)
-		b.Int32("totalTickets", 128)
+	for _, kind := range [...]struct {
+		name string
+		out  int32
+	}{{"read", readers}, {"write", writers}} {
+		total := max(int32(min(st.Current+st.Free, math.MaxInt32)), kind.out)
+		b.BeginDoc(kind.name)
+		b.Int32("out", kind.out)
+		b.Int32("available", total-kind.out)
+		b.Int32("totalTickets", total)
 		b.End()
 	}
 	b.End()

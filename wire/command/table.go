@@ -61,6 +61,7 @@ var Commands = []Def{
 	{Name: "getClusterParameter", Run: runGetClusterParameter, Action: "getClusterParameter", Needs: AdminOnly | Silent, Doc: "reference/command/getClusterParameter"},
 	{Name: "getCmdLineOpts", Run: runGetCmdLineOpts, Action: "getCmdLineOpts", Needs: AdminOnly | Silent, Doc: "reference/command/getCmdLineOpts"},
 	{Name: "getDefaultRWConcern", Run: runGetDefaultRWConcern, Action: "getDefaultRWConcern", Needs: AdminOnly | Silent, Doc: "reference/command/getDefaultRWConcern"},
+	{Name: "getDiagnosticData", Run: runGetDiagnosticData, Action: "serverStatus", Ask: askDiagnosticData, Needs: AdminOnly | Silent, Doc: "administration/analyzing-mongodb-performance"},
 	{Name: "getFreeMonitoringStatus", Run: runFreeMonitoring, Action: "checkFreeMonitoringStatus", Needs: AdminOnly | Silent, Doc: "reference/command/getFreeMonitoringStatus"},
 	{Name: "getLastError", Aliases: []string{"getlasterror"}, Run: runGetLastError, Action: "user", Needs: Silent, Doc: "reference/command/getLastError"},
 	{Name: "getLastRequestStatistics", Run: runLastRequestStatistics, Action: "user", Needs: Silent, Doc: "cosmos"},
