@@ -122,6 +122,8 @@ type Conversation struct {
 	// Found is that user as it was when the conversation began, nil if there is
 	// none. It is proven only once Done reports so.
 	Found *User
+	// Otherwise says that the user exists and logs in by other mechanisms.
+	Otherwise bool
 
 	step *scram.ServerConversation
 }
@@ -139,6 +141,7 @@ func (d *Directory) Start(users Users, m Mechanism, db string) (*Conversation, e
 				c.Found = u
 				return cred.StoredCredentials, nil
 			}
+			c.Otherwise = true
 		}
 		return d.fabricate(m, c.User), nil
 	})

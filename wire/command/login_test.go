@@ -215,6 +215,29 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// TestSpeculation: a hello begins the login, but not by a mechanism that the user
+// does not have. Names that nobody has are met as if they had all.
+func TestSpeculation(t *testing.T) {
+	_, root, _ := secured(t)
+	root.ok(`{createUser: "old", pwd: "p", roles: [], mechanisms: ["SCRAM-SHA-1"]}`)
+	for _, tc := range []struct {
+		user, mechanism string
+		want            bool
+	}{
+		{"reader", "SCRAM-SHA-256", true},
+		{"old", "SCRAM-SHA-256", false},
+		{"old", "SCRAM-SHA-1", true},
+		{"nobody", "SCRAM-SHA-256", true},
+	} {
+		first := base64.StdEncoding.EncodeToString([]byte("n,,n=" + tc.user + ",r=abcdefghijklmnopqrstuvwx"))
+		r := root.ok(`{hello: 1, saslSupportedMechs: "test.` + tc.user + `", speculativeAuthenticate: {saslStart: 1, mechanism: "` + tc.mechanism +
+			`", payload: BinData(0, "` + first + `"), db: "test"}}`)
+		if got := !r.Get("speculativeAuthenticate").IsMissing(); got != tc.want {
+			t.Errorf("%s by %s: begun %v, want %v", tc.user, tc.mechanism, got, tc.want)
+		}
+	}
+}
+
 // TestSlowdown: failures are free at first, then dearer and dearer, and forgotten
 // after a success or some time.
 func TestSlowdown(t *testing.T) {

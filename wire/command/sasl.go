@@ -166,6 +166,11 @@ func (c *Call) speculate(v bson.Value) {
 	switch string(first.Name) {
 	case "saslStart":
 		err = c.saslStart(body, db, b)
+		if s := c.Peer.sasl; s != nil && s.talk.Otherwise {
+			// The client guessed the mechanism, and the user's are in this very reply.
+			c.Peer.sasl = nil
+			return
+		}
 	case "authenticate":
 		var n auth.Name
 		n.Name, _ = body.Get("user").Str()
