@@ -46,6 +46,7 @@ func rounds(t *testing.T) int {
 // have happened, or its answer never came and both outcomes are right.
 type model struct {
 	writer int
+	in     string          // the collection, "" = by writer
 	known  map[int32]int64 // _id → version of the last acknowledged write; 0 = deleted
 	maybe  map[int32]int64 // _id → version of the write whose answer never came
 	pairs  int64           // version of the last acknowledged transaction over all pair documents
@@ -57,27 +58,7 @@ func TestKillDuringWrites(t *testing.T) {
 	if os.Getenv("CANTLE_URI") != "" {
 		t.Skip("CANTLE_URI is set, and this test kills its server")
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(root, ".cache"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(filepath.Join(root, ".cache"), "crash")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if t.Failed() {
-			t.Logf("the data directory is kept: %s", dir)
-			return
-		}
-		_ = os.RemoveAll(dir)
-	}()
+	random, dir := begin(t)
 	models := make([]*model, writers)
 	for i := range models {
 		models[i] = &model{writer: i, known: map[int32]int64{}, maybe: map[int32]int64{}, next: 1}
@@ -111,16 +92,47 @@ func TestKillDuringWrites(t *testing.T) {
 	}
 }
 
+// begin draws the numbers of a test and makes its data directory, which is kept when
+// the test fails.
+func begin(t *testing.T) (random *rand.Rand, dir string) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, ".cache"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = os.MkdirTemp(filepath.Join(root, ".cache"), "crash"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the data directory is kept: %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return rand.New(rand.NewPCG(seed, 0)), dir
+}
+
 // collections returns the two loaded collections, plain and sharded, with durable writes.
 func collections(client *mongo.Client) []*mongo.Collection {
+	return []*mongo.Collection{durable(client, "plain"), durable(client, "sharded")}
+}
+
+func durable(client *mongo.Client, name string) *mongo.Collection {
 	journal := true
 	o := options.Collection().SetWriteConcern(&writeconcern.WriteConcern{W: 1, Journal: &journal})
-	db := client.Database("crash")
-	return []*mongo.Collection{db.Collection("plain", o), db.Collection("sharded", o)}
+	return client.Database("crash").Collection(name, o)
 }
 
 // collectionOf says where a writer writes.
 func collectionOf(client *mongo.Client, m *model) *mongo.Collection {
+	if m.in != "" {
+		return durable(client, m.in)
+	}
 	return collections(client)[m.writer%2]
 }
 
@@ -159,10 +171,19 @@ func connect(t *testing.T, s *harness.Server) *mongo.Client {
 // load writes until it kills the server after d, and returns the number of
 // acknowledged writes.
 func load(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, d time.Duration) int {
+	return during(t, s, models, random, func(context.Context, *mongo.Client) {
+		time.Sleep(d)
+		s.Kill()
+	})
+}
+
+// during writes while fn ends the server, and returns the number of acknowledged
+// writes.
+func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, fn func(ctx context.Context, client *mongo.Client)) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	client := connect(t, s)
-	defer client.Disconnect(ctx)
+	defer client.Disconnect(context.Background())
 	var group sync.WaitGroup
 	counts := make([]int, len(models))
 	for i, m := range models {
@@ -181,8 +202,8 @@ func load(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, d
 			}
 		})
 	}
-	time.Sleep(d)
-	s.Kill()
+	fn(ctx, client)
+	cancel() // nobody will answer any more
 	group.Wait()
 	total := 0
 	for _, n := range counts {

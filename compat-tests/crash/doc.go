@@ -1,7 +1,8 @@
-// Package crash kills the server in the middle of writes and checks what is left:
-// every acknowledged write is there, no document is half written, and every index
-// agrees with the documents.
+// Package crash kills the server in the middle of writes, and at each step of what
+// changes the structure of a collection under load, and checks what is left: every
+// acknowledged write is there, no document is half written, there twice or where its
+// shard key does not find it, and every index agrees with the documents.
 //
-//	CANTLE_CRASH_ROUNDS   kills per test (20)
-//	CANTLE_SOAK           if set, 500 rounds
+//	CANTLE_CRASH_ROUNDS   kills during writes (20)
+//	CANTLE_SOAK           if set, 500 of them, and every step 20 times
 package crash

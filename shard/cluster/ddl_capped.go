@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -20,7 +21,7 @@ func (c *Cluster) ConvertToCapped(o *Op, ns collection.Namespace, size int64) er
 	return translate(c.convertToCapped(o, ns, size))
 }
 
-func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) error {
+func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) (err error) {
 	if err := noTxn(o, "convertToCapped"); err != nil {
 		return err
 	}
@@ -39,22 +40,24 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) er
 	if err := unsharded(coll); err != nil {
 		return err
 	}
+	free := context.WithoutCancel(o.Env.Context())
+	defer func() { // whatever ends the command, also if that is a panic
+		err = errors.Join(err, c.freeze(free, coll, false))
+	}()
 	if err := c.freeze(o.Env.Context(), coll, true); err != nil {
 		return err
 	}
+	c.Jobs.Step("capped frozen")
 	id := bson.NewObjectID()
 	temp := collection.Namespace{DB: ns.DB, Coll: cappedPrefix + hex.EncodeToString(id[:])}
 	if err = c.Catalog.Drain(o.Env.Context()); err == nil {
 		err = c.copyCapped(o, coll, temp, size)
 	}
 	if err == nil {
+		c.Jobs.Step("capped copied")
 		err = c.rename(o, temp, ns, true)
 	}
 	if err != nil {
-		free := context.WithoutCancel(o.Env.Context())
-		if err := c.freeze(free, coll, false); err != nil {
-			return err
-		}
 		env := *o.Env
 		env.SetContext(free)
 		_, _ = c.drop(&Op{Env: &env}, temp)
@@ -110,8 +113,8 @@ func (c *Cluster) capSource(ns collection.Namespace) (*catalog.Collection, error
 func (c *Cluster) freeze(ctx context.Context, coll *catalog.Collection, on bool) error {
 	return c.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(coll.ID)
-		if now == nil {
-			if !on {
+		if now == nil || now.Frozen == on {
+			if !on || now != nil {
 				return nil
 			}
 			return mongoerr.NoNamespace(coll.Namespace.String())

@@ -24,9 +24,6 @@ func (r *Runner) SettleShard(ctx context.Context, id keyspace.CollectionID, d *s
 
 func (r *Runner) Saved() storage.Timestamp { return r.counts.saved }
 
-// OnStep has fn called at the steps of a Reshard.
-func (r *Runner) OnStep(fn func(step string)) { r.stepped = fn }
-
 // Settled reports that a Reshard is committed or aborted.
 func (r *Runner) Settled(id keyspace.CollectionID) bool {
 	c := r.resharding.of(id)

@@ -133,3 +133,33 @@ func TestMove(t *testing.T) {
 		}
 	})
 }
+
+// A command that a panic ends, after which the server goes on, leaves nobody waiting.
+func TestPanicsLetWritersGoOn(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		for step, change := range map[string]func(n *node) error{
+			"blocked": func(n *node) error {
+				return n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: 1}`)})
+			},
+			"capped frozen": func(n *node) error { return n.ConvertToCapped(n.op(), shop, 1<<20) },
+			"capped copied": func(n *node) error { return n.ConvertToCapped(n.op(), shop, 1<<20) },
+		} {
+			t.Run(step, func(t *testing.T) {
+				n := open(t, make)
+				n.fill(0, 100)
+				if err := n.killedAt(step, func() error { return change(n) }); err != errKilled {
+					t.Fatal(err)
+				}
+				n.jobs.OnStep(nil)
+				if n.coll().Frozen {
+					t.Fatal("writers wait for ever")
+				}
+				n.fill(100, 110)
+				n.must(change(n))
+				if n.check(`{}`) != 110 {
+					t.Fatal("documents lost")
+				}
+			})
+		}
+	})
+}

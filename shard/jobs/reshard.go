@@ -59,15 +59,21 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	defer r.end(c.progress)
 	c.control = r.resharding.begin(c.from.ID, cancel)
 	defer r.resharding.end(c.from.ID, c.control)
+	finished := false
+	defer func() { // also when a panic ends the command: writers wait
+		if !finished {
+			c.thaw()
+			r.filling.remove(c.to.ID)
+			r.DeleteSoon()
+		}
+	}()
 	if err = c.run(); err != nil {
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
 			err = cause
 		}
-		c.thaw()
-		r.filling.remove(c.to.ID)
-		r.DeleteSoon()
 		return nil, gone(err)
 	}
+	finished = true
 	r.counts.learn(known{id: c.to.ID, epoch: c.to.Map.Version().Epoch, at: c.at, shards: c.counts})
 	r.Provision(c.to)
 	r.DeleteSoon()
@@ -135,11 +141,11 @@ const (
 func (c *copying) run() error {
 	c.counts, c.late = map[shard.ID]tally.Count{}, map[string]bool{}
 	c.progress.enter(phaseCopying)
-	c.r.step("begun")
+	c.r.Step(stepBegun)
 	if err := c.copy(); err != nil {
 		return err
 	}
-	c.r.step("copied")
+	c.r.Step(stepCopied)
 	c.progress.enter(phaseApplying)
 	for range roundsMax {
 		began := time.Now()
@@ -150,18 +156,18 @@ func (c *copying) run() error {
 			break
 		}
 	}
-	c.r.step("applied")
+	c.r.Step(stepApplied)
 	c.progress.enter(phaseBlocking)
 	if err := c.freeze(); err != nil {
 		return err
 	}
-	c.r.step("blocked")
+	c.r.Step(stepBlocked)
 	if err := c.catchUp(true); err != nil {
 		return err
 	}
 	c.at = c.r.Store.Latest()
 	c.tell()
-	c.r.step("ready")
+	c.r.Step(stepReady)
 	if !c.control.commit() {
 		return context.Cause(c.ctx)
 	}

@@ -78,6 +78,7 @@ func (c *copying) copy() error {
 			return err
 		}
 		c.progress.done.Add(int64(n))
+		c.r.Step(stepCopying)
 		if c.ctx.Err() != nil {
 			return context.Cause(c.ctx)
 		}

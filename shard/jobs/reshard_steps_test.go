@@ -16,7 +16,7 @@ import (
 )
 
 // reshardSteps are where a process may end, in order; the last is after the end.
-var reshardSteps = []string{"begun", "copied", "applied", "blocked", "ready"}
+var reshardSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
 
 // errKilled stands for the end of the process.
 var errKilled = errors.New("killed")

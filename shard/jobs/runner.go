@@ -51,7 +51,7 @@ type Runner struct {
 	progress    registry
 	counts      counts
 	resharding  reshards
-	stepped     func(step string) // told of the steps of a Reshard, in tests
+	stepped     atomic.Pointer[func(step string)] // OnStep
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
@@ -120,13 +120,6 @@ func (r *Runner) Stop() error {
 	cancel(ErrStopped)
 	r.wg.Wait()
 	return r.Checkpoint(context.Background())
-}
-
-// step is a place at which a test may look, or end the process.
-func (r *Runner) step(name string) {
-	if r.stepped != nil {
-		r.stepped(name)
-	}
 }
 
 // report tells Failed of an error that is not the end of the server.

@@ -54,6 +54,7 @@ func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespa
 	if err := r.prepare(ctx, id, change); err != nil {
 		return notFound(err, ns)
 	}
+	r.Step(stepPrepared)
 	return notFound(r.rest(ctx, id, p), ns)
 }
 
@@ -155,11 +156,13 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 	if err != nil {
 		return err
 	}
+	r.Step(stepCounted)
 	for _, d := range moving {
 		if err := r.settle(ctx, id, d, p); err != nil {
 			return err
 		}
 	}
+	r.Step(stepMoved)
 	err = r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().ByID(id)
 		if coll == nil {
@@ -177,6 +180,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 	if err != nil {
 		return err
 	}
+	r.Step(stepSettled)
 	// After this drain everything committed up to at has been counted.
 	if err := r.Catalog.Drain(ctx); err != nil {
 		return err
@@ -294,6 +298,7 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 			return err
 		}
 		p.done.Add(int64(len(keys)))
+		r.Step(stepMoving)
 		start = next
 	}
 	return nil

@@ -231,6 +231,8 @@ func runConfigureFailPoint(c *Call) error {
 	}
 	p := failCommand{mode: mode}
 	switch name {
+	case killAtJobStepPoint:
+		return c.jobKill.set(mode, data)
 	case failCommandPoint, failGetMorePoint:
 		if err := p.parse(data); err != nil {
 			return err

@@ -91,6 +91,7 @@ type Server struct {
 	seconds  *prometheus.HistogramVec // by command; nil unless Metrics was called
 
 	failPoints  failPoints
+	jobKill     jobKill
 	seenAt      atomic.Value // string: the address of the first connection
 	balancerOff atomic.Bool  // balancerStop was called
 	processID   [12]byte     // of topologyVersion
@@ -146,6 +147,9 @@ func New(cfg Config) *Server {
 		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading config.settings")
 		}
+	}
+	if cfg.TestCommands && cfg.Jobs != nil {
+		cfg.Jobs.OnStep(s.jobKill.at)
 	}
 	if cfg.Cluster != nil {
 		cfg.Cluster.Virtual = s.virtual

@@ -1,0 +1,286 @@
+package crash
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// The steps at which the server can be told to kill itself; package jobs names them.
+var (
+	rewriteSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
+	reshapeSteps = []string{"prepared", "counted", "moving", "moved", "settled"}
+	cappedSteps  = []string{"capped frozen", "capped copied"}
+)
+
+// ballast is how many documents nobody writes to: enough for several transactions of
+// a job.
+const ballast = 3000
+
+// structure is a command that changes how a collection lies.
+type structure struct {
+	name  string
+	steps []string
+	run   func(f *killing) error
+	more  int // partitions that there are more of whatever step the process ended at
+}
+
+// state is how the collection lies.
+type state struct {
+	key    string
+	chunks int
+}
+
+// killing is one server between its start and its death.
+type killing struct {
+	*testing.T
+	ctx    context.Context
+	client *mongo.Client
+	random *rand.Rand
+}
+
+// Structures change under load while the process is killed at each of their steps:
+// nothing that was acknowledged is lost, nothing is there twice, everything is found
+// by its shard key and by every index, and the collection lies as before or as it
+// should. What is left over does not keep the next change from being made.
+func TestKillDuringStructureChanges(t *testing.T) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and this test kills its server")
+	}
+	rounds := 1
+	if os.Getenv("CANTLE_SOAK") != "" {
+		rounds = 20
+	}
+	random, dir := begin(t)
+	models := make([]*model, writers)
+	for i := range models {
+		models[i] = &model{writer: i, in: "jobs", known: map[int32]int64{}, maybe: map[int32]int64{}, next: 1}
+	}
+	changes := []structure{
+		{name: "shardCollection", steps: rewriteSteps, run: rekey("shardCollection", bson.D{{Key: "_id", Value: 1}})},
+		{name: "split", steps: reshapeSteps, run: split, more: 1},
+		{name: "mergeChunks", steps: reshapeSteps, run: merge, more: -1},
+		{name: "reshardCollection", steps: rewriteSteps, run: rekey("reshardCollection", bson.D{{Key: "_id", Value: "hashed"}})},
+		{name: "unshardCollection", steps: rewriteSteps, run: func(f *killing) error {
+			return f.admin(bson.D{{Key: "unshardCollection", Value: "crash.jobs"}})
+		}},
+		{name: "convertToCapped", steps: cappedSteps, run: func(f *killing) error {
+			return f.client.Database("crash").RunCommand(f.ctx, bson.D{{Key: "convertToCapped", Value: "log"}, {Key: "size", Value: 1 << 20}}).Err()
+		}},
+	}
+	acknowledged, kills := 0, 0
+	first := true
+	var want *state // after a kill
+	for range rounds {
+		for _, change := range changes {
+			// At the end once without a kill, so that the next change has what it needs.
+			for _, step := range append(slices.Clone(change.steps), "") {
+				o := harness.Options{Data: dir, Args: []string{"--sync=always", "--enable-test-commands"}}
+				server, err := harness.Launch(o)
+				if err != nil {
+					t.Fatalf("%s after %d kills: %v", change.name, kills, err)
+				}
+				if first {
+					first = false
+					fill(t, server)
+				}
+				inspect(t, server, models, kills, want)
+				if t.Failed() {
+					server.Kill()
+					return
+				}
+				acknowledged += during(t, server, models, random, func(ctx context.Context, client *mongo.Client) {
+					f := &killing{t, ctx, client, random}
+					want = f.round(change, step)
+					server.Kill()
+				})
+				kills++
+				if err := server.Trouble(); err != nil {
+					t.Fatalf("%s, %q: %v\n%s", change.name, step, err, server.Log())
+				}
+			}
+		}
+	}
+	server := harness.Start(t, harness.Options{Data: dir})
+	inspect(t, server, models, kills, nil)
+	t.Logf("%d kills, %d acknowledged writes", kills, acknowledged)
+	if acknowledged < kills {
+		t.Errorf("only %d writes were acknowledged: the load did not run", acknowledged)
+	}
+}
+
+// round makes a change, at a step of which the server dies unless it is "", and
+// returns how the collection should lie afterwards, nil for unknown.
+func (f *killing) round(change structure, step string) *state {
+	if step == "" {
+		if err := change.run(f); err != nil {
+			f.Errorf("%s: %v", change.name, err)
+		}
+		return nil
+	}
+	skip := 0
+	if step == "copying" || step == "moving" { // met once per transaction
+		skip = f.random.IntN(3)
+	}
+	err := f.admin(bson.D{{Key: "configureFailPoint", Value: "killAtJobStep"}, {Key: "mode", Value: bson.D{{Key: "skip", Value: skip}}},
+		{Key: "data", Value: bson.D{{Key: "step", Value: step}, {Key: "pauseMS", Value: f.random.IntN(30)}}}})
+	if err != nil {
+		f.Error(err)
+		return nil
+	}
+	before, err := f.state()
+	if err != nil {
+		f.Error(err)
+		return nil
+	}
+	f.Logf("%s at %q: %+v", change.name, step, before)
+	if err := change.run(f); !unknown(err) {
+		f.Errorf("%s did not come to %q: %v", change.name, step, err)
+	}
+	before.chunks += change.more
+	return &before
+}
+
+func (f *killing) admin(cmd bson.D) error {
+	return f.client.Database("admin").RunCommand(f.ctx, cmd).Err()
+}
+
+// state reads the shard key, "" for none, and the number of partitions.
+func (f *killing) state() (s state, err error) {
+	config := f.client.Database("config")
+	raw, err := config.Collection("collections").FindOne(f.ctx, bson.D{{Key: "_id", Value: "crash.jobs"}}).Raw()
+	if err == nil {
+		s.key = raw.Lookup("key").String()
+	} else if err != mongo.ErrNoDocuments {
+		return s, err
+	}
+	n, err := config.Collection("chunks").CountDocuments(f.ctx, bson.D{})
+	s.chunks = int(n)
+	return s, err
+}
+
+// rekey gives the collection a shard key.
+func rekey(command string, key bson.D) func(f *killing) error {
+	return func(f *killing) error {
+		return f.admin(bson.D{{Key: command, Value: "crash.jobs"}, {Key: "key", Value: key}})
+	}
+}
+
+// split divides a partition that has documents of the ballast.
+func split(f *killing) error {
+	at := int32(1_000_000 + f.random.IntN(ballast))
+	return f.admin(bson.D{{Key: "split", Value: "crash.jobs"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: at}}}})
+}
+
+// merge makes one of two neighbours, the left of which is drawn.
+func merge(f *killing) error {
+	cursor, err := f.client.Database("config").Collection("chunks").Find(f.ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "min", Value: 1}}))
+	if err != nil {
+		return err
+	}
+	var chunks []struct{ Min, Max bson.Raw }
+	if err := cursor.All(f.ctx, &chunks); err != nil {
+		return err
+	}
+	if len(chunks) < 2 {
+		f.Error("there is nothing to merge")
+		return nil
+	}
+	i := len(chunks) - 2 // the last have the ballast
+	return f.admin(bson.D{{Key: "mergeChunks", Value: "crash.jobs"}, {Key: "bounds", Value: bson.A{chunks[i].Min, chunks[i+1].Max}}})
+}
+
+// fill makes the collections.
+func fill(t *testing.T, s *harness.Server) {
+	ctx := harness.Context(t)
+	client := connect(t, s)
+	defer client.Disconnect(ctx)
+	coll := durable(client, "jobs")
+	for _, key := range []string{"version", "tags", "writer"} {
+		if _, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: key, Value: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &model{writer: -1}
+	var docs, log []any
+	for i := range int32(ballast) {
+		docs = append(docs, m.document(1_000_000+i, int64(i%50)))
+		log = append(log, bson.D{{Key: "_id", Value: i}})
+	}
+	for name, docs := range map[string][]any{"jobs": docs, "log": log} {
+		if _, err := durable(client, name).InsertMany(ctx, docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// inspect compares what is there after a start with the models.
+func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *state) {
+	ctx := harness.Context(t)
+	client := connect(t, s)
+	defer client.Disconnect(ctx)
+	coll := durable(client, "jobs")
+	if want != nil {
+		f := &killing{T: t, ctx: ctx, client: client}
+		if now, err := f.state(); err != nil || now != *want {
+			t.Errorf("after %d kills the collection lies as %+v, want %+v: %v", kills, now, *want, err)
+		}
+	}
+	ids := bson.A{}
+	for _, m := range append(models, &model{writer: -1, in: "jobs"}) {
+		found, err := m.read(ctx, coll)
+		if err != nil {
+			t.Errorf("after %d kills, writer %d: %v", kills, m.writer, err)
+			return
+		}
+		for id := range found {
+			ids = append(ids, id)
+		}
+		if m.writer >= 0 {
+			m.settle(t, found, kills)
+		} else if len(found) != ballast {
+			t.Errorf("after %d kills there are %d of %d documents of the ballast", kills, len(found), ballast)
+		}
+	}
+	// Each is found where its shard key says, and there are no others.
+	byKey, err := coll.CountDocuments(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
+	if err != nil || int(byKey) != len(ids) {
+		t.Errorf("after %d kills %d of %d documents are found by their keys: %v", kills, byKey, len(ids), err)
+	}
+	all, err := coll.CountDocuments(ctx, bson.D{}, options.Count().SetHint(bson.D{{Key: "$natural", Value: 1}}))
+	counted, err2 := coll.EstimatedDocumentCount(ctx)
+	if err != nil || err2 != nil || int(all) != len(ids) || counted != all {
+		t.Errorf("after %d kills a scan finds %d documents, indexes %d, the count is %d: %v, %v", kills, all, len(ids), counted, err, err2)
+	}
+	validate(t, ctx, coll, kills)
+	inspectLog(t, ctx, client)
+}
+
+// inspectLog checks the collection that becomes capped: it has all its documents,
+// takes writes, and no copy of it is left.
+func inspectLog(t *testing.T, ctx context.Context, client *mongo.Client) {
+	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	coll := durable(client, "log")
+	if _, err := coll.InsertOne(soon, bson.D{{Key: "late", Value: true}}); err != nil {
+		t.Errorf("the log takes no writes: %v", err)
+	}
+	if n, err := coll.CountDocuments(ctx, bson.D{{Key: "late", Value: nil}}); err != nil || n != ballast {
+		t.Errorf("the log has %d of %d documents: %v", n, ballast, err)
+	}
+	names, err := client.Database("crash").ListCollectionNames(ctx, bson.D{})
+	slices.Sort(names)
+	if err != nil || !slices.Equal(names, []string{"jobs", "log"}) {
+		t.Errorf("collections %v: %v", names, err)
+	}
+	validate(t, ctx, coll, 0)
+}
