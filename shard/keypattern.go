@@ -55,6 +55,13 @@ type pattern struct {
 	scratch sync.Pool // *[]byte for the bytes to be hashed
 }
 
+// Shared reports that documents of different shard keys may have one position: the values of a suffix share buckets,
+// and the levels of a hierarchy 64 bits. Otherwise a position is as good as its key.
+func (k KeyPattern) Shared() bool {
+	_, suffix := k.suffix()
+	return suffix || k.Kind() == Hierarchical
+}
+
 // IsZero reports an unsharded collection.
 func (k KeyPattern) IsZero() bool { return k.p == nil }
 

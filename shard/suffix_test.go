@@ -200,6 +200,9 @@ func TestSuffixHelpers(t *testing.T) {
 	if p, changed := k.Changed(d(0), d(far)); !changed || p != "vin" {
 		t.Error("a value of another bucket is the same key")
 	}
+	if !k.Shared() || parsed(t, `{day: "hashed"}`).Shared() || parsed(t, `{day: 1}`).Shared() || !parsed(t, `{a: "hashed", b: "hashed"}`).Shared() {
+		t.Error("Shared")
+	}
 	b := bson.NewBuilder(nil)
 	k.AppendDocumentKey(b, d(3))
 	if got := ejson.String(b.Doc()); got != ejson.String(doc(t, `{day: 1, vin: 3, _id: 7}`)) {

@@ -38,9 +38,17 @@ func (p *pointRead) Next(env *mql.Env) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Meter.PointRead(int(p.src.Shard.ID), len(v))
 	p.buf = v
-	p.DocsExamined, p.Returned = 1, 1
+	p.DocsExamined = 1
+	if p.node.Filter != nil {
+		var s expr.Scratch
+		if ok, err := p.node.Filter.Matches(env, v, &s); !ok || err != nil {
+			env.Meter.PointRead(int(p.src.Shard.ID), 0)
+			return nil, err
+		}
+	}
+	env.Meter.PointRead(int(p.src.Shard.ID), len(v))
+	p.Returned = 1
 	p.row = Row{Doc: bson.Raw(v), Hash: p.node.Hash, ID: p.node.ID, Shard: int(p.src.Shard.ID)}
 	return &p.row, nil
 }

@@ -42,7 +42,8 @@ func singleValue(l *Leaf) (bson.Value, bool) {
 // them there, under simple string comparison; ok is false if the filter does
 // not tell. An empty list with ok means that nothing can match. Shard targeting
 // asks with each field of the key, in which arrays cannot stand. A compared
-// array or null, which other values match as well, gives ok false.
+// array, which other values match as well, gives ok false; null stands for a
+// missing field and undefined too.
 func Points(n Node, path string) (values []bson.Value, ok bool) {
 	switch n := n.(type) {
 	case Always:
@@ -72,7 +73,7 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 			return nil, false
 		}
 		for _, v := range list {
-			if order != nil && hasText(v) || v.Type == bson.TypeArray || v.Type == bson.TypeNull {
+			if order != nil && hasText(v) || v.Type == bson.TypeArray {
 				return nil, false
 			}
 		}

@@ -51,6 +51,7 @@ func (n *PointRead) Describe(b *bson.Builder) {
 	b.Int32("_id", 1)
 	b.End()
 	b.String("indexName", "_id_")
+	appendFilter(b, n.Filter)
 }
 
 // Describe see Node.

@@ -35,6 +35,9 @@ type Place struct {
 type PointRead struct {
 	Hash keyspace.Hash
 	ID   []byte // id of the record: keystring of _id, after those of a ranged shard key
+	// Filter tells the document from others that may be there: of another shard key
+	// at the same position. nil where there are none.
+	Filter match.Node
 }
 
 // RecordScan reads records in key order: a whole collection, or the ranges of a

@@ -36,16 +36,31 @@ func (q *Query) point() Node {
 	if !ok {
 		return nil
 	}
-	return &PointRead{Hash: h, ID: keystring.Append(tail, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
+	n := &PointRead{Hash: h, ID: keystring.Append(tail, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
+	if q.Coll.Key.Shared() || q.wantsNull() {
+		n.Filter = q.Match
+	}
+	return n
 }
 
-// Equal finds the one value that the filter wants of a path.
+// wantsNull reports a filter that fixes a field of the shard key to null, for which
+// several values may stand.
+func (q *Query) wantsNull() bool {
+	for _, f := range q.Coll.Key.Fields() {
+		if _, ok := q.equality(f.Path.String()); !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Equal finds the one value that the filter wants of a path, which is not null.
 func (q *Query) Equal(p string) (bson.Value, bool) { return q.equality(p) }
 
-// equality finds the one value that the filter wants of a path.
+// equality finds the one value that the filter wants of a path, which is not null.
 func (q *Query) equality(p string) (bson.Value, bool) {
 	vs, ok := match.Points(q.Match, p)
-	if !ok || len(vs) != 1 {
+	if !ok || len(vs) != 1 || vs[0].IsNullish() {
 		return bson.Value{}, false
 	}
 	return vs[0], true

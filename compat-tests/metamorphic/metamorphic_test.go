@@ -23,15 +23,18 @@ type variant struct {
 	key     string // shard key; "" = unsharded
 	shards  int    // hashed over so many; 0 is a ranged key
 	indexed bool
+	suffix  bson.D // of the shard key; nil is none
 }
 
 var variants = []variant{
-	{"plain", "", 0, false},
-	{"sharded7", "_id", 7, false},
-	{"sharded8", "s", 8, false},
-	{"ranged", "s", 0, false},
-	{"indexed", "", 0, true},
-	{"shardedindexed", "_id", 7, true},
+	{"plain", "", 0, false, nil},
+	{"sharded7", "_id", 7, false, nil},
+	{"sharded8", "s", 8, false, nil},
+	{"ranged", "s", 0, false, nil},
+	{"indexed", "", 0, true, nil},
+	{"shardedindexed", "_id", 7, true, nil},
+	{"spread", "s", 8, false, bson.D{{Key: "from", Value: "n"}, {Key: "buckets", Value: 3}}},
+	{"dealt", "s", 8, true, bson.D{{Key: "random", Value: true}, {Key: "buckets", Value: 20}}},
 }
 
 // operationsPerRun is the length of one list of operations.
@@ -117,10 +120,14 @@ var bounds = []any{0, "", "b", "c"}
 func (v variant) shard(ctx context.Context, admin *mongo.Database) error {
 	ns := database + "." + v.name
 	if v.shards > 0 {
-		return admin.RunCommand(ctx, bson.D{
+		command := bson.D{
 			{Key: "shardCollection", Value: ns},
 			{Key: "key", Value: bson.D{{Key: v.key, Value: "hashed"}}}, {Key: "numInitialChunks", Value: v.shards},
-		}).Err()
+		}
+		if v.suffix != nil {
+			command = append(command, bson.E{Key: "suffix", Value: v.suffix})
+		}
+		return admin.RunCommand(ctx, command).Err()
 	}
 	if err := admin.RunCommand(ctx, bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: bson.D{{Key: v.key, Value: 1}}}}).Err(); err != nil {
 		return err

@@ -21,16 +21,18 @@ type pipelineLayout struct {
 	name    string
 	key     string // shard key of both collections, hashed; "" = unsharded
 	indexed bool
-	tight   bool // blocking stages may hold 64 KB
+	tight   bool   // blocking stages may hold 64 KB
+	suffix  string // of the shard key
 }
 
 // The first one says what the others must answer.
 var pipelineLayouts = []pipelineLayout{
-	{"pipes_one", "", false, false},
-	{"pipes_spilled", "", false, true},
-	{"pipes_eight", "_id", false, false},
-	{"pipes_eight_by_s", "s", true, false},
-	{"pipes_eight_spilled", "_id", true, true},
+	{"pipes_one", "", false, false, ""},
+	{"pipes_spilled", "", false, true, ""},
+	{"pipes_eight", "_id", false, false, ""},
+	{"pipes_eight_by_s", "s", true, false, ""},
+	{"pipes_eight_spilled", "_id", true, true, ""},
+	{"pipes_eight_dealt", "s", false, false, ", suffix: {random: true, buckets: 12}"},
 }
 
 const (
@@ -154,7 +156,7 @@ func (p *pipes) fill(t *testing.T, conn *harness.Conn) {
 		for _, coll := range []string{"c", "f"} {
 			must(t, conn, l.name, fmt.Sprintf("{create: %q}", coll))
 			if l.key != "" {
-				must(t, conn, "admin", fmt.Sprintf(`{shardCollection: "%s.%s", key: {%s: "hashed"}, numInitialChunks: 8}`, l.name, coll, l.key))
+				must(t, conn, "admin", fmt.Sprintf(`{shardCollection: "%s.%s", key: {%s: "hashed"}, numInitialChunks: 8%s}`, l.name, coll, l.key, l.suffix))
 			}
 			if l.indexed {
 				must(t, conn, l.name, fmt.Sprintf(`{createIndexes: %q, indexes: [{key: {a: 1}, name: "a"}, {key: {"b.x": 1}, name: "b"}, {key: {s: 1, n: -1}, name: "s"}]}`, coll))
