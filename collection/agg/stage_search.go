@@ -13,5 +13,5 @@ var (
 )
 
 func parseSearch(_ *parser, _ string, _ bson.Value) ([]Stage, error) {
-	return nil, mongoerr.New(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable.")
+	return nil, mongoerr.New(mongoerr.SearchNotEnabled, "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable.")
 }

@@ -334,6 +334,7 @@ const (
 	NotPrimaryOrSecondary                                       Code = 13436
 	OutOfDiskSpace                                              Code = 14031
 	TooManyRequests                                             Code = 16500
+	SearchNotEnabled                                            Code = 31082
 	IDLFailedToParse                                            Code = 40414
 	IDLUnknownField                                             Code = 40415
 	ClientMarkedKilled                                          Code = 46841
@@ -1003,6 +1004,8 @@ func (c Code) name() string {
 		return "OutOfDiskSpace"
 	case TooManyRequests:
 		return "TooManyRequests"
+	case SearchNotEnabled:
+		return "SearchNotEnabled"
 	case IDLFailedToParse:
 		return "IDLFailedToParse"
 	case IDLUnknownField:
