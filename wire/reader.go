@@ -2,7 +2,11 @@ package wire
 
 import (
 	"bufio"
+	"context"
 	"io"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // readBufferBytes is the size of the buffer in front of the socket: one system call for
@@ -18,6 +22,8 @@ type Reader struct {
 	// BytesMax bounds a message, before and after decompression; at most
 	// MessageSizeMax.
 	BytesMax int
+	// Lanes, if not nil, are shared by all who take large messages apart.
+	Lanes *ratelimit.Lanes
 
 	br    *bufio.Reader
 	pool  *Pool
@@ -65,9 +71,28 @@ func (r *Reader) Read(m *Message) error {
 		return err
 	}
 	if h.OpCode != OpCompressed {
+		defer r.lane(int(h.Length))()
 		return m.parse(b)
 	}
 	return r.readCompressed(m, h, b)
+}
+
+// LargeBytes is a message whose taking apart would keep others from a processor.
+const LargeBytes = 256 << 10
+
+// lanePatience is how long a large message waits for others to be taken apart.
+const lanePatience = 200 * time.Millisecond
+
+// lane waits until a message of n bytes may be taken apart; what it returns is called
+// afterwards.
+func (r *Reader) lane(n int) (leave func()) {
+	if r.Lanes == nil || n < LargeBytes {
+		return func() {}
+	}
+	if entered, _ := r.Lanes.Enter(context.Background(), true, lanePatience); !entered {
+		return func() {}
+	}
+	return r.Lanes.Leave
 }
 
 // fill reads n bytes into memory of this reader. A large message gets its memory as
@@ -138,6 +163,7 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 		f.buf = f.buf[:n]
 		plain = f.buf
 	}
+	defer r.lane(n)()
 	Header{Length: int32(n), RequestID: h.RequestID, ResponseTo: h.ResponseTo, OpCode: op}.put(plain)
 	if err := r.pool.codecs.decompress(plain[HeaderSize:], body, c); err != nil {
 		return err

@@ -104,6 +104,7 @@ func serve(args []string) int {
 	if os.Getenv("GOGC") == "" {
 		tuneHeap()
 	}
+	cfg.Lanes = spareProcessors()
 	ctx := context.Background()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

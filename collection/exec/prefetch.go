@@ -106,6 +106,7 @@ func (p *prefetch) ahead() {
 			return
 		}
 		pg.guardedFill(p.env, p.in, rows)
+		p.env.Pause()
 		p.env.Meter.Cut(&pg.meter)
 		<-p.slots
 		p.pages <- pg // there is room for the one page on its way
@@ -191,9 +192,14 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 		}
 		select {
 		case p.cur = <-p.pages:
-		case <-env.Context().Done():
-			p.err = env.Interrupted()
-			return nil, p.err
+		default:
+			env.Pause() // it may be needed for the page
+			select {
+			case p.cur = <-p.pages:
+			case <-env.Context().Done():
+				p.err = env.Interrupted()
+				return nil, p.err
+			}
 		}
 		if p.cur == nil { // cancelled before it was filled: Close was called
 			p.done = true

@@ -53,8 +53,9 @@ type Tried struct {
 // Errors: those of the command's end; what else goes wrong in a candidate only
 // counts against it.
 func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winner int, err error) {
+	turn := env.Turn
 	env = env.Fork(env.Context())
-	env.Meter = nil
+	env.Meter, env.Turn = nil, turn
 	budget := int64(trialWork)
 	tried = make([]Tried, len(sols))
 	for i, s := range sols {

@@ -22,6 +22,8 @@ const (
 	// Manual: reference/parameters#mongodb-parameter-param.internalQueryJavaScriptFnTimeoutMillis
 	// is longer; a runaway function holds a whole processor.
 	scriptTimeMax = 10 * time.Second
+	// scriptTimeWanted is that while others wait to run theirs.
+	scriptTimeWanted = 2 * time.Second
 	// scriptStackMax is how deep calls may nest.
 	scriptStackMax = 400
 	// scriptHeapMax is by how much the process' heap may grow during one call.
@@ -106,6 +108,7 @@ type VM struct {
 	boxes prototypes
 	key   *goja.Symbol // of the property that holds a box
 	guard *guard       // of the call under way
+	aside func(wait func()) error
 }
 
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
@@ -138,11 +141,21 @@ func (vm *VM) OnEmit(f func(key, value bson.Value) error) { vm.emit = f }
 // Errors: JSInterpreterFailure for what the script throws, ExceededMemoryLimit,
 // ExceededTimeLimit, and the context's cause.
 func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args ...bson.Value) (bson.Value, error) {
-	if err := env.Interrupted(); err != nil {
+	done, err := env.Solid()
+	if err != nil {
 		return bson.Value{}, err
 	}
+	defer func() { done() }()
+	vm.aside = func(wait func()) error { // without a lane
+		done()
+		done = func() {}
+		wait()
+		var err error
+		done, err = env.Solid()
+		return err
+	}
 	var out bson.Value
-	err := vm.guarded(env.Context(), func() error {
+	err = vm.guarded(env, func() error {
 		f, ok := vm.funcs[c]
 		if !ok {
 			v, err := vm.rt.RunProgram(c.program)
@@ -185,6 +198,8 @@ type guard struct {
 	done  bool
 	cause error
 	ended chan struct{} // closed with the first cause
+	// wanted says that others wait for their call.
+	wanted func() bool
 }
 
 // interrupt ends the call, if it is not over, for a reason.
@@ -203,12 +218,16 @@ func (g *guard) look() {
 	g.mu.Lock()
 	over := g.done
 	g.ticks++
-	late := g.ticks > int64(scriptTimeMax/watchEvery)
+	most := scriptTimeMax
+	if !over && g.wanted() {
+		most = scriptTimeWanted
+	}
+	late := g.ticks > int64(most/watchEvery)
 	g.mu.Unlock()
 	switch {
 	case over:
 	case late:
-		g.interrupt(mongoerr.New(mongoerr.ExceededTimeLimit, "JavaScript code ran longer than %v", scriptTimeMax))
+		g.interrupt(mongoerr.New(mongoerr.ExceededTimeLimit, "JavaScript code ran longer than %v", most))
 	case heapBytes() > g.base+scriptHeapMax:
 		g.interrupt(mongoerr.New(mongoerr.ExceededMemoryLimit, "JavaScript code used too much memory"))
 	default:
@@ -221,8 +240,9 @@ func (g *guard) look() {
 }
 
 // guarded runs f under the limits and translates what goes wrong.
-func (vm *VM) guarded(ctx context.Context, f func() error) (err error) {
-	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{})}
+func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
+	ctx := env.Context()
+	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.SolidWanted}
 	vm.guard = g
 	g.mu.Lock()
 	g.timer = time.AfterFunc(watchEvery, g.look)
@@ -258,10 +278,13 @@ func (vm *VM) sleep(ms float64) {
 	}
 	wait := time.NewTimer(time.Duration(min(ms, float64(scriptTimeMax/time.Millisecond))) * time.Millisecond)
 	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-vm.guard.ended:
-	}
+	// An error is that of the command's end, which ends the call as well.
+	_ = vm.aside(func() {
+		select {
+		case <-wait.C:
+		case <-vm.guard.ended:
+		}
+	})
 }
 
 // watchEvery is how often a running script is looked at.

@@ -115,6 +115,13 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	}
 	none := c == nil || input.IsNullish()
 	text, _ := input.Text()
+	if !none && c.Backtracks(text) {
+		done, err := env.Solid()
+		if err != nil {
+			return re, err
+		}
+		defer done()
+	}
 	switch r.name {
 	case "$regexMatch":
 		return bson.Bool(!none && c.Match(text)), nil

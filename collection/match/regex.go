@@ -105,10 +105,17 @@ type regex struct {
 
 func (r *regex) name() string { return "$regex" }
 
-func (r *regex) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
 		text, _ := v.Text()
+		if r.re.Backtracks(text) {
+			done, err := env.Solid()
+			if err != nil {
+				return false, err
+			}
+			defer done()
+		}
 		return r.re.Match(text), nil
 	case bson.TypeRegex:
 		return bson.Equal(v, r.source, nil), nil

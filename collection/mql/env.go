@@ -36,6 +36,9 @@ type Env struct {
 	JavaScript bool
 	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
 	Strict bool
+	// Turn bounds what the goroutine takes of the processors; nil does not. Copies of an
+	// Env share it, forks have their own.
+	Turn *Turn
 
 	ticks uint
 }
@@ -71,10 +74,11 @@ func (e *Env) WithContext(ctx context.Context) *Env {
 }
 
 // Fork returns an Env for one more goroutine of the same command: with its own
-// variables and meter (merge it back with Meter.Merge), sharing the memory budget.
+// variables, meter (merge it back with Meter.Merge) and turn (see Pause), sharing the
+// memory budget.
 func (e *Env) Fork(ctx context.Context) *Env {
 	f := *e
-	f.ctx = ctx
+	f.ctx, f.Turn = ctx, e.Turn.fork()
 	f.Vars = e.Vars.clone()
 	if e.Meter != nil {
 		f.Meter = e.Meter.Fork(e.Meter.Collection())
@@ -83,12 +87,16 @@ func (e *Env) Fork(ctx context.Context) *Env {
 }
 
 // Tick is called once per row. Every 128th call looks whether the command is
-// to end and then returns the context's cause.
+// to end and then returns the context's cause; it may wait there while others
+// compute, see Turn.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks&127 != 0 {
 		return nil
 	}
-	return e.Interrupted()
+	if err := e.Interrupted(); err != nil {
+		return err
+	}
+	return e.Turn.look(e)
 }
 
 // Interrupted returns why the command must end, or nil.

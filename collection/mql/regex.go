@@ -142,6 +142,10 @@ func (r *Regex) engine(text []byte) *regexp2.Regexp {
 	return nil
 }
 
+// Backtracks reports whether matching text may take long, see backtrackMax: whoever
+// matches for a command does so within Env.Solid.
+func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
+
 // Match reports whether the pattern matches somewhere in text. On the linear
 // engine it does not allocate. A match that takes too long is none.
 func (r *Regex) Match(text []byte) bool {

@@ -1,12 +1,19 @@
 package abuse
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,139 +24,140 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// soak makes everything larger.
-var soak = os.Getenv("CANTLE_SOAK") != ""
+// victimEnv names the server to read from to a process of this program that is to be
+// the victim and nothing else.
+const victimEnv = "CANTLE_ABUSE_VICTIM"
 
-// size is n, or in a soak the larger one.
-func size(n, larger int) int {
-	if soak {
-		return larger
+func TestMain(m *testing.M) {
+	if uri := os.Getenv(victimEnv); uri != "" {
+		beVictim(uri)
+		return
 	}
-	return n
+	os.Exit(m.Run())
 }
 
-// victim is a client that reads one document after the other at a leisurely pace.
-type victim struct {
-	coll *mongo.Collection
-	stop chan struct{}
-	done sync.WaitGroup
+// lap is how the victim's reads went for a while.
+type lap struct {
+	Reads    int
+	P50, P99 time.Duration
+	Failure  string // of the first that failed
+}
 
-	mu   sync.Mutex
-	took []time.Duration
-	errs []error
+// victim is a client, in a process of its own, that reads one document after the
+// other at a leisurely pace.
+type victim struct {
+	in  io.WriteCloser
+	out *bufio.Scanner
+	cmd *exec.Cmd
 }
 
 // pace is the time between two reads.
 const pace = 2 * time.Millisecond
 
 func newVictim(t *testing.T, s *harness.Server) *victim {
-	c := s.Client(t, options.Client().SetMaxPoolSize(4))
-	v := &victim{coll: c.Database("quiet").Collection("c"), stop: make(chan struct{})}
+	v := &victim{cmd: exec.Command(os.Args[0])}
+	v.cmd.Env = append(os.Environ(), victimEnv+"="+s.URI)
+	v.cmd.Stderr = os.Stderr
+	out, err := v.cmd.StdoutPipe()
+	if err == nil {
+		v.in, err = v.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = v.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.out = bufio.NewScanner(out)
+	if !v.out.Scan() || v.out.Text() != "ready" {
+		t.Fatalf("the victim says %q", v.out.Text())
+	}
+	return v
+}
+
+// lap returns how the reads since the last lap went.
+func (v *victim) lap(t *testing.T) (l lap) {
+	t.Helper()
+	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
+		t.Fatalf("the victim is gone: %v, %v", err, v.out.Err())
+	}
+	if err := json.Unmarshal(v.out.Bytes(), &l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (v *victim) end() {
+	_ = v.in.Close()
+	_ = v.cmd.Wait()
+}
+
+// beVictim reads until its input ends, and prints a lap for each line.
+func beVictim(uri string) {
+	fail := func(err error) {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	c, err := harness.Connect(uri, options.Client().SetMaxPoolSize(4))
+	if err != nil {
+		fail(err)
+	}
+	coll := c.Database("quiet").Collection("c")
 	var docs []any
 	for i := range 1000 {
 		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "s", Value: strings.Repeat("x", 200)}})
 	}
-	if _, err := v.coll.InsertMany(harness.Context(t), docs); err != nil {
-		t.Fatal(err)
+	if _, err := coll.InsertMany(context.Background(), docs); err != nil {
+		fail(err)
 	}
-	v.done.Go(v.read)
-	return v
-}
-
-// read reads until the end.
-func (v *victim) read() {
-	for i := 0; ; i++ {
-		select {
-		case <-v.stop:
-			return
-		case <-time.After(pace):
+	var mu sync.Mutex
+	var took []time.Duration
+	var failure string
+	go func() {
+		for i := 0; ; i++ {
+			time.Sleep(pace)
+			begun := time.Now()
+			err := read(coll, i%1000)
+			mu.Lock()
+			took = append(took, time.Since(begun))
+			if err != nil && failure == "" {
+				failure = err.Error()
+			}
+			mu.Unlock()
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		begun := time.Now()
-		err := v.coll.FindOne(ctx, bson.D{{Key: "_id", Value: i % 1000}}).Err()
-		took := time.Since(begun)
-		cancel()
-		v.mu.Lock()
-		v.took = append(v.took, took)
-		if err != nil {
-			v.errs = append(v.errs, err)
+	}()
+	fmt.Println("ready")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		mu.Lock()
+		l := lap{Reads: len(took), Failure: failure}
+		if slices.Sort(took); len(took) > 0 {
+			l.P50, l.P99 = took[len(took)/2], took[len(took)*99/100]
 		}
-		v.mu.Unlock()
-	}
-}
-
-// lap returns how the reads since the last lap went.
-func (v *victim) lap() (p50, p99 time.Duration, n int, err error) {
-	v.mu.Lock()
-	took := v.took
-	v.took = nil
-	if len(v.errs) > 0 {
-		err = fmt.Errorf("%d reads failed, the first with %w", len(v.errs), v.errs[0])
-	}
-	v.errs = nil
-	v.mu.Unlock()
-	if len(took) == 0 {
-		return 0, 0, 0, err
-	}
-	slices.Sort(took)
-	return took[len(took)/2], took[len(took)*99/100], len(took), err
-}
-
-func (v *victim) end() {
-	close(v.stop)
-	v.done.Wait()
-}
-
-// state is what abuse must not leave behind.
-type state struct {
-	goroutines, connections, cursors, heap, resident int64
-}
-
-// look asks the server for its state over a connection of its own.
-func look(t *testing.T, s *harness.Server) state {
-	t.Helper()
-	c, err := harness.DialAddr(s.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	r, err := c.Command("admin", encode(t, bson.D{{Key: "serverStatus", Value: 1}, {Key: "tcmalloc", Value: 1}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	number := func(path ...string) int64 {
-		n, _ := r.Lookup(path...).AsInt64OK()
-		return n
-	}
-	return state{
-		goroutines: number("extra_info", "threads"), connections: number("connections", "current"),
-		cursors: number("metrics", "cursor", "open", "total"), heap: number("tcmalloc", "generic", "current_allocated_bytes"),
-		resident: number("mem", "resident") << 20,
-	}
-}
-
-func encode(t *testing.T, doc any) bson.Raw {
-	t.Helper()
-	raw, err := bson.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// settled waits until the server is as it was, or says what is not. The victim's
-// driver opens and closes connections on its own, hence the slack.
-func settled(t *testing.T, s *harness.Server, before state) state {
-	t.Helper()
-	const slack = 16
-	var now state
-	for range 300 {
-		now = look(t, s)
-		if now.goroutines <= before.goroutines+slack && now.connections <= before.connections+slack && now.cursors <= before.cursors {
-			return now
+		took, failure = nil, ""
+		mu.Unlock()
+		if err := json.NewEncoder(os.Stdout).Encode(l); err != nil {
+			fail(err)
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
-	t.Errorf("before: %+v, and long after: %+v", before, now)
-	return now
+}
+
+func read(coll *mongo.Collection, id int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Err()
+}
+
+// giveWay lets the abusers have the processor only when nobody else wants it: what
+// they take from the victim is to be taken by way of the server.
+func giveWay(t *testing.T) {
+	tasks, err := filepath.Glob("/proc/self/task/*")
+	if err != nil || len(tasks) == 0 {
+		t.Log("abusers, server and victim share the processor alike: the times say little")
+		return
+	}
+	for _, task := range tasks { // threads made later are as those that make them
+		if id, err := strconv.Atoi(filepath.Base(task)); err == nil {
+			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, 19)
+		}
+	}
 }

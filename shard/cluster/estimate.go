@@ -29,7 +29,9 @@ func (s *Stream) Estimate(env *mql.Env) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil
 	}
+	turn := env.Turn
 	env = env.Fork(env.Context())
+	env.Turn = turn
 	var m ratelimit.Meter
 	m.Reset(uint64(s.Coll.ID), nil)
 	m.SetStrong(s.op.Strong)

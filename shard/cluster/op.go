@@ -154,6 +154,7 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	if !pool.Limited() && !pool.Shared() {
 		return nil
 	}
+	o.Env.Pause()
 	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.class)
 	return err
 }

@@ -65,6 +65,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	for try := 0; ; try++ {
 		err := run(o, ns, paid, fn)
 		if u := (*unpaid)(nil); errors.As(err, &u) {
+			o.Env.Pause()
 			if _, err := c.Budgets.Enter(o.Env.Context(), c.Now(), u.scope, o.class); err != nil {
 				return err
 			}
@@ -96,6 +97,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 			continue
 		}
 		if b := (*blocked)(nil); errors.As(err, &b) {
+			o.Env.Pause()
 			if err := b.wait(o.Env.Context()); err != nil {
 				return err
 			}

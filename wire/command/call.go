@@ -54,6 +54,7 @@ type Call struct {
 	env      mql.Env
 	vars     mql.Vars
 	memory   *mql.Memory
+	turn     mql.Turn
 	retained bool
 
 	// What a fail point asks for.

@@ -107,6 +107,7 @@ func (s *Server) run(c *Call) error {
 	}
 	s.ops.enter(c)
 	defer s.ops.leave(c)
+	defer c.Op.Env.Pause()
 	if d, limited, err := c.timeLimit(); err != nil {
 		return err
 	} else if limited {
@@ -120,6 +121,11 @@ func (s *Server) run(c *Call) error {
 	}
 	if err := s.failPoint(c); err != nil {
 		return err
+	}
+	if c.Msg.Header.Length >= wire.LargeBytes {
+		if err := c.turn.Long(&c.env); err != nil {
+			return err
+		}
 	}
 	if c.Def.Needs.has(Writes) {
 		if err := s.fsyncLock.enter(c.Ctx); err != nil {
@@ -175,6 +181,8 @@ func (c *Call) environment() {
 	env.DB = c.DB
 	env.JavaScript = c.JavaScript
 	env.Strict = c.Peer.cosmos
+	c.turn.Begin(c.Processor)
+	env.Turn = &c.turn
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env

@@ -51,6 +51,7 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 		return 0, true, nil
 	}
 	defer x.s.Settle()
+	defer env.Pause()
 	for most == 0 || n < most {
 		var doc bson.Raw
 		if x.held != nil {

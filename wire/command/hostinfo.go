@@ -27,7 +27,7 @@ func runHostInfo(c *Call) error {
 	b.Int64("memLimitMB", mem>>20)
 	cores := int32(runtime.NumCPU())
 	b.Int32("numCores", cores)
-	b.Int32("numCoresAvailableToProcess", int32(runtime.GOMAXPROCS(0)))
+	b.Int32("numCoresAvailableToProcess", cores)
 	b.Int32("numPhysicalCores", cores)
 	b.Int32("numCpuSockets", 1)
 	b.String("cpuArch", runtime.GOARCH)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
@@ -57,6 +58,8 @@ type Config struct {
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
 	ChargeStrongReads bool
+	// Processor bounds commands that compute for long; nil bounds nothing.
+	Processor *mql.Processor
 	// JavaScript allows $where, $function, $accumulator and mapReduce.
 	JavaScript bool
 	// TestCommands allows configureFailPoint and other commands for tests.

@@ -53,6 +53,7 @@ func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes
 	env.SetContext(ctx)
 	start := b.Len()
 	defer x.t.Pause()
+	defer env.Pause()
 	for most == 0 || n < most {
 		row, err := x.t.Next(env)
 		if err != nil {

@@ -148,7 +148,7 @@ func (c *Conn) serve() {
 		return
 	}
 	c.reader = wire.NewReader(c.stream, &s.pool)
-	c.reader.Accept = s.cfg.Compressors
+	c.reader.Accept, c.reader.Lanes = s.cfg.Compressors, s.cfg.Lanes
 	c.reply = wire.NewReply(&s.pool)
 
 	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
 )
 
@@ -33,6 +34,10 @@ type Config struct {
 	// connections nobody has logged in on; default 64 KiB and 5 minutes.
 	StrangerBytesMax int
 	StrangerIdleMax  time.Duration
+
+	// Lanes, if not nil, are shared by connections that take large messages apart, and
+	// by whatever else computes for long.
+	Lanes *ratelimit.Lanes
 
 	// TLS says which connections are encrypted; TLSConfig gives the certificates to
 	// use from now on. Sockets without a network are never encrypted.

@@ -56,6 +56,10 @@ type Config struct {
 	LogRetention  time.Duration
 
 	ConfigFile string
+
+	// Lanes is how many commands compute for long at the same time; not a setting.
+	// Default: as many as Go has processors.
+	Lanes int
 }
 
 // Flags defines the settings on a flag set.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -48,14 +50,16 @@ type Daemon struct {
 	cursors  *cursor.Registry
 	sessions *session.Registry
 	server   *server.Server
-	addrs    []net.Addr
-	cosmos   net.Addr
-	metrics  *metrics
-	key      string // of the Cosmos account
-	tls      certificates
-	stop     context.CancelFunc
-	loops    sync.WaitGroup
-	failed   chan error
+	// processor is shared by all that compute for long.
+	processor *mql.Processor
+	addrs     []net.Addr
+	cosmos    net.Addr
+	metrics   *metrics
+	key       string // of the Cosmos account
+	tls       certificates
+	stop      context.CancelFunc
+	loops     sync.WaitGroup
+	failed    chan error
 }
 
 // Start opens the database and listens. out receives the log.
@@ -94,6 +98,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.processor = mql.NewProcessor(cmp.Or(d.cfg.Lanes, runtime.GOMAXPROCS(0)), time.Now)
 	handler, err := d.wire(ctx, scratch, durability)
 	if err != nil {
 		return err
@@ -104,7 +109,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		}
 	}
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		IdleMax: d.cfg.Idle, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
+		IdleMax: d.cfg.Idle, Lanes: d.processor.Turns, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	return d.listen(ctx)
 }
 
@@ -228,6 +233,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
 		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
+		Processor:   d.processor,
 		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish,
 	})
 	d.runner.Start(ctx)

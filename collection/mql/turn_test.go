@@ -1,0 +1,139 @@
+package mql
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// computing is an Env whose goroutine computes on p.
+func computing(ctx context.Context, p *Processor) *Env {
+	e := NewEnv(ctx)
+	e.Turn = &Turn{}
+	e.Turn.Begin(p)
+	return e
+}
+
+// compute does so much, looking often whether it is to end.
+func compute(t *testing.T, e *Env, d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for range 128 {
+			if err := e.Tick(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestTurns: a short command never asks for a lane; of long ones only as many compute
+// as there are lanes, each in its turn, and who waits for something else keeps none.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProcessor(1, time.Now)
+		long := computing(t.Context(), p)
+		compute(t, long, 15*time.Millisecond)
+		if !long.Turn.holds {
+			t.Fatal("a long command has no lane")
+		}
+		short := computing(t.Context(), p)
+		compute(t, short, 8*time.Millisecond)
+		if short.Turn.holds || p.Turns.Wanted() {
+			t.Error("a short command asks for a lane")
+		}
+		copied := *long
+		copied.Pause()
+		if long.Turn.holds {
+			t.Error("a copy has a turn of its own")
+		}
+		compute(t, long, 3*time.Millisecond)
+		if !long.Turn.holds {
+			t.Error("a long command counts as short after a pause")
+		}
+
+		// Two long ones share the lane.
+		done := make(chan time.Duration)
+		for _, e := range []*Env{computing(t.Context(), p), long.Fork(t.Context())} {
+			go func() {
+				begun := time.Now()
+				for range 30 * 128 { // about 30 ms
+					if err := e.Tick(); err != nil {
+						t.Error(err)
+					}
+					if e.ticks&127 == 0 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				e.Pause()
+				done <- time.Since(begun)
+			}()
+		}
+		long.Pause()
+		if a, b := <-done, <-done; a < 35*time.Millisecond || b > 80*time.Millisecond {
+			t.Errorf("they took %v and %v", a, b)
+		}
+		if ok, err := p.Turns.Enter(t.Context(), false, time.Nanosecond); !ok || err != nil {
+			t.Error("a lane was lost")
+		}
+	})
+}
+
+// TestTurnEnds: a command that waits for a lane ends when it is told to.
+func TestTurnEnds(t *testing.T) {
+	p := NewProcessor(1, time.Now)
+	holder := computing(t.Context(), p)
+	if err := holder.Turn.Long(holder); err != nil || !holder.Turn.holds {
+		t.Fatal(err)
+	}
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(5*time.Millisecond, func() { cancel(gone) })
+	e := computing(ctx, p)
+	if err := e.Turn.Long(e); err != gone {
+		t.Error(err)
+	}
+	e.Pause()
+	holder.Pause()
+	if p.Turns.Wanted() {
+		t.Error("somebody waits")
+	}
+	none := NewEnv(t.Context()) // no processor: nothing is bounded
+	compute(t, none, 2*time.Millisecond)
+	none.Pause()
+}
+
+// TestSolid: one solid piece at a time, and those that were quick so far go first.
+func TestSolid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProcessor(2, time.Now)
+		quick, slow, holder := computing(t.Context(), p), computing(t.Context(), p), computing(t.Context(), p)
+		do := func(e *Env, d time.Duration) {
+			done, err := e.Solid()
+			if err != nil {
+				t.Error(err)
+			}
+			time.Sleep(d)
+			done()
+		}
+		do(quick, time.Millisecond)
+		do(slow, time.Second)
+		order := make(chan string, 2)
+		done, err := holder.Solid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { do(slow, time.Second); order <- "slow" }()
+		synctest.Wait()
+		go func() { do(quick, time.Millisecond); order <- "quick" }()
+		synctest.Wait()
+		if !holder.SolidWanted() {
+			t.Error("nobody waits")
+		}
+		done()
+		if first := <-order; first != "quick" {
+			t.Errorf("%s goes first", first)
+		}
+		<-order
+	})
+}

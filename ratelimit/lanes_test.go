@@ -1,0 +1,96 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLanes: so many at a time, in the order of asking, those preferred first; who is
+// cancelled or has no patience gives no lane away.
+func TestLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLanes(1)
+		enter := func(ctx context.Context, preferred bool, patience time.Duration) (bool, error) {
+			return l.Enter(ctx, preferred, patience)
+		}
+		if ok, err := enter(t.Context(), false, 0); !ok || err != nil || l.Wanted() {
+			t.Fatal(ok, err)
+		}
+		var mu sync.Mutex
+		var order []int
+		for i, preferred := range []bool{false, false, true, false, true} {
+			go func() {
+				if ok, err := enter(t.Context(), preferred, 0); !ok || err != nil {
+					t.Error(ok, err)
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				l.Leave()
+			}()
+			synctest.Wait()
+		}
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(gone)
+		if ok, err := enter(ctx, true, 0); ok || err != gone {
+			t.Error(ok, err)
+		}
+		begun := time.Now()
+		if ok, err := enter(t.Context(), true, time.Second); ok || err != nil || time.Since(begun) != time.Second {
+			t.Error(ok, err, time.Since(begun))
+		}
+		if !l.Wanted() || len(order) > 0 {
+			t.Error("entered a lane that is taken:", order)
+		}
+		l.Leave()
+		synctest.Wait()
+		if want := []int{2, 4, 0, 1, 3}; !slices.Equal(order, want) {
+			t.Errorf("order %v, want %v", order, want)
+		}
+		if ok, _ := enter(t.Context(), false, time.Nanosecond); !ok || l.Wanted() {
+			t.Error("the lane was lost")
+		}
+	})
+	var none *Lanes
+	if ok, err := none.Enter(t.Context(), false, 0); !ok || err != nil || none.Wanted() {
+		t.Error(ok, err)
+	}
+	none.Leave()
+}
+
+// TestLanesConcurrently: never more than there are lanes, whoever gives up meanwhile.
+func TestLanesConcurrently(t *testing.T) {
+	l := NewLanes(2)
+	var mu sync.Mutex
+	inside, most := 0, 0
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := range 300 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration((i*7+w)%50)*time.Microsecond)
+				if ok, _ := l.Enter(ctx, w%2 == 0, 0); ok {
+					mu.Lock()
+					inside++
+					most = max(most, inside)
+					mu.Unlock()
+					time.Sleep(time.Microsecond)
+					mu.Lock()
+					inside--
+					mu.Unlock()
+					l.Leave()
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if most > 2 || l.free != 2 || l.Wanted() {
+		t.Errorf("%d inside at once, %d lanes free at the end", most, l.free)
+	}
+}
