@@ -42,7 +42,7 @@ func TestDriverSpecs(t *testing.T) {
 			})
 		}
 	})
-	score.End(t, scoreboardHead, names, func(string) bool { return true })
+	score.End(t, scoreboardHead, names, suiteOf)
 }
 
 // hostOf is the host:port of a connection string.

@@ -57,13 +57,28 @@ func tests(names ...string) (out []suite) {
 	return out
 }
 
+// path is the name of the suite among the tests of its package.
+func (s suite) path() string {
+	if s.sub == "" {
+		return s.test
+	}
+	return s.test + "/" + s.sub
+}
+
+// suiteOf is the name of the suite that a test belongs to, "" for none.
+func suiteOf(test string) string {
+	for _, s := range suites {
+		if test == s.path() || strings.HasPrefix(test, s.path()+"/") {
+			return s.name
+		}
+	}
+	return ""
+}
+
 // pattern selects the suite among the tests of its package; only, if given, one
 // of its tests by full name.
 func (s suite) pattern(only string) string {
-	name := s.test
-	if s.sub != "" {
-		name += "/" + s.sub
-	}
+	name := s.path()
 	if only != "" {
 		name = only
 	}

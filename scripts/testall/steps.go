@@ -91,9 +91,13 @@ func (r *run) unit() error {
 	}, nil)
 }
 
-// endToEnd runs the tests that start servers.
+// endToEnd runs the tests that start servers. Of PyMongo's own tests only a selection
+// runs without --long.
 func (r *run) endToEnd() error {
 	r.useBuilt()
+	if r.long {
+		r.env = append(r.env, "CANTLE_LONG=1")
+	}
 	return r.testPackages(func(path string) bool {
 		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile") && !strings.Contains(path, clientsPattern)
 	}, nil)

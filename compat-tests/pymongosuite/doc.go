@@ -1,0 +1,21 @@
+// Package pymongosuite runs the tests that PyMongo has for servers, from its source
+// distribution, with the released driver of the same version.
+//
+// The distribution is fetched from the package index at the pinned version, checked
+// against a hash and unpacked into .cache; nothing of it is in this repository. A
+// server under test listens on two neighbouring ports, which the tests take for two
+// mongos; or it shows itself as a replica set, asks for logins, or for TLS with the
+// certificates that come with the tests (see runs in suite.go). A short selection runs
+// always, all of them with CANTLE_LONG, which ./scripts/test --long sets. Without
+// Python, its venv or the package index the tests are skipped.
+//
+// scoreboard.txt has what is known to fail, with reasons (see compat-tests/scoreboard);
+// CANTLE_LONG=1 go test ./compat-tests/pymongosuite -rescore writes it anew. The
+// numbers are those of one machine: where Python or the network can do more, fewer
+// tests are skipped, so a row says how many pass at least.
+//
+// Not run: what never asks a server (BSON, URIs, mocks); client-side operation
+// timeouts, which measure the client's clock; encryption, OCSP, OIDC, Kerberos, AWS,
+// Atlas and mod_wsgi, which need services beside the server; and single tests that say
+// nothing of the server, listed with their reasons in suite.go.
+package pymongosuite

@@ -1,0 +1,189 @@
+package pymongosuite
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cantledb/cantle/compat-tests/scoreboard"
+)
+
+// setting is a way to run the server.
+type setting string
+
+const (
+	mongos     setting = "mongos" // two of them
+	replicaSet setting = "replicaset"
+	auth       setting = "auth"
+	encrypted  setting = "tls" // and logins
+)
+
+// run is what one server is asked: files of tests without their test_.
+type run struct {
+	name  string
+	on    setting
+	files string
+	short bool // part of every run, not only of long ones
+}
+
+// runs lists what runs; rows of the table are in this order.
+var runs = []run{
+	{"language", mongos, "bulk collation collection collection_management command_monitoring comment cursor custom_types database", true},
+	{"files", mongos, "examples grid_file gridfs gridfs_bucket gridfs_spec raw_bson decimal128", true},
+	{"sessions", mongos, "causal_consistency read_concern read_preferences read_write_concern_spec session sessions_unified transactions " +
+		"versioned_api_integration", true},
+	{"logins", auth, "auth", true},
+	{"encrypted", encrypted, "ssl", true},
+	{"streams", mongos, "change_stream run_command", false},
+	{"client", mongos, "client client_backpressure command_logging common create_entities fork handshake_unified logger", false},
+	{"pool", mongos, "connection_monitoring pooling threads operation_id_retry", false},
+	{"crud", mongos, "crud_unified unified_format", false},
+	{"monitoring", mongos, "discovery_and_monitoring heartbeat_monitoring monitor monitoring mongos_load_balancing sdam_monitoring_spec " +
+		"server_selection_in_window server_selection_logging streaming_protocol", false},
+	{"reads", mongos, "retryable_reads retryable_reads_unified", false},
+	{"writes", mongos, "retryable_writes retryable_writes_unified", false},
+	{"transactions", mongos, "transactions_unified", false},
+	{"set streams", replicaSet, "change_stream command_monitoring comment cursor", false},
+	{"set crud", replicaSet, "client crud_unified read_preferences session sessions_unified transactions transactions_unified", false},
+	{"set retries", replicaSet, "retryable_reads retryable_reads_unified retryable_writes retryable_writes_unified", false},
+	{"with logins", auth, "bulk change_stream collection cursor database gridfs_spec session", false},
+}
+
+// without lists the tests that are left out, all whose id begins so, with the reason.
+var without = map[string]string{
+	"test_client.py::ClientUnitTest::test_connection_timeout_ms_propagates_to_DNS_resolver": "asks the DNS for names of MongoDB's test domain",
+	"test_client.py::TestClient::test_handshake_":                                           "looks at the machine the client runs on, such as a container",
+	"test_client.py::TestClient::test_repr_srv_host":                                        "asks the DNS for names of MongoDB's test domain",
+	"test_client.py::TestClient::test_service_name_from_kwargs":                             "asks the DNS for names of MongoDB's test domain",
+	"test_client.py::TestClient::test_srv_max_hosts_kwarg":                                  "asks the DNS for names of MongoDB's test domain",
+}
+
+// row is the name of a file's row in the table.
+func (r run) row(file string) string {
+	if r.on == mongos {
+		return file
+	}
+	return file + "@" + string(r.on)
+}
+
+// Limits on one test and on one run.
+const (
+	testSecondsMax = 120
+	runMinutesMax  = 12
+)
+
+// ask runs the tests of r, or only the one with the given name, against the server on
+// the port. It returns results by the name of the test: row::class::function.
+func (r run) ask(ctx context.Context, dir string, port int, only string) (map[string]scoreboard.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, runMinutesMax*time.Minute)
+	defer cancel()
+	report, err := os.CreateTemp("", "pymongo-*.xml")
+	if err != nil {
+		return nil, err
+	}
+	report.Close()
+	defer os.Remove(report.Name())
+	marker := "default"
+	args := []string{"-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", fmt.Sprintf("--timeout=%d", testSecondsMax),
+		"--junitxml=" + report.Name()}
+	if only != "" {
+		row, rest, _ := strings.Cut(only, "::")
+		file, _, _ := strings.Cut(row, "@")
+		args = append(args, "test/test_"+file+".py::"+rest)
+	} else {
+		for file := range strings.FieldsSeq(r.files) {
+			args = append(args, "test/test_"+file+".py")
+		}
+	}
+	if r.files == "auth" {
+		marker = "auth"
+	}
+	args = append(args, "-m", marker)
+	for id := range without {
+		args = append(args, "--deselect", "test/"+id)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "venv", "bin", "python"), args...)
+	cmd.Dir = dir
+	// Nothing of our environment but what programs need: the driver tells the server of
+	// clouds and containers it finds there, and the tests have settings of their own.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", fmt.Sprintf("DB_PORT=%d", port)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != testsFailed) {
+		return nil, fmt.Errorf("pytest: %w\n%s", err, tail(string(out)))
+	}
+	text, err := os.ReadFile(report.Name())
+	if err != nil {
+		return nil, err
+	}
+	return r.parse(text)
+}
+
+// testsFailed is pytest's exit status when it got through and tests failed.
+const testsFailed = 1
+
+// tail is the end of what a program printed.
+func tail(s string) string { return s[max(0, len(s)-4000):] }
+
+// testcase is an entry of pytest's report. A test has several when it fails twice,
+// or when parts of it fail.
+type testcase struct {
+	Class    string    `xml:"classname,attr"` // test.test_bulk.TestBulk
+	Name     string    `xml:"name,attr"`
+	Failures []failure `xml:"failure"`
+	Errors   []failure `xml:"error"`
+	Skipped  *failure  `xml:"skipped"`
+}
+
+type failure struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// parse reads pytest's report.
+func (r run) parse(text []byte) (map[string]scoreboard.Result, error) {
+	var report struct {
+		Cases []testcase `xml:"testsuite>testcase"`
+	}
+	if err := xml.Unmarshal(text, &report); err != nil {
+		return nil, fmt.Errorf("pytest's report: %w", err)
+	}
+	if len(report.Cases) == 0 {
+		return nil, errors.New("pytest ran no tests")
+	}
+	results := map[string]scoreboard.Result{}
+	for _, c := range report.Cases {
+		file, class, _ := strings.Cut(strings.TrimPrefix(c.Class, "test.test_"), ".")
+		name := r.row(file)
+		for _, part := range []string{class, c.Name} {
+			if part != "" {
+				name += "::" + part
+			}
+		}
+		one := scoreboard.Result{Outcome: scoreboard.Passed}
+		switch bad := append(c.Failures, c.Errors...); {
+		case len(bad) > 0:
+			one.Outcome = scoreboard.Failed
+			for _, f := range bad {
+				one.Said = append(one.Said, tail(f.Text))
+			}
+		case c.Skipped != nil:
+			one.Outcome = scoreboard.Skipped
+		}
+		if before, ok := results[name]; ok && before.Outcome == scoreboard.Failed {
+			one.Outcome, one.Said = scoreboard.Failed, append(before.Said, one.Said...)
+		}
+		results[name] = one
+	}
+	return results, nil
+}
