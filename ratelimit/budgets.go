@@ -69,13 +69,15 @@ func (b *Budgets) Database(name string) *Pool {
 	return p
 }
 
-// Share makes a collection pay from a database's throughput; an empty name ends that.
-func (b *Budgets) Share(collection uint64, database string) {
-	var parent *Pool
-	if database != "" {
-		parent = b.Database(database)
+// Share makes a collection pay from a database's throughput; an empty name ends that. homes tells for each shard of the
+// collection the partition of the database that it lies on.
+func (b *Budgets) Share(collection uint64, database string, homes map[int]int) {
+	p := b.Collection(collection)
+	if database == "" {
+		p.parent.Store(nil)
+		return
 	}
-	b.Collection(collection).parent.Store(parent)
+	p.parent.Store(&parent{b.Database(database), homes})
 }
 
 // Drop forgets a dropped collection.
@@ -107,7 +109,7 @@ func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
 	shard, wait := p.admit(now, s.Shards, c)
 	if parent := p.parent.Load(); parent != nil && wait == 0 {
-		shard, wait = parent.admit(now, s.Shards, c)
+		shard, wait = parent.admit(now, p, s.Shards, c)
 	}
 	if wait == 0 {
 		return nil
@@ -133,7 +135,7 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
 	p := b.Collection(at.Collection)
 	p.set.Load().at(at.Shard).ChargeAs(now, c, charge)
 	if parent := p.parent.Load(); parent != nil {
-		parent.set.Load().at(at.Shard).ChargeAs(now, c, charge)
+		parent.at(at.Shard).ChargeAs(now, c, charge)
 	}
 }
 
@@ -163,11 +165,11 @@ func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, lim
 	for pool := range p.chain() {
 		for set := pool.set.Load(); set.limited; {
 			before := waited
-			for _, shard := range waitOrder(now, set, s.Shards, c) {
-				w, err := b.waitAt(ctx, now.Add(waited), set.at(shard), c, limit-waited)
+			for _, t := range p.turns(now, pool, set, s.Shards, c) {
+				w, err := b.waitAt(ctx, now.Add(waited), t.bucket, c, limit-waited)
 				waited += w
-				if t, full := err.(*Throttled); full {
-					t.Place = Place{s.Collection, shard}
+				if full, ok := err.(*Throttled); ok {
+					full.Place = Place{s.Collection, t.shard}
 				}
 				if err != nil {
 					return waited, err
@@ -196,24 +198,44 @@ func (p *Pool) chain() func(yield func(*Pool) bool) {
 	return func(yield func(*Pool) bool) {
 		if yield(p) {
 			if parent := p.parent.Load(); parent != nil {
-				yield(parent)
+				yield(parent.Pool)
 			}
 		}
 	}
 }
 
-// waitOrder is the shards to wait for, ascending; before routing it is the one that lets the request start first.
-func waitOrder(now time.Time, set *bucketSet, shards []int, c Class) []int {
-	if len(shards) > 0 {
-		return slices.Sorted(slices.Values(shards))
+// turn is a bucket to wait for, on behalf of a shard.
+type turn struct {
+	shard  int
+	bucket *Bucket
+}
+
+// turns are the buckets of one of the chain's pools that a request has to wait for, by shard, each once; before routing
+// it is the one that lets the request start first.
+func (p *Pool) turns(now time.Time, pool *Pool, set *bucketSet, shards []int, c Class) (out []turn) {
+	bucketOf := set.at
+	if parent := p.parent.Load(); pool != p && parent != nil {
+		bucketOf = func(shard int) *Bucket { return set.at(parent.home(shard)) }
 	}
-	best, shortest := 0, time.Duration(-1)
-	for i, b := range set.buckets {
-		if w := b.peek(now, c); shortest < 0 || w < shortest {
-			best, shortest = i, w
+	routed := len(shards) > 0
+	if shards = slices.Clone(shards); !routed {
+		shards = p.set.Load().shards
+	} else {
+		slices.Sort(shards)
+	}
+	shortest := time.Duration(-1)
+	for _, s := range shards {
+		t := turn{s, bucketOf(s)}
+		switch {
+		case !routed:
+			if w := t.bucket.peek(now, c); shortest < 0 || w < shortest {
+				shortest, out = w, []turn{t}
+			}
+		case !slices.ContainsFunc(out, func(o turn) bool { return o.bucket == t.bucket }):
+			out = append(out, t)
 		}
 	}
-	return set.shards[best : best+1]
+	return out
 }
 
 // NoteChange counts one change of throughput; more than ChangesMax in ChangesSeconds are refused.

@@ -142,8 +142,8 @@ func TestDivision(t *testing.T) {
 func TestSharedDatabase(t *testing.T) {
 	var b Budgets
 	b.Database("app").Set(t0, Throughput{Manual, 400}, Options{})
-	b.Share(1, "app")
-	b.Share(2, "app")
+	b.Share(1, "app", nil)
+	b.Share(2, "app", nil)
 	b.ChargeAt(t0, Class{}, Place{1, 0}, 500*RU)
 	if b.Admit(t0, Scope{Collection: 2}, Class{}) == nil {
 		t.Error("the sibling does not feel the debt")
@@ -151,9 +151,47 @@ func TestSharedDatabase(t *testing.T) {
 	if b.Collection(2).Stats(t0)[0].LastMinute != 0 {
 		t.Error("the sibling is billed")
 	}
-	b.Share(2, "")
+	b.Share(2, "", nil)
 	if b.Admit(t0, Scope{Collection: 2}, Class{}) != nil {
 		t.Error("still shared")
+	}
+}
+
+// A database's throughput is divided over its partitions, and shards of its collections pay where they lie.
+func TestSharedDatabasePartitions(t *testing.T) {
+	var b Budgets
+	db := b.Database("app")
+	db.Set(t0, Throughput{Manual, 20_000}, Options{})
+	db.SetShards(t0, []int{0, 1})
+	b.Collection(1).SetShards(t0, []int{0, 1})
+	b.Share(1, "app", map[int]int{0: 0, 1: 1})
+	b.Collection(2).SetShards(t0, []int{4, 5, 6}) // 4 was split in two
+	b.Share(2, "app", map[int]int{4: 1, 5: 0, 6: 0})
+	b.ChargeAt(t0, Class{}, Place{1, 0}, 10_000*RU)
+	for _, c := range []struct {
+		scope   Scope
+		refused bool
+		shard   int
+	}{
+		{Scope{1, []int{0}}, true, 0}, {Scope{1, []int{1}}, false, 0}, {Scope{1, []int{0, 1}}, true, 0}, {Scope{1, nil}, false, 0},
+		{Scope{2, []int{5}}, true, 5}, {Scope{2, []int{4}}, false, 0}, {Scope{2, []int{4, 5, 6}}, true, 5}, {Scope{2, nil}, false, 0},
+	} {
+		got := b.Admit(t0, c.scope, Class{})
+		if (got != nil) != c.refused || got != nil && (got.Shard != c.shard || got.Collection != c.scope.Collection) {
+			t.Errorf("%+v: %+v", c.scope, got)
+		}
+	}
+	b.ChargeAt(t0, Class{}, Place{2, 4}, 10_000*RU)
+	if got := b.Admit(t0, Scope{2, nil}, Class{}); got == nil || got.Shard != 4 {
+		t.Errorf("both partitions are spent: %+v", got)
+	}
+	b.Clock = NewVirtualClock(t0)
+	if waited, err := b.Wait(t.Context(), t0, Scope{2, []int{6, 5, 4}}, Class{}, time.Minute); err != nil || waited != time.Second {
+		t.Errorf("waited %v, %v", waited, err)
+	}
+	db.SetShards(t0, []int{0, 1, 2})
+	if shares := db.Shares(); len(shares) != 3 || shares[2].RUs != 6666 {
+		t.Errorf("%v", shares)
 	}
 }
 

@@ -26,7 +26,7 @@ type Share struct {
 // unless redistributed. The zero Pool is not ready; Budgets makes them. Safe for concurrent use.
 type Pool struct {
 	collection uint64
-	parent     atomic.Pointer[Pool] // the database whose throughput this collection shares
+	parent     atomic.Pointer[parent] // the database whose throughput this collection shares
 	set        atomic.Pointer[bucketSet]
 	retry      atomic.Bool
 	named      atomic.Pointer[Groups] // the groups, when one is chosen by appName
@@ -283,3 +283,11 @@ func (b *Bucket) refused() {
 
 // Shared reports that the pool's collection also pays from its database's throughput.
 func (p *Pool) Shared() bool { return p.parent.Load() != nil }
+
+// SharedThroughput is that of the database, if the pool's collection pays from it.
+func (p *Pool) SharedThroughput() Throughput {
+	if parent := p.parent.Load(); parent != nil {
+		return parent.Throughput()
+	}
+	return Throughput{}
+}

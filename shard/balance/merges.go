@@ -13,7 +13,11 @@ import (
 // LoadsOf is what a collection carries at the moment.
 func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
 	l := Loads{Shards: map[shard.ID]Load{}, Bounds: c.ZoneBounds()}
-	if t := jobs.Provisioned(c.Throughput); t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
+	t := jobs.Provisioned(c.Throughput)
+	if t.Mode == ratelimit.Unlimited { // to have a shard on every partition of its database
+		t = budgets.Collection(uint64(c.ID)).SharedThroughput()
+	}
+	if t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
 		l.RUs = t.RUs
 	}
 	of := counts.Of(c.ID)

@@ -127,11 +127,16 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 }
 
 // firstShards is how many shards a collection begins with: RU/s divided by what
-// one carries, or the default without throughput of its own.
-func (c *Cluster) firstShards(t catalog.Throughput) int {
-	switch t.Mode {
+// one carries, as many as its database has partitions if it shares that one's
+// throughput, else the default.
+func (c *Cluster) firstShards(coll *catalog.Collection) int {
+	switch t := coll.Throughput; t.Mode {
 	case catalog.ThroughputManual, catalog.ThroughputAutoscale:
 		return shard.Count(t.RU, ratelimit.FirstShardRate(jobs.Provisioned(t).Mode, c.Limits.ShardRU))
+	case catalog.ThroughputNone:
+		if d := c.Catalog.Peek().Database(coll.Namespace.DB); d != nil && d.Throughput.Mode != catalog.ThroughputNone {
+			return jobs.SharedPartitions(d.Throughput, c.Limits.ShardRU)
+		}
 	}
 	return max(1, c.Limits.DefaultShards)
 }

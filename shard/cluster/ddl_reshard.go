@@ -29,7 +29,7 @@ func (c *Cluster) ReshardCollection(o *Op, ns collection.Namespace, opts ShardOp
 			opts.KeepZones = true
 		}
 		if opts.Shards == 0 {
-			opts.Shards = min(coll.Map.Len(), c.firstShards(coll.Throughput))
+			opts.Shards = min(coll.Map.Len(), c.firstShards(coll))
 		}
 		return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
 	}))

@@ -33,7 +33,7 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 	}
 	shards := opts.Shards
 	if shards <= 0 {
-		shards = c.firstShards(coll.Throughput)
+		shards = c.firstShards(coll)
 	}
 	shards = min(shards, shard.ShardsMax)
 	if key.Kind() == shard.Ranged {

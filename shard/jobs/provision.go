@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"math/bits"
+
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
 )
 
 // Provisioned is a stored throughput in the words of package ratelimit.
@@ -55,13 +58,36 @@ func (r *Runner) Provision(c *catalog.Collection) {
 	}
 	pool.SetShards(now, c.Map.Ints())
 	pool.Arrange(now, Shares(c.Shares))
-	shared := ""
-	if c.Throughput.Mode == catalog.ThroughputNone {
-		if d := r.Catalog.Peek().Database(c.Namespace.DB); d != nil && d.Throughput.Mode != catalog.ThroughputNone {
-			shared = d.Name
-		}
+	if d := r.Catalog.Peek().Database(c.Namespace.DB); d != nil && c.Throughput.Mode == catalog.ThroughputNone && d.Throughput.Mode != catalog.ThroughputNone {
+		r.Budgets.Share(id, d.Name, homes(c, SharedPartitions(d.Throughput, r.Pools.ShardMax)))
+		return
 	}
-	r.Budgets.Share(id, shared)
+	r.Budgets.Share(id, "", nil)
+}
+
+// SharedPartitions is how many partitions a database with shared throughput has when one carries at most so many RU/s;
+// 0 is the published limit. Lowering the throughput does not make them fewer.
+// Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
+func SharedPartitions(t catalog.Throughput, most int64) int {
+	return shard.Count(max(t.RU, t.HighestRU), ratelimit.FirstShardRate(ratelimit.Autoscale, most))
+}
+
+// homes says for each shard of a collection on which of its database's partitions it lies: those divide the line of
+// hashes evenly. What has no place on that line is dealt out by number, so that collections without a shard key do not
+// all meet on the first.
+func homes(c *catalog.Collection, partitions int) map[int]int {
+	out := make(map[int]int, c.Map.Len())
+	for _, d := range c.Map.Shards() {
+		if kind := c.Map.Kind(); kind == shard.Unsharded || kind == shard.Ranged {
+			out[int(d.ID)] = int((uint64(c.ID) + uint64(d.ID)) % uint64(partitions))
+			continue
+		}
+		lo, hi := d.Hashes()
+		middle := uint64(lo) + uint64(hi-lo)/2
+		part, _ := bits.Mul64(middle, uint64(partitions))
+		out[int(d.ID)] = int(part)
+	}
+	return out
 }
 
 // ProvisionDatabase gives a database's budget, and with it those of its
@@ -75,8 +101,12 @@ func (r *Runner) ProvisionDatabase(name string) {
 	}
 	if d.Throughput.Mode != catalog.ThroughputNone {
 		o := r.options(d.Throughput.Switches)
-		o.ShardMax = 0 // its collections' shards share one budget
-		r.Budgets.Database(name).Set(r.Now(), Provisioned(d.Throughput), o)
+		pool, numbers := r.Budgets.Database(name), make([]int, SharedPartitions(d.Throughput, r.Pools.ShardMax))
+		for i := range numbers {
+			numbers[i] = i
+		}
+		pool.Set(r.Now(), Provisioned(d.Throughput), o)
+		pool.SetShards(r.Now(), numbers)
 	}
 	for _, c := range snap.Collections(name) {
 		r.Provision(c)
