@@ -5,41 +5,101 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard"
 )
 
-// Estimate is what a read is expected to cost, before it runs.
+// Estimate is what a command is expected to cost, before it runs.
 type Estimate struct {
 	// Receipt is itemised by shard.
 	Receipt ratelimit.Receipt
-	// Rows is how many documents the shards are expected to deliver.
+	// Rows is how many documents the shards are expected to deliver, or to change.
 	Rows int64
 	// AtLeast says that there was no telling where the end is: it may be more.
 	AtLeast bool
 }
 
-// estimateRows and estimateWork bound what an estimate looks at on one shard.
+// What an estimate looks at: so many shards, and together so many rows and so much
+// work.
 const (
-	estimateRows = 200
-	estimateWork = 5000
+	estimateShards = 16
+	estimateRows   = 200
+	estimateWork   = 5000
 )
 
-// Estimate tries the plan of a read on one of its shards, for a little while, and
-// scales what that would have cost to all of them. Nobody is charged.
-func (s *Stream) Estimate(env *mql.Env) (e Estimate, err error) {
+// Estimate tries the plan of a read on its shards, for a little while, and scales
+// what that would have cost. m is the write that changes what is read, nil for
+// none; its changes are tried in a transaction that does not commit. Nobody is
+// charged.
+func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil
 	}
 	turn := env.Turn
 	env = env.Fork(env.Context())
 	env.Turn = turn
-	var m ratelimit.Meter
+	env.Memory = mql.NewMemory(mql.StageBytesMax)
+	var t *trial
+	if m != nil {
+		if t, err = s.try(env, m); err != nil {
+			return e, err
+		}
+		defer t.txn.Close()
+	}
+	var all ratelimit.Meter
+	s.meterFor(&all)
+	looked := s.Shards[:min(len(s.Shards), estimateShards)]
+	left := s.Solution.Skip + s.Solution.Limit
+	for i, d := range looked {
+		var part ratelimit.Meter
+		s.meterFor(&part)
+		rows, atLeast, err := s.estimateOn(env, d, &part, t, len(looked), left)
+		if err != nil {
+			return e, err
+		}
+		e.AtLeast = e.AtLeast || atLeast
+		for j := i; j < len(s.Shards); j += len(looked) { // those not looked at are taken to be like it
+			e.Rows += rows
+			for _, line := range part.Receipt().Lines {
+				for _, x := range line.Items {
+					all.Add(int(s.Shards[j].ID), x.Item, x.Quantity)
+				}
+			}
+		}
+		if s.Solution.Limit > 0 && !s.Solution.Sorted {
+			if left -= rows; left <= 0 {
+				break
+			}
+		}
+	}
+	if s.Solution.Limit > 0 {
+		e.Rows = min(e.Rows, s.Solution.Limit)
+	}
+	if t != nil && e.Rows == 0 && m.Upsert {
+		if err := t.upsert(env, &all); err != nil {
+			return e, err
+		}
+	}
+	if t != nil && s.Solution.Point {
+		all.WaiveLocate()
+	}
+	e.Receipt = all.Receipt()
+	return e, nil
+}
+
+func (s *Stream) meterFor(m *ratelimit.Meter) {
 	m.Reset(uint64(s.Coll.ID), nil)
 	m.SetStrong(s.op.Strong)
-	env.Meter, env.Memory = &m, mql.NewMemory(mql.StageBytesMax)
-	d := s.Shards[0]
+}
+
+// estimateOn tries the plan on one of n shards, and adds the charges scaled to all
+// of the shard to the meter.
+func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Meter, t *trial, n int, left int64) (rows int64, atLeast bool, err error) {
+	var m ratelimit.Meter
+	s.meterFor(&m)
+	env.Meter = &m
 	op, err := exec.Build(s.Solution.Shards, exec.Source{Coll: s.Coll, Shard: d, Reader: s.v.reader})
 	if err != nil {
-		return e, err
+		return 0, false, err
 	}
 	if !s.op.Inside {
 		op = exec.CountReturned(op)
@@ -47,47 +107,48 @@ func (s *Stream) Estimate(env *mql.Env) (e Estimate, err error) {
 	defer op.Close()
 	ended := false
 	no := int(d.ID)
-	for e.Rows < estimateRows && m.Quantity(no, ratelimit.DocLoaded)+m.Quantity(no, ratelimit.CountEntry) < estimateWork {
+	rowsMax, workMax := max(estimateRows/int64(n), 1), max(estimateWork/int64(n), 1)
+	work := func(i ratelimit.Item) int64 { return m.Quantity(no, i) }
+	for (rows < rowsMax || work(ratelimit.CountEntry) > 0) && work(ratelimit.DocLoaded)+work(ratelimit.CountEntry) < workMax {
 		row, err := op.Next(env)
 		if err != nil {
-			return e, err
+			return 0, false, err
 		}
 		if row == nil {
 			ended = true
 			break
 		}
-		e.Rows++
-		if most := s.Solution.Skip + s.Solution.Limit; s.Solution.Limit > 0 && e.Rows >= most {
+		rows++
+		if t != nil {
+			if err := t.change(env, d, row); err != nil {
+				return 0, false, err
+			}
+		}
+		if left > 0 && rows >= left {
 			ended = true
 			break
 		}
 	}
 	// A scan says how far it came; what else goes on has no known end.
 	times, of := int64(1), int64(1)
-	if seen := m.Quantity(no, ratelimit.DocLoaded); !ended && seen > 0 {
-		if docs := s.c.Tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs; scansAll(s.Solution.Shards) && docs > seen {
+	if !ended {
+		seen, docs := work(ratelimit.DocLoaded), s.c.Tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs
+		if scansAll(s.Solution.Shards) && seen > 0 && docs >= seen {
 			times, of = docs, seen
 		} else {
-			e.AtLeast = true
+			atLeast = true
 		}
 	}
-	var all ratelimit.Meter
-	all.Reset(uint64(s.Coll.ID), nil)
-	all.SetStrong(s.op.Strong)
-	for _, x := range s.Shards {
-		for _, line := range m.Receipt().Lines {
-			for _, i := range line.Items {
-				n := i.Quantity
-				if i.Item != ratelimit.PartitionVisit && i.Item != ratelimit.ExtraSeek && i.Item != ratelimit.PointRead {
-					n = n * times / of
-				}
-				all.Add(int(x.ID), i.Item, n)
+	for _, line := range m.Receipt().Lines {
+		for _, i := range line.Items {
+			n := i.Quantity
+			if i.Item != ratelimit.PartitionVisit && i.Item != ratelimit.ExtraSeek && i.Item != ratelimit.PointRead {
+				n = n * times / of
 			}
+			to.Add(no, i.Item, n)
 		}
 	}
-	e.Rows = e.Rows * times / of * int64(len(s.Shards))
-	e.Receipt = all.Receipt()
-	return e, nil
+	return rows * times / of, atLeast, nil
 }
 
 // scansAll reports a plan that reads every document of a shard.

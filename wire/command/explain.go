@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -27,6 +28,7 @@ type explained struct {
 	stage   string   // COUNT, UPDATE, DELETE or "" above the read
 	skipped int64    // of a count
 	upsert  bool
+	modify  *cluster.Modify // of a write
 	stages  []bson.Raw // of an aggregate or a read of a view
 	piped   bool
 	command bson.Raw
@@ -126,6 +128,13 @@ func (c *Call) explainable() (*explained, error) {
 		if a.remove {
 			x.stage = "DELETE"
 		}
+		if err != nil {
+			return nil, err
+		}
+		x.modify = &cluster.Modify{Find: x.find, Upsert: a.upsert}
+		if !a.remove {
+			x.modify.Update, err = update.Parse(c.Env(), a.update, a.filters, update.Options{})
+		}
 		return x, err
 	}
 	return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", c.Name())
@@ -165,6 +174,9 @@ func (c *Call) explainableWrite(list, stage string, parse func(bson.Raw) (statem
 	if x.ns, err = c.Namespace(); err != nil {
 		return nil, err
 	}
+	if err := c.setLet(c.Body.Get("let")); err != nil {
+		return nil, err
+	}
 	docs, err := c.explainedDocs(list)
 	if err != nil {
 		return nil, err
@@ -185,7 +197,19 @@ func (c *Call) explainableWrite(list, stage string, parse func(bson.Raw) (statem
 	if stage == "UPDATE" && !a.multi || a.limit == 1 {
 		x.find.Limit = 1
 	}
-	return x, c.setCollation(a.collation)
+	if err := c.setCollation(a.collation); err != nil {
+		return nil, err
+	}
+	x.modify = &cluster.Modify{Find: x.find, Multi: x.find.Limit == 0, Upsert: a.upsert}
+	if stage == "UPDATE" {
+		if a.constants != nil {
+			if err := c.setLet(a.constants.Value()); err != nil {
+				return nil, err
+			}
+		}
+		x.modify.Update, err = update.Parse(c.Env(), a.u, a.filters, update.Options{Multi: a.multi})
+	}
+	return x, err
 }
 
 // explainedDocs is Docs for a command inside explain, which has no sequences.
@@ -227,7 +251,7 @@ func (c *Call) explain(x *explained) error {
 	}
 	r := &report{c: c, x: x, s: s, trace: trace}
 	c.Op.Inside = x.stage != ""
-	r.estimate, err = s.Estimate(c.Env())
+	r.estimate, err = s.Estimate(c.Env(), x.modify)
 	c.Op.Inside = false
 	if err == nil {
 		err = r.run()

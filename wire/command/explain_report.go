@@ -468,8 +468,8 @@ func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
 }
 
 // charge prints the request units by partition, in the words of Azure Cosmos DB:
-// what the command was expected to cost, and, if it ran, what it has cost. Both
-// leave out what a write would write.
+// what the command was expected to cost, and, if it ran, what it has cost. A write
+// is not carried out, so its bill leaves out what the estimate has of writing.
 func (r *report) charge(b *bson.Builder) {
 	receipt := r.c.Op.Receipt.Receipt()
 	if r.s.Coll != nil && len(r.estimate.Receipt.Lines) > 0 {
