@@ -117,7 +117,10 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 	}
 	b.balance = addSaturating(b.balance, -c)
 	if class.Group == 0 && class.Priority != Background {
-		b.draw()
+		b.drawBank()
+		if !class.NoMinute {
+			b.drawMinute()
+		}
 	} else if class.Group > 0 && class.Group <= GroupsMax {
 		g := &b.groups[class.Group-1]
 		if g.rate > 0 {
@@ -201,11 +204,21 @@ func refill(balance, rate MicroRU, steps int64) MicroRU {
 	return addSaturating(balance, rate*MicroRU(steps))
 }
 
-// draw pays a debt from the bank, as fast as bursting allows, and then from the minute's add-on.
+// draw pays a debt from the bank, and then from the minute's add-on.
 func (b *Bucket) draw() {
+	b.drawBank()
+	b.drawMinute()
+}
+
+// drawBank pays a debt from the bank, as fast as bursting allows.
+func (b *Bucket) drawBank() {
 	if t := min(-b.balance, b.bank, b.burstLeft()); t > 0 {
 		b.balance, b.bank, b.drawn = b.balance+t, b.bank-t, b.drawn+t
 	}
+}
+
+// drawMinute pays a debt from the minute's add-on.
+func (b *Bucket) drawMinute() {
 	if t := min(-b.balance, b.minutely); t > 0 {
 		b.balance, b.minutely = b.balance+t, b.minutely-t
 	}
@@ -243,8 +256,11 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	case Background:
 		need = b.rate / backgroundRest
 	}
+	if b.balance < 0 && c.Priority == High && c.Group == 0 && !c.NoMinute {
+		b.drawMinute() // a debt of those who did without
+	}
 	wait := b.untilAbove(now, b.balance, b.rate, need)
-	if wait > 0 && c == (Class{}) && b.balance == 0 && (min(b.bank, b.burstLeft()) > 0 || b.minutely > 0) {
+	if wait > 0 && c.Priority == High && c.Group == 0 && b.balance == 0 && (min(b.bank, b.burstLeft()) > 0 || b.minutely > 0 && !c.NoMinute) {
 		wait = 0
 	}
 	if c.Group > 0 && c.Group <= GroupsMax {

@@ -188,9 +188,9 @@ func TestClassFor(t *testing.T) {
 		bad      bool
 	}{
 		{0, "", "", Class{}, false},
-		{2, "low", "", Class{Low, 2}, false},
-		{0, "high", "report", Class{High, 2}, false},
-		{1, "", "report", Class{High, 1}, false},
+		{2, "low", "", Class{Priority: Low, Group: 2}, false},
+		{0, "high", "report", Class{Priority: High, Group: 2}, false},
+		{1, "", "report", Class{Priority: High, Group: 1}, false},
 		{0, "", "other", Class{}, false},
 		{6, "", "", Class{}, true},
 		{-1, "", "", Class{}, true},
@@ -224,5 +224,49 @@ func TestBucketStats(t *testing.T) {
 	b.roll(after(time.Hour))
 	if s := b.stats(); s.LastMinute != 0 || s.ThrottledMinute != 0 || s.Throttled != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A request may do without the minute's add-on.
+func TestBucketPerMinuteOptOut(t *testing.T) {
+	var b Bucket
+	b.setRate(t0, 100*RU, &Options{RUPerMinute: true})
+	without := Class{NoMinute: true}
+	b.ChargeAs(t0, without, 100*RU)
+	if b.AdmitAs(t0, without) == 0 || b.AdmitAs(t0, Class{}) != 0 {
+		t.Error("the second is spent: only who takes the add-on may go on")
+	}
+	b.ChargeAs(t0, without, 50*RU)
+	if got := b.Balance(t0); got != -50*RU {
+		t.Errorf("the add-on paid for it: %v", got)
+	}
+	if b.AdmitAs(t0, without) == 0 || b.AdmitAs(t0, Class{}) != 0 {
+		t.Error("who takes the add-on does not wait for the debt of who does not")
+	}
+	b.ChargeAs(t0, Class{}, 950*RU)
+	if b.AdmitAs(t0, Class{}) == 0 || b.Balance(t0) != 0 {
+		t.Errorf("ten seconds' worth are spent: %v", b.Balance(t0))
+	}
+}
+
+// A clock stops at the beginning of a second, moves when told, and does not go back when it runs again.
+func TestClockStopsAndRuns(t *testing.T) {
+	machine := t0.Add(300 * time.Millisecond)
+	c := FollowClock(func() time.Time { return machine })
+	if c.Stopped() || c.Now() != machine {
+		t.Error("it does not follow")
+	}
+	if c.Stop(); !c.Stopped() || c.Now() != after(time.Second) {
+		t.Errorf("stopped at %v", c.Now())
+	}
+	machine = after(10 * time.Second)
+	if c.Advance(time.Minute); c.Now() != after(61*time.Second) {
+		t.Errorf("advanced to %v", c.Now())
+	}
+	if c.Run(); c.Now() != after(61*time.Second) {
+		t.Errorf("runs at %v", c.Now())
+	}
+	if machine = after(12 * time.Second); c.Now() != after(63*time.Second) {
+		t.Errorf("two seconds later: %v", c.Now())
 	}
 }

@@ -16,7 +16,8 @@ type Scope struct {
 // Budgets are all throughput of a server: one Pool per collection, one per database with shared throughput, and the
 // metadata budget. The zero Budgets is ready and unlimited. Safe for concurrent use.
 type Budgets struct {
-	// Clock, when set, replaces sleeping: Wait moves it on by what it would have slept. For deterministic tests.
+	// Clock, while it is stopped, replaces sleeping: Wait moves it on by what it would have slept. For deterministic tests.
+	// The caller's now is its time; nil never is stopped.
 	Clock *VirtualClock
 
 	collections [16]pools // by number
@@ -187,7 +188,7 @@ func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, lim
 
 // waitAt waits for one bucket, in real or virtual time.
 func (b *Budgets) waitAt(ctx context.Context, now time.Time, k *Bucket, c Class, limit time.Duration) (time.Duration, error) {
-	if b.Clock != nil {
+	if b.Clock.Stopped() {
 		return b.waitVirtual(ctx, k, c, limit)
 	}
 	return k.Wait(ctx, now, c, limit)

@@ -21,6 +21,7 @@ const GroupsMax = 5
 type Class struct {
 	Priority Priority
 	Group    uint8 // throughput bucket 1..GroupsMax, 0 for none
+	NoMinute bool  // does without the minute's add-on
 }
 
 // Group is one throughput bucket of a collection: a cap on what its requests may use, not a reservation.

@@ -9,26 +9,72 @@ import (
 
 // VirtualClock is a clock that moves only when told: the deterministic test mode. Safe for concurrent use.
 type VirtualClock struct {
-	mu  sync.Mutex
-	now time.Time
+	stopped atomic.Bool
+	mu      sync.Mutex
+	now     time.Time        // while it is stopped
+	machine func() time.Time // what it follows otherwise
+	ahead   time.Duration    // of the machine, from earlier stops: the clock never goes back
 }
 
-// NewVirtualClock starts a clock.
-func NewVirtualClock(start time.Time) *VirtualClock { return &VirtualClock{now: start} }
+// NewVirtualClock starts a clock that stands still.
+func NewVirtualClock(start time.Time) *VirtualClock {
+	c := &VirtualClock{now: start, machine: func() time.Time { return start }}
+	c.stopped.Store(true)
+	return c
+}
+
+// FollowClock starts a clock that goes with another one until it is stopped.
+func FollowClock(machine func() time.Time) *VirtualClock { return &VirtualClock{machine: machine} }
+
+// Stopped reports a clock that moves only when told. nil does not.
+func (c *VirtualClock) Stopped() bool { return c != nil && c.stopped.Load() }
 
 // Now is the clock's time.
 func (c *VirtualClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.time()
+}
+
+func (c *VirtualClock) time() time.Time {
+	if c.stopped.Load() {
+		return c.now
+	}
+	return c.machine().Add(c.ahead)
+}
+
+// Stop makes the clock stand still at the beginning of a second, so that what fits into one does not depend on when it was
+// stopped. It returns its new time.
+func (c *VirtualClock) Stop() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stopped.Load() {
+		c.now = c.time().Truncate(time.Second).Add(time.Second)
+		c.stopped.Store(true)
+	}
 	return c.now
+}
+
+// Run makes a stopped clock go with the other one again.
+func (c *VirtualClock) Run() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped.Load() {
+		c.ahead = max(0, c.now.Sub(c.machine()))
+		c.stopped.Store(false)
+	}
 }
 
 // Advance moves the clock on and returns its new time.
 func (c *VirtualClock) Advance(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(max(0, d))
-	return c.now
+	if d = max(0, d); c.stopped.Load() {
+		c.now = c.now.Add(d)
+	} else {
+		c.ahead += d
+	}
+	return c.time()
 }
 
 // waitVirtual waits for a bucket by moving the virtual clock.

@@ -139,6 +139,7 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 	b.turn(ns)
 	defer b.turn(collection.Namespace{})
 	b.heavy(ctx, ns)
+	b.raise(ctx, ns)
 	for range roundsMax {
 		c := b.Catalog.Peek().Collection(ns)
 		if c == nil || c.Map == nil || !c.Sharded() || c.Unbalanced || b.Runner.Resharding(c.ID) || !b.Enabled() || ctx.Err() != nil {

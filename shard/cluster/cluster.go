@@ -30,6 +30,10 @@ type Config struct {
 	ScratchDir string
 	// Workers bounds the goroutines of one scatter.
 	Workers int
+	// PlainSeeds makes the hashes of a collection follow from its name and shard key,
+	// so that its documents lie on the same shards in every run: for tests. Others
+	// have a secret seed, so that nobody can prepare values that meet on one shard.
+	PlainSeeds bool
 	// Limits are the partition rules of new collections.
 	Limits Limits
 	// Info delivers the rows of stages about the server itself ($collStats,

@@ -67,6 +67,9 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 			}
 			return mongoerr.NamespaceTaken(ns.String())
 		}
+		if err := checkAccount(o, m.Snapshot()); err != nil {
+			return err
+		}
 		coll, err := c.newCollection(o, m, ns, opts)
 		if err != nil {
 			return err
@@ -84,6 +87,15 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 		c.Jobs.Provision(made)
 	}
 	return err
+}
+
+// checkAccount bounds databases and collections as an account of Azure Cosmos DB
+// does. Source: Azure Cosmos DB, "concepts-limits". Errors: BadValue (2).
+func checkAccount(o *Op, snap *catalog.Snapshot) error {
+	if !o.Env.Strict || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue, "an account has at most %d databases and collections together; drop some that are not needed", ratelimit.NamespacesMax)
 }
 
 // newCollection makes the entry that Create puts.

@@ -158,16 +158,15 @@ func (c *Cluster) putDatabase(o *Op, db string, t catalog.Throughput, fresh bool
 			return mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
 		case !fresh && old == nil:
 			return mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
+		case fresh:
+			if err := checkAccount(o, snap); err != nil {
+				return err
+			}
 		}
 		next := &catalog.Database{Name: db, Throughput: t}
 		load := ratelimit.Load{}
 		if old != nil {
-			load.HighestRUs, load.Collections = old.Throughput.HighestRU, sharing(snap, db)
-			for _, coll := range snap.Collections(db) {
-				if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
-					load.StoredGB += gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes)
-				}
-			}
+			load = c.sharedLoad(snap, old)
 			var err error
 			next.Throughput, err = c.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
 			if err != nil {

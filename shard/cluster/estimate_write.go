@@ -72,7 +72,7 @@ func (t *trial) apply(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 			return err
 		}
 	}
-	if h != row.Hash || t.s.Coll.Sharded() && !t.s.Coll.Key.SameKey(old, doc) {
+	if _, moved := t.s.Coll.Key.Changed(old, doc); moved || h != row.Hash {
 		if err := t.target(d).Delete(env, old, row.Hash); err != nil {
 			return err
 		}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/binary"
+	"hash/fnv"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard"
@@ -43,7 +45,7 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 		}
 	}
 	if opts.seed == 0 {
-		opts.seed = newSeed()
+		opts.seed = c.newSeed(coll.Namespace, opts.Key)
 	}
 	key = key.WithSeed(opts.seed)
 	zones, err := zonesOf(key, opts.Zones)
@@ -64,10 +66,18 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 	return withBounds(next, append(next.ZoneBounds(), opts.sampled...))
 }
 
-// newSeed draws what a collection's hashes begin with.
-func newSeed() uint64 {
+// newSeed draws what a collection's hashes begin with; where seeds are plain it
+// follows from the names.
+func (c *Cluster) newSeed(ns collection.Namespace, key bson.Raw) uint64 {
 	var b [8]byte
-	rand.Read(b[:])
+	if c.PlainSeeds {
+		h := fnv.New64a()
+		h.Write([]byte(ns.String()))
+		h.Write(key)
+		h.Sum(b[:0])
+	} else {
+		rand.Read(b[:])
+	}
 	return binary.LittleEndian.Uint64(b[:])>>1 | 1
 }
 
@@ -123,7 +133,7 @@ const (
 // shard keys, taken at even distances.
 func (c *Cluster) sample(o *Op, coll *catalog.Collection, key shard.KeyPattern, opts *ShardOptions) error {
 	if opts.seed == 0 {
-		opts.seed = newSeed()
+		opts.seed = c.newSeed(coll.Namespace, opts.Key)
 	}
 	key = key.WithSeed(opts.seed)
 	docs := c.Tally.Of(coll.ID).Total(coll.Map).Docs

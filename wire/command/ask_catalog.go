@@ -124,7 +124,7 @@ func askCustomAction(q *asking) {
 		q.need(auth.CollStats, ns)
 	case "GetDatabase":
 		q.need(auth.DbStats, ns)
-	case "InjectThrottle":
+	case "Clock", "InjectThrottle":
 		q.cluster(auth.SetParameter)
 	case "MergePartitions", "RedistributeThroughput":
 		q.need(auth.SplitChunk, ns)

@@ -397,7 +397,7 @@ func (s *Server) price(c *Call, err error) {
 	} else {
 		s.charges.put(c.Args.ID, st)
 	}
-	if s.ReplyCharge || c.Peer.cosmos {
+	if c.Peer.cosmos || s.replyCharge.Load() || wantsCharge(c.Comment) {
 		c.Reply.Double("requestCharge", total.Float())
 	}
 }

@@ -5,11 +5,18 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
+// wantsCharge reports a comment that asks for the charge of the command in its
+// reply: {requestCharge: true}.
+func wantsCharge(comment bson.Value) bool {
+	d, ok := comment.Doc()
+	return ok && comment.Type == bson.TypeDocument && d.Get("requestCharge").Truthy()
+}
+
 // classOf is how a command wants to be admitted, as its comment says:
-// {bucket: 2, priority: "low"}. A comment may be anything, so one that says
-// something else is left alone.
-// Source: Azure Cosmos DB, "throughput-buckets", "priority-based-execution"; the
-// way to choose them is ours.
+// {bucket: 2, priority: "low", ruPerMinute: false}. A comment may be anything, so
+// one that says something else is left alone.
+// Source: Azure Cosmos DB, "throughput-buckets", "priority-based-execution",
+// "request-units-per-minute"; the way to choose them is ours.
 func classOf(comment bson.Value) ratelimit.Class {
 	d, ok := comment.Doc()
 	if !ok || comment.Type != bson.TypeDocument {
@@ -25,6 +32,8 @@ func classOf(comment bson.Value) ratelimit.Class {
 	if err != nil {
 		c, _ = none.ClassFor(int(group), "", "")
 	}
+	on, given := d.Get("ruPerMinute").Boolean()
+	c.NoMinute = given && !on
 	return c
 }
 

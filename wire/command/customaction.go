@@ -26,6 +26,8 @@ type customArgs struct {
 	off         bool
 	reset       bool
 	whatIf      bool
+	clock       clockArgs
+	migrateTo   string // "autoscale" or "manual"
 	targets     []ratelimit.Share
 	sources     []int
 	equal       bool
@@ -75,6 +77,7 @@ var customActions = map[string]struct {
 	fields []string
 	do     func(*Call, *customArgs) error
 }{
+	"Clock":            {[]string{"", "stop", "advanceMs", "run"}, setClock},
 	"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), createCollection},
 	"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
 
@@ -85,6 +88,7 @@ var customActions = map[string]struct {
 	"GetRequestReport":       {[]string{"top", "collection", "reset"}, getRequestReport},
 	"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
 	"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
+	"MigrateThroughput":      {[]string{"throughputType", "collection"}, migrateThroughput},
 	"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, redistribute},
 	"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), updateCollection},
 	"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), updateDatabase},
@@ -150,6 +154,12 @@ func (c *Call) customArg(a *customArgs, name string, v bson.Value) (err error) {
 		a.reset, err = c.boolArg(name, v)
 	case "whatIf":
 		a.whatIf, err = c.boolArg(name, v)
+	case "stop", "advanceMs", "run":
+		err = c.clockArg(&a.clock, name, v)
+	case "throughputType":
+		if !v.IsMissing() {
+			a.migrateTo, err = c.enumArg(name, v, "autoscale", "manual")
+		}
 	case "targets", "sources", "equal":
 		err = c.sharesArg(a, name, v)
 	}

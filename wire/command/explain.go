@@ -29,7 +29,7 @@ type explained struct {
 	skipped int64    // of a count
 	upsert  bool
 	modify  *cluster.Modify // of a write
-	stages  []bson.Raw // of an aggregate or a read of a view
+	stages  []bson.Raw      // of an aggregate or a read of a view
 	piped   bool
 	command bson.Raw
 	level   verbosity

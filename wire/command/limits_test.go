@@ -186,3 +186,33 @@ func TestServerless(t *testing.T) {
 		t.Errorf("with an amount: code %d", code)
 	}
 }
+
+// An autoscale maximum grows with the data: a tenth of it in GB holds them.
+// Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
+func TestAutoscaleForStorage(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	b, _ := w.withBalancer(balance.Policy{})
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", autoScaleSettings: {maxThroughput: 1000}}`)
+	c.ok(`{customAction: "CreateDatabase", $db: "pool", autoScaleSettings: {maxThroughput: 2000}}`)
+	c.ok(`{customAction: "CreateCollection", $db: "pool", collection: "c", shardKey: "k"}`)
+	for _, coll := range w.Cluster.Catalog.Peek().Collections("") {
+		w.Cluster.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID).Add(0, tally.Count{Docs: 1, Bytes: 100 << 30})
+	}
+	b.Pass(t.Context())
+	most := func(command string) int64 { return number(at(c.ok(command), "autoScaleSettings.maxThroughput")) }
+	coll, db := `{customAction: "GetCollection", collection: "c"}`, `{customAction: "GetDatabase", $db: "pool"}`
+	if most(coll) != 1000 || most(db) != 2000 {
+		t.Errorf("at 100 GB: %d, %d", most(coll), most(db))
+	}
+	for _, coll := range w.Cluster.Catalog.Peek().Collections("") {
+		w.Cluster.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID).Add(0, tally.Count{Bytes: 150 << 30})
+	}
+	b.Pass(t.Context())
+	if most(coll) != 3000 || most(db) != 3000 {
+		t.Errorf("at 250 GB: %d, %d, want 3000 each", most(coll), most(db))
+	}
+	if code := c.code(`{customAction: "UpdateCollection", collection: "c", autoScaleSettings: {maxThroughput: 2000}}`); code != 2 {
+		t.Errorf("lower than the data allow: code %d", code)
+	}
+}

@@ -125,6 +125,7 @@ func paramTable() []paramDef {
 		{name: "maxTransactionLockRequestTimeoutMillis", kind: paramInt, when: always, num: 5, min: -1, max: math.MaxInt32},
 		{name: "planCacheSize", kind: paramString, when: always, text: "5%", max: 64},
 		{name: "quiet", kind: paramBool, when: always},
+		{name: "replyCharge", kind: paramBool, when: always, apply: func(s *Server, n float64) { s.replyCharge.Store(n != 0) }}, // ours
 		{name: "scramIterationCount", kind: paramInt, when: always, num: 10000, min: 5000, max: math.MaxInt32},
 		{name: "scramSHA256IterationCount", kind: paramInt, when: always, num: 15000, min: 5000, max: math.MaxInt32},
 		{name: "syncdelay", kind: paramDouble, when: always, num: 60, max: 9e6},

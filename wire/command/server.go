@@ -93,6 +93,7 @@ type Server struct {
 	shapes   shapes
 	seconds  *prometheus.HistogramVec // by command; nil unless Metrics was called
 
+	replyCharge atomic.Bool // the parameter of that name
 	failPoints  failPoints
 	jobKill     jobKill
 	seenAt      atomic.Value // string: the address of the first connection
@@ -133,6 +134,10 @@ func New(cfg Config) *Server {
 		s.counters[d.Name] = &counter{}
 	}
 	s.params.init()
+	if cfg.ReplyCharge {
+		s.params.now[s.params.at["replyCharge"]].num = 1
+		s.replyCharge.Store(true)
+	}
 	s.memory.init()
 	if cfg.Cluster != nil {
 		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {

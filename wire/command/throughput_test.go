@@ -440,3 +440,139 @@ func TestSharedDatabasePartitions(t *testing.T) {
 		t.Errorf("after it was raised and lowered: %v", shares)
 	}
 }
+
+// Every reply carries the charge where the parameter says so, or a comment asks.
+func TestReplyCharge(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	charge := func(command string) bson.Value { return c.run(command).Get("requestCharge") }
+	find, fail := `{find: "c", filter: {_id: 1}}`, `{insert: "c", documents: 5}`
+	if v := charge(find); !v.IsMissing() {
+		t.Errorf("not asked for: %v", v)
+	}
+	if v, _ := charge(`{find: "c", filter: {_id: 1}, comment: {requestCharge: true}}`).Double(); v != 1 {
+		t.Errorf("a comment asks: %v", v)
+	}
+	c.ok(`{setParameter: 1, replyCharge: true, $db: "admin"}`)
+	if v, _ := charge(find).Double(); v != 1 || charge(fail).IsMissing() {
+		t.Errorf("switched on: %v, %v", v, charge(fail))
+	}
+	if r := c.ok(`{getParameter: 1, replyCharge: 1, $db: "admin"}`); !r.Get("replyCharge").Truthy() {
+		t.Errorf("%v", r)
+	}
+	c.ok(`{setParameter: 1, replyCharge: false, $db: "admin"}`)
+	if v := charge(find); !v.IsMissing() {
+		t.Errorf("switched off: %v", v)
+	}
+	if r := w.dialAs(TagCosmos).ok(find); r.Get("requestCharge").IsMissing() {
+		t.Errorf("on the Cosmos address: %v", r)
+	}
+}
+
+// MigrateThroughput goes between manual and autoscale, which updates do not.
+// Source: Azure Cosmos DB, "autoscale-faq".
+func TestMigrateThroughput(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 4300}`)
+	c.ok(`{customAction: "CreateDatabase", $db: "d", offerThroughput: 400}`)
+	for _, x := range []struct{ command, shown string }{
+		{`{customAction: "UpdateCollection", collection: "c", autoScaleSettings: {maxThroughput: 5000}}`, "2"},
+		{`{customAction: "MigrateThroughput", collection: "c", throughputType: "autoscale"}`, "500 5000"},
+		{`{customAction: "GetCollection", collection: "c"}`, "500 5000"},
+		{`{customAction: "MigrateThroughput", collection: "c", throughputType: "autoscale"}`, "500 5000"},
+		{`{customAction: "UpdateCollection", collection: "c", autoScaleSettings: {maxThroughput: 90000}}`, "0 0"},
+		{`{customAction: "UpdateCollection", collection: "c", autoScaleSettings: {maxThroughput: 9000}}`, "0 0"},
+		{`{customAction: "MigrateThroughput", collection: "c", throughputType: "manual"}`, "9000 0"},
+		{`{customAction: "UpdateCollection", collection: "c", offerThroughput: 900}`, "0 0"},
+		{`{customAction: "MigrateThroughput", collection: "c", throughputType: "autoscale"}`, "900 9000"}, // a tenth of the highest
+		{`{customAction: "MigrateThroughput", $db: "d", throughputType: "autoscale"}`, "100 1000"},
+		{`{customAction: "GetDatabase", $db: "d"}`, "100 1000"},
+		{`{customAction: "MigrateThroughput", $db: "d", throughputType: "manual"}`, "1000 0"},
+		{`{customAction: "MigrateThroughput", throughputType: "manual"}`, "2"}, // the database test has none
+		{`{customAction: "MigrateThroughput", collection: "none", throughputType: "manual"}`, "26"},
+		{`{customAction: "MigrateThroughput", collection: "c", throughputType: "serverless"}`, "2"},
+		{`{customAction: "MigrateThroughput", collection: "c"}`, "40414"},
+	} {
+		r := c.run(x.command)
+		shown := fmt.Sprint(number(r.Get("provisionedThroughput")), " ", number(at(r, "autoScaleSettings.maxThroughput")))
+		if !r.Get("ok").Truthy() {
+			shown = fmt.Sprint(number(r.Get("code")))
+		}
+		if shown != x.shown {
+			t.Errorf("%s: %s, want %s: %v", x.command, shown, x.shown, r)
+		}
+	}
+}
+
+// An application's test stops the clock: the same requests are refused every time,
+// and a second passes when the test says so.
+func TestClock(t *testing.T) {
+	clock := ratelimit.FollowClock(time.Now)
+	w := newWorldAt(t, nil, clock.Now, &ratelimit.Budgets{Clock: clock})
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
+	c.ok(`{customAction: "Clock", stop: true}`)
+	for round := range 3 {
+		c.ok(`{customAction: "Clock", advanceMs: 5000}`)
+		if n := c.throttled("c", "", 100); n != 31 { // 5.8 RU each: 69 reach 400
+			t.Errorf("round %d: %d of 100 were refused", round, n)
+		}
+	}
+	r := c.run(`{insert: "c", documents: [{k: 1}]}`)
+	c.ok(fmt.Sprintf(`{customAction: "Clock", advanceMs: %d}`, number(r.Get("retryAfterMs"))))
+	c.ok(`{insert: "c", documents: [{k: 1}]}`)
+	if r = c.ok(`{customAction: "Clock", run: true}`); r.Get("stopped").Truthy() || r.Get("now").IsMissing() {
+		t.Errorf("%v", r)
+	}
+	for _, command := range []string{`{customAction: "Clock", stop: true, run: true}`, `{customAction: "Clock", advanceMs: -1}`} {
+		if n := c.code(command); n != 2 {
+			t.Errorf("%s: code %d", command, n)
+		}
+	}
+	w.TestCommands = false
+	if n := c.code(`{customAction: "Clock", stop: true}`); n != 59 {
+		t.Errorf("without test commands: code %d", n)
+	}
+}
+
+// The add-on of request units per minute is spent above the second's budget, unless
+// a request does without. Source: Azure Cosmos DB, "request-units-per-minute" (2017).
+func TestPerMinute(t *testing.T) {
+	w, clock := clockWorld(t, nil)
+	c := w.dial()
+	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400, ruPerMinute: true}`)
+	if n := c.throttled("c", `, comment: {ruPerMinute: false}`, 100); n < 25 {
+		t.Errorf("without the add-on %d of 100 were refused", n)
+	}
+	if n := c.throttled("c", "", 800); n < 90 || n > 150 { // 4000 RU
+		t.Errorf("with it %d of 800 were refused", n)
+	}
+	clock.Advance(2 * time.Second)
+	if n := c.throttled("c", "", 100); n < 25 {
+		t.Errorf("later in the minute %d of 100 were refused", n)
+	}
+	clock.Advance(time.Minute)
+	if n := c.throttled("c", "", 700); n != 0 {
+		t.Errorf("in the next minute %d of 700 were refused", n)
+	}
+}
+
+// An account has so many databases and collections on the Cosmos address.
+// Source: Azure Cosmos DB, "concepts-limits".
+func TestAccountLimit(t *testing.T) {
+	w, _ := clockWorld(t, nil)
+	c := w.dial()
+	for i := range 499 { // and their database
+		c.ok(fmt.Sprintf(`{create: "c%d"}`, i))
+	}
+	strict := w.dialAs(TagCosmos)
+	for _, command := range []string{`{create: "d"}`, `{insert: "d", documents: [{a: 1}]}`, `{customAction: "CreateDatabase", $db: "other"}`} {
+		if n := strict.code(command); n != 2 {
+			t.Errorf("%s: code %d", command, n)
+		}
+	}
+	c.ok(`{create: "d"}`)
+	strict.ok(`{insert: "c1", documents: [{a: 1}]}`)
+}

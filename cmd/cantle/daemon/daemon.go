@@ -180,12 +180,16 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, err
 	}
-	budgets := &ratelimit.Budgets{}
-	budgets.SetMetadataRate(time.Now(), d.cfg.MetadataRU)
+	budgets, now := &ratelimit.Budgets{}, time.Now
+	if d.cfg.TestCommands {
+		budgets.Clock = ratelimit.FollowClock(time.Now)
+		now = budgets.Clock.Now
+	}
+	budgets.SetMetadataRate(now(), d.cfg.MetadataRU)
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now,
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second),
 		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
@@ -198,7 +202,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
 	})
 	d.cluster = cluster.New(cluster.Config{
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: d.runner, Now: time.Now, ScratchDir: scratch, Workers: 4,
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: d.runner, Now: now, ScratchDir: scratch, Workers: 4, PlainSeeds: d.cfg.TestCommands,
 		Limits: cluster.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput, LogicalKeyBytes: logical},
 		Dropped: func(ns collection.Namespace) {
 			d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
@@ -207,7 +211,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
 	})
 	d.balancer = balance.New(balance.Config{
-		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: time.Now,
+		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
 		Policy: balance.Policy{ShardBytes: size, ShardRU: perShard, LogicalBytes: logical, Merge: d.cfg.Merge},
 		Log:    d.log,
 	})
