@@ -54,7 +54,15 @@ func runAggregate(c *Call) error {
 	if a.hasBatch {
 		size = int(a.batch)
 	}
-	return c.streamPipeline(ns, a.pipeline, a.hint, size)
+	if err := c.streamPipeline(ns, a.pipeline, a.hint, size); err != nil || !writesLast(a.pipeline) {
+		return err
+	}
+	if e := c.WriteConcern.failure(); e != nil && c.concernError == nil {
+		b := bson.NewBuilder(nil)
+		b.Splice(e.AppendWriteConcernError(nil))
+		c.concernError = b.Doc()
+	}
+	return nil
 }
 
 // writesLast reports a pipeline that ends in a stage that writes.

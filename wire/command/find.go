@@ -267,6 +267,9 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 			o.TxnNumber = c.Args.TxnNumber
 		}
 		o.Command = c.Body
+		if d, limited, _ := c.timeLimit(); limited && !c.Body.Get("maxTimeMS").IsNullish() && !o.AwaitData {
+			o.TimeLeft = max(1, d-c.Cluster.Now().Sub(c.Start))
+		}
 		cur, err := c.Cursors.Add(o, src, nil)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -15,7 +16,9 @@ import (
 // something new when it does not say. Manual: reference/command/getMore.
 const awaitDefault = time.Second
 
-// runGetMore answers getMore. Manual: reference/command/getMore.
+// runGetMore answers getMore. A cursor's commands share the maxTimeMS it was opened
+// with. If the client allows it, batches follow until the cursor is at its end.
+// Manual: reference/command/getMore, reference/operator/meta/maxTimeMS.
 func runGetMore(c *Call) error {
 	if c.Value.IsNullish() {
 		return mongoerr.MissingField("getMore.getMore")
@@ -78,6 +81,12 @@ func runGetMore(c *Call) error {
 		cur.Checkin(0, true)
 		return err
 	}
+	began := c.Cluster.Now()
+	if left := cur.Options.TimeLeft; left > 0 {
+		limit, stop := context.WithTimeoutCause(c.Ctx, left, cluster.ErrTimeLimit)
+		defer stop()
+		c.Ctx = limit
+	}
 	b := c.Reply
 	b.BeginDoc("cursor")
 	b.BeginArray("nextBatch")
@@ -91,6 +100,9 @@ func runGetMore(c *Call) error {
 		cur.Checkin(0, false)
 		return err
 	}
+	if cur.Options.TimeLeft > 0 {
+		cur.Options.TimeLeft = max(1, cur.Options.TimeLeft-c.Cluster.Now().Sub(began))
+	}
 	c.addReceipt(cur, before)
 	c.stats.returned.Add(int64(n))
 	b.End()
@@ -98,7 +110,9 @@ func runGetMore(c *Call) error {
 		t.appendToken(b)
 	}
 	through = true
-	b.Int64("id", int64(cur.Checkin(n, more)))
+	left := cur.Checkin(n, more)
+	c.Out.More = left != 0 && c.Out.Exhausts() // Spec: OP_MSG (exhaustAllowed)
+	b.Int64("id", int64(left))
 	b.String("ns", ns.String())
 	b.End()
 	return nil

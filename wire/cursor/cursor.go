@@ -44,6 +44,9 @@ type Options struct {
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: never idle too long
+	// TimeLeft is what its commands may still take of the maxTimeMS it was opened
+	// with, 0 for any time. Who has checked the cursor out may change it.
+	TimeLeft time.Duration
 	// Outlives says that the stream goes on when its namespace is dropped: a
 	// change stream tells its client itself.
 	Outlives bool
