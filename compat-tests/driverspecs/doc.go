@@ -1,17 +1,18 @@
 // Package driverspecs runs the tests that MongoDB's Go driver has for servers:
 // the drivers' unified specification files (sessions, retryable reads and
-// writes, transactions, change streams, …) through the driver's own runner, and
-// its prose tests of the same subjects.
+// writes, transactions, change streams, time limits, discovery, …) through the
+// driver's own runner, and its prose tests of the same subjects.
 //
 // The driver's module is fetched from the module proxy at the pinned version and
-// compiled where the Go tool keeps it; nothing of it is in this repository. The
-// server under test listens on two addresses, so that it looks like two mongos.
+// compiled where the Go tool keeps it; nothing of it is in this repository. All of
+// it runs twice: against a server that listens on two addresses, so that it looks
+// like two mongos, and against one that is shown as a replica set.
 //
-// scoreboard.txt has what is known to fail, with reasons (see compat-tests/scoreboard);
-// go test ./compat-tests/driverspecs -rescore writes it anew.
+// scoreboard.txt and scoreboard_replica_set.txt have what is known to fail, with
+// reasons (see compat-tests/scoreboard); go test ./compat-tests/driverspecs -rescore
+// writes them anew. What is left out stands in topology.go, with reasons.
 //
-// Not run: client-side-operations-timeout and connection monitoring, which
-// measure the client's clock; client-side encryption, Atlas Data Lake and search
-// indexes, which need services beside the server; server selection logging,
-// which says nothing of the server.
+// Not run: client-side encryption and Atlas Data Lake, which need services beside
+// the server; logging of server selection and of commands, handshake metadata and
+// custom dialers, which say nothing of the server; TestClientStress, which loads it.
 package driverspecs

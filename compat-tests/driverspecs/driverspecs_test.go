@@ -1,51 +1,75 @@
 package driverspecs
 
 import (
+	"flag"
 	"os"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
 	"github.com/cantledb/cantle/compat-tests/scoreboard"
 )
 
-// scoreboardHead begins scoreboard.txt.
+// scoreboardHead begins a scoreboard.
 const scoreboardHead = `# The Go driver's tests for servers: what passed, what failed, and what the driver's
 # runner skipped (other topologies and versions, operations the driver lacks). See doc.go.
 `
 
-// TestDriverSpecs runs the driver's tests and compares the results with the
-// scoreboard.
-func TestDriverSpecs(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test needs a server of its own with fail points")
+// suitesAtOnce is how many suites run at a time: they wait for most of theirs.
+const suitesAtOnce = "6"
+
+// triesMax is how often a test that failed is tried once more: some give an
+// operation 50 ms of the client's clock, connecting and all.
+const triesMax = 3
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", suitesAtOnce); err != nil {
+		panic(err)
 	}
-	score := scoreboard.Begin(t, "scoreboard.txt")
-	dir := fetch(t)
-	programs := map[string]string{unified: compile(t, dir, unified), integration: compile(t, dir, integration)}
-	var names []string
-	t.Run("suites", func(t *testing.T) {
-		for _, s := range suites {
-			names = append(names, s.name)
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel() // they mostly wait
-				server := harness.Start(t, harness.Options{Args: []string{"--listen", "127.0.0.1:0,127.0.0.1:0", "--enable-test-commands"}})
-				uri := "mongodb://" + hostOf(server.URI) + "," + hostOf(server.More[0]) + "/"
-				results, err := s.run(t.Context(), dir, programs[s.pkg], uri, "")
-				if err != nil {
-					t.Error(err)
-				}
-				score.Again(t, results, func(name string) (map[string]scoreboard.Result, error) {
-					return s.run(t.Context(), dir, programs[s.pkg], uri, name)
-				})
-				score.Take(t, s.name, s.test, results)
-			})
-		}
-	})
-	score.End(t, scoreboardHead, names, suiteOf)
+	os.Exit(m.Run())
 }
 
-// hostOf is the host:port of a connection string.
-func hostOf(uri string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(uri, "mongodb://"), "/")
+// TestDriverSpecs runs the driver's tests in each topology and compares the
+// results with its scoreboard.
+func TestDriverSpecs(t *testing.T) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and this test needs servers of its own with fail points")
+	}
+	dir := fetch(t)
+	programs := map[string]string{unified: compile(t, dir, unified), integration: compile(t, dir, integration)}
+	for i := range topologies {
+		top := &topologies[i]
+		t.Run(top.name, func(t *testing.T) {
+			t.Parallel()
+			score := scoreboard.Begin(t, top.board)
+			var names []string
+			t.Run("suites", func(t *testing.T) {
+				for _, s := range suites {
+					names = append(names, s.name)
+					t.Run(s.name, func(t *testing.T) {
+						t.Parallel()
+						s.judge(t, top, dir, programs[s.pkg], score)
+					})
+				}
+			})
+			score.End(t, scoreboardHead, names, suiteOf)
+		})
+	}
+}
+
+// judge runs a suite against a server of its own.
+func (s suite) judge(t *testing.T, top *topology, dir, program string, score *scoreboard.Scoring) {
+	server := harness.Start(t, harness.Options{Args: slices.Concat(top.args, []string{"--enable-test-commands"})})
+	uri := top.uri(server)
+	results, err := s.run(t.Context(), dir, program, uri, "", top.skip())
+	if err != nil {
+		t.Error(err)
+	}
+	for range triesMax {
+		score.Again(t, results, func(name string) (map[string]scoreboard.Result, error) {
+			return s.run(t.Context(), dir, program, uri, name, top.skip())
+		})
+	}
+	score.Take(t, s.name, s.test, results)
 }

@@ -7,6 +7,21 @@ import (
 	"testing"
 )
 
+// TestSkip: what is left out is named in the form of go test -skip.
+func TestSkip(t *testing.T) {
+	top := topology{leftOut: map[string]string{"TestA/x.json/a_b": "why"}}
+	if got, want := top.skip(), `^TestA$/^x\.json$/^a_b$`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for i := range topologies {
+		for name, why := range topologies[i].leftOut {
+			if why == "" || !strings.HasPrefix(name, "Test") {
+				t.Errorf("%s: %q", name, why)
+			}
+		}
+	}
+}
+
 // TestParse: what is read from the output of a test program.
 func TestParse(t *testing.T) {
 	for name, tc := range map[string]struct{ out, want, trouble string }{

@@ -84,7 +84,7 @@ type row struct {
 }
 
 // refusing are the functions that answer every use of a name with an error.
-var refusing = []string{"agg.parseSearch", "command.runGetLastError", "command.runNotSharding"}
+var refusing = []string{"agg.parseSearch", "command.runGetLastError", "command.runNotSharding", "command.runSearchIndexes"}
 
 // refuses reports whether a function of a table's row is one of them.
 func refuses(function any) bool {

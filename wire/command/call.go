@@ -42,6 +42,7 @@ type Call struct {
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units
 	ofStream   bool    // a getMore of a change stream
+	writesOut  bool    // an aggregate with $out or $merge, which takes a write concern
 
 	bodyAt int      // where the elements of the reply begin
 	opened bson.Raw // the command that opened the cursor of a getMore
@@ -58,6 +59,7 @@ type Call struct {
 	retained bool
 
 	// What a fail point asks for.
+	hangUp       bool            // to close the connection instead of replying
 	labels       mongoerr.Labels // instead of those the error would have
 	hasLabels    bool
 	concernError bson.Raw // writeConcernError of a command that succeeds

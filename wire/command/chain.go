@@ -46,7 +46,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	s.stats.requests.Add(1)
 	s.stats.bytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
-	if errors.Is(err, wire.ErrHangUp) {
+	if c.hangUp || errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
 	}
 	if err != nil {
@@ -111,6 +111,9 @@ func (s *Server) run(c *Call) error {
 	if d, limited, err := c.timeLimit(); err != nil {
 		return err
 	} else if limited {
+		if err := s.failTimeLimit(c); err != nil {
+			return err
+		}
 		limit, stop := context.WithTimeoutCause(c.Ctx, d, cluster.ErrTimeLimit)
 		defer stop()
 		c.Ctx = limit
@@ -337,7 +340,7 @@ func (s *Server) finish(c *Call, err error) {
 		if c.concernError != nil {
 			b.Value("writeConcernError", c.concernError.Value())
 			c.appendLabels(c.concernLabels(c.concernError))
-		} else if c.Def.Needs.has(Writes) {
+		} else if c.writesOut || c.Def.Needs.has(Writes) {
 			if e := c.WriteConcern.failure(); e != nil {
 				b.BeginDoc("writeConcernError")
 				b.Splice(e.AppendWriteConcernError(nil))

@@ -1,12 +1,14 @@
 package command
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -30,6 +32,8 @@ const (
 	failCommandPoint = "failCommand"
 	// failGetMorePoint makes a getMore fail that has found its cursor.
 	failGetMorePoint = "failGetMoreAfterCursorCheckout"
+	// timeOutPoint makes every time limit be over at once.
+	timeOutPoint = "maxTimeAlwaysTimeOut"
 )
 
 // failMode says how often a fail point fails.
@@ -70,6 +74,8 @@ type failCommand struct {
 	hasCode   bool
 	labels    mongoerr.Labels
 	hasLabels bool
+	thread    string // of the connection, "conn" and its number; "" for any
+	all       bool   // commands, whatever their names
 	close     bool
 	block     time.Duration
 	concern   bson.Raw // writeConcernError of a command that succeeds
@@ -99,6 +105,17 @@ func (c *Call) failGetMore() error {
 		return nil
 	}
 	return p.fail(c)
+}
+
+// failTimeLimit fails a command with maxTimeMS. Errors: cluster.ErrTimeLimit.
+func (s *Server) failTimeLimit(c *Call) error {
+	if s.failPoints.on.Load() == 0 {
+		return nil
+	}
+	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); !yes {
+		return nil
+	}
+	return cluster.ErrTimeLimit
 }
 
 // enter counts a command that comes by and reports whether it has to fail.
@@ -168,7 +185,7 @@ func (p *failCommand) fail(c *Call) error {
 
 // concerns reports that the fail point is about the command.
 func (p *failCommand) concerns(c *Call) bool {
-	if p.appName != "" && p.appName != c.appName() {
+	if p.appName != "" && p.appName != c.appName() || p.thread != "" && p.thread != fmt.Sprintf("conn%d", c.Conn.ID()) {
 		return false
 	}
 	if p.namespace != "" {
@@ -176,6 +193,9 @@ func (p *failCommand) concerns(c *Call) bool {
 		if p.namespace != c.DB+"."+coll {
 			return false
 		}
+	}
+	if p.all {
+		return true
 	}
 	for _, name := range p.commands {
 		if name == c.Name() || aliased(c.Def, name) {
@@ -237,8 +257,11 @@ func runConfigureFailPoint(c *Call) error {
 		if err := p.parse(data); err != nil {
 			return err
 		}
-	case "maxTimeAlwaysTimeOut", "maxTimeNeverTimeOut", "onPrimaryTransactionalWrite":
-		return mongoerr.NotImplementedYet("fail point " + name)
+	case failWritePoint:
+		if err := p.parseWrite(data); err != nil {
+			return err
+		}
+	case timeOutPoint:
 	default:
 		return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name)
 	}
@@ -339,8 +362,12 @@ func (p *failCommand) parse(data bson.Raw) error {
 			if d, ok = v.Doc(); ok {
 				p.extra = append([]byte(nil), d.Elements()...)
 			}
-		case "failInternalCommands", "failLocalClients", "failAllCommands", "threadName":
-			ok = true
+		case "threadName":
+			p.thread, ok = v.Str()
+		case "failAllCommands":
+			p.all, ok = v.Boolean()
+		case "failInternalCommands", "failLocalClients": // which there are none of
+			_, ok = v.Boolean()
 		default:
 			return mongoerr.New(mongoerr.BadValue, "unknown data of failCommand: %s", it.Name)
 		}

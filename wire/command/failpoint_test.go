@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -115,5 +116,77 @@ func TestFailPointArguments(t *testing.T) {
 	w.TestCommands = false
 	if got := c.code(`{configureFailPoint: "failCommand", mode: "off", $db: "admin"}`); got != 59 {
 		t.Errorf("without test commands: %d", got)
+	}
+}
+
+// TestFailWrite: a retryable write whose connection is lost after the commit is
+// answered from memory when it is repeated, and one that fails before it runs.
+func TestFailWrite(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	set := func(mode, data string) {
+		t.Helper()
+		c.ok(`{configureFailPoint: "onPrimaryTransactionalWrite", mode: ` + mode + `, data: {` + data + `}, $db: "admin"}`)
+	}
+	number1 := `, ` + lsid + `, txnNumber: {$numberLong: "`
+	c.ok(`{insert: "c", documents: [{_id: 0, n: 0}]}`)
+	set(`{times: 1}`, ``)
+	inc := `{update: "c", updates: [{q: {_id: 0}, u: {$inc: {n: 1}}}]` + number1 + `1"}}`
+	if _, _, err := c.send(t.Context(), 0, inc); !errors.Is(err, wire.ErrHangUp) {
+		t.Fatalf("closeConnection: %v", err)
+	}
+	c = w.dial()
+	if r := c.ok(inc); number(r.Get("nModified")) != 1 || number(at(r, "retriedStmtIds.0")) != 0 {
+		t.Errorf("repeated after the commit: %v", r)
+	}
+	set(`{times: 1}`, `failBeforeCommitExceptionCode: 91, closeConnection: false`)
+	inc = `{update: "c", updates: [{q: {_id: 0}, u: {$inc: {n: 1}}}]` + number1 + `2"}}`
+	if r := c.run(inc); number(r.Get("code")) != 91 && number(at(r, "writeErrors.0.code")) != 91 {
+		t.Errorf("before the commit: %v", r)
+	}
+	if r := c.ok(inc); number(r.Get("nModified")) != 1 || !r.Get("retriedStmtIds").IsMissing() {
+		t.Errorf("repeated after it failed: %v", r)
+	}
+	if r := c.ok(`{find: "c"}`); number(at(r, "cursor.firstBatch.0.n")) != 2 {
+		t.Errorf("two writes: %v", r)
+	}
+	set(`"alwaysOn"`, ``)
+	c.ok(`{update: "c", updates: [{q: {_id: 0}, u: {$inc: {n: 1}}}]}`) // no retryable write
+	for _, data := range []string{`closeConnection: 1`, `failBeforeCommitExceptionCode: "a"`, `x: 1`} {
+		if got := c.code(`{configureFailPoint: "onPrimaryTransactionalWrite", mode: "off", data: {` + data + `}, $db: "admin"}`); got != 14 && got != 2 {
+			t.Errorf("%s: %d", data, got)
+		}
+	}
+}
+
+// TestFailTimeLimit: commands with maxTimeMS, and only those, are out of time.
+func TestFailTimeLimit(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{configureFailPoint: "maxTimeAlwaysTimeOut", mode: "alwaysOn", $db: "admin"}`)
+	if a, b := c.code(`{find: "c", maxTimeMS: 1000000}`), c.code(`{find: "c"}`); a != 50 || b != 0 {
+		t.Errorf("with and without maxTimeMS: %d, %d", a, b)
+	}
+}
+
+// TestFailCommandOf: fail points of a connection, of all commands, of the handshake.
+func TestFailCommandOf(t *testing.T) {
+	w := newWorld(t, nil)
+	c, other := w.dial(), w.dial()
+	set := func(data string) {
+		t.Helper()
+		c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {` + data + `}, $db: "admin"}`)
+	}
+	set(fmt.Sprintf(`failCommands: ["ping"], errorCode: 1, threadName: "conn%d"`, other.ID()))
+	if a, b := c.code(`{ping: 1}`), other.code(`{ping: 1}`); a != 0 || b != 1 {
+		t.Errorf("of a connection: %d, %d", a, b)
+	}
+	set(`failAllCommands: true, errorCode: 1`)
+	if a, b := c.code(`{ping: 1}`), c.code(`{hello: 1}`); a != 1 || b != 1 {
+		t.Errorf("all commands: %d, %d", a, b)
+	}
+	set(`failCommands: ["hello"], blockConnection: true, blockTimeMS: 20`)
+	begin := time.Now()
+	if w.dial().ok(`{hello: 1}`); time.Since(begin) < 20*time.Millisecond {
+		t.Errorf("a handshake after %v", time.Since(begin))
 	}
 }

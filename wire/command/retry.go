@@ -80,6 +80,11 @@ func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 		return nil
 	}
 	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
+		if txn != nil {
+			if err := c.failWrite(); err != nil {
+				return err
+			}
+		}
 		r := result(m)
 		if todo == nil {
 			return c.keep(txn, first, last, r)
