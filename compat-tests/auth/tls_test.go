@@ -210,6 +210,9 @@ func TestRefusesToBeOpen(t *testing.T) {
 	if err := start("--auth"); err != nil {
 		t.Errorf("with --auth: %v", err)
 	}
+	if err := start("--auth", "--metrics-listen", "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "--metrics-listen") {
+		t.Errorf("metrics for everybody: %v", err)
+	}
 	if err := start("--allow-open"); err != nil {
 		t.Errorf("with --allow-open: %v", err)
 	}

@@ -19,6 +19,7 @@ var doors = []struct {
 	{"github.com/rs/zerolog", []string{"cmd", "shard/balance", "shard/jobs", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},
 	{"github.com/xdg-go/scram", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/xdg-go/stringprep", []string{"wire/auth"}, "authentication has one door"},
+	{"github.com/youmark/pkcs8", []string{"cmd/cantle/daemon"}, "keys are read where the server starts"},
 	{"go.mongodb.org/mongo-driver/v2/mongo", []string{"cmd/cantle/cli"}, "verbs of the program talk to a server as any client does"},
 	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its bsoncore is declared experimental and may change without notice; one door to it"},
 	{"golang.org/x/sync", []string{""}, "small and as good as standard"},

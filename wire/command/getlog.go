@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -72,7 +73,7 @@ func runGetCmdLineOpts(c *Call) error {
 	if len(c.CommandLine) == 0 {
 		b.String("", "cantle")
 	}
-	for _, a := range c.CommandLine {
+	for _, a := range hideSecrets(c.CommandLine) {
 		b.String("", a)
 	}
 	b.End()
@@ -86,4 +87,24 @@ func runGetCmdLineOpts(c *Call) error {
 	}
 	b.End()
 	return nil
+}
+
+// hideSecrets is a command line without the passwords in it.
+func hideSecrets(args []string) []string {
+	out := make([]string, len(args))
+	hide := false
+	for i, a := range args {
+		name, _, assigned := strings.Cut(a, "=")
+		secret := slices.Contains([]string{"cosmos-key", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
+		switch {
+		case hide:
+			out[i] = "<password>"
+		case secret && assigned:
+			out[i] = name + "=<password>"
+		default:
+			out[i] = a
+		}
+		hide = secret && !assigned && !hide
+	}
+	return out
 }

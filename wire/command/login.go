@@ -119,6 +119,7 @@ func (c *Call) enter(u *auth.User, m auth.Mechanism) error {
 	c.slowdown.Succeeded(slowKey(c.Conn.Remote()))
 	c.slowdown.Succeeded(u.Name.String())
 	c.setLogin(c.newLogin(u, m))
+	c.loggedIn(m)
 	c.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
 	return nil
 }

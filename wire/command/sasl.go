@@ -26,10 +26,10 @@ const conversationID = 1
 // runSaslStart begins to log in. Manual: reference/command/saslStart.
 // Spec: auth (SCRAM). Errors: AuthenticationFailed (18), MechanismUnavailable
 // (334), TypeMismatch (14), IDLFailedToParse (40414).
-func runSaslStart(c *Call) error { return c.saslStart(c.Body, c.DB, c.Reply) }
+func runSaslStart(c *Call) error { return c.saslStart(c.Body, c.DB, c.Reply, false) }
 
 // saslStart handles the body of saslStart, which may be part of hello.
-func (c *Call) saslStart(body bson.Raw, db string, b *bson.Builder) error {
+func (c *Call) saslStart(body bson.Raw, db string, b *bson.Builder, speculative bool) error {
 	c.Peer.sasl = nil
 	mechanism, payload := body.Get("mechanism"), body.Get("payload")
 	if mechanism.IsMissing() {
@@ -45,11 +45,12 @@ func (c *Call) saslStart(body bson.Raw, db string, b *bson.Builder) error {
 	}
 	m := auth.Mechanism(name)
 	if m == auth.X509 {
-		return c.x509(auth.Name{Name: string(message), DB: db})
+		return c.x509(auth.Name{Name: string(message), DB: db}, speculative)
 	}
 	if m != auth.ScramSHA1 && m != auth.ScramSHA256 {
 		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", name)
 	}
+	c.begun(m, speculative)
 	s := &saslState{}
 	if o, ok := body.Get("options").Doc(); ok {
 		s.skipEmpty = o.Get("skipEmptyExchange").Truthy()
@@ -165,7 +166,7 @@ func (c *Call) speculate(v bson.Value) {
 	var err error
 	switch string(first.Name) {
 	case "saslStart":
-		err = c.saslStart(body, db, b)
+		err = c.saslStart(body, db, b, true)
 		if s := c.Peer.sasl; s != nil && s.talk.Otherwise {
 			// The client guessed the mechanism, and the user's are in this very reply.
 			c.Peer.sasl = nil
@@ -180,7 +181,7 @@ func (c *Call) speculate(v bson.Value) {
 		if m, _ := body.Get("mechanism").Str(); m != string(auth.X509) {
 			return
 		}
-		if err = c.x509(n); err == nil {
+		if err = c.x509(n, true); err == nil {
 			appendAuthenticated(b, c.Peer.login.name)
 		}
 	default:
@@ -200,6 +201,7 @@ func appendAuthenticated(b *bson.Builder, n auth.Name) {
 // all, so that nobody learns who exists.
 // Manual: reference/command/hello (saslSupportedMechs).
 func (c *Call) appendUserMechanisms(name auth.Name) {
+	c.logins.asked.Add(1)
 	list := []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256}
 	if u := c.loginUser(name); u != nil && name.DB != auth.External {
 		list = u.Mechanisms()

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"crypto/x509"
 	"slices"
 	"sort"
 	"sync"
@@ -64,6 +65,10 @@ type Config struct {
 	JavaScript bool
 	// TestCommands allows configureFailPoint and other commands for tests.
 	TestCommands bool
+	// Certificate is the server's, nil without TLS; ClientAuthorities says that clients'
+	// certificates are looked at. A nil Certificate func is one without TLS.
+	Certificate       func() *x509.Certificate
+	ClientAuthorities bool
 	// CommandLine is the program's arguments, for getCmdLineOpts.
 	CommandLine []string
 	// Version of the program, for buildInfo.
@@ -115,6 +120,7 @@ type Server struct {
 
 	slowdown auth.Slowdown // of logins that fail
 	loginLog wire.LogRate
+	logins   loginCounts
 }
 
 // counter counts one command for serverStatus.
@@ -187,19 +193,20 @@ func aliased(d *Def, name string) bool {
 
 // peer is what the server remembers of one connection.
 type peer struct {
-	cosmos    bool
-	appName   string
-	user      string        // "name@db", "" for nobody
-	owner     session.Owner // the digest of user
-	login     *login        // nil for nobody
-	sasl      *saslState    // nil unless somebody is logging in
-	uuid      [16]byte
-	client    atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
-	helloSeen bool
-	last      statement // of getLastRequestStatistics, without a session
-	slot      slot      // the command that runs
-	shape     []byte    // memory for the text of its shape
-	spare     *Call     // memory for the next command
+	cosmos      bool
+	appName     string
+	user        string        // "name@db", "" for nobody
+	owner       session.Owner // the digest of user
+	login       *login        // nil for nobody
+	sasl        *saslState    // nil unless somebody is logging in
+	speculative bool          // the login under way came with a hello
+	uuid        [16]byte
+	client      atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
+	helloSeen   bool
+	last        statement // of getLastRequestStatistics, without a session
+	slot        slot      // the command that runs
+	shape       []byte    // memory for the text of its shape
+	spare       *Call     // memory for the next command
 }
 
 // statement is the price of one command, for getLastRequestStatistics.

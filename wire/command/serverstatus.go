@@ -37,7 +37,7 @@ func sections() []section {
 		{name: "opcountersRepl", append: statusNoOpcounters},
 		{name: "latchAnalysis", asked: true, append: statusNothing},
 		{name: "repl", when: isMember, append: statusReplication},
-		{name: "security", append: statusNothing},
+		{name: "security", append: statusSecurity},
 		{name: "storageEngine", append: statusEngine},
 		{name: "tcmalloc", asked: true, append: statusHeap},
 		{name: "trafficRecording", append: statusRecording},

@@ -32,7 +32,7 @@ func runAuthenticate(c *Call) error {
 	if mechanism != string(auth.X509) {
 		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", mechanism)
 	}
-	if err := c.x509(n); err != nil {
+	if err := c.x509(n, false); err != nil {
 		return err
 	}
 	appendAuthenticated(c.Reply, c.Peer.login.name)
@@ -42,7 +42,8 @@ func runAuthenticate(c *Call) error {
 // x509 logs in the subject of the client's certificate. n.Name may be empty, or has
 // to be that subject.
 // Errors: AuthenticationFailed (18).
-func (c *Call) x509(n auth.Name) error {
+func (c *Call) x509(n auth.Name, speculative bool) error {
+	c.begun(auth.X509, speculative)
 	if n.DB != auth.External {
 		return c.loginFailed(n, auth.X509, "users with certificates belong to $external")
 	}

@@ -9,7 +9,14 @@ import (
 // checkAddresses refuses to serve everybody who reaches the machine without asking
 // for a login, unless that was asked for.
 func checkAddresses(cfg *Config) error {
-	if cfg.Auth || cfg.Open {
+	if cfg.Open {
+		return nil
+	}
+	if m := strings.TrimSpace(cfg.Metrics); m != "" && !onlyHere(m) {
+		return fmt.Errorf("other machines may reach %s, and the metrics are shown to whoever asks. "+
+			"Let --metrics-listen be an address of this machine, such as 127.0.0.1:9216, or say --allow-open if nobody else is on that network", m)
+	}
+	if cfg.Auth {
 		return nil
 	}
 	for _, a := range append(strings.Split(cfg.Listen, ","), cfg.CosmosListen) {

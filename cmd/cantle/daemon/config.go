@@ -44,6 +44,8 @@ type Config struct {
 	TLSMode         string
 	TLSCertificate  string // PEM file: certificates and the key
 	TLSAuthorities  string // PEM file: who may vouch for clients
+	TLSPassword     string // of the key
+	TLSRevoked      string // PEM file: certificates that were revoked
 	TLSWithoutCerts bool
 
 	Throughput    int64 // of new collections; 0 = unlimited
@@ -95,9 +97,11 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.IntVar(&c.AddressConns, "max-connections-per-address", 0, "connections of one address beyond this `number` are closed at once; 0 is no bound")
 	f.IntVar(&c.AddressRate, "connection-rate", 0, "how many connections one address may open per `second`, with twice as many at once; 0 is no bound")
 	f.DurationVar(&c.Idle, "idle-timeout", 0, "close connections that are silent for so long; 0 never does. Before a first message it is a minute, before a login (--auth) five")
-	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything")
+	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything; and show the metrics there, which ask for no login")
 	f.StringVar(&c.TLSMode, "tls-mode", "disabled", "disabled, allowTLS or preferTLS (encrypt if the client does), requireTLS (refuse clients that do not)")
 	f.StringVar(&c.TLSCertificate, "tls-certificate-key-file", "", "PEM `file` with the server's certificate, those that vouch for it, and its key; \"cantle cert\" makes one for development. Read again on SIGHUP")
+	f.StringVar(&c.TLSPassword, "tls-certificate-key-file-password", "", "`password` of the key in that file, if it is encrypted; other users of this machine see a flag, so prefer the variable or the file of settings")
+	f.StringVar(&c.TLSRevoked, "tls-crl-file", "", "PEM `file` with lists of revoked certificates, signed by authorities of --tls-ca-file: clients with one of them are refused. Read again on SIGHUP")
 	f.StringVar(&c.TLSAuthorities, "tls-ca-file", "", "PEM `file` with the authorities that vouch for clients: clients must then show a certificate, which may also be their login (MONGODB-X509)")
 	f.BoolVar(&c.TLSWithoutCerts, "tls-allow-connections-without-certificates", false, "with --tls-ca-file, take clients without a certificate too")
 	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")

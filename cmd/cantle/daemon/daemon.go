@@ -91,14 +91,15 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := checkAddresses(&d.cfg); err != nil {
 		return err
 	}
-	if err := d.tls.open(&d.cfg); err != nil {
+	lanes := cmp.Or(d.cfg.Lanes, runtime.GOMAXPROCS(0))
+	if err := d.tls.open(&d.cfg, lanes); err != nil {
 		return err
 	}
 	scratch, durability, err := d.openStore()
 	if err != nil {
 		return err
 	}
-	d.processor = mql.NewProcessor(cmp.Or(d.cfg.Lanes, runtime.GOMAXPROCS(0)), time.Now)
+	d.processor = mql.NewProcessor(lanes, time.Now)
 	handler, err := d.wire(ctx, scratch, durability)
 	if err != nil {
 		return err
@@ -237,7 +238,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
 		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
-		Processor:   d.processor,
+		Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
 		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish,
 	})
 	d.runner.Start(ctx)

@@ -8,20 +8,23 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/server"
 )
 
 // certificates is what the server shows of itself and asks of clients. Safe for
 // concurrent use once opened.
 type certificates struct {
-	mode server.TLSMode
-	cfg  *Config
-	now  atomic.Pointer[tls.Config]
+	mode    server.TLSMode
+	cfg     *Config
+	signing *ratelimit.Lanes
+	now     atomic.Pointer[tls.Config]
 }
 
-// open reads the settings and the files.
+// open reads the settings and the files. Half as many handshakes as lanes sign at a
+// time.
 // Errors: what is wrong with them.
-func (c *certificates) open(cfg *Config) (err error) {
+func (c *certificates) open(cfg *Config, lanes int) (err error) {
 	name := cfg.TLSMode
 	if name == "" {
 		name = "disabled"
@@ -29,7 +32,10 @@ func (c *certificates) open(cfg *Config) (err error) {
 	if c.mode, err = server.ParseTLSMode(name); err != nil {
 		return fmt.Errorf("--tls-mode: %w", err)
 	}
-	c.cfg = cfg
+	c.cfg, c.signing = cfg, ratelimit.NewLanes(lanes/2)
+	if cfg.TLSRevoked != "" && cfg.TLSAuthorities == "" {
+		return errors.New("--tls-crl-file is about the certificates of clients, for which --tls-ca-file must be given")
+	}
 	if c.mode == server.TLSDisabled {
 		if cfg.TLSCertificate != "" || cfg.TLSAuthorities != "" {
 			return errors.New("certificates are given, but --tls-mode is disabled; set it to requireTLS, or to preferTLS to take both kinds of clients")
@@ -48,10 +54,11 @@ func (c *certificates) load() error {
 	if c.mode == server.TLSDisabled {
 		return nil
 	}
-	pair, err := tls.LoadX509KeyPair(c.cfg.TLSCertificate, c.cfg.TLSCertificate)
+	pair, err := readPair(c.cfg.TLSCertificate, c.cfg.TLSPassword)
 	if err != nil {
 		return fmt.Errorf("--tls-certificate-key-file %s: %w; it must hold the certificate and its key, in PEM", c.cfg.TLSCertificate, err)
 	}
+	patient(&pair, c.signing)
 	t := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	if file := c.cfg.TLSAuthorities; file != "" {
 		text, err := os.ReadFile(file)
@@ -66,8 +73,23 @@ func (c *certificates) load() error {
 		if c.cfg.TLSWithoutCerts {
 			t.ClientAuth = tls.VerifyClientCertIfGiven
 		}
+		if lists := c.cfg.TLSRevoked; lists != "" {
+			r, err := readRevocations(lists, parseCertificates(text))
+			if err != nil {
+				return fmt.Errorf("--tls-crl-file %s: %w", lists, err)
+			}
+			t.VerifyConnection = r.check
+		}
 	}
 	c.now.Store(t)
+	return nil
+}
+
+// shown is the server's certificate, nil without TLS.
+func (c *certificates) shown() *x509.Certificate {
+	if t := c.now.Load(); t != nil {
+		return t.Certificates[0].Leaf
+	}
 	return nil
 }
 

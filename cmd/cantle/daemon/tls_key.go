@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/youmark/pkcs8"
+
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// readPair reads a certificate, those that vouch for it, and its key from one PEM
+// file. The key may be encrypted, as PKCS #8 or in the older way of RFC 1421.
+// Manual: reference/configuration-options#net.tls.certificateKeyFilePassword.
+func readPair(file, password string) (pair tls.Certificate, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return pair, err
+	}
+	var plain []byte
+	for rest := text; ; {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil {
+			break
+		}
+		if b, err = decrypted(b, password); err != nil {
+			return pair, err
+		}
+		plain = append(plain, pem.EncodeToMemory(b)...)
+	}
+	return tls.X509KeyPair(plain, plain)
+}
+
+// decrypted is a block of PEM in plain text.
+// Errors: what is wrong with the password.
+func decrypted(b *pem.Block, password string) (*pem.Block, error) {
+	//lint:ignore SA1019 files like this exist, and whoever has one wants it read
+	old := x509.IsEncryptedPEMBlock(b)
+	if !old && b.Type != "ENCRYPTED PRIVATE KEY" {
+		return b, nil
+	}
+	if password == "" {
+		return nil, errors.New("its key is encrypted; say --tls-certificate-key-file-password")
+	}
+	if old {
+		//lint:ignore SA1019 see above
+		der, err := x509.DecryptPEMBlock(b, []byte(password))
+		if err != nil {
+			return nil, fmt.Errorf("its key cannot be decrypted: %w", err)
+		}
+		return &pem.Block{Type: b.Type, Bytes: der}, nil
+	}
+	key, err := pkcs8.ParsePKCS8PrivateKey(b.Bytes, []byte(password))
+	if err != nil {
+		return nil, fmt.Errorf("its key cannot be decrypted: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return &pem.Block{Type: "PRIVATE KEY", Bytes: der}, err
+}
+
+// patientKey signs for so many handshakes at a time: a signature takes about a
+// millisecond of a processor, and whoever opens connections decides how many there
+// are.
+type patientKey struct {
+	crypto.Signer
+	lanes *ratelimit.Lanes
+}
+
+// Sign see crypto.Signer.
+func (k patientKey) Sign(rand io.Reader, digest []byte, o crypto.SignerOpts) ([]byte, error) {
+	if _, err := k.lanes.Enter(context.Background(), false, 0); err != nil {
+		return nil, err
+	}
+	defer k.lanes.Leave()
+	return k.Signer.Sign(rand, digest, o)
+}
+
+// patient puts the key of a pair behind lanes.
+func patient(pair *tls.Certificate, lanes *ratelimit.Lanes) {
+	if k, ok := pair.PrivateKey.(crypto.Signer); ok {
+		pair.PrivateKey = patientKey{k, lanes}
+	}
+}

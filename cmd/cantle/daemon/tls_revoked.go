@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"time"
+)
+
+// revocations are the certificates that authorities have taken back.
+type revocations struct {
+	lists []*x509.RevocationList
+	taken map[string]bool // issuer and serial number
+}
+
+// readRevocations reads lists of revoked certificates from a PEM file. Every list
+// must be signed by one of the authorities.
+// Manual: reference/configuration-options#net.tls.CRLFile.
+func readRevocations(file string, authorities []*x509.Certificate) (*revocations, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	r := &revocations{taken: map[string]bool{}}
+	for rest := text; ; {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil {
+			break
+		}
+		list, err := x509.ParseRevocationList(b.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		if !signed(list, authorities) {
+			return nil, fmt.Errorf("the list of %s is signed by no authority of --tls-ca-file", list.Issuer)
+		}
+		r.lists = append(r.lists, list)
+		for _, e := range list.RevokedCertificateEntries {
+			r.taken[string(list.RawIssuer)+"\x00"+e.SerialNumber.String()] = true
+		}
+	}
+	if len(r.lists) == 0 {
+		return nil, fmt.Errorf("it holds no list of revoked certificates in PEM")
+	}
+	return r, nil
+}
+
+func signed(list *x509.RevocationList, authorities []*x509.Certificate) bool {
+	for _, a := range authorities {
+		if list.CheckSignatureFrom(a) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// check refuses a client one of whose certificates was revoked, and clients whose
+// authority's list has expired: nobody knows then.
+func (r *revocations) check(s tls.ConnectionState) error {
+	for _, chain := range s.VerifiedChains {
+		for _, c := range chain {
+			if r.taken[string(c.RawIssuer)+"\x00"+c.SerialNumber.String()] {
+				return fmt.Errorf("the certificate of %s was revoked", c.Subject)
+			}
+			for _, l := range r.lists {
+				if string(l.RawIssuer) == string(c.RawIssuer) && !l.NextUpdate.IsZero() && time.Now().After(l.NextUpdate) {
+					return fmt.Errorf("the list of revoked certificates of %s has expired", l.Issuer)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// parseCertificates reads the certificates of a PEM file.
+func parseCertificates(text []byte) (list []*x509.Certificate) {
+	for {
+		var b *pem.Block
+		if b, text = pem.Decode(text); b == nil {
+			return list
+		}
+		if c, err := x509.ParseCertificate(b.Bytes); err == nil {
+			list = append(list, c)
+		}
+	}
+}

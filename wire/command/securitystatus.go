@@ -1,0 +1,84 @@
+package command
+
+import (
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// loginCounts counts attempts to log in, for serverStatus.
+type loginCounts struct {
+	asked               atomic.Int64 // hellos that ask for a user's mechanisms
+	sha1, sha256, other attempts
+}
+
+// attempts are those of one mechanism.
+type attempts struct{ usual, speculative received }
+
+type received struct{ all, successful atomic.Int64 }
+
+// of are the attempts by a mechanism.
+func (l *loginCounts) of(m auth.Mechanism) *attempts {
+	switch m {
+	case auth.ScramSHA1:
+		return &l.sha1
+	case auth.ScramSHA256:
+		return &l.sha256
+	}
+	return &l.other
+}
+
+// begun counts an attempt, and remembers for its end whether it came with a hello.
+func (c *Call) begun(m auth.Mechanism, speculative bool) {
+	a := c.logins.of(m)
+	c.Peer.speculative = speculative
+	if speculative {
+		a.speculative.all.Add(1)
+	} else {
+		a.usual.all.Add(1)
+	}
+}
+
+// loggedIn counts the success of what was begun last.
+func (c *Call) loggedIn(m auth.Mechanism) {
+	a := c.logins.of(m)
+	if c.Peer.speculative {
+		a.speculative.successful.Add(1)
+	} else {
+		a.usual.successful.Add(1)
+	}
+}
+
+func (r *received) append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.Int64("received", r.all.Load())
+	b.Int64("successful", r.successful.Load())
+	b.End()
+}
+
+// statusSecurity tells of logins and of the server's certificate.
+// Manual: reference/command/serverStatus#security.
+func statusSecurity(c *Call, b *bson.Builder) {
+	b.BeginDoc("authentication")
+	b.Int64("saslSupportedMechsReceived", c.logins.asked.Load())
+	b.BeginDoc("mechanisms")
+	for _, m := range []auth.Mechanism{auth.X509, auth.ScramSHA1, auth.ScramSHA256} {
+		a := c.logins.of(m)
+		b.BeginDoc(string(m))
+		a.speculative.append(b, "speculativeAuthenticate")
+		(&received{}).append(b, "clusterAuthenticate")
+		a.usual.append(b, "authenticate")
+		b.End()
+	}
+	b.End()
+	b.End()
+	if c.Certificate == nil {
+		return
+	}
+	if cert := c.Certificate(); cert != nil {
+		b.String("SSLServerSubjectName", auth.Subject(cert))
+		b.Bool("SSLServerHasCertificateAuthority", c.ClientAuthorities)
+		b.DateTime("SSLServerCertificateExpirationDate", cert.NotAfter.UnixMilli())
+	}
+}
