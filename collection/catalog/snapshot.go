@@ -3,6 +3,7 @@ package catalog
 import (
 	"maps"
 	"sort"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
@@ -99,6 +100,21 @@ func (s *Snapshot) Resolve(ns collection.Namespace) (c *Collection, coll collect
 		ns.Coll = c.Options.ViewOn
 	}
 	return nil, ns, nil, mongoerr.New(165, "View depth too deep or view cycle detected on %s; a chain of views may have %d links", ns, viewDepthMax)
+}
+
+// BucketsPrefix begins the names under which the buckets of time-series collections are read.
+const BucketsPrefix = "system.buckets."
+
+// Series finds the time-series collection whose buckets a namespace names; nil for none.
+func (s *Snapshot) Series(ns collection.Namespace) *Collection {
+	name, ok := strings.CutPrefix(ns.Coll, BucketsPrefix)
+	if !ok || s.byName[ns] != nil {
+		return nil
+	}
+	if c := s.byName[collection.Namespace{DB: ns.DB, Coll: name}]; c != nil && c.Options.TimeSeries != nil {
+		return c
+	}
+	return nil
 }
 
 // Database finds a database that exists, by having been created or by holding

@@ -84,9 +84,19 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 			return nil, err
 		}
 	}
+	series := v.snap.Series(ns)
+	if series != nil && opts.NS == ns && !agg.ReadBySelf(stages) {
+		coll, opts.NS = series, series.Namespace
+		useCollation(o.Env, coll)
+	} else {
+		series = nil
+	}
 	p, err := agg.Parse(o.Env, append(prefix, stages...), opts)
 	if err != nil {
 		return nil, err
+	}
+	if series != nil {
+		p = agg.Pack(series.Namespace, BucketsOf(&series.Options)).Concat(p)
 	}
 	if p.Writes() {
 		if err := c.checkWritable(o); err != nil {
@@ -165,6 +175,10 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 			return nil, err
 		}
 		p = head.Concat(p)
+	}
+	if series := x.v.snap.Series(ns); series != nil && !p.ReadsBySelf() {
+		coll = series
+		p = agg.Pack(series.Namespace, BucketsOf(&series.Options)).Concat(p)
 	}
 	probing, err := chargeProbes(env, coll, probes, len(prefix) > 0)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
@@ -171,4 +172,25 @@ func firstName(p string) string {
 		}
 	}
 	return p
+}
+
+// BucketsOf is how a time-series collection is divided when its buckets are read.
+// Manual: core/timeseries/timeseries-granularity.
+func BucketsOf(o *catalog.Options) agg.Buckets {
+	span, ok := o.TimeSeries.Get("bucketMaxSpanSeconds").AsInt64()
+	if !ok || span <= 0 {
+		span = 3600
+	}
+	round, ok := o.TimeSeries.Get("bucketRoundingSeconds").AsInt64()
+	if !ok || round <= 0 {
+		switch g, _ := o.TimeSeries.Get("granularity").Str(); g {
+		case "minutes":
+			round = 3600
+		case "hours":
+			round = 86400
+		default:
+			round = 60
+		}
+	}
+	return agg.Buckets{TimeField: o.TimeField, MetaField: o.MetaField, SpanMillis: span * 1000, RoundMillis: round * 1000}
 }

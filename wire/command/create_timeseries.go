@@ -16,8 +16,9 @@ const bucketSpanMax = 31536000
 var bucketSpans = map[string]int64{"seconds": 3600, "minutes": 86400, "hours": 2592000}
 
 // bucketsPrefix begins the names of the collections that hold the buckets in
-// MongoDB. Here they are listed, for tools that look, and hold nothing.
-const bucketsPrefix = "system.buckets."
+// MongoDB. Here they are listed, made when they are read, and taken apart when they are
+// written, for tools that copy them.
+const bucketsPrefix = catalog.BucketsPrefix
 
 // bucketsInfo describes the buckets of a time-series collection as
 // listCollections prints it.

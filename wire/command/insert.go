@@ -66,6 +66,15 @@ func runInsert(c *Call) error {
 		return tooMany(c.batchMax(), 0)
 	}
 	c.stats.insert.Add(int64(len(docs)))
+	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+		n, errs, err := c.insertBuckets(series, docs, w.ordered)
+		if err != nil {
+			return err
+		}
+		c.Reply.Int32("n", int32(n))
+		c.writeErrors(errs)
+		return nil
+	}
 	todo, done, err := c.unfinished(docs)
 	if err != nil {
 		return err

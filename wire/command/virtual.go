@@ -38,7 +38,7 @@ func (c *Call) isDerived(ns collection.Namespace) bool {
 	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil {
 		return coll.IsView()
 	}
-	return c.isVirtual(ns)
+	return c.isVirtual(ns) || c.Cluster.Catalog.Peek().Series(ns) != nil
 }
 
 // isVirtual reports a namespace that is made up, so that reads of it go the way
