@@ -55,7 +55,8 @@ type Store interface {
 	// Errors: ErrLogTruncated if after > 0 and later records are gone already.
 	ReadLog(ctx context.Context, stream []byte, after Timestamp, yield func(ts Timestamp, rec []byte) bool) (next Timestamp, err error)
 
-	// TruncateLog drops the records of a stream with a timestamp <= ts.
+	// TruncateLog drops the records of a stream with a timestamp <= ts. Readers that
+	// have read all that it drops do not notice.
 	TruncateLog(ctx context.Context, stream []byte, ts Timestamp) error
 
 	// WaitLog returns once a durable timestamp above after exists. It wakes for

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// newUUID makes a random (version 4) UUID.
-func newUUID() (u [16]byte) {
+// NewUUID makes a random (version 4) UUID.
+func NewUUID() (u [16]byte) {
 	rand.Read(u[:])
 	u[6] = u[6]&0x0f | 0x40
 	u[8] = u[8]&0x3f | 0x80

@@ -46,6 +46,12 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	if rec.Op == changelog.Delete && s.spec.NoDeletes {
 		return nil, t, nil
 	}
+	if f := s.src.ImagesSince; f != nil && rec.Wall != 0 && rec.Wall < f() {
+		rec.Pre = nil
+		if rec.Op == changelog.Update {
+			rec.Doc = nil
+		}
+	}
 	doc, err := s.documentEvent(env, it.entry, &rec, t)
 	return doc, t, err
 }

@@ -95,7 +95,7 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 		operation = "rename"
 	}
 	b := s.head(t, operation, 0)
-	if s.spec.Expanded && c.name != "dropDatabase" {
+	if s.spec.Expanded && c.name != "dropDatabase" && !c.view { // a view has none
 		b.Value("collectionUUID", c.uuid)
 	}
 	appendNamespace(b, "ns", c.ns)

@@ -25,6 +25,9 @@ type Source struct {
 	// Lookup returns the present version of the document that an update record
 	// of a collection is about, nil if it is gone: fullDocument "updateLookup".
 	Lookup func(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error)
+	// ImagesSince is the time before which pre- and post-images have expired, in
+	// milliseconds since 1970; nil, like 0, keeps them as long as the log.
+	ImagesSince func() int64
 }
 
 // Stream delivers the events of a collection, a database or everything. Not
@@ -138,6 +141,9 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	if s.names, err = namesAt(env.Context(), src.Store, src.Catalog, start); err != nil {
 		return nil, err
 	}
+	if err := s.stillThere(env, start); err != nil {
+		return nil, err
+	}
 	s.read = place{start, wholeCommit}
 	s.last = s.token(Token{Time: start, Mark: true})
 	if t := spec.Resume; t != nil {
@@ -145,6 +151,20 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	}
 	s.watch(env)
 	return s, nil
+}
+
+// stillThere makes sure that nothing after a time was dropped from the log, so that
+// a client learns so from the command that resumes.
+// Errors: ChangeStreamHistoryLost (286), storage errors.
+func (s *Stream) stillThere(env *mql.Env, start storage.Timestamp) error {
+	if s.spec.Resume == nil && !s.spec.HasStartAt {
+		return nil
+	}
+	_, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, start, func(storage.Timestamp, []byte) bool { return false })
+	if errors.Is(err, storage.ErrLogTruncated) {
+		return errHistoryLost()
+	}
+	return err
 }
 
 // token adds what all tokens of the stream have in common.

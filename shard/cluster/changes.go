@@ -136,7 +136,21 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 }
 
 func (c *Cluster) changeSource() changestream.Source {
-	return changestream.Source{Store: c.Store, Hub: c.hub, Catalog: c.Catalog.Peek, Lookup: c.lookup}
+	return changestream.Source{Store: c.Store, Hub: c.hub, Catalog: c.Catalog.Peek, Lookup: c.lookup, ImagesSince: c.imagesSince}
+}
+
+// SetImageLife says how long change streams show the images of documents before
+// and after a change; 0 = as long as the change log goes back.
+// Manual: reference/cluster-parameters/changeStreamOptions.
+func (c *Cluster) SetImageLife(d time.Duration) { c.imageLife.Store(int64(d)) }
+
+// imagesSince see changestream.Source.
+func (c *Cluster) imagesSince() int64 {
+	life := time.Duration(c.imageLife.Load())
+	if life == 0 {
+		return 0
+	}
+	return c.Now().Add(-life).UnixMilli()
 }
 
 // checkScope refuses streams on what belongs to the server.

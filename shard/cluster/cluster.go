@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -67,9 +68,11 @@ type Cluster struct {
 	// Plans remembers which plans won their trials.
 	Plans *plan.Cache
 	// Uses counts the uses of indexes.
-	Uses  Uses
-	hub   *changestream.Hub
-	lines sync.Map // keyspace.CollectionID → *line, of capped collections
+	Uses Uses
+	hub  *changestream.Hub
+	// imageLife is what SetImageLife was told, a time.Duration.
+	imageLife atomic.Int64
+	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
 
 	intents intents
 	history history

@@ -18,8 +18,6 @@ type CollMod struct {
 	// Options are the options of the collection to set, as create takes them: a
 	// null removes one.
 	Options bson.Raw
-	// Log is the command as the change log shows it; nil uses Options.
-	Log bson.Raw
 }
 
 // CollModded is what changed, for the reply.
@@ -85,11 +83,14 @@ func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollMo
 		}
 		return logCommandOn(m, ns.DB, next, before, func(b *bson.Builder) {
 			b.String("collMod", ns.Coll)
-			switch {
-			case mod.Log != nil:
-				b.Splice(mod.Log.Elements())
-			case len(mod.Options) > 0:
+			if len(mod.Options) > 0 {
 				b.Splice(mod.Options.Elements())
+			}
+			if r.Before != nil {
+				b.BeginDoc("index")
+				b.String("name", r.Before.Name)
+				b.Splice(mod.IndexOptions.Elements())
+				b.End()
 			}
 		})
 	})

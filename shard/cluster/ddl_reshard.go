@@ -106,12 +106,9 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 	if err := c.sample(o, coll, key, &opts); err != nil {
 		return err
 	}
-	body := func(b *bson.Builder) {
-		b.String(command, ns.String())
-		b.Raw("key", opts.Key)
-	}
 	b := bson.NewBuilder(nil)
-	body(b)
+	b.String(command, ns.String())
+	b.Raw("key", opts.Key)
 	var was *catalog.Collection
 	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
 		Collection: coll.ID,
@@ -125,7 +122,9 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 			return next(coll, key, opts)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), body)
+			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
+				describeReshard(b, command, was, coll)
+			})
 		},
 	})
 	if err != nil || made == nil {
@@ -147,6 +146,22 @@ func (c *Cluster) CleanupReshard(ctx context.Context, ns collection.Namespace) e
 		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded; abortReshardCollection ends that", ns)
 	}
 	return translate(c.Jobs.DeleteNoted(ctx))
+}
+
+// describeReshard appends the command as the change log shows it.
+// Manual: reference/change-events/reshardCollection, …/refineCollectionShardKey.
+func describeReshard(b *bson.Builder, command string, was, is *catalog.Collection) {
+	b.String(command, is.Namespace.String())
+	if command == "reshardCollection" {
+		id := catalog.NewUUID()
+		b.Binary("reshardUUID", 4, id[:])
+	}
+	b.Raw("shardKey", is.Key.Spec())
+	b.Raw("oldShardKey", was.Key.Spec())
+	if command == "reshardCollection" {
+		b.Bool("unique", false)
+		b.Int64("numInitialChunks", int64(is.Map.Len()))
+	}
 }
 
 // AbortReshard and CommitReshard end a collection's resharding: with the old key,

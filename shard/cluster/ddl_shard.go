@@ -100,6 +100,8 @@ func shardCommand(ns collection.Namespace, opts ShardOptions) bson.Raw {
 	b.String("shardCollection", ns.String())
 	b.Raw("shardKey", opts.Key)
 	b.Bool("unique", opts.Unique)
+	b.Int64("numInitialChunks", int64(opts.Shards))
+	b.Bool("presplitHashedZones", false)
 	return b.Doc()
 }
 

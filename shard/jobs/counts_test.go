@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -98,6 +100,36 @@ func TestTruncate(t *testing.T) {
 		n.must(n.store.TruncateLog(t.Context(), []byte("changes"), n.store.Durable()))
 		n = n.reopen()
 		n.exact()
+	})
+}
+
+// However young, not more of the log is kept than is allowed, give or take a stretch.
+func TestTruncateBySize(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.jobs.LogBytes = 10 << 20
+		n.sharded(1)
+		text := strings.Repeat("x", 1<<20)
+		for i := range 30 {
+			b := bson.NewBuilder(nil)
+			b.Int32("_id", int32(i))
+			b.Int32("u", int32(i))
+			b.String("text", text)
+			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{b.Doc()}, false)
+			n.must(err)
+			if len(errs) > 0 {
+				t.Fatal(errs[0].Err)
+			}
+		}
+		n.must(n.jobs.Checkpoint(t.Context()))
+		n.must(n.jobs.Truncate(t.Context()))
+		if c := n.logRecords(); c < 6 || c > 10 {
+			t.Errorf("%d records of 1 MB are kept of 10 MB", c)
+		}
+		_, err := n.store.ReadLog(t.Context(), []byte("changes"), 1, func(storage.Timestamp, []byte) bool { return true })
+		if !errors.Is(err, storage.ErrLogTruncated) {
+			t.Errorf("a reader that is behind: %v", err)
+		}
 	})
 }
 

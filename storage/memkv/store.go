@@ -219,11 +219,12 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	defer s.mu.Unlock()
 	name := string(stream)
 	ts = min(ts, s.latest)
-	s.truncated[name] = max(s.truncated[name], ts)
 	var kept []record // a new slice: readers may hold the old one
 	for _, r := range s.logs[name] {
 		if r.ts > ts {
 			kept = append(kept, r)
+		} else {
+			s.truncated[name] = r.ts
 		}
 	}
 	s.logs[name] = kept

@@ -83,6 +83,22 @@ func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
 	return ts, nil
 }
 
+// lastRecord returns the time of the last record of a stream above after and not
+// above upTo, 0 if there is none.
+func (s *store) lastRecord(stream []byte, after, upTo storage.Timestamp) (ts storage.Timestamp, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendLogKey(nil, stream, after+1, 0),
+		UpperBound: appendLogKey(nil, stream, upTo+1, 0),
+	})
+	if err != nil {
+		return 0, translate(err)
+	}
+	if it.Last() {
+		ts = logKeyTimestamp(it.Key())
+	}
+	return ts, translate(it.Close())
+}
+
 // logMarks are the times up to which streams of the log were truncated.
 type logMarks struct {
 	sync.Mutex
@@ -102,6 +118,9 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	defer s.commit.Unlock()
 	mark, err := s.truncated(stream)
 	if err != nil || ts <= mark {
+		return err
+	}
+	if ts, err = s.lastRecord(stream, mark, ts); err != nil || ts == 0 {
 		return err
 	}
 	b := s.db.NewBatch()

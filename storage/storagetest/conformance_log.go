@@ -133,6 +133,15 @@ func truncateLog(e env) {
 	_, err := e.s.ReadLog(e.ctx, []byte("s"), ts1, func(storage.Timestamp, []byte) bool { return true })
 	e.is(err, storage.ErrLogTruncated)
 	e.equal(e.log("other", 0), fmt.Sprintf("%d:1", ts1))
+	// What drops nothing, or nothing that a reader has not read, loses nothing.
+	e.put("a", "1")
+	last := e.logged(storage.Synced, "other", "2")
+	e.check(e.s.TruncateLog(e.ctx, []byte("s"), last))
+	e.equal(e.log("s", ts3), "")
+	e.check(e.s.TruncateLog(e.ctx, []byte("none"), last))
+	e.equal(e.log("none", 1), "")
+	e.check(e.s.TruncateLog(e.ctx, []byte("other"), ts1-1))
+	e.equal(e.log("other", 1), fmt.Sprintf("%d:1 %d:2", ts1, last))
 }
 
 func logTail(e env) {

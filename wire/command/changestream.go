@@ -95,6 +95,9 @@ func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	id, _ := doc.Get("_id").Doc()
 	want := x.s.Changes.Token()
 	got, err := changestream.ParseToken(id)
+	if err == nil && id.Len() != 1 {
+		err = mongoerr.New(mongoerr.ChangeStreamFatalError, "")
+	}
 	if err == nil && x.held == nil {
 		fragment := got.Fragment
 		if got.Fragment = want.Fragment; !got.Same(want) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -74,11 +75,10 @@ func (p *clusterSettings) load(ctx context.Context, s storage.Store) error {
 		t, i, _ := d.Get("at").Timestamp()
 		p.now[string(it.Name)] = clusterSetting{n, storage.MakeTimestamp(t, i)}
 	}
-	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
 	return nil
 }
 
-// put keeps a value, then lets it take effect.
+// put keeps a value.
 func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterParam, num int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,20 +100,15 @@ func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterPar
 		return err
 	}
 	p.now[d.name] = clusterSetting{num, at}
-	if d.name == "defaultMaxTimeMS" {
-		p.readMillis.Store(num)
-	}
 	return nil
 }
 
-// PreImageLife returns how long pre- and post-images are kept; false if as long
-// as the change log.
-func (s *Server) PreImageLife() (time.Duration, bool) {
-	p := &s.clusterSettings
+// takeEffect tells those who do not ask for the values.
+func (p *clusterSettings) takeEffect(c *cluster.Cluster) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v, ok := p.now["changeStreamOptions"]
-	return time.Duration(v.num) * time.Second, ok && v.num > 0
+	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
+	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
 }
 
 func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
@@ -230,7 +225,11 @@ func runSetClusterParameter(c *Call) error {
 	if err != nil || !set {
 		return err
 	}
-	return c.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num)
+	if err := c.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num); err != nil {
+		return err
+	}
+	c.clusterSettings.takeEffect(c.Cluster)
+	return nil
 }
 
 // parse reads a parameter's value; set is false for one that changes nothing. A

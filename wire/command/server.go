@@ -149,6 +149,7 @@ func New(cfg Config) *Server {
 		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the cluster parameters")
 		}
+		s.clusterSettings.takeEffect(cfg.Cluster)
 		if err := s.querySettings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading the query settings")
 		}

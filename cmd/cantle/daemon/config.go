@@ -56,6 +56,7 @@ type Config struct {
 	MetadataRU    int64
 	Partitions    int
 	LogRetention  time.Duration
+	LogSize       string
 
 	ConfigFile string
 
@@ -84,6 +85,7 @@ func (c *Config) Flags(f *flag.FlagSet) {
 	f.BoolVar(&c.Merge, "merge-partitions", false, "merge neighbouring partitions that are small and cold, as far as the RU/s allow")
 	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that names neither RU/s nor numInitialChunks")
 	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
+	f.StringVar(&c.LogSize, "log-size", "50GB", "how much of the change log is kept, however young: change streams that are further behind end with ChangeStreamHistoryLost")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
 	f.BoolVar(&c.ReplyCharge, "reply-charge", false, "add requestCharge to every reply, not only on the Cosmos address; the parameter replyCharge switches it while the server runs")
 	f.BoolVar(&c.ServerRetry, "server-side-retry", false, "let throttled requests wait for request units, at most 60 s, instead of refusing them; a collection may say otherwise with UpdateCollection")

@@ -177,6 +177,10 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, fmt.Errorf("--logical-partition-size: %w", err)
 	}
+	logBytes, err := parseSize(d.cfg.LogSize)
+	if err != nil {
+		return nil, fmt.Errorf("--log-size: %w", err)
+	}
 	cat, err := catalog.Open(ctx, d.store)
 	if err != nil {
 		return nil, err
@@ -191,8 +195,8 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now,
-		LogSeconds: int64(d.cfg.LogRetention / time.Second),
-		Pools:      ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
+		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: logBytes,
+		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
