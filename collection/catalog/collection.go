@@ -38,8 +38,8 @@ type Collection struct {
 	Shares []Share
 	// Zones are ranges of the shard key with shards of their own, by position.
 	Zones []Zone
-	// Unbalanced keeps the balancer away.
-	Unbalanced bool
+	// Unbalanced keeps the balancer away; Unmerged only its merges.
+	Unbalanced, Unmerged bool
 	// VisibleFrom is when shards or indexes last changed in a way that readers of
 	// older snapshots cannot go by: they would look for entries where there were
 	// none yet. Not stored: older snapshots end with the process.

@@ -76,6 +76,9 @@ func encodeCollection(c *Collection) []byte {
 	appendThroughput(b, c.Throughput)
 	appendShares(b, c.Shares)
 	appendZones(b, c.Zones)
+	if c.Unmerged {
+		b.Bool("unmerged", true)
+	}
 	if c.Unbalanced {
 		b.Bool("unbalanced", true)
 	}
@@ -110,6 +113,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	}
 	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r), Zones: decodeZones(r)}
 	c.Unbalanced, _ = r.Get("unbalanced").Boolean()
+	c.Unmerged, _ = r.Get("unmerged").Boolean()
 	c.Namespace = collection.Namespace{DB: text(r, "db"), Coll: text(r, "coll")}
 	c.ID = keyspace.CollectionID(number(r, "id"))
 	_, uuid, _ := r.Get("uuid").Binary()

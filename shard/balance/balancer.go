@@ -146,7 +146,9 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 			return
 		}
 		done := 0
-		for _, a := range Decide(c.Map, b.loads(c), b.Policy) {
+		policy := b.Policy
+		policy.Merge = policy.Merge && !c.Unmerged
+		for _, a := range Decide(c.Map, b.loads(c), policy) {
 			if b.isWhole(c.ID, a) {
 				continue
 			}

@@ -60,7 +60,8 @@ func (c *Cluster) unshard(o *Op, ns collection.Namespace, to shard.ID) error {
 				}
 			}
 			return coll.With(func(d *catalog.Collection) {
-				d.Key, d.Map, d.Shares, d.Zones, d.Unbalanced = shard.KeyPattern{}, table, nil, nil, false
+				d.Key, d.Map, d.Shares, d.Zones = shard.KeyPattern{}, table, nil, nil
+				d.Unbalanced, d.Unmerged = false, false
 			}), nil
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {

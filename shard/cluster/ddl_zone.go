@@ -92,14 +92,15 @@ func (c *Cluster) divideAtZones(o *Op, ns collection.Namespace) error {
 	return nil
 }
 
-// SetUnbalanced keeps the balancer away from a collection, or lets it back.
+// SetBalancing says what the balancer must not do to a collection: anything, or only
+// merge its shards.
 // Errors: NamespaceNotSharded (118).
-func (c *Cluster) SetUnbalanced(o *Op, ns collection.Namespace, off bool) error {
+func (c *Cluster) SetBalancing(o *Op, ns collection.Namespace, unbalanced, unmerged bool) error {
 	return translate(c.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil || !coll.Sharded() {
 			return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
 		}
-		return m.Put(coll.With(func(d *catalog.Collection) { d.Unbalanced = off }))
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Unbalanced, d.Unmerged = unbalanced, unmerged }))
 	}))
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard"
@@ -26,8 +25,7 @@ type keyAnalysis struct {
 const analyzedMax = 1 << 20
 
 // runAnalyzeShardKey answers analyzeShardKey: what the values of a key are like, and
-// which of the recorded queries would have named it. Queries are always recorded, by
-// shape, so that there is nothing to configure before.
+// which of the queries that configureQueryAnalyzer had sampled would have named it.
 // Manual: reference/command/analyzeShardKey. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), InvalidOptions (72), IllegalOperation (20).
 func runAnalyzeShardKey(c *Call) error {
@@ -55,8 +53,7 @@ func runAnalyzeShardKey(c *Call) error {
 		}
 	}
 	if a.distribution {
-		c.keyDistribution(ns, a.key, "readDistribution", "Reads", []string{"find", "aggregate", "count", "distinct"})
-		c.keyDistribution(ns, a.key, "writeDistribution", "Writes", []string{"update", "delete", "findAndModify"})
+		return c.keyDistributions(coll, a.key)
 	}
 	return nil
 }
@@ -259,62 +256,4 @@ func (c *Call) valuesOf(coll *catalog.Collection, key shard.KeyPattern, step flo
 		}
 	}
 	return values, err
-}
-
-// keyDistribution appends how many of the recorded commands name the whole key, a
-// leading part of it, or nothing of it.
-func (c *Call) keyDistribution(ns collection.Namespace, key shard.KeyPattern, name, what string, commands []string) {
-	by := map[string]int64{}
-	var total, one, several int64
-	for _, s := range c.shapes.list(func(of collection.Namespace) bool { return of == ns }) {
-		if !slices.Contains(commands, s.command) {
-			continue
-		}
-		by[s.command] += s.runs
-		total += s.runs
-		switch named := namedFields(s.fields, key); {
-		case named == len(key.Fields()):
-			one += s.runs
-		case named > 0:
-			several += s.runs
-		}
-	}
-	b := c.Reply
-	b.BeginDoc(name)
-	b.BeginDoc("sampleSize")
-	b.Int64("total", total)
-	for _, cmd := range commands {
-		b.Int64(cmd, by[cmd])
-	}
-	b.End()
-	if total > 0 {
-		percent := func(n int64) float64 { return float64(n*10000/total) / 100 }
-		b.Double("percentageOfSingleShard"+what, percent(one))
-		b.Double("percentageOfMultiShard"+what, percent(several))
-		b.Double("percentageOfScatterGather"+what, percent(total-one-several))
-	}
-	b.End()
-}
-
-// namedFields is how many leading fields of a key a filter confines: by equality,
-// the last of a ranged key also to a range.
-func namedFields(fields []filterField, key shard.KeyPattern) (n int) {
-	for _, f := range key.Fields() {
-		i := slices.IndexFunc(fields, func(x filterField) bool { return x.path == f.Path.String() })
-		if i < 0 {
-			return n
-		}
-		switch fields[i].by {
-		case "equal":
-			n++
-		case "range", "in":
-			if f.Hashed && fields[i].by == "range" {
-				return n
-			}
-			return max(n, 1) // some of the partitions
-		default:
-			return n
-		}
-	}
-	return n
 }

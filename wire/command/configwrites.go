@@ -131,7 +131,8 @@ func (c *Call) keepConfig(ns collection.Namespace, doc bson.Raw) error {
 	id, _ := doc.Get("_id").Str()
 	switch {
 	case ns.Coll == "collections":
-		return c.Cluster.SetUnbalanced(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy())
+		merge := doc.Get("enableAutoMerge")
+		return c.Cluster.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
 	case id == "balancer":
 		mode, _ := doc.Get("mode").Str()
 		c.switchBalancer(doc.Get("stopped").Truthy() || mode == "off")

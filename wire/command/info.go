@@ -26,7 +26,10 @@ func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, 
 		return s.planCacheDocs(ns), nil
 	case "$querySettings":
 		return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
-	case "$listSampledQueries", "$queryStats":
+	case "$listSampledQueries":
+		name, _ := spec.Get("namespace").Str()
+		return s.sampledDocs(o, name)
+	case "$queryStats":
 		return nil, nil // there are none
 	case "$currentOp", "$listSessions", "$listLocalSessions":
 		return s.activityDocs(o, ns, kind, spec)

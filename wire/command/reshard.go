@@ -89,7 +89,8 @@ func runRefineShardKey(c *Call) error {
 	return c.Cluster.RefineShardKey(&c.Op, ns, key)
 }
 
-// runAbortReshard answers abortReshardCollection.
+// runAbortReshard answers abortReshardCollection, abortUnshardCollection and
+// abortMoveCollection; a move is over before it can be aborted.
 // Manual: reference/command/abortReshardCollection.
 func runAbortReshard(c *Call) error {
 	ns, err := c.shardedNamespace()

@@ -116,6 +116,7 @@ type Server struct {
 	querySettings   querySettings
 	zones           zoneShards
 	planned         plannedZones
+	analyzers       queryAnalyzers
 	settings        configSettings
 
 	slowdown auth.Slowdown // of logins that fail
@@ -158,6 +159,9 @@ func New(cfg Config) *Server {
 		}
 		if err := s.planned.load(context.Background(), cfg.Cluster.Store, s.isSharded); err != nil {
 			s.Log.Error().Err(err).Msg("reading the zones of collections that are not sharded")
+		}
+		if err := s.analyzers.load(context.Background(), cfg.Cluster.Store); err != nil {
+			s.Log.Error().Err(err).Msg("reading the query analyzers")
 		}
 		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading config.settings")

@@ -330,6 +330,7 @@ func (s *Server) noteShape(c *Call, err error, charge ratelimit.MicroRU, took ti
 	if c.op.NS.Coll == "" || !costly(c.Name()) {
 		return
 	}
+	s.sampleQuery(c, err)
 	body := c.Body
 	if c.opened != nil {
 		body = c.opened

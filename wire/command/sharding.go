@@ -48,6 +48,32 @@ func runGetShardMap(c *Call) error {
 	return nil
 }
 
+// runSetAllowMigrations answers setAllowMigrations: a collection that must not migrate
+// is one that the balancer leaves alone, as with noBalance in config.collections.
+// Source: mongosh, sh.disableMigrations.
+func runSetAllowMigrations(c *Call) error {
+	coll, err := c.shardedCollection()
+	if err != nil {
+		return err
+	}
+	allow, given := false, false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		if name != "allowMigrations" {
+			return false, nil
+		}
+		given = !v.IsMissing()
+		allow, err = c.boolArg(name, v)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !given {
+		return mongoerr.MissingField(c.field("allowMigrations"))
+	}
+	return c.Cluster.SetBalancing(&c.Op, coll.Namespace, !allow, coll.Unmerged)
+}
+
 // balancerMode is how config.settings and balancerStatus call the state.
 func (s *Server) balancerMode() string {
 	if s.balancerOff.Load() {

@@ -2,8 +2,10 @@ package command
 
 // Commands is every command there is, in alphabetical order.
 var Commands = []Def{
+	{Name: "abortMoveCollection", Run: runAbortReshard, Namespace: FullName, Action: "moveCollection", Needs: AdminOnly, Doc: "reference/command/abortMoveCollection"},
 	{Name: "abortReshardCollection", Run: runAbortReshard, Namespace: FullName, Action: "reshardCollection", Needs: AdminOnly, Doc: "reference/command/abortReshardCollection"},
 	{Name: "abortTransaction", Run: runAbort, Action: "user", Needs: AdminOnly | InTxn | Writes, Doc: "reference/command/abortTransaction"},
+	{Name: "abortUnshardCollection", Run: runAbortReshard, Namespace: FullName, Action: "unshardCollection", Needs: AdminOnly, Doc: "reference/command/abortUnshardCollection"},
 	{Name: "addShard", Run: runNotSharding, Action: "addShard", Needs: AdminOnly | Writes, Doc: "reference/command/addShard"},
 	{Name: "addShardToZone", Run: runAddShardToZone, Action: "enableSharding", Needs: AdminOnly | Writes, Doc: "reference/command/addShardToZone"},
 	{Name: "aggregate", Run: runAggregate, Namespace: FirstField, Action: "user", Ask: askAggregate, Needs: InTxn, Doc: "reference/command/aggregate"},
@@ -27,6 +29,7 @@ var Commands = []Def{
 	{Name: "compact", Run: runCompact, Namespace: FirstField, Action: "compact", Needs: Metadata, Doc: "reference/command/compact"},
 	{Name: "compactStructuredEncryptionData", Run: runCompactEncrypted, Namespace: FirstField, Action: "compactStructuredEncryptionData", Needs: Silent, Doc: "reference/command/compactStructuredEncryptionData"},
 	{Name: "configureFailPoint", Run: runConfigureFailPoint, Action: "setParameter", Needs: AdminOnly | Silent, Doc: "reference/parameters"},
+	{Name: "configureQueryAnalyzer", Run: runConfigureQueryAnalyzer, Namespace: FullName, Action: "configureQueryAnalyzer", Needs: AdminOnly | Writes, Doc: "reference/command/configureQueryAnalyzer"},
 	{Name: "connPoolStats", Run: runConnPoolStats, Action: "connPoolStats", Needs: Silent, Doc: "reference/command/connPoolStats"},
 	{Name: "connectionStatus", Run: runConnectionStatus, Needs: Silent, Doc: "reference/command/connectionStatus"},
 	{Name: "convertToCapped", Run: runConvertToCapped, Namespace: FirstField, Action: "convertToCapped", Needs: Writes | Metadata, Doc: "reference/command/convertToCapped"},
@@ -127,6 +130,7 @@ var Commands = []Def{
 	{Name: "saslContinue", Run: runSaslContinue, Needs: Silent | Secret, Doc: "reference/command/saslContinue"},
 	{Name: "saslStart", Run: runSaslStart, Needs: Silent | Secret, Doc: "reference/command/saslStart"},
 	{Name: "serverStatus", Run: runServerStatus, Action: "serverStatus", Needs: Silent, Doc: "reference/command/serverStatus"},
+	{Name: "setAllowMigrations", Run: runSetAllowMigrations, Namespace: FullName, Action: "enableSharding", Needs: AdminOnly | Writes, Doc: "reference/method/sh.disableMigrations"},
 	{Name: "setClusterParameter", Run: runSetClusterParameter, Action: "setClusterParameter", Needs: AdminOnly | Silent, Doc: "reference/command/setClusterParameter"},
 	{Name: "setDefaultRWConcern", Run: runSetDefaultRWConcern, Action: "setDefaultRWConcern", Needs: AdminOnly | Writes | Silent, Doc: "reference/command/setDefaultRWConcern"},
 	{Name: "setFeatureCompatibilityVersion", Run: runSetFCV, Action: "setFeatureCompatibilityVersion", Needs: AdminOnly | Writes | Silent, Doc: "reference/command/setFeatureCompatibilityVersion"},

@@ -72,6 +72,7 @@ var virtuals = []virtualCollection{
 	{"config", "collections", (*Server).collectionDocs},
 	{"config", "databases", (*Server).databaseDocs},
 	{"config", "mongos", (*Server).mongosDocs},
+	{"config", "queryAnalyzers", (*Server).queryAnalyzerDocs},
 	{"config", "settings", (*Server).settingDocs},
 	{"config", "shards", (*Server).shardDocs},
 	{"config", "system.sessions", noDocs},

@@ -117,6 +117,9 @@ func (s *Server) collectionDocs() (docs []bson.Raw) {
 		b.Raw("key", coll.Key.Spec())
 		b.Bool("unique", uniqueKey(coll))
 		b.Bool("noBalance", coll.Unbalanced)
+		if coll.Unmerged {
+			b.Bool("enableAutoMerge", false)
+		}
 		docs = append(docs, b.Doc())
 	})
 	return docs

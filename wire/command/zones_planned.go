@@ -170,6 +170,9 @@ func (s *Server) namespaceGone(ns collection.Namespace) {
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
 		s.Log.Error().Err(err).Stringer("collection", ns).Msg("forgetting the zones of a collection that is gone")
 	}
+	if _, err := s.analyzers.set(context.Background(), s.Cluster.Store, ns, nil); err != nil {
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("forgetting the query analyzer of a collection that is gone")
+	}
 }
 
 // zonesArg reads zones of reshardCollection: [{min, max, zone: string | null}]. A

@@ -1,0 +1,190 @@
+package command
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// sampleBucket lets so many samples per second pass, and as many at once as two
+// seconds bring. Safe for concurrent use.
+type sampleBucket struct {
+	mu     sync.Mutex
+	tokens float64
+	at     time.Time
+}
+
+// sampleBurst is how many seconds' samples may come at once.
+const sampleBurst = 2
+
+func (b *sampleBucket) take(now time.Time, rate float64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	most := max(1, rate*sampleBurst)
+	if b.at.IsZero() {
+		b.tokens = most
+	} else if passed := now.Sub(b.at).Seconds(); passed > 0 {
+		b.tokens = min(most, b.tokens+passed*rate)
+	}
+	b.at = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+// sampleQuery keeps a command that succeeded, or some of its statements, if its
+// collection is sampled. The samples are there before the client has the reply; what
+// goes wrong with them is logged and does not concern the client.
+// Manual: reference/command/configureQueryAnalyzer.
+func (s *Server) sampleQuery(c *Call, err error) {
+	on := s.analyzers.on.Load()
+	if on == nil || err != nil || c.opened != nil {
+		return
+	}
+	a := (*on)[c.op.NS]
+	if a == nil {
+		return
+	}
+	now := s.Cluster.Now()
+	var docs []bson.Raw
+	keep := func(cmd bson.Raw) {
+		if len(cmd) > sampledBytesMax {
+			return
+		}
+		var id [16]byte
+		rand.Read(id[:])
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+		b := bson.NewBuilder(nil)
+		b.Binary("_id", 4, id[:])
+		b.String("ns", a.ns.String())
+		b.Binary("collectionUuid", 4, a.uuid[:])
+		b.String("cmdName", c.Def.Name)
+		b.Raw("cmd", cmd)
+		b.DateTime("expireAt", now.Add(sampleExpiry).UnixMilli())
+		docs = append(docs, b.Doc())
+	}
+	switch c.Def.Name {
+	case "find", "aggregate", "count", "distinct":
+		if a.bucket.take(now, a.rate) {
+			filter, _ := queryParts(c.Def.Name, c.Body, nil)
+			keep(c.sampledRead(filter))
+		}
+	case "findAndModify":
+		if a.bucket.take(now, a.rate) {
+			keep(withoutGeneric(c.Body))
+		}
+	case "update", "delete":
+		list := c.Def.Name + "s"
+		c.eachStatement(list, func(d bson.Raw) bool {
+			if !a.bucket.take(now, a.rate) {
+				return false
+			}
+			b := bson.NewBuilder(nil)
+			b.String(c.Def.Name, a.ns.Coll)
+			b.BeginArray(list)
+			b.Raw("", d)
+			b.End()
+			if let, ok := c.Body.Get("let").Doc(); ok {
+				b.Raw("let", let)
+			}
+			keep(b.Doc())
+			return true
+		})
+	}
+	if len(docs) == 0 {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), sampleTimeMax)
+	defer stop()
+	env := mql.NewEnv(ctx)
+	env.NowMillis, env.DB = now.UnixMilli(), sampledNS.DB
+	_, failed, ierr := s.Cluster.Insert(&cluster.Op{Env: env, TxnNumber: -1}, sampledNS, docs, false)
+	if ierr == nil && len(failed) > 0 {
+		ierr = failed[0].Err
+	}
+	if ierr != nil {
+		s.Log.Warn().Err(ierr).Stringer("collection", a.ns).Msg("keeping sampled queries")
+	}
+}
+
+// sampledRead is what is kept of a read: {filter, collation, let}.
+func (c *Call) sampledRead(filter bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	if filter == nil {
+		filter = bson.Empty
+	}
+	b.Raw("filter", filter)
+	for _, name := range []string{"collation", "let"} {
+		if d, ok := c.Body.Get(name).Doc(); ok {
+			b.Raw(name, d)
+		}
+	}
+	return b.Doc()
+}
+
+// withoutGeneric leaves out what a command has from its driver: session, times, keys.
+func withoutGeneric(body bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for it := body.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "lsid", "$clusterTime", "txnNumber", "autocommit", "startTransaction", "$readPreference", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "stmtId":
+		default:
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	return b.Doc()
+}
+
+// eachStatement visits the statements of an update or delete until visit returns
+// false.
+func (c *Call) eachStatement(list string, visit func(d bson.Raw) bool) {
+	if seq, ok := c.Msg.Sequence(list); ok {
+		for d := range seq.Docs() {
+			if !visit(d) {
+				return
+			}
+		}
+		return
+	}
+	array, _ := c.Body.Get(list).Array()
+	for v := range array.Values() {
+		if d, ok := v.Doc(); ok && !visit(d) {
+			return
+		}
+	}
+}
+
+// eachSample visits the samples that have not expired.
+func (s *Server) eachSample(o *cluster.Op, visit func(doc bson.Raw) error) error {
+	if s.Cluster.Catalog.Peek().Collection(sampledNS) == nil {
+		return nil
+	}
+	env := *o.Env
+	env.DB = sampledNS.DB
+	rows, err := s.Cluster.Find(&cluster.Op{Env: &env, TxnNumber: -1}, sampledNS, plan.Find{})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	now := s.Cluster.Now().UnixMilli()
+	for {
+		row, err := rows.Next(&env)
+		if row == nil || err != nil {
+			return err
+		}
+		if at, ok := row.Doc.Get("expireAt").DateTime(); ok && at < now {
+			continue
+		}
+		if err := visit(row.Doc); err != nil {
+			return err
+		}
+	}
+}
