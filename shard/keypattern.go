@@ -238,6 +238,16 @@ func (k KeyPattern) Missing(doc bson.Raw) (path string, missing bool) {
 	return "", false
 }
 
+// Array returns the first key field that holds or crosses an array in a document.
+func (k KeyPattern) Array(doc bson.Raw) (path string, found bool) {
+	for _, f := range k.Fields() {
+		if _, array := get(doc, f.Path); array {
+			return f.Path.String(), true
+		}
+	}
+	return "", false
+}
+
 // AppendValues appends the shard key of a document as elements under their dotted names, null for missing ones:
 // messages about a key. A suffix is {bucket: n}.
 func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {

@@ -156,6 +156,9 @@ func TestArraysAreRefused(t *testing.T) {
 			if p, _ := k.Missing(doc(t, d)); p == "a.b" {
 				t.Errorf("%s %s: an array is not a missing key", spec, d)
 			}
+			if p, found := k.Array(doc(t, d)); !found || p != "a.b" {
+				t.Errorf("%s %s: no array at %q", spec, d, p)
+			}
 		}
 		if _, err := k.AppendPosition(nil, doc(t, `{a: {b: {c: [1]}}}`)); err != nil {
 			t.Errorf("%s: an array inside the value: %v", spec, err)

@@ -104,10 +104,10 @@ func positioned(v bson.Value, byteOrder bool) bool {
 	return true
 }
 
-// Targeted reports that a filter fixes the whole shard key.
+// Targeted reports that a filter fixes the whole shard key to one value.
 func (c *Collection) Targeted(f match.Node, byteOrder bool) bool {
-	_, fixed := c.combos(f, byteOrder)
-	return fixed == len(c.Key.Fields())
+	combos, fixed := c.combos(f, byteOrder)
+	return fixed == len(c.Key.Fields()) && len(combos) <= 1
 }
 
 // EqualPosition is where the documents lie that a filter wants of a shard key

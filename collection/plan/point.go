@@ -78,7 +78,7 @@ func (q *Query) plainOrder(v bson.Value) bool {
 	return true
 }
 
-// Targeted reports that the filter fixes the whole shard key.
+// Targeted reports that the filter fixes the whole shard key to one value.
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
 // Hashes are the hashes that matches can have when the filter fixes every field

@@ -94,8 +94,8 @@ func checkKey(coll *catalog.Collection, doc bson.Raw) error {
 	if path, missing := coll.Key.Missing(doc); missing {
 		return shard.MissingKey(path)
 	}
-	if _, err := coll.Key.Hash(doc); err != nil {
-		return shard.MissingKey(coll.Key.Fields()[0].Path.String())
+	if path, found := coll.Key.Array(doc); found {
+		return shard.MissingKey(path)
 	}
 	if n := len(coll.Key.AppendLogical(nil, doc)); n > keyBytesMax {
 		return mongoerr.New(mongoerr.BadValue, "The shard key %s of the document has %d bytes; at most %d are allowed", coll.Key, n, keyBytesMax)

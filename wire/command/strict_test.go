@@ -57,6 +57,48 @@ func TestStrictSort(t *testing.T) {
 	}
 }
 
+// Single-document writes name one value of each field of the shard key. What holds an
+// array is told by its name.
+// Source: Azure Cosmos DB, "partitioning-overview".
+func TestStrictSingleShardKey(t *testing.T) {
+	w := newWorld(t, nil)
+	c, relaxed := w.dialAs("cosmos"), w.dial()
+	c.ok(`{shardCollection: "test.c", key: {a: "hashed", "b.x": "hashed"}}`)
+	c.ok(`{insert: "c", documents: [{_id: 1, a: 1, b: {x: 1}}, {_id: 2, a: 2, b: {x: null}}]}`)
+	for filter, want := range map[string]int64{
+		`{a: 1, "b.x": 1}`:                               0,
+		`{a: {$in: [1]}, "b.x": {$eq: 1}, _id: 1}`:       0,
+		`{a: 2, "b.x": null}`:                            0,
+		`{a: 1, "b.x": {$in: [1, 2]}}`:                   61,
+		`{a: {$in: [1, 2]}, "b.x": 1, _id: 1}`:           61,
+		`{$or: [{a: 1, "b.x": 1}, {a: 2, "b.x": null}]}`: 61,
+		`{a: 1}`:                  61,
+		`{a: 1, "b.x": {$gt: 0}}`: 61,
+		`{a: 1, b: {x: 1}}`:       61,
+		`{_id: 1}`:                61,
+	} {
+		for _, command := range []string{
+			`{update: "c", updates: [{q: ` + filter + `, u: {$set: {y: 1}}}]}`,
+			`{delete: "c", deletes: [{q: {$and: [` + filter + `, {none: 1}]}, limit: 1}]}`,
+			`{findAndModify: "c", query: ` + filter + `, update: {$inc: {z: 1}}}`,
+		} {
+			r := c.run(command)
+			got := number(r.Get("code"))
+			if e := at(r, "writeErrors.0.code"); !e.IsMissing() {
+				got = number(e)
+			}
+			if got != want {
+				t.Errorf("%s: %v", command, r)
+			}
+			relaxed.ok(command)
+		}
+	}
+	r := c.run(`{insert: "c", documents: [{a: 1, b: [{x: 1}]}]}`)
+	if got := text(at(r, "writeErrors.0.errmsg")); got != "The document does not contain shard key at 'b.x'" {
+		t.Error(got)
+	}
+}
+
 // TestStrictShardKey: which documents Azure Cosmos DB for MongoDB refuses for their
 // shard key, and what becomes of them elsewhere.
 func TestStrictShardKey(t *testing.T) {
