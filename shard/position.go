@@ -73,5 +73,16 @@ func (r Range) Overlaps(o Range) bool {
 	return (r.Hi == nil || bytes.Compare(o.Lo, r.Hi) < 0) && (o.Hi == nil || bytes.Compare(r.Lo, o.Hi) < 0)
 }
 
+// Intersect is the positions that the ranges have in common, which there are.
+func (r Range) Intersect(o Range) Range {
+	if bytes.Compare(r.Lo, o.Lo) < 0 {
+		r.Lo = o.Lo
+	}
+	if r.Hi == nil || o.Hi != nil && bytes.Compare(o.Hi, r.Hi) < 0 {
+		r.Hi = o.Hi
+	}
+	return r
+}
+
 // IsEmpty reports that no position lies in the range.
 func (r Range) IsEmpty() bool { return r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 }

@@ -44,32 +44,6 @@ func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 	return c.Map.Find(h, c.Key.AppendTail(nil, doc))
 }
 
-// spreadMax bounds how many hashes a filter is expanded to: the buckets of so many
-// values are everywhere.
-const spreadMax = 2 * shard.ShardsMax
-
-// Positions are the hashes of positions that can hold matches of a filter that
-// fixes every level of a hashed shard key, by equality or $in; nil when it does
-// not. They are ascending and distinct. byteOrder says that strings compare byte
-// by byte: under a collation, equal strings may lie at different positions.
-func (c *Collection) Positions(f match.Node, byteOrder bool) []keyspace.Hash {
-	if c.Key.TailParts() > 0 {
-		return nil
-	}
-	combos, fixed := c.combos(f, byteOrder)
-	if fixed == 0 || fixed < c.Key.Levels() {
-		return nil
-	}
-	hs := make([]keyspace.Hash, 0, len(combos))
-	for _, values := range combos {
-		if hs = c.Key.AppendHashes(hs, values...); len(hs) > spreadMax {
-			return nil
-		}
-	}
-	slices.Sort(hs)
-	return slices.Compact(hs)
-}
-
 // combos are the values that a filter allows for the leading fields of the shard
 // key, in all combinations, and how many fields it fixes so.
 func (c *Collection) combos(f match.Node, byteOrder bool) (combos [][]bson.Value, fixed int) {
@@ -122,6 +96,10 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 	}
 	return c.Key.AppendHashes(nil, combos[0]...)[0], nil, true
 }
+
+// spreadMax bounds how many ranges a filter is expanded to: the buckets of so many
+// values are everywhere.
+const spreadMax = 2 * shard.ShardsMax
 
 // Ranges are where matches of a filter can lie, as far as it fixes leading fields
 // of the shard key to values and bounds the next one. They ascend and do not

@@ -81,29 +81,24 @@ func newRecordScan(n *plan.RecordScan, src Source) *recordScan {
 // recordRanges makes the key ranges of a place that the shard owns.
 func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 	id := src.Coll.ID
-	lo, hi := src.Shard.Hashes()
+	lo, _ := src.Shard.Hashes()
 	var out []storage.Range
 	switch {
-	case n.Place.Hashes == nil && n.Place.IDs == nil:
+	case n.Place.Ranges == nil && n.Place.IDs == nil:
 		all := src.Shard.Range
 		if src.From > lo {
 			all.Lo = shard.HashPosition(src.From)
 		}
 		out = []storage.Range{keyspace.RecordSpan(id, all.Lo, all.Hi)}
-	case n.Place.Hashes == nil: // unsharded: one position
+	case n.Place.Ranges == nil: // unsharded: one position
 		for _, ids := range n.Place.IDs {
 			out = append(out, keyspace.RecordIDRange(id, lo, ids))
 		}
 	default:
-		for _, h := range n.Place.Hashes {
-			if h < lo || h > hi {
-				continue
-			}
-			if n.Place.IDs == nil {
-				out = append(out, keyspace.RecordHashRange(id, h, h))
-			}
-			for _, ids := range n.Place.IDs {
-				out = append(out, keyspace.RecordIDRange(id, h, ids))
+		for _, r := range n.Place.Ranges {
+			if r.Overlaps(src.Shard.Range) {
+				r = r.Intersect(src.Shard.Range)
+				out = append(out, keyspace.RecordSpan(id, r.Lo, r.Hi))
 			}
 		}
 	}
@@ -119,7 +114,7 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	if !s.charged {
 		s.charged = true
 		seeks := s.node.Seeks
-		if s.node.Place.Hashes != nil {
+		if s.node.Place.Ranges != nil {
 			seeks = len(s.ranges) // the others are other shards'
 		}
 		env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))

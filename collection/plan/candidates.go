@@ -177,17 +177,14 @@ func (q *Query) scan(cs []conjunct) *Solution {
 	return s
 }
 
-// byShardKey reads only the positions that the filter fixes; the records of one
-// position lie together.
+// byShardKey reads only the positions that the filter fixes; the records of a value
+// of a hashed key, or of its leading levels, lie together.
 func (q *Query) byShardKey(cs []conjunct) *Solution {
-	if !q.Coll.Sharded() {
+	rs := q.KeyRanges()
+	if rs == nil {
 		return nil
 	}
-	hs := q.Hashes()
-	if hs == nil {
-		return nil
-	}
-	n := &RecordScan{Place: Place{Hashes: hs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(hs)}
+	n := &RecordScan{Place: Place{Ranges: rs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(rs)}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, false, "", false)
 	s.score = 2

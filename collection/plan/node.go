@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/project"
 	"github.com/cantledb/cantle/collection/text"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -21,12 +22,12 @@ type Node interface {
 	Describe(b *bson.Builder)
 }
 
-// Place is where records are looked for: hashes and, at one hash, ranges of _id. A
-// nil Hashes means every position of the shard; otherwise only the listed ones
-// that the shard owns. A nil IDs means every _id; several are ascending and do
-// not overlap.
+// Place is where records are looked for: ranges of positions, or ranges of _id in an
+// unsharded collection. A nil Ranges means every position of the shard; otherwise
+// only the listed ones that the shard owns. A nil IDs means every _id. Several are
+// ascending and do not overlap.
 type Place struct {
-	Hashes []keyspace.Hash
+	Ranges []shard.Range
 	IDs    []keyspace.Bounds
 }
 
@@ -48,8 +49,8 @@ type RecordScan struct {
 	Filter  match.Node // nil keeps everything
 	// Computed says that the filter is a computed test of the price list.
 	Computed bool
-	// Seeks is the number of ranges charged per partition, at least 1; of hashes
-	// those that the partition has.
+	// Seeks is the number of ranges charged per partition, at least 1; of ranges of
+	// positions those that the partition has.
 	Seeks int
 	// Sibling says that another scan pays for the visit of the shard.
 	Sibling bool
@@ -211,7 +212,7 @@ func (n *RecordScan) Stage() string {
 		return "COUNT_SCAN"
 	case n.ByID != nil:
 		return "FETCH"
-	case n.Place.Hashes != nil:
+	case n.Place.Ranges != nil:
 		return "CLUSTERED_IXSCAN"
 	}
 	return "COLLSCAN"

@@ -69,8 +69,8 @@ func TestCases(t *testing.T) {
 		}
 		var out strings.Builder
 		printTree(&out, sols[0].Shards, 0)
-		if hs := q.Hashes(); coll.Sharded() {
-			fmt.Fprintf(&out, "positions: %d\n", len(hs))
+		if rs := q.KeyRanges(); coll.Sharded() {
+			fmt.Fprintf(&out, "ranges: %d\n", len(rs))
 		}
 		return out.String()
 	})

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -81,9 +82,16 @@ func (q *Query) plainOrder(v bson.Value) bool {
 // Targeted reports that the filter fixes the whole shard key to one value.
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
-// Hashes are the hashes that matches can have when the filter fixes every field
-// of a hashed shard key to values; nil when it does not. They are ascending
-// and distinct.
-func (q *Query) Hashes() []keyspace.Hash {
-	return q.Coll.Positions(q.Match, q.collation == nil)
+// KeyRanges are the positions that matches can have, as far as the filter fixes
+// leading fields of a hashed shard key to values: they ascend and do not touch. nil
+// when it fixes none, or under a ranged key, whose index tells more.
+func (q *Query) KeyRanges() []shard.Range {
+	if !q.Coll.Sharded() || q.Coll.Key.TailParts() > 0 {
+		return nil
+	}
+	rs := q.Coll.Ranges(q.Match, q.collation == nil)
+	if len(rs) == 1 && rs[0].Lo == nil && rs[0].Hi == nil {
+		return nil
+	}
+	return append(make([]shard.Range, 0), rs...) // none is not nil: nothing matches
 }
