@@ -85,6 +85,7 @@ func runBulkWrite(c *Call) error {
 	b.Int32("nModified", int32(r.modified))
 	b.Int32("nUpserted", int32(r.upserted))
 	b.Int32("nDeleted", int32(r.deleted))
+	r.appendRetried()
 	return nil
 }
 

@@ -38,6 +38,7 @@ type Call struct {
 	Comment      bson.Value
 
 	kept       []kept  // results of statements, for the session
+	retried    []int32 // statements that were answered from what the session remembers
 	failed     []int32 // statements that failed, which are not among them
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units

@@ -214,10 +214,14 @@ func (s *Server) generic(c *Call) (err error) {
 			if c.Name() != "getMore" { // which leaves it alone: drivers repeat that of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
-			if after > s.Cluster.Store.Latest() {
+			if latest := s.Cluster.Store.Latest(); max(after, at) > latest {
 				// The time of another deployment: there is nothing to wait for.
-				return mongoerr.New(mongoerr.InvalidOptions, "readConcern afterClusterTime value must not be greater than the current clusterTime. "+
-					"Requested clusterTime: %s; current clusterTime: %s", after, s.Cluster.Store.Latest())
+				name := "afterClusterTime"
+				if at != 0 {
+					name = "atClusterTime"
+				}
+				return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
+					"Requested clusterTime: %s; current clusterTime: %s", name, max(after, at), latest)
 			}
 		case "$readPreference":
 			if err := checkReadPreference(it.Value); err != nil {

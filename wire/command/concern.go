@@ -169,10 +169,15 @@ func parseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, 
 			return "", 0, 0, mongoerr.UnknownField("readConcern." + string(it.Name))
 		}
 	}
-	if at != 0 && level != "snapshot" {
-		return "", 0, 0, mongoerr.New(mongoerr.InvalidOptions, "readConcern.atClusterTime is only allowed with readConcern.level 'snapshot'")
+	switch {
+	case at != 0 && level != "snapshot":
+		err = mongoerr.New(mongoerr.InvalidOptions, "readConcern.atClusterTime is only allowed with readConcern.level 'snapshot'")
+	case after != 0 && (level == "linearizable" || level == "available"):
+		err = mongoerr.New(mongoerr.InvalidOptions, "afterClusterTime field can be set only if level is equal to majority, local, or snapshot")
+	case at != 0 && after != 0:
+		err = mongoerr.New(mongoerr.InvalidOptions, "Can only specify one of atClusterTime and afterClusterTime")
 	}
-	return level, after, at, nil
+	return level, after, at, err
 }
 
 // checkProvenance refuses what cannot say where a concern came from.

@@ -20,6 +20,7 @@ func runDelete(c *Call) error {
 	}
 	c.Reply.Int("n", n)
 	c.writeErrors(errs)
+	c.appendRetried()
 	return nil
 }
 

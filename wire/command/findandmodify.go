@@ -37,6 +37,7 @@ func runFindAndModify(c *Call) error {
 		return err
 	} else if ok {
 		c.Reply.Splice(r.Elements())
+		c.Reply.Int32("retriedStmtId", c.Args.StmtID)
 		return nil
 	}
 	env := c.Env()

@@ -93,7 +93,7 @@ func runInsert(c *Call) error {
 	}
 	c.Reply.Int32("n", int32(n+done))
 	c.writeErrors(errs)
-	c.appendRetried(len(docs), todo)
+	c.appendRetried()
 	return nil
 }
 

@@ -17,12 +17,18 @@ import (
 // retryable reports that the command is a retryable write.
 func (c *Call) retryable() bool { return c.Session != nil && c.Args.Retryable() }
 
-// remembered returns the result of a statement that was executed before.
+// remembered returns the result of a statement that was executed before, and
+// notes that it is answered from that.
 func (c *Call) remembered(i int) (bson.Raw, bool, error) {
 	if !c.retryable() {
 		return nil, false, nil
 	}
-	return c.Session.Replay(c.Args.StmtID + int32(i))
+	stmt := c.Args.StmtID + int32(i)
+	r, ok, err := c.Session.Replay(stmt)
+	if ok && err == nil {
+		c.retried = append(c.retried, stmt)
+	}
+	return r, ok, err
 }
 
 // unfinished lists the places of the statements that still have to run; done
@@ -145,19 +151,14 @@ func (c *Call) keepResults() {
 }
 
 // appendRetried names the statements that were answered from memory.
-func (c *Call) appendRetried(n int, todo []int) {
-	if todo == nil || len(todo) == n {
+// Manual: core/retryable-writes. Observed: mongod 7.0 (retriedStmtIds).
+func (c *Call) appendRetried() {
+	if len(c.retried) == 0 {
 		return
 	}
-	left := map[int]bool{}
-	for _, i := range todo {
-		left[i] = true
-	}
 	c.Reply.BeginArray("retriedStmtIds")
-	for i := range n {
-		if !left[i] {
-			c.Reply.Int32("", c.Args.StmtID+int32(i))
-		}
+	for _, stmt := range c.retried {
+		c.Reply.Int32("", stmt)
 	}
 	c.Reply.End()
 }

@@ -158,6 +158,7 @@ func runUpdate(c *Call) error {
 		c.Reply.End()
 	}
 	c.writeErrors(errs)
+	c.appendRetried()
 	return nil
 }
 
