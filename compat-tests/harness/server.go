@@ -65,7 +65,23 @@ func Start(tb testing.TB, o Options) *Server {
 		}
 		return s
 	}
-	s, err := Launch(o)
+	return StartRetry(tb, func() Options { return o }, 1)
+}
+
+// StartRetry is Start for options that name ports, which somebody else may take
+// before the server does: they are made anew at most that many times.
+func StartRetry(tb testing.TB, options func() Options, times int) *Server {
+	tb.Helper()
+	if _, err := Binary(); err != nil { // before ports are chosen: it takes a while
+		tb.Fatal(err)
+	}
+	var s *Server
+	var err error
+	for range times {
+		if s, err = Launch(options()); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package pymongosuite
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -79,48 +80,60 @@ func (r run) test(t *testing.T, dir string, score *scoreboard.Scoring) {
 	}
 }
 
+// startTriesMax is how often two ports are chosen that may be taken meanwhile.
+const startTriesMax = 5
+
 // start starts a server and returns its port.
 func (r run) start(t *testing.T, dir string) int {
 	t.Helper()
-	certificates := filepath.Join(dir, "test", "certificates")
+	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: r.args(t, dir)} }, startTriesMax)
+	uri, err := url.Parse(server.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(uri.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// args are the server's.
+func (r run) args(t *testing.T, dir string) []string {
+	if r.on == replicaSet {
+		return []string{"--enable-test-commands", "--replica-set", "rs0"}
+	}
 	port := pair(t)
 	args := []string{"--enable-test-commands", "--listen", fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", port, port+1)}
+	certificates := filepath.Join(dir, "test", "certificates")
 	switch r.on {
-	case replicaSet:
-		args = []string{"--enable-test-commands", "--replica-set", "rs0"}
 	case auth:
 		args = append(args, "--auth")
 	case encrypted:
 		args = append(args, "--auth", "--tls-mode", "requireTLS", "--tls-certificate-key-file", filepath.Join(certificates, "server.pem"),
 			"--tls-ca-file", filepath.Join(certificates, "ca.pem"), "--tls-allow-connections-without-certificates")
 	}
-	uri, err := url.Parse(harness.Start(t, harness.Options{Args: args}).URI)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if port, err = strconv.Atoi(uri.Port()); err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return args
 }
 
-// pair returns a port that is free together with the next one. The tests look for a
-// second mongos there.
+// pair returns a port that is free together with the next one, where the tests look
+// for a second mongos. It is none of those that systems give to whoever asks for any.
 func pair(t *testing.T) int {
 	t.Helper()
 	for range 100 {
-		first, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := first.Addr().(*net.TCPAddr).Port
-		second, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+1))
-		first.Close()
-		if err == nil {
-			second.Close()
+		port := 20_000 + 2*rand.IntN(6_000)
+		if free(port) && free(port+1) {
 			return port
 		}
 	}
 	t.Fatal("no two neighbouring ports are free")
 	return 0
+}
+
+func free(port int) bool {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
 }
