@@ -49,7 +49,8 @@ var programs = []program{
 		folder: "python", needs: []string{"python3"},
 		fetch: []string{"rm -rf venv", "python3 -m venv venv", "venv/bin/pip install -q --disable-pip-version-check -r requirements.txt"},
 		run:   "venv/bin/python -m pytest -q -s -p no:cacheprovider --timeout=120 --tb=short .",
-		rows:  []row{{"pymongo", "PyMongo", areas}, {"pymongo-async", "PyMongo, async", areas}, {"mongoengine", "MongoEngine", mapped[:6]}},
+		rows: []row{{"pymongo", "PyMongo", areas}, {"pymongo-async", "PyMongo, async", areas}, {"mongoengine", "MongoEngine", mapped[:6]},
+			{"beanie", "Beanie", mapped}},
 	},
 	{
 		folder: "godriver", needs: []string{"go"},
@@ -65,10 +66,10 @@ var programs = []program{
 	{
 		folder: "java", needs: []string{"javac", "mvn"}, hint: "; Debian: apt install openjdk-17-jdk maven",
 		fetch: []string{"mvn -q -B -Dstyle.color=never dependency:copy-dependencies"},
-		build: []string{"javac -d target/classes -cp 'target/dependency/*' $(find src -name '*.java')"},
+		build: []string{"javac -parameters -d target/classes -cp 'target/dependency/*' $(find src -name '*.java')"},
 		run:   "java -cp 'target/classes:target/dependency/*' client.Areas",
 		rows: []row{{"java", "Java driver", areas}, {"morphia", "Morphia",
-			[]string{"connect", "crud", "cursors", "indexes", "aggregation", "transactions"}}},
+			[]string{"connect", "crud", "cursors", "indexes", "aggregation", "transactions"}}, {"spring", "Spring Data MongoDB", mapped}},
 	},
 	{
 		folder: "rust", needs: []string{"cargo"}, long: true,

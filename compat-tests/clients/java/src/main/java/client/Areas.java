@@ -83,6 +83,7 @@ final class Areas {
     if (authority != null && !authority.isEmpty()) trust(authority);
     Driver.all();
     Morphia.all();
+    Spring.all();
     System.exit(failures > 0 ? 1 : 0);
   }
 }
