@@ -126,7 +126,7 @@ func (n *in) shape(dst []byte) []byte {
 
 func (n *in) bounds(add func(Interval)) (exact bool) {
 	exact = true
-	var list []Interval
+	list := make([]Interval, 0, len(n.values))
 	collect := func(i Interval) { list = append(list, i) }
 	for _, v := range n.values {
 		exact = equalBounds(v, collect) && exact
@@ -140,9 +140,16 @@ func (n *in) bounds(add func(Interval)) (exact bool) {
 	return exact
 }
 
+// proofsMax is how many values $nin may have for its gaps to be bounds: with more of
+// them the gaps cost more to find and to seek than a scan leaves out.
+const proofsMax = 10_000
+
 // proofs see prover.
 func (n *in) proofs(single bool, add func(Interval)) {
-	var list []Interval
+	if len(n.values) > proofsMax {
+		return
+	}
+	list := make([]Interval, 0, len(n.values))
 	collect := func(i Interval) { list = append(list, i) }
 	for _, v := range n.values {
 		(&comparison{rel: opEqual, with: v}).proofs(single, collect)

@@ -79,6 +79,9 @@ func runExplain(c *Call) error {
 	if def == nil {
 		return mongoerr.NoCommand(string(first.Name))
 	}
+	if db, ok := cmd.Get("$db").Str(); ok && db != c.DB {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.DB, db)
+	}
 	inner := *c
 	inner.Body, inner.Value, inner.Def = cmd, first.Value, def
 	x, err := inner.explainable()
