@@ -89,7 +89,7 @@ func New(c Config) *Cluster {
 	if c.Changed == nil {
 		c.Changed = func(collection.Namespace) {}
 	}
-	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), history: history{clock: c.Now}}
+	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), history: history{clock: c.Now, window: HistoryWindow}}
 }
 
 // sync makes everything committed so far durable.

@@ -13,7 +13,7 @@ import (
 // overwritten since cannot be removed.
 // Manual: reference/parameters#minSnapshotHistoryWindowInSeconds.
 const (
-	historyWindow = 5 * time.Minute
+	HistoryWindow = 5 * time.Minute // unless SetHistoryWindow says otherwise
 	historyMax    = 512
 )
 
@@ -23,6 +23,7 @@ const (
 type history struct {
 	clock  func() time.Time
 	mu     sync.Mutex
+	window time.Duration
 	kept   []state // oldest first
 	expiry *time.Timer
 	closed bool
@@ -48,6 +49,16 @@ func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 	return at, nil
 }
 
+// SetHistoryWindow changes how long times that were told stay readable, also those
+// told before.
+func (c *Cluster) SetHistoryWindow(d time.Duration) {
+	h := &c.history
+	h.mu.Lock()
+	h.window = d
+	h.mu.Unlock()
+	h.expire()
+}
+
 // keep takes a reader unless its state is kept already.
 func (h *history) keep(r storage.Reader) bool {
 	now := h.clock()
@@ -67,7 +78,7 @@ func (h *history) keep(r storage.Reader) bool {
 		h.drop(1)
 	}
 	if h.expiry == nil {
-		h.expiry = time.AfterFunc(historyWindow, h.expire)
+		h.expiry = time.AfterFunc(h.window, h.expire)
 	}
 	return true
 }
@@ -80,13 +91,16 @@ func (h *history) expire() {
 		return
 	}
 	n, now := 0, h.clock()
-	for n < len(h.kept) && now.Sub(h.kept[n].since) >= historyWindow {
+	for n < len(h.kept) && now.Sub(h.kept[n].since) >= h.window {
 		n++
 	}
 	h.drop(n)
-	h.expiry = nil
+	if h.expiry != nil {
+		h.expiry.Stop()
+		h.expiry = nil
+	}
 	if len(h.kept) > 0 {
-		h.expiry = time.AfterFunc(max(time.Second, historyWindow-now.Sub(h.kept[0].since)), h.expire)
+		h.expiry = time.AfterFunc(max(time.Second, h.window-now.Sub(h.kept[0].since)), h.expire)
 	}
 }
 

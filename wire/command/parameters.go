@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -123,6 +124,9 @@ func paramTable() []paramDef {
 		{name: "maxNumActiveUserIndexBuilds", kind: paramInt, when: always, num: 3, max: math.MaxInt32},
 		{name: "maxSessions", kind: paramInt, when: atStartup, num: 1_000_000},
 		{name: "maxTransactionLockRequestTimeoutMillis", kind: paramInt, when: always, num: 5, min: -1, max: math.MaxInt32},
+		{name: "minSnapshotHistoryWindowInSeconds", kind: paramInt, when: always, num: cluster.HistoryWindow.Seconds(), max: math.MaxInt32, apply: func(s *Server, n float64) {
+			s.Cluster.SetHistoryWindow(time.Duration(n) * time.Second)
+		}},
 		{name: "planCacheSize", kind: paramString, when: always, text: "5%", max: 64},
 		{name: "quiet", kind: paramBool, when: always},
 		{name: "replyCharge", kind: paramBool, when: always, apply: func(s *Server, n float64) { s.replyCharge.Store(n != 0) }}, // ours
