@@ -57,8 +57,14 @@ func (m *Meter) Reset(collection uint64, prices *PriceList) {
 	if m == nil {
 		return
 	}
-	*m = Meter{prices: prices, collection: collection, more: m.more[:0]}
+	clear(m.inline[:m.n]) // the others are empty
+	clear(m.index)
+	m.prices, m.collection, m.more = prices, collection, m.more[:0]
+	m.strong, m.probing, m.last, m.n = false, NotProbing, 0, 0
 }
+
+// Empty reports a meter that has met no place since its Reset. nil is.
+func (m *Meter) Empty() bool { return m == nil || m.n == 0 }
 
 // SetCollection makes Add count for another collection from now on; what was counted stays.
 func (m *Meter) SetCollection(collection uint64) {

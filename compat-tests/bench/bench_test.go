@@ -2,18 +2,27 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// TestMain lets the test binary be the stub, as the program itself can.
+// TestMain lets the test binary be the stub or a noise, as the program itself can.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := serveStub(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	if len(os.Args) == 4 && os.Args[1] == pressCommand {
+		if err := serveNoise(os.Args[2], os.Args[3]); err != nil {
 			panic(err)
 		}
 		return
@@ -36,6 +45,20 @@ func TestWorkloadsAgainstStub(t *testing.T) {
 		if r.Operations == 0 || r.PerSecond <= 0 || r.P50Micros <= 0 || r.P99Micros < r.P50Micros {
 			t.Errorf("implausible: %+v", r)
 		}
+	}
+}
+
+// The measurements of provisioned throughput run to their end.
+func TestProvisioned(t *testing.T) {
+	binary, err := harness.Build("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = withLaunched(binary, []string{"--memory", "--enable-test-commands"}, func(s *harness.Server, m *mongo.Client) error {
+		return errors.Join(measureNeighbour(t.Context(), s, m, 1), measureMetering(t.Context(), s, m, 1))
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,20 +17,23 @@ import (
 )
 
 // Provisioned throughput under load: how exactly a steady overload of four times is
-// cut down to the provisioned rate, and what a collection that asks for ten times its
-// budget does to the latency of a quiet neighbour.
+// cut down to the provisioned rate.
 
 const (
 	overloadRUs     = 1600 // RU/s provisioned
 	overloadTimes   = 4
-	noisyTimes      = 10
-	noisyRUs        = 400
-	quietPerSecond  = 100
 	insertRU        = 5.8 // of the documents that are inserted
 	provisionedConn = 16
 )
 
-// measureProvisioned runs both and prints what it finds.
+// The measurements of --provisioned, as --only names them.
+const (
+	overloadName  = "overload"
+	neighbourName = "neighbour"
+	meteringName  = "metering"
+)
+
+// measureProvisioned runs the wanted measurements and prints what they find.
 func measureProvisioned(ctx context.Context, s settings) error {
 	binary := os.Getenv("CANTLE_BINARY")
 	if binary == "" {
@@ -43,17 +44,37 @@ func measureProvisioned(ctx context.Context, s settings) error {
 	}
 	seconds := max(3, int(s.seconds))
 	for _, partitions := range []int{1, 4, 16} {
+		if !s.wants(overloadName) {
+			break
+		}
 		if err := withServer(binary, []string{"--memory", fmt.Sprintf("--partition-ru=%d", overloadRUs/partitions)}, func(m *mongo.Client) error {
 			return measureOverload(ctx, m, partitions, seconds)
 		}); err != nil {
 			return err
 		}
 	}
-	return withServer(binary, []string{"--memory"}, func(m *mongo.Client) error { return measureNeighbour(ctx, m, seconds) })
+	if s.wants(neighbourName) {
+		if err := withLaunched(binary, []string{"--memory"}, func(server *harness.Server, m *mongo.Client) error {
+			return measureNeighbour(ctx, server, m, seconds)
+		}); err != nil {
+			return err
+		}
+	}
+	if !s.wants(meteringName) {
+		return nil
+	}
+	return withLaunched(binary, []string{"--memory", "--enable-test-commands"}, func(server *harness.Server, m *mongo.Client) error {
+		return measureMetering(ctx, server, m, seconds)
+	})
 }
 
 // withServer starts a server for one measurement.
 func withServer(binary string, args []string, run func(m *mongo.Client) error) error {
+	return withLaunched(binary, args, func(_ *harness.Server, m *mongo.Client) error { return run(m) })
+}
+
+// withLaunched is withServer for measurements that need to know the server.
+func withLaunched(binary string, args []string, run func(s *harness.Server, m *mongo.Client) error) error {
 	server, err := harness.LaunchBinary(binary, harness.Options{Args: args})
 	if err != nil {
 		return err
@@ -64,7 +85,7 @@ func withServer(binary string, args []string, run func(m *mongo.Client) error) e
 		return err
 	}
 	defer m.Disconnect(context.Background())
-	return run(m)
+	return run(server, m)
 }
 
 // provision makes a collection with a throughput of its own.
@@ -151,65 +172,6 @@ func measureOverload(ctx context.Context, m *mongo.Client, partitions, seconds i
 		overloadTimes, n, took, float64(sent.Load()-before)*insertRU/took, rate, overloadRUs, 100*(rate/overloadRUs-1), refusedLater-refused)
 	if n != partitions {
 		return fmt.Errorf("%d partitions, want %d", n, partitions)
-	}
-	return nil
-}
-
-// measureNeighbour prints what a noisy collection does to a quiet one.
-func measureNeighbour(ctx context.Context, m *mongo.Client, seconds int) error {
-	db := m.Database("bench")
-	for _, name := range []string{"noisy", "quiet"} {
-		if err := provision(ctx, db, name, noisyRUs); err != nil {
-			return err
-		}
-	}
-	quiet := db.Collection("quiet")
-	if _, err := quiet.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}, {Key: "text", Value: strings.Repeat("x", 900)}}); err != nil {
-		return err
-	}
-	read := func() (list []time.Duration, err error) {
-		next := time.Now()
-		for range quietPerSecond * seconds {
-			if d := time.Until(next); d > 0 {
-				time.Sleep(d)
-			}
-			next = next.Add(time.Second / quietPerSecond)
-			began := time.Now()
-			if err := quiet.FindOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}}).Err(); err != nil {
-				return nil, err
-			}
-			list = append(list, time.Since(began))
-		}
-		slices.Sort(list)
-		return list, nil
-	}
-	// Alone and beside the noise in turns, so that what else the machine does falls
-	// on both.
-	var alone, beside []time.Duration
-	for range 3 {
-		list, err := read()
-		if err != nil {
-			return err
-		}
-		alone = append(alone, list...)
-		var sent atomic.Int64
-		load, stop := context.WithCancel(ctx)
-		wait := press(load, db.Collection("noisy"), noisyTimes*noisyRUs/insertRU, &sent)
-		list, err = read()
-		stop()
-		wait()
-		if err != nil {
-			return err
-		}
-		beside = append(beside, list...)
-	}
-	slices.Sort(alone)
-	slices.Sort(beside)
-	at := func(list []time.Duration, p float64) time.Duration { return list[int(p*float64(len(list)-1))] }
-	for _, p := range []float64{0.5, 0.99} {
-		a, b := at(alone, p), at(beside, p)
-		fmt.Printf("neighbour at x%d of its budget  p%g of point reads: %v alone, %v beside it (%+.0f%%)\n", noisyTimes, p*100,
-			a.Round(time.Microsecond), b.Round(time.Microsecond), 100*(float64(b)/float64(a)-1))
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ type Op struct {
 	AppName string
 	// Strong makes reads cost what they do under a strong consistency level.
 	Strong bool
+	// Unmetered counts, charges and remembers nothing: to measure what that costs.
+	Unmetered bool
 	// Receipt adds up what the command was charged.
 	Receipt ratelimit.Meter
 	// Durability of the write concern.
@@ -116,7 +118,7 @@ type tallied struct {
 // under is the op as it is seen by a part of the command that has an environment
 // of its own.
 func (o *Op) under(env *mql.Env) *Op {
-	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
+	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
 		TxnNumber: o.TxnNumber, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation, Allowed: o.Allowed}
 }
 
@@ -126,11 +128,16 @@ func (o *Op) begin(c *catalog.Collection) {
 	o.touches.reset()
 	o.meter.SetStrong(o.Strong)
 	o.Receipt.SetStrong(o.Strong)
-	o.Env.Meter = &o.meter
+	if o.Env.Meter = &o.meter; o.Unmetered {
+		o.Env.Meter = nil
+	}
 }
 
 // settle charges what the statement did to the budgets and to the receipt.
 func (c *Cluster) settle(o *Op) {
+	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
+		return
+	}
 	c.Budgets.Charge(c.Now(), o.class, &o.meter)
 	if len(o.touches.list) > 0 {
 		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)

@@ -48,7 +48,7 @@ func (t *touches) due() bool {
 
 // touchDoc notes a document that was written, bytes long or zero when deleted.
 func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Raw, bytes int) {
-	if !coll.Sharded() || !o.touches.due() {
+	if o.Unmetered || !coll.Sharded() || !o.touches.due() {
 		return
 	}
 	t := &o.touches
@@ -59,7 +59,7 @@ func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Ra
 
 // touchKey notes a read of one _id that is the shard key.
 func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte) {
-	if !coll.Sharded() {
+	if o.Unmetered || !coll.Sharded() {
 		return
 	}
 	t := &o.touches
@@ -70,7 +70,7 @@ func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte)
 
 // touchQuery notes a read whose filter fixes the shard key to one value.
 func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
-	if !q.Coll.Sharded() || len(shards) != 1 {
+	if o.Unmetered || !q.Coll.Sharded() || len(shards) != 1 {
 		return
 	}
 	values := make([]bson.Value, 0, 4)

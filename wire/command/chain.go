@@ -191,6 +191,7 @@ func (c *Call) environment() {
 	c.Op.Env = env
 	c.Op.AppName, c.Op.User = c.Peer.appName, c.Peer.user
 	c.Op.Strong = c.strongReads()
+	c.Op.Unmetered = c.unmetered.Load()
 	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
 }
 
@@ -368,7 +369,7 @@ func (s *Server) finish(c *Call, err error) {
 	if c.op.NS.Coll != "" {
 		s.usage.add(c.op.NS, c.Name(), took)
 	}
-	s.price(c, err)
+	s.price(c, err, took)
 	if c.Msg.Header.OpCode != wire.OpMsg {
 		return
 	}
@@ -391,13 +392,13 @@ var zeroHash [20]byte
 
 // price notes what the command cost and, where asked for, puts it into the
 // reply.
-func (s *Server) price(c *Call, err error) {
-	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) {
+func (s *Server) price(c *Call, err error, took time.Duration) {
+	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) || c.Op.Unmetered {
 		return
 	}
 	s.stats.loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
 	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.pageCharge)
-	st := statement{command: c.Name(), charge: int64(total), took: c.Cluster.Now().Sub(c.Start)}
+	st := statement{command: c.Name(), charge: int64(total), took: took}
 	s.noteShape(c, err, total, st.took)
 	if c.Args.ID.IsZero() {
 		c.Peer.last = st

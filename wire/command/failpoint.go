@@ -34,6 +34,9 @@ const (
 	failGetMorePoint = "failGetMoreAfterCursorCheckout"
 	// timeOutPoint makes every time limit be over at once.
 	timeOutPoint = "maxTimeAlwaysTimeOut"
+	// noMeteringPoint lets commands run without counting and charging what they do,
+	// on all addresses: for measuring what that costs.
+	noMeteringPoint = "noMetering"
 )
 
 // failMode says how often a fail point fails.
@@ -253,6 +256,9 @@ func runConfigureFailPoint(c *Call) error {
 	switch name {
 	case killAtJobStepPoint:
 		return c.jobKill.set(mode, data)
+	case noMeteringPoint:
+		c.unmetered.Store(mode != (failMode{}))
+		return nil
 	case failCommandPoint, failGetMorePoint:
 		if err := p.parse(data); err != nil {
 			return err

@@ -190,3 +190,31 @@ func TestFailCommandOf(t *testing.T) {
 		t.Errorf("a handshake after %v", time.Since(begin))
 	}
 }
+
+// The fail point noMetering lets commands run without being charged.
+func TestNoMetering(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	spent := func() int64 {
+		return number(at(c.ok(`{customAction: "GetPartitions", collection: "c"}`), "partitions.0.ruTotal"))
+	}
+	all := []string{`{find: "c", filter: {_id: 1}}`, `{aggregate: "c", pipeline: [{$group: {_id: 1, n: {$sum: 1}}}], cursor: {}}`, `{count: "c", query: {_id: 1}}`,
+		`{update: "c", updates: [{q: {_id: 1}, u: {$inc: {n: 1}}}]}`, `{insert: "c", documents: [{a: 1}]}`,
+		`{aggregate: "c", pipeline: [{$lookup: {from: "c", localField: "_id", foreignField: "_id", as: "x"}}], cursor: {}}`}
+	c.ok(`{configureFailPoint: "noMetering", mode: "alwaysOn", $db: "admin"}`)
+	before := spent()
+	for _, command := range all {
+		c.ok(command)
+	}
+	if n := spent(); n != before {
+		t.Errorf("charged %d without metering", n-before)
+	}
+	c.ok(`{configureFailPoint: "noMetering", mode: "off", $db: "admin"}`)
+	for _, command := range all {
+		c.ok(command)
+	}
+	if n := spent(); n <= before {
+		t.Errorf("charged %d with metering", n-before)
+	}
+}

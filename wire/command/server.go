@@ -99,6 +99,7 @@ type Server struct {
 	seconds  *prometheus.HistogramVec // by command; nil unless Metrics was called
 
 	replyCharge atomic.Bool // the parameter of that name
+	unmetered   atomic.Bool // noMeteringPoint
 	failPoints  failPoints
 	jobKill     jobKill
 	seenAt      atomic.Value // string: the address of the first connection

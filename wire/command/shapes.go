@@ -351,7 +351,7 @@ func (s *Server) noteShape(c *Call, err error, charge ratelimit.MicroRU, took ti
 		r.visited, r.more = 0, true
 	}
 	var warn *shape
-	c.Peer.shape, warn = s.shapes.note(c.Peer.shape, c.op.NS, body, c.statement(), r, s.Cluster.Now())
+	c.Peer.shape, warn = s.shapes.note(c.Peer.shape, c.op.NS, body, c.statement(), r, c.Start.Add(took))
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanned).

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// lowestPriority does nothing where there are no such priorities.
+func lowestPriority() error { return nil }
