@@ -264,6 +264,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 	}{
 		{"", 1, arrays, ordered}, {`{k: "hashed"}`, 3, arrays, ordered}, {`{_id: "hashed"}`, 2, arrays, ordered},
 		{"", 1, plain, append(onlyPlain, ordered...)}, {`{k: "hashed"}`, 3, plain, append(onlyPlain, ordered...)},
+		{`{k: "hashed", _id: {buckets: 5}}`, 3, arrays, ordered}, {`{k: "hashed", _id: "hashed"}`, 3, arrays, ordered},
 	} {
 		t.Run(fmt.Sprintf("%s over %d with %d indexes", c.key, c.shards, len(c.indexes)), func(t *testing.T) {
 			m := maker{rand.New(rand.NewPCG(7, uint64(c.shards))), c.values}

@@ -55,6 +55,9 @@ func (p *pointRead) Rest() (int, bool) { p.buf = nil; return 0, true }
 func (s *recordScan) Rest() (int, bool) {
 	if s.it != nil {
 		s.again, s.resume = rest(s.it, s.current, s.node.Reverse), true
+		if s.sought { // not delivered yet
+			s.again.Start, s.sought = append([]byte(nil), s.it.Key()...), false
+		}
 		s.it.Close()
 		s.it = nil
 	}

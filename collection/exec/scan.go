@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
@@ -68,6 +69,7 @@ type recordScan struct {
 	again   storage.Range   // to do before them, if resume
 	resume  bool            // after a rest
 	it      storage.Iterator
+	sought  bool // it stands on a record that step has not looked at
 	row     Row
 	meta    metaBuilder
 	scratch expr.Scratch
@@ -133,12 +135,15 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 		if err := s.src.Trial.spend(1); err != nil {
 			return nil, err
 		}
-		if !s.it.Next() {
+		found, ended := s.step()
+		if ended {
 			if err := s.it.Err(); err != nil {
 				return nil, err
 			}
 			s.it.Close()
 			s.it = nil
+		}
+		if !found {
 			continue
 		}
 		row, err := s.look(env)
@@ -148,6 +153,35 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	}
 	return nil, nil
 }
+
+// step moves to the next record. Many ranges of positions are read by one iterator,
+// which goes from each to the next: found is false on the way, and when it has ended.
+func (s *recordScan) step() (found, ended bool) {
+	if !s.sought && !s.it.Next() {
+		if s.hops() {
+			s.ranges = nil // it reached to the last
+		}
+		return false, true
+	}
+	s.sought = false
+	if len(s.ranges) == 0 || !s.hops() || bytes.Compare(s.it.Key(), s.current.End) < 0 {
+		return true, false
+	}
+	for key := s.it.Key(); len(s.ranges) > 0 && bytes.Compare(s.ranges[0].End, key) <= 0; {
+		s.ranges = s.ranges[1:]
+	}
+	if len(s.ranges) == 0 {
+		return false, true
+	}
+	s.current, s.ranges = s.ranges[0], s.ranges[1:]
+	if s.sought = s.it.Seek(s.current.Start); !s.sought {
+		s.ranges = nil
+	}
+	return false, !s.sought
+}
+
+// hops reports that one iterator reads all ranges.
+func (s *recordScan) hops() bool { return s.node.Place.Ranges != nil && !s.node.Reverse }
 
 func (s *recordScan) open(env *mql.Env) (err error) {
 	r := s.again
@@ -164,6 +198,9 @@ func (s *recordScan) open(env *mql.Env) (err error) {
 		return nil
 	}
 	s.current = r
+	if n := len(s.ranges); n > 0 && s.hops() {
+		r.End = s.ranges[n-1].End
+	}
 	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
 	return err
 }
