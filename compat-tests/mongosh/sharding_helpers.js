@@ -58,3 +58,39 @@ show(sh.checkMetadataConsistency().toArray());
 show(db.readings.analyzeShardKey({site: 1}, {readWriteDistribution: false}).keyCharacteristics.numDistinctValues);
 show(db.readings.getShardDistribution().value.Totals.docs);
 show(sh.status().value.databases.find((d) => d.database._id === name).collections[ns].shardKey);
+// What is sampled, and what a key would make of it.
+db.readings.configureQueryAnalyzer({mode: "full", samplesPerSecond: 50});
+db.readings.findOne({site: "s1"});
+db.readings.findOne({at: 3});
+show(db.readings.analyzeShardKey({site: 1}, {keyCharacteristics: false}).readDistribution.percentageOfSingleShardReads);
+show(db.readings.configureQueryAnalyzer({mode: "off"}).newConfiguration);
+show(db.getSiblingDB("admin").aggregate([{$listSampledQueries: {namespace: ns}}, {$sort: {"cmd.filter.at": -1}}]).toArray().map((q) => [q.cmdName, q.cmd.filter]));
+// Switches that are kept.
+show([sh.disableAutoMerger(ns).modifiedCount, config.collections.findOne({_id: ns}).enableAutoMerge, sh.enableAutoMerger(ns).modifiedCount]);
+sh.stopAutoMerger();
+show(sh.isAutoMergerEnabled());
+sh.startAutoMerger();
+show(sh.isAutoMergerEnabled());
+show([sh.disableMigrations(ns).ok, config.collections.findOne({_id: ns}).noBalance, sh.enableMigrations(ns).ok]);
+show(sh.isBalancerRunning().mode);
+show(sh.isConfigShardEnabled().enabled);
+// Key and partitions go, the documents stay; a partition gets another number.
+const ids = (list) => list.map((s) => s._id);
+show(sh.shardAndDistributeCollection(name + ".spread", {_id: "hashed"}, false, {numInitialChunks: 3}).ok);
+show(sh.getShardedDataDistribution().toArray().find((d) => d.ns === name + ".spread").shards.length);
+show(["p0", "p1", "p2"].every((id) => ids(sh.listShards()).includes(id)));
+show(sh.moveRange(name + ".spread", "p0", {_id: MinKey()}, undefined).ok);
+show(sh.unshardCollection(ns, "p1").ok);
+show(db.readings.aggregate([{$collStats: {count: {}}}]).toArray().map((d) => [d.shard, d.count]));
+show(sh.moveCollection(ns, "p0").ok);
+show(db.readings.aggregate([{$collStats: {count: {}}}]).toArray().map((d) => [d.shard, d.count]));
+for (const abort of ["abortReshardCollection", "commitReshardCollection", "abortMoveCollection", "abortUnshardCollection"]) {
+  fails(() => sh[abort](ns));
+}
+// Zones first, the collection later.
+sh.addShardToZone("p0", "later");
+show(sh.updateZoneKeyRange(name + ".planned", {site: "a"}, {site: "m"}, "later").ok);
+sh.shardCollection(name + ".planned", {site: 1});
+show(config.chunks.find({"min.site": {$exists: true}, "max.site": "m"}).toArray().map((c) => [c.min.site, c.max.site]));
+show(sh.removeRangeFromZone(name + ".planned", {site: "a"}, {site: "m"}).ok);
+show(sh.removeShardFromZone("p0", "later").ok);

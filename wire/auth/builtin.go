@@ -56,15 +56,16 @@ var (
 		ListSearchIndexes, PlanCacheRead)
 	writeActions = MakeActions(ConvertToCapped, CreateCollection, CreateIndex, CreateSearchIndexes, DropCollection, DropIndex,
 		DropSearchIndex, Insert, Remove, RenameCollectionSameDB, Update, UpdateSearchIndex)
-	dbAdminActions = MakeActions(BypassDocumentValidation, CollMod, CollStats, Compact, CompactStructuredEncryptionData, ConvertToCapped,
-		CreateCollection, CreateIndex, CreateSearchIndexes, DbStats, DropCollection, DropDatabase, DropIndex, DropSearchIndex, EnableProfiler,
+	dbAdminActions = MakeActions(AnalyzeShardKey, BypassDocumentValidation, CollMod, CollStats, Compact, CompactStructuredEncryptionData,
+		ConfigureQueryAnalyzer, ConvertToCapped, CreateCollection, CreateIndex, CreateSearchIndexes, DbStats, DropCollection, DropDatabase,
+		DropIndex, DropSearchIndex, EnableProfiler,
 		IndexStats, ListCollections, ListIndexes, ListSearchIndexes, PlanCacheIndexFilter, PlanCacheRead, PlanCacheWrite, ReIndex,
 		RenameCollectionSameDB, StorageDetails, UpdateSearchIndex, Validate)
 	profileActions = MakeActions(ChangeStream, CollStats, ConvertToCapped, CreateCollection, DbHash, DbStats, DropCollection, Find,
 		KillCursors, ListCollections, ListIndexes, PlanCacheRead)
 	userAdminActions = MakeActions(ChangeCustomData, ChangePassword, CreateRole, CreateUser, DropRole, DropUser, GrantRole, RevokeRole,
 		SetAuthenticationRestriction, ViewRole, ViewUser)
-	shardingActions = MakeActions(AnalyzeShardKey, EnableSharding, RefineCollectionShardKey, ReshardCollection)
+	shardingActions = MakeActions(AnalyzeShardKey, EnableSharding, MoveCollection, RefineCollectionShardKey, ReshardCollection, UnshardCollection)
 )
 
 func everything() []Privilege { return []Privilege{{Resource{Kind: OnAny}, AllActions()}} }
