@@ -316,3 +316,32 @@ func TestFilterLookup(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestWaitFor proves what wakes a tailable cursor: documents that come and go, and
+// commands, but no updates and no other collection.
+func TestWaitFor(t *testing.T) {
+	for text, record := range map[string]changelog.Record{
+		"insert": insert(1, 1),
+		"delete": {Op: changelog.Delete, Collection: 1, Key: doc("{_id: 1}")},
+		"drop":   ddl(1, `{ns: "db.$cmd", o: {drop: "c"}}`),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			start := w.commit(insert(9, 1))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			woke := make(chan error, 1)
+			go func() { woke <- w.hub.WaitFor(ctx, start, 1) }()
+			w.commit(insert(2, 1))
+			w.commit(changelog.Record{Op: changelog.Update, Collection: 1, Key: doc("{_id: 1}"), Delta: doc("{updatedFields: {a: 1}}")})
+			time.Sleep(time.Second)
+			if len(woke) != 0 {
+				t.Error("it woke for what it cannot find")
+			}
+			w.commit(record)
+			if err := <-woke; err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		})
+	}
+}

@@ -79,7 +79,7 @@ type settings struct {
 // parseFlags reads the command line.
 func parseFlags() settings {
 	var s settings
-	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update, transaction; streams: what change streams cost; find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
+	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update, transaction; streams, tails: what change streams and tailable cursors cost; find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
 	flag.IntVar(&s.documents, "documents", 100_000, "documents to load, 1 KB each")
 	flag.Float64Var(&s.seconds, "seconds", 4, "seconds to measure each workload")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
@@ -203,6 +203,11 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	}
 	if s.only[streamsName] && name != "stub" {
 		if err := r.measureStreams(ctx, report); err != nil {
+			return err
+		}
+	}
+	if s.only[tailsName] && name != "stub" {
+		if err := r.measureTails(ctx, report); err != nil {
 			return err
 		}
 	}

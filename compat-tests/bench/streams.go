@@ -17,6 +17,7 @@ import (
 // take from inserts. Measured only when "streams" is named.
 const (
 	streamsName = "streams"
+	tailsName   = "tails" // the same of tailable cursors
 	streamsOpen = 100
 	streamsIdle = 10 * time.Second
 )
@@ -91,11 +92,57 @@ func (r *runner) measureStreams(ctx context.Context, report func(result)) error 
 		}
 		err = insert("streams-" + on.name)
 		end()
+		if err == nil {
+			err = insert("insert-no-stream") // again: the server packs what was written meanwhile
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// measureTails measures inserts of 16 clients into a capped collection, without and
+// with tailable cursors that deliver every document.
+func (r *runner) measureTails(ctx context.Context, report func(result)) error {
+	db := r.mongo.Database("bench")
+	if err := db.CreateCollection(ctx, "ring", options.CreateCollection().SetCapped(true).SetSizeInBytes(64<<20)); err != nil {
+		return err
+	}
+	ring := db.Collection("ring")
+	insert := func(name string) error {
+		w := workload{name: name, next: func(c *client, ctx context.Context, _ int) error {
+			_, err := ring.InsertOne(ctx, document(c.random, r.inserted.Add(1)))
+			return err
+		}}
+		row, err := r.measure(ctx, w, 16, time.Duration(r.settings.seconds*float64(time.Second)))
+		if err == nil {
+			report(row)
+		}
+		return err
+	}
+	if err := insert("capped-no-tail"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	for range streamsOpen {
+		group.Go(func() {
+			for ctx.Err() == nil { // who is overtaken begins anew, at the end
+				s, err := ring.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: r.inserted.Load()}}}},
+					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(5*time.Second))
+				if err != nil {
+					return
+				}
+				for s.Next(ctx) {
+				}
+				_ = s.Close(context.WithoutCancel(ctx))
+			}
+		})
+	}
+	return insert("capped-tails")
 }
 
 // idleCursors measures what a thousand streams cost that wait, each in one getMore

@@ -111,3 +111,39 @@ func TestCappedConcurrent(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 }
+
+// TestOplogTail: a tailable cursor on the change log, as a tool that follows a
+// server opens it, delivers what comes after its time at once and goes on.
+func TestOplogTail(t *testing.T) {
+	w := newWorld(t, nil)
+	c, other := w.dial(), w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 0}]}`)
+	newest := at(c.ok(`{find: "oplog.rs", sort: {$natural: -1}, limit: 1, $db: "local"}`), "cursor.firstBatch.0.ts")
+	sec, inc, ok := newest.Timestamp()
+	if !ok {
+		t.Fatal("the log has no newest entry")
+	}
+	r := c.ok(fmt.Sprintf(`{find: "oplog.rs", filter: {ts: {$gt: {$timestamp: {t: %d, i: %d}}}}, tailable: true, awaitData: true, $db: "local"}`, sec, inc))
+	id := number(at(r, "cursor.id"))
+	if !at(r, "cursor.firstBatch.0").IsMissing() || id == 0 {
+		t.Fatalf("at the end of the log: %v", r)
+	}
+	more := fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "oplog.rs", $db: "local", maxTimeMS: 60000}`, id)
+	for _, x := range []struct{ command, op, ns string }{
+		{`{insert: "c", documents: [{_id: 1}]}`, "i", "test.c"},
+		{`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 1}}}]}`, "u", "test.c"},
+		{`{delete: "c", deletes: [{q: {_id: 1}, limit: 1}]}`, "d", "test.c"},
+		{`{drop: "c"}`, "c", "test.$cmd"},
+	} {
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			time.Sleep(5 * time.Millisecond)
+			other.run(x.command)
+		})
+		r := c.ok(more)
+		wait.Wait()
+		if op, ns := text(at(r, "cursor.nextBatch.0.op")), text(at(r, "cursor.nextBatch.0.ns")); op != x.op || ns != x.ns {
+			t.Errorf("%s: %v", x.command, r)
+		}
+	}
+}
