@@ -55,50 +55,6 @@ func (j *junction) Append(b *bson.Builder, name string) {
 	(&call{name: j.name, args: j.args}).Append(b, name)
 }
 
-// Conjuncts returns the operands of $and, or e itself: the planner looks for
-// comparisons among them.
-func Conjuncts(e Expr) []Expr {
-	if j, ok := e.(*junction); ok && !j.decides {
-		return j.args
-	}
-	return []Expr{e}
-}
-
-// Comparison takes {$eq: ["$path", constant]} and its kin apart, with the
-// constant on the right; op is "$eq", "$gt", …
-func Comparison(e Expr) (op, path string, v bson.Value, ok bool) {
-	c, isCall := e.(*call)
-	if !isCall || len(c.args) != 2 {
-		return
-	}
-	op = c.name
-	left, right := c.args[0], c.args[1]
-	v, constant := IsConstant(right)
-	if !constant {
-		if v, constant = IsConstant(left); !constant {
-			return
-		}
-		left = right
-		switch op {
-		case "$gt":
-			op = "$lt"
-		case "$gte":
-			op = "$lte"
-		case "$lt":
-			op = "$gt"
-		case "$lte":
-			op = "$gte"
-		}
-	}
-	switch op {
-	case "$eq", "$gt", "$gte", "$lt", "$lte":
-	default:
-		return
-	}
-	path, ok = FieldPath(left)
-	return op, path, v, ok
-}
-
 // not is $not.
 func not(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 	return bson.Bool(!a[0].Truthy()), nil

@@ -235,14 +235,6 @@ func (c *convert) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// Convert converts a value that is not nullish to another type as $convert
-// does without options.
-//
-// Errors: ConversionFailure.
-func Convert(s *Scratch, v bson.Value, to bson.Type) (bson.Value, error) {
-	return convertValue(s, v, target{t: to}, convertOptions{})
-}
-
 // unsupported is the error of a pair of types that do not convert.
 func unsupported(v bson.Value, to bson.Type) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Unsupported conversion from %s to %s in $convert with no onError value", v.Type, to)

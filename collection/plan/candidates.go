@@ -76,7 +76,8 @@ func (q *Query) candidates() ([]*Solution, error) {
 		return q.nearest(ix)
 	}
 	cs := conjuncts(q.Match)
-	if ix != nil && q.Only == nil {
+	// min and max are keys of the index that was named: no other can take its place.
+	if ix != nil && (q.Only == nil || !q.Min.IsEmpty() || !q.Max.IsEmpty()) {
 		return q.byHint(ix, cs)
 	}
 	if q.Match == match.Node(match.Always(false)) {

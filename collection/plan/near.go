@@ -3,11 +3,9 @@ package plan
 import (
 	"math"
 
-	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // nearest plans a search by distance: only a geospatial index on the path can
@@ -81,35 +79,6 @@ func answersNear(ix *catalog.Index, g *geo.Near) bool {
 		return g.Sphere
 	}
 	return ix.Flat != nil && !g.Meters
-}
-
-// NearPath finds the field that $geoNear searches when it does not name one with
-// key: that of the only 2d index, else of the only 2dsphere index.
-// Manual: reference/operator/aggregation/geoNear.
-//
-// Errors: IndexNotFound (27) without such an index or with several of a kind.
-func NearPath(c *catalog.Collection) (path.Path, error) {
-	for _, kind := range [...]string{"2d", "2dsphere"} {
-		var found []path.Path
-		for _, ix := range c.Indexes {
-			if !usable(ix) || ix.Kind.Name != kind {
-				continue
-			}
-			for _, p := range ix.Parts {
-				if p.Plugin == kind {
-					found = append(found, p.Path)
-					break
-				}
-			}
-		}
-		switch {
-		case len(found) == 1:
-			return found[0], nil
-		case len(found) > 1:
-			return path.Path{}, mongoerr.New(mongoerr.IndexNotFound, "There is more than one %s index on %s; unsure which to use for $geoNear: name the field with key", kind, c.Namespace)
-		}
-	}
-	return path.Path{}, mongoerr.New(mongoerr.IndexNotFound, "$geoNear requires a 2d or 2dsphere index, but none were found on %s", c.Namespace)
 }
 
 // Within makes the scan of the entries that can lie within a radius around the

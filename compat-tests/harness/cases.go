@@ -21,7 +21,7 @@ import (
 //
 // A command is a document in shell notation, sent to database test unless it has
 // a $db; "more" continues the cursor opened last. With the argument `errmsg: yes`
-// error messages are printed too; `only: a, b` prints these top-level fields of the
+// error messages are printed too; `only: a, b.c` prints these fields of the
 // replies and no others. Every case begins with empty databases, so
 // any case can be run alone.
 func RunCases(t *testing.T, dir string, c *Config) {
@@ -187,14 +187,42 @@ func (r *runner) run(t *testing.T, c *casefile.Case) string {
 
 // fieldsOf returns the named fields of a reply, and its ok.
 func fieldsOf(reply bson.Raw, names []string) bson.Raw {
+	return mustMarshal(pick(reply, append([]string{"ok"}, names...)))
+}
+
+// pick returns the fields of a document that names lead to, in its order; a name with
+// dots leads into documents, and into those of arrays.
+func pick(doc bson.Raw, names []string) bson.D {
 	out := bson.D{}
-	elements, _ := reply.Elements()
+	elements, _ := doc.Elements()
 	for _, e := range elements {
-		if e.Key() == "ok" || slices.Contains(names, e.Key()) {
+		if slices.Contains(names, e.Key()) {
 			out = append(out, bson.E{Key: e.Key(), Value: e.Value()})
+			continue
+		}
+		var below []string
+		for _, n := range names {
+			if rest, ok := strings.CutPrefix(n, e.Key()+"."); ok {
+				below = append(below, rest)
+			}
+		}
+		if len(below) == 0 {
+			continue
+		}
+		if d, ok := e.Value().DocumentOK(); ok {
+			out = append(out, bson.E{Key: e.Key(), Value: pick(d, below)})
+		} else if a, ok := e.Value().ArrayOK(); ok {
+			list := bson.A{}
+			values, _ := a.Values()
+			for _, v := range values {
+				if d, ok := v.DocumentOK(); ok {
+					list = append(list, pick(d, below))
+				}
+			}
+			out = append(out, bson.E{Key: e.Key(), Value: list})
 		}
 	}
-	return mustMarshal(out)
+	return out
 }
 
 // command sends one argument of a case as a command and returns the reply.

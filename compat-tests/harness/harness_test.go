@@ -66,3 +66,20 @@ func TestParseConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestPick: names with dots lead into documents and those of arrays.
+func TestPick(t *testing.T) {
+	doc := mustMarshal(bson.D{{Key: "a", Value: 1}, {Key: "b", Value: bson.D{{Key: "c", Value: 2}, {Key: "d", Value: 3}}},
+		{Key: "e", Value: bson.A{bson.D{{Key: "f", Value: 4}, {Key: "g", Value: 5}}, 6}}, {Key: "h", Value: 7}, {Key: "ok", Value: 1.0}})
+	for names, want := range map[string]string{
+		"a":       `{"a":1,"ok":1.0}`,
+		"b.d":     `{"b":{"d":3},"ok":1.0}`,
+		"e.g b.c": `{"b":{"c":2},"e":[{"g":5}],"ok":1.0}`,
+		"b b.c":   `{"b":{"c":2,"d":3},"ok":1.0}`,
+		"a.x x.a": `{"ok":1.0}`,
+	} {
+		if got := Text(fieldsOf(doc, strings.Fields(names))); got != want {
+			t.Errorf("%s: %s, want %s", names, got, want)
+		}
+	}
+}
