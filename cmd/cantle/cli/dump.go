@@ -27,6 +27,7 @@ keys, so that cantle restore shards alike.
   cantle dump --db shop --gzip --out backup URI                one database, compressed
   cantle dump --db shop --archive shop.archive URI             into one file ("-": standard output)
   cantle dump --resume --out backup URI                        go on after an interruption
+  cantle dump --nsInclude 'shop.*' --nsExclude '*.log*' URI    what these patterns say
 
 A collection is read in the order of _id while others write: each document is dumped as
 it was at some time during the run. Requests that the server throttles are repeated
@@ -41,6 +42,10 @@ type dumpArgs struct {
 	db, coll     string
 	query        bson.Raw
 	gzip, resume bool
+	parallel     int
+	names        namespaces
+	without      []string // collections of db
+	prefixes     []string // of such names
 }
 
 // Dump is the verb dump. It returns the exit status.
@@ -53,6 +58,14 @@ func Dump(ctx context.Context, args []string, out, errs io.Writer) int {
 	f.StringVar(&a.db, "db", "", "only this `database`")
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
 	query := f.String("query", "", "only documents that match this `filter`, with --collection")
+	queryFile := f.String("queryFile", "", "the same from a `file`")
+	f.Func("nsInclude", "only namespaces like this `pattern`, such as shop.*; may be given several times", pattern(&a.names.include))
+	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", pattern(&a.names.exclude))
+	f.Func("excludeCollection", "not this `collection` of --db; may be given several times", appended(&a.without))
+	f.Func("excludeCollectionsWithPrefix", "no collections of --db whose names begin with this `text`; may be given several times", appended(&a.prefixes))
+	for _, name := range []string{"numParallelCollections", "j"} {
+		f.IntVar(&a.parallel, name, parallelCollections, "so many `collections` at a time")
+	}
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
 	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
 	f.Usage = func() { fmt.Fprint(f.Output(), dumpHelp); f.PrintDefaults() }
@@ -60,7 +73,12 @@ func Dump(ctx context.Context, args []string, out, errs io.Writer) int {
 		return status(err)
 	}
 	var err error
-	if *query != "" {
+	if *queryFile != "" && *query == "" {
+		var text []byte
+		text, err = os.ReadFile(*queryFile)
+		*query = string(text)
+	}
+	if err == nil && *query != "" {
 		a.query, err = ejson.Parse(*query)
 	}
 	switch {
@@ -72,6 +90,10 @@ func Dump(ctx context.Context, args []string, out, errs io.Writer) int {
 		err = errors.New("--collection needs --db")
 	case *query != "" && a.coll == "":
 		err = errors.New("--query needs --collection")
+	case (a.without != nil || a.prefixes != nil) && (a.db == "" || a.coll != ""):
+		err = errors.New("--excludeCollection and --excludeCollectionsWithPrefix need --db, and no --collection")
+	case a.parallel < 1:
+		err = errors.New("--numParallelCollections is at least 1")
 	case a.resume && a.archive != "":
 		err = errors.New("--resume is for folders: an archive cannot be continued")
 	}
@@ -94,19 +116,50 @@ func status(err error) int {
 	return 2
 }
 
+// parallelCollections is how many collections are copied at a time, as mongodump's.
+const parallelCollections = 4
+
+// appended is the function of a flag that may be given several times.
+func appended(list *[]string) func(string) error {
+	return func(s string) error {
+		*list = append(*list, s)
+		return nil
+	}
+}
+
+// wanted reports whether a collection is asked for.
+func (a *dumpArgs) wanted(d *dumped) bool {
+	return a.names.holds(d.ns()) && !slices.Contains(a.without, d.coll) &&
+		!slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(d.coll, p) })
+}
+
 // dumped is one collection on its way.
 type dumped struct {
 	db, coll, kind string // kind: collection, view or timeseries
+	data           string // the collection that is read, and names the file: coll, or its buckets
 	metadata       string // Extended JSON, as in the file
 }
 
 func (d *dumped) ns() string { return d.db + "." + d.coll }
 
-// sink takes what is dumped.
+// capped reports a collection that keeps the order of insertion.
+func (d *dumped) capped() bool { return strings.Contains(d.metadata, `"capped":true`) }
+
+// byID reports a collection that is read in the order of _id, where an interrupted
+// dump can go on.
+func (d *dumped) byID() bool { return d.kind == "collection" && !d.capped() }
+
+// sink takes what is dumped. Safe for concurrent use.
 type sink interface {
-	// begin announces a collection. after is the _id of the last document that is
-	// there already, missing for none; done says that all are, n how many.
-	begin(d *dumped) (after bson.Value, n int64, done bool, err error)
+	// begin announces a collection; nil says that it is there already.
+	begin(d *dumped) (part, error)
+}
+
+// part takes the documents of one collection.
+type part interface {
+	// so tells which documents are there already: the _id of the last, missing for
+	// none, and how many.
+	so() (after bson.Value, n int64)
 	write(doc bson.Raw) error
 	end() error
 }
@@ -117,7 +170,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 		return err
 	}
 	defer t.end()
-	list, err := t.collections(ctx, a.db, a.coll)
+	list, err := t.collections(ctx, &a)
 	if err != nil {
 		return t.explain(err)
 	}
@@ -135,7 +188,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 			defer file.Close()
 			w = file
 		}
-		archive, err := newArchiveWriter(w, a.gzip, list)
+		archive, err := newArchiveWriter(w, a.gzip, min(a.parallel, len(list)), list)
 		if err != nil {
 			return err
 		}
@@ -144,19 +197,31 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 	} else {
 		to = &folderSink{root: a.out, gzip: a.gzip, resume: a.resume}
 	}
+	total := int64(0)
 	for _, d := range list {
-		if err := t.dumpOne(ctx, d, a.query, to, errs); err != nil {
+		if d.kind != "view" && a.query == nil {
+			total += t.count(ctx, d.db, d.data)
+		}
+	}
+	p := share(errs, "documents", total)
+	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, d *dumped) error {
+		if err := t.dumpOne(ctx, d, a.query, to, p); err != nil {
 			return fmt.Errorf("%s: %w", d.ns(), t.explain(err))
 		}
+		return nil
+	})
+	p.end()
+	if err != nil {
+		return err
 	}
 	t.summary(errs)
 	return nil
 }
 
 // collections lists what there is to dump, with its metadata.
-func (t *transfer) collections(ctx context.Context, db, only string) ([]*dumped, error) {
-	dbs := []string{db}
-	if db == "" {
+func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumped, error) {
+	dbs := []string{a.db}
+	if a.db == "" {
 		dbs = nil
 		b := bson.NewBuilder(nil)
 		b.Int32("listDatabases", 1)
@@ -187,8 +252,12 @@ func (t *transfer) collections(ctx context.Context, db, only string) ([]*dumped,
 			if kind, ok := info.Get("type").Str(); ok {
 				d.kind = kind
 			}
-			if (only != "" && d.coll != only) || strings.HasPrefix(d.coll, "system.") {
+			d.data = d.coll
+			if (a.coll != "" && d.coll != a.coll) || strings.HasPrefix(d.coll, "system.") || !a.wanted(d) {
 				continue
+			}
+			if d.kind == "timeseries" && t.plainBuckets(ctx, d) {
+				d.data = bucketsPrefix + d.coll
 			}
 			if d.metadata, err = t.metadata(ctx, d, info); err != nil {
 				return nil, err
@@ -210,7 +279,7 @@ func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (stri
 	}
 	b.Value("options", options.Value())
 	b.BeginArray("indexes")
-	if d.kind == "collection" {
+	if d.kind != "view" {
 		q := bson.NewBuilder(nil)
 		q.String("listIndexes", d.coll)
 		indexes, err := t.all(ctx, d.db, q.Doc())
@@ -245,28 +314,45 @@ func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (stri
 	return ejson.Canonical(b.Doc()), nil
 }
 
+// bucketsPrefix begins the names of what holds the measurements of time series.
+const bucketsPrefix = "system.buckets."
+
+// plainBuckets reports that all buckets of a time-series collection can be taken apart again by
+// any server. Then they are dumped, as mongodump does; otherwise the measurements are.
+func (t *transfer) plainBuckets(ctx context.Context, d *dumped) bool {
+	b := bson.NewBuilder(nil)
+	b.String("find", bucketsPrefix+d.coll)
+	b.BeginDoc("filter")
+	b.BeginDoc("control.version")
+	b.Int32("$ne", 1)
+	b.End()
+	b.End()
+	b.Int32("limit", 1)
+	others, err := t.all(ctx, d.db, b.Doc())
+	return err == nil && len(others) == 0
+}
+
 // dumpOne copies one collection into the sink.
-func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to sink, errs io.Writer) error {
-	after, n, done, err := to.begin(d)
+func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to sink, p *shared) error {
+	out, err := to.begin(d)
 	if err != nil {
 		return err
 	}
-	if done {
-		fmt.Fprintf(errs, "%s is there already\n", d.ns())
+	if out == nil {
+		p.say("%s is there already", d.ns())
 		return nil
 	}
 	if d.kind == "view" {
-		return to.end()
+		return out.end()
 	}
+	after, n := out.so()
+	p.add(n)
 	b := bson.NewBuilder(nil)
-	b.String("find", d.coll)
+	b.String("find", d.data)
 	if query != nil {
 		b.Raw("filter", query)
 	}
-	// A capped collection keeps the order of insertion; all others are read by _id,
-	// where an interrupted dump can go on.
-	capped := strings.Contains(d.metadata, `"capped":true`)
-	if !capped && d.kind == "collection" {
+	if d.byID() {
 		b.BeginDoc("sort")
 		b.Int32("_id", 1)
 		b.End()
@@ -279,21 +365,23 @@ func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to si
 			b.End()
 		}
 	}
-	p := show(errs, d.ns(), t.count(ctx, d.db, d.coll))
 	err = t.scan(ctx, d.db, b.Doc(), func(doc bson.Raw) error {
 		if !after.IsMissing() && doc.Get("_id").Identical(after) {
 			return nil // min includes its bound
 		}
 		n++
-		p.at(n)
-		return to.write(doc)
+		p.add(1)
+		return out.write(doc)
 	})
-	p.end()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(errs, "%s: %d documents\n", d.ns(), n)
-	return to.end()
+	what := "documents"
+	if d.data != d.coll {
+		what = "buckets"
+	}
+	p.say("%s: %d %s", d.ns(), n, what)
+	return out.end()
 }
 
 // fileName is how a collection's name is written in a folder: like a part of a URL,

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"hash/crc64"
 	"io"
+	"sync"
 
 	"github.com/cantledb/cantle/bson"
 )
@@ -29,17 +30,27 @@ var (
 	archiveCRC        = crc64.MakeTable(crc64.ECMA)
 )
 
-// archiveWriter writes one collection after the other.
+// archiveWriter takes blocks of several collections at once.
 type archiveWriter struct {
 	zip *gzip.Writer
-	w   *bufio.Writer
 
-	now *dumped
+	mu sync.Mutex
+	w  *bufio.Writer
+}
+
+// archiveBlockBytes is how much of a collection is collected for a block.
+const archiveBlockBytes = 1 << 20
+
+// archivePart collects the blocks of one collection.
+type archivePart struct {
+	a   *archiveWriter
+	d   *dumped
 	crc hash.Hash64
+	buf []byte
 }
 
 // newArchiveWriter writes everything up to the first block.
-func newArchiveWriter(out io.Writer, compress bool, list []*dumped) (*archiveWriter, error) {
+func newArchiveWriter(out io.Writer, compress bool, parallel int, list []*dumped) (*archiveWriter, error) {
 	a := &archiveWriter{}
 	if compress {
 		a.zip = gzip.NewWriter(out)
@@ -48,7 +59,7 @@ func newArchiveWriter(out io.Writer, compress bool, list []*dumped) (*archiveWri
 	a.w = bufio.NewWriterSize(out, 1<<20)
 	_ = binary.Write(a.w, binary.LittleEndian, uint32(archiveMagic)) // errors stay in a.w
 	b := bson.NewBuilder(nil)
-	b.Int32("concurrent_collections", 1)
+	b.Int32("concurrent_collections", int32(parallel))
 	b.String("version", "0.1")
 	b.String("server_version", "7.0.0")
 	b.String("tool_version", "cantle")
@@ -66,38 +77,51 @@ func newArchiveWriter(out io.Writer, compress bool, list []*dumped) (*archiveWri
 	return a, err
 }
 
-func (a *archiveWriter) head(eof bool, crc uint64) error {
+func (a *archiveWriter) begin(d *dumped) (part, error) {
+	return &archivePart{a: a, d: d, crc: crc64.New(archiveCRC)}, nil
+}
+
+func (p *archivePart) so() (bson.Value, int64) { return bson.Value{}, 0 }
+
+func (p *archivePart) write(doc bson.Raw) error {
+	p.buf = append(p.buf, doc...)
+	if len(p.buf) < archiveBlockBytes {
+		return nil
+	}
+	return p.flush()
+}
+
+// flush writes a block of what was collected.
+func (p *archivePart) flush() error {
+	if len(p.buf) == 0 {
+		return nil
+	}
+	p.crc.Write(p.buf)
+	err := p.block(false, 0)
+	p.buf = p.buf[:0]
+	return err
+}
+
+func (p *archivePart) block(eof bool, crc uint64) error {
 	b := bson.NewBuilder(nil)
-	b.String("db", a.now.db)
-	b.String("collection", a.now.coll)
+	b.String("db", p.d.db)
+	b.String("collection", p.d.data)
 	b.Bool("EOF", eof)
 	b.Int64("CRC", int64(crc))
-	_, err := a.w.Write(b.Doc())
+	p.a.mu.Lock()
+	defer p.a.mu.Unlock()
+	p.a.w.Write(b.Doc()) // errors stay in a.w
+	p.a.w.Write(p.buf)
+	_, err := p.a.w.Write(archiveTerminator)
 	return err
 }
 
-func (a *archiveWriter) begin(d *dumped) (after bson.Value, n int64, done bool, err error) {
-	a.now, a.crc = d, crc64.New(archiveCRC)
-	return after, 0, false, a.head(false, 0)
-}
-
-func (a *archiveWriter) write(doc bson.Raw) error {
-	a.crc.Write(doc)
-	_, err := a.w.Write(doc)
-	return err
-}
-
-func (a *archiveWriter) end() error {
-	if _, err := a.w.Write(archiveTerminator); err != nil {
+// end writes the block that says so. Views have one too: mongorestore waits for it.
+func (p *archivePart) end() error {
+	if err := p.flush(); err != nil {
 		return err
 	}
-	if err := a.head(true, a.crc.Sum64()); err != nil {
-		return err
-	}
-	if _, err := a.w.Write(archiveTerminator); err != nil {
-		return err
-	}
-	return a.w.Flush()
+	return p.block(true, p.crc.Sum64())
 }
 
 func (a *archiveWriter) close() error {

@@ -21,56 +21,65 @@ const partSuffix = ".part"
 type folderSink struct {
 	root         string
 	gzip, resume bool
+}
 
-	path string // final name of the file being written, "" for none
+// folderPart is one file of it.
+type folderPart struct {
+	path string // its final name, "" for a view, which has none
 	file *os.File
 	zip  *gzip.Writer
 	w    *bufio.Writer
+
+	after bson.Value // what was there, see part
+	n     int64
 }
 
-func (s *folderSink) begin(d *dumped) (after bson.Value, n int64, done bool, err error) {
+func (s *folderSink) begin(d *dumped) (part, error) {
 	dir := folderOf(s.root, d.db)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return after, 0, false, err
+		return nil, err
 	}
 	suffix := ""
 	if s.gzip {
 		suffix = ".gz"
 	}
-	base := filepath.Join(dir, fileName(d.coll))
-	metadata := base + ".metadata.json" + suffix
-	s.path = ""
+	metadata := filepath.Join(dir, fileName(d.coll)) + ".metadata.json" + suffix
+	final := filepath.Join(dir, fileName(d.data)) + ".bson" + suffix
 	if s.resume {
-		final := base + ".bson" + suffix
+		look := final
 		if d.kind == "view" {
-			final = metadata
+			look = metadata
 		}
-		if _, err := os.Stat(final); err == nil {
-			return after, 0, true, nil
+		if _, err := os.Stat(look); err == nil {
+			return nil, nil
 		}
 	}
+	p := &folderPart{}
 	if err := s.small(metadata, d.metadata); err != nil || d.kind == "view" {
-		return after, 0, false, err
+		return p, err
 	}
-	s.path = base + ".bson" + suffix
+	p.path = final
 	flags := os.O_RDWR | os.O_CREATE
-	if !s.resume || s.gzip { // a compressed file cannot be cut after a document
+	if !s.resume || s.gzip || !d.byID() { // a compressed file cannot be cut after a document
 		flags |= os.O_TRUNC
 	}
-	if s.file, err = os.OpenFile(s.path+partSuffix, flags, 0o644); err != nil {
-		return after, 0, false, err
+	var err error
+	if p.file, err = os.OpenFile(p.path+partSuffix, flags, 0o644); err != nil {
+		return nil, err
 	}
-	if after, n, err = lastID(s.file); err != nil {
-		s.file.Close()
-		return after, 0, false, err
+	if p.after, p.n, err = lastID(p.file); err != nil {
+		p.file.Close()
+		return nil, err
 	}
-	s.w = bufio.NewWriterSize(s.file, 1<<20)
+	p.w = bufio.NewWriterSize(p.file, 1<<20)
 	if s.gzip {
-		s.zip = gzip.NewWriter(s.file)
-		s.w.Reset(s.zip)
+		p.zip = gzip.NewWriter(p.file)
+		p.w.Reset(p.zip)
 	}
-	return after, n, false, nil
+	return p, nil
 }
+
+func (p *folderPart) so() (bson.Value, int64) { return p.after, p.n }
 
 // small writes a whole file.
 func (s *folderSink) small(path, text string) error {
@@ -109,24 +118,23 @@ func lastID(f *os.File) (id bson.Value, n int64, err error) {
 	return id, n, err
 }
 
-func (s *folderSink) write(doc bson.Raw) error {
-	_, err := s.w.Write(doc)
+func (p *folderPart) write(doc bson.Raw) error {
+	_, err := p.w.Write(doc)
 	return err
 }
 
-func (s *folderSink) end() error {
-	if s.path == "" {
+func (p *folderPart) end() error {
+	if p.path == "" {
 		return nil
 	}
-	err := s.w.Flush()
-	if s.zip != nil {
-		err = errors.Join(err, s.zip.Close())
-		s.zip = nil
+	err := p.w.Flush()
+	if p.zip != nil {
+		err = errors.Join(err, p.zip.Close())
 	}
-	if err = errors.Join(err, s.file.Sync(), s.file.Close()); err != nil {
+	if err = errors.Join(err, p.file.Sync(), p.file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(s.path+partSuffix, s.path)
+	return os.Rename(p.path+partSuffix, p.path)
 }
 
 // documentBytesMax bounds what is believed of a length in a file: the largest

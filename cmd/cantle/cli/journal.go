@@ -6,13 +6,15 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // journal remembers in a file how many documents of each namespace have been
 // acknowledged, so that a run that was interrupted can go on. A nil journal
-// remembers nothing.
+// remembers nothing. Safe for concurrent use.
 type journal struct {
 	file *os.File
+	mu   sync.Mutex
 	done map[string]int64
 }
 
@@ -47,6 +49,8 @@ func (j *journal) at(ns string) int64 {
 	if j == nil {
 		return 0
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	return j.done[ns]
 }
 
@@ -55,6 +59,8 @@ func (j *journal) set(ns string, n int64) error {
 	if j == nil {
 		return nil
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.done[ns] = n
 	_, err := fmt.Fprintf(j.file, "%d %s\n", n, ns)
 	return err

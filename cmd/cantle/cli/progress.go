@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -67,4 +68,37 @@ func (p *progress) line(done int64, now time.Time) string {
 		left = time.Duration(float64(max(0, p.total-done)) / rate * float64(time.Second)).Round(time.Second).String()
 	}
 	return fmt.Sprintf("[%s%s] %d%% %d of %d %s, %.0f/s, %s left", strings.Repeat("#", full), strings.Repeat(" ", progressBar-full), int(part*100), done, p.total, p.what, rate, left)
+}
+
+// shared is progress that several goroutines make, and the stream of messages above it.
+type shared struct {
+	mu   sync.Mutex
+	p    *progress
+	done int64
+}
+
+// share prepares the progress of work on several things at once.
+func share(errs io.Writer, what string, total int64) *shared {
+	return &shared{p: show(errs, what, total)}
+}
+
+func (s *shared) add(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += n
+	s.p.at(s.done)
+}
+
+// say prints a line.
+func (s *shared) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.p.end()
+	fmt.Fprintf(s.p.out, format+"\n", args...)
+}
+
+func (s *shared) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.p.end()
 }

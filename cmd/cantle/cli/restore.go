@@ -12,8 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"go.mongodb.org/mongo-driver/v2/mongo"
+	"sync"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
@@ -27,6 +26,7 @@ archive. Collections are made with their options, shard keys and indexes.
   cantle restore mongodb://127.0.0.1:27017/                    everything in ./dump
   cantle restore --drop --db shop URI backup                   one database, replacing what is there
   cantle restore --rename shop=shop2 --archive a.archive URI   under another name
+  cantle restore --nsInclude 'shop.*' --nsFrom 'shop.*' --nsTo 'test.old_*' URI
   cantle restore --resume restore.journal URI                  go on after an interruption
 
 Documents whose _id is there already are left as they are and counted. Requests that
@@ -40,8 +40,13 @@ Flags:
 type restoreArgs struct {
 	dir, archive  string
 	db, coll      string
-	from, to      string // database renamed
+	names         namespaces
+	renames       []*renaming
 	gzip, drop    bool
+	dry           bool
+	parallel      int // collections
+	workers       int // per collection
+	ordered, stop bool
 	noIndexes     bool
 	noOptions     bool
 	validate      bool
@@ -58,10 +63,26 @@ func Restore(ctx context.Context, args []string, in io.Reader, errs io.Writer) i
 	f.StringVar(&a.db, "db", "", "only this `database`, by its name in the dump")
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
 	rename := f.String("rename", "", "`old=new`: restore database old as new")
+	f.Func("nsInclude", "only namespaces like this `pattern` of the dump, such as shop.*; may be given several times", pattern(&a.names.include))
+	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", pattern(&a.names.exclude))
+	var from, to []string
+	f.Func("nsFrom", "restore namespaces like this `pattern`, such as shop.* or $db$.orders, under another name", appended(&from))
+	f.Func("nsTo", "the `pattern` of that name, with as many * and the same $variables$", appended(&to))
+	for _, name := range []string{"numParallelCollections", "j"} {
+		f.IntVar(&a.parallel, name, parallelCollections, "so many `collections` at a time")
+	}
+	f.IntVar(&a.workers, "numInsertionWorkersPerCollection", 1, "so many `writers` for each of them")
+	f.BoolVar(&a.ordered, "maintainInsertionOrder", false, "insert the documents of a collection one after the other, and stop at the first that is refused")
+	f.BoolVar(&a.stop, "stopOnError", false, "stop at the first document that is refused, also for being there already")
+	f.BoolVar(&a.dry, "dryRun", false, "read everything and say what would be restored")
 	f.BoolVar(&a.gzip, "gzip", false, "the archive is compressed; files in folders say so by their names")
 	f.BoolVar(&a.drop, "drop", false, "drop each collection before it is restored")
-	f.BoolVar(&a.noIndexes, "no-indexes", false, "make no indexes")
-	f.BoolVar(&a.noOptions, "no-options", false, "make collections without their options")
+	for _, name := range []string{"no-indexes", "noIndexRestore"} {
+		f.BoolVar(&a.noIndexes, name, false, "make no indexes")
+	}
+	for _, name := range []string{"no-options", "noOptionsRestore"} {
+		f.BoolVar(&a.noOptions, name, false, "make collections without their options")
+	}
 	f.BoolVar(&a.validate, "validate", false, "let validators refuse documents")
 	f.StringVar(&a.journal, "resume", "", "write down in this `file` what is done, and begin behind what it says is")
 	f.Usage = func() { fmt.Fprint(f.Output(), restoreHelp); f.PrintDefaults() }
@@ -72,14 +93,27 @@ func Restore(ctx context.Context, args []string, in io.Reader, errs io.Writer) i
 	if f.NArg() == 2 {
 		a.dir = f.Arg(1)
 	}
-	var ok bool
-	a.from, a.to, ok = strings.Cut(*rename, "=")
+	old, renamed, ok := strings.Cut(*rename, "=")
+	if ok { // whose names have no wildcards
+		quote := strings.NewReplacer(`\`, `\\`, "*", `\*`, "$", `\$`)
+		from, to = append(from, quote.Replace(old)+".*"), append(to, quote.Replace(renamed)+".*")
+	}
 	var err error
+	for i := range min(len(from), len(to)) {
+		x, bad := newRenaming(from[i], to[i])
+		a.renames, err = append(a.renames, x), errors.Join(err, bad)
+	}
+	a.stop = a.stop || a.ordered
 	switch {
+	case err != nil:
 	case f.NArg() < 1 || f.NArg() > 2:
 		err = errors.New("expected a connection string, as in\n\n  cantle restore mongodb://127.0.0.1:27017/ dump")
-	case *rename != "" && (!ok || a.from == "" || a.to == ""):
+	case *rename != "" && (!ok || old == "" || renamed == ""):
 		err = errors.New("--rename is old=new")
+	case len(from) != len(to):
+		err = errors.New("every --nsFrom has its --nsTo")
+	case a.parallel < 1 || a.workers < 1:
+		err = errors.New("--numParallelCollections and --numInsertionWorkersPerCollection are at least 1")
 	case a.coll != "" && a.db == "":
 		err = errors.New("--collection needs --db")
 	case a.drop && a.journal != "":
@@ -102,21 +136,12 @@ func Restore(ctx context.Context, args []string, in io.Reader, errs io.Writer) i
 type restoring struct {
 	*transfer
 	restoreArgs
-	errs  io.Writer
-	total written
-	open  map[string]*loading
-}
+	shows *shared
 
-// loading is one collection of it.
-type loading struct {
-	*dumped        // by its names on the server
-	source  string // namespace in the dump
-	batch   batch  // not yet sent
-	skip    int64  // documents that a journal says are done
-	seen    int64  // documents read
-	later   []bson.Raw
-	shows   *progress
-	counted written
+	mu    sync.Mutex
+	total written
+
+	open map[string]*loading // of an archive, by namespace in the dump
 }
 
 func restore(ctx context.Context, uri string, a restoreArgs, in io.Reader, errs io.Writer) error {
@@ -129,16 +154,21 @@ func restore(ctx context.Context, uri string, a restoreArgs, in io.Reader, errs 
 		return err
 	}
 	defer a.journalOpened.close()
-	r := &restoring{transfer: t, restoreArgs: a, errs: errs, open: map[string]*loading{}}
+	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}}
 	if a.archive != "" {
-		err = r.fromArchive(ctx, in)
+		err = r.fromArchive(ctx, in, errs)
 	} else {
-		err = r.fromFolder(ctx)
+		err = r.fromFolder(ctx, errs)
 	}
+	r.shows.end()
 	if err != nil {
 		return t.explain(err)
 	}
 	t.summary(errs)
+	if a.dry {
+		fmt.Fprintf(errs, "%d documents would be restored\n", r.total.done)
+		return nil
+	}
 	fmt.Fprintf(errs, "%d documents restored, %d there already, %d failed\n", r.total.done, r.total.duplicates, r.total.failed)
 	if r.total.failed > 0 {
 		return fmt.Errorf("%d documents failed, the first: %s", r.total.failed, r.total.first)
@@ -148,59 +178,107 @@ func restore(ctx context.Context, uri string, a restoreArgs, in io.Reader, errs 
 
 // wanted reports whether a collection of the dump is asked for.
 func (r *restoring) wanted(d *dumped) bool {
+	if !r.names.holds(d.ns()) {
+		return false
+	}
 	if r.db != "" {
 		return d.db == r.db && (r.coll == "" || d.coll == r.coll)
 	}
 	return d.db != "admin" && d.db != "config" && d.db != "local" && !strings.HasPrefix(d.coll, "system.")
 }
 
-func (r *restoring) fromArchive(ctx context.Context, in io.Reader) error {
+func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Writer) error {
+	size := int64(0)
 	if r.archive != "-" {
 		file, err := os.Open(r.archive)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
+		if info, err := file.Stat(); err == nil {
+			size = info.Size()
+		}
 		in = file
 	}
-	a, err := newArchiveReader(in, r.gzip)
+	r.shows = share(errs, "bytes", size)
+	a, err := newArchiveReader(&passing{in, r.shows}, r.gzip)
 	if err != nil {
 		return err
 	}
-	for _, d := range a.list {
-		if r.wanted(d) {
-			if err := r.begin(ctx, d); err != nil {
-				return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
-			}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer func() {
+		for _, l := range r.open {
+			l.abandon()
 		}
+	}()
+	for _, d := range a.list {
+		if !r.wanted(d) {
+			continue
+		}
+		l, err := r.begin(ctx, r.transfer, d, cancel)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
+		}
+		r.open[d.ns()] = l
 	}
+	// Indexes are made beside the reading, of so many collections at a time.
+	var finishing sync.WaitGroup
+	free := make(chan struct{}, r.parallel)
 	err = a.each(func(db, coll string, doc bson.Raw) error {
-		if l := r.open[db+"."+coll]; l != nil {
-			return r.add(ctx, l, doc)
+		name, packed := strings.CutPrefix(coll, bucketsPrefix)
+		if l := r.open[db+"."+name]; l != nil {
+			return l.add(ctx, doc, packed)
 		}
 		return nil
 	}, func(db, coll string) error {
-		if l := r.open[db+"."+coll]; l != nil {
-			delete(r.open, db+"."+coll)
-			return r.finish(ctx, l)
+		ns := db + "." + strings.TrimPrefix(coll, bucketsPrefix)
+		l := r.open[ns]
+		if l == nil {
+			return nil
 		}
+		delete(r.open, ns)
+		finishing.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			t, err := r.worker()
+			if err == nil {
+				defer t.rest()
+				err = r.finish(ctx, t, l)
+			}
+			if err != nil {
+				cancel(fmt.Errorf("%s: %w", l.ns(), r.explain(err)))
+			}
+		})
 		return nil
 	})
+	finishing.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
 	if err != nil {
 		return err
 	}
-	for ns := range r.open { // views have no block in some archives
-		if l := r.open[ns]; l.kind != "view" && l.seen > 0 {
+	for ns, l := range r.open { // views have no block in some archives
+		if l.kind != "view" && l.seen > 0 {
 			return fmt.Errorf("%s: the archive ends early", ns)
 		}
-		if err := r.finish(ctx, r.open[ns]); err != nil {
+		delete(r.open, ns)
+		if err := r.finish(ctx, r.transfer, l); err != nil {
 			return err
 		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
-func (r *restoring) fromFolder(ctx context.Context) error {
+// dumpedFile is a file of documents in a folder.
+type dumpedFile struct {
+	*dumped
+	path string
+}
+
+func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
+	r.shows = share(errs, "bytes", 0)
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "*.metadata.json*"))
 	if err != nil {
 		return err
@@ -208,31 +286,13 @@ func (r *restoring) fromFolder(ctx context.Context) error {
 	if len(found) == 0 {
 		return fmt.Errorf("%s has no folders with .metadata.json files: it is no dump", r.dir)
 	}
+	var files []dumpedFile
 	var views []*dumped
+	size := int64(0)
 	for _, path := range found {
-		text, err := readWhole(path)
+		d, base, err := describe(path)
 		if err != nil {
 			return err
-		}
-		base, zipped := strings.CutSuffix(path, ".gz")
-		base = strings.TrimSuffix(base, ".metadata.json")
-		d := &dumped{metadata: text, kind: "collection"}
-		if d.db, err = url.PathUnescape(filepath.Base(filepath.Dir(path))); err != nil {
-			return err
-		}
-		if d.coll, err = url.PathUnescape(filepath.Base(base)); err != nil {
-			return err
-		}
-		m, err := ejson.Parse(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		// A long name is cut in the file's name, and whole inside.
-		if name, ok := m.Get("collectionName").Str(); ok && name != "" {
-			d.coll = name
-		}
-		if kind, ok := m.Get("type").Str(); ok && kind != "" {
-			d.kind = kind
 		}
 		if !r.wanted(d) {
 			continue
@@ -241,184 +301,120 @@ func (r *restoring) fromFolder(ctx context.Context) error {
 			views = append(views, d)
 			continue
 		}
-		file := base + ".bson"
-		if zipped {
-			file += ".gz"
+		file := dumpedFile{d, base + ".bson" + zipSuffix(path)}
+		if buckets := filepath.Join(filepath.Dir(base), bucketsPrefix+filepath.Base(base)+".bson"+zipSuffix(path)); d.kind == "timeseries" && exists(buckets) {
+			file.path, d.data = buckets, bucketsPrefix+d.coll
 		}
-		if err := r.fromFile(ctx, d, file); err != nil {
-			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
+		if info, err := os.Stat(file.path); err == nil {
+			size += info.Size()
 		}
+		files = append(files, file)
+	}
+	r.shows = share(errs, "bytes", size)
+	err = each(ctx, r.transfer, r.parallel, files, func(ctx context.Context, t *transfer, f dumpedFile) error {
+		if err := r.fromFile(ctx, t, f); err != nil {
+			return fmt.Errorf("%s: %w", f.ns(), r.explain(err))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, d := range views {
-		if err := r.begin(ctx, d); err != nil {
+		if _, err := r.begin(ctx, r.transfer, d, nil); err != nil {
 			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
 		}
 	}
 	return nil
 }
 
+// describe reads a file of metadata; base is its path without suffixes.
+func describe(path string) (d *dumped, base string, err error) {
+	text, err := readWhole(path)
+	if err != nil {
+		return nil, "", err
+	}
+	base = strings.TrimSuffix(strings.TrimSuffix(path, zipSuffix(path)), ".metadata.json")
+	d = &dumped{metadata: text, kind: "collection"}
+	if d.db, err = url.PathUnescape(filepath.Base(filepath.Dir(path))); err != nil {
+		return nil, "", err
+	}
+	if d.coll, err = url.PathUnescape(filepath.Base(base)); err != nil {
+		return nil, "", err
+	}
+	m, err := ejson.Parse(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, err)
+	}
+	// A long name is cut in the file's name, and whole inside.
+	if name, ok := m.Get("collectionName").Str(); ok && name != "" {
+		d.coll = name
+	}
+	if kind, ok := m.Get("type").Str(); ok && kind != "" {
+		d.kind = kind
+	}
+	d.data = d.coll
+	return d, base, nil
+}
+
+// zipSuffix is ".gz" for what is compressed by its name.
+func zipSuffix(path string) string {
+	if strings.HasSuffix(path, ".gz") {
+		return ".gz"
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// passing is a reader that tells how much was read.
+type passing struct {
+	io.Reader
+	shows *shared
+}
+
+func (p *passing) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	p.shows.add(int64(n))
+	return n, err
+}
+
 // fromFile loads one file of documents.
-func (r *restoring) fromFile(ctx context.Context, d *dumped, path string) error {
-	file, err := os.Open(path)
+func (r *restoring) fromFile(ctx context.Context, t *transfer, f dumpedFile) error {
+	file, err := os.Open(f.path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	in := io.Reader(bufio.NewReaderSize(file, 1<<20))
-	if strings.HasSuffix(path, ".gz") {
+	in := io.Reader(bufio.NewReaderSize(&passing{file, r.shows}, 1<<20))
+	if zipSuffix(f.path) != "" {
 		if in, err = gzip.NewReader(in); err != nil {
 			return err
 		}
 	}
-	if err := r.begin(ctx, d); err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l, err := r.begin(ctx, t, f.dumped, cancel)
+	if err != nil {
 		return err
 	}
-	l := r.open[d.ns()]
+	defer l.abandon()
 	docs := documentReader{r: in}
 	for {
 		doc, err := docs.next()
 		if errors.Is(err, io.EOF) {
-			return r.finish(ctx, l)
+			return r.finish(ctx, t, l)
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.add(ctx, l, doc); err != nil {
+		if err := l.add(ctx, doc, f.data != f.coll); err != nil {
 			return err
 		}
 	}
-}
-
-// begin makes a collection as its metadata says.
-func (r *restoring) begin(ctx context.Context, d *dumped) error {
-	to := *d
-	if d.db == r.from {
-		to.db = r.to
-	}
-	l := &loading{dumped: &to, source: d.ns(), skip: r.journalOpened.at(d.ns()), shows: show(r.errs, to.ns(), 0)}
-	r.open[d.ns()] = l
-	if r.drop {
-		b := bson.NewBuilder(nil)
-		b.String("drop", to.coll)
-		if _, err := r.run(ctx, to.db, b.Doc()); err != nil && !isCode(err, 26) {
-			return err
-		}
-	}
-	var m bson.Raw
-	if d.metadata != "" {
-		var err error
-		if m, err = ejson.Parse(d.metadata); err != nil {
-			return fmt.Errorf("metadata: %w", err)
-		}
-	}
-	b := bson.NewBuilder(nil)
-	b.String("create", to.coll)
-	options, _ := m.Get("options").Doc()
-	for name, v := range options.Fields() {
-		if !r.noOptions && string(name) != "autoIndexId" && string(name) != "uuid" {
-			b.ValueBytes(name, v)
-		}
-	}
-	// A collection that is there stays as it is.
-	if _, err := r.run(ctx, to.db, b.Doc()); err != nil && !isCode(err, 48) {
-		return err
-	}
-	if own, ok := m.Get("cantle").Doc(); ok && !r.noOptions {
-		b := bson.NewBuilder(nil)
-		b.String("shardCollection", to.ns())
-		b.Value("key", own.Get("shardKey"))
-		b.Value("unique", own.Get("unique"))
-		// Sharded already, or an address where that is done by other commands.
-		if _, err := r.run(ctx, "admin", b.Doc()); err != nil {
-			fmt.Fprintf(r.errs, "%s is not sharded: %v\n", to.ns(), r.explain(err))
-		}
-	}
-	indexes, _ := m.Get("indexes").Array()
-	var first []bson.Raw
-	for v := range indexes.Values() {
-		x, _ := v.Doc()
-		name, _ := x.Get("name").Str()
-		switch {
-		case r.noIndexes || name == "_id_":
-		case x.Get("unique").Truthy():
-			first = append(first, withoutNS(x))
-		default:
-			l.later = append(l.later, withoutNS(x))
-		}
-	}
-	return r.index(ctx, l, first)
-}
-
-// withoutNS leaves out a field that servers before 4.4 wrote and later ones refuse.
-func withoutNS(x bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	for name, v := range x.Fields() {
-		if string(name) != "ns" {
-			b.ValueBytes(name, v)
-		}
-	}
-	return b.Doc()
-}
-
-func (r *restoring) index(ctx context.Context, l *loading, list []bson.Raw) error {
-	if len(list) == 0 {
-		return nil
-	}
-	b := bson.NewBuilder(nil)
-	b.String("createIndexes", l.coll)
-	b.BeginArray("indexes")
-	for _, x := range list {
-		b.Value("", x.Value())
-	}
-	b.End()
-	_, err := r.run(ctx, l.db, b.Doc())
-	return err
-}
-
-func (r *restoring) add(ctx context.Context, l *loading, doc bson.Raw) error {
-	l.seen++
-	if l.seen <= l.skip {
-		return nil
-	}
-	l.shows.at(l.seen)
-	if l.batch.add(doc) {
-		return r.flush(ctx, l)
-	}
-	return nil
-}
-
-func (r *restoring) flush(ctx context.Context, l *loading) error {
-	docs := l.batch.take()
-	if len(docs) == 0 {
-		return nil
-	}
-	w, err := r.write(ctx, writes{command: "insert", list: "documents", db: l.db, coll: l.coll, bypass: !r.validate}, docs)
-	l.counted.add(w)
-	r.total.add(w)
-	if err != nil {
-		return err
-	}
-	return r.journalOpened.set(l.source, l.seen)
-}
-
-func (r *restoring) finish(ctx context.Context, l *loading) error {
-	if err := r.flush(ctx, l); err != nil {
-		return err
-	}
-	l.shows.end()
-	if err := r.index(ctx, l, l.later); err != nil {
-		return err
-	}
-	if l.kind != "view" {
-		fmt.Fprintf(r.errs, "%s: %d documents\n", l.ns(), l.counted.done)
-	}
-	return nil
-}
-
-// isCode reports whether the server refused a command with this code.
-func isCode(err error, code int32) bool {
-	var refused mongo.CommandError
-	return errors.As(err, &refused) && refused.Code == code
 }
 
 // readWhole reads a small file, unpacked if its name says that it is compressed.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -28,9 +29,22 @@ const codeThrottled = 16500
 // the server says that there is no throughput left.
 type transfer struct {
 	*server
-	session   *mongo.Session // cursors belong to one
-	throttled int            // times it waited
+	session *mongo.Session // cursors belong to one; it serves one goroutine
+	waits   *waits         // of all workers
+}
+
+// waits counts how often a server had no throughput left. Safe for concurrent use.
+type waits struct {
+	mu        sync.Mutex
+	throttled int // times
 	waited    time.Duration
+}
+
+func (w *waits) add(pause time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.throttled++
+	w.waited += pause
 }
 
 // newTransfer connects. Errors: a bad connection string.
@@ -44,7 +58,52 @@ func newTransfer(uri, verb string) (*transfer, error) {
 		s.close()
 		return nil, err
 	}
-	return &transfer{server: s, session: session}, nil
+	return &transfer{server: s, session: session, waits: &waits{}}, nil
+}
+
+// worker is the same transfer for another goroutine, which ends it by rest.
+func (t *transfer) worker() (*transfer, error) {
+	session, err := t.client.StartSession()
+	if err != nil {
+		return nil, err
+	}
+	return &transfer{server: t.server, session: session, waits: t.waits}, nil
+}
+
+func (t *transfer) rest() { t.session.EndSession(context.Background()) }
+
+// each calls do with every item, by so many workers at once, and returns the first error,
+// after which no further items are begun.
+func each[T any](ctx context.Context, t *transfer, workers int, items []T, do func(ctx context.Context, t *transfer, item T) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan T, len(items))
+	for _, item := range items {
+		queue <- item
+	}
+	close(queue)
+	var all sync.WaitGroup
+	for range min(workers, len(items)) {
+		all.Go(func() {
+			w, err := t.worker()
+			if err != nil {
+				cancel(err)
+				return
+			}
+			defer w.rest()
+			for item := range queue {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := do(ctx, w, item); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
 }
 
 func (t *transfer) end() {
@@ -81,8 +140,7 @@ func (t *transfer) wait(ctx context.Context, message string) error {
 			pause = max(time.Millisecond, min(time.Duration(ms)*time.Millisecond, time.Minute))
 		}
 	}
-	t.throttled++
-	t.waited += pause
+	t.waits.add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -163,6 +221,8 @@ type writes struct {
 	command, list string
 	db, coll      string
 	bypass        bool // validators are not asked
+	ordered       bool // one after the other
+	stop          bool // at the first that is refused, with ordered
 }
 
 // write sends statements, those that are throttled again after the wait that they
@@ -174,7 +234,7 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 	for len(statements) > 0 {
 		b := bson.NewBuilder(nil)
 		b.String(w.command, w.coll)
-		b.Bool("ordered", false)
+		b.Bool("ordered", w.ordered)
 		if w.bypass {
 			b.Bool("bypassDocumentValidation", true)
 		}
@@ -206,7 +266,18 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 			}
 		}
 		out.done += int64(len(statements) - len(partly.WriteErrors))
-		if len(again) > 0 {
+		if w.ordered && len(partly.WriteErrors) > 0 { // those after it were not tried
+			at := partly.WriteErrors[0].Index
+			out.done -= int64(len(statements) - at - 1)
+			if len(again) == 0 {
+				if w.stop {
+					return out, fmt.Errorf("stopped at a document that was refused: %s", partly.WriteErrors[0].Message)
+				}
+				at++
+			}
+			again = statements[at:]
+		}
+		if refusal != "" {
 			if err := t.wait(ctx, refusal); err != nil {
 				return out, err
 			}
@@ -218,8 +289,8 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 
 // summary prints how often the server had no throughput left.
 func (t *transfer) summary(errs io.Writer) {
-	if t.throttled > 0 {
-		fmt.Fprintf(errs, "throttled %d times, waited %s\n", t.throttled, t.waited.Round(time.Millisecond))
+	if w := t.waits; w.throttled > 0 {
+		fmt.Fprintf(errs, "throttled %d times, waited %s\n", w.throttled, w.waited.Round(time.Millisecond))
 	}
 }
 

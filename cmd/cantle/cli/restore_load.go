@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// loading is one collection of a restore: one goroutine reads it and hands batches to its
+// workers.
+type loading struct {
+	*dumped // by its names on the server
+	r       *restoring
+	t       *transfer // of the goroutine that reads
+	stop    func(cause error)
+	source  string       // namespace in the dump
+	buckets *agg.Buckets // of a time-series collection, nil for others
+	later   []bson.Raw   // indexes
+
+	pending batch
+	skip    int64 // documents that a journal says are done
+	seen    int64 // documents read
+	sent    int   // batches
+
+	work    chan chunk // nil until there is work
+	workers sync.WaitGroup
+
+	mu      sync.Mutex
+	counted written
+	arrived map[int]int64 // ends of batches that are stored, while an earlier one is not
+	next    int           // the first batch that is not
+}
+
+// chunk is a batch on its way, and how many documents were read with it.
+type chunk struct {
+	docs []bson.Raw
+	n    int
+	end  int64
+}
+
+// begin makes a collection as its metadata says. stop ends the restore when a worker fails.
+func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func(error)) (*loading, error) {
+	to := *d
+	for _, x := range r.renames {
+		if ns, ok := x.apply(d.ns()); ok {
+			to.db, to.coll, _ = strings.Cut(ns, ".")
+			break
+		}
+	}
+	l := &loading{dumped: &to, r: r, t: t, stop: stop, source: d.ns(), skip: r.journalOpened.at(d.ns()), arrived: map[int]int64{}}
+	var m bson.Raw
+	if d.metadata != "" {
+		var err error
+		if m, err = ejson.Parse(d.metadata); err != nil {
+			return nil, fmt.Errorf("metadata: %w", err)
+		}
+	}
+	options, _ := m.Get("options").Doc()
+	l.buckets = bucketsIn(options)
+	if r.dry {
+		return l, nil
+	}
+	if r.drop {
+		b := bson.NewBuilder(nil)
+		b.String("drop", to.coll)
+		if _, err := t.run(ctx, to.db, b.Doc()); err != nil && !isCode(err, 26) {
+			return nil, err
+		}
+	}
+	b := bson.NewBuilder(nil)
+	b.String("create", to.coll)
+	for name, v := range options.Fields() {
+		if !r.noOptions && string(name) != "autoIndexId" && string(name) != "uuid" {
+			b.ValueBytes(name, v)
+		}
+	}
+	// A collection that is there stays as it is.
+	if _, err := t.run(ctx, to.db, b.Doc()); err != nil && !isCode(err, 48) {
+		return nil, err
+	}
+	if own, ok := m.Get("cantle").Doc(); ok && !r.noOptions {
+		b := bson.NewBuilder(nil)
+		b.String("shardCollection", to.ns())
+		b.Value("key", own.Get("shardKey"))
+		b.Value("unique", own.Get("unique"))
+		// Sharded already, or an address where that is done by other commands.
+		if _, err := t.run(ctx, "admin", b.Doc()); err != nil {
+			r.shows.say("%s is not sharded: %v", to.ns(), r.explain(err))
+		}
+	}
+	indexes, _ := m.Get("indexes").Array()
+	var first []bson.Raw
+	for v := range indexes.Values() {
+		x, _ := v.Doc()
+		name, _ := x.Get("name").Str()
+		switch {
+		case r.noIndexes || name == "_id_":
+		case x.Get("unique").Truthy():
+			first = append(first, withoutNS(x))
+		default:
+			l.later = append(l.later, withoutNS(x))
+		}
+	}
+	return l, l.index(ctx, t, first)
+}
+
+// bucketsIn is how the options of a time-series collection divide it, nil for others.
+func bucketsIn(options bson.Raw) *agg.Buckets {
+	d, ok := options.Get("timeseries").Doc()
+	if !ok {
+		return nil
+	}
+	o := catalog.Options{TimeSeries: d}
+	o.TimeField, _ = d.Get("timeField").Str()
+	o.MetaField, _ = d.Get("metaField").Str()
+	b := cluster.BucketsOf(&o)
+	return &b
+}
+
+// withoutNS leaves out a field that servers before 4.4 wrote and later ones refuse.
+func withoutNS(x bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for name, v := range x.Fields() {
+		if string(name) != "ns" {
+			b.ValueBytes(name, v)
+		}
+	}
+	return b.Doc()
+}
+
+func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error {
+	if len(list) == 0 {
+		return nil
+	}
+	b := bson.NewBuilder(nil)
+	b.String("createIndexes", l.coll)
+	b.BeginArray("indexes")
+	for _, x := range list {
+		b.Value("", x.Value())
+	}
+	b.End()
+	_, err := t.run(ctx, l.db, b.Doc())
+	return err
+}
+
+// add takes the next document of the dump, packed when that is a bucket. Errors: buckets that cannot be taken
+// apart; why the restore has ended.
+func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
+	l.seen++
+	if l.seen <= l.skip {
+		return nil
+	}
+	docs := []bson.Raw{doc}
+	if packed && l.buckets == nil {
+		return errors.New("the dump has buckets of a collection that is no time series")
+	}
+	if packed {
+		rows, err := agg.Unpack(doc, *l.buckets)
+		if err != nil {
+			return err
+		}
+		docs = rows
+	}
+	full := false
+	for _, d := range docs {
+		full = l.pending.add(d) || full
+	}
+	if full {
+		return l.flush(ctx)
+	}
+	return nil
+}
+
+// flush hands what is collected to the workers, which begin with the first batch.
+func (l *loading) flush(ctx context.Context) error {
+	docs := l.pending.take()
+	if len(docs) == 0 {
+		return nil
+	}
+	if l.work == nil {
+		n := l.r.workers
+		if l.inOrder() {
+			n = 1
+		}
+		l.work = make(chan chunk)
+		for range n {
+			l.workers.Go(func() { l.serve(ctx) })
+		}
+	}
+	select {
+	case l.work <- chunk{docs, l.sent, l.seen}:
+		l.sent++
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *loading) inOrder() bool { return l.r.ordered || l.capped() }
+
+// serve writes batches until there are no more, or the restore ends.
+func (l *loading) serve(ctx context.Context) {
+	t, err := l.t.worker()
+	if err == nil {
+		defer t.rest()
+	}
+	for c := range l.work {
+		if err == nil && ctx.Err() == nil {
+			err = l.store(ctx, t, c)
+		}
+		if err != nil {
+			l.stop(fmt.Errorf("%s: %w", l.ns(), l.r.explain(err)))
+		}
+	}
+}
+
+// store writes one batch and notes what is done without a gap.
+func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
+	w := written{done: int64(len(c.docs))}
+	if !l.r.dry {
+		var err error
+		w, err = t.write(ctx, writes{command: "insert", list: "documents", db: l.db, coll: l.coll, bypass: !l.r.validate,
+			ordered: l.inOrder() || l.r.stop, stop: l.r.stop}, c.docs)
+		if err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counted.add(w)
+	l.arrived[c.n] = c.end
+	end := int64(0)
+	for at, ok := l.arrived[l.next]; ok; at, ok = l.arrived[l.next] {
+		delete(l.arrived, l.next)
+		l.next++
+		end = at
+	}
+	if end == 0 || l.r.dry {
+		return nil
+	}
+	return l.r.journalOpened.set(l.source, end)
+}
+
+// abandon lets the workers go without the rest.
+func (l *loading) abandon() {
+	if l.work != nil {
+		close(l.work)
+		l.work = nil
+	}
+	l.workers.Wait()
+}
+
+// finish waits until everything is stored, and makes the indexes that are left.
+func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
+	err := l.flush(ctx)
+	l.abandon()
+	r.mu.Lock()
+	r.total.add(l.counted)
+	r.mu.Unlock()
+	if err = errors.Join(err, context.Cause(ctx)); err != nil {
+		return err
+	}
+	if !r.dry {
+		if err := l.index(ctx, t, l.later); err != nil {
+			return err
+		}
+	}
+	if l.kind != "view" {
+		r.shows.say("%s: %d documents", l.ns(), l.counted.done)
+	}
+	return nil
+}
+
+// isCode reports whether the server refused a command with this code.
+func isCode(err error, code int32) bool {
+	var refused mongo.CommandError
+	return errors.As(err, &refused) && refused.Code == code
+}
