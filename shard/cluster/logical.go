@@ -70,7 +70,7 @@ func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 		b := bson.NewBuilder(nil)
 		a.coll.Key.AppendValues(b, doc)
 		return mongoerr.New(PartitionKeyFull, "Partition key reached maximum size of %s: %s of %s. "+
-			"Delete documents with this shard key value, or reshard by a key of finer grain (a hierarchical key has no such limit for its first field)",
+			"Delete documents with this shard key value, or reshard by a key of finer grain (a hierarchical key has no such limit for its first field, and a suffix divides a value)",
 			gigabytesText(limit), b.Doc(), a.ns)
 	}
 	a.grown = append(a.grown, growth{k, bytes})

@@ -116,7 +116,11 @@ func (c *Call) shapeWarnings(s *shape, average ratelimit.MicroRU) (out []string)
 				missing = append(missing, f.Path.String())
 			}
 		}
-		if len(missing) > 0 {
+		switch levels := coll.Key.Levels(); {
+		case len(missing) == 1 && levels < len(coll.Key.Fields()) && missing[0] == coll.Key.Fields()[levels].Path.String():
+			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked for a value's buckets on several of the %d partitions, for %s RU: with %s in the filter one of them would do",
+				s.fanOuts, s.runs, s.partitions, s.fanned, missing[0]))
+		case len(missing) > 0:
 			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked into several of the %d partitions, for %s RU: the filter does not fix the shard key field %s. "+
 				"Add it to the query if the application knows it; cantle advise compares other shard keys",
 				s.fanOuts, s.runs, s.partitions, s.fanned, strings.Join(missing, ", ")))

@@ -126,6 +126,30 @@ func TestRandomSuffixTargets(t *testing.T) {
 	}
 }
 
+// What fans out to the buckets of a value is told from what the key does not help.
+func TestSuffixReport(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	trips(c, 8)
+	c.ok(`{find: "c", filter: {day: "d1"}}`)
+	c.ok(`{find: "c", filter: {vin: "v1"}}`)
+	c.ok(`{find: "c", filter: {day: "d1", vin: "v1"}}`)
+	list, _ := c.ok(`{customAction: "GetRequestReport", collection: "c"}`).Get("requests").Array()
+	told := 0
+	for v := range list.Values() {
+		shape, _ := v.Doc()
+		want, known := map[string]string{`{day: ?}`: "with vin in the filter one of them would do", `{vin: ?}`: "does not fix the shard key field day. ", `{day: ?, vin: ?}`: "[]"}[text(shape.Get("filter"))]
+		if got := shape.Get("warnings").String(); known && !strings.Contains(got, want) {
+			t.Errorf("%v: %s", shape.Get("filter"), got)
+		}
+		if known {
+			told++
+		}
+	}
+	if told != 3 {
+		t.Errorf("%d of 3 shapes: %s", told, list)
+	}
+}
+
 // Events name a document by shard key, with the field that a suffix is made from, and
 // _id, once. One that stays in its bucket is updated; one that leaves it is moved.
 // Manual: core/sharding-change-shard-key-value, reference/change-events
