@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
@@ -26,6 +27,8 @@ type Op struct {
 	Strong bool
 	// Unmetered counts, charges and remembers nothing: to measure what that costs.
 	Unmetered bool
+	// Waited is how long server-side retry kept the command.
+	Waited time.Duration
 	// Receipt adds up what the command was charged.
 	Receipt ratelimit.Meter
 	// Durability of the write concern.
@@ -162,7 +165,8 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 		return nil
 	}
 	o.Env.Pause()
-	_, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.class)
+	waited, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.class)
+	o.Waited += waited
 	return err
 }
 

@@ -66,7 +66,8 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 		err := run(o, ns, paid, fn)
 		if u := (*unpaid)(nil); errors.As(err, &u) {
 			o.Env.Pause()
-			if _, err := c.Budgets.Enter(o.Env.Context(), c.Now(), u.scope, o.class); err != nil {
+			waited, err := c.Budgets.Enter(o.Env.Context(), c.Now(), u.scope, o.class)
+			if o.Waited += waited; err != nil {
 				return err
 			}
 			paid = &u.scope

@@ -72,6 +72,7 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	b.End()
 	b.End()
 	if ran {
+		b.Double("estimatedDelayFromRateLimitingInMilliseconds", inMillis(r.c.Op.Waited))
 		b.BeginDoc("continuation")
 		b.Bool("hasMore", false) // it was read to the end
 		b.End()

@@ -135,6 +135,9 @@ func (c *Call) profileEntry(err error, took time.Duration) bson.Raw {
 	b.String("protocol", "op_msg")
 	b.Int("millis", took.Milliseconds())
 	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.pageCharge)).Float())
+	if c.Op.Waited > 0 { // Source: Azure Cosmos DB for MongoDB, "prevent-rate-limiting-errors"
+		b.Double("estimatedDelayFromRateLimitingInMilliseconds", inMillis(c.Op.Waited))
+	}
 	b.DateTime("ts", c.Cluster.Now().UnixMilli())
 	b.String("client", clientHost(c.Conn.Remote().String()))
 	if c.Peer.appName != "" {

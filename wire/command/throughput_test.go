@@ -106,6 +106,25 @@ func TestServerSideRetry(t *testing.T) {
 	if took := clock.Now().Sub(start); took < 4*time.Second || took > 8*time.Second {
 		t.Errorf("took %v", took)
 	}
+	c.ok(`{profile: 2}`)
+	for range 80 {
+		c.ok(`{insert: "c", documents: [{k: 1}]}`)
+	}
+	c.ok(`{profile: 0}`)
+	r := c.ok(`{find: "system.profile", filter: {estimatedDelayFromRateLimitingInMilliseconds: {$gt: 0}}}`)
+	if ms, ok := at(r, "cursor.firstBatch.0.estimatedDelayFromRateLimitingInMilliseconds").Double(); !ok || ms > 1000 {
+		t.Errorf("the profiler tells of no wait: %v", r)
+	}
+	strict := w.dialAs(TagCosmos)
+	explain := `{explain: {find: "c", filter: {k: 1}}, verbosity: "executionStats"}`
+	waits := 0.0
+	for range 300 {
+		ms, _ := strict.ok(explain).Get("estimatedDelayFromRateLimitingInMilliseconds").Double()
+		waits += ms
+	}
+	if waits < 1000 {
+		t.Errorf("300 explains waited %v ms", waits)
+	}
 	c.ok(`{customAction: "UpdateCollection", collection: "c", serverSideRetry: false}`)
 	if n := c.throttled("c", "", 100); n == 0 {
 		t.Error("nothing was refused after it was switched off")
