@@ -6,11 +6,12 @@
 // The driver's module is fetched from the module proxy at the pinned version and
 // compiled where the Go tool keeps it; nothing of it is in this repository. All of
 // it runs twice: against a server that listens on two addresses, so that it looks
-// like two mongos, and against one that is shown as a replica set.
+// like two mongos, and against one that is shown as a replica set; what asks for a
+// login runs against one with users.
 //
-// scoreboard.txt and scoreboard_replica_set.txt have what is known to fail, with
-// reasons (see compat-tests/scoreboard); go test ./compat-tests/driverspecs -rescore
-// writes them anew. What is left out stands in topology.go, with reasons.
+// The scoreboards, one for each, have what is known to fail, with reasons (see
+// compat-tests/scoreboard); go test ./compat-tests/driverspecs -rescore writes them
+// anew. What is left out stands in topology.go, with reasons.
 //
 // Not run: client-side encryption and Atlas Data Lake, which need services beside
 // the server; logging of server selection and of commands, handshake metadata and

@@ -98,14 +98,14 @@ func (s suite) pattern(only string) string {
 // suiteLimit ends a suite that hangs.
 const suiteLimit = 3 * time.Minute
 
-// run runs the suite against a server, all but what skip matches or only one test
-// of it, and returns the results of its leaves by name.
-func (s suite) run(ctx context.Context, dir, program, uri, only, skip string) (map[string]scoreboard.Result, error) {
+// run runs the suite against a server, all but what the topology leaves out or only
+// one test of it, and returns the results of its leaves by name.
+func (s suite) run(ctx context.Context, top *topology, dir, program, uri, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, suiteLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.timeout", suiteLimit.String(), "-test.run", s.pattern(only), "-test.skip", skip)
+	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.timeout", suiteLimit.String(), "-test.run", s.pattern(only), "-test.skip", top.skip())
 	cmd.Dir = filepath.Join(dir, s.pkg)
-	cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
+	cmd.Env = slices.Concat(os.Environ(), top.env, []string{"MONGODB_URI=" + uri})
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,11 @@ package driverspecs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
@@ -12,7 +16,9 @@ type topology struct {
 	name  string
 	board string
 	args  []string
-	uri   func(s *harness.Server) string
+	uri   func(t *testing.T, s *harness.Server) string
+	only  []string // suites; nil: all
+	env   []string // of the driver's programs
 	// leftOut are tests that are not run, each with the reason.
 	leftOut map[string]string
 }
@@ -22,7 +28,7 @@ var topologies = []topology{
 	{
 		name: "mongos", board: "scoreboard.txt",
 		args: []string{"--listen", "127.0.0.1:0,127.0.0.1:0"},
-		uri: func(s *harness.Server) string {
+		uri: func(_ *testing.T, s *harness.Server) string {
 			return "mongodb://" + hostOf(s.URI) + "," + hostOf(s.More[0]) + "/"
 		},
 		leftOut: map[string]string{waitsForTimeouts: theClientsClock},
@@ -30,7 +36,7 @@ var topologies = []topology{
 	{
 		name: "replica set", board: "scoreboard_replica_set.txt",
 		args: []string{"--replica-set", "rs0"},
-		uri:  func(s *harness.Server) string { return s.URI },
+		uri:  func(_ *testing.T, s *harness.Server) string { return s.URI },
 		leftOut: map[string]string{
 			waitsForTimeouts: theClientsClock,
 			"TestUnifiedSpecs/transactions/legacy/read-pref.json/secondary_readPreference":                                          noSecondary,
@@ -42,7 +48,37 @@ var topologies = []topology{
 			"TestConnectionsSurvivePrimaryStepDown/getMore_iteration":                                                               stepsDown,
 		},
 	},
+	{
+		// What has tests that ask for a login.
+		name: "users", board: "scoreboard_users.txt",
+		args: []string{"--replica-set", "rs0", "--auth"},
+		uri:  withRoot,
+		env:  []string{"AUTH=auth"},
+		only: []string{
+			"command-monitoring", "connection-monitoring-and-pooling/logging", "sessions",
+			"server-discovery-and-monitoring/integration", "TestDatabase", "TestErrors", "TestSDAMErrorHandling",
+		},
+		leftOut: map[string]string{
+			"TestUnifiedSpecs/server-discovery-and-monitoring/integration/rediscover-quickly-after-step-down.json": noSecondary,
+		},
+	},
 }
+
+// withRoot makes the first user and returns the connection string with it.
+func withRoot(t *testing.T, s *harness.Server) string {
+	t.Helper()
+	command, err := bson.Marshal(bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Dial(t).Command("admin", command); err != nil || r.Lookup("ok").AsInt64() != 1 {
+		t.Fatalf("createUser: %v %v", r, err)
+	}
+	return strings.Replace(s.URI, "mongodb://", "mongodb://root:secret@", 1) + "&authSource=admin"
+}
+
+// has reports a suite that runs in the topology.
+func (t *topology) has(s suite) bool { return t.only == nil || slices.Contains(t.only, s.name) }
 
 // Reasons to leave a test out.
 const (
