@@ -14,8 +14,10 @@
 // numbers are those of one machine: where Python or the network can do more, fewer
 // tests are skipped, so a row says how many pass at least.
 //
-// Not run: what never asks a server (BSON, URIs, mocks); client-side operation
-// timeouts, which measure the client's clock; encryption, OCSP, OIDC, Kerberos, AWS,
-// Atlas and mod_wsgi, which need services beside the server; and single tests that say
-// nothing of the server, listed with their reasons in suite.go.
+// Not run: the asyncio twins of these tests, which ask a server the same (the programs
+// of compat-tests/clients use that half of the driver); what never asks a server (BSON,
+// URIs, mocks); client-side operation timeouts, which measure the client's clock;
+// encryption, OCSP, OIDC, Kerberos, AWS, Atlas and mod_wsgi, which need services beside
+// the server; and single tests that say nothing of the server, listed with their reasons
+// in suite.go.
 package pymongosuite

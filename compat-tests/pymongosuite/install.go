@@ -51,7 +51,7 @@ func install(ctx context.Context) (dir string, err error) {
 		"rm -rf venv sdist && python3 -m venv venv",
 		"venv/bin/pip install -q --disable-pip-version-check 'pymongo[snappy,zstd]==" + driverVersion +
 			"' pytest==9.2.0 pytest-timeout==2.4.0 pytest-asyncio==1.5.0",
-		"venv/bin/pip download -q --disable-pip-version-check --require-hashes --no-deps --no-binary :all: -d sdist -r sdist.txt",
+		"venv/bin/pip download -q --disable-pip-version-check --require-hashes --no-deps --no-binary pymongo -d sdist -r sdist.txt",
 	}
 	build := []string{"rm -rf test && tar xzf sdist/" + sdist + ".tar.gz --strip-components=1 " + sdist + "/test " + sdist + "/pyproject.toml"}
 	return dir, harness.Install(ctx, dir, fmt.Sprint(requirement, fetch, build), fetch, build)

@@ -58,12 +58,21 @@ var runs = []run{
 
 // without lists the tests that are left out, all whose id begins so, with the reason.
 var without = map[string]string{
-	"test_client.py::ClientUnitTest::test_connection_timeout_ms_propagates_to_DNS_resolver": "asks the DNS for names of MongoDB's test domain",
-	"test_client.py::TestClient::test_handshake_":                                           "looks at the machine the client runs on, such as a container",
-	"test_client.py::TestClient::test_repr_srv_host":                                        "asks the DNS for names of MongoDB's test domain",
-	"test_client.py::TestClient::test_service_name_from_kwargs":                             "asks the DNS for names of MongoDB's test domain",
-	"test_client.py::TestClient::test_srv_max_hosts_kwarg":                                  "asks the DNS for names of MongoDB's test domain",
+	"test_client.py::ClientUnitTest::test_connection_timeout_ms_propagates_to_DNS_resolver": noDNS,
+	"test_client.py::ClientUnitTest::test_container_metadata":                               itsMachine,
+	"test_client.py::ClientUnitTest::test_metadata":                                         itsMachine,
+	"test_client.py::TestClient::test_handshake_":                                           itsMachine,
+	"test_client.py::TestClient::test_repr_srv_host":                                        noDNS,
+	"test_client.py::TestClient::test_service_name_from_kwargs":                             noDNS,
+	"test_client.py::TestClient::test_srv_max_hosts_kwarg":                                  noDNS,
+	"test_retryable_writes.py::TestErrorPropagationAfterEncounteringMultipleErrors::":       "asks a server on port 27017 whatever it is told",
 }
+
+// Reasons that several tests share.
+const (
+	noDNS      = "asks the DNS for names of MongoDB's test domain"
+	itsMachine = "looks at the machine the client runs on, such as a container"
+)
 
 // row is the name of a file's row in the table.
 func (r run) row(file string) string {

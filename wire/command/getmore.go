@@ -83,6 +83,11 @@ func runGetMore(c *Call) error {
 	}
 	began := c.Cluster.Now()
 	if left := cur.Options.TimeLeft; left > 0 {
+		if err := c.failTimeLimit(c); err != nil {
+			through = true
+			cur.Checkin(0, false)
+			return err
+		}
 		limit, stop := context.WithTimeoutCause(c.Ctx, left, cluster.ErrTimeLimit)
 		defer stop()
 		c.Ctx = limit

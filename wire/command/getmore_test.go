@@ -61,6 +61,16 @@ func TestTimeLeft(t *testing.T) {
 		t.Errorf("%v are left of no limit", cur.Options.TimeLeft)
 	}
 	cur.Checkin(0, true)
+	// The fail point about time limits meets the second kind of cursor only.
+	for options, want := range map[string]int64{"": 0, ", maxTimeMS: 1000000": 50} {
+		id, cur := find(options)
+		cur.Checkin(0, true)
+		c.ok(`{configureFailPoint: "maxTimeAlwaysTimeOut", mode: "alwaysOn", $db: "admin"}`)
+		if got := getMore(id, 1); got != want {
+			t.Errorf("when time is up for all, find {%s}: %d, want %d", options, got, want)
+		}
+		c.ok(`{configureFailPoint: "maxTimeAlwaysTimeOut", mode: "off", $db: "admin"}`)
+	}
 	id, cur = find(`, maxTimeMS: 1000000`)
 	before := cur.Options.TimeLeft
 	if before <= 0 || before > 1000*time.Second {
