@@ -5,6 +5,7 @@
 // What each cost the other client and the memory is printed, not judged: times on a
 // shared machine prove nothing.
 //
-//	CANTLE_SOAK   if set, everything is larger (10,000 idle connections, …) and the
-//	              memory is judged as well, which takes minutes
+//	CANTLE_SOAK   if set, everything is larger (10,000 idle connections, …), the
+//	              abusers have the lowest priority, so that the times tell what the
+//	              server does, and the memory is judged as well, which takes minutes
 package abuse
