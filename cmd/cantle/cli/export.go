@@ -46,7 +46,9 @@ func Export(ctx context.Context, args []string, out, errs io.Writer) int {
 	f.StringVar(&a.kind, "type", "json", "`json` or csv")
 	f.StringVar(&a.format, "jsonFormat", "relaxed", "`relaxed` or canonical: whether numbers say their types")
 	fields := f.String("fields", "", "comma-separated `fields`, for CSV its columns")
+	fieldFile := f.String("fieldFile", "", "`file` with the fields, one a line")
 	query := f.String("query", "", "only documents that match this `filter`")
+	queryFile := f.String("queryFile", "", "the same from a `file`")
 	sort := f.String("sort", "", "order, as in `{_id: 1}`")
 	limit := f.Int64("limit", 0, "at most so `many` documents")
 	skip := f.Int64("skip", 0, "leave out the first so `many`")
@@ -57,13 +59,20 @@ func Export(ctx context.Context, args []string, out, errs io.Writer) int {
 	if err := f.Parse(args); err != nil {
 		return status(err)
 	}
+	var err error
+	if *fieldFile != "" && *fields == "" {
+		*fields, err = fieldsIn(*fieldFile)
+	}
+	if *queryFile != "" && *query == "" {
+		text, bad := os.ReadFile(*queryFile)
+		*query, err = string(text), errors.Join(err, bad)
+	}
 	if *fields != "" {
 		a.fields = strings.Split(*fields, ",")
 	}
 	db, coll, ok := strings.Cut(f.Arg(1), ".")
 	b := bson.NewBuilder(nil)
 	b.String("find", coll)
-	var err error
 	for _, part := range []struct{ name, text string }{{"filter", *query}, {"sort", *sort}} {
 		if part.text == "" {
 			continue

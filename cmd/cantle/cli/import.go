@@ -52,8 +52,10 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 	f.SetOutput(errs)
 	var a importArgs
 	f.StringVar(&a.kind, "type", "json", "`json`, csv or tsv")
-	f.StringVar(&a.mode, "mode", "insert", "`insert`; upsert replaces and merge changes documents that have the same --upsertFields")
-	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert and merge find documents")
+	f.StringVar(&a.mode, "mode", "insert", "`insert`; upsert replaces, merge changes and delete deletes documents that have the same --upsertFields")
+	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert, merge and delete find documents")
+	f.Bool("jsonArray", false, "JSON is one array; this is seen without being told")
+	fieldFile := f.String("fieldFile", "", "`file` with the names of a table's columns, one a line")
 	fields := f.String("fields", "", "comma-separated `names` of a table's columns")
 	f.BoolVar(&a.table.header, "headerline", false, "the first line of a table has the names")
 	f.BoolVar(&a.table.typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
@@ -67,16 +69,20 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 		return status(err)
 	}
 	a.table.grace = *grace
+	var err error
+	if *fieldFile != "" && *fields == "" {
+		*fields, err = fieldsIn(*fieldFile)
+	}
 	a.upsertFields = strings.Split(*upsert, ",")
 	db, coll, ok := strings.Cut(f.Arg(1), ".")
-	var err error
 	switch {
+	case err != nil:
 	case f.NArg() < 2 || f.NArg() > 3 || !ok || db == "" || coll == "":
 		err = errors.New("expected a connection string, database.collection and a file, as in\n\n  cantle import mongodb://127.0.0.1:27017/ shop.orders orders.json")
 	case a.kind != "json" && a.kind != "csv" && a.kind != "tsv":
 		err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
-	case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge":
-		err = fmt.Errorf("--mode %s is not insert, upsert or merge", a.mode)
+	case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge" && a.mode != "delete":
+		err = fmt.Errorf("--mode %s is not insert, upsert, merge or delete", a.mode)
 	case a.kind == "json" && (*fields != "" || a.table.header || a.table.typed):
 		err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
 	case a.kind != "json" && (*fields == "") != a.table.header:
@@ -111,6 +117,12 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 		return 1
 	}
 	return 0
+}
+
+// fieldsIn reads names, one a line, and returns them as --fields has them.
+func fieldsIn(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	return strings.Join(strings.Fields(string(text)), ","), err
 }
 
 // counted is a reader that knows how far it is.
@@ -163,8 +175,11 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		}
 	}
 	how := writes{command: "insert", list: "documents", db: db, coll: coll}
-	if a.mode != "insert" {
+	switch a.mode {
+	case "upsert", "merge":
 		how.command, how.list = "update", "updates"
+	case "delete":
+		how.command, how.list = "delete", "deletes"
 	}
 	ns := db + "." + coll
 	skip, seen, total := j.at(ns), int64(0), written{}
@@ -219,7 +234,11 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		return err
 	}
 	t.summary(errs)
-	fmt.Fprintf(errs, "%d documents imported, %d there already, %d failed, %d skipped\n", total.done, total.duplicates, total.failed, skipped)
+	done := "imported"
+	if a.mode == "delete" {
+		done = "looked for and deleted"
+	}
+	fmt.Fprintf(errs, "%d documents %s, %d there already, %d failed, %d skipped\n", total.done, done, total.duplicates, total.failed, skipped)
 	if total.failed > 0 {
 		return fmt.Errorf("%d documents failed, the first: %s", total.failed, total.first)
 	}
@@ -227,7 +246,7 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 }
 
 // statement is the update that puts a document in the place of the one with the same
-// fields, or changes that one. A document that lacks a field is inserted.
+// fields, or changes that one, or what deletes that one. A document that lacks a field is inserted.
 func statement(doc bson.Raw, mode string, by []string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	complete := true
@@ -247,6 +266,10 @@ func statement(doc bson.Raw, mode string, by []string) bson.Raw {
 		b.BeginDoc("q")
 		b.Int32("$alwaysFalse", 1)
 		b.End()
+	}
+	if mode == "delete" {
+		b.Int32("limit", 1)
+		return b.Doc()
 	}
 	if mode == "merge" && complete {
 		b.BeginDoc("u")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -317,6 +318,19 @@ func TestImportAndExport(t *testing.T) {
 	}
 	if n, err := db.Collection("c").CountDocuments(t.Context(), driver.D{}); err != nil || n != 3 {
 		t.Errorf("%d documents: %v", n, err)
+	}
+	names, filter := t.TempDir()+"/names", t.TempDir()+"/filter"
+	if err := errors.Join(os.WriteFile(names, []byte("k\nn\n"), 0o600), os.WriteFile(filter, []byte("{n: {$gt: 10}}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := load("b,0\nz,0\n", "--type", "csv", "--fieldFile", names, "--mode", "delete", "--upsertFields", "k"); code != 0 || !strings.Contains(said, "deleted") {
+		t.Error(code, said)
+	}
+	if got := export("--type", "csv", "--fieldFile", names, "--queryFile", filter, "--sort", "{n: 1}"); got != "k,n\na,11\nc,30\n" {
+		t.Error(got)
+	}
+	if got := export("--query", `{k: "b"}`); got != "" {
+		t.Error(got)
 	}
 }
 
