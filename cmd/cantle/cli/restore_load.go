@@ -192,9 +192,10 @@ func (l *loading) flush(ctx context.Context) error {
 		if l.inOrder() {
 			n = 1
 		}
-		l.work = make(chan chunk)
+		work := make(chan chunk)
+		l.work = work
 		for range n {
-			l.workers.Go(func() { l.serve(ctx) })
+			l.workers.Go(func() { l.serve(ctx, work) })
 		}
 	}
 	select {
@@ -209,12 +210,12 @@ func (l *loading) flush(ctx context.Context) error {
 func (l *loading) inOrder() bool { return l.r.ordered || l.capped() }
 
 // serve writes batches until there are no more, or the restore ends.
-func (l *loading) serve(ctx context.Context) {
+func (l *loading) serve(ctx context.Context, work <-chan chunk) {
 	t, err := l.t.worker()
 	if err == nil {
 		defer t.rest()
 	}
-	for c := range l.work {
+	for c := range work {
 		if err == nil && ctx.Err() == nil {
 			err = l.store(ctx, t, c)
 		}
