@@ -56,11 +56,11 @@ func TestTimeLeft(t *testing.T) {
 	getMore := func(id int64, size int) int64 {
 		return c.code(fmt.Sprintf(`{getMore: NumberLong(%d), collection: "c", batchSize: %d}`, id, size))
 	}
-	id, cur := find("")
-	if cur.Options.TimeLeft != 0 {
+	if _, cur := find(""); cur.Options.TimeLeft != 0 {
 		t.Errorf("%v are left of no limit", cur.Options.TimeLeft)
+	} else {
+		cur.Checkin(0, true)
 	}
-	cur.Checkin(0, true)
 	// The fail point about time limits meets the second kind of cursor only.
 	for options, want := range map[string]int64{"": 0, ", maxTimeMS: 1000000": 50} {
 		id, cur := find(options)
@@ -71,7 +71,7 @@ func TestTimeLeft(t *testing.T) {
 		}
 		c.ok(`{configureFailPoint: "maxTimeAlwaysTimeOut", mode: "off", $db: "admin"}`)
 	}
-	id, cur = find(`, maxTimeMS: 1000000`)
+	id, cur := find(`, maxTimeMS: 1000000`)
 	before := cur.Options.TimeLeft
 	if before <= 0 || before > 1000*time.Second {
 		t.Errorf("%v are left", before)
