@@ -11,6 +11,7 @@ import (
 // which they ask. A nil *Lanes has room for all. Safe for concurrent use.
 type Lanes struct {
 	mu      sync.Mutex
+	all     int
 	free    int
 	waiting list.List // of *laneWaiter: those that are preferred first
 }
@@ -21,7 +22,10 @@ type laneWaiter struct {
 }
 
 // NewLanes makes n lanes, at least one.
-func NewLanes(n int) *Lanes { return &Lanes{free: max(n, 1)} }
+func NewLanes(n int) *Lanes {
+	n = max(n, 1)
+	return &Lanes{all: n, free: n}
+}
 
 // Enter waits for a lane; Leave must follow if entered. A preferred one goes before
 // those that are not. After patience, if not 0, it gives up, once for each eight that
@@ -97,6 +101,16 @@ func (l *Lanes) pass() {
 		return
 	}
 	l.free++
+}
+
+// Taken returns how many are in a lane.
+func (l *Lanes) Taken() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all - l.free
 }
 
 // Wanted reports whether somebody waits.

@@ -104,7 +104,9 @@ func serve(args []string) int {
 	if os.Getenv("GOGC") == "" {
 		tuneHeap()
 	}
-	cfg.Lanes = spareProcessors()
+	if os.Getenv("GOMAXPROCS") == "" {
+		cfg.Crowded = spareProcessors().crowded
+	}
 	ctx := context.Background()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

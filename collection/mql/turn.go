@@ -17,12 +17,28 @@ type Processor struct {
 	Solid *ratelimit.Lanes
 	// Clock is what the time is.
 	Clock func() time.Time
+	// crowded is told, when long work takes a lane, that it holds many of them.
+	crowded func(still func() bool)
+	many    int
 }
 
 // NewProcessor bounds long work to so many goroutines at once: those that take turns,
-// and half as many whose work is solid.
-func NewProcessor(lanes int, clock func() time.Time) *Processor {
-	return &Processor{Turns: ratelimit.NewLanes(lanes), Solid: ratelimit.NewLanes(lanes / 2), Clock: clock}
+// and half as many whose work is solid. Whenever one is taken and half of the lanes,
+// at least one, are, crowded is called, if not nil; it must not block, and may keep
+// still, which tells whether so many are taken.
+func NewProcessor(lanes int, clock func() time.Time, crowded func(still func() bool)) *Processor {
+	return &Processor{Turns: ratelimit.NewLanes(lanes), Solid: ratelimit.NewLanes(lanes / 2), Clock: clock,
+		crowded: crowded, many: max(1, lanes/2)}
+}
+
+// isCrowded reports whether long work holds many lanes.
+func (p *Processor) isCrowded() bool { return p.Turns.Taken()+p.Solid.Taken() >= p.many }
+
+// tell is called when long work has taken a lane.
+func (p *Processor) tell() {
+	if p.crowded != nil && p.isCrowded() {
+		p.crowded(p.isCrowded)
+	}
 }
 
 // turnMax is how long a command computes before it needs a lane, and keeps one that
@@ -90,6 +106,7 @@ func (t *Turn) look(e *Env) error {
 		p.Turns.Leave()
 	}
 	entered, err := p.Turns.Enter(e.ctx, false, turnPatience)
+	p.tell()
 	t.holds, t.used, t.since = entered, 0, p.Clock()
 	return err
 }
@@ -125,6 +142,7 @@ func (e *Env) Solid() (done func(), err error) {
 	if _, err := t.processor.Solid.Enter(e.ctx, quick, 0); err != nil {
 		return func() {}, err
 	}
+	t.processor.tell()
 	begun := t.processor.Clock()
 	return func() {
 		t.processor.Solid.Leave()

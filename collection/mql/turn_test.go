@@ -31,7 +31,7 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 // as there are lanes, each in its turn, and who waits for something else keeps none.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProcessor(1, time.Now)
+		p := NewProcessor(1, time.Now, nil)
 		long := computing(t.Context(), p)
 		compute(t, long, 15*time.Millisecond)
 		if !long.Turn.holds {
@@ -81,7 +81,7 @@ func TestTurns(t *testing.T) {
 
 // TestTurnEnds: a command that waits for a lane ends when it is told to.
 func TestTurnEnds(t *testing.T) {
-	p := NewProcessor(1, time.Now)
+	p := NewProcessor(1, time.Now, nil)
 	holder := computing(t.Context(), p)
 	if err := holder.Turn.Long(holder); err != nil || !holder.Turn.holds {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestTurnEnds(t *testing.T) {
 // TestSolid: one solid piece at a time, and those that were quick so far go first.
 func TestSolid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProcessor(2, time.Now)
+		p := NewProcessor(2, time.Now, nil)
 		quick, slow, holder := computing(t.Context(), p), computing(t.Context(), p), computing(t.Context(), p)
 		do := func(e *Env, d time.Duration) {
 			done, err := e.Solid()
@@ -135,5 +135,36 @@ func TestSolid(t *testing.T) {
 			t.Errorf("%s goes first", first)
 		}
 		<-order
+	})
+}
+
+// TestCrowded: the program is told of long work while it has half of the lanes.
+func TestCrowded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var still func() bool
+		p := NewProcessor(4, time.Now, func(f func() bool) { still = f })
+		first, second := computing(t.Context(), p), computing(t.Context(), p)
+		compute(t, first, 15*time.Millisecond)
+		if still != nil {
+			t.Fatal("one of four lanes is a crowd")
+		}
+		compute(t, second, 15*time.Millisecond)
+		if still == nil || !still() {
+			t.Fatal("two of four lanes are none")
+		}
+		first.Pause()
+		if still() {
+			t.Error("one is still a crowd")
+		}
+		done, err := second.Solid() // in a lane of the other kind, and in no other
+		if err != nil {
+			t.Fatal(err)
+		}
+		compute(t, first, 15*time.Millisecond)
+		if !still() {
+			t.Error("lanes of both kinds are not counted together")
+		}
+		done()
+		first.Pause()
 	})
 }

@@ -60,9 +60,9 @@ type Config struct {
 
 	ConfigFile string
 
-	// Lanes is how many commands compute for long at the same time; not a setting.
-	// Default: as many as Go has processors.
-	Lanes int
+	// Crowded, if not nil, is told that long work takes many of the processors; see
+	// mql.NewProcessor. Not a setting.
+	Crowded func(still func() bool)
 }
 
 // Flags defines the settings on a flag set.

@@ -91,7 +91,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := checkAddresses(&d.cfg); err != nil {
 		return err
 	}
-	lanes := cmp.Or(d.cfg.Lanes, runtime.GOMAXPROCS(0))
+	lanes := runtime.GOMAXPROCS(0)
 	if err := d.tls.open(&d.cfg, lanes); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.processor = mql.NewProcessor(lanes, time.Now)
+	d.processor = mql.NewProcessor(lanes, time.Now, d.cfg.Crowded)
 	handler, err := d.wire(ctx, scratch, durability)
 	if err != nil {
 		return err

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSpareProcessors: Go has more processors as long as the crowd is there.
+func TestSpareProcessors(t *testing.T) {
+	usual := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(usual)
+	s := spareProcessors()
+	look := func(want int, when string) {
+		t.Helper()
+		if got := runtime.GOMAXPROCS(0); got != want {
+			t.Errorf("%s: %d processors, want %d", when, got, want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var crowd atomic.Bool
+		pass := func() {
+			time.Sleep(spareEvery + spareEvery/2)
+			synctest.Wait()
+		}
+		look(usual, "before")
+		for range 2 {
+			crowd.Store(true)
+			s.crowded(crowd.Load)
+			s.crowded(crowd.Load)
+			look(usual+max(2, usual/2), "in a crowd")
+			pass()
+			look(usual+max(2, usual/2), "in a crowd that stays")
+			crowd.Store(false)
+			pass()
+			look(usual, "after it")
+		}
+	})
+}
