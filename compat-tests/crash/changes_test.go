@@ -84,9 +84,10 @@ func (r *reader) read(e *era, most int) error {
 	return ended(e, s.Err())
 }
 
-// ended leaves out errors that are no wonder once the server was killed.
+// ended leaves out errors that are no wonder once the server was killed, which is a
+// moment before the era ends.
 func ended(e *era, err error) error {
-	if e.ctx.Err() != nil {
+	if e.ctx.Err() != nil || unknown(err) {
 		return nil
 	}
 	return err
@@ -259,7 +260,7 @@ func count(t *testing.T, e *era, random *rand.Rand) (n int64) {
 		}
 		if err == nil {
 			n++
-		} else if e.ctx.Err() == nil && !mongo.IsNetworkError(err) && !mongo.IsTimeout(err) {
+		} else if ended(e, err) != nil {
 			t.Errorf("a write failed: %v", err)
 			return n
 		}
