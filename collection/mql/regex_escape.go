@@ -281,7 +281,7 @@ func (t *translator) bracket() string {
 			t.both("]")
 			return ""
 		case strings.HasPrefix(rest, "[:"):
-			i := strings.Index(rest, ":]")
+			i := posixEnd(rest)
 			if i < 0 {
 				t.pos++
 				t.member('[')
@@ -318,6 +318,16 @@ func (t *translator) bracket() string {
 			t.member(r)
 		}
 	}
+}
+
+// posixEnd is where the ":]" is that ends a text which begins with "[:", or -1: then
+// the bracket is a member of the class like any other. What is between holds no "]".
+func posixEnd(rest string) int {
+	end := strings.IndexByte(rest, ']') - 1
+	if end < len("[:") || rest[end] != ':' || strings.Contains(rest[len("[:"):end], "[:") {
+		return -1
+	}
+	return end
 }
 
 // member appends a character to a class.

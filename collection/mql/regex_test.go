@@ -59,6 +59,9 @@ func TestRegexMeansWhatPCREMeans(t *testing.T) {
 		{`[\d\-x]+`, "", "a1-x", "1-x"},
 		{`[]a]+`, "", "x]a", "]a"},
 		{`[a\]b]+`, "", "x]a", "]a"},
+		{`[[:]+`, "", "a[:b", "[:"},
+		{`[[:x]y:]`, "", "xy:]", "xy:]"},
+		{`[[:a[:digit:]]+`, "", "b[a1:", "[a1:"},
 		{`\x41\x{42}\103`, "", "ABC", "ABC"},
 		{`\Qa.b\E+`, "", "a.bb", "a.bb"},
 		{`(?<year>\d{4})`, "", "in 2024", "2024|2024"},
@@ -194,7 +197,7 @@ func TestAllocsRegexMatch(t *testing.T) {
 // FuzzRegex holds CompileRegex to this: no panic, and all ways to
 // look for a pattern agree on whether there is a match.
 func FuzzRegex(f *testing.F) {
-	for _, s := range []string{"a+b", `(\d+)-[^x-z]`, "(?i)x|y", `\bfoo\b$`, "[[:alpha:]]{2,3}?", `a++`, `(?<n>a)\k<n>`, `\Qa\E`} {
+	for _, s := range []string{"a+b", `(\d+)-[^x-z]`, "(?i)x|y", `\bfoo\b$`, "[[:alpha:]]{2,3}?", "[[:]", `a++`, `(?<n>a)\k<n>`, `\Qa\E`} {
 		f.Add(s, "i", "foo ab 12-3\n")
 	}
 	f.Fuzz(func(t *testing.T, pattern, options, text string) {
