@@ -25,26 +25,11 @@ func BenchmarkRefused(b *testing.B) {
 			c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
 			coll := w.Cluster.Catalog.Peek().Collections("test")[0]
 			w.Cluster.Budgets.ChargeAt(clock.Now(), ratelimit.Class{}, ratelimit.Place{Collection: uint64(coll.ID)}, 1e6*ratelimit.RU)
-			doc, err := ejson.Parse(text)
-			if err != nil {
-				b.Fatal(err)
-			}
-			m := wire.Message{Header: wire.Header{OpCode: wire.OpMsg, RequestID: 1}, Body: doc}
-			out := wire.NewReply(&c.pool)
-			b.ReportAllocs()
-			for b.Loop() {
-				out.Start(&m)
-				if err := w.Handle(b.Context(), c, &m, out); err != nil {
-					b.Fatal(err)
+			answer(b, w, c, text, func(reply bson.Raw) {
+				if code, _ := reply.Get("code").Int32(); code != ratelimit.CodeThrottled {
+					b.Fatalf("not refused: %v", reply)
 				}
-				raw, err := out.Finish(1, 1)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if code, _ := bson.Raw(raw[wire.HeaderSize+5:]).Get("code").Int32(); code != ratelimit.CodeThrottled {
-					b.Fatalf("not refused: %v", bson.Raw(raw[wire.HeaderSize+5:]))
-				}
-			}
+			})
 		})
 	}
 }
@@ -58,22 +43,30 @@ func BenchmarkMetering(b *testing.B) {
 			c := w.dial()
 			c.ok(`{insert: "c", documents: [{_id: 1, pad: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}]}`)
 			w.unmetered.Store(name == "without")
-			doc, err := ejson.Parse(`{find: "c", filter: {_id: 1}, limit: 1, singleBatch: true, lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAA==", subType: "04"}}}, $db: "test"}`)
-			if err != nil {
-				b.Fatal(err)
-			}
-			m := wire.Message{Header: wire.Header{OpCode: wire.OpMsg, RequestID: 1}, Body: doc}
-			out := wire.NewReply(&c.pool)
-			b.ReportAllocs()
-			for b.Loop() {
-				out.Start(&m)
-				if err := w.Handle(b.Context(), c, &m, out); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := out.Finish(1, 1); err != nil {
-					b.Fatal(err)
-				}
-			}
+			answer(b, w, c, `{find: "c", filter: {_id: 1}, limit: 1, singleBatch: true, lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAA==", subType: "04"}}}, $db: "test"}`, func(bson.Raw) {})
 		})
+	}
+}
+
+// answer has one command handled again and again, without a network.
+func answer(b *testing.B, w *world, c *client, text string, check func(reply bson.Raw)) {
+	b.Helper()
+	doc, err := ejson.Parse(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := wire.Message{Header: wire.Header{OpCode: wire.OpMsg, RequestID: 1}, Body: doc}
+	out := wire.NewReply(&c.pool)
+	b.ReportAllocs()
+	for b.Loop() {
+		out.Start(&m)
+		if err := w.Handle(b.Context(), c, &m, out); err != nil {
+			b.Fatal(err)
+		}
+		raw, err := out.Finish(1, 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		check(bson.Raw(raw[wire.HeaderSize+5:]))
 	}
 }
