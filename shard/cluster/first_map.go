@@ -166,7 +166,7 @@ func (c *Cluster) sample(o *Op, coll *catalog.Collection, key shard.KeyPattern, 
 		found = append(found, at)
 	}
 	slices.SortFunc(found, func(a, b shard.Position) int { return bytes.Compare(a, b) })
-	for i := 1; i < opts.Shards; i++ {
+	for i := 1; i < opts.Shards && len(found) > 0; i++ { // all may be deleted by now
 		at := found[i*len(found)/opts.Shards]
 		if bytes.Equal(at, found[0]) || len(opts.sampled) > 0 && bytes.Equal(at, opts.sampled[len(opts.sampled)-1]) {
 			continue // one value that fills a shard
