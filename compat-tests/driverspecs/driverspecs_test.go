@@ -1,6 +1,7 @@
 package driverspecs
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"slices"
@@ -65,8 +66,14 @@ func TestDriverSpecs(t *testing.T) {
 func (s suite) judge(t *testing.T, top *topology, dir, program string, score *scoreboard.Scoring) {
 	server := harness.Start(t, harness.Options{Args: slices.Concat(top.args, []string{"--enable-test-commands"})})
 	uri := top.uri(t, server)
-	run := func(only string) (map[string]scoreboard.Result, error) {
-		return s.run(t.Context(), top, dir, program, uri, only)
+	run := func(only string) (results map[string]scoreboard.Result, err error) {
+		for range 1 + triesMax {
+			if results, err = s.run(t.Context(), top, dir, program, uri, only); !errors.Is(err, errNotBegun) {
+				break
+			}
+			t.Log(err)
+		}
+		return results, err
 	}
 	results, err := run("")
 	if err != nil {

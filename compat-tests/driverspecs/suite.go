@@ -3,6 +3,7 @@ package driverspecs
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -117,6 +118,8 @@ func (s suite) run(ctx context.Context, top *topology, dir, program, uri, only s
 	got, trouble := parse(out)
 	_ = cmd.Wait() // that tests failed stands in the output
 	switch {
+	case trouble != "" && len(got) == 0 && strings.Contains(trouble, setupFailed):
+		return got, fmt.Errorf("%s: %w: %s", s.name, errNotBegun, trouble)
 	case ctx.Err() != nil:
 		return got, fmt.Errorf("%s: no end within %s\n%s", s.name, suiteLimit, trouble)
 	case trouble != "":
@@ -126,6 +129,15 @@ func (s suite) run(ctx context.Context, top *topology, dir, program, uri, only s
 	}
 	return got, nil
 }
+
+// errNotBegun says that a program of the driver ended before its first test. It gives
+// the server 2 s to answer a ping and then takes for granted that another connection,
+// which it has not waited for, knows what the server is: beside many others that is
+// not always so, and says nothing of the server.
+var errNotBegun = errors.New("the program gave up before its first test")
+
+// setupFailed stands in the stack of a program that could not prepare itself.
+const setupFailed = ".TestMain("
 
 var outcomeLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.*) \([0-9.]+s\)$`)
 

@@ -1,7 +1,10 @@
 package driverspecs
 
 import (
+	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +22,32 @@ func TestSkip(t *testing.T) {
 				t.Errorf("%s: %q", name, why)
 			}
 		}
+	}
+}
+
+// TestNotBegun: a program that gives up in its preparations is told from one that
+// breaks in a test.
+func TestNotBegun(t *testing.T) {
+	const stack = "panic: no\n\ngoroutine 1 [running]:\ndriver/unified.TestMain(0x12ac4c534140)\n"
+	for name, tc := range map[string]struct {
+		out  string
+		want bool
+	}{
+		"in the preparations": {stack, true},
+		"in a test":           {"=== RUN   TestA\npanic: no\n\ngoroutine 1 [running]:\ndriver/unified.TestA(0x1)\n", false},
+		"after the tests":     {"=== RUN   TestA\n--- PASS: TestA (0.1s)\n" + stack, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, s := t.TempDir(), suite{name: "a", pkg: "."}
+			program := filepath.Join(dir, "program")
+			if err := os.WriteFile(program, []byte("#!/bin/sh\ncat <<'end'\n"+tc.out+"end\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.run(t.Context(), &topology{}, dir, program, "", "")
+			if err == nil || errors.Is(err, errNotBegun) != tc.want {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
@@ -111,9 +112,14 @@ func (f *fixture) lost(err error) bool {
 		return false
 	}
 	var selection topology.ServerSelectionError
+	var pool driver.RetryablePoolError
 	var server mongo.ServerError
 	switch {
 	case mongo.IsNetworkError(err), mongo.IsTimeout(err), errors.As(err, &selection):
+		return true
+	case errors.As(err, &pool):
+		// Who waits for a connection while another operation loses one is told so,
+		// without being counted among the network's errors: nothing was sent.
 		return true
 	case errors.As(err, &server):
 		// A cursor of before; a server that is starting or stopping.
@@ -121,4 +127,28 @@ func (f *fixture) lost(err error) bool {
 			server.HasErrorLabel("TransientTransactionError")
 	}
 	return false
+}
+
+// cleared stands for what the driver tells who waited for a connection when the pool was
+// cleared; its own type is not exported.
+type cleared struct{ error }
+
+func (cleared) Retryable() bool { return true }
+
+// TestLost: the client's errors that a kill explains, and the server's that it does not.
+func TestLost(t *testing.T) {
+	f := &fixture{T: t, kills: func(context.Context) {}}
+	for _, err := range []error{
+		fmt.Errorf("wrapped: %w", cleared{errors.New("the pool was cleared")}), context.DeadlineExceeded,
+		mongo.CommandError{Code: 91}, mongo.CommandError{Labels: []string{"NetworkError"}},
+	} {
+		if !f.lost(err) {
+			t.Errorf("%v is not explained", err)
+		}
+	}
+	for _, err := range []error{errors.New("no sum"), mongo.CommandError{Code: 11000}, mongo.CommandError{Code: 8000}} {
+		if f.lost(err) {
+			t.Errorf("%v is explained", err)
+		}
+	}
 }
