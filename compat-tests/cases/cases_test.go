@@ -17,6 +17,7 @@ func TestCases(t *testing.T) {
 	}
 	for _, c := range configs {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			if casefile.Rewriting() && c.Name != reference {
 				t.Skip("only the configuration " + reference + " rewrites")
 			}

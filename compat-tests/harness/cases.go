@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,8 +13,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/casefile"
 )
 
-// RunCases runs every case file under dir against one server started with config
-// c. Verbs:
+// RunCases runs every case file under dir, each against a server of its own started with
+// config c, so that what a file sets for the whole server, and the sessions it uses, are
+// unknown to the others. Verbs:
 //
 //	setup   commands run before each later case of the file, up to the next setup;
 //	        every one must succeed, so its output is empty
@@ -25,11 +27,6 @@ import (
 // replies and no others. Every case begins with empty databases, so
 // any case can be run alone.
 func RunCases(t *testing.T, dir string, c *Config) {
-	o := Options{Args: c.Flags}
-	if c.Disk {
-		o.Data = t.TempDir()
-	}
-	server := Start(t, o)
 	paths, err := caseFiles(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -42,15 +39,17 @@ func RunCases(t *testing.T, dir string, c *Config) {
 			t.Error(err)
 			continue
 		}
-		r := &runner{config: c, conn: server.Dial(t), file: f}
+		r := &runner{config: c, file: f}
 		casefile.RunFile(t, name, path, func(t *testing.T, cs *casefile.Case) string {
 			for _, key := range []string{name, fmt.Sprintf("%s:%d", name, cs.Line)} {
 				if reason, ok := c.Skips[key]; ok {
 					t.Skipf("skipped in configuration %s: %s", c.Name, reason)
 				}
 			}
+			r.connect(t)
 			return r.handle(t, cs)
 		})
+		r.end(t)
 	}
 }
 
@@ -90,6 +89,8 @@ func (c *Config) checkSkips(t *testing.T, files []string) {
 // runner holds what one case file needs between its commands.
 type runner struct {
 	config *Config
+	server *Server // nil before the first case that is not skipped
+	data   string  // its directory, "" in memory
 	conn   *Conn
 	file   *casefile.File
 
@@ -97,6 +98,58 @@ type runner struct {
 	prepared  map[string]bool // namespaces sharded and indexed in this case
 	cursor    int64           // id of the cursor opened last
 	namespace string          // its namespace
+}
+
+// connect starts the file's server and connects to it unless that was done. With
+// CANTLE_URI set, all files have that one.
+func (r *runner) connect(t *testing.T) {
+	if r.conn != nil {
+		return
+	}
+	if r.server == nil {
+		r.start(t)
+	}
+	var err error
+	if r.conn, err = DialAddr(r.server.Addr); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts the file's server. It outlives the case that is the first to need it.
+func (r *runner) start(t *testing.T) {
+	var err error
+	if uri := os.Getenv("CANTLE_URI"); uri != "" {
+		if r.config.Disk || len(r.config.Flags) > 0 {
+			t.Skip("CANTLE_URI is set, and this configuration needs a server of its own")
+		}
+		if r.server, err = external(uri); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if r.config.Disk {
+		if r.data, err = os.MkdirTemp("", "cases"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.server, err = Launch(Options{Data: r.data, Args: r.config.Flags}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// end stops the file's server, whose log must show no trouble.
+func (r *runner) end(t *testing.T) {
+	if r.conn != nil {
+		r.conn.Close()
+	}
+	if r.server != nil {
+		if err := r.server.Stop(); err != nil {
+			t.Errorf("%s: stopping its server: %v\n%s", r.file.Path, err, r.server.Log())
+		}
+	}
+	if r.data != "" {
+		_ = os.RemoveAll(r.data)
+	}
 }
 
 // handle runs one case.
