@@ -43,9 +43,13 @@ type Store interface {
 	Snapshot(ctx context.Context, at Timestamp) (Reader, error)
 
 	// ReadLog yields the durable records of a stream with a timestamp above
-	// after, in commit order; the records of one commit share its timestamp and
+	// after, in commit order; the records of one commit share its timestamp ts and
 	// keep the order of their AppendLog calls. after 0 starts at the oldest
 	// record kept. rec aliases engine memory until yield returns.
+	//
+	// own is a timestamp of the record alone: above all commits before, not above
+	// ts, rising within the commit, whose last record has ts itself. Records of
+	// stores written before there was such a thing have ts.
 	//
 	// next is the after of the next call. At the end of the stream it is the
 	// durable timestamp the read went up to: nothing at or below can appear
@@ -53,7 +57,7 @@ type Store interface {
 	// the next call repeats that commit from its first record; a reader that
 	// stops inside a commit counts the records of that timestamp it has taken.
 	// Errors: ErrLogTruncated if after > 0 and later records are gone already.
-	ReadLog(ctx context.Context, stream []byte, after Timestamp, yield func(ts Timestamp, rec []byte) bool) (next Timestamp, err error)
+	ReadLog(ctx context.Context, stream []byte, after Timestamp, yield func(ts, own Timestamp, rec []byte) bool) (next Timestamp, err error)
 
 	// TruncateLog drops the records of a stream with a timestamp <= ts. Readers that
 	// have read all that it drops do not notice.

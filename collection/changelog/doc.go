@@ -4,7 +4,8 @@
 //
 // A Record is appended to the writing transaction and so becomes durable and
 // visible together with the write. The store gives it its place: all records of
-// one commit share the commit's timestamp and keep their order. All are in one
+// one commit share the commit's timestamp and keep their order; each has one of its
+// own beside it, at which oplog and change events show it. All are in one
 // stream, Stream; a reader that wants one collection or one shard skips the
 // rest, which costs a few nanoseconds per record because the header says it.
 //

@@ -34,7 +34,11 @@ func (b *eventBuilder) end() bson.Raw {
 // Errors: NoMatchingDocument (47), those of Lookup.
 func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	t := s.token(Token{Time: it.ts, Ordinal: uint32(it.ordinal)})
+	s.time = it.own
 	if it.cmd != nil {
+		if s.tooEarly() {
+			return nil, t, nil
+		}
 		t.Sub = it.sub
 		it.sub++
 		return s.commandEvent(it, t)
@@ -43,7 +47,10 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	if err != nil {
 		return nil, t, err
 	}
-	if rec.Op == changelog.Delete && s.spec.NoDeletes {
+	if rec.Multi {
+		s.time = it.ts
+	}
+	if rec.Op == changelog.Delete && s.spec.NoDeletes || s.tooEarly() {
 		return nil, t, nil
 	}
 	if f := s.src.ImagesSince; f != nil && rec.Wall != 0 && rec.Wall < f() {
@@ -56,6 +63,9 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	return doc, t, err
 }
 
+// tooEarly reports an event of the commit at whose later records the stream begins.
+func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
+
 // head opens an event with the fields that all have.
 func (s *Stream) head(t Token, operation string, wall int64) *eventBuilder {
 	b := &s.out
@@ -65,9 +75,9 @@ func (s *Stream) head(t Token, operation string, wall int64) *eventBuilder {
 	}
 	t.Append(&b.Builder, "_id")
 	b.String("operationType", operation)
-	b.Timestamp("clusterTime", t.Time.Seconds(), t.Time.Increment())
+	b.Timestamp("clusterTime", s.time.Seconds(), s.time.Increment())
 	if wall == 0 {
-		wall = int64(t.Time.Seconds()) * 1000
+		wall = int64(s.time.Seconds()) * 1000
 	}
 	b.DateTime("wallTime", wall)
 	return b

@@ -168,11 +168,11 @@ func (h *Hub) run(ctx context.Context) {
 		if err == nil {
 			fresh = fresh[:0]
 			h.beginLook(ctx, &look)
-			next, err = h.store.ReadLog(ctx, changelog.Stream, after, func(ts storage.Timestamp, rec []byte) bool {
+			next, err = h.store.ReadLog(ctx, changelog.Stream, after, func(ts, own storage.Timestamp, rec []byte) bool {
 				if op, id, ok := changelog.Peek(rec); ok {
 					g := glimpse{ts, op, id}
 					fresh = append(fresh, g)
-					look.sift(g, rec)
+					look.sift(g, own, rec)
 				}
 				return true
 			})

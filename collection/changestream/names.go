@@ -52,7 +52,7 @@ func namesAt(ctx context.Context, store storage.Store, present func() *catalog.S
 	}
 	var since []command
 	for after := at; ; {
-		next, err := store.ReadLog(ctx, changelog.Commands, after, func(_ storage.Timestamp, rec []byte) bool {
+		next, err := store.ReadLog(ctx, changelog.Commands, after, func(_, _ storage.Timestamp, rec []byte) bool {
 			r, err := changelog.Decode(append([]byte(nil), rec...))
 			if err != nil {
 				return true

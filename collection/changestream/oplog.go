@@ -12,15 +12,20 @@ import (
 )
 
 // Oplog reads the change log as MongoDB's local.oplog.rs, as far as tools need
-// it: one entry per record, with ts, op, ns, ui, o, o2 and wall. The changes of
-// a transaction are entries of their own with one ts and its lsid and txnNumber;
+// it: one entry per record, with a ts of its own, op, ns, ui, o, o2 and wall. A
+// transaction is one entry, a command applyOps, or several if it is large;
 // updates are shown in the form {$v: 2, diff: …}, or as a replacement where the
 // new document is known.
 // Manual: core/replica-set-oplog.
 type Oplog struct {
 	s     *Stream
 	begun bool
+	group group
+	time  storage.Timestamp // of the last entry
 }
+
+// Time is the ts of the entry that Next returned last.
+func (o *Oplog) Time() storage.Timestamp { return o.time }
 
 // OpenOplog opens the log at its first entry that is not before a time, or at its
 // beginning if that is later.
@@ -28,7 +33,7 @@ type Oplog struct {
 func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error) {
 	spec := &Spec{System: true, Expanded: true, oldest: from <= 1}
 	if !spec.oldest {
-		_, err := src.Store.ReadLog(env.Context(), changelog.Stream, from-1, func(storage.Timestamp, []byte) bool { return false })
+		_, err := src.Store.ReadLog(env.Context(), changelog.Stream, from-1, func(_, _ storage.Timestamp, _ []byte) bool { return false })
 		if spec.oldest = errors.Is(err, storage.ErrLogTruncated); err != nil && !spec.oldest {
 			return nil, err
 		}
@@ -48,51 +53,68 @@ func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error)
 // Errors: those of env and of the store.
 func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	s := o.s
-	for s.at == len(s.items) {
-		if err := s.look(env); err != nil {
-			return nil, err
-		}
-		if s.at == len(s.items) && !s.behind {
+	for {
+		for s.at == len(s.items) {
+			if err := s.look(env); err != nil {
+				return nil, err
+			}
+			if s.at < len(s.items) || s.behind {
+				continue
+			}
+			if o.group.open() {
+				return o.groupEntry(false), nil
+			}
 			return o.first(), nil
 		}
+		o.begun = true
+		it := &s.items[s.at]
+		rec, err := changelog.Decode(it.rec)
+		if err != nil {
+			return nil, err
+		}
+		if o.group.open() && it.ts != o.group.commit {
+			return o.groupEntry(false), nil
+		}
+		if o.group.open() || o.inTransaction(it, &rec) {
+			if !o.group.fits(it) {
+				return o.groupEntry(true), nil
+			}
+			o.addToGroup(it, &rec)
+			s.at++
+			continue
+		}
+		s.at++
+		b := &s.out
+		b.begin()
+		o.operation(b, it, &rec)
+		o.tail(b, it.own, rec.Wall)
+		return b.end(), nil
 	}
-	o.begun = true
-	it := &s.items[s.at]
-	s.at++
-	rec, err := changelog.Decode(it.rec)
-	if err != nil {
-		return nil, err
-	}
-	b := &s.out
-	b.begin()
-	if rec.Multi {
-		b.BeginDoc("lsid")
-		b.Binary("id", 4, rec.Session[:])
-		b.Binary("uid", 0, rec.Owner[:])
-		b.End()
-		b.Int64("txnNumber", rec.TxnNumber)
+}
+
+// operation appends op, ns, ui, o and o2 of a record.
+func (o *Oplog) operation(b *eventBuilder, it *item, rec *changelog.Record) {
+	if it.cmd != nil {
+		appendCommand(b, it.cmd)
+		return
 	}
 	b.String("op", entryOps[rec.Op])
-	if it.cmd != nil {
-		for name, v := range rec.Doc.Fields() {
-			if n := string(name); n == "ns" || n == "ui" || n == "o" || n == "o2" {
-				b.ValueBytes(name, v)
-			}
-		}
-	} else {
-		b.String("ns", it.entry.ns.String())
-		b.Binary("ui", 4, it.entry.uuid[:])
-		o.body(b, it.entry, &rec)
-	}
-	b.Timestamp("ts", it.ts.Seconds(), it.ts.Increment())
+	b.String("ns", it.entry.ns.String())
+	b.Binary("ui", 4, it.entry.uuid[:])
+	o.body(b, it.entry, rec)
+}
+
+// tail appends the fields with which all entries end: the election term is the
+// only one there ever was. wall is in milliseconds since 1970, 0 = unknown.
+func (o *Oplog) tail(b *eventBuilder, ts storage.Timestamp, wall int64) {
+	o.time = ts
+	b.Timestamp("ts", ts.Seconds(), ts.Increment())
 	b.Int64("t", 1)
 	b.Int64("v", 2)
-	wall := rec.Wall
 	if wall == 0 {
-		wall = int64(it.ts.Seconds()) * 1000
+		wall = int64(ts.Seconds()) * 1000
 	}
 	b.DateTime("wall", wall)
-	return b.end(), nil
 }
 
 // first is the entry of an empty log, since tools expect that there is one: a
@@ -109,14 +131,11 @@ func (o *Oplog) first() bson.Raw {
 	b.BeginDoc("o")
 	b.String("msg", "initiating set")
 	b.End()
-	b.Timestamp("ts", ts.Seconds(), ts.Increment())
-	b.Int64("t", 1)
-	b.Int64("v", 2)
-	b.DateTime("wall", int64(ts.Seconds())*1000)
+	o.tail(b, ts, 0)
 	return b.end()
 }
 
-var entryOps = [...]string{changelog.Insert: "i", changelog.Update: "u", changelog.Replace: "u", changelog.Delete: "d", changelog.Command: "c"}
+var entryOps = [...]string{changelog.Insert: "i", changelog.Update: "u", changelog.Replace: "u", changelog.Delete: "d"}
 
 // body appends o and o2 of a changed document.
 func (o *Oplog) body(b *eventBuilder, e *entry, rec *changelog.Record) {

@@ -154,7 +154,7 @@ func (h *Hub) beginLook(ctx context.Context, l *look) {
 }
 
 // sift asks the sieves about a record, which is not kept.
-func (l *look) sift(g glimpse, enc []byte) {
+func (l *look) sift(g glimpse, own storage.Timestamp, enc []byte) {
 	if g.op == changelog.Command || g.op == changelog.Moved {
 		return
 	}
@@ -173,12 +173,14 @@ func (l *look) sift(g glimpse, enc []byte) {
 			if rec, err = changelog.Decode(enc); err != nil {
 				return
 			}
-			decoded = true
+			if decoded = true; rec.Multi {
+				own = g.ts
+			}
 			for i := range l.events {
 				l.events[i].of = nil
 			}
 		}
-		if l.passes(s.question, t.entry, &rec, g.ts) {
+		if l.passes(s.question, t.entry, &rec, own) {
 			s.hits = append(s.hits, g.ts)
 		}
 	}
@@ -229,6 +231,7 @@ func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timesta
 	if d.of != nil && d.of.same(e) {
 		return d.event, nil
 	}
+	d.stream.time = ts
 	event, err := d.stream.documentEvent(l.env, e, rec, Token{Time: ts})
 	if err == nil {
 		d.of, d.event = e, event

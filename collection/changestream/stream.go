@@ -59,6 +59,7 @@ type Stream struct {
 	everything bool // system collections of all databases too: see Oplog
 
 	out     eventBuilder
+	time    storage.Timestamp // clusterTime of the event in out
 	scratch expr.Scratch
 }
 
@@ -98,6 +99,7 @@ func (p place) before(q place) bool {
 // item is a record that waits to be made an event. rec lies in the arena.
 type item struct {
 	place
+	own   storage.Timestamp // of the record alone
 	rec   []byte
 	entry *entry
 	cmd   *command
@@ -160,7 +162,7 @@ func (s *Stream) stillThere(env *mql.Env, start storage.Timestamp) error {
 	if s.spec.Resume == nil && !s.spec.HasStartAt {
 		return nil
 	}
-	_, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, start, func(storage.Timestamp, []byte) bool { return false })
+	_, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, start, func(_, _ storage.Timestamp, _ []byte) bool { return false })
 	if errors.Is(err, storage.ErrLogTruncated) {
 		return errHistoryLost()
 	}
@@ -276,7 +278,7 @@ func (s *Stream) look(env *mql.Env) error {
 	now := place{from, wholeCommit}
 	passed, full := 0, false
 	var failed error
-	next, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, from, func(ts storage.Timestamp, rec []byte) bool {
+	next, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, from, func(ts, own storage.Timestamp, rec []byte) bool {
 		if ts == now.ts && now.ordinal != wholeCommit {
 			now.ordinal++
 		} else {
@@ -296,7 +298,7 @@ func (s *Stream) look(env *mql.Env) error {
 		}
 		passed++
 		if s.read.before(now) {
-			s.take(env, now, rec)
+			s.take(env, now, own, rec)
 			s.read = now
 		}
 		return true
@@ -333,13 +335,13 @@ func (s *Stream) mark() {
 }
 
 // take adds a record to the items if it concerns the stream.
-func (s *Stream) take(env *mql.Env, at place, rec []byte) {
+func (s *Stream) take(env *mql.Env, at place, own storage.Timestamp, rec []byte) {
 	op, id, ok := changelog.Peek(rec)
 	if !ok || op == changelog.Moved {
 		return
 	}
 	if op == changelog.Command {
-		s.takeCommand(env, at, rec)
+		s.takeCommand(env, at, own, rec)
 		return
 	}
 	e, ok := s.wants.byID[id]
@@ -353,14 +355,14 @@ func (s *Stream) take(env *mql.Env, at place, rec []byte) {
 	}
 	n := len(s.arena)
 	s.arena = append(s.arena, rec...)
-	s.items = append(s.items, item{place: at, rec: s.arena[n:], entry: e.entry})
+	s.items = append(s.items, item{place: at, own: own, rec: s.arena[n:], entry: e.entry})
 }
 
 // takeCommand follows a DDL command, and adds it to the items if the stream
 // shows it.
-func (s *Stream) takeCommand(env *mql.Env, at place, rec []byte) {
-	own := append([]byte(nil), rec...)
-	r, err := changelog.Decode(own)
+func (s *Stream) takeCommand(env *mql.Env, at place, own storage.Timestamp, rec []byte) {
+	rec = append([]byte(nil), rec...)
+	r, err := changelog.Decode(rec)
 	if err != nil {
 		return
 	}
@@ -369,7 +371,7 @@ func (s *Stream) takeCommand(env *mql.Env, at place, rec []byte) {
 		return
 	}
 	if s.shows(&c) {
-		s.items = append(s.items, item{place: at, rec: own, cmd: &c})
+		s.items = append(s.items, item{place: at, own: own, rec: rec, cmd: &c})
 	}
 	s.names.apply(&c)
 	s.watch(env)

@@ -15,7 +15,6 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -103,7 +102,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 			return nil, err
 		}
 	}
-	op := &opener{c: c, o: o, v: v, trace: o.Trace, logFrom: oplogFrom(stages)}
+	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(stages)}
 	if coll != nil {
 		o.begin(coll)
 	} else {
@@ -150,7 +149,7 @@ type opener struct {
 	changes *changestream.Stream
 	events  *changestream.Filter // what its pipeline asks first, nil = nothing
 	oplog   *oplogOp             // that the pipeline reads, nil for others
-	logFrom storage.Timestamp    // what of the change log it wants at the earliest
+	span    span                 // the times of the change log that it asks for
 }
 
 // Open see agg.Opener.
@@ -212,7 +211,7 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	}
 	if coll == nil {
 		if p.NS == OplogNamespace {
-			x.oplog = &oplogOp{c: x.c, from: x.logFrom}
+			x.oplog = &oplogOp{c: x.c, span: x.span}
 			op, err := p.Open(env, x.oplog, x)
 			return op, nil, nil, err
 		}

@@ -277,7 +277,7 @@ func (d *ddl) logged() string {
 	if err := d.store.Sync(d.t.Context()); err != nil {
 		d.t.Fatal(err)
 	}
-	_, err := d.store.ReadLog(d.t.Context(), changelog.Stream, 0, func(_ storage.Timestamp, rec []byte) bool {
+	_, err := d.store.ReadLog(d.t.Context(), changelog.Stream, 0, func(_, _ storage.Timestamp, rec []byte) bool {
 		r, err := changelog.Decode(rec)
 		if err != nil {
 			d.t.Error(err)

@@ -19,15 +19,22 @@ var OplogNamespace = collection.Namespace{DB: "local", Coll: "oplog.rs"}
 // more have come, the next call delivers them.
 type oplogOp struct {
 	c    *Cluster
-	from storage.Timestamp   // entries before are not asked for
+	span span
 	log  *changestream.Oplog // nil before the first row
+	past bool                // an entry after the span was met
 	row  exec.Row
 }
 
+// span is the times from first to last of the entries that are asked for; 0 is open.
+type span struct{ first, last storage.Timestamp }
+
 // Next see exec.Operator.
 func (x *oplogOp) Next(env *mql.Env) (*exec.Row, error) {
+	if x.past {
+		return nil, nil
+	}
 	if x.log == nil {
-		log, err := changestream.OpenOplog(env, x.c.changeSource(), x.from)
+		log, err := changestream.OpenOplog(env, x.c.changeSource(), x.span.first)
 		if err != nil {
 			return nil, err
 		}
@@ -36,6 +43,9 @@ func (x *oplogOp) Next(env *mql.Env) (*exec.Row, error) {
 	doc, err := x.log.Next(env)
 	if doc == nil || err != nil {
 		return nil, err
+	}
+	if x.past = x.span.last != 0 && x.log.Time() > x.span.last; x.past {
+		return nil, nil
 	}
 	x.row = exec.Row{Doc: doc}
 	return &x.row, nil
@@ -47,40 +57,58 @@ func (x *oplogOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "COLLSCAN
 // Close see exec.Operator.
 func (x *oplogOp) Close() {}
 
-// oplogFrom is a time before which the first stage of a pipeline wants nothing of
-// the change log: what it asks ts to be at least. 0 if it does not say.
-func oplogFrom(stages []bson.Raw) (from storage.Timestamp) {
-	if len(stages) == 0 {
-		return 0
+// oplogSpan is the span outside of which the first stage of a pipeline wants
+// nothing of the change log, by what it asks of ts.
+func oplogSpan(stages []bson.Raw) (x span) {
+	if len(stages) > 0 {
+		filter, _ := stages[0].Get("$match").Doc()
+		x.narrow(filter)
 	}
-	filter, _ := stages[0].Get("$match").Doc()
-	return atLeast(filter)
+	return x
 }
 
-// atLeast looks into the conditions on ts, and those that $and joins with others.
-func atLeast(filter bson.Raw) (from storage.Timestamp) {
+// narrow looks into the conditions on ts, and those that $and joins with others.
+func (x *span) narrow(filter bson.Raw) {
 	for it := filter.Iter(); it.Next(); {
 		switch string(it.Name) {
 		case "ts":
 			if t, ok := timeOf(it.Value); ok {
-				from = max(from, t)
+				x.notBefore(t)
+				x.notAfter(t)
 				continue
 			}
 			d, _ := it.Value.Doc()
-			for _, op := range [...]string{"$eq", "$gt", "$gte"} {
-				if t, ok := timeOf(d.Get(op)); ok {
-					from = max(from, t)
+			for op, v := range d.Fields() {
+				t, ok := timeOf(v)
+				if !ok {
+					continue
+				}
+				switch string(op) {
+				case "$eq":
+					x.notBefore(t)
+					x.notAfter(t)
+				case "$gt", "$gte":
+					x.notBefore(t)
+				case "$lt", "$lte":
+					x.notAfter(t)
 				}
 			}
 		case "$and":
 			list, _ := it.Value.Array()
 			for v := range list.Values() {
 				d, _ := v.Doc()
-				from = max(from, atLeast(d))
+				x.narrow(d)
 			}
 		}
 	}
-	return from
+}
+
+func (x *span) notBefore(t storage.Timestamp) { x.first = max(x.first, t) }
+
+func (x *span) notAfter(t storage.Timestamp) {
+	if x.last == 0 || t < x.last {
+		x.last = max(t, 1)
+	}
 }
 
 func timeOf(v bson.Value) (storage.Timestamp, bool) {
@@ -94,7 +122,7 @@ func timeOf(v bson.Value) (storage.Timestamp, bool) {
 func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timestamp, err error) {
 	newest = c.Store.Latest()
 	oldest = newest
-	_, err = c.Store.ReadLog(ctx, changelog.Stream, 0, func(ts storage.Timestamp, _ []byte) bool {
+	_, err = c.Store.ReadLog(ctx, changelog.Stream, 0, func(ts, _ storage.Timestamp, _ []byte) bool {
 		oldest = ts
 		return false
 	})
@@ -107,6 +135,10 @@ func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timest
 func (s *Stream) WaitOplog(ctx context.Context) error {
 	if s.oplog == nil || s.oplog.log == nil {
 		return nil
+	}
+	if s.oplog.past {
+		<-ctx.Done()
+		return context.Cause(ctx)
 	}
 	return s.oplog.log.Wait(ctx)
 }

@@ -129,7 +129,7 @@ func (r *Runner) checkpoint(ctx context.Context, force bool) error {
 // follow reads the durable log after a timestamp.
 func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func(ts storage.Timestamp, rec *changelog.Record, size int)) (storage.Timestamp, error) {
 	var bad error
-	next, err := r.Store.ReadLog(ctx, changelog.Stream, after, func(ts storage.Timestamp, rec []byte) bool {
+	next, err := r.Store.ReadLog(ctx, changelog.Stream, after, func(ts, _ storage.Timestamp, rec []byte) bool {
 		d, err := changelog.Decode(rec)
 		if err != nil {
 			bad = err

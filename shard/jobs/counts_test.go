@@ -126,7 +126,7 @@ func TestTruncateBySize(t *testing.T) {
 		if c := n.logRecords(); c < 6 || c > 10 {
 			t.Errorf("%d records of 1 MB are kept of 10 MB", c)
 		}
-		_, err := n.store.ReadLog(t.Context(), []byte("changes"), 1, func(storage.Timestamp, []byte) bool { return true })
+		_, err := n.store.ReadLog(t.Context(), []byte("changes"), 1, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 		if !errors.Is(err, storage.ErrLogTruncated) {
 			t.Errorf("a reader that is behind: %v", err)
 		}
@@ -136,7 +136,7 @@ func TestTruncateBySize(t *testing.T) {
 func (n *node) logRecords() (c int) {
 	n.t.Helper()
 	n.must(n.store.Sync(n.t.Context()))
-	_, err := n.store.ReadLog(n.t.Context(), []byte("changes"), 0, func(storage.Timestamp, []byte) bool { c++; return true })
+	_, err := n.store.ReadLog(n.t.Context(), []byte("changes"), 0, func(_, _ storage.Timestamp, _ []byte) bool { c++; return true })
 	n.must(err)
 	return c
 }

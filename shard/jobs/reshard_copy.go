@@ -96,7 +96,7 @@ func (c *copying) catchUp(last bool) error {
 		dirty := c.late
 		c.late = map[string]bool{}
 		seen, full := storage.Timestamp(0), false
-		next, err := c.r.Store.ReadLog(c.ctx, changelog.Stream, c.applied, func(ts storage.Timestamp, rec []byte) bool {
+		next, err := c.r.Store.ReadLog(c.ctx, changelog.Stream, c.applied, func(ts, _ storage.Timestamp, rec []byte) bool {
 			if full = len(dirty) >= windowMax && ts != seen; full {
 				return false
 			}

@@ -158,7 +158,7 @@ func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 }
 
 // ReadLog implements storage.Store.
-func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
+func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
 	if _, err := f.strike(ctx, ReadLog); err != nil {
 		return after, err
 	}

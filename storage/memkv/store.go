@@ -54,8 +54,8 @@ type version struct {
 
 // record is one log record.
 type record struct {
-	ts  storage.Timestamp
-	rec []byte
+	ts, own storage.Timestamp
+	rec     []byte
 }
 
 // Open returns an empty store.
@@ -165,9 +165,9 @@ func (s *store) put(key string, ts storage.Timestamp, value []byte) {
 	s.versions[key] = append(slices.Clip(vs), version{ts, value})
 }
 
-// next starts a commit; mu is held.
-func (s *store) next() storage.Timestamp {
-	s.latest = max(s.latest+1, s.clock())
+// next starts a commit with a number of log records; mu is held.
+func (s *store) next(records int) storage.Timestamp {
+	s.latest = max(s.latest+1, s.clock()) + storage.Timestamp(max(records, 1)-1)
 	s.commits++
 	close(s.wake)
 	s.wake = make(chan struct{})
@@ -194,7 +194,7 @@ func (s *store) Sync(ctx context.Context) error {
 }
 
 // ReadLog implements storage.Store.
-func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
+func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
 	if err := s.lock(ctx); err != nil {
 		return after, err
 	}
@@ -204,7 +204,7 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 		return after, storage.ErrLogTruncated
 	}
 	for _, r := range recs {
-		if r.ts > after && !yield(r.ts, bytes.Clone(r.rec)) {
+		if r.ts > after && !yield(r.ts, r.own, bytes.Clone(r.rec)) {
 			return r.ts - 1, nil
 		}
 	}
@@ -270,7 +270,7 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	ts := s.next()
+	ts := s.next(0)
 	i, _ := slices.BinarySearch(s.keys, string(r.Start))
 	for ; i < len(s.keys) && r.Contains([]byte(s.keys[i])); i++ {
 		s.put(s.keys[i], ts, nil)

@@ -152,16 +152,17 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 			return 0, storage.ErrConflict
 		}
 	}
-	ts := s.next()
+	ts := s.next(len(t.buf.Logs()))
 	for _, k := range touch {
 		s.touched[string(k)] = ts
 	}
 	for k, v := range t.buf.All() {
 		s.put(string(k), ts, bytes.Clone(v))
 	}
-	for _, r := range t.buf.Logs() {
+	for i, r := range t.buf.Logs() {
 		name := string(r.Stream)
-		s.logs[name] = append(s.logs[name], record{ts, bytes.Clone(r.Rec)})
+		own := ts - storage.Timestamp(len(t.buf.Logs())-1-i)
+		s.logs[name] = append(s.logs[name], record{ts, own, bytes.Clone(r.Rec)})
 	}
 	return ts, nil
 }

@@ -99,7 +99,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	s.materialize(s.snaps.newest)
 	s.mu.Unlock()
 
-	ts := s.next()
+	ts := s.next(w)
 	if err := s.addLog(b, w, ts); err != nil {
 		return 0, translate(err)
 	}
@@ -130,8 +130,12 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	return ts, nil
 }
 
-// next returns the timestamp of the commit; store.commit is held.
-func (s *store) next() storage.Timestamp { return max(s.Latest()+1, s.clock()) }
+// next returns the timestamp of the commit, after those of its log records but the
+// last; store.commit is held.
+func (s *store) next(w *work) storage.Timestamp {
+	first := max(s.Latest()+1, s.clock())
+	return first + storage.Timestamp(max(len(w.buf.Logs()), 1)-1)
+}
 
 // clock is the present time as a timestamp, 0 without a clock.
 func (s *store) clock() storage.Timestamp {
@@ -143,8 +147,9 @@ func (s *store) clock() storage.Timestamp {
 
 // addLog appends the log records of a commit, and a new ceiling if ts needs one.
 func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
-	for i, r := range w.buf.Logs() {
-		w.key = appendLogKey(w.key[:0], r.Stream, ts, uint32(i))
+	logs := w.buf.Logs()
+	for i, r := range logs {
+		w.key = appendLogKey(w.key[:0], r.Stream, ts, lastInCommit-uint32(len(logs)-1-i))
 		if err := b.Set(w.key, r.Rec, nil); err != nil {
 			return err
 		}

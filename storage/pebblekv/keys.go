@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -9,7 +10,7 @@ import (
 // The engine's own keys, out of reach of callers, whose first byte is >= 0x01:
 //
 //	00 'f'                                       → format version, 1 byte
-//	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record
+//	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record; n ends with 2³²-1
 //	00 't'                                       → 8 bytes: no commit has a later timestamp
 //	00 'x' ‖ stream                              → 8 bytes: records up to here were truncated
 var (
@@ -26,7 +27,11 @@ const formatVersion = 1
 // streamBytesMax bounds a stream's name.
 const streamBytesMax = 1 << 10
 
-// appendLogKey appends the key of the n-th record of a commit.
+// lastInCommit is the n of the last record of a commit; those before count down
+// from it, so that each key tells the record's own timestamp.
+const lastInCommit = math.MaxUint32
+
+// appendLogKey appends the key of a record of a commit.
 func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
 	dst = binary.BigEndian.AppendUint16(append(dst, 0, 'l'), uint16(len(stream)))
 	dst = append(dst, stream...)
@@ -36,6 +41,16 @@ func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
 // logKeyTimestamp returns the timestamp in a log key.
 func logKeyTimestamp(key []byte) storage.Timestamp {
 	return storage.Timestamp(binary.BigEndian.Uint64(key[len(key)-12:]))
+}
+
+// logKeyOwn returns the record's own timestamp. Earlier versions counted up from 0
+// and gave their records none.
+func logKeyOwn(key []byte) storage.Timestamp {
+	ts, n := logKeyTimestamp(key), binary.BigEndian.Uint32(key[len(key)-4:])
+	if n <= lastInCommit/2 {
+		return ts
+	}
+	return ts - storage.Timestamp(lastInCommit-n)
 }
 
 // appendTruncatedKey appends the key of a stream's truncation mark.

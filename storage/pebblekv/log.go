@@ -11,7 +11,7 @@ import (
 )
 
 // ReadLog implements storage.Store.
-func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) (next storage.Timestamp, err error) {
+func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
 		return after, err
@@ -53,7 +53,7 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 		if err != nil {
 			return after, translate(err)
 		}
-		if !yield(ts, rec) {
+		if !yield(ts, logKeyOwn(it.Key()), rec) {
 			return ts - 1, nil
 		}
 	}

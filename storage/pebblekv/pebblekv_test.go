@@ -122,7 +122,7 @@ func TestReopenGoesOn(t *testing.T) {
 			t.Fatalf("Latest %v, Durable %v after a clean close at %v", s.Latest(), s.Durable(), last)
 		}
 		n := 0
-		if _, err := s.ReadLog(bg, []byte("s"), 0, func(storage.Timestamp, []byte) bool { n++; return true }); err != nil {
+		if _, err := s.ReadLog(bg, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { n++; return true }); err != nil {
 			t.Fatal(err)
 		}
 		ts := mustPut(t, s, "k", "v")

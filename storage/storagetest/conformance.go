@@ -55,6 +55,7 @@ var conformance = []struct {
 	{"read-only transactions refuse writes", readOnly},
 	{"timestamps rise", timestampsRise},
 	{"log records come in commit order", logOrder},
+	{"log records have timestamps of their own", logOwn},
 	{"log reading resumes", logResumes},
 	{"the log shows only durable records", logDurable},
 	{"WaitLog wakes", waitLog},

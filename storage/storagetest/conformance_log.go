@@ -34,7 +34,7 @@ func timestampsRise(e env) {
 func (e env) log(stream string, after storage.Timestamp) string {
 	e.t.Helper()
 	var out []byte
-	_, err := e.s.ReadLog(e.ctx, []byte(stream), after, func(ts storage.Timestamp, rec []byte) bool {
+	_, err := e.s.ReadLog(e.ctx, []byte(stream), after, func(ts, _ storage.Timestamp, rec []byte) bool {
 		if out != nil {
 			out = append(out, ' ')
 		}
@@ -71,15 +71,33 @@ func logOrder(e env) {
 	e.equal(e.log("", 0), "")
 }
 
+// logOwn: each record has a timestamp of its own, above the commits before and not
+// above that of its commit, whatever stream it is in.
+func logOwn(e env) {
+	before := e.put("a", "1")
+	ts := e.logged(storage.Synced, "s", "1", "s", "2", "t", "3", "s", "4")
+	e.put("a", "2")
+	last := e.logged(storage.Synced, "s", "5")
+	var got []storage.Timestamp
+	_, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, own storage.Timestamp, _ []byte) bool {
+		got = append(got, own)
+		return true
+	})
+	e.check(err)
+	if len(got) != 4 || got[0] <= before || got[1] != got[0]+1 || got[2] != got[1]+2 || got[2] != ts || got[3] != last {
+		e.t.Errorf("commits at %v, %v and %v have records of %v", before, ts, last, got)
+	}
+}
+
 func logResumes(e env) {
 	e.logged(storage.Synced, "s", "1", "s", "2")
 	ts := e.logged(storage.Synced, "s", "3", "s", "4")
 	n := 0
-	next, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(storage.Timestamp, []byte) bool { n++; return n < 4 })
+	next, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { n++; return n < 4 })
 	e.check(err)
 	e.equal(next, ts-1)
 	e.equal(e.log("s", next), fmt.Sprintf("%d:3 %d:4", ts, ts)) // the commit in hand comes whole again
-	next, err = e.s.ReadLog(e.ctx, []byte("s"), 0, func(storage.Timestamp, []byte) bool { return true })
+	next, err = e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.check(err)
 	e.equal(next, e.s.Durable())
 	e.equal(e.log("s", next), "")
@@ -89,7 +107,7 @@ func logResumes(e env) {
 
 func logDurable(e env) {
 	ts := e.logged(storage.Buffered, "s", "1")
-	_, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(got storage.Timestamp, _ []byte) bool {
+	_, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(got, _ storage.Timestamp, _ []byte) bool {
 		if e.s.Durable() < got {
 			e.t.Error("a record that is not durable")
 		}
@@ -130,7 +148,7 @@ func truncateLog(e env) {
 	e.check(e.s.TruncateLog(e.ctx, []byte("s"), ts1))
 	e.equal(e.log("s", 0), fmt.Sprintf("%d:3", ts3))
 	e.equal(e.log("s", ts2), fmt.Sprintf("%d:3", ts3))
-	_, err := e.s.ReadLog(e.ctx, []byte("s"), ts1, func(storage.Timestamp, []byte) bool { return true })
+	_, err := e.s.ReadLog(e.ctx, []byte("s"), ts1, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.is(err, storage.ErrLogTruncated)
 	e.equal(e.log("other", 0), fmt.Sprintf("%d:1", ts1))
 	// What drops nothing, or nothing that a reader has not read, loses nothing.
@@ -162,7 +180,7 @@ func logTail(e env) {
 	next := [writers]int{}
 	for n := 0; n < writers*each; {
 		var err error
-		after, err = e.s.ReadLog(e.ctx, []byte("s"), after, func(ts storage.Timestamp, rec []byte) bool {
+		after, err = e.s.ReadLog(e.ctx, []byte("s"), after, func(ts, _ storage.Timestamp, rec []byte) bool {
 			var w, i int
 			if _, err := fmt.Sscanf(string(rec), "%d-%d", &w, &i); err != nil || next[w] != i || ts <= last {
 				e.t.Errorf("record %s at %v after %v, want number %d", rec, ts, last, next[w])

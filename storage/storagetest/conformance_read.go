@@ -230,7 +230,7 @@ func closedStore(e env) {
 	e.is(err, storage.ErrClosed)
 	_, err = s.Snapshot(e.ctx, 0)
 	e.is(err, storage.ErrClosed)
-	_, err = s.ReadLog(e.ctx, []byte("s"), 0, func(storage.Timestamp, []byte) bool { return true })
+	_, err = s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.is(err, storage.ErrClosed)
 	e.is(<-waited, storage.ErrClosed)
 	e.is(s.DeleteRange(e.ctx, storage.Range{}), storage.ErrClosed)

@@ -164,7 +164,7 @@ func writesCopy(e env) {
 	r := e.snapshot(0)
 	defer r.Close()
 	e.equal(e.scan(r, "", "", false), "k=v")
-	_, err := e.s.ReadLog(e.ctx, []byte("x"), 0, func(got storage.Timestamp, rec []byte) bool {
+	_, err := e.s.ReadLog(e.ctx, []byte("x"), 0, func(got, _ storage.Timestamp, rec []byte) bool {
 		e.equal(got, ts)
 		e.equal(string(rec), "x")
 		return true

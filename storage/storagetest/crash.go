@@ -136,7 +136,7 @@ func (c *crash) verify(disk Disk, made map[storage.Timestamp]bool, must storage.
 	ctx := context.Background()
 	want := map[string]string{}
 	n, last := 0, storage.Timestamp(0)
-	if _, err := s.ReadLog(ctx, []byte("log"), 0, func(ts storage.Timestamp, rec []byte) bool {
+	if _, err := s.ReadLog(ctx, []byte("log"), 0, func(ts, _ storage.Timestamp, rec []byte) bool {
 		n++
 		last = ts
 		want[string(rec[:3])] = string(rec[3:])

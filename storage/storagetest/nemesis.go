@@ -243,7 +243,7 @@ func (n *nemesis) tail(ctx context.Context) {
 			err = nil
 		}
 		if err == nil {
-			after, err = n.s.ReadLog(n.ctx, []byte("log"), after, func(ts storage.Timestamp, rec []byte) bool {
+			after, err = n.s.ReadLog(n.ctx, []byte("log"), after, func(ts, _ storage.Timestamp, rec []byte) bool {
 				if ts <= last {
 					n.t.Errorf("log: %v after %v", ts, last)
 				}
