@@ -31,7 +31,7 @@ type Op struct {
 	Waited time.Duration
 	// Receipt adds up what the command was charged.
 	Receipt ratelimit.Meter
-	// Durability of the write concern.
+	// Durability of the write concern; what is written is so durable after Harden.
 	Durability storage.Durability
 	// Txn is the multi-document transaction the command runs in, or nil.
 	Txn *Txn
@@ -71,6 +71,7 @@ type Op struct {
 	touches touches              // by it
 	refused *ratelimit.Throttled // the last refusal of a bulk write's statement
 	class   ratelimit.Class      // Class, with the throughput bucket of AppName
+	soft    bool                 // something was committed and may not be durable yet
 }
 
 // Txn is a multi-document transaction. Its statements read and write through

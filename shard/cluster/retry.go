@@ -143,15 +143,11 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 	if c.Catalog.Peek() != a.snap && c.Catalog.Peek().Collection(ns) != a.coll && !sameRoute(c.Catalog.Peek().Collection(ns), a.coll) {
 		return errStale
 	}
-	durability := o.Durability
-	if a.turn != nil {
-		durability = storage.Buffered // others need not wait for the disk
-	}
-	ts, err := a.txn.Commit(o.Env.Context(), durability)
+	ts, err := a.txn.Commit(o.Env.Context(), storage.Buffered) // Harden waits for the disk
 	if err != nil {
 		return err
 	}
-	done = true
+	done, o.soft = true, true
 	o.Committed = max(o.Committed, ts)
 	for _, t := range a.all() {
 		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
@@ -162,11 +158,20 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 	applyGrowth(a.grown)
 	if a.turn != nil {
 		a.pass()
-		if o.Durability == storage.Synced {
-			return c.Store.Sync(o.Env.Context())
-		}
 	}
 	return nil
+}
+
+// Harden waits until what the statements of an op have written and read is durable,
+// if its write concern asks for that: one wait serves all of them. It is called
+// before the client is told of them, whatever became of the command.
+func (c *Cluster) Harden(o *Op) error {
+	if !o.soft || o.Durability != storage.Synced {
+		return nil
+	}
+	o.soft = false
+	// Not the command's context: what is committed is not undone when its time is up.
+	return c.sync(context.Background())
 }
 
 // sameRoute reports that a write planned with one entry may commit under the

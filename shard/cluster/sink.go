@@ -14,7 +14,6 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/shard/router"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
@@ -326,12 +325,7 @@ func idDoc(d bson.Raw) bson.Raw {
 }
 
 // Finish see agg.Sink.
-func (s *mergeSink) Finish(env *mql.Env) error {
-	if s.o.Durability == storage.Synced {
-		return s.c.sync(env.Context())
-	}
-	return nil
-}
+func (s *mergeSink) Finish(*mql.Env) error { return s.c.Harden(s.o) }
 
 // Close see agg.Sink.
 func (s *mergeSink) Close() {}

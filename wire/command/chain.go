@@ -152,6 +152,9 @@ func (s *Server) run(c *Call) error {
 	}
 	if err == nil {
 		err = c.Def.Run(c)
+		if herr := s.Cluster.Harden(&c.Op); err == nil {
+			err = herr
+		}
 	}
 	if err == nil {
 		err = c.confirmRead()
