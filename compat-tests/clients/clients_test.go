@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -21,19 +22,39 @@ const runMinutesMax = 5
 
 const matrixPath = "matrix.txt"
 
+// programsAtOnce is how many programs, or variants of them, are installed or run at a
+// time: they wait for most of theirs, for registries, streams and time limits.
+const programsAtOnce = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", programsAtOnce); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
 func TestClients(t *testing.T) {
 	before, err := readMatrix(matrixPath)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := &findings{matrix: matrix{}}
+	t.Cleanup(func() { found.judge(t, before) })
 	for i := range programs {
 		p := &programs[i]
-		t.Run(p.folder, func(t *testing.T) { p.test(t, found) })
+		t.Run(p.folder, func(t *testing.T) {
+			t.Parallel()
+			p.test(t, found)
+		})
 	}
-	fmt.Print(found.matrix.show())
+}
+
+// judge compares what all programs found with the matrix of before, or writes it.
+func (f *findings) judge(t *testing.T, before matrix) {
+	fmt.Print(f.matrix.show())
 	after := maps.Clone(before)
-	maps.Copy(after, found.matrix)
+	maps.Copy(after, f.matrix)
 	if casefile.Rewriting() {
 		if err := os.WriteFile(matrixPath, []byte(after.print()), 0o644); err != nil {
 			t.Error(err)

@@ -46,3 +46,17 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 		})
 	}
 }
+
+// What a step says of its processor time has that of its commands' commands.
+func TestChildrenCPU(t *testing.T) {
+	before := childrenCPU()
+	r := &run{ctx: t.Context()}
+	cmd, cancel := r.command(time.Minute, "bash", "-c", "bash -c 'for ((i = 0; i < 200000; i++)); do :; done'; true")
+	defer cancel()
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := childrenCPU() - before; got <= 0 || got > time.Minute {
+		t.Errorf("200,000 rounds took %s", got)
+	}
+}

@@ -128,9 +128,9 @@ func (r *run) do(s step) {
 		return
 	}
 	fmt.Printf("\n=== %s: %s\n", s.name, s.what)
-	before, start := r.count.total(), time.Now()
+	before, start, computed := r.count.total(), time.Now(), childrenCPU()
 	err := s.run(r)
-	took := time.Since(start).Round(100 * time.Millisecond)
+	took := fmt.Sprintf("%s, %s of CPU", time.Since(start).Round(100*time.Millisecond), (childrenCPU() - computed).Round(100*time.Millisecond))
 	switch {
 	case errors.Is(err, errNothing):
 		fmt.Println("--- nothing to do")
@@ -143,6 +143,16 @@ func (r *run) do(s step) {
 		}
 		fmt.Printf("--- done %s (%s)\n", s.name, took)
 	}
+}
+
+// childrenCPU is the processor time of the commands that have ended, and of all they
+// started and waited for. Beside the time a step took it tells computing from waiting.
+func childrenCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // command prepares a command in the module's root without standard input. It leads a
