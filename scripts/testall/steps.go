@@ -100,8 +100,12 @@ func (r *run) endToEnd() error {
 	}
 	return r.testPackages(func(path string) bool {
 		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile") && !strings.Contains(path, clientsPattern)
-	}, nil)
+	}, []string{fmt.Sprintf("-p=%d", max(waitingAtOnce, runtime.NumCPU()))})
 }
+
+// waitingAtOnce is how many packages of end-to-end tests run at a time at least: most of
+// them wait for clients, kills and time limits.
+const waitingAtOnce = 3
 
 // clientsPattern matches the package that installs and runs other languages' drivers;
 // it runs alone, as it compiles much.
