@@ -17,7 +17,7 @@ var (
 	stageListLocalSessions  = StageDef{Name: "$listLocalSessions", Parse: parseInfo(checkListSessions, onDatabase), Skim: skimInfo("$listLocalSessions"), Doc: "reference/operator/aggregation/listLocalSessions"}
 	stageListSampledQueries = StageDef{Name: "$listSampledQueries", Parse: parseInfo(checkSampledQueries, onAdmin), Skim: skimInfo("$listSampledQueries"), Doc: "reference/operator/aggregation/listSampledQueries"}
 	stageListSearchIndexes  = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Doc: "reference/operator/aggregation/listSearchIndexes"}
-	stageListSessions       = StageDef{Name: "$listSessions", Parse: parseInfo(checkListSessions, Constraints{}), Skim: skimInfo("$listSessions"), Doc: "reference/operator/aggregation/listSessions"}
+	stageListSessions       = StageDef{Name: "$listSessions", Parse: parseListSessions, Skim: skimInfo("$listSessions"), Doc: "reference/operator/aggregation/listSessions"}
 	stagePlanCacheStats     = StageDef{Name: "$planCacheStats", Parse: parseInfo(checkPlanCacheStats, Constraints{}), Skim: skimInfo("$planCacheStats"), Doc: "reference/operator/aggregation/planCacheStats"}
 	stageQuerySettings      = StageDef{Name: "$querySettings", Parse: parseInfo(checkQuerySettings, onDatabase), Skim: skimInfo("$querySettings"), Doc: "reference/operator/aggregation/querySettings"}
 	stageQueryStats         = StageDef{Name: "$queryStats", Parse: parseInfo(checkQueryStats, onAdmin), Skim: skimInfo("$queryStats"), Doc: "reference/operator/aggregation/queryStats"}
@@ -51,6 +51,15 @@ func parseInfo(check func(bson.Value) error, c Constraints) func(*parser, string
 		}
 		return []Stage{&infoStage{name, p.ns, d, c}}, nil
 	}
+}
+
+// parseListSessions wants to be asked of the collection that keeps the sessions.
+// Manual: reference/operator/aggregation/listSessions. Errors: InvalidNamespace (73).
+func parseListSessions(p *parser, name string, arg bson.Value) ([]Stage, error) {
+	if p.ns.Coll != "" && (p.ns.DB != "config" || p.ns.Coll != "system.sessions") {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", name)
+	}
+	return parseInfo(checkListSessions, Constraints{})(p, name, arg)
 }
 
 func skimInfo(name string) func(bson.Value, func(Involved) error) ([]bson.Value, error) {

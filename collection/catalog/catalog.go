@@ -137,6 +137,14 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	return ts, nil
 }
 
+// Settled waits for the change under way, if any: a change is in the store a little
+// before it is published, and a reader of the store may have met it there.
+func (c *Catalog) Settled() *Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current.Load()
+}
+
 // forget drops the snapshots that nobody pins any more.
 func (c *Catalog) forget() {
 	kept := c.old[:0]

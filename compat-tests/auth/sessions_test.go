@@ -49,10 +49,12 @@ func TestListSessions(t *testing.T) {
 				UID bson.Binary
 			} `bson:"_id"`
 			LastUse bson.DateTime
+			User    struct{ Name string }
 		}
 		must(t, cur.All(ctx, &docs))
 		for _, d := range docs {
-			if d.ID.ID.Subtype != 4 || len(d.ID.UID.Data) != 32 || d.LastUse == 0 {
+			if d.ID.ID.Subtype != 4 || len(d.ID.UID.Data) != 32 || d.LastUse == 0 ||
+				string(d.ID.ID.Data) == annsID && d.User.Name != "ann@app" {
 				t.Errorf("%s shows %+v", stage, d)
 			}
 			anns = anns || string(d.ID.ID.Data) == annsID
@@ -91,5 +93,31 @@ func TestListSessions(t *testing.T) {
 	must(t, run(t, ann, "admin", ended))
 	if anns, bobs, err := list(root, "$listLocalSessions", all); anns || !bobs || err != nil {
 		t.Errorf("after the end of ann's: ann's %v, bob's %v, %v", anns, bobs, err)
+	}
+}
+
+// TestStrangersHaveNoSessions: commands that need no login make none, so that whoever
+// reaches the server cannot fill its table of sessions.
+// Spec: driver-sessions#sending-the-session-id-to-the-server-on-all-commands.
+func TestStrangersHaveNoSessions(t *testing.T) {
+	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
+	stranger := dial(t, s.URI)
+	createRoot(t, stranger)
+	for range 3 {
+		lsid := bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: []byte("not known to you")}}}
+		must(t, run(t, stranger, "admin", bson.D{{Key: "ping", Value: 1}, {Key: "lsid", Value: lsid}}))
+	}
+	cur, err := as(t, s, rootCredential).Database("admin").Aggregate(harness.Context(t),
+		mongo.Pipeline{{{Key: "$listLocalSessions", Value: bson.D{{Key: "allUsers", Value: true}}}}})
+	must(t, err)
+	var docs []bson.M
+	must(t, cur.All(harness.Context(t), &docs))
+	if len(docs) == 0 {
+		t.Error("root's own session is missing")
+	}
+	for _, d := range docs {
+		if d["user"] == nil {
+			t.Errorf("nobody's session: %v", d)
+		}
 	}
 }

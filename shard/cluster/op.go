@@ -80,6 +80,7 @@ type Op struct {
 type Txn struct {
 	Store   storage.Txn
 	Catalog *catalog.Snapshot
+	Level   string // the read concern it began with, the caller's own; "" for none
 	tallies []tallied
 	grown   []growth
 	written []*catalog.Collection   // by statement, repeated

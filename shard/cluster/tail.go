@@ -199,5 +199,8 @@ func (t *Tail) Wait(ctx context.Context) error {
 		<-ctx.Done() // nothing more can come
 		return ctx.Err()
 	}
+	if coll := t.c.Catalog.Settled().Collection(t.ns); coll == nil || coll.ID != t.id {
+		return nil // the record of its end may be older than the turn, which did not know yet
+	}
 	return t.c.hub.WaitFor(ctx, t.at, t.id)
 }

@@ -21,7 +21,6 @@ func (s *Server) activityDocs(o *cluster.Op, _ collection.Namespace, kind string
 			own:      s.RequireAuth && !flag("allUsers"), user: o.User,
 		}), nil
 	}
-	var docs []bson.Raw
 	own := session.OwnerOf(o.User)
 	all := !s.RequireAuth || spec.Get("allUsers").Truthy()
 	var of map[session.Owner]bool
@@ -31,8 +30,27 @@ func (s *Server) activityDocs(o *cluster.Op, _ collection.Namespace, kind string
 			return nil, err
 		}
 	}
+	return s.sessionDocs(func(id session.ID) bool {
+		if of != nil {
+			return of[id.Owner]
+		}
+		return all || id.Owner == own
+	}), nil
+}
+
+// sessionDocs describes the sessions that are wanted:
+// {_id: {id: UUID, uid: digest}, lastUse: date, user: {name: "user@db"}}, the user
+// where there are some.
+// Manual: reference/operator/aggregation/listSessions.
+func (s *Server) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
+	names := map[session.Owner]string{}
+	if s.RequireAuth {
+		for _, u := range s.Auth.Users("") {
+			names[session.OwnerOf(u.Name.String())] = u.Name.String()
+		}
+	}
 	s.Sessions.Each(func(id session.ID, used time.Time) bool {
-		if of != nil && !of[id.Owner] || of == nil && !all && id.Owner != own {
+		if !wanted(id) {
 			return true
 		}
 		b := bson.NewBuilder(nil)
@@ -41,8 +59,19 @@ func (s *Server) activityDocs(o *cluster.Op, _ collection.Namespace, kind string
 		b.Binary("uid", 0, id.Owner[:])
 		b.End()
 		b.DateTime("lastUse", used.UnixMilli())
+		if name := names[id.Owner]; name != "" {
+			b.BeginDoc("user")
+			b.String("name", name)
+			b.End()
+		}
 		docs = append(docs, b.Doc())
 		return true
 	})
-	return docs, nil
+	return docs
+}
+
+// allSessionDocs is config.system.sessions.
+// Manual: reference/config-database#config.system.sessions.
+func (s *Server) allSessionDocs() []bson.Raw {
+	return s.sessionDocs(func(session.ID) bool { return true })
 }

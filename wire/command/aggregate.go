@@ -42,6 +42,9 @@ func runAggregate(c *Call) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "$out and $merge cannot be used with a 'linearizable' read concern level")
 	}
 	c.stats.command.Add(1)
+	if a.explain && c.Args.InTxn {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run 'explain' in a multi-document transaction.")
+	}
 	if a.explain {
 		return c.explainAggregate(ns, a)
 	}

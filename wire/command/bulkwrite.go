@@ -281,6 +281,9 @@ func (c *Call) parseBulk() (a bulkArgs, err error) {
 		if err != nil {
 			return a, err
 		}
+		if err := c.mayWriteInTxn(t.ns, "write"); err != nil {
+			return a, err
+		}
 		a.targets = append(a.targets, t)
 	}
 	for _, d := range ops {

@@ -34,7 +34,8 @@ type Call struct {
 	Start   time.Time
 
 	WriteConcern writeConcern
-	ReadConcern  string
+	ReadConcern  string // as the client says
+	readDefault  string // when it says nothing: see setDefaultRWConcern
 	Comment      bson.Value
 
 	kept       []kept  // results of statements, for the session
@@ -43,7 +44,7 @@ type Call struct {
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units
 	ofStream   bool    // a getMore of a change stream
-	writesOut  bool    // an aggregate with $out or $merge, which takes a write concern
+	writesOut  bool    // an aggregate or mapReduce into a collection
 
 	bodyAt int      // where the elements of the reply begin
 	opened bson.Raw // the command that opened the cursor of a getMore

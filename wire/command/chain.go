@@ -218,14 +218,14 @@ func (s *Server) generic(c *Call) (err error) {
 			if c.Name() != "getMore" { // which leaves it alone: drivers repeat that of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
-			if latest := s.Cluster.Store.Latest(); max(after, at) > latest {
-				// The time of another deployment: there is nothing to wait for.
-				name := "afterClusterTime"
-				if at != 0 {
-					name = "atClusterTime"
-				}
-				return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
-					"Requested clusterTime: %s; current clusterTime: %s", name, max(after, at), latest)
+			if latest := s.Cluster.Store.Latest(); at > latest {
+				return aheadOf("atClusterTime", at, latest)
+			} else if after > latest {
+				return aheadOf("afterClusterTime", after, latest)
+			}
+		case "$clusterTime":
+			if err := c.checkClusterTime(it.Value); err != nil {
+				return err
 			}
 		case "$readPreference":
 			if err := checkReadPreference(it.Value); err != nil {
@@ -241,10 +241,17 @@ func (s *Server) generic(c *Call) (err error) {
 			return err
 		}
 	}
+	if s.RequireAuth && c.Peer.login == nil {
+		c.Args = session.Args{TxnNumber: -1} // who nobody knows has no sessions, and makes none
+	}
 	if err := c.checkAPI(); err != nil {
 		return err
 	}
-	return c.checkConcerns()
+	if err := c.checkConcerns(); err != nil {
+		return err
+	}
+	s.rwDefaults.fill(c)
+	return nil
 }
 
 // timeLimit reads maxTimeMS.

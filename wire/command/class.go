@@ -45,7 +45,7 @@ func (c *Call) strongReads() bool {
 	if !c.ChargeStrongReads || !takesReadConcern(c.Name()) {
 		return false
 	}
-	switch c.ReadConcern {
+	switch c.readLevel() {
 	case "majority", "linearizable", "snapshot":
 		return true
 	}

@@ -16,8 +16,11 @@ type writeConcern struct {
 	majority   bool
 	tagged     bool // by a mode, which nobody has defined here
 	tag        string
+	tags       bson.Raw // {tag: number, …} instead of a tag's name
 	journal    bool
 	hasJournal bool
+	timeout    int64 // wtimeout, milliseconds
+	inherited  bool  // from setDefaultRWConcern
 }
 
 // durability is what a commit under the concern promises: on disk, unless the
@@ -42,11 +45,39 @@ func batchWrite(name string) bool { return name == "insert" || name == "update" 
 func (w writeConcern) failure() *mongoerr.Error {
 	switch {
 	case w.tagged:
-		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", w.tag)
+		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", w.tag).WithFields(w.info())
 	case w.w > 1:
-		return mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
+		return mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes").WithFields(w.info())
 	}
 	return nil
+}
+
+// info is the errInfo of an error: the concern that was not met and where it came
+// from. Manual: reference/method/WriteResult#writeresult.writeconcernerror.
+func (w writeConcern) info() []byte {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("errInfo")
+	b.BeginDoc("writeConcern")
+	switch {
+	case w.tags != nil:
+		b.Raw("w", w.tags)
+	case w.tagged:
+		b.String("w", w.tag)
+	default:
+		b.Int32("w", int32(w.w))
+	}
+	if w.hasJournal {
+		b.Bool("j", w.journal)
+	}
+	b.Int("wtimeout", w.timeout)
+	if w.inherited {
+		b.String("provenance", "customDefault")
+	} else {
+		b.String("provenance", "clientSupplied")
+	}
+	b.End()
+	b.End()
+	return b.Doc().Elements()
 }
 
 func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
@@ -58,6 +89,7 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 		return w, mongoerr.WrongType("writeConcern", v.Type.String(), "object")
 	}
 	w.given, w.w = true, 1
+	fsync := false
 	for it := d.Iter(); it.Next(); {
 		v := it.Value
 		switch string(it.Name) {
@@ -71,11 +103,14 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 			}
 			if string(it.Name) == "j" {
 				w.journal, w.hasJournal = v.Truthy(), true
+			} else {
+				fsync = v.Truthy()
 			}
 		case "wtimeout":
 			if n, ok := v.AsFloat(); ok && n > math.MaxInt32 {
 				return w, mongoerr.New(mongoerr.FailedToParse, "wtimeout must be a number that fits in an integer")
 			}
+			w.timeout, _ = v.TruncInt64()
 		case "provenance":
 			if err := checkProvenance("writeConcern", v); err != nil {
 				return w, err
@@ -84,6 +119,9 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 		default:
 			return w, mongoerr.UnknownField("writeConcern." + string(it.Name))
 		}
+	}
+	if fsync && w.journal {
+		return w, mongoerr.New(mongoerr.FailedToParse, "fsync and j options cannot be used together")
 	}
 	return w, nil
 }
@@ -112,7 +150,7 @@ func (w *writeConcern) parseW(v bson.Value) error {
 				return mongoerr.New(mongoerr.FailedToParse, "tags must be a single level document with only number values; found: %s for tag '%s'", n.Type, tag)
 			}
 		}
-		w.tagged, w.tag = true, d.String()
+		w.tagged, w.tag, w.tags = true, d.String(), d
 	case v.IsNullish():
 		w.tagged = true
 	default:
@@ -212,6 +250,14 @@ func (c *Call) appendReadTime() {
 	}
 }
 
+// readLevel is the level that a read has in the end.
+func (c *Call) readLevel() string {
+	if c.ReadConcern != "" {
+		return c.ReadConcern
+	}
+	return c.readDefault
+}
+
 // confirmRead waits until what a read has seen is durable, where the client may
 // rely on it: a commit is visible a little before it is on disk. Transactions see
 // to that when they commit.
@@ -220,7 +266,7 @@ func (c *Call) confirmRead() error {
 	if c.Args.InTxn || c.Server.Durability != storage.Synced || !takesReadConcern(c.Name()) {
 		return nil
 	}
-	switch c.ReadConcern {
+	switch c.readLevel() {
 	case "majority", "linearizable", "snapshot":
 		if store := c.Cluster.Store; store.Durable() < store.Latest() {
 			return store.Sync(c.Ctx)

@@ -15,6 +15,9 @@ func runCreate(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkTxnLevel(); err != nil {
+		return err
+	}
 	o, err := c.parseCreate(ns)
 	if err != nil {
 		return err

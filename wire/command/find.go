@@ -47,6 +47,9 @@ func runFind(c *Call) error {
 		}
 	}
 	c.stats.query.Add(1)
+	if a.tailable && c.Args.InTxn {
+		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
+	}
 	if a.tailable {
 		return c.findTail(ns, a)
 	}

@@ -33,9 +33,15 @@ func runFindAndModify(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.mayWriteInTxn(ns, "modify"); err != nil {
+		return err
+	}
 	if r, ok, err := c.remembered(0); err != nil {
 		return err
 	} else if ok {
+		if err := a.repeats(r); err != nil {
+			return err
+		}
 		c.Reply.Splice(r.Elements())
 		c.Reply.Int32("retriedStmtId", c.Args.StmtID)
 		return nil
@@ -87,6 +93,24 @@ func runFindAndModify(c *Call) error {
 		return err
 	}
 	c.Reply.Splice(reply.Elements())
+	return nil
+}
+
+// repeats makes sure that what is remembered of the statement is the reply of a
+// command like this one.
+// Errors: 40606 for another kind of command, 40607 and 40608 for a remove instead of
+// an update and the reverse.
+func (a *famArgs) repeats(was bson.Raw) error {
+	last, ok := was.Get("lastErrorObject").Doc()
+	updated := !last.Get("updatedExisting").IsMissing()
+	switch {
+	case !ok:
+		return mongoerr.New(40606, "findAndModify retry request is not compatible with previous write in the transaction, which was another command")
+	case a.remove && updated:
+		return mongoerr.New(40607, "findAndModify retry request wants to remove, but previous write in the transaction was an update")
+	case !a.remove && !updated:
+		return mongoerr.New(40608, "findAndModify retry request wants to update, but previous write in the transaction was a remove")
+	}
 	return nil
 }
 

@@ -53,13 +53,30 @@ func (c *Call) checkAPI() error {
 // transaction any command may carry the read concern of its first.
 // Errors: InvalidOptions (72).
 func (c *Call) checkConcerns() error {
-	if c.WriteConcern.given && !c.Def.Needs.has(Writes) && c.Name() != "aggregate" {
+	if c.WriteConcern.given && !takesWriteConcern(c.Def) {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
 	}
-	if c.ReadConcern != "" && c.ReadConcern != "local" && !c.Args.InTxn && !takesReadConcern(c.Name()) {
+	if c.Args.InTxn {
+		return nil
+	}
+	refused := false
+	switch c.ReadConcern {
+	case "", "local":
+	case "snapshot":
+		refused = !readsSnapshots(c.Name())
+	default:
+		refused = !takesReadConcern(c.Name())
+	}
+	if refused {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } }", c.Name(), c.ReadConcern)
 	}
 	return nil
+}
+
+// takesWriteConcern reports commands that write, or may write what they find into
+// a collection.
+func takesWriteConcern(d *Def) bool {
+	return d.Needs.has(Writes) || d.Name == "aggregate" || d.Name == "mapReduce"
 }
 
 // takesReadConcern reports commands that read at other levels than local.
@@ -67,6 +84,16 @@ func (c *Call) checkConcerns() error {
 func takesReadConcern(name string) bool {
 	switch name {
 	case "aggregate", "count", "distinct", "find", "explain", "dbHash", "geoSearch", "mapReduce":
+		return true
+	}
+	return false
+}
+
+// readsSnapshots reports commands that read at the level snapshot outside of
+// transactions. Manual: reference/read-concern-snapshot#operations.
+func readsSnapshots(name string) bool {
+	switch name {
+	case "aggregate", "distinct", "find", "dbHash":
 		return true
 	}
 	return false

@@ -21,6 +21,9 @@ func runCreateIndexes(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkTxnLevel(); err != nil {
+		return err
+	}
 	var specs []bson.Raw
 	given := false
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {

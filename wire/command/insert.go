@@ -48,6 +48,9 @@ func runInsert(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.mayWriteInTxn(ns, "insert into"); err != nil {
+		return err
+	}
 	w := writeArgs{ordered: true}
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		if name == "documents" {

@@ -34,6 +34,7 @@ func runMapReduce(c *Call) error {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
 	c.stats.command.Add(1)
+	c.writesOut = !a.out.inline
 	e := &emitted{env: c.Env(), args: a}
 	defer e.close()
 	if err := c.mapAll(ns, e); err != nil {

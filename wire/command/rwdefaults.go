@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -20,6 +21,44 @@ type rwDefaults struct {
 	at     storage.Timestamp // of the last change, 0 if none
 	wall   int64
 	local  int64 // when this server saw it
+
+	holds atomic.Pointer[heldDefaults] // what commands without a concern have; nil: nothing was set
+}
+
+// heldDefaults are the default concerns as commands take them.
+type heldDefaults struct {
+	read  string
+	write writeConcern
+}
+
+// hold makes commands take what is set.
+func (d *rwDefaults) hold() {
+	h := &heldDefaults{}
+	if d.read != nil {
+		h.read, _, _, _ = parseReadConcern(d.read.Value())
+	}
+	if d.write != nil {
+		h.write, _ = parseWriteConcern(d.write.Value())
+		h.write.inherited = true
+	}
+	d.holds.Store(h)
+}
+
+// fill gives a command that names no concern the default. The statements of a
+// transaction have none of their own: its commit has.
+// Manual: reference/command/setDefaultRWConcern#behavior.
+func (d *rwDefaults) fill(c *Call) {
+	h := d.holds.Load()
+	if h == nil {
+		return
+	}
+	ends := c.Name() == "commitTransaction" || c.Name() == "abortTransaction"
+	if h.write.given && !c.WriteConcern.given && c.Name() != "setDefaultRWConcern" && (!c.Args.InTxn || ends) && takesWriteConcern(c.Def) {
+		c.WriteConcern = h.write
+	}
+	if c.ReadConcern == "" && !c.Args.InTxn {
+		c.readDefault = h.read
+	}
 }
 
 // rwDefaultsName is the setting that keeps them.
@@ -38,6 +77,7 @@ func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
 	if doc == nil {
 		return nil
 	}
+	defer d.hold()
 	d.read, _ = doc.Get("defaultReadConcern").Doc()
 	d.write, _ = doc.Get("defaultWriteConcern").Doc()
 	t, i, _ := doc.Get("updateOpTime").Timestamp()
@@ -54,6 +94,7 @@ func (d *rwDefaults) save(ctx context.Context, s storage.Store, next *rwDefaults
 		return err
 	}
 	d.read, d.write, d.at, d.wall, d.local = next.read, next.write, next.at, next.wall, next.local
+	d.hold()
 	return nil
 }
 

@@ -167,6 +167,9 @@ func New(cfg Config) *Server {
 		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
 			s.Log.Error().Err(err).Msg("reading config.settings")
 		}
+		if err := s.rwDefaults.load(context.Background(), cfg.Cluster.Store); err != nil {
+			s.Log.Error().Err(err).Msg("reading the default concerns")
+		}
 	}
 	if cfg.TestCommands && cfg.Jobs != nil {
 		cfg.Jobs.OnStep(s.jobKill.at)

@@ -24,12 +24,9 @@ func (s *Server) enterSession(c *Call) error {
 	}
 	name := c.Name()
 	a.Ending = name == "commitTransaction" || name == "abortTransaction"
-	if a.Retryable() && (a.Ending || !c.Def.Needs.has(Writes)) {
+	if a.Retryable() && !repeatable(name) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", name)
-	}
-	if a.Start && name == "killCursors" {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run killCursors as the first operation in a multi-document transaction.")
 	}
 	if a.InTxn {
 		if err := c.checkTxn(); err != nil {
@@ -63,35 +60,6 @@ func (s *Server) enterSession(c *Call) error {
 // Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 const cosmosTxnMax = 5 * time.Second
 
-// checkTxn refuses what a command of a transaction may not say.
-// Manual: core/transactions#read-concern-write-concern-read-preference,
-// core/transactions-operations#restricted-operations.
-// Errors: InvalidOptions (72), OperationNotSupportedInTransaction (263).
-func (c *Call) checkTxn() error {
-	a := &c.Args
-	if a.Ending {
-		return nil
-	}
-	if c.WriteConcern.given {
-		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
-	}
-	if v, ok := c.Body.Lookup("readConcern"); ok && !v.IsNullish() {
-		switch {
-		case !a.Start:
-			return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
-		case c.ReadConcern == "linearizable", c.ReadConcern == "available":
-			return mongoerr.New(mongoerr.InvalidOptions, "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
-		}
-	}
-	switch c.DB {
-	case "admin", "config", "local":
-		if c.Def.Namespace == FirstField {
-			return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run command against the '%s' database in a transaction.", c.DB)
-		}
-	}
-	return nil
-}
-
 // openTxn gives the command the transaction of its session, opened now if this
 // is its first.
 func (s *Server) openTxn(c *Call) error {
@@ -103,6 +71,7 @@ func (s *Server) openTxn(c *Call) error {
 	if err != nil {
 		return err
 	}
+	t.Level = c.ReadConcern
 	c.Session.Attach(session.Holding{Txn: t.Store, View: t})
 	c.Op.Txn = t
 	return nil

@@ -43,6 +43,9 @@ func (c *Call) parseStatements(list string, read func(bson.Raw) (statementArgs, 
 	if s.ns, err = c.Namespace(); err != nil {
 		return s, err
 	}
+	if err := c.mayWriteInTxn(s.ns, c.Name()); err != nil {
+		return s, err
+	}
 	w := writeArgs{ordered: true}
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		switch name {

@@ -75,7 +75,7 @@ var virtuals = []virtualCollection{
 	{"config", "queryAnalyzers", (*Server).queryAnalyzerDocs},
 	{"config", "settings", (*Server).settingDocs},
 	{"config", "shards", (*Server).shardDocs},
-	{"config", "system.sessions", noDocs},
+	{"config", "system.sessions", (*Server).allSessionDocs},
 	{"config", "tags", (*Server).tagDocs},
 	{"config", "version", (*Server).clusterDocs},
 	{"local", "oplog.rs", noDocs}, // the cluster has an operator for it

@@ -1,0 +1,35 @@
+package cluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// A turn may read the store as a drop has left it under a catalog that does not know
+// of the drop yet: nothing that would wake the tail comes after that.
+func TestTailMeetsDrop(t *testing.T) {
+	s := newScene(t)
+	s.create(CreateOptions{Raw: s.raw(`{capped: true, size: 4096}`)})
+	s.fill(1)
+	tail, err := s.Tail(s.op(t.Context()), dbc, plan.Find{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail.Pause()
+	if _, err := s.Drop(s.op(t.Context()), dbc); err != nil {
+		t.Fatal(err)
+	}
+	tail.at = s.Store.Latest()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := tail.Wait(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := tail.Next(tail.op.Env); mongoerr.CodeOf(err) != mongoerr.QueryPlanKilled {
+		t.Error(err)
+	}
+}

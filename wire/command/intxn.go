@@ -1,0 +1,99 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// What a command may not do inside a multi-document transaction. Commands that are
+// not allowed at all lack InTxn in the table; stages have agg.InTransaction.
+
+// checkTxn refuses what a command of a transaction may not say.
+// Manual: core/transactions#read-concern-write-concern-read-preference,
+// core/transactions-operations#restricted-operations.
+// Errors: TypeMismatch (14), InvalidOptions (72), OperationNotSupportedInTransaction (263).
+func (c *Call) checkTxn() error {
+	a := &c.Args
+	if a.Ending {
+		if v, ok := c.Body.Lookup("recoveryToken"); ok && !v.IsNullish() && v.Type != bson.TypeDocument {
+			return mongoerr.WrongType(c.field("recoveryToken"), v.Type.String(), "object")
+		}
+		return nil
+	}
+	if a.Start && neverFirst(c.Name()) {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run %s as the first operation in a multi-document transaction.", c.Name())
+	}
+	if c.WriteConcern.given {
+		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
+	}
+	if v, ok := c.Body.Lookup("readConcern"); ok && !v.IsNullish() {
+		switch {
+		case !a.Start:
+			return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
+		case c.ReadConcern == "linearizable", c.ReadConcern == "available":
+			return mongoerr.New(mongoerr.InvalidOptions, "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
+		}
+	}
+	if c.Def.Namespace == FirstField {
+		return notInTxn(c.DB)
+	}
+	return nil
+}
+
+// notInTxn refuses the databases that transactions leave alone.
+func notInTxn(db string) error {
+	switch db {
+	case "admin", "config", "local":
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run command against the '%s' database in a transaction.", db)
+	}
+	return nil
+}
+
+// neverFirst reports the commands that a transaction cannot begin with.
+// Manual: core/transactions-operations#informational-operations, and its restrictions.
+func neverFirst(name string) bool {
+	switch name {
+	case "buildInfo", "connectionStatus", "hello", "isMaster", "killCursors":
+		return true
+	}
+	return false
+}
+
+// checkTxnLevel refuses to make collections and indexes explicitly in a transaction
+// that reads at another level than local.
+// Manual: reference/read-concern-local#read-concern--local--and-transactions.
+// Errors: InvalidOptions (72).
+func (c *Call) checkTxnLevel() error {
+	if c.Op.Txn == nil {
+		return nil
+	}
+	switch c.Op.Txn.Level {
+	case "", "local":
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } } of its transaction", c.Name(), c.Op.Txn.Level)
+}
+
+// mayWriteInTxn refuses namespaces that transactions do not write. how says what the
+// statement does with a collection, for the error.
+// Manual: core/transactions-operations#restricted-operations,
+// core/timeseries/timeseries-limitations.
+// Errors: OperationNotSupportedInTransaction (263), 50791.
+func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {
+	if c.Op.Txn == nil {
+		return nil
+	}
+	if err := notInTxn(ns.DB); err != nil {
+		return err
+	}
+	if strings.HasPrefix(ns.Coll, "system.") {
+		return mongoerr.New(50791, "Cannot write to system collection %s within a transaction.", ns)
+	}
+	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.Options.TimeSeries != nil {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot %s a time-series collection in a multi-document transaction: %s", how, ns)
+	}
+	return nil
+}
