@@ -54,7 +54,10 @@ func (s *store) openPebble() error {
 		}
 		return err
 	}
-	po := s.o.pebble(func() { s.stalls.Add(1) })
+	t := &troubles{log: logger{s.o}, now: s.o.Clock}
+	t.opening.Store(true)
+	defer t.opening.Store(false)
+	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
 	defer po.Cache.Unref()
 	po.Lock = lock
 	if s.db, err = pebble.Open(s.dir, po); err != nil {

@@ -1,8 +1,6 @@
 package pebblekv
 
 import (
-	"fmt"
-	"os"
 	"runtime"
 	"time"
 
@@ -87,7 +85,7 @@ func orElse[T comparable](v, otherwise T) T {
 }
 
 // pebble returns the engine's settings. The caller unrefs the cache.
-func (o Options) pebble(stalls func()) *pebble.Options {
+func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 	p := &pebble.Options{
 		Cache:                       pebble.NewCache(o.CacheBytes),
 		FS:                          o.FS,
@@ -106,7 +104,7 @@ func (o Options) pebble(stalls func()) *pebble.Options {
 		Logger:                      logger{o},
 		EventListener: &pebble.EventListener{
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls() },
-			BackgroundError: func(err error) { logger{o}.Errorf("background error: %v", err) },
+			BackgroundError: t.failed,
 		},
 	}
 	for i := range p.Levels {
@@ -126,27 +124,4 @@ func (o Options) pebble(stalls func()) *pebble.Options {
 		}
 	}
 	return p
-}
-
-// logger passes Pebble's messages on.
-type logger struct{ o Options }
-
-func (l logger) Infof(format string, args ...any) {
-	if l.o.Log != nil {
-		l.o.Log(false, fmt.Sprintf(format, args...))
-	}
-}
-
-func (l logger) Errorf(format string, args ...any) {
-	if l.o.Log != nil {
-		l.o.Log(true, fmt.Sprintf(format, args...))
-	}
-}
-
-// Fatalf does not return: Pebble's goroutines would wait for ever.
-func (l logger) Fatalf(format string, args ...any) {
-	if l.o.Fatal != nil {
-		l.o.Fatal(fmt.Sprintf(format, args...))
-	}
-	os.Exit(3)
 }

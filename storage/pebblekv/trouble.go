@@ -1,0 +1,90 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// logger passes Pebble's messages on.
+type logger struct{ o Options }
+
+func (l logger) Infof(format string, args ...any) {
+	if l.o.Log != nil {
+		l.o.Log(false, fmt.Sprintf(format, args...))
+	}
+}
+
+func (l logger) Errorf(format string, args ...any) {
+	if l.o.Log != nil {
+		l.o.Log(true, fmt.Sprintf(format, args...))
+	}
+}
+
+// Fatalf does not return: Pebble's goroutines would wait for ever.
+func (l logger) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, a := range args {
+		if err, ok := a.(error); ok && errors.Is(err, syscall.ENOSPC) {
+			text += "; make room on the disk and start again: nothing that was acknowledged is lost"
+		}
+	}
+	if l.o.Fatal != nil {
+		l.o.Fatal(text)
+	}
+	os.Exit(3)
+}
+
+// Pebble repeats a failed flush or compaction at once, for as long as it fails: some
+// hundred times a second, each of which it reports.
+const (
+	troublePause = 20 * time.Millisecond // between tries
+	troubleEvery = 10 * time.Second      // between messages
+)
+
+// troubles hears of the background work that fails.
+type troubles struct {
+	log     logger
+	now     func() time.Time // nil: every failure is said
+	opening atomic.Bool      // Pebble is about to open, and nobody can make it stop
+
+	mu     sync.Mutex
+	said   time.Time
+	unsaid int
+}
+
+// failed says it, unless it has said so lately, and holds up the next try. A disk
+// without room for the flush that ends an opening ends the process.
+func (t *troubles) failed(err error) {
+	if t.opening.Load() && errors.Is(err, syscall.ENOSPC) {
+		t.log.Fatalf("opening the store: %v", err)
+	}
+	if text := t.message(err); text != "" {
+		t.log.Errorf("%s", text)
+	}
+	time.Sleep(troublePause)
+}
+
+// message is what to log of an error, "" for nothing.
+func (t *troubles) message(err error) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.now == nil {
+		return fmt.Sprintf("background work failed and is tried again: %v", err)
+	}
+	now := t.now()
+	if !t.said.IsZero() && now.Sub(t.said) < troubleEvery {
+		t.unsaid++
+		return ""
+	}
+	text := fmt.Sprintf("background work failed and is tried again: %v", err)
+	if t.unsaid > 0 {
+		text += fmt.Sprintf(" (and %d failures since the last message)", t.unsaid)
+	}
+	t.said, t.unsaid = now, 0
+	return text
+}

@@ -1,0 +1,67 @@
+package pebblekv
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// A store whose log cannot be flushed, as the disk is full, ends the process with what
+// to do, instead of trying for ever.
+func TestOpenOnAFullDisk(t *testing.T) {
+	if dir := os.Getenv("CANTLE_FULL_DIR"); dir != "" {
+		full := errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		_, err := Open(dir, Options{FS: errorfs.Wrap(vfs.Default, full), Fatal: func(m string) { os.Stderr.WriteString(m) }})
+		t.Fatalf("opened: %v", err)
+	}
+	dir := t.TempDir()
+	s := mustOpen(t, dir, Options{})
+	mustPut(t, s, "a", "1")
+	mustClose(t, s)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestOpenOnAFullDisk$")
+	cmd.Env = append(os.Environ(), "CANTLE_FULL_DIR="+dir)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(string(out), "make room on the disk") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s = mustOpen(t, dir, Options{}) // with room it opens again
+	defer mustClose(t, s)
+	if _, err := put(s, "b", "1", storage.TxnOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// What fails again and again is said now and then, with how often it was not.
+func TestTroublesAreSaidNowAndThen(t *testing.T) {
+	now := time.Unix(1000, 0)
+	tr := &troubles{now: func() time.Time { return now }}
+	bad := errors.New("bad")
+	if got := tr.message(bad); !strings.HasSuffix(got, "again: bad") {
+		t.Errorf("first: %q", got)
+	}
+	for range 3 {
+		now = now.Add(time.Second)
+		if got := tr.message(bad); got != "" {
+			t.Errorf("repeated: %q", got)
+		}
+	}
+	now = now.Add(troubleEvery)
+	if got := tr.message(bad); !strings.Contains(got, "3 failures") {
+		t.Errorf("later: %q", got)
+	}
+}
