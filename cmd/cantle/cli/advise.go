@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const adviseHelp = `Usage: cantle advise [flags] URI database.collection
@@ -50,38 +50,33 @@ type adviseArgs struct {
 	fields     string
 }
 
-// Advise is the verb advise. It returns the exit status.
-func Advise(ctx context.Context, args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle advise", flag.ContinueOnError)
-	f.SetOutput(errs)
+func adviseVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle advise")
 	var a adviseArgs
-	f.Int64Var(&a.sample, "sample", 200_000, "look at so `many` documents at most, chosen at random if there are more")
+	f.Int64Var(&a.sample, "sample", 200_000, "look at so many documents at most, chosen at random if there are more")
 	f.IntVar(&a.partitions, "partitions", 10, "`number` of partitions to simulate")
-	f.IntVar(&a.top, "top", 10, "how `many` keys to list")
+	f.IntVar(&a.top, "top", 10, "how many keys to list")
 	f.Var(&a.queries, "query", "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', beside those recorded; may be repeated")
 	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; all that suit unless given")
 	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
-	f.Usage = func() { fmt.Fprint(f.Output(), adviseHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, adviseHelp, s); err != nil {
+		return err
 	}
-	db, coll, ok := strings.Cut(f.Arg(1), ".")
-	if f.NArg() != 2 || !ok || db == "" || coll == "" || a.sample < 1 || a.partitions < 2 || a.partitions > positionBuckets || a.top < 1 {
-		fmt.Fprintln(errs, "cantle advise: expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle advise --help")
-		return 2
+	db, coll, ok := namespaceOf(f.Arg(1))
+	if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > positionBuckets {
+		return wrong("--sample and --top are at least 1, --partitions is from 2 to %d", positionBuckets)
+	}
+	if f.NArg() != 2 || !ok {
+		return wrong("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
 	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	s, err := connect(f.Arg(0), "cantle advise")
-	if err == nil {
-		defer s.close()
-		err = s.advise(ctx, db, coll, &a, out, errs)
-	}
+	c, err := connect(f.Arg(0), "cantle advise")
 	if err != nil {
-		fmt.Fprintln(errs, "cantle advise:", err)
-		return 1
+		return err
 	}
-	return 0
+	defer c.close()
+	return c.advise(ctx, db, coll, &a, s.Out, s.Err)
 }
 
 // advise does the work of the verb. Errors: those of the server; a collection

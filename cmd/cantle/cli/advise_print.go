@@ -85,7 +85,7 @@ func (r *ranking) reasons(c *candidate) (out []string) {
 	if c.newest.docs > 0 {
 		out = append(out, fmt.Sprintf("Of the newest documents one value has %s: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
 	}
-	if c.targeted >= 0 {
+	if c.targeted >= 0.5 { // else it is an objection
 		out = append(out, fmt.Sprintf("%s of the recorded requests fix it and visit one partition.", percent(c.targeted)))
 	}
 	if bad := r.objections(c); len(bad) > 0 {
@@ -114,7 +114,11 @@ func (r *ranking) objections(c *candidate) (out []string) {
 		out = append(out, fmt.Sprintf("one value has %s of the bytes; it can neither be divided nor grow beyond %s", percent(big), size(ratelimit.LogicalBytesMax)))
 	}
 	if c.targeted >= 0 && c.targeted < 0.5 {
-		out = append(out, fmt.Sprintf("only %s of the recorded requests fix it: the others would visit all %d partitions", percent(c.targeted), n))
+		which := "only " + percent(c.targeted)
+		if c.targeted == 0 {
+			which = "none"
+		}
+		out = append(out, fmt.Sprintf("%s of the recorded requests fix it: the others would visit all %d partitions", which, n))
 	}
 	return out
 }

@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"flag"
+	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const certHelp = `Usage: cantle cert [flags]
@@ -24,26 +25,21 @@ that is in the folder already is used again, so that who trusts it goes on to.
 Flags:
 `
 
-// Cert is the verb cert. It returns the exit status.
-func Cert(args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle cert", flag.ContinueOnError)
-	f.SetOutput(errs)
+func certVerb(_ context.Context, args []string, s Streams) error {
+	f := flags.New("cantle cert")
 	dir := f.String("dir", "./cantle-tls", "`folder` for the files; made when it is missing")
 	hosts := f.String("hosts", "localhost,127.0.0.1,::1", "comma-separated `names` and addresses that clients call the server by")
 	client := f.String("client", "cantle-client", "`name` of the client")
 	days := f.Int("days", 397, "how many `days` they are good for")
-	f.Usage = func() { fmt.Fprint(f.Output(), certHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, certHelp, s); err != nil {
+		return err
 	}
 	if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
-		fmt.Fprintln(errs, "cantle cert: expected flags only, at least one host and one day; see cantle cert --help")
-		return 2
+		return wrong("expected flags only, at least one host and one day")
 	}
 	subject, err := makeCertificates(*dir, strings.Split(*hosts, ","), *client, time.Duration(*days)*24*time.Hour)
 	if err != nil {
-		fmt.Fprintln(errs, "cantle cert:", err)
-		return 1
+		return err
 	}
 	path := func(name string) string {
 		p, err := filepath.Abs(filepath.Join(*dir, name))
@@ -53,7 +49,7 @@ func Cert(args []string, out, errs io.Writer) int {
 		return p
 	}
 	host := strings.Split(*hosts, ",")[0]
-	fmt.Fprintf(out, `Wrote ca.pem, ca-key.pem, server.pem and client.pem to %[1]s.
+	fmt.Fprintf(s.Out, `Wrote ca.pem, ca-key.pem, server.pem and client.pem to %[1]s.
 
 Start the server:
   cantle serve --tls-mode requireTLS --tls-certificate-key-file %[2]s --tls-ca-file %[3]s --tls-allow-connections-without-certificates
@@ -70,7 +66,7 @@ Make programs of this machine trust it without --tlsCAFile:
   macOS           sudo security add-trusted-cert -d -k /Library/Keychains/System.keychain %[3]s
   Node            export NODE_EXTRA_CA_CERTS=%[3]s
 `, *dir, path("server.pem"), path("ca.pem"), host, subject, path("client.pem"))
-	return 0
+	return nil
 }
 
 // writeSecret writes a file that only its owner may read, in one piece.

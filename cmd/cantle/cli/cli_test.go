@@ -55,6 +55,34 @@ func run(t *testing.T, db *mongo.Database, text string) driver.M {
 	return reply
 }
 
+// verbStatus runs a verb with a text as its standard input and returns the exit status.
+func verbStatus(t *testing.T, name, in string, out, errs io.Writer, args ...string) int {
+	t.Helper()
+	status, known := Run(t.Context(), name, args, Streams{strings.NewReader(in), out, errs})
+	if !known {
+		t.Fatalf("there is no verb %s", name)
+	}
+	return status
+}
+
+// Every verb has a help, tells mistakes in its words, and is done with status 2 then.
+func TestVerbs(t *testing.T) {
+	for _, v := range Verbs() {
+		var out, errs strings.Builder
+		if code := verbStatus(t, v.Name, "", &out, &errs, "--help"); code != 0 || errs.Len() > 0 || !strings.HasPrefix(out.String(), "Usage: cantle "+v.Name) || !strings.Contains(out.String(), "\n  --") {
+			t.Errorf("%s --help: status %d\n%s%s", v.Name, code, out.String(), errs.String())
+		}
+		out.Reset()
+		want := "cantle " + v.Name + ": there is no flag --nonsense\nSee cantle " + v.Name + " --help\n"
+		if code := verbStatus(t, v.Name, "", &out, &errs, "--nonsense"); code != 2 || errs.String() != want {
+			t.Errorf("%s --nonsense: status %d\n%s", v.Name, code, errs.String())
+		}
+	}
+	if _, known := Run(t.Context(), "serve", nil, Streams{}); known {
+		t.Error("serve is no verb of a client")
+	}
+}
+
 // The planner's charge of every operation is the one a server makes.
 func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 	_, db := start(t)
@@ -152,7 +180,7 @@ func TestEstimateVerb(t *testing.T) {
 	}
 	verb := func(args ...string) (int, string) {
 		var out strings.Builder
-		return Estimate(t.Context(), args, &out, &out), out.String()
+		return verbStatus(t, "estimate", "", &out, &out, args...), out.String()
 	}
 	code, out := verb("--shard-key", "device", "--inserts", "100", "--reads", "50", file)
 	if code != 0 || !strings.Contains(out, "580") || !strings.Contains(out, "offerThroughput: 700") {
@@ -176,7 +204,7 @@ func TestPartitionsVerb(t *testing.T) {
 	}
 	verb := func(args ...string) (int, string) {
 		var out strings.Builder
-		return Partitions(t.Context(), args, &out, &out), out.String()
+		return verbStatus(t, "partitions", "", &out, &out, args...), out.String()
 	}
 	code, out := verb(uri, "test.c")
 	for _, want := range []string{`shard key {"k":"hashed"}`, "6000", "was the busiest", `"hot"`, "refused min"} {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const dumpHelp = `Usage: cantle dump [flags] URI
@@ -48,10 +48,8 @@ type dumpArgs struct {
 	prefixes     []string // of such names
 }
 
-// Dump is the verb dump. It returns the exit status.
-func Dump(ctx context.Context, args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle dump", flag.ContinueOnError)
-	f.SetOutput(errs)
+func dumpVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle dump")
 	var a dumpArgs
 	f.StringVar(&a.out, "out", "dump", "`folder` to write into")
 	f.StringVar(&a.archive, "archive", "", "write one archive `file` instead, - for standard output")
@@ -68,9 +66,8 @@ func Dump(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
 	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
-	f.Usage = func() { fmt.Fprint(f.Output(), dumpHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, dumpHelp, s); err != nil {
+		return err
 	}
 	var err error
 	if *queryFile != "" && *query == "" {
@@ -98,22 +95,9 @@ func Dump(ctx context.Context, args []string, out, errs io.Writer) int {
 		err = errors.New("--resume is for folders: an archive cannot be continued")
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "cantle dump: %v\n\nsee cantle dump --help\n", err)
-		return 2
+		return usageError{err}
 	}
-	if err := dump(ctx, f.Arg(0), a, out, errs); err != nil {
-		fmt.Fprintln(errs, "cantle dump:", err)
-		return 1
-	}
-	return 0
-}
-
-// status is the exit status for what a flag set says.
-func status(err error) int {
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	return 2
+	return dump(ctx, f.Arg(0), a, s.Out, s.Err)
 }
 
 // parallelCollections is how many collections are copied at a time, as mongodump's.

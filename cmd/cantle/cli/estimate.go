@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const estimateHelp = `Usage: cantle estimate [flags] document.json
@@ -42,55 +42,50 @@ type indexList []string
 func (l *indexList) String() string     { return strings.Join(*l, " ") }
 func (l *indexList) Set(s string) error { *l = append(*l, s); return nil }
 
-// Estimate is the verb estimate. It returns the exit status.
-func Estimate(ctx context.Context, args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle estimate", flag.ContinueOnError)
-	f.SetOutput(errs)
+func estimateVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle estimate")
 	var p plan
 	var indexes indexList
 	key := f.String("shard-key", "", "the `field` that shards the collection (hashed); none is one partition")
-	f.IntVar(&p.buckets, "buckets", 0, "how `many` buckets a suffix makes of each value of the shard key; --fan-outs are then queries of one value, without the suffix's field")
+	f.IntVar(&p.buckets, "buckets", 0, "how many buckets a suffix makes of each value of the shard key; --fan-outs are then queries of one value, without the suffix's field")
 	f.Var(&indexes, "index", "a secondary index, as `keys` {a: 1, b: -1} or as a whole specification {key: {…}, unique: true}; may be repeated")
 	fields := f.String("update-fields", "", "comma-separated `fields` that an update changes")
-	f.Float64Var(&p.reads, "reads", 0, "reads by _id and shard key per `second`")
-	f.Float64Var(&p.queries, "queries", 0, "indexed queries within one partition per `second`")
-	f.Float64Var(&p.fanOuts, "fan-outs", 0, "indexed queries over all partitions per `second`")
-	f.Int64Var(&p.perQuery, "query-documents", 10, "`documents` that a query returns")
-	f.Float64Var(&p.inserts, "inserts", 0, "inserts per `second`")
-	f.Float64Var(&p.updates, "updates", 0, "updates by _id and shard key per `second`")
-	f.Float64Var(&p.deletes, "deletes", 0, "deletes by _id and shard key per `second`")
-	f.Int64Var(&p.documents, "documents", 0, "how `many` documents there will be, for the storage")
+	f.Float64Var(&p.reads, "reads", 0, "`number` of reads by _id and shard key per second")
+	f.Float64Var(&p.queries, "queries", 0, "`number` of indexed queries within one partition per second")
+	f.Float64Var(&p.fanOuts, "fan-outs", 0, "`number` of indexed queries over all partitions per second")
+	f.Int64Var(&p.perQuery, "query-documents", 10, "how many documents a query returns")
+	f.Float64Var(&p.inserts, "inserts", 0, "`number` of inserts per second")
+	f.Float64Var(&p.updates, "updates", 0, "`number` of updates by _id and shard key per second")
+	f.Float64Var(&p.deletes, "deletes", 0, "`number` of deletes by _id and shard key per second")
+	f.Int64Var(&p.documents, "documents", 0, "how many documents there will be, for the storage")
 	f.Int64Var(&p.partitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
-	f.Int64Var(&p.partitionGB, "partition-gb", 50, "`GB` at which a partition splits")
-	f.Usage = func() { fmt.Fprint(f.Output(), estimateHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	f.Int64Var(&p.partitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
+	if err := parse(f, args, estimateHelp, s); err != nil {
+		return err
 	}
 	if f.NArg() != 1 {
-		fmt.Fprintln(errs, "cantle estimate: expected one file with a sample document; see cantle estimate --help")
-		return 2
+		return wrong("expected one file with a sample document")
 	}
-	doc, err := readDocument(f.Arg(0))
+	doc, err := readDocument(f.Arg(0), s.In)
 	if err == nil {
-		for _, s := range strings.Split(*fields, ",") {
-			if s = strings.TrimSpace(s); s != "" {
-				p.changed = append(p.changed, s)
+		for _, name := range strings.Split(*fields, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				p.changed = append(p.changed, name)
 			}
 		}
 		err = p.prepare(ctx, doc, *key, indexes)
 	}
 	if err != nil {
-		fmt.Fprintln(errs, "cantle estimate:", err)
-		return 1
+		return err
 	}
-	p.print(out)
-	return 0
+	p.print(s.Out)
+	return nil
 }
 
 // open opens a file to read, or standard input for "-".
-func open(name string) (io.ReadCloser, error) {
+func open(name string, in io.Reader) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(os.Stdin), nil
+		return io.NopCloser(in), nil
 	}
 	return os.Open(name)
 }
@@ -100,8 +95,8 @@ const documentMax = 64 << 20
 
 // readDocument reads one document. Errors: those of the file; text that is not
 // one document, or is too large for one.
-func readDocument(name string) (bson.Raw, error) {
-	r, err := open(name)
+func readDocument(name string, in io.Reader) (bson.Raw, error) {
+	r, err := open(name, in)
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,11 @@ func (p *plan) solve() (ops []operation, rus float64, partitions int) {
 
 func (p *plan) print(out io.Writer) {
 	ops, rus, partitions := p.solve()
-	fmt.Fprintf(out, "document    %d bytes, %d secondary index entries\n\n", p.bytes, p.entries)
+	entries := "entries"
+	if p.entries == 1 {
+		entries = "entry"
+	}
+	fmt.Fprintf(out, "document    %d bytes, %d secondary index %s\n\n", p.bytes, p.entries, entries)
 	t := table{}
 	t.row("operation", " RU each", " per second", " RU/s")
 	for _, o := range ops {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const exportHelp = `Usage: cantle export [flags] URI db.collection
@@ -38,26 +38,23 @@ type exportArgs struct {
 	array, bare  bool
 }
 
-// Export is the verb export. It returns the exit status.
-func Export(ctx context.Context, args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle export", flag.ContinueOnError)
-	f.SetOutput(errs)
+func exportVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle export")
 	var a exportArgs
-	f.StringVar(&a.kind, "type", "json", "`json` or csv")
-	f.StringVar(&a.format, "jsonFormat", "relaxed", "`relaxed` or canonical: whether numbers say their types")
+	f.StringVar(&a.kind, "type", "json", "`kind` of the output: json or csv")
+	f.StringVar(&a.format, "jsonFormat", "relaxed", "`style` of the values, relaxed or canonical: whether numbers say their types")
 	fields := f.String("fields", "", "comma-separated `fields`, for CSV its columns")
 	fieldFile := f.String("fieldFile", "", "`file` with the fields, one a line")
 	query := f.String("query", "", "only documents that match this `filter`")
 	queryFile := f.String("queryFile", "", "the same from a `file`")
-	sort := f.String("sort", "", "order, as in `{_id: 1}`")
-	limit := f.Int64("limit", 0, "at most so `many` documents")
-	skip := f.Int64("skip", 0, "leave out the first so `many`")
+	sort := f.String("sort", "", "`order`, as in {_id: 1}")
+	limit := f.Int64("limit", 0, "at most so many documents")
+	skip := f.Int64("skip", 0, "leave out so many at the beginning")
 	f.BoolVar(&a.array, "jsonArray", false, "one JSON array")
 	f.BoolVar(&a.bare, "noHeaderLine", false, "CSV without the names of its columns")
 	file := f.String("out", "-", "`file` to write, - for standard output")
-	f.Usage = func() { fmt.Fprint(f.Output(), exportHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, exportHelp, s); err != nil {
+		return err
 	}
 	var err error
 	if *fieldFile != "" && *fields == "" {
@@ -70,7 +67,7 @@ func Export(ctx context.Context, args []string, out, errs io.Writer) int {
 	if *fields != "" {
 		a.fields = strings.Split(*fields, ",")
 	}
-	db, coll, ok := strings.Cut(f.Arg(1), ".")
+	db, coll, ok := namespaceOf(f.Arg(1))
 	b := bson.NewBuilder(nil)
 	b.String("find", coll)
 	for _, part := range []struct{ name, text string }{{"filter", *query}, {"sort", *sort}} {
@@ -86,7 +83,7 @@ func Export(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	switch {
 	case err != nil:
-	case f.NArg() != 2 || !ok || db == "" || coll == "":
+	case f.NArg() != 2 || !ok:
 		err = errors.New("expected a connection string and database.collection, as in\n\n  cantle export mongodb://127.0.0.1:27017/ shop.orders")
 	case a.kind != "json" && a.kind != "csv":
 		err = fmt.Errorf("--type %s is not json or csv", a.kind)
@@ -98,8 +95,7 @@ func Export(ctx context.Context, args []string, out, errs io.Writer) int {
 		err = errors.New("--limit and --skip are not negative")
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "cantle export: %v\n\nsee cantle export --help\n", err)
-		return 2
+		return usageError{err}
 	}
 	if a.fields != nil {
 		b.BeginDoc("projection")
@@ -120,20 +116,14 @@ func Export(ctx context.Context, args []string, out, errs io.Writer) int {
 		b.Int64("skip", *skip)
 	}
 	a.find = b.Doc()
-	if *file != "-" {
-		created, err := os.Create(*file)
-		if err != nil {
-			fmt.Fprintln(errs, "cantle export:", err)
-			return 1
-		}
-		defer created.Close()
-		out = created
+	if *file == "-" {
+		return export(ctx, f.Arg(0), db, coll, a, s.Out, s.Err)
 	}
-	if err := export(ctx, f.Arg(0), db, coll, a, out, errs); err != nil {
-		fmt.Fprintln(errs, "cantle export:", err)
-		return 1
+	out, err := os.Create(*file)
+	if err != nil {
+		return err
 	}
-	return 0
+	return errors.Join(export(ctx, f.Arg(0), db, coll, a, out, s.Err), out.Close())
 }
 
 // projected is the path of a field without positions in arrays, which projections

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const importHelp = `Usage: cantle import [flags] URI db.collection [file]
@@ -46,13 +46,11 @@ type importArgs struct {
 	journal      string
 }
 
-// Import is the verb import. It returns the exit status.
-func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle import", flag.ContinueOnError)
-	f.SetOutput(errs)
+func importVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle import")
 	var a importArgs
-	f.StringVar(&a.kind, "type", "json", "`json`, csv or tsv")
-	f.StringVar(&a.mode, "mode", "insert", "`insert`; upsert replaces, merge changes and delete deletes documents that have the same --upsertFields")
+	f.StringVar(&a.kind, "type", "json", "`kind` of the input: json, csv or tsv")
+	f.StringVar(&a.mode, "mode", "insert", "`what` to do: insert; upsert replaces, merge changes and delete deletes documents that have the same --upsertFields")
 	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert, merge and delete find documents")
 	f.Bool("jsonArray", false, "JSON is one array; this is seen without being told")
 	fieldFile := f.String("fieldFile", "", "`file` with the names of a table's columns, one a line")
@@ -60,13 +58,12 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 	f.BoolVar(&a.table.header, "headerline", false, "the first line of a table has the names")
 	f.BoolVar(&a.table.typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
 	f.BoolVar(&a.table.ignoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
-	grace := f.String("parseGrace", "stop", "for values that are not of their column's type: `stop`, autoCast, skipField or skipRow")
+	grace := f.String("parseGrace", "stop", "what to `do` with values that are not of their column's type: stop, autoCast, skipField or skipRow")
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
 	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
 	f.StringVar(&a.journal, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
-	f.Usage = func() { fmt.Fprint(f.Output(), importHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, importHelp, s); err != nil {
+		return err
 	}
 	a.table.grace = *grace
 	var err error
@@ -74,10 +71,10 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 		*fields, err = fieldsIn(*fieldFile)
 	}
 	a.upsertFields = strings.Split(*upsert, ",")
-	db, coll, ok := strings.Cut(f.Arg(1), ".")
+	db, coll, ok := namespaceOf(f.Arg(1))
 	switch {
 	case err != nil:
-	case f.NArg() < 2 || f.NArg() > 3 || !ok || db == "" || coll == "":
+	case f.NArg() < 2 || f.NArg() > 3 || !ok:
 		err = errors.New("expected a connection string, database.collection and a file, as in\n\n  cantle import mongodb://127.0.0.1:27017/ shop.orders orders.json")
 	case a.kind != "json" && a.kind != "csv" && a.kind != "tsv":
 		err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
@@ -96,15 +93,13 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 		err = a.table.columnsOf(strings.Split(*fields, ","))
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "cantle import: %v\n\nsee cantle import --help\n", err)
-		return 2
+		return usageError{err}
 	}
-	size := int64(0)
+	in, size := s.In, int64(0)
 	if f.NArg() == 3 {
 		file, err := os.Open(f.Arg(2))
 		if err != nil {
-			fmt.Fprintln(errs, "cantle import:", err)
-			return 1
+			return err
 		}
 		defer file.Close()
 		if info, err := file.Stat(); err == nil {
@@ -112,11 +107,7 @@ func Import(ctx context.Context, args []string, in io.Reader, errs io.Writer) in
 		}
 		in = file
 	}
-	if err := load(ctx, f.Arg(0), db, coll, a, in, size, errs); err != nil {
-		fmt.Fprintln(errs, "cantle import:", err)
-		return 1
-	}
-	return 0
+	return load(ctx, f.Arg(0), db, coll, a, in, size, s.Err)
 }
 
 // fieldsIn reads names, one a line, and returns them as --fields has them.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -83,7 +84,7 @@ func TestParallel(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if code := Restore(t.Context(), []string{"--stopOnError", "--nsFrom", "test.*", "--nsTo", "to0.*", uri, dir + "/d"}, nil, &out); code != 1 || !strings.Contains(out.String(), "stopped at a document") {
+	if code := verbStatus(t, "restore", "", io.Discard, &out, "--stopOnError", "--nsFrom", "test.*", "--nsTo", "to0.*", uri, dir+"/d"); code != 1 || !strings.Contains(out.String(), "stopped at a document") {
 		t.Errorf("status %d\n%s", code, out.String())
 	}
 }
@@ -122,7 +123,7 @@ func TestChosenCollections(t *testing.T) {
 	}
 	for _, usage := range [][]string{{"--nsFrom", "a.*", uri}, {"--nsFrom", "a.*", "--nsTo", "b.*.*", uri}, {"-j", "0", uri}, {"--nsInclude", "$a", uri}} {
 		var out strings.Builder
-		if code := Restore(t.Context(), usage, nil, &out); code != 2 {
+		if code := verbStatus(t, "restore", "", io.Discard, &out, usage...); code != 2 {
 			t.Errorf("%v: status %d", usage, code)
 		}
 	}

@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const partitionsHelp = `Usage: cantle partitions [flags] URI database.collection
@@ -31,20 +33,16 @@ will. If the RU are spread evenly over many values, raise the throughput.
 Flags:
 `
 
-// Partitions is the verb partitions. It returns the exit status.
-func Partitions(ctx context.Context, args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle partitions", flag.ContinueOnError)
-	f.SetOutput(errs)
-	top := f.Int("top", 10, "how `many` of the costliest shard key values to show, 0 for none")
+func partitionsVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle partitions")
+	top := f.Int("top", 10, "how many of the costliest shard key values to show, 0 for none")
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
-	f.Usage = func() { fmt.Fprint(f.Output(), partitionsHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, partitionsHelp, s); err != nil {
+		return err
 	}
-	db, coll, ok := strings.Cut(f.Arg(1), ".")
-	if f.NArg() != 2 || !ok || db == "" || coll == "" {
-		fmt.Fprintln(errs, "cantle partitions: expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle partitions --help")
-		return 2
+	db, coll, ok := namespaceOf(f.Arg(1))
+	if f.NArg() != 2 || !ok {
+		return wrong("expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders")
 	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
@@ -52,18 +50,12 @@ func Partitions(ctx context.Context, args []string, out, errs io.Writer) int {
 	b.String("customAction", "GetPartitions")
 	b.String("collection", coll)
 	b.Int32("top", int32(min(max(1, *top), 64)))
-	s, err := connect(f.Arg(0), "cantle partitions")
-	var reply bson.Raw
-	if err == nil {
-		defer s.close()
-		reply, err = s.ask(ctx, db, b.Doc())
-	}
+	reply, err := askOnce(ctx, f.Arg(0), "cantle partitions", db, b.Doc())
 	if err != nil {
-		fmt.Fprintln(errs, "cantle partitions:", err)
-		return 1
+		return err
 	}
-	printPartitions(out, reply, *top)
-	return 0
+	printPartitions(s.Out, reply, *top)
+	return nil
 }
 
 func printPartitions(out io.Writer, reply bson.Raw, top int) {
@@ -114,31 +106,42 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	}
 }
 
+// hotKey is a shard key value with what it costs or holds.
+type hotKey struct {
+	partition, value string
+	weight           float64
+}
+
 // printHot prints the costliest shard key values over all partitions.
 func printHot(out io.Writer, list bson.Raw, top int) {
-	for _, by := range []struct{ field, unit, title string }{
-		{"hottestByRU", "ru", "shard key values by RU"}, {"hottestByBytes", "bytes", "shard key values by bytes"},
+	for _, by := range []struct {
+		field, unit, title string
+		show               func(float64) string
+	}{
+		{"hottestByRU", "ru", "shard key values by RU", amount},
+		{"hottestByBytes", "bytes", "shard key values by bytes", func(n float64) string { return size(int64(n)) }},
 	} {
-		t := table{}
-		t.row("partition", "value", " "+by.unit)
+		var keys []hotKey
 		for it := list.Iter(); it.Next(); {
 			p, _ := it.Value.Doc()
 			id, _ := p.Get("id").Str()
-			keys, _ := p.Get(by.field).Array()
-			n := 0
-			for k := keys.Iter(); k.Next() && n < top; n++ {
+			hot, _ := p.Get(by.field).Array()
+			for k := hot.Iter(); k.Next(); {
 				d, _ := k.Value.Doc()
-				weight := amount(float(d, "ru"))
-				if by.unit == "bytes" {
-					weight = size(whole(d, "bytes"))
-				}
-				t.row(id, clip(ejson.ValueString(d.Get("key")), 60), weight)
+				keys = append(keys, hotKey{id, clip(ejson.ValueString(d.Get("key")), 60), float(d, by.unit)})
 			}
 		}
-		if len(t.rows) > 1 {
-			fmt.Fprintf(out, "\n%s\n\n", by.title)
-			t.print(out)
+		if len(keys) == 0 {
+			continue
 		}
+		slices.SortStableFunc(keys, func(a, b hotKey) int { return cmp.Compare(b.weight, a.weight) })
+		t := table{}
+		t.row("partition", "value", " "+by.unit)
+		for _, k := range keys[:min(top, len(keys))] {
+			t.row(k.partition, k.value, by.show(k.weight))
+		}
+		fmt.Fprintf(out, "\n%s\n\n", by.title)
+		t.print(out)
 	}
 }
 

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const reportHelp = `Usage: cantle report [flags] URI [database[.collection]]
@@ -26,20 +26,19 @@ without the values) since the server started or the last --reset, the dearest fi
 Flags:
 `
 
-// Report is the verb report. It returns the exit status.
-func Report(ctx context.Context, args []string, out, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle report", flag.ContinueOnError)
-	f.SetOutput(errs)
-	top := f.Int("top", 20, "how `many` shapes to show")
+func reportVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle report")
+	top := f.Int("top", 20, "how many shapes to show")
 	reset := f.Bool("reset", false, "begin anew: forget what is shown")
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
-	f.Usage = func() { fmt.Fprint(f.Output(), reportHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, reportHelp, s); err != nil {
+		return err
 	}
-	if f.NArg() < 1 || f.NArg() > 2 || *top < 1 || *top > 1000 {
-		fmt.Fprintln(errs, "cantle report: expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders\n\nsee cantle report --help")
-		return 2
+	if *top < 1 || *top > 1000 {
+		return wrong("--top is from 1 to 1000")
+	}
+	if f.NArg() < 1 || f.NArg() > 2 {
+		return wrong("expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders")
 	}
 	db, coll, _ := strings.Cut(f.Arg(1), ".")
 	if db == "" {
@@ -54,18 +53,12 @@ func Report(ctx context.Context, args []string, out, errs io.Writer) int {
 		b.String("collection", coll)
 	}
 	b.Bool("reset", *reset)
-	s, err := connect(f.Arg(0), "cantle report")
-	var reply bson.Raw
-	if err == nil {
-		defer s.close()
-		reply, err = s.ask(ctx, db, b.Doc())
-	}
+	reply, err := askOnce(ctx, f.Arg(0), "cantle report", db, b.Doc())
 	if err != nil {
-		fmt.Fprintln(errs, "cantle report:", err)
-		return 1
+		return err
 	}
-	printReport(out, reply)
-	return 0
+	printReport(s.Out, reply)
+	return nil
 }
 
 func printReport(out io.Writer, reply bson.Raw) {

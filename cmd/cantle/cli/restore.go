@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
 const restoreHelp = `Usage: cantle restore [flags] URI [folder]
@@ -54,10 +54,8 @@ type restoreArgs struct {
 	journalOpened *journal
 }
 
-// Restore is the verb restore. It returns the exit status.
-func Restore(ctx context.Context, args []string, in io.Reader, errs io.Writer) int {
-	f := flag.NewFlagSet("cantle restore", flag.ContinueOnError)
-	f.SetOutput(errs)
+func restoreVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle restore")
 	var a restoreArgs
 	f.StringVar(&a.archive, "archive", "", "read one archive `file`, - for standard input")
 	f.StringVar(&a.db, "db", "", "only this `database`, by its name in the dump")
@@ -85,9 +83,8 @@ func Restore(ctx context.Context, args []string, in io.Reader, errs io.Writer) i
 	}
 	f.BoolVar(&a.validate, "validate", false, "let validators refuse documents")
 	f.StringVar(&a.journal, "resume", "", "write down in this `file` what is done, and begin behind what it says is")
-	f.Usage = func() { fmt.Fprint(f.Output(), restoreHelp); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		return status(err)
+	if err := parse(f, args, restoreHelp, s); err != nil {
+		return err
 	}
 	a.dir = "dump"
 	if f.NArg() == 2 {
@@ -122,14 +119,9 @@ func Restore(ctx context.Context, args []string, in io.Reader, errs io.Writer) i
 		err = errors.New("either --archive or a folder")
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "cantle restore: %v\n\nsee cantle restore --help\n", err)
-		return 2
+		return usageError{err}
 	}
-	if err := restore(ctx, f.Arg(0), a, in, errs); err != nil {
-		fmt.Fprintln(errs, "cantle restore:", err)
-		return 1
-	}
-	return 0
+	return restore(ctx, f.Arg(0), a, s.In, s.Err)
 }
 
 // restoring is a restore on its way.

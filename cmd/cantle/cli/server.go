@@ -53,6 +53,16 @@ func (s *server) explain(err error) error {
 	return err
 }
 
+// askOnce connects, runs one command and leaves.
+func askOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.Raw, error) {
+	s, err := connect(uri, verb)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return s.ask(ctx, db, command)
+}
+
 // redact leaves out the password of a connection string.
 func redact(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, "://")

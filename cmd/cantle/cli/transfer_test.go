@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,14 +112,7 @@ func sameKeys(t *testing.T, to *mongo.Database) {
 func verb(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	var out strings.Builder
-	code := 0
-	switch name {
-	case "dump":
-		code = Dump(t.Context(), args, &out, &out)
-	case "restore":
-		code = Restore(t.Context(), args, strings.NewReader(""), &out)
-	}
-	if code != 0 {
+	if code := verbStatus(t, name, "", &out, &out, args...); code != 0 {
 		t.Fatalf("%s %v: status %d\n%s", name, args, code, out.String())
 	}
 	return out.String()
@@ -216,7 +210,7 @@ func TestDamagedDumps(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if code := Restore(t.Context(), []string{"--rename", "test=x" + name, "--archive", dir + "/b", uri}, strings.NewReader(""), &out); code != 1 {
+		if code := verbStatus(t, "restore", "", io.Discard, &out, "--rename", "test=x"+name, "--archive", dir+"/b", uri); code != 1 {
 			t.Errorf("%s: status %d\n%s", name, code, out.String())
 		}
 	}
@@ -231,7 +225,7 @@ func TestTransferWaits(t *testing.T) {
 		fmt.Fprintf(&lines, "{\"_id\": %d, \"k\": %d, \"pad\": \"%s\"}\n", i, i, strings.Repeat("x", 500))
 	}
 	var out strings.Builder
-	if code := Import(t.Context(), []string{uri, "test.slow"}, strings.NewReader(lines.String()), &out); code != 0 {
+	if code := verbStatus(t, "import", lines.String(), io.Discard, &out, uri, "test.slow"); code != 0 {
 		t.Fatalf("status %d\n%s", code, out.String())
 	}
 	if !strings.Contains(out.String(), "400 documents imported, 0 there already, 0 failed") || !strings.Contains(out.String(), "throttled ") {
@@ -243,11 +237,11 @@ func TestImportAndExport(t *testing.T) {
 	uri, db := start(t)
 	load := func(text string, args ...string) (int, string) {
 		var out strings.Builder
-		return Import(t.Context(), append(args, uri, "test.c"), strings.NewReader(text), &out), out.String()
+		return verbStatus(t, "import", text, io.Discard, &out, append(args, uri, "test.c")...), out.String()
 	}
 	export := func(args ...string) string {
 		var out, errs strings.Builder
-		if code := Export(t.Context(), append(args, uri, "test.c"), &out, &errs); code != 0 {
+		if code := verbStatus(t, "export", "", &out, &errs, append(args, uri, "test.c")...); code != 0 {
 			t.Fatalf("%v: status %d\n%s", args, code, errs.String())
 		}
 		return out.String()
@@ -347,10 +341,10 @@ func TestExportIsImportable(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--jsonFormat", "canonical"}, {"--jsonFormat", "canonical", "--jsonArray"}} {
 		var out, errs strings.Builder
-		if code := Export(t.Context(), append(args, uri, "test.a"), &out, &errs); code != 0 {
+		if code := verbStatus(t, "export", "", &out, &errs, append(args, uri, "test.a")...); code != 0 {
 			t.Fatal(errs.String())
 		}
-		if code := Import(t.Context(), []string{"--drop", uri, "test.b"}, strings.NewReader(out.String()), &errs); code != 0 {
+		if code := verbStatus(t, "import", out.String(), io.Discard, &errs, "--drop", uri, "test.b"); code != 0 {
 			t.Fatal(errs.String())
 		}
 		raw, err := db.Collection("b").FindOne(t.Context(), driver.D{}).Raw()

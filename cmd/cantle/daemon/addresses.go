@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 )
 
 // checkAddresses refuses to serve everybody who reaches the machine without asking
@@ -44,4 +46,20 @@ func onlyHere(address string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// cannotListen says why an address that a flag gave cannot be listened on, and what
+// to do.
+func cannotListen(flag, address string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("another program listens on %s already; stop it, or choose another address with %s (port 0 picks a free one)", address, flag)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("this user may not listen on %s (ports below 1024 are for root); choose another address with %s", address, flag)
+	}
+	var bad *net.AddrError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("%s %s: %s; an address is host:port, such as 127.0.0.1:27017", flag, address, bad.Err)
+	}
+	return fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, flag)
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -66,10 +65,14 @@ type Daemon struct {
 // Errors: what is wrong with the settings, the folder or an address; a folder
 // that another process has open.
 func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	log, err := newLog(cfg, out)
 	if err != nil {
 		return nil, err
 	}
+	begun := time.Now()
 	d := &Daemon{cfg: cfg, log: log, failed: make(chan error, 4)}
 	ctx, d.stop = context.WithCancel(ctx)
 	if err := d.start(ctx); err != nil {
@@ -83,6 +86,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 		}
 		return nil, err
 	}
+	d.log.Info().Str("version", Version).Str("data", d.cfg.home()).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("started")
 	return d, nil
 }
 
@@ -112,59 +116,6 @@ func (d *Daemon) start(ctx context.Context) error {
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
 		IdleMax: d.cfg.Idle, Lanes: d.processor.Turns, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	return d.listen(ctx)
-}
-
-// openStore opens the store and makes the folder for spilled data.
-func (d *Daemon) openStore() (scratch string, durability storage.Durability, err error) {
-	o := pebblekv.Options{
-		InMemory: d.cfg.Memory,
-		Clock:    time.Now,
-		Log: func(isError bool, message string) {
-			if isError {
-				d.log.Error().Str("room", "storage").Msg(message)
-			} else {
-				d.log.Debug().Str("room", "storage").Msg(message)
-			}
-		},
-		Fatal: func(message string) {
-			d.log.Error().Str("room", "storage").Msg("the store cannot go on, the server stops: " + message)
-		},
-	}
-	if d.cfg.CacheSize != "" {
-		if o.CacheBytes, err = parseSize(d.cfg.CacheSize); err != nil {
-			return "", 0, fmt.Errorf("--cache-size: %w", err)
-		}
-	}
-	durability = storage.Synced
-	every, err := parseSync(d.cfg.Sync)
-	if err != nil {
-		return "", 0, err
-	}
-	if every > 0 {
-		durability, o.SyncInterval = storage.Buffered, every
-	}
-	dir := ""
-	if !d.cfg.Memory {
-		dir = filepath.Join(d.cfg.Data, "store")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", 0, err
-		}
-		scratch = filepath.Join(d.cfg.Data, "scratch")
-	}
-	if d.store, err = pebblekv.Open(dir, o); err != nil {
-		if errors.Is(err, storage.ErrLocked) {
-			return "", 0, fmt.Errorf("the folder %s is in use by another cantle; stop that one, or give this one a folder of its own with --data", d.cfg.Data)
-		}
-		return "", 0, err
-	}
-	if d.cfg.Memory {
-		return os.TempDir(), durability, nil
-	}
-	// What an earlier process spilled is of no use to anybody.
-	if err := os.RemoveAll(scratch); err != nil {
-		return "", 0, err
-	}
-	return scratch, durability, os.MkdirAll(scratch, 0o700)
 }
 
 // wire makes the rooms and connects them.
@@ -275,14 +226,14 @@ func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) 
 // listen opens every address and serves it.
 func (d *Daemon) listen(ctx context.Context) error {
 	for _, a := range strings.Split(d.cfg.Listen, ",") {
-		l, err := d.serve(ctx, strings.TrimSpace(a), "")
+		l, err := d.serve(ctx, "--listen", strings.TrimSpace(a), "")
 		if err != nil {
 			return err
 		}
 		d.addrs = append(d.addrs, l.Addr())
 	}
 	if d.cfg.CosmosListen != "" {
-		l, err := d.serve(ctx, d.cfg.CosmosListen, command.TagCosmos)
+		l, err := d.serve(ctx, "--cosmos-listen", d.cfg.CosmosListen, command.TagCosmos)
 		if err != nil {
 			return err
 		}
@@ -291,10 +242,11 @@ func (d *Daemon) listen(ctx context.Context) error {
 	return nil
 }
 
-func (d *Daemon) serve(ctx context.Context, address, tag string) (net.Listener, error) {
+// serve listens on one address, which a flag gave, and serves it.
+func (d *Daemon) serve(ctx context.Context, flag, address, tag string) (net.Listener, error) {
 	l, err := server.Listen(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
+		return nil, cannotListen(flag, address, err)
 	}
 	go func() {
 		if err := d.server.Serve(ctx, l, tag); err != nil {
@@ -318,9 +270,6 @@ func (d *Daemon) URIs() (out []string) {
 	}
 	return out
 }
-
-// Addr is the first address that is listened on.
-func (d *Daemon) Addr() string { return d.addrs[0].String() }
 
 // CosmosURI is the connection string of the Cosmos address, "" without one. It has
 // the account's name and key where they are needed.
@@ -374,6 +323,8 @@ func (d *Daemon) Failed() <-chan error { return d.failed }
 func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()
+	begun := time.Now()
+	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end, new ones are refused")
 	err := d.server.Shutdown(ctx)
 	if d.metrics != nil {
 		err = errors.Join(err, d.metrics.stop(ctx))
@@ -384,5 +335,7 @@ func (d *Daemon) Stop() error {
 	d.cursors.Close()
 	d.cluster.Close()
 	d.sessions.Kill(func(session.ID) bool { return true })
-	return errors.Join(err, d.store.Close())
+	err = errors.Join(err, d.store.Close())
+	d.log.Info().Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("stopped")
+	return err
 }

@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+)
+
+// topics are the settings by what they are about, in the order of the help.
+var topics = []struct {
+	title  string
+	define func(c *Config, f *flag.FlagSet)
+}{
+	{"Addresses", (*Config).addressesFlags},
+	{"Storage", (*Config).storageFlags},
+	{"Partitions and request units", (*Config).throughputFlags},
+	{"Who may do what", (*Config).securityFlags},
+	{"Connections", (*Config).limitsFlags},
+	{"This program", (*Config).programFlags},
+}
+
+// Flags defines the settings on a flag set.
+func (c *Config) Flags(f *flag.FlagSet) {
+	for _, t := range topics {
+		t.define(c, f)
+	}
+}
+
+// Help prints all settings.
+func Help(out io.Writer) {
+	fmt.Fprint(out, `Usage: cantle serve [flags]
+
+Starts a server and prints its connection string. Every flag can also be set as an
+environment variable (CANTLE_DATA for --data) or in a file (--config); the flag wins, then
+the variable. Ctrl-C or SIGTERM ends the server when running commands are done.
+`)
+	for _, t := range topics {
+		fmt.Fprintf(out, "\n%s:\n", t.title)
+		f := flags.New("")
+		t.define(&Config{}, f)
+		flags.Print(out, f)
+	}
+}
+
+func (c *Config) addressesFlags(f *flag.FlagSet) {
+	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
+	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
+	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
+	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")
+	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then looks like the primary of a set with one member (replicaSet=name) instead of a mongos; name/host:port also says where clients reach it, which is otherwise where they have reached it")
+	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` that answers Prometheus over HTTP at /metrics, such as 127.0.0.1:9216; off unless given")
+}
+
+func (c *Config) storageFlags(f *flag.FlagSet) {
+	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
+	f.BoolVar(&c.Memory, "memory", false, "keep everything in memory: nothing is written to disk, all is gone at the end (for test suites)")
+	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
+	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; a quarter of the memory unless given")
+	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
+	f.StringVar(&c.LogSize, "log-size", "50GB", "`size` of the change log that is kept, however young it is: change streams that are further behind end with ChangeStreamHistoryLost")
+}
+
+func (c *Config) throughputFlags(f *flag.FlagSet) {
+	f.Int64Var(&c.Throughput, "default-throughput", 0, "`RU/s` of new collections that do not name theirs; 0 meters without limiting")
+	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that names neither RU/s nor numInitialChunks")
+	f.Int64Var(&c.PartitionRU, "partition-ru", 0, "most `RU/s` of one partition: a collection gets as many partitions as its RU/s need. 0 is as on Azure Cosmos DB: 10000, of which manual throughput begins with 6000")
+	f.StringVar(&c.PartitionSize, "partition-size", "50GB", "`size` at which a partition splits in two; set 1MB to watch it on a laptop")
+	f.StringVar(&c.LogicalSize, "logical-partition-size", "20GB", "most `bytes` of one shard key value, and of a collection without a shard key, where throughput is provisioned; writes beyond are refused")
+	f.BoolVar(&c.Merge, "merge-partitions", false, "merge neighbouring partitions that are small and cold, as far as the RU/s allow")
+	f.Int64Var(&c.MetadataRU, "metadata-ru", 0, "`RU/s` for commands about the catalog (create, drop, list and their like), 1 RU each, over all clients; 240 is what an account of Azure Cosmos DB has, 0 does not limit")
+	f.BoolVar(&c.ServerRetry, "server-side-retry", false, "let throttled requests wait for request units, at most 60 s, instead of refusing them; a collection may say otherwise with UpdateCollection")
+	f.BoolVar(&c.Burst, "burst-capacity", false, "let partitions save up to 300 s of idle RU/s and spend them at up to 3000 RU/s; a collection may say otherwise")
+	f.BoolVar(&c.StrongReads, "charge-strong-reads", false, "charge reads with read concern majority, linearizable or snapshot twice, as an account with strong or bounded staleness consistency does")
+	f.BoolVar(&c.ReplyCharge, "reply-charge", false, "add requestCharge to every reply, not only on the Cosmos address; the parameter replyCharge switches it while the server runs")
+}
+
+func (c *Config) securityFlags(f *flag.FlagSet) {
+	f.BoolVar(&c.Auth, "auth", false, "require users to log in, and check what they may do; the first user can be made from this machine without one")
+	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything; and show the metrics there, which ask for no login")
+	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
+	f.StringVar(&c.TLSMode, "tls-mode", "disabled", "`mode` of encryption: disabled, allowTLS or preferTLS (encrypt if the client does), requireTLS (refuse clients that do not)")
+	f.StringVar(&c.TLSCertificate, "tls-certificate-key-file", "", "PEM `file` with the server's certificate, those that vouch for it, and its key; \"cantle cert\" makes one for development. Read again on SIGHUP")
+	f.StringVar(&c.TLSPassword, "tls-certificate-key-file-password", "", "`password` of the key in that file, if it is encrypted; other users of this machine see a flag, so prefer the variable or the file of settings")
+	f.StringVar(&c.TLSAuthorities, "tls-ca-file", "", "PEM `file` with the authorities that vouch for clients: clients must then show a certificate, which may also be their login (MONGODB-X509)")
+	f.BoolVar(&c.TLSWithoutCerts, "tls-allow-connections-without-certificates", false, "with --tls-ca-file, take clients without a certificate too")
+	f.StringVar(&c.TLSRevoked, "tls-crl-file", "", "PEM `file` with lists of revoked certificates, signed by authorities of --tls-ca-file: clients with one of them are refused. Read again on SIGHUP")
+}
+
+func (c *Config) limitsFlags(f *flag.FlagSet) {
+	f.IntVar(&c.MaxConns, "max-connections", 65536, "connections beyond this `number` are closed at once")
+	f.IntVar(&c.AddressConns, "max-connections-per-address", 0, "connections of one address beyond this `number` are closed at once; 0 is no bound")
+	f.IntVar(&c.AddressRate, "connection-rate", 0, "`number` of connections one address may open per second, with twice as many at once; 0 is no bound")
+	f.DurationVar(&c.Idle, "idle-timeout", 0, "close connections that are silent for so long; 0 never does. Before a first message it is a minute, before a login (--auth) five")
+	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
+}
+
+func (c *Config) programFlags(f *flag.FlagSet) {
+	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")
+	f.StringVar(&c.LogLevel, "log-level", "info", "`level` from which on messages are logged: debug, info, warn or error")
+	f.StringVar(&c.LogFormat, "log-format", "console", "`format` of the log: console for people, json for machines")
+	f.BoolVar(&c.TestCommands, "enable-test-commands", false, "allow commands for tests: configureFailPoint, and the custom actions InjectThrottle (refuse the fifth write) and Clock (stop and advance time); documents lie on the same partitions in every run")
+}

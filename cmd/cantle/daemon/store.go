@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// openStore opens the store and makes the folder for spilled data.
+func (d *Daemon) openStore() (scratch string, durability storage.Durability, err error) {
+	o := pebblekv.Options{
+		InMemory: d.cfg.Memory,
+		Clock:    time.Now,
+		Log: func(isError bool, message string) {
+			if isError {
+				d.log.Error().Str("room", "storage").Msg(message)
+			} else {
+				d.log.Debug().Str("room", "storage").Msg(message)
+			}
+		},
+		Fatal: func(message string) {
+			d.log.Error().Str("room", "storage").Msg("the store cannot go on, the server stops: " + message)
+		},
+	}
+	if d.cfg.CacheSize != "" {
+		if o.CacheBytes, err = parseSize(d.cfg.CacheSize); err != nil {
+			return "", 0, fmt.Errorf("--cache-size: %w", err)
+		}
+	}
+	durability = storage.Synced
+	every, err := parseSync(d.cfg.Sync)
+	if err != nil {
+		return "", 0, err
+	}
+	if every > 0 {
+		durability, o.SyncInterval = storage.Buffered, every
+	}
+	dir := ""
+	if !d.cfg.Memory {
+		dir = filepath.Join(d.cfg.Data, "store")
+		if err := makeFolder(d.cfg.Data, dir); err != nil {
+			return "", 0, err
+		}
+		scratch = filepath.Join(d.cfg.Data, "scratch")
+	}
+	if d.store, err = pebblekv.Open(dir, o); err != nil {
+		return "", 0, cannotOpen(d.cfg.Data, err)
+	}
+	if d.cfg.Memory {
+		return os.TempDir(), durability, nil
+	}
+	// What an earlier process spilled is of no use to anybody.
+	if err := os.RemoveAll(scratch); err != nil {
+		return "", 0, err
+	}
+	return scratch, durability, os.MkdirAll(scratch, 0o700)
+}
+
+// home is where the data are, for people.
+func (c *Config) home() string {
+	if c.Memory {
+		return "in memory, gone at the end"
+	}
+	if path, err := filepath.Abs(c.Data); err == nil {
+		return path
+	}
+	return c.Data
+}
+
+// makeFolder makes the folder of a store within that of the database.
+// Errors: what is in the way; a folder that belongs to a mongod.
+func makeFolder(data, dir string) error {
+	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
+		return fmt.Errorf("the folder %s holds the files of a mongod, which cantle does not read: dump them from a running mongod (cantle dump URI), load them here (cantle restore URI), and give cantle a folder of its own with --data", data)
+	}
+	err := os.MkdirAll(dir, 0o700)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("cannot make the folder %s: %w; choose another with --data", at.Path, at.Err)
+	}
+	return err
+}
+
+// cannotOpen says why a store does not open and what to do.
+func cannotOpen(data string, err error) error {
+	switch {
+	case errors.Is(err, storage.ErrLocked):
+		return fmt.Errorf("the folder %s is in use by another cantle; stop that one, or give this one a folder of its own with --data", data)
+	case errors.Is(err, storage.ErrFormat):
+		return fmt.Errorf("the folder %s was written by a newer cantle than this one, %s: start that version, or choose another folder with --data (%w)", data, Version, err)
+	case errors.Is(err, storage.ErrCorruption):
+		return fmt.Errorf("the data in %s are damaged: restore a backup into an empty folder, and keep this one for those who look for the cause (%w)", data, err)
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package flags
+
+import "strings"
+
+// Nearest returns the name that was probably meant by a mistyped one: one that differs
+// in case or hyphens only, or in so few letters that it can be no other; "" if none is
+// near enough.
+func Nearest(typed string, names []string) string {
+	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
+	best, least := "", min(3, len(plain(typed))/2+1)
+	for _, n := range names {
+		if d := distance(plain(typed), plain(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters must be typed, left out or replaced to make a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

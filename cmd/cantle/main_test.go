@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/cmd/cantle/cli"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// What the program says to those who ask for help or make a mistake. No case starts a
+// server: each is settled before.
+func TestCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		args     string
+		status   int
+		out, err string // what they hold, "" for nothing at all
+	}{
+		{"", 2, "", "cantle serve "},
+		{"--help", 0, "cantle partitions URI db.collection", ""},
+		{"help dump", 0, "Usage: cantle dump", ""},
+		{"help serve", 0, "\nWho may do what:\n  --allow-open", ""},
+		{"version", 0, "cantle " + daemon.Version, ""},
+		{"serv", 2, "", `there is no command "serv"; did you mean "serve"?`},
+		{"--memory", 2, "", "cantle serve --memory"},
+		{"serve --lisen 127.0.0.1:0", 2, "", "there is no flag --lisen; did you mean --listen?\nSee cantle serve --help\n"},
+		{"serve --memory 127.0.0.1:0", 2, "", `unexpected argument "127.0.0.1:0"`},
+		{"serve --memory --data ./db", 2, "", "give one of them"},
+		{"serve --config /nonexistent/file", 2, "", "--config: open /nonexistent/file"},
+		{"serve --memory --partitions -4", 1, "", "--partitions is at least 1"},
+		{"serve --memory --listen 127.0.0.1", 1, "", "host:port, such as 127.0.0.1:27017"},
+		{"dump", 2, "", "cantle dump mongodb://127.0.0.1:27017/"},
+	} {
+		var out, errs strings.Builder
+		status := run(strings.Fields(c.args), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		holds := func(text, want string) bool { return strings.Contains(text, want) && (want != "" || text == "") }
+		if status != c.status || !holds(out.String(), c.out) || !holds(errs.String(), c.err) {
+			t.Errorf("cantle %s: status %d\n%s%s", c.args, status, out.String(), errs.String())
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/cli"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+)
+
+// serve runs a server until it is told to stop, and returns the exit status: 1 for
+// what went wrong, 2 for wrong settings.
+func serve(args []string, s cli.Streams) int {
+	var cfg daemon.Config
+	err := settings(&cfg, args)
+	if errors.Is(err, flag.ErrHelp) {
+		daemon.Help(s.Out)
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(s.Err, "cantle serve: %v\nSee cantle serve --help\n", err)
+		return 2
+	}
+	if os.Getenv("GOGC") == "" {
+		tuneHeap()
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		cfg.Crowded = spareProcessors().crowded
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	d, err := start(cfg, s, signals)
+	if err != nil {
+		fmt.Fprintln(s.Err, "cantle serve:", err)
+		return 1
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(daemon.HeapLimit())
+	}
+	fmt.Fprintln(s.Out, "cantle ready", strings.Join(d.URIs(), " "))
+	if uri := d.CosmosURI(); uri != "" {
+		fmt.Fprintln(s.Out, "cantle ready", uri, "(as Azure Cosmos DB)")
+	}
+	if url := d.MetricsURL(); url != "" {
+		fmt.Fprintln(s.Out, "cantle metrics", url)
+	}
+	status := waitForEnd(d, s, signals)
+	if err := d.Stop(); err != nil {
+		fmt.Fprintln(s.Err, "cantle serve: stopping:", err)
+		status = 1
+	}
+	return status
+}
+
+// settings reads the command line, the environment and the file of settings.
+// Errors: flag.ErrHelp; what is wrong with them.
+func settings(cfg *daemon.Config, args []string) error {
+	f := flags.New("cantle serve")
+	cfg.Flags(f)
+	if err := flags.Parse(f, args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	folder := false
+	f.Visit(func(x *flag.Flag) { folder = folder || x.Name == "data" })
+	if cfg.Memory && folder {
+		return errors.New("--memory keeps nothing on disk, so --data has no use; give one of them")
+	}
+	return daemon.Load(f, nil)
+}
+
+// errStopped is that a server was told to stop before it had started.
+var errStopped = errors.New("told to stop before the start had come to its end; what was stored before is as it was")
+
+// start starts a server. One with much to recover takes its time, and can be told to
+// stop meanwhile.
+func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Daemon, error) {
+	type result struct {
+		d   *daemon.Daemon
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		d, err := daemon.Start(context.Background(), cfg, s.Err)
+		done <- result{d, err}
+	}()
+	select {
+	case r := <-done:
+		return r.d, r.err
+	case <-signals: // as if killed, which the store survives
+		return nil, errStopped
+	}
+}
+
+// waitForEnd returns when the server is told to stop, with status 0, or fails.
+// SIGHUP makes it read its certificates again.
+func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status int) {
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	for {
+		select {
+		case <-reload:
+			_ = d.Reload() // it is in the log
+		case <-signals:
+			go hurry(s, signals)
+			return 0
+		case err := <-d.Failed():
+			fmt.Fprintln(s.Err, "cantle serve:", err)
+			return 1
+		}
+	}
+}
+
+// againAfter is how long after a first signal another one means that somebody is
+// impatient: until then it is the same wish, told to the process and to its group.
+const againAfter = 500 * time.Millisecond
+
+// hurry ends the process at once when it is told to stop again.
+func hurry(s cli.Streams, signals chan os.Signal) {
+	for wish := time.Now(); ; {
+		<-signals
+		if time.Since(wish) >= againAfter {
+			fmt.Fprintln(s.Err, "cantle serve: told to stop again, so nothing is waited for")
+			os.Exit(1)
+		}
+	}
+}
