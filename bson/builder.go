@@ -17,6 +17,7 @@ type Builder struct {
 	buf   []byte
 	stack []frame
 	inl   [8]frame
+	more  func(buf []byte, n int) []byte // see GrowBy
 }
 
 type frame struct {
@@ -30,6 +31,21 @@ func NewBuilder(dst []byte) *Builder {
 	b.Reset(dst)
 	return b
 }
+
+// GrowBy has more called when a value does not fit any more: it returns the bytes of buf in
+// memory with room for n more, and buf is not used again. Small parts of a document
+// may still move it by append. nil, as at first, leaves all of it to append.
+func (b *Builder) GrowBy(more func(buf []byte, n int) []byte) { b.more = more }
+
+// room sees to it that a value of n bytes fits, with some small parts after it.
+func (b *Builder) room(n int) {
+	if b.more != nil && cap(b.buf)-len(b.buf) < n+smallParts {
+		b.buf = b.more(b.buf, n+smallParts)
+	}
+}
+
+// smallParts is room for the names, numbers and ends that follow a large value.
+const smallParts = 512
 
 // Reset opens a new document at the end of dst and forgets the old one.
 func (b *Builder) Reset(dst []byte) {
@@ -117,6 +133,7 @@ func (b *Builder) Value(name string, v Value) {
 		return
 	}
 	b.head(v.Type, name)
+	b.room(len(v.Data))
 	b.buf = append(b.buf, v.Data...)
 }
 
@@ -133,6 +150,7 @@ func (b *Builder) ValueBytes(name []byte, v Value) {
 		b.buf = append(b.buf, name...)
 		b.buf = append(b.buf, 0)
 	}
+	b.room(len(v.Data))
 	b.buf = append(b.buf, v.Data...)
 }
 
@@ -164,7 +182,10 @@ func (b *Builder) Since(n int) []byte { return b.buf[n:] }
 
 // Splice appends elements as they are (see Raw.Elements), names included. It
 // must not be used inside an array.
-func (b *Builder) Splice(elements []byte) { b.buf = append(b.buf, elements...) }
+func (b *Builder) Splice(elements []byte) {
+	b.room(len(elements))
+	b.buf = append(b.buf, elements...)
+}
 
 // Raw appends a document as a nested value.
 func (b *Builder) Raw(name string, r Raw) { b.Value(name, Value{TypeDocument, r}) }

@@ -36,6 +36,14 @@ func (p *Pool) get(n int) *Frame {
 	return f
 }
 
+// take is get, with a new frame if the pool has none.
+func (p *Pool) take(n int) *Frame {
+	if f := p.get(n); f != nil {
+		return f
+	}
+	return &Frame{buf: make([]byte, room(n))}
+}
+
 // put takes a frame back. Too small and too large ones are left to the collector.
 func (p *Pool) put(f *Frame) {
 	if f == nil {

@@ -155,10 +155,7 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 		}
 		plain = r.plain[:n]
 	} else {
-		f := r.pool.get(n)
-		if f == nil {
-			f = &Frame{buf: make([]byte, room(n))}
-		}
+		f := r.pool.take(n)
 		r.large[1] = f
 		f.buf = f.buf[:n]
 		plain = f.buf

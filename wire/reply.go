@@ -38,7 +38,25 @@ type Reply struct {
 func NewReply(p *Pool) *Reply {
 	r := &Reply{pool: p}
 	r.frame = &r.small
+	r.b.GrowBy(r.grow)
 	return r
+}
+
+// grow moves the answer to memory with room for n more bytes: at least twice as large, so
+// that an answer moves seldom, and from the pool if it is not kept.
+func (r *Reply) grow(buf []byte, n int) []byte {
+	n = max(len(buf)+n, 2*cap(buf))
+	if n <= keepBytesMax {
+		r.small.buf = append(make([]byte, 0, n), buf...)
+		return r.small.buf
+	}
+	f := r.pool.take(n)
+	f.buf = append(f.buf[:0], buf...)
+	if r.frame != &r.small {
+		r.pool.put(r.frame)
+	}
+	r.frame = f
+	return f.buf
 }
 
 // Start begins the answer to m. The answer is valid until Release.
@@ -46,11 +64,7 @@ func (r *Reply) Start(m *Message) {
 	r.to, r.flags = m.Header, m.Flags
 	r.comp, r.isZip = m.Compressor, m.Compressed
 	if r.last > keepBytesMax {
-		if f := r.pool.get(r.last); f != nil {
-			r.frame = f
-		} else {
-			r.frame = &Frame{buf: make([]byte, 0, room(r.last))}
-		}
+		r.frame = r.pool.take(r.last)
 	} else if r.frame.buf == nil {
 		r.frame.buf = make([]byte, 0, 1<<10)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -309,6 +311,54 @@ func TestAllocs(t *testing.T) {
 			t.Errorf("%s: %v allocations per request", name, n)
 		}
 	}
+}
+
+// TestAllocsOfGrownReply: a reply of many documents grows in memory that is used again, also
+// when the reply before it was small.
+func TestAllocsOfGrownReply(t *testing.T) {
+	if invariants {
+		t.Skip("released memory is overwritten")
+	}
+	pool := &Pool{}
+	r, payload := NewReply(pool), big(1000)
+	want := make([]byte, 0, 2<<20)
+	answer := func(members int) []byte {
+		r.Start(&Message{Header: Header{OpCode: OpMsg}})
+		r.Body().BeginArray("batch")
+		for range members {
+			r.Body().Raw("", payload)
+		}
+		b, err := r.Finish(1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want[:0], b...)
+		r.Release()
+		return want
+	}
+	got := bson.Raw(answer(1000)[msgHead:])
+	list, _ := got.Get("batch").Array()
+	if n := list.Len(); n != 1000 || !bytes.Equal(at(list, 999), payload) {
+		t.Fatalf("%d members", n)
+	}
+	before, after := runtime.MemStats{}, runtime.MemStats{}
+	runtime.ReadMemStats(&before)
+	const rounds = 50
+	for range rounds {
+		answer(1)
+		answer(1000)
+	}
+	runtime.ReadMemStats(&after)
+	// Some, as the collector empties the pool; append would take five times the reply.
+	if n := (after.TotalAlloc - before.TotalAlloc) / rounds; n > 2<<20 {
+		t.Errorf("a small reply and one of 1 MB allocate %d bytes", n)
+	}
+}
+
+// at is the document at a place of an array.
+func at(list bson.Raw, i int) bson.Raw {
+	d, _ := list.Get(strconv.Itoa(i)).Doc()
+	return d
 }
 
 // FuzzReadMessage feeds any bytes to a reader: it must end, never panic, and what it
