@@ -18,6 +18,10 @@ const (
 	ceilingCount   = 1 << 20
 )
 
+// keepBatch has the memory of batches used again up to a size that a command with a
+// thousand documents of usual size takes; what lies idle is the collector's.
+var keepBatch = pebble.WithMaxRetainedSizeBytes(4 << 20)
+
 // Commit implements storage.Txn.
 func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
 	if t.closed.Load() {
@@ -50,7 +54,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	w, s := t.work, t.s
 	sets, deletes := 0, 0
 	size := 64 + w.buf.Bytes() + 64*len(w.buf.Logs()) + 16*w.buf.Len()
-	b := s.db.NewBatchWithSize(size)
+	b := s.db.NewBatchWithSize(size, keepBatch)
 	defer func() { _ = b.Close() }()
 	for key, value := range w.buf.All() {
 		w.prints = append(w.prints, maphash.Bytes(s.seed, key))

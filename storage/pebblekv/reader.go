@@ -15,15 +15,13 @@ import (
 type view struct {
 	s      *store
 	snap   *snap
-	points atomic.Pointer[points] // kept for the next point lookup; transactions only
+	points atomic.Pointer[pebble.Iterator] // kept for the next point lookup; transactions only
 	closed atomic.Bool
 }
 
-// points is an iterator for lookups of single keys through the Bloom filters.
-type points struct {
-	o  pebble.IterOptions
-	it *pebble.Iterator
-}
+// byFilters are the options of iterators for lookups of single keys through the
+// Bloom filters.
+var byFilters = pebble.IterOptions{UseL6Filters: true}
 
 // ReadTimestamp implements storage.Reader.
 func (v *view) ReadTimestamp() storage.Timestamp { return v.snap.ts }
@@ -53,33 +51,29 @@ func (v *view) get(key, dst []byte) ([]byte, error) {
 }
 
 // takePoints returns the lookup iterator, a new one if it is in use.
-func (v *view) takePoints() (*points, error) {
+func (v *view) takePoints() (*pebble.Iterator, error) {
 	if p := v.points.Swap(nil); p != nil {
 		return p, nil
 	}
-	p := &points{o: pebble.IterOptions{UseL6Filters: true}}
-	var err error
-	if p.it, err = v.s.pebble(v.snap).NewIter(&p.o); err != nil {
-		return nil, translate(err)
-	}
-	return p, nil
+	p, err := v.s.pebble(v.snap).NewIter(&byFilters)
+	return p, translate(err)
 }
 
 // givePoints hands the iterator back: for the next lookup if keep, else it is closed.
-func (v *view) givePoints(p *points, keep bool) error {
+func (v *view) givePoints(p *pebble.Iterator, keep bool) error {
 	if keep && v.points.CompareAndSwap(nil, p) {
 		return nil
 	}
-	return translate(p.it.Close())
+	return translate(p.Close())
 }
 
 // lookup stands p on key. The default comparer's prefix is the whole key, so the
 // filters are exact for it.
-func (p *points) lookup(key []byte) (bool, error) {
-	if p.it.SeekPrefixGE(key) {
+func lookup(p *pebble.Iterator, key []byte) (bool, error) {
+	if p.SeekPrefixGE(key) {
 		return true, nil
 	}
-	return false, translate(p.it.Error())
+	return false, translate(p.Error())
 }
 
 // has looks a key of the snapshot up.
@@ -88,7 +82,7 @@ func (v *view) has(key []byte, keep bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ok, err := p.lookup(key)
+	ok, err := lookup(p, key)
 	return ok, errors.Join(err, v.givePoints(p, keep && err == nil))
 }
 
@@ -111,10 +105,10 @@ func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte,
 		}
 		if state == writebuf.Untouched {
 			var ok bool
-			if ok, err = p.lookup(key); err != nil {
+			if ok, err = lookup(p, key); err != nil {
 				break
 			} else if ok {
-				if value, err = p.it.ValueAndErr(); err != nil {
+				if value, err = p.ValueAndErr(); err != nil {
 					err = translate(err)
 					break
 				}
@@ -139,7 +133,7 @@ func (v *view) release() *pebble.Snapshot {
 // dropPoints closes the kept lookup iterator.
 func (v *view) dropPoints() {
 	if p := v.points.Swap(nil); p != nil {
-		_ = p.it.Close() // an error was seen by the lookup
+		_ = p.Close() // an error was seen by the lookup
 	}
 }
 

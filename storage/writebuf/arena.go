@@ -9,7 +9,7 @@ const (
 
 // arena hands out memory that is never moved or freed before reset.
 type arena struct {
-	chunks [][]byte // chunks[:at] are full, chunks[at] is being filled, the rest are empty
+	chunks [][]byte // chunks[:at] are done with, chunks[at] is being filled, the rest are empty
 	at     int
 }
 
@@ -34,13 +34,15 @@ func (a *arena) copy(b []byte) []byte {
 
 // next moves on to an empty chunk of at least n bytes.
 func (a *arena) next(n int) []byte {
-	if a.at+1 < len(a.chunks) && cap(a.chunks[a.at+1]) >= n {
-		a.at++
-		return a.chunks[a.at]
+	for i := a.at + 1; i < len(a.chunks); i++ {
+		if cap(a.chunks[i]) >= n {
+			a.at = i
+			return a.chunks[i]
+		}
 	}
 	size := max(n, min(2*cap(a.chunks[a.at]), chunkBytesMax))
-	a.chunks = append(a.chunks[:a.at+1], make([]byte, 0, size))
-	a.at++
+	a.chunks = append(a.chunks, make([]byte, 0, size))
+	a.at = len(a.chunks) - 1
 	return a.chunks[a.at]
 }
 

@@ -6,8 +6,13 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// keepBytes is how much memory a Buffer keeps over Reset, to be pooled.
-const keepBytes = 64 << 10
+// What a Buffer keeps over Reset, to be pooled: the memory that a command with a
+// thousand documents of usual size takes.
+const (
+	keepBytes   = 4 << 20
+	keepEntries = 4096
+	keepBlocks  = 2 * keepEntries / blockMax
+)
 
 // LogRecord is one AppendLog call.
 type LogRecord struct{ Stream, Rec []byte }
@@ -172,16 +177,16 @@ func (b *Buffer) Reset() {
 	clear(b.logs)
 	clear(b.undo)
 	b.locks, b.logs, b.undo, b.marks, b.size = b.locks[:0], b.logs[:0], b.undo[:0], b.marks[:0], 0
-	if cap(b.locks) > 256 {
+	if cap(b.locks) > keepEntries {
 		b.locks = nil
 	}
-	if cap(b.logs) > 256 {
+	if cap(b.logs) > keepEntries {
 		b.logs = nil
 	}
-	if cap(b.undo) > 256 {
+	if cap(b.undo) > keepEntries {
 		b.undo = nil
 	}
-	if cap(b.marks) > 256 {
+	if cap(b.marks) > keepEntries {
 		b.marks = nil
 	}
 	b.arena.reset(keepBytes)

@@ -15,6 +15,7 @@ type entry struct{ key, value []byte }
 // sorted is the entries in key order, in a row of blocks none of which is empty.
 type sorted struct {
 	blocks [][]entry
+	spare  [][]entry // empty ones of the last use
 	count  int
 }
 
@@ -65,12 +66,7 @@ func (s *sorted) insert(p place, e entry) {
 		p = place{p.block - 1, len(s.blocks[p.block-1])} // append to the block before
 	}
 	if len(s.blocks) == 0 {
-		if cap(s.blocks) > 0 { // keep the block of the last use
-			s.blocks = s.blocks[:1]
-			s.blocks[0] = append(s.blocks[0][:0], e)
-		} else {
-			s.blocks = append(s.blocks, append(make([]entry, 0, 8), e))
-		}
+		s.blocks = append(s.blocks, append(s.block(8), e))
 		return
 	}
 	b := s.blocks[p.block]
@@ -79,11 +75,11 @@ func (s *sorted) insert(p place, e entry) {
 		return
 	}
 	if p.block == len(s.blocks)-1 && p.at == len(b) { // ascending load: leave full blocks behind
-		s.blocks = append(s.blocks, append(make([]entry, 0, blockMax), e))
+		s.blocks = append(s.blocks, append(s.block(blockMax), e))
 		return
 	}
 	half := blockMax / 2
-	right := append(make([]entry, 0, blockMax), b[half:]...)
+	right := append(s.block(blockMax), b[half:]...)
 	clear(b[half:])
 	s.blocks[p.block] = b[:half]
 	s.blocks = slices.Insert(s.blocks, p.block+1, right)
@@ -92,6 +88,16 @@ func (s *sorted) insert(p place, e entry) {
 	} else {
 		s.blocks[p.block] = slices.Insert(b[:half], p.at, e)
 	}
+}
+
+// block returns an empty block, a new one with the given room if there is no spare one.
+func (s *sorted) block(room int) []entry {
+	if n := len(s.spare); n > 0 {
+		b := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return b
+	}
+	return make([]entry, 0, room)
 }
 
 // remove takes out the entry at p.
@@ -124,19 +130,18 @@ func (s *sorted) prev(p place) place {
 
 func (s *sorted) valid(p place) bool { return p.block >= 0 && p.block < len(s.blocks) }
 
-// reset empties s and keeps one small block.
+// reset empties s and keeps some blocks.
 func (s *sorted) reset() {
 	s.count = 0
-	if len(s.blocks) == 0 {
-		return
+	for _, b := range s.blocks {
+		clear(b)
+		if len(s.spare) < keepBlocks {
+			s.spare = append(s.spare, b[:0])
+		}
 	}
-	first := s.blocks[0]
-	clear(first)
 	clear(s.blocks)
-	if cap(s.blocks) > 64 {
-		s.blocks = make([][]entry, 1)
-	}
-	s.blocks = s.blocks[:1]
-	s.blocks[0] = first[:0]
 	s.blocks = s.blocks[:0]
+	if cap(s.blocks) > 4*keepBlocks {
+		s.blocks = nil
+	}
 }
