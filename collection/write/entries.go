@@ -24,6 +24,14 @@ type entrySet struct {
 
 type entry struct{ values, bits []byte }
 
+// reset forgets the entries.
+func (s *entrySet) reset() {
+	clear(s.list)
+	if s.list, s.mem = s.list[:0], s.mem[:0]; cap(s.mem) > keepBytes {
+		*s = entrySet{}
+	}
+}
+
 // load computes the entries of doc.
 func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw) (index.MultikeyPaths, error) {
 	s.list, s.mem = s.list[:0], s.mem[:0]

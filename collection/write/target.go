@@ -15,7 +15,7 @@ import (
 )
 
 // Target is where documents go: one shard of one collection in one transaction.
-// Not safe for concurrent use; Reset makes it ready for another.
+// Not safe for concurrent use.
 type Target struct {
 	Coll  *catalog.Collection
 	Shard *shard.Descriptor
@@ -42,12 +42,31 @@ type Target struct {
 	// Docs and Bytes are by how much the shard's documents grow.
 	Docs, Bytes int64
 
+	memory
 	scratch expr.Scratch
+	log     changelog.Record
+}
+
+// memory is what a Target uses again for the next document, and after Reset.
+type memory struct {
 	id, key []byte
 	record  []byte
 	oldKeys entrySet
 	newKeys entrySet
-	log     changelog.Record
+}
+
+// keepBytes is how much of each kind of memory stays over Reset.
+const keepBytes = 64 << 10
+
+// Reset makes the target a zero one but for Multikey, Claim and its memory.
+func (t *Target) Reset() {
+	m := t.memory
+	if cap(m.record) > keepBytes {
+		m.record = nil
+	}
+	m.oldKeys.reset()
+	m.newKeys.reset()
+	*t = Target{Multikey: t.Multikey, Claim: t.Claim, memory: m}
 }
 
 // Insert adds a document that Prepare has returned, at position h.

@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/collection"
@@ -45,7 +47,7 @@ type attempt struct {
 	txn  storage.Txn         // nil until begin
 	// targets are the shards written to, made on demand.
 	targets map[shard.ID]*write.Target
-	one     write.Target     // memory for the common case of one shard
+	one     write.Target     // for the common case of one shard
 	multi   bool             // inside a multi-document transaction
 	turn    *line            // of a capped collection, held from begin to end
 	trimmed keyspace.Hash    // where its documents begin after the commit, 0 if unchanged
@@ -122,7 +124,8 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 }
 
 func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn func(a *attempt) error) error {
-	a := attempt{c: c, op: o, ns: ns, snap: c.Catalog.Pin(), paid: paid}
+	a := newAttempt()
+	a.c, a.op, a.ns, a.snap, a.paid = c, o, ns, c.Catalog.Pin(), paid
 	defer a.end()
 	a.coll = a.snap.Collection(ns)
 	if a.coll != nil && a.coll.Frozen {
@@ -134,7 +137,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 			o.Forget(a.txn)
 		}
 	}()
-	if err := fn(&a); err != nil {
+	if err := fn(a); err != nil {
 		return err
 	}
 	if a.txn == nil {
@@ -149,7 +152,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, paid *ratelimit.Scope, fn 
 	}
 	done, o.soft = true, true
 	o.Committed = max(o.Committed, ts)
-	for _, t := range a.all() {
+	for t := range a.all() {
 		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
 		if d != (tally.Count{}) {
 			c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Add(ts, d)
@@ -219,10 +222,11 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 		a.targets[d.ID] = t
 	}
 	t.Coll, t.Shard, t.Txn = a.coll, d, a.txn
-	t.Multikey = a.markMultikey
+	if t.Multikey == nil {
+		t.Multikey, t.Claim = a.markMultikey, a.claim
+	}
 	t.Session, t.TxnNumber = a.op.Session, a.op.TxnNumber
 	t.Multi, t.Owner = a.multi, a.op.Owner
-	t.Claim = a.claim
 	t.Bypass = a.op.BypassValidation
 	return t
 }
@@ -235,16 +239,18 @@ func (a *attempt) claim(key []byte) error {
 	return a.c.intents.check(key)
 }
 
-// all lists the targets used.
-func (a *attempt) all() []*write.Target {
-	var out []*write.Target
-	if a.one.Shard != nil {
-		out = append(out, &a.one)
+// all yields the targets used.
+func (a *attempt) all() iter.Seq[*write.Target] {
+	return func(yield func(*write.Target) bool) {
+		if a.one.Shard == nil || !yield(&a.one) {
+			return
+		}
+		for _, t := range a.targets {
+			if !yield(t) {
+				return
+			}
+		}
 	}
-	for _, t := range a.targets {
-		out = append(out, t)
-	}
-	return out
 }
 
 // markMultikey publishes that an index has met arrays. It is done before the
@@ -291,6 +297,13 @@ func withMark(coll *catalog.Collection, ix *catalog.Index, paths index.MultikeyP
 	return nil
 }
 
+// attempts is the memory of attempts that ended.
+var attempts = sync.Pool{New: func() any { return new(attempt) }}
+
+// newAttempt makes an attempt, to be ended.
+func newAttempt() *attempt { return attempts.Get().(*attempt) }
+
+// end closes what the attempt opened; it is not used again.
 func (a *attempt) end() {
 	if a.txn != nil && !a.multi {
 		a.txn.Close()
@@ -299,6 +312,9 @@ func (a *attempt) end() {
 	if a.snap != nil && !a.multi {
 		a.snap.Unpin()
 	}
+	a.one.Reset()
+	*a = attempt{one: a.one}
+	attempts.Put(a)
 }
 
 // writeInTxn runs a statement of a multi-document transaction. A failed one
@@ -309,7 +325,10 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 	t := o.Txn
 	now := c.Catalog.Pin()
 	defer now.Unpin()
-	a := attempt{c: c, op: o, ns: ns, snap: t.Catalog, coll: t.Catalog.Collection(ns), txn: t.Store, multi: true, paid: paid}
+	a := newAttempt()
+	a.c, a.op, a.ns, a.snap, a.paid = c, o, ns, t.Catalog, paid
+	a.coll, a.txn, a.multi = t.Catalog.Collection(ns), t.Store, true
+	defer a.end()
 	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.Store.ReadTimestamp())
 	switch {
 	case t.hasMade(a.coll):
@@ -329,11 +348,11 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", ns)
 	}
 	save := t.Store.Savepoint()
-	if err := fn(&a); err != nil {
+	if err := fn(a); err != nil {
 		t.Store.RollbackTo(save)
 		return err
 	}
-	for _, w := range a.all() {
+	for w := range a.all() {
 		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
 	}
 	t.grown = append(t.grown, a.grown...)
