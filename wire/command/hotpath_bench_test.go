@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// hotDocs is how many documents of 1 KB the collection has from the beginning;
-// each of hotGroups values of an indexed field is in as many of them.
+// hotDocs is how many documents of 1 KB collection c has; those that benchmarks add
+// go into another. Each of hotGroups values of an indexed field is in as many of them.
 const (
 	hotDocs   = 10_000
 	hotGroups = 100
@@ -32,12 +32,12 @@ var hotPaths = []struct {
 	prepare func(w *hotWorld, first, n int64)
 }{
 	{name: "insert", clients: 64, command: func(m *hotMessage, i int64) {
-		m.String("insert", "c")
+		m.String("insert", "added")
 		m.name = "documents"
 		m.add(func(s *bson.Builder) { hotFields(s, hotNew+i) })
 	}},
 	{name: "insert-1000", clients: 1, command: func(m *hotMessage, i int64) {
-		m.String("insert", "c")
+		m.String("insert", "added")
 		m.name = "documents"
 		for n := range int64(1000) {
 			m.add(func(s *bson.Builder) { hotFields(s, 2*hotNew+1000*i+n) })
@@ -66,8 +66,8 @@ var hotPaths = []struct {
 		m.Bool("new", true)
 		m.Int64("txnNumber", i)
 	}},
-	{name: "delete", clients: 64, prepare: func(w *hotWorld, first, n int64) { w.insert(3*hotNew+first, n) }, command: func(m *hotMessage, i int64) {
-		m.String("delete", "c")
+	{name: "delete", clients: 64, prepare: func(w *hotWorld, first, n int64) { w.insert("added", 3*hotNew+first, n) }, command: func(m *hotMessage, i int64) {
+		m.String("delete", "added")
 		m.name = "deletes"
 		m.add(func(s *bson.Builder) {
 			s.BeginDoc("q")
@@ -166,7 +166,7 @@ var hotPaths = []struct {
 	}},
 }
 
-// hotNew is where the numbers of documents that benchmarks add begin.
+// hotNew is where the numbers of added documents begin.
 const hotNew = 1 << 40
 
 // BenchmarkHot measures the commands of hotPaths on a store on disk: all that a server
@@ -215,17 +215,19 @@ func newHotWorld(b *testing.B) *hotWorld {
 	w := &hotWorld{newWorld(b, store), b}
 	w.Durability = storage.Synced
 	b.Cleanup(func() { closeStore(b, store) })
-	w.dial().ok(`{createIndexes: "c", indexes: [{key: {group: 1}, name: "group_1"}]}`)
-	w.insert(0, hotDocs)
+	for _, coll := range []string{"c", "added"} {
+		w.dial().ok(`{createIndexes: "` + coll + `", indexes: [{key: {group: 1}, name: "group_1"}]}`)
+	}
+	w.insert("c", 0, hotDocs)
 	return w
 }
 
-// insert adds n documents, numbered from first.
-func (w *hotWorld) insert(first, n int64) {
+// insert adds n documents to a collection, numbered from first.
+func (w *hotWorld) insert(coll string, first, n int64) {
 	c := w.client()
 	for end := first + n; first < end; {
 		c.run(w.b, func(m *hotMessage) {
-			m.String("insert", "c")
+			m.String("insert", coll)
 			m.name = "documents"
 			for more := min(1000, end-first); more > 0; more-- {
 				m.add(func(s *bson.Builder) { hotFields(s, first) })
