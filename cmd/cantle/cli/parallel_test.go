@@ -83,9 +83,27 @@ func TestParallel(t *testing.T) {
 			t.Errorf("with the journal:\n%s", said)
 		}
 	}
-	var out strings.Builder
-	if code := verbStatus(t, "restore", "", io.Discard, &out, "--stopOnError", "--nsFrom", "test.*", "--nsTo", "to0.*", uri, dir+"/d"); code != 1 || !strings.Contains(out.String(), "stopped at a document") {
-		t.Errorf("status %d\n%s", code, out.String())
+}
+
+// A restore that gives up ends, wherever its readers and writers are by then.
+func TestStopOnError(t *testing.T) {
+	uri, db := start(t)
+	for c := range 5 {
+		var docs []any
+		for i := range 3000 {
+			docs = append(docs, driver.M{"_id": i, "pad": "x"})
+		}
+		if _, err := db.Collection(fmt.Sprint("c", c)).InsertMany(t.Context(), docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	verb(t, "dump", "--out", dir, uri)
+	for range 40 {
+		var out strings.Builder
+		if code := verbStatus(t, "restore", "", io.Discard, &out, "--stopOnError", "--numInsertionWorkersPerCollection", "4", uri, dir); code != 1 || !strings.Contains(out.String(), "stopped at a document") {
+			t.Fatalf("status %d\n%s", code, out.String())
+		}
 	}
 }
 
