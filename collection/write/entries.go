@@ -202,6 +202,9 @@ func (t *Target) entryKey(ix *catalog.Index, e entry, h keyspace.Hash, p keyspac
 func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
 	if ix.Unique {
 		for _, p := range t.Shard.Partitions {
+			if err := t.claim(t.entryKey(ix, e, h, p)); err != nil {
+				return err
+			}
 			taken, err := t.Txn.Has(env.Context(), t.entryKey(ix, e, h, p))
 			if err != nil {
 				return err
@@ -253,6 +256,11 @@ func (t *Target) put(ix *catalog.Index, e entry, h keyspace.Hash) error {
 func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
 	for _, p := range t.Shard.Partitions {
 		key := t.entryKey(ix, e, h, p)
+		if ix.Unique {
+			if err := t.claim(key); err != nil {
+				return err
+			}
+		}
 		if ix.Unique && ix.State == catalog.IndexBuilding {
 			// Two documents may still have the same values: the entry can be the
 			// other's. The lock makes a build that adds ours meanwhile conflict.

@@ -24,7 +24,8 @@ type Target struct {
 	// it publishes the mark before the commit. Required.
 	Multikey func(ix *catalog.Index, paths index.MultikeyPaths) error
 	// Claim is told of the record key of each document before anything is
-	// written, and may refuse; the key is valid during the call. nil allows all.
+	// written, and of the key of each unique entry before it is set or removed, and
+	// may refuse; the key is valid during the call. nil allows all.
 	Claim func(key []byte) error
 	// Session and TxnNumber go into log records; zero outside transactions and
 	// retryable writes.
@@ -194,10 +195,15 @@ func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 	}
 	t.id = t.Coll.AppendID(t.id[:0], doc)
 	t.key = keyspace.AppendRecord(t.key[:0], t.Coll.ID, h, t.id)
-	if t.Claim != nil {
-		return t.Claim(t.key)
+	return t.claim(t.key)
+}
+
+// claim asks whether a key may be written.
+func (t *Target) claim(key []byte) error {
+	if t.Claim == nil {
+		return nil
 	}
-	return nil
+	return t.Claim(key)
 }
 
 // documentKey is _id and shard key of a document: what a delete event names.

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// intents are the documents that open multi-document transactions have written,
-// by record key. The store lets the first to commit win; intents bring the
+// intents are the documents and the unique values that open multi-document
+// transactions have written or removed, by record key and index key. The store lets the first to commit win; intents bring the
 // loser's conflict forward to the statement, and make writes outside of
 // transactions wait for the transaction instead of spoiling it. They are a
 // courtesy: correctness is the store's.

@@ -231,7 +231,8 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// claim is told of every record key before it is written.
+// claim is told of every record key, and of every key of a unique index, before it is
+// written.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
 		return a.c.intents.claim(a.op.Txn, key)
