@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
 )
 
 // diffNode is what changed below one field, as the diff of an oplog entry nests
@@ -59,14 +60,15 @@ func diff(delta bson.Raw) bson.Raw {
 }
 
 // at is the node that holds the last component of a path, and that component. A
-// number is the place in an array unless the path's trail says otherwise.
-func (n *diffNode) at(path string, trails bson.Raw) (*diffNode, string) {
+// number is the place in an array, unless it comes first or the path's trail says
+// otherwise.
+func (n *diffNode) at(at string, trails bson.Raw) (*diffNode, string) {
 	type component struct {
 		name    string
 		element bool
 	}
 	var all []component
-	if trail, ok := trails.Get(path).Array(); ok {
+	if trail, ok := trails.Get(at).Array(); ok {
 		for v := range trail.Values() {
 			if i, ok := v.Int32(); ok {
 				all = append(all, component{strconv.Itoa(int(i)), true})
@@ -76,9 +78,8 @@ func (n *diffNode) at(path string, trails bson.Raw) (*diffNode, string) {
 			}
 		}
 	} else {
-		for name := range strings.SplitSeq(path, ".") {
-			_, err := strconv.ParseUint(name, 10, 31)
-			all = append(all, component{name, err == nil})
+		for name := range strings.SplitSeq(at, ".") {
+			all = append(all, component{name, len(all) > 0 && path.Position(name) >= 0})
 		}
 	}
 	for i, c := range all {

@@ -15,7 +15,8 @@ import (
 )
 
 // FuzzUpdate applies any update to any document: the result is valid BSON,
-// unchanged if it says so, and of operators that only set or remove a second
+// unchanged if it says so; what a change stream says of it leads from the old
+// document to the new one; and of operators that only set or remove a second
 // application changes nothing.
 func FuzzUpdate(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
@@ -70,9 +71,12 @@ func FuzzUpdate(f *testing.F) {
 		if modified == bytes.Equal(got, doc) {
 			t.Fatalf("modified is %v: %s to %s", modified, doc, got)
 		}
-		delta := update.Diff(doc, got)
+		delta, whole := p.Delta(doc, got, position(env, all, doc))
 		if !modified && !delta.IsEmpty() {
 			t.Fatalf("delta of nothing: %v", delta)
+		}
+		if again := redo(doc, &delta); !whole && !p.IsReplacement() && !bytes.Equal(again, got) {
+			t.Fatalf("%s, by its delta %s to %s instead of %s", u, doc, again, got)
 		}
 		if !settles(v) {
 			return

@@ -93,8 +93,12 @@ func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
 		case !modified:
 			out.WriteString("same\n")
 		case c.Verb == "delta":
+			d, whole := p.Delta(doc, got, position(env, n, doc))
+			if whole {
+				out.WriteString("whole\n")
+				break
+			}
 			b := bson.NewBuilder(nil)
-			d := update.Diff(doc, got)
 			d.Append(b)
 			out.WriteString(ejson.String(b.Doc()) + "\n")
 		default:
@@ -125,13 +129,16 @@ func relaxInts(s string) string {
 	}
 }
 
+// position is what $ stands for.
+func position(env *mql.Env, n match.Node, doc bson.Raw) (in update.Input) {
+	in.Position, in.HasPosition, _ = match.MatchPosition(env, doc, n, &expr.Scratch{})
+	return in
+}
+
 func apply(env *mql.Env, p *update.Program, n match.Node, doc bson.Raw) (bson.Raw, bool, error) {
 	in, s := update.Input{}, &expr.Scratch{}
-	var err error
 	if p.NeedsPosition() {
-		if in.Position, in.HasPosition, err = match.MatchPosition(env, doc, n, s); err != nil {
-			return nil, false, err
-		}
+		in = position(env, n, doc)
 	}
 	before := bytes.Clone(doc)
 	b := bson.NewBuilder(nil)

@@ -223,7 +223,7 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		}
 		return t.Delete(o.Env, row.Doc, row.Hash)
 	}
-	doc, res, err := applyUpdate(o, m.Update, filter, row.Doc)
+	doc, in, res, err := applyUpdate(o, m.Update, filter, row.Doc)
 	if err != nil {
 		return err
 	}
@@ -254,10 +254,9 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		return err
 	}
 	op, delta := changelog.Update, bson.Raw(nil)
-	if m.Update.IsReplacement() {
+	if d, whole := m.Update.Delta(row.Doc, doc, in); whole {
 		op = changelog.Replace
 	} else {
-		d := update.Diff(row.Doc, doc)
 		b := bson.NewBuilder(nil)
 		d.Append(b)
 		delta = b.Doc()
@@ -265,14 +264,14 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 	return t.Update(o.Env, row.Doc, doc, h, op, delta)
 }
 
-// applyUpdate computes the new version of a document.
-func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (bson.Raw, update.Result, error) {
+// applyUpdate computes the new version of a document. in is what it was told
+// beside the document.
+func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (doc bson.Raw, in update.Input, res update.Result, err error) {
 	var s expr.Scratch
-	var in update.Input
 	if p.NeedsPosition() && filter != nil {
 		i, ok, err := match.MatchPosition(o.Env, old, filter, &s)
 		if err != nil {
-			return nil, update.Result{}, err
+			return nil, in, res, err
 		}
 		if ok {
 			in.Position, in.HasPosition = i, true
@@ -280,15 +279,14 @@ func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (bso
 		s.Reset()
 	}
 	b := bson.NewBuilder(make([]byte, 0, len(old)+64))
-	res, err := p.Apply(o.Env, b, old, in, &s)
-	if err != nil {
-		return nil, res, err
+	if res, err = p.Apply(o.Env, b, old, in, &s); err != nil {
+		return nil, in, res, err
 	}
-	doc := b.Doc()
+	doc = b.Doc()
 	if res.Modified && len(doc) > bson.MaxDocumentBytes {
-		return nil, res, mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)
+		return nil, in, res, mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)
 	}
-	return doc, res, nil
+	return doc, in, res, nil
 }
 
 // move changes the shard key of a document, in one field at least: it is deleted
