@@ -28,8 +28,12 @@ func (s *Server) Connect(c wire.Conn) error {
 }
 
 // Disconnect sees the end of a connection. Cursors stay: they end by their own
-// timeout, or when their session ends.
+// timeout, or when their session ends; except the one whose batches were sent
+// without being asked for, since its client does not know how far it came.
 func (s *Server) Disconnect(c wire.Conn) {
+	if p, ok := c.State().(*peer); ok && p.streamed != 0 {
+		s.Cursors.Kill(p.streamed, func(*cursor.Options) error { return nil })
+	}
 	s.ops.close(c.ID())
 	s.conns.Delete(c.ID())
 }

@@ -50,6 +50,7 @@ func runGetMore(c *Call) error {
 		return mongoerr.MissingField("getMore.collection")
 	}
 	c.stats.getmore.Add(1)
+	c.Peer.streamed = 0
 	ns := collection.Namespace{DB: c.DB, Coll: coll}
 	op := c.op // a copy: the Call serves the next command of the connection too
 	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.user, Interrupt: op.interrupt}
@@ -116,7 +117,9 @@ func runGetMore(c *Call) error {
 	}
 	through = true
 	left := cur.Checkin(n, more)
-	c.Out.More = left != 0 && c.Out.Exhausts() // Spec: OP_MSG (exhaustAllowed)
+	if c.Peer.streamed = 0; left != 0 && c.Out.Exhausts() { // Spec: OP_MSG (exhaustAllowed)
+		c.Out.More, c.Peer.streamed = true, left
+	}
 	b.Int64("id", int64(left))
 	b.String("ns", ns.String())
 	b.End()

@@ -41,6 +41,27 @@ func TestExhaust(t *testing.T) {
 	}
 }
 
+// TestExhaustGone: the cursor of a client that went away while batches followed each
+// other goes with it; one that waits to be asked stays.
+func TestExhaustGone(t *testing.T) {
+	c := filled(t, 5)
+	for _, ended := range []bool{true, false} {
+		d := c.w.dial()
+		id := openCursor(t, d, `{find: "c", batchSize: 1}`)
+		getMore := fmt.Sprintf(`{getMore: NumberLong(%d), collection: "c", batchSize: 1}`, id)
+		if _, more, err := d.send(t.Context(), wire.ExhaustAllowed, getMore); err != nil || !more {
+			t.Fatal(more, err)
+		}
+		if !ended {
+			d.send(t.Context(), 0, getMore)
+		}
+		c.w.Server.Disconnect(d)
+		if open := c.code(getMore) == 0; open == ended {
+			t.Errorf("open %v after the client went away", open)
+		}
+	}
+}
+
 // TestTimeLeft: the commands of a cursor share the maxTimeMS it was opened with.
 func TestTimeLeft(t *testing.T) {
 	c := filled(t, 300)

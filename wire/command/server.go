@@ -216,6 +216,9 @@ type peer struct {
 	slot        slot      // the command that runs
 	shape       []byte    // memory for the text of its shape
 	spare       *Call     // memory for the next command
+	// streamed is the cursor whose batches follow each other without being asked
+	// for, 0 = none: nobody else goes on with it.
+	streamed cursor.ID
 }
 
 // statement is the price of one command, for getLastRequestStatistics.
