@@ -12,7 +12,7 @@ import (
 
 // command is a decoded Command record:
 //
-//	{ns: "db.$cmd", ui: UUID, view: true, o: {drop: "c", …}, o2: {…}}
+//	{ns: "db.$cmd", ui: UUID, view: true, series: true, o: {drop: "c", …}, o2: {…}}
 //
 // o2 says what the entry was before: {collection: number, shardKey: {…}}.
 type command struct {
@@ -21,9 +21,12 @@ type command struct {
 	ns   collection.Namespace // Coll is empty for dropDatabase
 	to   collection.Namespace // of renameCollection
 	uuid bson.Value
-	view bool
-	o    bson.Raw
-	o2   bson.Raw
+	view bool // or a time-series collection, which streams show like one
+	// series says that it is a time-series collection.
+	series bool
+	o      bson.Raw
+	o2     bson.Raw
+	rec    changelog.Record // for what all records have
 }
 
 // readCommand decodes a Command record; ok is false for one of another form.
@@ -31,6 +34,8 @@ func readCommand(rec *changelog.Record) (c command, ok bool) {
 	c.id = rec.Collection
 	c.uuid = rec.Doc.Get("ui")
 	c.view = rec.Doc.Get("view").Truthy()
+	c.series = rec.Doc.Get("series").Truthy()
+	c.rec = *rec
 	c.o, ok = rec.Doc.Get("o").Doc()
 	if !ok {
 		return c, false

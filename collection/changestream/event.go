@@ -66,8 +66,9 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 // tooEarly reports an event of the commit at whose later records the stream begins.
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
 
-// head opens an event with the fields that all have.
-func (s *Stream) head(t Token, operation string, wall int64) *eventBuilder {
+// head opens an event with the fields that all have; uuid is that of the collection,
+// nil where there is none. Manual: reference/change-events/create#example.
+func (s *Stream) head(t Token, operation string, uuid []byte, rec *changelog.Record) *eventBuilder {
 	b := &s.out
 	b.begin()
 	if e := s.expect; e != nil && e.Fragment > 0 && e.compare(t) == 0 {
@@ -76,10 +77,21 @@ func (s *Stream) head(t Token, operation string, wall int64) *eventBuilder {
 	t.Append(&b.Builder, "_id")
 	b.String("operationType", operation)
 	b.Timestamp("clusterTime", s.time.Seconds(), s.time.Increment())
+	if s.spec.Expanded && uuid != nil {
+		b.Binary("collectionUUID", 4, uuid)
+	}
+	wall := rec.Wall
 	if wall == 0 {
 		wall = int64(s.time.Seconds()) * 1000
 	}
 	b.DateTime("wallTime", wall)
+	if rec.Multi {
+		b.Int64("txnNumber", rec.TxnNumber)
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, rec.Session[:])
+		b.Binary("uid", 0, rec.Owner[:])
+		b.End()
+	}
 	return b
 }
 
@@ -89,17 +101,7 @@ var operations = [...]string{changelog.Insert: "insert", changelog.Update: "upda
 // documentEvent makes the event of a changed document.
 // Manual: reference/change-events/insert, …/update, …/replace, …/delete.
 func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t Token) (bson.Raw, error) {
-	b := s.head(t, operations[rec.Op], rec.Wall)
-	if s.spec.Expanded {
-		b.Binary("collectionUUID", 4, e.uuid[:])
-	}
-	if rec.Multi {
-		b.Int64("txnNumber", rec.TxnNumber)
-		b.BeginDoc("lsid")
-		b.Binary("id", 4, rec.Session[:])
-		b.Binary("uid", 0, rec.Owner[:])
-		b.End()
-	}
+	b := s.head(t, operations[rec.Op], e.uuid[:], rec)
 	if err := s.fullDocument(env, e, rec, t); err != nil {
 		return nil, err
 	}

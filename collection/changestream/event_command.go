@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/changelog"
 )
 
 // inScope reports that the stream delivers events of a collection of that name.
@@ -26,6 +27,7 @@ func (s *Stream) inScope(ns collection.Namespace) bool {
 // expandedOnly are the operation types of the commands that are shown only with
 // showExpandedEvents. Manual: reference/change-events.
 var expandedOnly = map[string]string{
+	"commitIndexBuild":         "createIndexes",
 	"create":                   "create",
 	"createIndexes":            "createIndexes",
 	"dropIndexes":              "dropIndexes",
@@ -34,6 +36,9 @@ var expandedOnly = map[string]string{
 	"reshardCollection":        "reshardCollection",
 	"refineCollectionShardKey": "refineCollectionShardKey",
 }
+
+// hiddenOfSeries are the commands on time-series collections that are not shown.
+var hiddenOfSeries = map[string]bool{"createIndexes": true, "commitIndexBuild": true, "dropIndexes": true}
 
 // shows reports that a command makes events of the stream.
 func (s *Stream) shows(c *command) bool {
@@ -44,7 +49,7 @@ func (s *Stream) shows(c *command) bool {
 		return s.ends(c)
 	case c.name == "dropDatabase":
 		return s.ns.Coll == "" && s.inScope(c.ns)
-	case c.view && (!s.spec.Expanded || s.ns.Coll != ""):
+	case c.view && (!s.spec.Expanded || s.ns.Coll != ""), c.series && hiddenOfSeries[c.name]:
 		return false
 	case c.name == "renameCollection":
 		return s.inScope(c.ns) || s.inScope(c.to)
@@ -77,7 +82,7 @@ func (s *Stream) commandEvent(it *item, t Token) (bson.Raw, Token, error) {
 		return s.ddlEvent(c, t), t, nil
 	case t.Sub == 1 && s.ends(c):
 		t.Invalidate = true
-		return s.head(t, "invalidate", 0).end(), t, nil
+		return s.head(t, "invalidate", nil, &changelog.Record{Wall: c.rec.Wall}).end(), t, nil
 	}
 	return nil, t, nil
 }
@@ -94,10 +99,11 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 	case "renameCollection":
 		operation = "rename"
 	}
-	b := s.head(t, operation, 0)
-	if s.spec.Expanded && c.name != "dropDatabase" && !c.view { // a view has none
-		b.Value("collectionUUID", c.uuid)
+	var uuid []byte
+	if c.name != "dropDatabase" && !c.view { // a view has none
+		_, uuid, _ = c.uuid.Binary()
 	}
+	b := s.head(t, operation, uuid, &c.rec)
 	appendNamespace(b, "ns", c.ns)
 	if c.name == "renameCollection" {
 		appendNamespace(b, "to", c.to)
@@ -125,6 +131,8 @@ func describe(b *eventBuilder, c *command) {
 		appendRest(b, c.o, "")
 		b.End()
 		b.End()
+	case "commitIndexBuild":
+		b.Value("indexes", c.o.Get("indexes"))
 	case "dropIndexes":
 		b.BeginArray("indexes")
 		b.BeginDoc("")

@@ -20,7 +20,10 @@ type entry struct {
 	ns   collection.Namespace
 	uuid [16]byte
 	key  shard.KeyPattern
-	view bool
+	view bool // or a time-series collection
+	// series says that it is a time-series collection, whose documents streams
+	// do not show. Manual: core/timeseries/timeseries-limitations#change-streams.
+	series bool
 }
 
 // same reports that events look the same under both entries.
@@ -47,7 +50,8 @@ func namesAt(ctx context.Context, store storage.Store, present func() *catalog.S
 	n := &names{byID: map[keyspace.CollectionID]*entry{}}
 	for _, db := range snap.Databases() {
 		for _, c := range snap.Collections(db.Name) {
-			n.byID[c.ID] = &entry{c.ID, c.Namespace, c.UUID, c.Key, c.IsView()}
+			series := c.Options.TimeSeries != nil
+			n.byID[c.ID] = &entry{c.ID, c.Namespace, c.UUID, c.Key, series || c.IsView(), series}
 		}
 	}
 	var since []command
@@ -144,7 +148,7 @@ func (n *names) revert(c *command) {
 
 // entry makes the entry that a command is about.
 func (c *command) entry(key shard.KeyPattern) *entry {
-	e := &entry{id: c.id, ns: c.ns, key: key, view: c.view}
+	e := &entry{id: c.id, ns: c.ns, key: key, view: c.view, series: c.series}
 	if _, b, ok := c.uuid.Binary(); ok {
 		copy(e.uuid[:], b)
 	}

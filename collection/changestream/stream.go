@@ -187,7 +187,7 @@ func (s *Stream) Ended() bool { return s.ended }
 func (s *Stream) watch(env *mql.Env) {
 	s.wants = &watched{map[keyspace.CollectionID]target{}}
 	for id, e := range s.names.byID {
-		if !e.view && s.inScope(e.ns) {
+		if (!e.view || e.series && s.everything) && s.inScope(e.ns) {
 			ops := s.spec.Filter.ops(env, e.ns)
 			if s.spec.NoDeletes {
 				ops &^= 1 << changelog.Delete

@@ -35,6 +35,9 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	if coll != nil && coll.IsView() {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
+	if coll != nil && coll.Options.TimeSeries != nil {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a timeseries collection, and those have no change streams", ns)
+	}
 	opts := agg.Options{NS: ns}
 	if o.Txn != nil {
 		opts.In = agg.InTransaction

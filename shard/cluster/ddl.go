@@ -24,11 +24,12 @@ func (c *Cluster) alter(o *Op, fn func(m *catalog.Mutation) error) error {
 
 // logCommand appends the change-log record of a DDL command to its change:
 //
-//	{ns: "db.$cmd", ui: UUID, view: true, o: {create: "c", …}}
+//	{ns: "db.$cmd", ui: UUID, view: true, series: true, o: {create: "c", …}}
 //
-// in the shape of an oplog "c" entry; view is ours. body writes the fields of o.
-func logCommand(m *catalog.Mutation, db string, coll *catalog.Collection, body func(b *bson.Builder)) error {
-	return logCommandOn(m, db, coll, nil, body)
+// in the shape of an oplog "c" entry; view is ours, as is series, which says that
+// it is no view but a time-series collection. body writes the fields of o.
+func logCommand(o *Op, m *catalog.Mutation, db string, coll *catalog.Collection, body func(b *bson.Builder)) error {
+	return logCommandOn(o, m, db, coll, nil, body)
 }
 
 // ended writes, as the o2 of a command that ends an entry, what readers of older
@@ -48,20 +49,23 @@ func ended(was *catalog.Collection) func(b *bson.Builder) {
 
 // logCommandOn is logCommand with a document o2 about the state before, nil for
 // none.
-func logCommandOn(m *catalog.Mutation, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
-	return appendCommand(m.Txn(), db, coll, o2, body)
+func logCommandOn(o *Op, m *catalog.Mutation, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
+	return appendCommand(o, m.Txn(), db, coll, o2, body)
 }
 
-// appendCommand is logCommandOn for any transaction.
-func appendCommand(txn storage.Txn, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
+// appendCommand is logCommandOn for any transaction of the store.
+func appendCommand(o *Op, txn storage.Txn, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
 	b := bson.NewBuilder(nil)
 	b.String("ns", db+".$cmd")
 	id := keyspace.CollectionID(0)
 	if coll != nil {
 		id = coll.ID
 		b.Binary("ui", 4, coll.UUID[:])
-		if coll.IsView() {
+		if series := coll.Options.TimeSeries != nil; series || coll.IsView() {
 			b.Bool("view", true)
+			if series {
+				b.Bool("series", true)
+			}
 		}
 	}
 	b.BeginDoc("o")
@@ -72,7 +76,10 @@ func appendCommand(txn storage.Txn, db string, coll *catalog.Collection, o2, bod
 		o2(b)
 		b.End()
 	}
-	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc()}
+	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc(), Wall: o.Env.NowMillis}
+	if o.Txn != nil {
+		rec.Multi, rec.Session, rec.TxnNumber, rec.Owner = true, o.Session, o.TxnNumber, o.Owner
+	}
 	enc := rec.Append(nil)
 	if err := txn.AppendLog(changelog.Commands, enc); err != nil {
 		return err

@@ -67,7 +67,9 @@ func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollMo
 		} // and one that changes nothing is told of all the same
 		before := func(b *bson.Builder) {
 			b.BeginDoc("collectionOptions")
-			b.Binary("uuid", 4, coll.UUID[:])
+			if !coll.IsView() {
+				b.Binary("uuid", 4, coll.UUID[:])
+			}
 			b.Splice(coll.Options.Raw.Elements())
 			b.End()
 			if r.Before != nil {
@@ -78,10 +80,15 @@ func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollMo
 						b.ValueBytes(name, v)
 					}
 				}
+				for name := range mod.IndexOptions.Fields() { // what is not said of an index is false
+					if n := string(name); n != "expireAfterSeconds" && r.Before.Raw().Get(n).IsMissing() {
+						b.Bool(n, false)
+					}
+				}
 				b.End()
 			}
 		}
-		return logCommandOn(m, ns.DB, next, before, func(b *bson.Builder) {
+		return logCommandOn(o, m, ns.DB, next, before, func(b *bson.Builder) {
 			b.String("collMod", ns.Coll)
 			if len(mod.Options) > 0 {
 				b.Splice(mod.Options.Elements())

@@ -81,7 +81,7 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 		if err := checkView(o, m.Snapshot(), coll); err != nil {
 			return err
 		}
-		return logCreate(m.Txn(), coll)
+		return logCreate(o, m.Txn(), coll, opts)
 	})
 	if err == nil && made != nil {
 		c.Jobs.Provision(made)
@@ -293,26 +293,30 @@ func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 	return err
 }
 
-// logCreate appends the record of a create, and for a sharded collection that of
-// a shardCollection.
-func logCreate(txn storage.Txn, coll *catalog.Collection) error {
-	err := appendCommand(txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
+// logCreate appends the record of a create, those of the indexes it comes with, and
+// for a sharded collection that of a shardCollection.
+func logCreate(o *Op, txn storage.Txn, coll *catalog.Collection, opts CreateOptions) error {
+	series := coll.Options.TimeSeries != nil
+	err := appendCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 		b.String("create", coll.Namespace.Coll)
 		if len(coll.Options.Raw) > 0 {
 			b.Splice(coll.Options.Raw.Elements())
 		}
-		if !coll.IsView() {
+		if !coll.IsView() && !coll.Options.Clustered && !series {
 			b.Raw("idIndex", coll.IDIndex().Raw())
 		}
 		if coll.Sharded() {
 			b.Raw("shardKey", coll.Key.Spec())
 		}
 	})
+	if err == nil && !series && len(coll.Indexes) > 1 {
+		err = logIndexes(o, txn, coll, coll.Indexes[1:], false)
+	}
 	if err != nil || !coll.Sharded() {
 		return err
 	}
-	return appendCommand(txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
-		b.Splice(shardCommand(coll.Namespace, ShardOptions{Key: coll.Key.Spec()}).Elements())
+	return appendCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
+		b.Splice(shardCommand(coll.Namespace, ShardOptions{Key: coll.Key.Spec(), Unique: opts.UniqueKey, Shards: opts.Shards}).Elements())
 	})
 }
 

@@ -29,7 +29,7 @@ func (c *Cluster) drop(o *Op, ns collection.Namespace) (bool, error) {
 		if err := dropIn(m, gone); err != nil {
 			return err
 		}
-		return logCommandOn(m, ns.DB, gone, ended(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
+		return logCommandOn(o, m, ns.DB, gone, ended(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
 	})
 	if err != nil || gone == nil {
 		return false, err
@@ -54,7 +54,7 @@ func (c *Cluster) dropDatabase(o *Op, db string) error {
 			if err := dropIn(m, coll); err != nil {
 				return err
 			}
-			if err := logCommandOn(m, db, coll, ended(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
+			if err := logCommandOn(o, m, db, coll, ended(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
 				return err
 			}
 		}
@@ -62,7 +62,7 @@ func (c *Cluster) dropDatabase(o *Op, db string) error {
 			return nil
 		}
 		m.DropDatabase(db)
-		return logCommand(m, db, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
+		return logCommand(o, m, db, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
 	})
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *Cluster) rename(o *Op, from, to collection.Namespace, dropTarget bool) 
 		if err := m.Put(moved); err != nil {
 			return err
 		}
-		return logCommandOn(m, from.DB, moved, ended(gone), func(b *bson.Builder) {
+		return logCommandOn(o, m, from.DB, moved, ended(gone), func(b *bson.Builder) {
 			b.String("renameCollection", from.String())
 			b.String("to", to.String())
 			b.Bool("stayTemp", false)

@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -157,7 +160,10 @@ func (c *Cluster) addIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (
 		}
 		after = len(coll.Indexes)
 		build.Command = createIndexesCommand(coll.Namespace, added)
-		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error { return logIndexes(m.Txn(), coll, added) }
+		made := build.Indexes
+		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error {
+			return logIndexes(o, m.Txn(), coll, numbered(coll, made), docs > 0)
+		}
 		return m.Put(coll)
 	})
 	if err != nil || len(build.Indexes) == 0 {
@@ -183,10 +189,34 @@ func createIndexesCommand(ns collection.Namespace, specs []*index.Spec) bson.Raw
 	return b.Doc()
 }
 
-// logIndexes appends one record per new index.
-func logIndexes(txn storage.Txn, coll *catalog.Collection, specs []*index.Spec) error {
-	for _, s := range specs {
-		err := appendCommand(txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
+// numbered are the indexes of some numbers.
+func numbered(coll *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Index) {
+	for _, ix := range coll.Indexes {
+		if slices.Contains(ids, ix.ID) {
+			out = append(out, ix)
+		}
+	}
+	return out
+}
+
+// logIndexes appends the records of new indexes: one that has them all where they
+// were built over documents, else one for each.
+// Manual: reference/change-events/createIndexes. Observed: local.oplog.rs of mongod 7.0.
+func logIndexes(o *Op, txn storage.Txn, coll *catalog.Collection, indexes []*catalog.Index, built bool) error {
+	if built {
+		return appendCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
+			b.String("commitIndexBuild", coll.Namespace.Coll)
+			id := catalog.NewUUID()
+			b.Binary("indexBuildUUID", 4, id[:])
+			b.BeginArray("indexes")
+			for _, ix := range indexes {
+				b.Raw("", ix.Raw())
+			}
+			b.End()
+		})
+	}
+	for _, s := range indexes {
+		err := appendCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 			b.String("createIndexes", coll.Namespace.Coll)
 			s.Append(b)
 		})
@@ -331,7 +361,7 @@ func (c *Cluster) dropIndexes(o *Op, ns collection.Namespace, names []string, ke
 			if err := jobs.Delete(m, coll.ID, ix.ID); err != nil {
 				return err
 			}
-			err := logCommandOn(m, ns.DB, coll, func(b *bson.Builder) { b.Splice(ix.Raw().Elements()) }, func(b *bson.Builder) {
+			err := logCommandOn(o, m, ns.DB, coll, func(b *bson.Builder) { b.Splice(ix.Raw().Elements()) }, func(b *bson.Builder) {
 				b.String("dropIndexes", ns.Coll)
 				b.String("index", ix.Name)
 			})

@@ -50,7 +50,7 @@ func (c *Cluster) createInTxn(o *Op, ns collection.Namespace, opts CreateOptions
 	case made.Options.TimeSeries != nil:
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot create a time-series collection in a multi-document transaction: %s", ns)
 	}
-	if err := logCreate(t.Store, made); err != nil {
+	if err := logCreate(o, t.Store, made, opts); err != nil {
 		return err
 	}
 	t.made = append(t.made, made.ID)
@@ -167,7 +167,7 @@ func (c *Cluster) createIndexesInTxn(o *Op, ns collection.Namespace, specs []bso
 	}
 	if len(added) > 0 {
 		t.Catalog = t.Catalog.Adopt(coll)
-		err = logIndexes(t.Store, coll, added)
+		err = logIndexes(o, t.Store, coll, coll.Indexes[len(coll.Indexes)-len(added):], false)
 	}
 	return before, len(coll.Indexes), false, err
 }

@@ -122,7 +122,7 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 			return next(coll, key, opts)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
+			return logCommandOn(o, m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
 				describeReshard(b, command, was, coll)
 			})
 		},

@@ -82,7 +82,16 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 			return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
+			var fresh []*catalog.Index // of the key
+			for _, ix := range coll.Indexes {
+				if was.Index(ix.Name) == nil {
+					fresh = append(fresh, ix)
+				}
+			}
+			if err := logIndexes(o, m.Txn(), was, fresh, false); err != nil {
+				return err
+			}
+			return logCommandOn(o, m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
 				b.Splice(shardCommand(coll.Namespace, opts).Elements())
 			})
 		},

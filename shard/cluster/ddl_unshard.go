@@ -65,7 +65,7 @@ func (c *Cluster) unshard(o *Op, ns collection.Namespace, to shard.ID) error {
 			}), nil
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(m, coll.Namespace.DB, coll, ended(was), body)
+			return logCommandOn(o, m, coll.Namespace.DB, coll, ended(was), body)
 		},
 	})
 	if err == nil {

@@ -143,7 +143,7 @@ func TestChangeEvents(t *testing.T) {
 	documents := []string{
 		`{ operationType: "insert", fullDocument: { _id: 1, a: [ 1, 2, 3, 4 ], n: { 0: { z: 1 } } }, ` + ns + ` }`,
 		`{ operationType: "update", ` + ns + `, updateDescription: { updatedFields: {}, removedFields: [], truncatedArrays: [ { field: "a", newSize: 2 } ] } }`,
-		`{ operationType: "update", ` + ns + `, updateDescription: { updatedFields: {}, removedFields: [], truncatedArrays: [ { field: "a", newSize: 1 } ] } }`,
+		`{ operationType: "update", ` + ns + `, updateDescription: { updatedFields: { a: [ 1 ] }, removedFields: [], truncatedArrays: [] } }`,
 		`{ operationType: "update", ` + ns + `, updateDescription: { updatedFields: { a.0: 7, n.0.z: 2 }, removedFields: [], truncatedArrays: [] } }`,
 		`{ operationType: "update", ` + ns + `, updateDescription: { updatedFields: {}, removedFields: [ "n" ], truncatedArrays: [] } }`,
 		`{ operationType: "update", ` + ns + `, updateDescription: { updatedFields: { x.y: 5 }, removedFields: [], truncatedArrays: [] } }`,
@@ -408,5 +408,91 @@ func TestChangeToken(t *testing.T) {
 	s := c.watch("test", `"c"`, "{startAtOperationTime: {$timestamp: {t: 0, i: 1}}}", `{$match: {operationType: "insert"}}`, `{$project: {"fullDocument._id": 1}}`, `{$set: {x: 1}}`, `{$redact: "$$KEEP"}`)
 	if got := s.read(); len(got) != 1 || !strings.HasPrefix(got[0], `{ fullDocument: { _id: 1 }, x: 1`) {
 		t.Error(got)
+	}
+}
+
+// TestChangeFields: the fields of an event and their order, which the events of a
+// transaction's commands have too. Manual: reference/change-events/create#example.
+func TestChangeFields(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{create: "ts", timeseries: {timeField: "t"}}`)
+	c.ok(`{create: "c"}`)
+	if got := c.code(`{aggregate: "ts", pipeline: [{$changeStream: {}}], cursor: {}}`); got != 166 {
+		t.Errorf("a stream on a time-series collection: %d", got)
+	}
+	plain, expanded := c.watch("test", `1`, "{}"), c.watch("test", `1`, "{showExpandedEvents: true}")
+	const txn = `lsid: {id: {$uuid: "00112233-4455-6677-8899-aabbccddeeff"}}, txnNumber: {$numberLong: "1"}, autocommit: false`
+	c.ok(`{insert: "made", documents: [{_id: 1}], startTransaction: true, ` + txn + `}`)
+	c.ok(`{createIndexes: "empty", indexes: [{key: {a: 1}, name: "a"}], ` + txn + `}`)
+	c.ok(`{commitTransaction: 1, $db: "admin", ` + txn + `}`)
+	c.ok(`{insert: "ts", documents: [{t: {$date: "2026-01-01T00:00:00Z"}}]}`)
+	c.ok(`{drop: "ts"}`)
+	c.ok(`{create: "clustered", clusteredIndex: {key: {_id: 1}, unique: true}}`)
+	c.ok(`{createIndexes: "made", indexes: [{key: {a: 1}, name: "a"}, {key: {b: 1}, name: "b"}]}`)
+	c.ok(`{collMod: "made", index: {name: "a", hidden: true}}`)
+	c.ok(`{create: "v", viewOn: "made", pipeline: []}`)
+	c.ok(`{collMod: "v", viewOn: "c", pipeline: []}`)
+	c.ok(`{createIndexes: "new", indexes: [{key: {a: 1}, name: "a"}]}`)
+	fine := false // some wallTime has milliseconds
+	names := func(s *watched) (out []string) {
+		if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			r := c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: %q, $db: %q, maxTimeMS: 1}`, s.id, s.coll, s.db))
+			batch, _ := at(r, "cursor.nextBatch").Array()
+			if batch.IsEmpty() {
+				return out
+			}
+			for v := range batch.Values() {
+				e, _ := v.Doc()
+				var line []string
+				for it := e.Iter(); it.Next(); {
+					line = append(line, string(it.Name))
+				}
+				if wall, _ := e.Get("wallTime").DateTime(); wall%1000 != 0 {
+					fine = true
+				}
+				kind, _ := e.Get("operationType").Str()
+				coll, _ := at(e, "ns.coll").Str()
+				text := kind + " " + coll + ": " + strings.Join(line[2:], " ")
+				for _, name := range []string{"operationDescription", "stateBeforeChange"} {
+					if d, ok := e.Get(name).Doc(); ok {
+						text += " " + withoutUUIDs(d).String()
+					}
+				}
+				out = append(out, text)
+			}
+		}
+	}
+	expect := func(s *watched, want ...string) {
+		t.Helper()
+		if got := names(s); !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	expect(plain, "insert made: clusterTime wallTime txnNumber lsid fullDocument ns documentKey")
+	const (
+		head   = "clusterTime collectionUUID wallTime "
+		id     = `{ idIndex: { v: 2, key: { _id: 1 }, name: "_id_" } }`
+		index  = `{ v: 2, key: { a: 1 }, name: "a" }`
+		fields = "ns operationDescription "
+	)
+	expect(expanded,
+		"create made: "+head+"txnNumber lsid "+fields+id,
+		"insert made: "+head+"txnNumber lsid fullDocument ns documentKey",
+		"create empty: "+head+"txnNumber lsid "+fields+id,
+		"createIndexes empty: "+head+"txnNumber lsid "+fields+"{ indexes: [ "+index+" ] }",
+		"drop ts: clusterTime wallTime ns",
+		"create clustered: "+head+fields+`{ clusteredIndex: { v: 2, key: { _id: 1 }, name: "_id_", unique: true } }`,
+		"createIndexes made: "+head+fields+"{ indexes: [ "+index+`, { v: 2, key: { b: 1 }, name: "b" } ] }`,
+		"modify made: "+head+fields+`stateBeforeChange { index: { name: "a", hidden: true } } { collectionOptions: { uuid: "U" }, indexOptions: { hidden: false } }`,
+		"create v: clusterTime wallTime "+fields+`{ viewOn: "made", pipeline: [] }`,
+		"modify v: clusterTime wallTime "+fields+`stateBeforeChange { viewOn: "c", pipeline: [] } { collectionOptions: { viewOn: "made", pipeline: [] } }`,
+		"create new: "+head+fields+id,
+		"createIndexes new: "+head+fields+"{ indexes: [ "+index+" ] }",
+	)
+	if !fine {
+		t.Error("all wall times are full seconds")
 	}
 }
