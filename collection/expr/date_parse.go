@@ -128,12 +128,19 @@ func (p *dateText) part() bool {
 		return true
 	case c >= '0' && c <= '9':
 		return p.numeric()
-	case (c == '+' || c == '-') && p.c.hasTime && p.c.zone == nil:
+	case (c == '+' || c == '-') && p.c.zone == nil && (p.c.hasTime || p.c.hasDate && (c == '+' || p.afterSpace())):
 		return p.zoneOffset()
 	case c|32 >= 'a' && c|32 <= 'z':
 		return p.word()
 	}
 	return false
+}
+
+// afterSpace reports whether a space stands before what is left: a minus there
+// begins an offset (2018-03-05 -10:00), and otherwise goes on with the date.
+func (p *dateText) afterSpace() bool {
+	before := strings.TrimSuffix(strings.TrimRight(p.text, " \t\n\v\f\r\x00\u00a0"), p.rest)
+	return strings.HasSuffix(before, " ")
 }
 
 // span is the number of digits at the beginning.

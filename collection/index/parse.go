@@ -464,9 +464,6 @@ func (p *parser) printed() bson.Raw {
 			}
 		case "expireAfterSeconds":
 			b.Int(name, s.ExpireAfterSeconds)
-		case "min", "max":
-			f, _ := it.Value.AsFloat()
-			b.Double(name, f)
 		case "collation":
 			s.Collation.Append(b, name)
 		default:

@@ -290,7 +290,9 @@ func (t *Target) duplicate(ix *catalog.Index, doc bson.Raw, e entry) error {
 
 // keyValue is the indexed values of a document under the names of the fields:
 // those of the entry that collides, or of the document itself where the entry
-// does not hold them (the record key; keys under a collation).
+// does not hold them (the record key; keys under a collation). A field that the
+// document lacks is indexed as null, so it is null here.
+// Manual: core/index-unique#unique-index-and-missing-field.
 func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if e.values == nil || ix.Collation != nil {
@@ -307,8 +309,12 @@ func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 	rest := e.values
 	for i, name := range ix.Fields() {
 		var err error
+		n := b.Len()
 		if rest, err = dec.Value(b, name, rest, ix.Dirs()[i]); err != nil {
 			break
+		}
+		if b.Len() == n {
+			b.Null(name)
 		}
 	}
 	return b.Doc()

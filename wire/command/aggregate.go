@@ -239,7 +239,7 @@ func (c *Call) countOnView(ns collection.Namespace, f plan.Find) error {
 	b := bson.NewBuilder(nil)
 	b.String("$count", "n")
 	n := int64(0)
-	err := c.drain(ns, append(findStages(f), b.Doc()), func(d bson.Raw) error {
+	err := c.drain(ns, append(findStages(f), b.Doc()), f.Hint, func(d bson.Raw) error {
 		n, _ = d.Get("n").Int64()
 		return nil
 	})
@@ -249,13 +249,13 @@ func (c *Call) countOnView(ns collection.Namespace, f plan.Find) error {
 	return err
 }
 
-func (c *Call) distinctOnView(ns collection.Namespace, key string, filter bson.Raw) error {
-	set, err := cluster.NewValueSet(key)
+func (c *Call) distinctOnView(ns collection.Namespace, a *distinctArgs) error {
+	set, err := cluster.NewValueSet(a.key)
 	if err != nil {
 		return err
 	}
 	out := bson.NewArrayBuilder(nil)
-	err = c.drain(ns, findStages(plan.Find{Filter: filter}), func(d bson.Raw) error {
+	err = c.drain(ns, findStages(plan.Find{Filter: a.filter}), a.hint, func(d bson.Raw) error {
 		set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) })
 		return cluster.CheckDistinct(out.Len())
 	})
@@ -265,9 +265,10 @@ func (c *Call) distinctOnView(ns collection.Namespace, key string, filter bson.R
 	return err
 }
 
-// drain reads a pipeline to its end, or until visit fails.
-func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, visit func(bson.Raw) error) error {
-	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, bson.Value{})
+// drain reads a pipeline to its end, or until visit fails. The hint is for what a view is
+// on; the zero value is none.
+func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, hint bson.Value, visit func(bson.Raw) error) error {
+	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, hint)
 	if err != nil {
 		return err
 	}

@@ -425,7 +425,7 @@ func (c *Call) sizeBetween(ns collection.Namespace, key, lo, hi bson.Raw) (n tal
 	b.End()
 	b.End()
 	b.End()
-	err = c.drain(ns, []bson.Raw{b.Doc()}, func(d bson.Raw) error {
+	err = c.drain(ns, []bson.Raw{b.Doc()}, bson.Value{}, func(d bson.Raw) error {
 		n.Docs++
 		n.Bytes += int64(len(d))
 		return nil

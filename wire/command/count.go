@@ -74,7 +74,7 @@ func runDistinct(c *Call) error {
 	}
 	c.stats.command.Add(1)
 	if c.isDerived(ns) {
-		return c.distinctOnView(ns, a.key, a.filter)
+		return c.distinctOnView(ns, &a)
 	}
 	values, err := c.Cluster.Distinct(&c.Op, ns, a.key, a.filter, a.hint)
 	if err != nil {

@@ -80,7 +80,7 @@ func (s *Server) currentOps(a currentOpArgs) []bson.Raw {
 			continue
 		}
 		if body := op.command(); body != nil {
-			docs = append(docs, describeOp(op, body, now, a))
+			docs = append(docs, s.describeOp(op, body, now, a))
 		}
 	}
 	if a.own {
@@ -121,7 +121,7 @@ func (s *Server) currentOps(a currentOpArgs) []bson.Raw {
 			if !i.Options.Session.IsZero() {
 				i.Options.Session.Append(b, "lsid")
 			}
-			appendCursor(b, i)
+			appendCursor(b, i, 0)
 			docs = append(docs, b.Doc())
 		}
 	}
@@ -185,7 +185,7 @@ func appendConnection(b *bson.Builder, conn wire.Conn, client *clientInfo) {
 }
 
 // describeOp describes a running command.
-func describeOp(op *operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
+func (s *Server) describeOp(op *operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
 	b := bson.NewBuilder(nil)
 	appendConnection(b, op.Conn, op.Client)
 	b.Bool("active", true)
@@ -211,6 +211,13 @@ func describeOp(op *operation, body bson.Raw, now time.Time, a currentOpArgs) bs
 	b.String("ns", ns)
 	b.Bool("redacted", false)
 	appendCommand(b, body, a.truncate)
+	if op.Name == "getMore" {
+		if id, ok := body.Get("getMore").Int64(); ok {
+			if i, ok := s.Cursors.Find(cursor.ID(id)); ok {
+				appendCursor(b, i, op.ID)
+			}
+		}
+	}
 	b.Int32("numYields", 0)
 	appendNoLocks(b)
 	return b.Doc()
@@ -235,6 +242,9 @@ func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
 	text := head.Doc().String()
 	b.BeginDoc("command")
 	b.String("$truncated", text[:min(len(text), commandBytesMax)])
+	if comment, ok := body.Lookup("comment"); ok {
+		b.Value("comment", comment)
+	}
 	b.End()
 }
 
@@ -294,8 +304,9 @@ func (s *Server) jobOps(now time.Time) []bson.Raw {
 	return docs
 }
 
-// appendCursor appends what is known of an open cursor.
-func appendCursor(b *bson.Builder, i cursor.Info) {
+// appendCursor appends what is known of an open cursor; user is the operation that
+// has it, 0 for none. Manual: reference/operator/aggregation/currentOp (cursor).
+func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 	b.BeginDoc("cursor")
 	b.Int64("cursorId", int64(i.ID))
 	b.DateTime("createdDate", i.Opened.UnixMilli())
@@ -307,6 +318,9 @@ func appendCursor(b *bson.Builder, i cursor.Info) {
 	b.Bool("awaitData", i.Options.AwaitData)
 	if i.Options.Command != nil {
 		b.Raw("originatingCommand", i.Options.Command)
+	}
+	if user != 0 {
+		b.Int64("operationUsingCursorId", user)
 	}
 	b.End()
 }

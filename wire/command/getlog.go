@@ -8,12 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
-// logLinesMax is how many lines getLog returns, and lineBytesMax how long one may
-// be. Manual: reference/command/getLog.
-const (
-	logLinesMax  = 1024
-	lineBytesMax = 1024
-)
+// lineBytesMax is how long a line of getLog may be. Manual: reference/command/getLog.
+const lineBytesMax = 1024
 
 // runGetLog returns the last lines of the log.
 // Manual: reference/command/getLog.
@@ -30,6 +26,7 @@ func runGetLog(c *Call) error {
 	name, _ := c.Value.Str()
 	b := c.Reply
 	var lines []string
+	total := 0
 	switch name {
 	case "*":
 		b.BeginArray("names")
@@ -39,17 +36,13 @@ func runGetLog(c *Call) error {
 		return nil
 	case "global":
 		if c.Recent != nil {
-			lines = c.Recent()
+			lines, total = c.Recent()
 		}
-		if len(lines) == 0 {
-			lines = []string{`{"s":"I","c":"CONTROL","msg":"log lines are not kept"}`}
-		}
-		lines = lines[max(0, len(lines)-logLinesMax):]
 	case "startupWarnings":
 	default:
 		return mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
 	}
-	b.Int32("totalLinesWritten", int32(len(lines)))
+	b.Int("totalLinesWritten", int64(total))
 	b.BeginArray("log")
 	for _, l := range lines {
 		l = strings.ToValidUTF8(l, "\uFFFD")

@@ -164,6 +164,9 @@ func runListIndexes(c *Call) error {
 func (c *Call) indexDocs(ns collection.Namespace, info bool) ([]bson.Raw, error) {
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil {
+		if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+			return bucketIndexDocs(series), nil
+		}
 		if _, ok := c.virtual(ns); ok {
 			b := bson.NewBuilder(nil)
 			appendIDIndex(b)

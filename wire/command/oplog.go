@@ -59,7 +59,7 @@ func (c *Call) lastEntries(a *findArgs) error {
 		}
 		filter, want, n := since(from, a.Filter), a.Skip+a.Limit, int64(0)
 		count := func(bson.Raw) error { n++; return nil }
-		if err := c.drain(cluster.OplogNamespace, findStages(plan.Find{Filter: filter, Limit: want}), count); err != nil {
+		if err := c.drain(cluster.OplogNamespace, findStages(plan.Find{Filter: filter, Limit: want}), bson.Value{}, count); err != nil {
 			return err
 		}
 		if n == want {

@@ -77,8 +77,9 @@ type Config struct {
 	Connections func() wire.ConnStats
 	// Establish changes how fast connections may be opened; nil = they may.
 	Establish func(wire.Establishment)
-	// Recent returns the last log lines, for getLog; nil = none.
-	Recent func() []string
+	// Recent returns the last log lines, oldest first, and how many there have been since
+	// the start, for getLog; nil = none.
+	Recent func() (lines []string, total int)
 }
 
 // Server runs commands. It is the Handler of wire/server. Safe for concurrent

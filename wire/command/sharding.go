@@ -118,6 +118,23 @@ func runBalancerStatus(c *Call) error {
 	return nil
 }
 
+// runFlushRouterConfig answers flushRouterConfig: 1 for all routing tables, or the name of a
+// database or collection. There is nothing to flush: commands are routed by the catalog
+// itself, of which no copy is kept.
+// Manual: reference/command/flushRouterConfig.
+func runFlushRouterConfig(c *Call) error {
+	if name, ok := c.Value.Str(); ok {
+		if err := checkDatabaseName(collection.ParseNamespace(name).DB); err != nil {
+			return err
+		}
+	}
+	if err := c.noArguments(); err != nil {
+		return err
+	}
+	c.Reply.Bool("flushed", true)
+	return nil
+}
+
 // runBalancerCollectionStatus answers balancerCollectionStatus: a collection is
 // balanced by definition, its partitions share its throughput evenly.
 // Manual: reference/command/balancerCollectionStatus.

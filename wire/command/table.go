@@ -61,6 +61,7 @@ var Commands = []Def{
 	{Name: "features", Run: runFeatures, Needs: Silent, Doc: "reference/command/features"},
 	{Name: "find", Run: runFind, Namespace: FirstField, Action: "find", Needs: InTxn, Doc: "reference/command/find"},
 	{Name: "findAndModify", Aliases: []string{"findandmodify"}, Run: runFindAndModify, Namespace: FirstField, Action: "user", Ask: askFindAndModify, Needs: InTxn | Writes, Doc: "reference/command/findAndModify"},
+	{Name: "flushRouterConfig", Aliases: []string{"flushrouterconfig"}, Run: runFlushRouterConfig, Action: "flushRouterConfig", Needs: AdminOnly | Silent, Doc: "reference/command/flushRouterConfig"},
 	{Name: "fsync", Run: runFsync, Action: "fsync", Needs: AdminOnly | Silent, Doc: "reference/command/fsync"},
 	{Name: "fsyncUnlock", Run: runFsyncUnlock, Action: "unlock", Needs: AdminOnly | Silent, Doc: "reference/command/fsyncUnlock"},
 	{Name: "getClusterParameter", Run: runGetClusterParameter, Action: "getClusterParameter", Needs: AdminOnly | Silent, Doc: "reference/command/getClusterParameter"},

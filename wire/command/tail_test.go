@@ -2,9 +2,12 @@ package command
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cantledb/cantle/bson"
 )
 
 // TestAwaitData: a getMore of a tailable cursor returns as soon as a document
@@ -145,5 +148,33 @@ func TestOplogTail(t *testing.T) {
 		if op, ns := text(at(r, "cursor.nextBatch.0.op")), text(at(r, "cursor.nextBatch.0.ns")); op != x.op || ns != x.ns {
 			t.Errorf("%s: %v", x.command, r)
 		}
+	}
+}
+
+// TestWaitingCursorIsShown: currentOp tells of a getMore which cursor it has, as what it
+// was opened, and shows the comment of a command that is too long to be shown.
+func TestWaitingCursorIsShown(t *testing.T) {
+	w := newWorld(t, nil)
+	c, other := w.dial(), w.dial()
+	c.ok(`{create: "c", capped: true, size: 4096}`)
+	c.ok(`{insert: "c", documents: [{_id: 0}]}`)
+	id := number(at(c.ok(`{find: "c", tailable: true, awaitData: true}`), "cursor.id"))
+	c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: 0}`, id))
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() {
+		c.run(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: 60000, comment: "%s"}`, id, strings.Repeat("x", 1200)))
+	})
+	defer other.run(`{drop: "c"}`)
+	var op bson.Raw
+	w.eventually("the getMore is listed", func() bool {
+		op, _ = at(other.ok(`{currentOp: 1, op: "getmore", $db: "admin"}`), "inprog.0").Doc()
+		return op != nil
+	})
+	if number(at(op, "cursor.cursorId")) != id || number(at(op, "cursor.operationUsingCursorId")) != number(at(op, "opid")) || at(op, "cursor.originatingCommand.tailable").IsMissing() {
+		t.Errorf("the cursor of the getMore: %v", op)
+	}
+	if at(op, "command.$truncated").IsMissing() || len(text(at(op, "command.comment"))) != 1200 {
+		t.Errorf("the comment of the getMore: %v", op)
 	}
 }

@@ -310,7 +310,23 @@ func (r *Registry) List() []Info {
 	defer r.mu.Unlock()
 	list := make([]Info, 0, len(r.cursors))
 	for _, c := range r.cursors {
-		list = append(list, Info{c.ID, c.Options, c.Opened, c.used, c.pinned, c.batches, c.returned})
+		list = append(list, c.info())
 	}
 	return list
+}
+
+// Find tells of one cursor; ok is false when there is none with that id.
+func (r *Registry) Find(id ID) (i Info, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.cursors[id]
+	if !ok {
+		return Info{}, false
+	}
+	return c.info(), true
+}
+
+// info is what List tells of the cursor. The registry's lock is held.
+func (c *Cursor) info() Info {
+	return Info{c.ID, c.Options, c.Opened, c.used, c.pinned, c.batches, c.returned}
 }

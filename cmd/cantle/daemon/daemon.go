@@ -42,6 +42,7 @@ var Version = "0.1.0-dev"
 type Daemon struct {
 	cfg      Config
 	log      zerolog.Logger
+	recent   *recentLog
 	store    storage.Store
 	runner   *jobs.Runner
 	cluster  *cluster.Cluster
@@ -68,12 +69,13 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	log, err := newLog(cfg, out)
+	recent := &recentLog{}
+	log, err := newLog(cfg, out, recent)
 	if err != nil {
 		return nil, err
 	}
 	begun := time.Now()
-	d := &Daemon{cfg: cfg, log: log, failed: make(chan error, 4)}
+	d := &Daemon{cfg: cfg, log: log, recent: recent, failed: make(chan error, 4)}
 	ctx, d.stop = context.WithCancel(ctx)
 	if err := d.start(ctx); err != nil {
 		d.stop()
@@ -194,7 +196,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
-		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish,
+		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish, Recent: d.recent.lines,
 	})
 	d.runner.Start(ctx)
 	if err := d.cluster.DropUnfinished(ctx); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// newLog makes the server's log.
-func newLog(cfg Config, out io.Writer) (zerolog.Logger, error) {
+// newLog makes the server's log; recent keeps its last lines as well, in JSON whatever cfg.LogFormat is.
+func newLog(cfg Config, out, recent io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(cfg.LogLevel)
 	if err != nil || level == zerolog.NoLevel {
 		return zerolog.Logger{}, fmt.Errorf("--log-level=%s: expected debug, info, warn or error", cfg.LogLevel)
@@ -21,5 +21,5 @@ func newLog(cfg Config, out io.Writer) (zerolog.Logger, error) {
 	default:
 		return zerolog.Logger{}, fmt.Errorf("--log-format=%s: expected console or json", cfg.LogFormat)
 	}
-	return zerolog.New(out).Level(level).With().Timestamp().Logger(), nil
+	return zerolog.New(zerolog.MultiLevelWriter(out, recent)).Level(level).With().Timestamp().Logger(), nil
 }
