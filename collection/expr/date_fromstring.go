@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"strings"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/mongoerr"
@@ -102,121 +100,6 @@ func (e *dateFromString) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 		return v, err
 	}
 	return s.DateTime(ms), nil
-}
-
-// parseFormatted reads text by a valid format.
-//
-// Errors: ConversionFailure.
-func parseFormatted(text, format string, def *zone) (int64, error) {
-	c := newClock()
-	rest := text
-	// digitsIn reads up to most digits, at least least.
-	digitsIn := func(least, most int) (int64, bool) {
-		n := min(span(rest), most)
-		if n < least {
-			return 0, false
-		}
-		v := number(rest[:n])
-		rest = rest[n:]
-		return v, true
-	}
-	for i := 0; i < len(format); i++ {
-		ok := true
-		if format[i] != '%' {
-			if ok = rest != "" && rest[0] == format[i]; ok {
-				rest = rest[1:]
-			}
-		} else {
-			i++
-			switch format[i] {
-			case '%':
-				if ok = strings.HasPrefix(rest, "%"); ok {
-					rest = rest[1:]
-				}
-			case 'd':
-				c.day, ok = digitsIn(1, 2)
-			case 'G':
-				c.isoYear, ok = digitsIn(4, 4)
-			case 'H':
-				c.hour, ok = digitsIn(1, 2)
-			case 'j':
-				// Observed: the number is added to January 1st.
-				c.yearDay, ok = digitsIn(3, 3)
-				ok = ok && c.yearDay < 366
-				c.yearDay++
-			case 'L':
-				n := min(span(rest), 3)
-				c.ms, ok = digitsIn(1, 3)
-				for ; n < 3; n++ {
-					c.ms *= 10
-				}
-			case 'm':
-				c.month, ok = digitsIn(1, 2)
-			case 'M':
-				c.minute, ok = digitsIn(1, 2)
-			case 'S':
-				c.second, ok = digitsIn(1, 2)
-			case 'u':
-				c.isoDay, ok = digitsIn(1, 1)
-				ok = ok && c.isoDay >= 1 && c.isoDay <= 7
-			case 'V':
-				c.isoWeek, ok = digitsIn(1, 2)
-				ok = ok && c.isoWeek >= 1 && c.isoWeek <= 53
-			case 'Y':
-				c.year, ok = digitsIn(4, 4)
-			case 'b', 'B':
-				p := dateText{rest: rest, c: c}
-				if ok = p.month(); ok {
-					c, rest = p.c, p.rest
-				}
-			case 'z':
-				p := dateText{rest: rest, c: c}
-				p.c.hasDate, p.c.hasTime = true, true
-				switch {
-				case rest == "":
-					ok = false
-				case rest[0] == '+' || rest[0] == '-':
-					ok = p.zoneOffset()
-				default:
-					ok = p.word() && p.c.zone != nil
-				}
-				c.zone, c.hasZ, rest = p.c.zone, true, p.rest
-			case 'Z':
-				sign := int64(1)
-				if rest != "" && (rest[0] == '+' || rest[0] == '-') {
-					if rest[0] == '-' {
-						sign = -1
-					}
-					rest = rest[1:]
-				}
-				var n int64
-				n, ok = digitsIn(1, 4)
-				c.zone, c.hasZ = &zone{offset: sign * n * 60}, true
-			}
-		}
-		if !ok {
-			return 0, badDate(text, "it does not match the format '"+clip(format)+"'")
-		}
-	}
-	if rest != "" {
-		return 0, badDate(text, "trailing data")
-	}
-	if c.hasZ && !def.isUTC() {
-		return 0, badDate(text, "you cannot pass in a date/time string with time zone information together with a timezone argument")
-	}
-	switch {
-	case c.isoYear != -1<<40 && (c.month >= 0 || c.day >= 0 || c.year != -1<<40):
-		return 0, badDate(text, "mixing of ISO dates with natural dates is not allowed")
-	case c.isoYear == -1<<40 && (c.isoWeek >= 0 || c.isoDay >= 0):
-		return 0, badDate(text, "ISO week or day without an ISO year")
-	case c.isoYear == -1<<40 && c.year == -1<<40,
-		c.year != -1<<40 && c.yearDay < 0 && (c.month < 0 || c.day < 0):
-		return 0, badDate(text, "an incomplete date/time string has been found, with elements missing: \""+clip(text)+"\"")
-	}
-	if def == nil {
-		def = utc
-	}
-	return c.instant(text, def)
 }
 
 func (e *dateFromString) args() [5]Expr {

@@ -16,8 +16,11 @@ type clock struct {
 }
 
 // newClock has nothing set.
+// noYear is a year that was not given; other parts are -1 then.
+const noYear = -1 << 40
+
 func newClock() clock {
-	return clock{year: -1 << 40, month: -1, day: -1, yearDay: -1, isoYear: -1 << 40, isoWeek: -1, isoDay: -1, hour: -1, minute: -1, second: -1, ms: -1}
+	return clock{year: noYear, month: -1, day: -1, yearDay: -1, isoYear: noYear, isoWeek: -1, isoDay: -1, hour: -1, minute: -1, second: -1, ms: -1}
 }
 
 // badDate is the error of text that is no date.
@@ -46,7 +49,7 @@ func parseDate(text string, def *zone) (int64, error) {
 			return 0, badDate(text, "unexpected characters at '"+clip(p.rest)+"'")
 		}
 	}
-	if p.c.year == -1<<40 || p.c.month < 0 && p.c.yearDay < 0 && p.c.isoWeek < 0 {
+	if p.c.year == noYear || p.c.month < 0 && p.c.yearDay < 0 && p.c.isoWeek < 0 {
 		return 0, badDate(text, "an incomplete date/time string has been found")
 	}
 	if negative {
@@ -75,7 +78,7 @@ func (c *clock) instant(text string, z *zone) (int64, error) {
 	}
 	var days int64
 	switch {
-	case c.isoYear != -1<<40:
+	case c.isoYear != noYear:
 		week, day := max(c.isoWeek, 1), max(c.isoDay, 1)
 		days = isoWeekStart(c.isoYear) + (week-1)*7 + day - 1
 	case c.isoWeek >= 0 && c.month < 0 && c.yearDay < 0:
@@ -171,7 +174,7 @@ func (p *dateText) numeric() bool {
 		return p.time()
 	case n <= 2 && p.c.hasDate && !p.c.hasTime && meridian(p.rest[n:]) > 0:
 		return p.time()
-	case p.c.hasDate && p.c.year != -1<<40:
+	case p.c.hasDate && p.c.year != noYear:
 		return false
 	case n == 4 && (next == '-' || next == '/' || next == 'W' || next == '.'):
 		return p.yearFirst(next)

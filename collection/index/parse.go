@@ -58,22 +58,78 @@ func cannot(format string, args ...any) error {
 	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 }
 
+// switches are the options that are true or false, numbers included, by name; nil for
+// those that are accepted and mean nothing any more.
+func (p *parser) switches(name string) (at *bool, ok bool) {
+	switch name {
+	case "unique":
+		return &p.s.Unique, true
+	case "sparse":
+		return &p.s.Sparse, true
+	case "prepareUnique":
+		return &p.s.PrepareUnique, true
+	case "clustered":
+		return &p.s.Clustered, true
+	case LastWriteOption:
+		return &p.s.LastWrite, true
+	case "background", "dropDups", "disallowNewDuplicateKeys":
+		return nil, true
+	}
+	return nil, false
+}
+
+// numbers are the options of geospatial and text indexes that are numbers, as switches
+// are.
+func (p *parser) numbers(name string) (at *bson.Value, ok bool) {
+	switch name {
+	case "textIndexVersion":
+		return &p.textVersion, true
+	case "2dsphereIndexVersion":
+		return &p.sphereVersion, true
+	case "bits":
+		return &p.bits, true
+	case "min":
+		return &p.min, true
+	case "max":
+		return &p.max, true
+	case "finestIndexedLevel", "coarsestIndexedLevel", "bucketSize":
+		return nil, true
+	}
+	return nil, false
+}
+
 // option reads one field of the specification.
-func (p *parser) option(name string, v bson.Value) (err error) {
+func (p *parser) option(name string, v bson.Value) error {
+	if at, ok := p.switches(name); ok {
+		on, err := boolish(name, v)
+		if err == nil && at != nil {
+			*at = on
+		}
+		return err
+	}
+	if at, ok := p.numbers(name); ok {
+		if !v.IsNumber() {
+			return wrongType(name, v, "number")
+		}
+		if at != nil {
+			*at = v
+		}
+		return nil
+	}
+	return p.special(name, v)
+}
+
+// special reads an option with rules of its own.
+func (p *parser) special(name string, v bson.Value) (err error) {
 	s := p.s
 	switch name {
 	case "key":
-		d, ok := v.Doc()
-		if !ok {
-			return wrongType(name, v, "object")
-		}
-		s.Key = d
+		s.Key, err = document(name, v)
 	case "name":
 		p.hasName = true
-		if v.Type != bson.TypeString {
-			return wrongType(name, v, "string")
+		if _, err = typed(name, v, bson.TypeString); err == nil {
+			s.Name, _ = v.Str()
 		}
-		s.Name, _ = v.Str()
 	case "v":
 		if !v.IsNumber() {
 			return wrongType(name, v, "number")
@@ -81,16 +137,6 @@ func (p *parser) option(name string, v bson.Value) (err error) {
 		if p.version, _ = v.TruncInt64(); p.version < 1 || p.version > 2 {
 			return cannot("Invalid index specification %s; cannot create an index with v=%s", p.raw, v)
 		}
-	case "unique":
-		s.Unique, err = boolish(name, v)
-	case "sparse":
-		s.Sparse, err = boolish(name, v)
-	case "prepareUnique":
-		s.PrepareUnique, err = boolish(name, v)
-	case "clustered":
-		s.Clustered, err = boolish(name, v)
-	case "background", "dropDups", "disallowNewDuplicateKeys":
-		_, err = boolish(name, v)
 	case "hidden":
 		b, ok := v.Boolean()
 		if !ok {
@@ -99,56 +145,41 @@ func (p *parser) option(name string, v bson.Value) (err error) {
 		s.Hidden = b
 	case "expireAfterSeconds":
 		return p.ttl(v)
-	case LastWriteOption:
-		s.LastWrite, err = boolish(name, v)
 	case "partialFilterExpression":
-		d, ok := v.Doc()
-		if !ok {
-			return wrongType(name, v, "object")
-		}
-		s.PartialFilter = d
+		s.PartialFilter, err = document(name, v)
 	case "collation":
-		d, ok := v.Doc()
-		if !ok {
-			return wrongType(name, v, "object")
+		d, bad := document(name, v)
+		if bad != nil {
+			return bad
 		}
 		if d.IsEmpty() {
 			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
 		}
 		s.Collation, err = mql.ParseCollation(v)
 	case "wildcardProjection":
-		if v.Type != bson.TypeDocument {
-			return wrongType(name, v, "object")
-		}
-		p.projection = v
+		p.projection, err = typed(name, v, bson.TypeDocument)
 	case "ns":
 	case "storageEngine":
-		if v.Type != bson.TypeDocument {
-			return wrongType(name, v, "object")
-		}
+		_, err = typed(name, v, bson.TypeDocument)
 	case "weights":
 		p.weights = v
 	case "default_language":
 		p.defaultLanguage, err = typed(name, v, bson.TypeString)
 	case "language_override":
 		p.languageOverride, err = typed(name, v, bson.TypeString)
-	case "textIndexVersion":
-		p.textVersion, err = number(name, v)
-	case "2dsphereIndexVersion":
-		p.sphereVersion, err = number(name, v)
-	case "bits":
-		p.bits, err = number(name, v)
-	case "min":
-		p.min, err = number(name, v)
-	case "max":
-		p.max, err = number(name, v)
-	case "finestIndexedLevel", "coarsestIndexedLevel", "bucketSize":
-		_, err = number(name, v)
 	default:
 		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
 			"The field '%s' is not valid for an index specification. Specification: %s", name, p.raw)
 	}
 	return err
+}
+
+func document(name string, v bson.Value) (bson.Raw, error) {
+	d, ok := v.Doc()
+	if !ok {
+		return nil, wrongType(name, v, "object")
+	}
+	return d, nil
 }
 
 func wrongType(name string, v bson.Value, want string) error {
@@ -166,13 +197,6 @@ func boolish(name string, v bson.Value) (bool, error) {
 func typed(name string, v bson.Value, t bson.Type) (bson.Value, error) {
 	if v.Type != t {
 		return v, wrongType(name, v, t.String())
-	}
-	return v, nil
-}
-
-func number(name string, v bson.Value) (bson.Value, error) {
-	if !v.IsNumber() {
-		return v, wrongType(name, v, "number")
 	}
 	return v, nil
 }

@@ -6,6 +6,24 @@ import (
 	"unicode/utf8"
 )
 
+// shorthand are the classes that a letter stands for; the same letter as a capital
+// stands for all other characters.
+func shorthand(letter byte) (set string, ok bool) {
+	switch letter {
+	case 'd':
+		return "0-9", true
+	case 'w':
+		return "0-9A-Za-z_", true
+	case 's':
+		return asciiSpace, true
+	case 'h':
+		return horizontal, true
+	case 'v':
+		return vertical, true
+	}
+	return "", false
+}
+
 // escape translates a backslash sequence outside of brackets.
 func (t *translator) escape() string {
 	rest := t.in[t.pos+1:]
@@ -14,92 +32,36 @@ func (t *translator) escape() string {
 	}
 	t.atom = t.slow.Len()
 	t.pos += 2
-	switch c := rest[0]; c {
-	case 'd', 'D', 'w', 'W', 'b', 'B', 'A':
-		if c == 'd' || c == 'w' || c == 'D' || c == 'W' {
-			set := "0-9"
-			if c == 'w' || c == 'W' {
-				set = "0-9A-Za-z_"
-			}
-			open := "["
-			if c < 'a' {
-				open = "[^"
-			}
-			t.class(open, set)
-			return ""
-		}
-		t.fast.WriteString(`\` + string(c))
-		if c == 'A' {
-			t.slow.WriteString(`\A`)
-			return ""
-		}
-		// The backtracking engine's \b knows letters beyond ASCII; PCRE's does not.
-		const word = `[0-9A-Za-z_]`
-		if c == 'b' {
-			t.slow.WriteString(`(?:(?<=` + word + `)(?!` + word + `)|(?<!` + word + `)(?=` + word + `))`)
-		} else {
-			t.slow.WriteString(`(?:(?<=` + word + `)(?=` + word + `)|(?<!` + word + `)(?!` + word + `))`)
-		}
-	case 's':
-		t.class("[", asciiSpace)
-	case 'S':
-		t.class("[^", asciiSpace)
-	case 'h':
-		t.class("[", horizontal)
-	case 'H':
-		t.class("[^", horizontal)
-	case 'v':
-		t.class("[", vertical)
-	case 'V':
-		t.class("[^", vertical)
+	c := rest[0]
+	if set, ok := shorthand(c); ok {
+		t.class("[", set)
+		return ""
+	}
+	if set, ok := shorthand(c | 0x20); ok { // the capital of one
+		t.class("[^", set)
+		return ""
+	}
+	switch c {
+	case 'b', 'B', 'A', 'z', 'Z', 'G':
+		t.anchor(c)
 	case 'N':
 		t.both(`[^\n]`)
 	case 'R':
 		t.both(`(?:\r\n|`)
 		t.class("[", vertical)
 		t.both(")")
-	case 'z':
-		t.both(`\z`)
-	case 'Z':
-		t.dollar = true
-		t.fast.WriteString(`\z`)
-		t.slow.WriteString(`\Z`)
-	case 'G':
-		t.needsSlow = true
-		t.slow.WriteString(`\G`)
 	case 'X':
 		t.needsSlow = true
 		t.slow.WriteString(`(?>\P{M}\p{M}*)`)
 	case 'Q':
-		text, _, found := strings.Cut(rest[1:], `\E`)
-		for _, r := range text {
-			t.atom = t.slow.Len()
-			t.literal(r)
-		}
-		t.pos += len(text)
-		if found {
-			t.pos += 2
-		}
+		t.quoted(rest[1:])
 	case 'E':
 	case 'k', 'g':
 		return t.reference(c, rest)
 	case 'p', 'P':
 		return t.property(rest)
 	case '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		i := 1
-		for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
-			i++
-		}
-		n, err := strconv.Atoi(rest[:i])
-		if n > 9 && n > strings.Count(t.in, "(") && rest[0] < '8' || err != nil {
-			return t.octal(rest)
-		}
-		if n > strings.Count(t.in, "(") {
-			return "reference to non-existent subpattern"
-		}
-		t.needsSlow = true
-		t.pos += i - 1
-		t.slow.WriteString(`(?:\` + rest[:i] + `)`)
+		return t.numbered(rest)
 	default:
 		r, size, err := char(rest)
 		if err != "" {
@@ -108,6 +70,63 @@ func (t *translator) escape() string {
 		t.pos += size - 1
 		t.literal(r)
 	}
+	return ""
+}
+
+// anchor translates what matches a place and no character.
+func (t *translator) anchor(c byte) {
+	// The backtracking engine's \b knows letters beyond ASCII; PCRE's does not.
+	const word = `[0-9A-Za-z_]`
+	switch c {
+	case 'A', 'z':
+		t.both(`\` + string(c))
+	case 'b':
+		t.fast.WriteString(`\b`)
+		t.slow.WriteString(`(?:(?<=` + word + `)(?!` + word + `)|(?<!` + word + `)(?=` + word + `))`)
+	case 'B':
+		t.fast.WriteString(`\B`)
+		t.slow.WriteString(`(?:(?<=` + word + `)(?=` + word + `)|(?<!` + word + `)(?!` + word + `))`)
+	case 'Z':
+		t.dollar = true
+		t.fast.WriteString(`\z`)
+		t.slow.WriteString(`\Z`)
+	case 'G':
+		t.needsSlow = true
+		t.slow.WriteString(`\G`)
+	}
+}
+
+// quoted translates what stands between \Q and \E, or the end.
+func (t *translator) quoted(rest string) {
+	text, _, found := strings.Cut(rest, `\E`)
+	for _, r := range text {
+		t.atom = t.slow.Len()
+		t.literal(r)
+	}
+	t.pos += len(text)
+	if found {
+		t.pos += 2
+	}
+}
+
+// numbered translates \1 and what follows: a reference to a group, or a character by
+// its octal number where there cannot be so many groups.
+func (t *translator) numbered(rest string) string {
+	i := 1
+	for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
+		i++
+	}
+	n, err := strconv.Atoi(rest[:i])
+	groups := strings.Count(t.in, "(")
+	if n > 9 && n > groups && rest[0] < '8' || err != nil {
+		return t.octal(rest)
+	}
+	if n > groups {
+		return "reference to non-existent subpattern"
+	}
+	t.needsSlow = true
+	t.pos += i - 1
+	t.slow.WriteString(`(?:\` + rest[:i] + `)`)
 	return ""
 }
 

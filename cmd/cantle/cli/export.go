@@ -34,7 +34,8 @@ Flags:
 type exportArgs struct {
 	kind, format string
 	fields       []string
-	find         bson.Raw
+	query, sort  string // documents as text
+	limit, skip  int64
 	array, bare  bool
 }
 
@@ -45,11 +46,11 @@ func exportVerb(ctx context.Context, args []string, s Streams) error {
 	f.StringVar(&a.format, "jsonFormat", "relaxed", "`style` of the values, relaxed or canonical: whether numbers say their types")
 	fields := f.String("fields", "", "comma-separated `fields`, for CSV its columns")
 	fieldFile := f.String("fieldFile", "", "`file` with the fields, one a line")
-	query := f.String("query", "", "only documents that match this `filter`")
+	f.StringVar(&a.query, "query", "", "only documents that match this `filter`")
 	queryFile := f.String("queryFile", "", "the same from a `file`")
-	sort := f.String("sort", "", "`order`, as in {_id: 1}")
-	limit := f.Int64("limit", 0, "at most so many documents")
-	skip := f.Int64("skip", 0, "leave out so many at the beginning")
+	f.StringVar(&a.sort, "sort", "", "`order`, as in {_id: 1}")
+	f.Int64Var(&a.limit, "limit", 0, "at most so many documents")
+	f.Int64Var(&a.skip, "skip", 0, "leave out so many at the beginning")
 	f.BoolVar(&a.array, "jsonArray", false, "one JSON array")
 	f.BoolVar(&a.bare, "noHeaderLine", false, "CSV without the names of its columns")
 	file := f.String("out", "-", "`file` to write, - for standard output")
@@ -60,42 +61,67 @@ func exportVerb(ctx context.Context, args []string, s Streams) error {
 	if *fieldFile != "" && *fields == "" {
 		*fields, err = fieldsIn(*fieldFile)
 	}
-	if *queryFile != "" && *query == "" {
+	if *queryFile != "" && a.query == "" {
 		text, bad := os.ReadFile(*queryFile)
-		*query, err = string(text), errors.Join(err, bad)
+		a.query, err = string(text), errors.Join(err, bad)
 	}
 	if *fields != "" {
 		a.fields = strings.Split(*fields, ",")
 	}
 	db, coll, ok := namespaceOf(f.Arg(1))
-	b := bson.NewBuilder(nil)
-	b.String("find", coll)
-	for _, part := range []struct{ name, text string }{{"filter", *query}, {"sort", *sort}} {
-		if part.text == "" {
-			continue
-		}
-		d, bad := ejson.Parse(part.text)
-		if bad != nil {
-			err = fmt.Errorf("%s: %w", part.name, bad)
-			continue
-		}
-		b.Raw(part.name, d)
-	}
 	switch {
 	case err != nil:
 	case f.NArg() != 2 || !ok:
 		err = errors.New("expected a connection string and database.collection, as in\n\n  cantle export mongodb://127.0.0.1:27017/ shop.orders")
-	case a.kind != "json" && a.kind != "csv":
-		err = fmt.Errorf("--type %s is not json or csv", a.kind)
-	case a.format != "relaxed" && a.format != "canonical":
-		err = fmt.Errorf("--jsonFormat %s is not relaxed or canonical", a.format)
-	case a.kind == "csv" && a.fields == nil:
-		err = errors.New("CSV needs --fields")
-	case *limit < 0 || *skip < 0:
-		err = errors.New("--limit and --skip are not negative")
+	default:
+		err = a.check()
+	}
+	var find bson.Raw
+	if err == nil {
+		find, err = a.find(coll)
 	}
 	if err != nil {
 		return usageError{err}
+	}
+	if *file == "-" {
+		return export(ctx, f.Arg(0), db, coll, a, find, s.Out, s.Err)
+	}
+	out, err := os.Create(*file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(export(ctx, f.Arg(0), db, coll, a, find, out, s.Err), out.Close())
+}
+
+// check looks for what does not go together.
+func (a *exportArgs) check() error {
+	switch {
+	case a.kind != "json" && a.kind != "csv":
+		return fmt.Errorf("--type %s is not json or csv", a.kind)
+	case a.format != "relaxed" && a.format != "canonical":
+		return fmt.Errorf("--jsonFormat %s is not relaxed or canonical", a.format)
+	case a.kind == "csv" && a.fields == nil:
+		return errors.New("CSV needs --fields")
+	case a.limit < 0 || a.skip < 0:
+		return errors.New("--limit and --skip are not negative")
+	}
+	return nil
+}
+
+// find is the command that reads the documents.
+// Errors: text that is no document.
+func (a *exportArgs) find(coll string) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	b.String("find", coll)
+	for _, part := range []struct{ name, text string }{{"filter", a.query}, {"sort", a.sort}} {
+		if part.text == "" {
+			continue
+		}
+		d, err := ejson.Parse(part.text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part.name, err)
+		}
+		b.Raw(part.name, d)
 	}
 	if a.fields != nil {
 		b.BeginDoc("projection")
@@ -109,21 +135,13 @@ func exportVerb(ctx context.Context, args []string, s Streams) error {
 		}
 		b.End()
 	}
-	if *limit > 0 {
-		b.Int64("limit", *limit)
+	if a.limit > 0 {
+		b.Int64("limit", a.limit)
 	}
-	if *skip > 0 {
-		b.Int64("skip", *skip)
+	if a.skip > 0 {
+		b.Int64("skip", a.skip)
 	}
-	a.find = b.Doc()
-	if *file == "-" {
-		return export(ctx, f.Arg(0), db, coll, a, s.Out, s.Err)
-	}
-	out, err := os.Create(*file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(export(ctx, f.Arg(0), db, coll, a, out, s.Err), out.Close())
+	return b.Doc(), nil
 }
 
 // projected is the path of a field without positions in arrays, which projections
@@ -138,7 +156,7 @@ func projected(name string) string {
 	return name
 }
 
-func export(ctx context.Context, uri, db, coll string, a exportArgs, out, errs io.Writer) error {
+func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.Raw, out, errs io.Writer) error {
 	t, err := newTransfer(uri, "cantle export")
 	if err != nil {
 		return err
@@ -156,7 +174,7 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, out, errs i
 	}
 	n := int64(0)
 	p := show(errs, "documents", t.count(ctx, db, coll))
-	err = t.scan(ctx, db, a.find, func(doc bson.Raw) error {
+	err = t.scan(ctx, db, find, func(doc bson.Raw) error {
 		n++
 		p.at(n)
 		if a.kind == "csv" {

@@ -43,7 +43,7 @@ type importArgs struct {
 	table        tableArgs
 	drop         bool
 	stopOnError  bool
-	journal      string
+	journalFile  string
 }
 
 func importVerb(ctx context.Context, args []string, s Streams) error {
@@ -61,7 +61,7 @@ func importVerb(ctx context.Context, args []string, s Streams) error {
 	grace := f.String("parseGrace", "stop", "what to `do` with values that are not of their column's type: stop, autoCast, skipField or skipRow")
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
 	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
-	f.StringVar(&a.journal, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
+	f.StringVar(&a.journalFile, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
 	if err := parse(f, args, importHelp, s); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func importVerb(ctx context.Context, args []string, s Streams) error {
 		err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
 	case a.kind != "json" && (*fields == "") != a.table.header:
 		err = errors.New("a table needs either --fields or --headerline")
-	case a.drop && a.journal != "":
+	case a.drop && a.journalFile != "":
 		err = errors.New("--resume keeps what is there, --drop does not")
 	case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
 		err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
@@ -136,17 +136,33 @@ type records interface {
 
 var errSkipped = errors.New("skipped")
 
+// importing is an import on its way.
+type importing struct {
+	*transfer
+	importArgs
+	ns      string
+	how     writes
+	journal *journal
+	pending batch
+	seen    int64 // documents of the input
+	skipped int64
+	total   written
+}
+
+// load imports what in holds, of so many bytes (0 if that is not known).
 func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader, size int64, errs io.Writer) error {
 	t, err := newTransfer(uri, "cantle import")
 	if err != nil {
 		return err
 	}
 	defer t.end()
-	j, err := openJournal(a.journal)
+	j, err := openJournal(a.journalFile)
 	if err != nil {
 		return err
 	}
 	defer j.close()
+	m := &importing{transfer: t, importArgs: a, ns: db + "." + coll, how: writesOf(a.mode), journal: j}
+	m.how.db, m.how.coll = db, coll
 	if a.drop {
 		b := bson.NewBuilder(nil)
 		b.String("drop", coll)
@@ -155,73 +171,14 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		}
 	}
 	read := &counted{Reader: in}
-	source := records(newJSONRecords(bufio.NewReaderSize(read, 1<<20)))
-	if a.kind != "json" {
-		comma := ','
-		if a.kind == "tsv" {
-			comma = '\t'
-		}
-		if source, err = newTableRecords(bufio.NewReaderSize(read, 1<<20), comma, &a.table); err != nil {
-			return err
-		}
-	}
-	how := writes{command: "insert", list: "documents", db: db, coll: coll}
-	switch a.mode {
-	case "upsert", "merge":
-		how.command, how.list = "update", "updates"
-	case "delete":
-		how.command, how.list = "delete", "deletes"
-	}
-	ns := db + "." + coll
-	skip, seen, total := j.at(ns), int64(0), written{}
-	var pending batch
-	flush := func() error {
-		docs := pending.take()
-		if len(docs) == 0 {
-			return nil
-		}
-		w, err := t.write(ctx, how, docs)
-		total.add(w)
-		if err != nil {
-			return t.explain(err)
-		}
-		if a.stopOnError && w.failed+w.duplicates > 0 {
-			return fmt.Errorf("stopped at a document that was refused: %s", w.first)
-		}
-		return j.set(ns, seen)
+	source, err := a.open(bufio.NewReaderSize(read, 1<<20))
+	if err != nil {
+		return err
 	}
 	p := show(errs, "bytes", size)
-	skipped := int64(0)
-	for {
-		doc, err := source.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		seen++
-		if errors.Is(err, errSkipped) {
-			skipped++
-			continue
-		}
-		if err != nil {
-			p.end()
-			return errors.Join(flush(), fmt.Errorf("document %d: %w", seen, err))
-		}
-		if seen <= skip {
-			continue
-		}
-		if a.mode != "insert" {
-			doc = statement(doc, a.mode, a.upsertFields)
-		}
-		p.at(read.n)
-		if pending.add(doc) {
-			if err := flush(); err != nil {
-				p.end()
-				return err
-			}
-		}
-	}
+	err = m.all(ctx, source, func() { p.at(read.n) })
 	p.end()
-	if err := flush(); err != nil {
+	if err != nil {
 		return err
 	}
 	t.summary(errs)
@@ -229,11 +186,82 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	if a.mode == "delete" {
 		done = "looked for and deleted"
 	}
-	fmt.Fprintf(errs, "%d documents %s, %d there already, %d failed, %d skipped\n", total.done, done, total.duplicates, total.failed, skipped)
-	if total.failed > 0 {
-		return fmt.Errorf("%d documents failed, the first: %s", total.failed, total.first)
+	fmt.Fprintf(errs, "%d documents %s, %d there already, %d failed, %d skipped\n", m.total.done, done, m.total.duplicates, m.total.failed, m.skipped)
+	if m.total.failed > 0 {
+		return fmt.Errorf("%d documents failed, the first: %s", m.total.failed, m.total.first)
 	}
 	return nil
+}
+
+// open begins to read records of the kind that was asked for.
+func (a *importArgs) open(in *bufio.Reader) (records, error) {
+	switch a.kind {
+	case "csv":
+		return newTableRecords(in, ',', &a.table)
+	case "tsv":
+		return newTableRecords(in, '\t', &a.table)
+	}
+	return newJSONRecords(in), nil
+}
+
+// writesOf is the command of a mode.
+func writesOf(mode string) writes {
+	switch mode {
+	case "upsert", "merge":
+		return writes{command: "update", list: "updates"}
+	case "delete":
+		return writes{command: "delete", list: "deletes"}
+	}
+	return writes{command: "insert", list: "documents"}
+}
+
+// all writes every record behind those that the journal says are done; progress is
+// called for each.
+func (m *importing) all(ctx context.Context, source records, progress func()) error {
+	behind := m.journal.at(m.ns)
+	for {
+		doc, err := source.next()
+		if errors.Is(err, io.EOF) {
+			return m.flush(ctx)
+		}
+		m.seen++
+		if errors.Is(err, errSkipped) {
+			m.skipped++
+			continue
+		}
+		if err != nil {
+			return errors.Join(m.flush(ctx), fmt.Errorf("document %d: %w", m.seen, err))
+		}
+		if m.seen <= behind {
+			continue
+		}
+		if m.mode != "insert" {
+			doc = statement(doc, m.mode, m.upsertFields)
+		}
+		progress()
+		if m.pending.add(doc) {
+			if err := m.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// flush writes what is pending, and into the journal that it is written.
+func (m *importing) flush(ctx context.Context) error {
+	docs := m.pending.take()
+	if len(docs) == 0 {
+		return nil
+	}
+	w, err := m.write(ctx, m.how, docs)
+	m.total.add(w)
+	if err != nil {
+		return m.explain(err)
+	}
+	if m.stopOnError && w.failed+w.duplicates > 0 {
+		return fmt.Errorf("stopped at a document that was refused: %s", w.first)
+	}
+	return m.journal.set(m.ns, m.seen)
 }
 
 // statement is the update that puts a document in the place of the one with the same

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// fromArchive restores what an archive holds, in the order in which it stands there.
+func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Writer) error {
+	size := int64(0)
+	if r.archive != "-" {
+		file, err := os.Open(r.archive)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if info, err := file.Stat(); err == nil {
+			size = info.Size()
+		}
+		in = file
+	}
+	r.shows = share(errs, "bytes", size)
+	a, err := newArchiveReader(&passing{in, r.shows}, r.gzip)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer func() {
+		for _, l := range r.open {
+			l.abandon()
+		}
+	}()
+	for _, d := range a.list {
+		if !r.wanted(d) {
+			continue
+		}
+		l, err := r.begin(ctx, r.transfer, d, cancel)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
+		}
+		r.open[d.ns()] = l
+	}
+	err = r.blocks(ctx, a, cancel)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	for ns, l := range r.open { // views have no block in some archives
+		if l.kind != "view" && l.seen > 0 {
+			return fmt.Errorf("%s: the archive ends early", ns)
+		}
+		delete(r.open, ns)
+		if err := r.finish(ctx, r.transfer, l); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// blocks reads the documents of all collections, which stand mixed. Indexes are made
+// beside the reading, of so many collections at a time; what goes wrong there cancels.
+func (r *restoring) blocks(ctx context.Context, a *archiveReader, cancel context.CancelCauseFunc) error {
+	var finishing sync.WaitGroup
+	defer finishing.Wait()
+	free := make(chan struct{}, r.parallel)
+	return a.each(func(db, coll string, doc bson.Raw) error {
+		name, packed := strings.CutPrefix(coll, bucketsPrefix)
+		if l := r.open[db+"."+name]; l != nil {
+			return l.add(ctx, doc, packed)
+		}
+		return nil
+	}, func(db, coll string) error {
+		ns := db + "." + strings.TrimPrefix(coll, bucketsPrefix)
+		l := r.open[ns]
+		if l == nil {
+			return nil
+		}
+		delete(r.open, ns)
+		finishing.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			t, err := r.worker()
+			if err == nil {
+				defer t.rest()
+				err = r.finish(ctx, t, l)
+			}
+			if err != nil {
+				cancel(fmt.Errorf("%s: %w", l.ns(), r.explain(err)))
+			}
+		})
+		return nil
+	})
+}

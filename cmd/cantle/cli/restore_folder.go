@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// dumpedFile is a file of documents in a folder.
+type dumpedFile struct {
+	*dumped
+	path string
+}
+
+func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
+	r.shows = share(errs, "bytes", 0)
+	found, err := filepath.Glob(filepath.Join(r.dir, "*", "*.metadata.json*"))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("%s has no folders with .metadata.json files: it is no dump", r.dir)
+	}
+	var files []dumpedFile
+	var views []*dumped
+	size := int64(0)
+	for _, path := range found {
+		d, base, err := describe(path)
+		if err != nil {
+			return err
+		}
+		if !r.wanted(d) {
+			continue
+		}
+		if d.kind == "view" { // what they show comes first
+			views = append(views, d)
+			continue
+		}
+		file := dumpedFile{d, base + ".bson" + zipSuffix(path)}
+		if buckets := filepath.Join(filepath.Dir(base), bucketsPrefix+filepath.Base(base)+".bson"+zipSuffix(path)); d.kind == "timeseries" && exists(buckets) {
+			file.path, d.data = buckets, bucketsPrefix+d.coll
+		}
+		if info, err := os.Stat(file.path); err == nil {
+			size += info.Size()
+		}
+		files = append(files, file)
+	}
+	r.shows = share(errs, "bytes", size)
+	err = each(ctx, r.transfer, r.parallel, files, func(ctx context.Context, t *transfer, f dumpedFile) error {
+		if err := r.fromFile(ctx, t, f); err != nil {
+			return fmt.Errorf("%s: %w", f.ns(), r.explain(err))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range views {
+		if _, err := r.begin(ctx, r.transfer, d, nil); err != nil {
+			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
+		}
+	}
+	return nil
+}
+
+// describe reads a file of metadata; base is its path without suffixes.
+func describe(path string) (d *dumped, base string, err error) {
+	text, err := readWhole(path)
+	if err != nil {
+		return nil, "", err
+	}
+	base = strings.TrimSuffix(strings.TrimSuffix(path, zipSuffix(path)), ".metadata.json")
+	d = &dumped{metadata: text, kind: "collection"}
+	if d.db, err = url.PathUnescape(filepath.Base(filepath.Dir(path))); err != nil {
+		return nil, "", err
+	}
+	if d.coll, err = url.PathUnescape(filepath.Base(base)); err != nil {
+		return nil, "", err
+	}
+	m, err := ejson.Parse(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, err)
+	}
+	// A long name is cut in the file's name, and whole inside.
+	if name, ok := m.Get("collectionName").Str(); ok && name != "" {
+		d.coll = name
+	}
+	if kind, ok := m.Get("type").Str(); ok && kind != "" {
+		d.kind = kind
+	}
+	d.data = d.coll
+	return d, base, nil
+}
+
+// zipSuffix is ".gz" for what is compressed by its name.
+func zipSuffix(path string) string {
+	if strings.HasSuffix(path, ".gz") {
+		return ".gz"
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// fromFile loads one file of documents.
+func (r *restoring) fromFile(ctx context.Context, t *transfer, f dumpedFile) error {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := io.Reader(bufio.NewReaderSize(&passing{file, r.shows}, 1<<20))
+	if zipSuffix(f.path) != "" {
+		if in, err = gzip.NewReader(in); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l, err := r.begin(ctx, t, f.dumped, cancel)
+	if err != nil {
+		return err
+	}
+	defer l.abandon()
+	docs := documentReader{r: in}
+	for {
+		doc, err := docs.next()
+		if errors.Is(err, io.EOF) {
+			return r.finish(ctx, t, l)
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.add(ctx, doc, f.data != f.coll); err != nil {
+			return err
+		}
+	}
+}
+
+// readWhole reads a small file, unpacked if its name says that it is compressed.
+func readWhole(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	in := io.Reader(file)
+	if strings.HasSuffix(path, ".gz") {
+		if in, err = gzip.NewReader(in); err != nil {
+			return "", err
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(in, 64<<20))
+	return string(text), err
+}
