@@ -8,20 +8,6 @@ const (
 	MaxBound = 0xFF
 )
 
-// Successor appends the least key that is above every key beginning with k; k
-// may be any bytes, not only complete values. Of bytes that are all FF, which no
-// key is, it appends k and another FF.
-func Successor(dst, k []byte) []byte {
-	for n := len(k); n > 0; n-- {
-		if k[n-1] != 0xFF {
-			dst = append(dst, k[:n]...)
-			dst[len(dst)-1]++
-			return dst
-		}
-	}
-	return append(append(dst, k...), 0xFF)
-}
-
 // ClassBounds returns the first bytes of the values of a class (see
 // bson.Type.Class) as a half-open range [lo, hi): every key of the class begins
 // with a byte in it, and no other does. Class 0, and others that do not exist,

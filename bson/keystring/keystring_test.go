@@ -333,15 +333,6 @@ func TestCommonTypesNeedNoTypeBits(t *testing.T) {
 	}
 }
 
-func TestSuccessor(t *testing.T) {
-	for _, c := range [][2]string{{"61", "62"}, {"61ff", "62"}, {"61ffff", "62"}, {"ff", "ffff"}, {"", "ff"}, {"6100", "6101"}} {
-		k, _ := hex.DecodeString(c[0])
-		if got := hex.EncodeToString(keystring.Successor(nil, k)); got != c[1] {
-			t.Errorf("Successor(%s) = %s, want %s", c[0], got, c[1])
-		}
-	}
-}
-
 // FuzzKeystring takes two documents, compares them and all pairs of their
 // fields, and gives both decoders arbitrary bytes.
 func FuzzKeystring(f *testing.F) {

@@ -78,7 +78,7 @@ func (s *Server) profile(c *Call, err error) {
 	ns := collection.Namespace{DB: c.DB, Coll: profileCollection}
 	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
 		if err := s.createProfile(env, ns); err != nil {
-			s.Log.Warn().Err(err).Str("database", c.DB).Msg("creating system.profile")
+			s.Log.Warn().Err(err).Str("database", c.DB).Msg("system.profile cannot be made: commands of this database are not profiled")
 			return
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Server) profile(c *Call, err error) {
 		ierr = failed[0].Err
 	}
 	if ierr != nil {
-		s.Log.Warn().Err(ierr).Str("database", c.DB).Msg("writing to system.profile")
+		s.Log.Warn().Err(ierr).Str("database", c.DB).Msg("a command is missing from system.profile, as it cannot be written")
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *Server) sampleQuery(c *Call, err error) {
 		ierr = failed[0].Err
 	}
 	if ierr != nil {
-		s.Log.Warn().Err(ierr).Stringer("collection", a.ns).Msg("keeping sampled queries")
+		s.Log.Warn().Err(ierr).Stringer("collection", a.ns).Msg("sampled queries were lost, as config.sampledQueries cannot be written")
 	}
 }
 

@@ -149,28 +149,8 @@ func New(cfg Config) *Server {
 	}
 	s.memory.init()
 	if cfg.Cluster != nil {
-		if err := s.clusterSettings.load(context.Background(), cfg.Cluster.Store); err != nil {
-			s.Log.Error().Err(err).Msg("reading the cluster parameters")
-		}
+		s.loadKept(cfg.Cluster.Store)
 		s.clusterSettings.takeEffect(cfg.Cluster)
-		if err := s.querySettings.load(context.Background(), cfg.Cluster.Store); err != nil {
-			s.Log.Error().Err(err).Msg("reading the query settings")
-		}
-		if err := s.zones.load(context.Background(), cfg.Cluster.Store); err != nil {
-			s.Log.Error().Err(err).Msg("reading the zones")
-		}
-		if err := s.planned.load(context.Background(), cfg.Cluster.Store, s.isSharded); err != nil {
-			s.Log.Error().Err(err).Msg("reading the zones of collections that are not sharded")
-		}
-		if err := s.analyzers.load(context.Background(), cfg.Cluster.Store); err != nil {
-			s.Log.Error().Err(err).Msg("reading the query analyzers")
-		}
-		if err := s.settings.load(context.Background(), cfg.Cluster.Store); err != nil {
-			s.Log.Error().Err(err).Msg("reading config.settings")
-		}
-		if err := s.rwDefaults.load(context.Background(), cfg.Cluster.Store); err != nil {
-			s.Log.Error().Err(err).Msg("reading the default concerns")
-		}
 	}
 	if cfg.TestCommands && cfg.Jobs != nil {
 		cfg.Jobs.OnStep(s.jobKill.at)
@@ -187,6 +167,28 @@ func New(cfg Config) *Server {
 		}
 	}
 	return s
+}
+
+// loadKept reads what commands have set for good. What cannot be read is as if it had
+// never been set, which is better than a server that does not start.
+func (s *Server) loadKept(store storage.Store) {
+	planned := func(ctx context.Context, store storage.Store) error { return s.planned.load(ctx, store, s.isSharded) }
+	for _, kept := range []struct {
+		what string
+		load func(context.Context, storage.Store) error
+	}{
+		{"the cluster parameters", s.clusterSettings.load},
+		{"the query settings", s.querySettings.load},
+		{"the zones", s.zones.load},
+		{"the zones of collections that are not sharded", planned},
+		{"the query analyzers", s.analyzers.load},
+		{"config.settings", s.settings.load},
+		{"the default concerns", s.rwDefaults.load},
+	} {
+		if err := kept.load(context.Background(), store); err != nil {
+			s.Log.Error().Err(err).Msg(kept.what + " cannot be read: the server goes on as if they were not set")
+		}
+	}
 }
 
 // lookup finds a command by its exact name or another of its spellings.

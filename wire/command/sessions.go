@@ -87,7 +87,7 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	if (err != nil || len(c.failed) > 0) && c.Args.InTxn && !c.Args.Ending && c.Session.State() == session.InProgress {
 		s.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 		if aerr := c.Session.Abort(); aerr != nil {
-			s.Log.Warn().Err(aerr).Msg("aborting a failed transaction")
+			s.Log.Warn().Err(aerr).Msg("a failed transaction could not be aborted")
 		}
 	}
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *Server) dropSession(c *Call) {
 	if c.Session.State() == session.InProgress {
 		s.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 		if err := c.Session.Abort(); err != nil {
-			s.Log.Warn().Err(err).Msg("aborting the transaction of a command that panicked")
+			s.Log.Warn().Err(err).Msg("the transaction of a command that panicked could not be aborted")
 		}
 	}
 	c.Session.Reload()

@@ -168,10 +168,10 @@ func (s *Server) isSharded(ns collection.Namespace) bool {
 // namespaceGone is told of collections that were dropped or renamed.
 func (s *Server) namespaceGone(ns collection.Namespace) {
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
-		s.Log.Error().Err(err).Stringer("collection", ns).Msg("forgetting the zones of a collection that is gone")
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the zones of a collection that is gone are still stored; a new one of this name will have them")
 	}
 	if _, err := s.analyzers.set(context.Background(), s.Cluster.Store, ns, nil); err != nil {
-		s.Log.Error().Err(err).Stringer("collection", ns).Msg("forgetting the query analyzer of a collection that is gone")
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the query analyzer of a collection that is gone is still stored; a new one of this name will have it")
 	}
 }
 

@@ -315,7 +315,7 @@ func (c *Conn) handle() error {
 			return // crash: a test must not overlook it
 		}
 		if p := recover(); p != nil {
-			c.server.cfg.Log.Error().Int64("conn", c.id).Any("panic", p).Bytes("stack", debug.Stack()).Msg("command panicked")
+			c.server.cfg.Log.Error().Int64("conn", c.id).Any("panic", p).Bytes("stack", debug.Stack()).Msg("a command ended by a defect of the server; its connection is closed, others go on. Please report it with the stack")
 			c.hangUp = true
 			c.reply.Start(&c.msg)
 			c.fail(mongoerr.New(mongoerr.InternalError, "an internal error occurred"))

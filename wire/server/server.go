@@ -153,7 +153,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 			// Out of file descriptors or the like: it passes, so do not give up.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			if _, ok := s.closeLog.Admit(time.Now()); ok {
-				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("accept failed")
+				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("no connection can be accepted; trying again after a pause")
 			}
 			time.Sleep(pause)
 			continue
@@ -196,7 +196,7 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	}
 	if len(s.conns) >= s.cfg.ConnsMax {
 		if s.rejected.Add(1) == 1 {
-			s.cfg.Log.Warn().Int("limit", s.cfg.ConnsMax).Msg("too many connections; refusing more")
+			s.cfg.Log.Warn().Int("limit", s.cfg.ConnsMax).Msg("more connections than --max-connections: new ones are closed")
 		}
 		return false
 	}

@@ -306,7 +306,7 @@ func (d *Daemon) uri(a net.Addr, options string) string {
 func (d *Daemon) Reload() error {
 	err := d.tls.load()
 	if err != nil {
-		d.log.Error().Err(err).Msg("the certificates stay as they were")
+		d.log.Error().Err(err).Msg("the certificates stay as they were; mend the files and send SIGHUP again")
 	} else if d.tls.mode != server.TLSDisabled {
 		d.log.Info().Msg("certificates read again")
 	}
