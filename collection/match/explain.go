@@ -59,7 +59,9 @@ func (e *explainer) node(n Node, want bool) {
 		e.leaf(&n.Leaf, want)
 	case *Expr:
 		e.b.String("operatorName", "$expr")
-		e.specified(n)
+		e.b.BeginDoc("specifiedAs")
+		e.b.Value("$expr", n.source)
+		e.b.End()
 		if want {
 			e.b.String("reason", "expression did match")
 		} else {

@@ -16,11 +16,14 @@ func parseExpr(p *parser, a operand) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expr{e}, nil
+	return &Expr{e: e, source: a.value.Clone()}, nil
 }
 
 // Expr matches when an aggregation expression is true for the document.
-type Expr struct{ e expr.Expr }
+type Expr struct {
+	e      expr.Expr
+	source bson.Value // as it was written, for errors that quote it; the node's own memory
+}
 
 // Expression returns the expression.
 func (n *Expr) Expression() expr.Expr { return n.e }
