@@ -59,6 +59,13 @@ type Store interface {
 	// Errors: ErrLogTruncated if after > 0 and later records are gone already.
 	ReadLog(ctx context.Context, stream []byte, after Timestamp, yield func(ts, own Timestamp, rec []byte) bool) (next Timestamp, err error)
 
+	// ReadLogBack yields the durable records of a stream with after < timestamp <=
+	// upTo from the last one back to the first, and ends early when yield returns
+	// false. rec aliases engine memory until yield returns.
+	// Errors: ErrLogTruncated, before the first record, if records above after are
+	// gone already.
+	ReadLogBack(ctx context.Context, stream []byte, upTo, after Timestamp, yield func(ts Timestamp, rec []byte) bool) error
+
 	// TruncateLog drops the records of a stream with a timestamp <= ts. Readers that
 	// have read all that it drops do not notice.
 	TruncateLog(ctx context.Context, stream []byte, ts Timestamp) error

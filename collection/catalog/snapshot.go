@@ -55,6 +55,15 @@ func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 	return n
 }
 
+// Without returns a view of the snapshot that lacks a collection, for a read at a time
+// when it did not exist. It is never current and not to be pinned.
+func (s *Snapshot) Without(c *Collection) *Snapshot {
+	n := &Snapshot{Version: s.Version, databases: s.databases, byName: maps.Clone(s.byName), byID: maps.Clone(s.byID)}
+	delete(n.byName, c.Namespace)
+	delete(n.byID, c.ID)
+	return n
+}
+
 // pin takes a reference unless the last one is gone.
 func (s *Snapshot) pin() bool {
 	for {

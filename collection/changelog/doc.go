@@ -1,6 +1,6 @@
 // Package changelog is the record of committed writes, the oplog's role: what
-// change streams read, what local.oplog.rs shows, and what the counters of
-// shards are rebuilt from after a crash.
+// change streams read, what local.oplog.rs shows, what the counters of shards are
+// rebuilt from after a crash, and what reads at a time in the past take back.
 //
 // A Record is appended to the writing transaction and so becomes durable and
 // visible together with the write. The store gives it its place: all records of
@@ -17,6 +17,7 @@
 //	uvarint len, document              flagDoc: new document, or the DDL document
 //	uvarint len, document              flagDelta: what an update changed
 //	uvarint len, document              flagPre: the document before
+//	uvarint len, undo                  flagUndo: the way back to it; see AppendUndo
 //	16 bytes session id, varint number flagTxn
 //	32 bytes owner of the session      flagMulti
 //	varint milliseconds since 1970     flagWall

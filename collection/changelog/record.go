@@ -43,6 +43,7 @@ type Record struct {
 	Doc   bson.Raw // the new document (Insert, Replace; Update when the collection keeps images); the entry of a Command
 	Delta bson.Raw // Update: {updatedFields, removedFields, truncatedArrays}
 	Pre   bson.Raw // the document before, when the collection keeps pre-images
+	Undo  []byte   // the way back to the document before, where Pre is not kept: see AppendUndo
 	// Session and TxnNumber identify the transaction or retryable write; a zero
 	// Session means neither.
 	Session   [16]byte
@@ -77,6 +78,7 @@ const (
 	flagKey   = 16
 	flagMulti = 32
 	flagWall  = 64
+	flagUndo  = 128
 )
 
 // ErrFormat marks a record that cannot be read.
@@ -97,6 +99,9 @@ func (r *Record) Append(dst []byte) []byte {
 	if len(r.Pre) > 0 {
 		flags |= flagPre
 	}
+	if len(r.Undo) > 0 {
+		flags |= flagUndo
+	}
 	if r.Session != [16]byte{} {
 		flags |= flagTxn
 		if r.Multi {
@@ -106,8 +111,8 @@ func (r *Record) Append(dst []byte) []byte {
 	if r.Wall != 0 {
 		flags |= flagWall
 	}
-	const rest = headerLen + 5*binary.MaxVarintLen64 + 16 + 32 // all but what follows
-	dst = slices.Grow(dst, rest+len(r.ID)+len(r.Key)+len(r.Doc)+len(r.Delta)+len(r.Pre))
+	const rest = headerLen + 6*binary.MaxVarintLen64 + 16 + 32 // all but what follows
+	dst = slices.Grow(dst, rest+len(r.ID)+len(r.Key)+len(r.Doc)+len(r.Delta)+len(r.Pre)+len(r.Undo))
 	dst = append(dst, version, byte(r.Op), flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.Collection))
 	dst = r.Position.Append(dst)
@@ -124,6 +129,9 @@ func (r *Record) Append(dst []byte) []byte {
 	}
 	if flags&flagPre != 0 {
 		dst = appendBytes(dst, r.Pre)
+	}
+	if flags&flagUndo != 0 {
+		dst = appendBytes(dst, r.Undo)
 	}
 	if flags&flagTxn != 0 {
 		dst = append(dst, r.Session[:]...)
@@ -161,7 +169,7 @@ func Decode(rec []byte) (r Record, err error) {
 	for _, part := range []struct {
 		flag byte
 		to   *[]byte
-	}{{0, &r.ID}, {flagKey, &key}, {flagDoc, &doc}, {flagDelta, &delta}, {flagPre, &pre}} {
+	}{{0, &r.ID}, {flagKey, &key}, {flagDoc, &doc}, {flagDelta, &delta}, {flagPre, &pre}, {flagUndo, &r.Undo}} {
 		if flags&part.flag != part.flag {
 			continue
 		}

@@ -83,6 +83,20 @@ func namesAt(ctx context.Context, store storage.Store, present func() *catalog.S
 	return n, nil
 }
 
+// Numbers tells which collection or view each namespace named right after a time, 0
+// for none. Errors: ChangeStreamHistoryLost (286), storage errors.
+func Numbers(ctx context.Context, store storage.Store, present func() *catalog.Snapshot, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
+	n, err := namesAt(ctx, store, present, at)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make(map[collection.Namespace]keyspace.CollectionID, len(n.byID))
+	for id, e := range n.byID {
+		numbers[e.ns] = id
+	}
+	return numbers, nil
+}
+
 // errHistoryLost says that a stream cannot go on because what it has not seen
 // yet was dropped from the log.
 func errHistoryLost() error {

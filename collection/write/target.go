@@ -52,6 +52,7 @@ type Target struct {
 type memory struct {
 	id, key []byte
 	record  []byte
+	undo    []byte
 	oldKeys entrySet
 	newKeys entrySet
 }
@@ -144,9 +145,7 @@ func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op cha
 	if op == changelog.Replace || t.Coll.Options.PrePostImages {
 		t.log.Doc = doc
 	}
-	if t.Coll.Options.PrePostImages {
-		t.log.Pre = old
-	}
+	t.keepBefore(old, doc)
 	return t.append(env, h)
 }
 
@@ -168,10 +167,20 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	t.Docs--
 	t.Bytes -= int64(len(old))
 	t.log = changelog.Record{Op: changelog.Delete, Key: t.documentKey(old), Bytes: -int64(len(old))}
-	if t.Coll.Options.PrePostImages {
-		t.log.Pre = old
-	}
+	t.keepBefore(old, nil)
 	return t.append(env, h)
+}
+
+// keepBefore notes in the log record what leads from doc, nil for none, back to old.
+func (t *Target) keepBefore(old, doc bson.Raw) {
+	switch {
+	case t.Silent:
+	case t.Coll.Options.PrePostImages:
+		t.log.Pre = old
+	default:
+		t.undo = changelog.AppendUndo(t.undo[:0], old, doc)
+		t.log.Undo = t.undo
+	}
 }
 
 // keyTerms is the index weight of _id and shard key, which every document has

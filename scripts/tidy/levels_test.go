@@ -13,7 +13,7 @@ var levels = [][]string{
 	5:  {"collection/index", "collection/project"},
 	6:  {"collection/catalog", "collection/update"},
 	7:  {"collection/plan", "collection/write", "shard/router"},
-	8:  {"collection/changestream", "collection/exec"},
+	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/cluster"},
 	11: {"wire/auth", "wire/session"},

@@ -39,7 +39,7 @@ func translate(err error) error {
 	case errors.Is(err, storage.ErrConflict):
 		return mongoerr.New(mongoerr.WriteConflict, "Write conflict: another operation changed the same document; retry the operation").Because(err)
 	case errors.Is(err, storage.ErrSnapshotTooOld):
-		return mongoerr.New(mongoerr.SnapshotTooOld, "The snapshot the operation reads is no longer available").Because(err)
+		return mongoerr.New(mongoerr.SnapshotTooOld, "The state at the wanted time is no longer kept: minSnapshotHistoryWindowInSeconds says how long it is, as far as the change log reaches back; read at a later time").Because(err)
 	case errors.Is(err, storage.ErrTxnTooLarge):
 		return mongoerr.New(mongoerr.TransactionTooLarge, "The writes of one transaction exceed the limit").Because(err)
 	case errors.Is(err, storage.ErrValueTooLarge), errors.Is(err, bson.ErrTooLarge):

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -18,35 +19,57 @@ const (
 )
 
 // history keeps states of the store open that clients know the time of: a
-// snapshot session reads on at the time of its first read. A time that nobody
-// was told of is not kept. Safe for concurrent use.
+// snapshot session reads on at the time of its first read. The state of any other
+// time is made from the change log when it is asked for: see past. Safe for
+// concurrent use.
 type history struct {
 	clock  func() time.Time
 	mu     sync.Mutex
 	window time.Duration
 	kept   []state // oldest first
 	expiry *time.Timer
+	pasts  []*past // the one used last at the end
+	idle   *time.Timer
 	closed bool
 }
 
-// state is one kept state.
+// state is one kept state, with the catalog that held then.
 type state struct {
-	reader storage.Reader
-	since  time.Time
+	reader  storage.Reader
+	catalog *catalog.Snapshot
+	since   time.Time
 }
 
 // SnapshotTime returns the newest time, and sees to it that Op.At may be that
 // time for a while.
 func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
-	r, err := c.Store.Snapshot(ctx, 0)
-	if err != nil {
-		return 0, translate(err)
+	for {
+		snap := c.Catalog.Peek()
+		r, err := c.Store.Snapshot(ctx, 0)
+		if err != nil {
+			return 0, translate(err)
+		}
+		at := r.ReadTimestamp()
+		changed := c.Catalog.Peek() != snap
+		if changed || !c.history.keep(r, snap) {
+			r.Close()
+		}
+		if !changed {
+			return at, nil
+		}
 	}
-	at := r.ReadTimestamp()
-	if !c.history.keep(r) {
-		r.Close()
+}
+
+// catalogAt is the catalog at a time whose state is kept, nil for another time.
+func (h *history) catalogAt(at storage.Timestamp) *catalog.Snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.kept) - 1; i >= 0 && h.kept[i].reader.ReadTimestamp() >= at; i-- {
+		if h.kept[i].reader.ReadTimestamp() == at {
+			return h.kept[i].catalog
+		}
 	}
-	return at, nil
+	return nil
 }
 
 // SetHistoryWindow changes how long times that were told stay readable, also those
@@ -60,7 +83,7 @@ func (c *Cluster) SetHistoryWindow(d time.Duration) {
 }
 
 // keep takes a reader unless its state is kept already.
-func (h *history) keep(r storage.Reader) bool {
+func (h *history) keep(r storage.Reader, snap *catalog.Snapshot) bool {
 	now := h.clock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,7 +96,7 @@ func (h *history) keep(r storage.Reader) bool {
 			return false
 		}
 	}
-	h.kept = append(h.kept, state{r, now})
+	h.kept = append(h.kept, state{r, snap, now})
 	if len(h.kept) > historyMax {
 		h.drop(1)
 	}
@@ -109,7 +132,9 @@ func (h *history) drop(n int) {
 	for _, s := range h.kept[:n] {
 		s.reader.Close()
 	}
-	h.kept = append(h.kept[:0], h.kept[n:]...)
+	kept := append(h.kept[:0], h.kept[n:]...)
+	clear(h.kept[len(kept):])
+	h.kept = kept
 }
 
 // Close gives back what the cluster holds of the store, which may be closed
@@ -123,4 +148,8 @@ func (c *Cluster) Close() {
 		h.expiry.Stop()
 	}
 	h.drop(len(h.kept))
+	if h.idle != nil {
+		h.idle.Stop()
+	}
+	h.forget(func(*past) bool { return true })
 }

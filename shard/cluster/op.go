@@ -80,7 +80,9 @@ type Op struct {
 type Txn struct {
 	Store   storage.Txn
 	Catalog *catalog.Snapshot
-	Level   string // the read concern it began with, the caller's own; "" for none
+	Level   string            // the read concern it began with, the caller's own; "" for none
+	laid    storage.Timestamp // where shards and indexes lie in Store: as of then
+	past    *pastTxn          // of a transaction at a time that nobody kept; nil otherwise
 	tallies []tallied
 	grown   []growth
 	written []*catalog.Collection   // by statement, repeated

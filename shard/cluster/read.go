@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -23,7 +24,9 @@ import (
 type view struct {
 	snap   *catalog.Snapshot // not pinned any more
 	reader storage.Reader
-	own    bool // the reader is closed with the view
+	laid   storage.Timestamp // where shards and indexes lie in the reader: as of then
+	past   *past             // what reader reads, nil for a state of the store
+	own    bool              // the reader is closed with the view
 }
 
 func (v *view) close() {
@@ -46,7 +49,7 @@ func (v *view) closeUnless(s **Stream) {
 // reader needs none, since what it read by stays true at its snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
-		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store}
+		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store, laid: o.Txn.laid}
 		nss, err := below(v.snap, nss)
 		if err != nil {
 			return nil, err
@@ -54,13 +57,17 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		now := c.Catalog.Peek()
 		for _, ns := range nss {
 			// The keys of what was dropped or merged since may be gone already.
-			if then := v.snap.Collection(ns); then != nil && !then.IsView() {
+			then := v.snap.Collection(ns)
+			if then != nil && !then.IsView() {
 				if err := o.confine(then); err != nil {
 					return nil, err
 				}
 				if x := now.ByID(then.ID); !o.Txn.hasMade(then) && (x == nil || x.Map != then.Map) {
 					return nil, snapshotUnavailable(ns)
 				}
+			}
+			if err := o.Txn.rewound(o, ns, then); err != nil {
+				return nil, err
 			}
 		}
 		return v, v.visible(nss)
@@ -72,7 +79,12 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 			snap.Unpin()
 			return nil, err
 		}
-		r, err := c.Store.Snapshot(o.Env.Context(), o.At)
+		var v *view
+		if o.At == 0 {
+			v, err = c.newest(o, snap)
+		} else {
+			v, err = c.stateAt(o, snap, nss)
+		}
 		if err != nil {
 			snap.Unpin()
 			return nil, err
@@ -86,15 +98,88 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		}
 		snap.Unpin()
 		if same {
-			v := &view{snap: snap, reader: r, own: true}
-			if err := v.visible(nss); err != nil {
-				r.Close()
+			if err = v.visible(nss); err == nil {
+				err = v.rewound(o, nss)
+			}
+			if err != nil {
+				v.close()
 				return nil, err
 			}
 			return v, nil
 		}
-		r.Close()
+		v.close()
 	}
+}
+
+// newest is the view of the newest state.
+func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
+	r, err := c.Store.Snapshot(o.Env.Context(), 0)
+	if err != nil {
+		return nil, err
+	}
+	return &view{snap: snap, reader: r, laid: r.ReadTimestamp(), own: true}, nil
+}
+
+// stateAt is the view of the state at Op.At: one that is kept, if nothing of what is
+// read has been laid out anew since, or else one made from the log.
+func (c *Cluster) stateAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespace) (*view, error) {
+	newer := storage.Timestamp(0)
+	kept := c.history.catalogAt(o.At)
+	if kept == nil && o.At == c.Store.Latest() {
+		kept = snap
+	}
+	as := kept != nil
+	for _, ns := range nss {
+		now := snap.Collection(ns)
+		if now != nil {
+			newer = max(newer, now.VisibleFrom)
+		}
+		as = as && (now == kept.Collection(ns) || now != nil && kept.Collection(ns) != nil && now.ID == kept.Collection(ns).ID && now.VisibleFrom <= o.At)
+	}
+	if as {
+		r, err := c.Store.Snapshot(o.Env.Context(), o.At)
+		if err == nil {
+			return &view{snap: snap, reader: r, laid: o.At, own: true}, nil
+		}
+		if !errors.Is(err, storage.ErrSnapshotTooOld) {
+			return nil, err
+		}
+	}
+	p, err := c.past(o.Env.Context(), o.At, newer)
+	if err != nil {
+		return nil, err
+	}
+	return &view{snap: snap, reader: p.state.Reader(func() { c.history.release(p) }), laid: p.state.Base(), past: p, own: true}, nil
+}
+
+// rewound makes the past of what is to be read, and takes out of the view what did not
+// exist then.
+func (v *view) rewound(o *Op, nss []collection.Namespace) error {
+	if v.past == nil {
+		return nil
+	}
+	for _, ns := range nss {
+		coll := v.snap.Collection(ns)
+		if coll == nil {
+			coll = v.snap.Series(ns)
+		}
+		if coll != nil {
+			ns = coll.Namespace
+		}
+		missing, err := stillNamed(ns, coll, v.past.names[ns])
+		if err != nil {
+			return err
+		}
+		switch {
+		case missing:
+			v.snap = v.snap.Without(coll)
+		case coll != nil && !coll.IsView():
+			if err := load(o, v.past.state, coll); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // below adds to the namespaces of a read those that its views read.
@@ -124,7 +209,7 @@ func below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Nam
 // Errors: SnapshotUnavailable (246).
 func (v *view) visible(nss []collection.Namespace) error {
 	for _, ns := range nss {
-		if c := v.snap.Collection(ns); c != nil && c.VisibleFrom > v.reader.ReadTimestamp() {
+		if c := v.snap.Collection(ns); c != nil && c.VisibleFrom > v.laid {
 			return snapshotUnavailable(ns)
 		}
 	}

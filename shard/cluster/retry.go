@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/rewind"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard"
@@ -330,7 +331,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 	a.c, a.op, a.ns, a.snap, a.paid = c, o, ns, t.Catalog, paid
 	a.coll, a.txn, a.multi = t.Catalog.Collection(ns), t.Store, true
 	defer a.end()
-	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.Store.ReadTimestamp())
+	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.laid)
 	switch {
 	case t.hasMade(a.coll):
 		if now.Collection(ns) != nil {
@@ -338,6 +339,9 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 		}
 	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
 		return snapshotUnavailable(ns)
+	}
+	if err := t.rewound(o, ns, a.coll); err != nil {
+		return err
 	}
 	if a.coll != nil {
 		if err := o.confine(a.coll); err != nil {
@@ -381,22 +385,49 @@ func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 	for {
 		snap := c.Catalog.Pin()
-		txn, err := c.Store.Begin(o.Env.Context(), storage.TxnOptions{At: o.At})
+		t, err := c.beginAt(o, snap)
 		if err != nil {
 			snap.Unpin()
 			return nil, translate(err)
 		}
 		if c.Catalog.Peek() == snap {
 			snap.Unpin()
-			t := &Txn{Catalog: snap, ended: make(chan struct{})}
-			t.Store = &countingTxn{Txn: txn, c: c, t: t}
+			t.Store = &countingTxn{Txn: t.Store, c: c, t: t}
 			return t, nil
 		}
 		// The snapshot may hold what was written by a newer catalog: a reader
 		// would look for index entries in the wrong places.
-		txn.Close()
+		t.Store.Close()
 		snap.Unpin()
 	}
+}
+
+// beginAt opens a transaction on the newest state, or on that of Op.At: one that is kept,
+// if nothing was laid out anew since, or else one made from the log.
+func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
+	ctx := o.Env.Context()
+	t := &Txn{Catalog: snap, ended: make(chan struct{})}
+	if o.At == 0 || o.At == c.Store.Latest() || c.history.catalogAt(o.At) == snap {
+		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At})
+		if err == nil {
+			t.Store, t.laid = txn, txn.ReadTimestamp()
+			return t, nil
+		}
+		if o.At == 0 || !errors.Is(err, storage.ErrSnapshotTooOld) {
+			return nil, err
+		}
+	}
+	txn, err := rewind.Begin(ctx, c.Store, o.At, c.history.since())
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.numbers(ctx, o.At)
+	if err != nil {
+		txn.Close()
+		return nil, err
+	}
+	t.Store, t.laid, t.past = txn, txn.State().Base(), &pastTxn{txn.State(), names}
+	return t, nil
 }
 
 // countingTxn commits under a catalog pin: it makes sure that the transaction's

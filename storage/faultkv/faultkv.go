@@ -165,6 +165,14 @@ func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 	return f.Store.ReadLog(ctx, stream, after, yield)
 }
 
+// ReadLogBack implements storage.Store.
+func (f *Store) ReadLogBack(ctx context.Context, stream []byte, upTo, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) error {
+	if _, err := f.strike(ctx, ReadLog); err != nil {
+		return err
+	}
+	return f.Store.ReadLogBack(ctx, stream, upTo, after, yield)
+}
+
 // reader is a Reader under the rules.
 type reader struct {
 	storage.Reader

@@ -28,6 +28,14 @@ func SplitRecord(key []byte) (c CollectionID, h Hash, id []byte, ok bool) {
 	return CollectionID(binary.BigEndian.Uint64(key[1:])), Hash(binary.BigEndian.Uint64(key[9:])), key[recordIDAt:], true
 }
 
+// CollectionOf is the collection of a document's or an index entry's key.
+func CollectionOf(key []byte) (CollectionID, bool) {
+	if len(key) < 1+8 || key[0] != familyRecord && key[0] != familyIndex {
+		return 0, false
+	}
+	return CollectionID(binary.BigEndian.Uint64(key[1:])), true
+}
+
 // RecordRange is all documents of a collection.
 func RecordRange(c CollectionID) storage.Range { return PrefixRange(appendRecords(nil, c)) }
 

@@ -211,6 +211,24 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 	return max(after, latest), nil
 }
 
+// ReadLogBack implements storage.Store.
+func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	recs, mark := s.logs[string(stream)], s.truncated[string(stream)]
+	s.mu.Unlock()
+	if after > 0 && mark > after {
+		return storage.ErrLogTruncated
+	}
+	for _, r := range slices.Backward(recs) {
+		if r.ts > after && r.ts <= upTo && !yield(r.ts, bytes.Clone(r.rec)) {
+			break
+		}
+	}
+	return nil
+}
+
 // TruncateLog implements storage.Store.
 func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	if err := s.lock(ctx); err != nil {

@@ -21,29 +21,15 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 	if after >= durable {
 		return after, nil
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendLogKey(nil, stream, after+1, 0),
-		UpperBound: appendLogKey(nil, stream, durable+1, 0),
-	})
+	it, err := s.logIter(stream, after, durable)
 	if err != nil {
-		return after, translate(err)
+		return after, err
 	}
 	defer func() {
 		if closeErr := translate(it.Close()); err == nil {
 			err = closeErr
 		}
 	}()
-	// Read after the iterator was opened: a truncation it does not see is either
-	// seen here or left its records in place.
-	if after > 0 {
-		mark, err := s.truncated(stream)
-		if err != nil {
-			return after, err
-		}
-		if mark > after {
-			return after, storage.ErrLogTruncated
-		}
-	}
 	for ok := it.First(); ok; ok = it.Next() {
 		if err := ctx.Err(); err != nil {
 			return after, err
@@ -61,6 +47,65 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 		return after, translate(err)
 	}
 	return durable, nil
+}
+
+// ReadLogBack implements storage.Store.
+func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) (err error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if upTo = min(upTo, s.Durable()); after >= upTo {
+		return nil
+	}
+	it, err := s.logIter(stream, after, upTo)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := translate(it.Close()); err == nil {
+			err = closeErr
+		}
+	}()
+	for ok := it.Last(); ok; ok = it.Prev() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rec, err := it.ValueAndErr()
+		if err != nil {
+			return translate(err)
+		}
+		if !yield(logKeyTimestamp(it.Key()), rec) {
+			return nil
+		}
+	}
+	return translate(it.Error())
+}
+
+// logIter opens an iterator over the records of a stream with after < timestamp <=
+// upTo. Errors: ErrLogTruncated.
+func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.Iterator, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendLogKey(nil, stream, after+1, 0),
+		UpperBound: appendLogKey(nil, stream, upTo+1, 0),
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	// Read after the iterator was opened: a truncation it does not see is either
+	// seen here or left its records in place.
+	mark := storage.Timestamp(0)
+	if after > 0 {
+		mark, err = s.truncated(stream)
+	}
+	if err == nil && mark > after {
+		err = storage.ErrLogTruncated
+	}
+	if err != nil {
+		return nil, errors.Join(err, translate(it.Close()))
+	}
+	return it, nil
 }
 
 // truncated returns up to where a stream was truncated, 0 if never. It is read

@@ -59,6 +59,7 @@ var conformance = []struct {
 	{"log reading resumes", logResumes},
 	{"the log shows only durable records", logDurable},
 	{"WaitLog wakes", waitLog},
+	{"ReadLogBack goes from the end", logBackwards},
 	{"TruncateLog drops and tells", truncateLog},
 	{"a log tail misses nothing", logTail},
 	{"Sync makes durable", syncDurable},

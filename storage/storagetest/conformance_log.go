@@ -105,6 +105,36 @@ func logResumes(e env) {
 	e.equal(e.log("s", next), fmt.Sprintf("%d:5", ts))
 }
 
+// logBack is log, read from the end.
+func (e env) logBack(stream string, upTo, after storage.Timestamp, most int) string {
+	e.t.Helper()
+	out := ""
+	e.check(e.s.ReadLogBack(e.ctx, []byte(stream), upTo, after, func(ts storage.Timestamp, rec []byte) bool {
+		out += fmt.Sprintf("%d:%s ", ts, rec)
+		most--
+		return most != 0
+	}))
+	return out
+}
+
+func logBackwards(e env) {
+	ts1 := e.logged(storage.Synced, "s", "1", "other", "o")
+	ts2 := e.logged(storage.Synced, "s", "2", "s", "3")
+	ts3 := e.logged(storage.Synced, "s", "4")
+	e.equal(e.logBack("s", ts3, 0, -1), fmt.Sprintf("%d:4 %d:3 %d:2 %d:1 ", ts3, ts2, ts2, ts1))
+	e.equal(e.logBack("s", ts3+1000, ts1, -1), fmt.Sprintf("%d:4 %d:3 %d:2 ", ts3, ts2, ts2))
+	e.equal(e.logBack("s", ts2, ts1, 1), fmt.Sprintf("%d:3 ", ts2))
+	e.equal(e.logBack("s", ts1, ts1, -1), "")
+	e.equal(e.logBack("other", ts3, 0, -1), fmt.Sprintf("%d:o ", ts1))
+	e.check(e.s.TruncateLog(e.ctx, []byte("s"), ts2))
+	e.equal(e.logBack("s", ts3, ts2, -1), fmt.Sprintf("%d:4 ", ts3))
+	err := e.s.ReadLogBack(e.ctx, []byte("s"), ts3, ts1, func(storage.Timestamp, []byte) bool {
+		e.t.Error("a record before the refusal")
+		return true
+	})
+	e.is(err, storage.ErrLogTruncated)
+}
+
 func logDurable(e env) {
 	ts := e.logged(storage.Buffered, "s", "1")
 	_, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(got, _ storage.Timestamp, _ []byte) bool {

@@ -1,0 +1,165 @@
+package rewind
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// ErrTooMuch: a layer would exceed LayerBytesMax.
+var ErrTooMuch = errors.New("rewind: too much was written since")
+
+// ErrMultikey: an index made later than the time does not expect arrays where the
+// documents had some.
+var ErrMultikey = errors.New("rewind: an index made later has met no arrays yet")
+
+// build makes the layer of a collection.
+func (s *State) build(env *mql.Env, coll *catalog.Collection) (*writebuf.Buffer, error) {
+	docs, err := s.documents(env, coll.ID)
+	if err != nil {
+		return nil, err
+	}
+	over := &scratch{Reader: s.base, buf: &writebuf.Buffer{}}
+	r := restoring{env: env, coll: coll, txn: over, targets: map[shard.ID]*write.Target{}}
+	var present []byte
+	// All that is there first goes, so that no unique value is taken twice on the way.
+	for key, doc := range docs {
+		if present, err = s.present(env, []byte(key), present); err != nil {
+			return nil, err
+		}
+		switch {
+		case bytes.Equal(present, doc):
+			delete(docs, key)
+		case len(present) > 0:
+			if err := r.erase([]byte(key), present); err != nil {
+				return nil, err
+			}
+		}
+		if err := over.full(); err != nil {
+			return nil, err
+		}
+	}
+	for key, doc := range docs {
+		if doc == nil {
+			continue
+		}
+		if err := r.restore([]byte(key), doc); err != nil {
+			return nil, err
+		}
+		if err := over.full(); err != nil {
+			return nil, err
+		}
+	}
+	return over.buf, nil
+}
+
+// documents reads the log back and returns, by record key, the documents it tells of
+// as they were at the state's time; nil where there was none.
+func (s *State) documents(env *mql.Env, id keyspace.CollectionID) (map[string]bson.Raw, error) {
+	docs := map[string]bson.Raw{}
+	size := 0
+	var key, scratch []byte
+	var bad error
+	step := func(ts storage.Timestamp, enc []byte) error {
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		op, owner, ok := changelog.Peek(enc)
+		if !ok {
+			return changelog.ErrFormat
+		}
+		if owner != id || op > changelog.Delete {
+			return nil
+		}
+		rec, err := changelog.Decode(enc)
+		if err != nil {
+			return err
+		}
+		key = keyspace.AppendRecord(key[:0], id, rec.Position, rec.ID)
+		doc, known := docs[string(key)]
+		if !known {
+			if doc, err = s.present(env, key, nil); err != nil {
+				return err
+			}
+			size += len(key)
+		} else {
+			size -= len(doc)
+		}
+		if (rec.Op == changelog.Delete) != (doc == nil) {
+			return fmt.Errorf("%w: the log tells of another document at %s, %s", storage.ErrCorruption, keyspace.Pretty(key), ts)
+		}
+		if rec.Op == changelog.Insert {
+			doc = nil
+		} else {
+			if len(rec.Pre) == 0 && len(rec.Undo) == 0 {
+				return storage.ErrSnapshotTooOld
+			}
+			if scratch, err = rec.Before(scratch[:0], doc); err != nil {
+				return err
+			}
+			doc = append(doc[:0], scratch...)
+		}
+		docs[string(key)] = doc
+		if size += len(doc); size > LayerBytesMax {
+			return ErrTooMuch
+		}
+		return nil
+	}
+	err := s.readBack(env.Context(), func(ts storage.Timestamp, enc []byte) bool {
+		bad = step(ts, enc)
+		return bad == nil
+	})
+	return docs, errors.Join(bad, err)
+}
+
+// present appends to dst[:0] the document under a record key in the newest state, nil
+// if there is none.
+func (s *State) present(env *mql.Env, key, dst []byte) ([]byte, error) {
+	doc, err := s.base.Get(env.Context(), key, dst[:0])
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	return doc, err
+}
+
+// restoring writes documents and their index entries into a layer.
+type restoring struct {
+	env     *mql.Env
+	coll    *catalog.Collection
+	txn     *scratch
+	targets map[shard.ID]*write.Target
+}
+
+func (r *restoring) erase(key []byte, doc bson.Raw) error {
+	t, h := r.target(key)
+	return t.Erase(r.env, doc, h)
+}
+
+func (r *restoring) restore(key []byte, doc bson.Raw) error {
+	t, h := r.target(key)
+	return t.Restore(r.env, doc, h)
+}
+
+// target is where the document of a record key lies today.
+func (r *restoring) target(key []byte) (*write.Target, keyspace.Hash) {
+	_, h, id, _ := keyspace.SplitRecord(key)
+	d := r.coll.Map.Find(h, id)
+	t := r.targets[d.ID]
+	if t == nil {
+		t = &write.Target{Coll: r.coll, Shard: d, Txn: r.txn, Silent: true, Bypass: true,
+			Multikey: func(*catalog.Index, index.MultikeyPaths) error { return ErrMultikey }}
+		r.targets[d.ID] = t
+	}
+	return t, h
+}

@@ -1,0 +1,60 @@
+package rewind
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// scratch is a transaction that is filled and never committed: a layer in the making.
+type scratch struct {
+	storage.Reader
+	buf *writebuf.Buffer
+}
+
+func (t *scratch) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	return get(ctx, t.Reader, t.buf, key, dst)
+}
+
+func (t *scratch) Has(ctx context.Context, key []byte) (bool, error) {
+	return has(ctx, t.Reader, t.buf, key)
+}
+
+func (t *scratch) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	return getMany(ctx, t.Reader, t.buf, keys, emit)
+}
+
+func (t *scratch) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	return iterate(ctx, t.Reader, t.buf, r, o)
+}
+
+// full refuses what is beyond LayerBytesMax.
+func (t *scratch) full() error {
+	if t.buf.Bytes() > LayerBytesMax {
+		return ErrTooMuch
+	}
+	return nil
+}
+
+func (t *scratch) Set(key, value []byte) error {
+	t.buf.Set(key, value)
+	return nil
+}
+
+func (t *scratch) Delete(key []byte) error {
+	t.buf.Delete(key)
+	return nil
+}
+
+func (t *scratch) Lock(context.Context, ...[]byte) error { return nil }
+func (t *scratch) Conflicts([]byte) bool                 { return false }
+func (t *scratch) AppendLog(_, _ []byte) error           { return nil }
+func (t *scratch) Savepoint() storage.Savepoint          { return t.buf.Savepoint() }
+func (t *scratch) RollbackTo(sp storage.Savepoint)       { t.buf.RollbackTo(sp) }
+func (t *scratch) BufferedBytes() int                    { return t.buf.Bytes() }
+
+// Commit refuses: the past cannot be changed.
+func (t *scratch) Commit(context.Context, storage.Durability) (storage.Timestamp, error) {
+	return 0, storage.ErrReadOnly
+}

@@ -1,0 +1,131 @@
+package rewind
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// LayerBytesMax bounds what one collection may differ from its newest state.
+const LayerBytesMax = 128 << 20
+
+// State is the store at a time in the past. Safe for concurrent use.
+type State struct {
+	at    storage.Timestamp
+	base  storage.Reader
+	store storage.Store
+	turn  chan struct{} // held by whoever makes a layer
+	bytes atomic.Int64
+	// layers is replaced, never changed.
+	layers atomic.Pointer[map[keyspace.CollectionID]*writebuf.Buffer]
+}
+
+// Open makes the state at a time, which has passed, over the newest one. It waits
+// until that one is durable, for the log shows nothing else. The state must have been
+// the newest one at the time since or later: if nothing is written for an hour, a time
+// an hour ago is no older than the last moment.
+// Errors: ErrSnapshotTooOld, also when the log does not reach back that far.
+func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp) (*State, error) {
+	base, err := store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{at: at, base: base, store: store, turn: make(chan struct{}, 1)}
+	s.layers.Store(&map[keyspace.CollectionID]*writebuf.Buffer{})
+	err = store.Sync(ctx)
+	if err == nil && at < since {
+		err = s.lasted(ctx, since)
+	}
+	if err == nil {
+		err = s.readBack(ctx, func(storage.Timestamp, []byte) bool { return false })
+	}
+	if err != nil {
+		base.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// lasted refuses a state that was over before a time, or that came before everything.
+func (s *State) lasted(ctx context.Context, since storage.Timestamp) error {
+	over, begun := storage.Timestamp(0), false
+	_, err := s.store.ReadLog(ctx, changelog.Stream, s.at, func(ts storage.Timestamp, _ []byte) bool {
+		over = ts
+		return false
+	})
+	if err == nil {
+		err = s.store.ReadLogBack(ctx, changelog.Stream, s.at, 0, func(storage.Timestamp, []byte) bool {
+			begun = true
+			return false
+		})
+	}
+	if err == nil && (!begun || over != 0 && over < since) || errors.Is(err, storage.ErrLogTruncated) {
+		return storage.ErrSnapshotTooOld
+	}
+	return err
+}
+
+// At is the time.
+func (s *State) At() storage.Timestamp { return s.at }
+
+// Base is the time of the snapshot that the state is laid over: shards and indexes
+// are looked for as they were then.
+func (s *State) Base() storage.Timestamp { return s.base.ReadTimestamp() }
+
+// Bytes is what the layers hold.
+func (s *State) Bytes() int64 { return s.bytes.Load() }
+
+// Close releases the snapshot. The state's readers must be closed before.
+func (s *State) Close() { s.base.Close() }
+
+// Load makes the layer of a collection unless there is one. coll is its entry as of
+// Base or later, with no change of shards or indexes since.
+// Errors: ErrSnapshotTooOld when the log has been truncated meanwhile, or was written
+// by a version that did not tell the way back; ErrTooMuch; those of index keys, when
+// an index made later has no place for the documents as they were.
+func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
+	for {
+		if s.layer(coll.ID) != nil {
+			return nil
+		}
+		select {
+		case s.turn <- struct{}{}:
+		case <-env.Context().Done():
+			return env.Interrupted()
+		}
+		if s.layer(coll.ID) == nil {
+			break
+		}
+		<-s.turn
+	}
+	defer func() { <-s.turn }()
+	layer, err := s.build(env, coll)
+	if err != nil {
+		return err
+	}
+	layers := maps.Clone(*s.layers.Load())
+	layers[coll.ID] = layer
+	s.layers.Store(&layers)
+	s.bytes.Add(int64(layer.Bytes()))
+	return nil
+}
+
+// layer is what was made for a collection, nil for nothing.
+func (s *State) layer(id keyspace.CollectionID) *writebuf.Buffer { return (*s.layers.Load())[id] }
+
+// readBack is ReadLogBack over what the state takes back.
+func (s *State) readBack(ctx context.Context, yield func(ts storage.Timestamp, rec []byte) bool) error {
+	err := s.store.ReadLogBack(ctx, changelog.Stream, s.Base(), s.at, yield)
+	if errors.Is(err, storage.ErrLogTruncated) {
+		return storage.ErrSnapshotTooOld
+	}
+	return err
+}

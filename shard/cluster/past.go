@@ -1,0 +1,209 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changestream"
+	"github.com/cantledb/cantle/collection/rewind"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// States made from the change log are kept for the next read at the same time: so
+// many, of so many bytes together, and so long after the last one.
+const (
+	pastsMax      = 16
+	pastBytesMax  = 2 * rewind.LayerBytesMax
+	pastIdleAfter = time.Minute
+)
+
+// past is the store at a time that nobody kept a snapshot of. The fields below state
+// are guarded by history.mu.
+type past struct {
+	state *rewind.State
+	names map[collection.Namespace]keyspace.CollectionID // at that time
+	refs  int
+	used  time.Time
+	gone  bool // not in the list any more; closed by the last one that uses it
+}
+
+// past returns the state at a time, laid over a snapshot that is not older than
+// another time. It must be given back to release.
+func (c *Cluster) past(ctx context.Context, at, newer storage.Timestamp) (*past, error) {
+	h := &c.history
+	if p := h.find(at, newer); p != nil {
+		return p, nil
+	}
+	s, err := rewind.Open(ctx, c.Store, at, h.since())
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.numbers(ctx, at)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	p := &past{state: s, names: names, refs: 1}
+	h.add(p)
+	return p, nil
+}
+
+// numbers tells what namespaces meant at a time. Errors: ErrSnapshotTooOld.
+func (c *Cluster) numbers(ctx context.Context, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
+	names, err := changestream.Numbers(ctx, c.Store, c.Catalog.Peek, at)
+	var lost *mongoerr.Error
+	if errors.As(err, &lost) && lost.Code == mongoerr.ChangeStreamHistoryLost {
+		return nil, storage.ErrSnapshotTooOld
+	}
+	return names, err
+}
+
+// since is the beginning of the window in which every state can be read.
+func (h *history) since() storage.Timestamp {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return storage.MakeTimestamp(uint32(max(0, h.clock().Add(-h.window).Unix())), 0)
+}
+
+// find returns a state that is there, with one more user.
+func (h *history) find(at, newer storage.Timestamp) *past {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, p := range h.pasts {
+		if p.state.At() == at && p.state.Base() >= newer {
+			h.pasts = append(slices.Delete(h.pasts, i, i+1), p)
+			p.refs++
+			return p
+		}
+	}
+	return nil
+}
+
+// add keeps a state that has one user.
+func (h *history) add(p *past) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pasts = append(h.pasts, p)
+	h.trim()
+}
+
+// release gives a state back.
+func (h *history) release(p *past) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.refs--
+	p.used = h.clock()
+	if p.gone && p.refs == 0 {
+		p.state.Close()
+	}
+	h.trim()
+}
+
+// trim drops the states that were not used for longest until the rest is within
+// bounds, and sees to it that all are dropped in the end; mu is held.
+func (h *history) trim() {
+	left, bytes := pastsMax, int64(pastBytesMax)
+	for _, p := range slices.Backward(h.pasts) {
+		if left, bytes = left-1, bytes-p.state.Bytes(); left < 0 || bytes < 0 {
+			break
+		}
+	}
+	if left < 0 || bytes < 0 {
+		oldest := h.pasts[0]
+		h.forget(func(p *past) bool { return p == oldest })
+		if len(h.pasts) > 0 {
+			h.trim()
+		}
+		return
+	}
+	if len(h.pasts) > 0 && h.idle == nil && !h.closed {
+		h.idle = time.AfterFunc(pastIdleAfter, h.dropIdle)
+	}
+}
+
+// dropIdle drops the states that nobody has asked for lately.
+func (h *history) dropIdle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.idle = nil
+	now := h.clock()
+	h.forget(func(p *past) bool { return h.closed || p.refs == 0 && now.Sub(p.used) >= pastIdleAfter })
+	h.trim()
+}
+
+// forget drops the states that are chosen; those in use are closed by their last
+// user. mu is held.
+func (h *history) forget(chosen func(*past) bool) {
+	h.pasts = slices.DeleteFunc(h.pasts, func(p *past) bool {
+		if !chosen(p) {
+			return false
+		}
+		p.gone = true
+		if p.refs == 0 {
+			p.state.Close()
+		}
+		return true
+	})
+}
+
+// stillNamed checks that a namespace names the collection coll, nil for none, as it did at a
+// time when it named number id, 0 for nothing; missing says that it had none yet.
+// Errors: SnapshotUnavailable (246).
+func stillNamed(ns collection.Namespace, coll *catalog.Collection, id keyspace.CollectionID) (missing bool, err error) {
+	switch {
+	case coll == nil && id == 0, coll != nil && coll.ID == id:
+		return false, nil
+	case coll != nil && id == 0:
+		return true, nil
+	}
+	return false, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read %s at the wanted time: it was dropped, renamed, resharded or made anew since", ns)
+}
+
+// pastTxn is what a transaction reads that began at a time nobody kept.
+type pastTxn struct {
+	state *rewind.State
+	names map[collection.Namespace]keyspace.CollectionID
+}
+
+// rewound makes the past of what a statement of the transaction reads or writes.
+// Errors: SnapshotUnavailable (246), also for what did not exist yet.
+func (t *Txn) rewound(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
+	if t.past == nil || coll != nil && coll.IsView() {
+		return nil
+	}
+	if !t.hasMade(coll) {
+		missing, err := stillNamed(ns, coll, t.past.names[ns])
+		if err != nil {
+			return err
+		}
+		if missing {
+			return snapshotUnavailable(ns)
+		}
+	}
+	if coll == nil {
+		return nil
+	}
+	return load(o, t.past.state, coll)
+}
+
+// load makes what a state lacks to read a collection. It may take long where much was
+// written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
+func load(o *Op, s *rewind.State, coll *catalog.Collection) error {
+	err := s.Load(o.Env, coll)
+	var unfit *mongoerr.Error
+	switch {
+	case errors.Is(err, rewind.ErrTooMuch):
+		return mongoerr.New(mongoerr.SnapshotTooOld,
+			"Too much was written to %s since the wanted time to show it as it was then: more than %d MiB differ. Read at a later time, or keep on reading in a session with the option snapshot, whose state is held",
+			coll.Namespace, rewind.LayerBytesMax>>20)
+	case errors.Is(err, rewind.ErrMultikey), errors.As(err, &unfit) && unfit.Code != mongoerr.Interrupted && unfit.Code != mongoerr.MaxTimeMSExpired:
+		return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read %s at the wanted time: an index made since has no place for its documents as they were", coll.Namespace).Because(err)
+	}
+	return translate(err)
+}
