@@ -57,7 +57,7 @@ func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp)
 // lasted refuses a state that was over before a time, or that came before everything.
 func (s *State) lasted(ctx context.Context, since storage.Timestamp) error {
 	over, begun := storage.Timestamp(0), false
-	_, err := s.store.ReadLog(ctx, changelog.Stream, s.at, func(ts storage.Timestamp, _ []byte) bool {
+	_, err := s.store.ReadLog(ctx, changelog.Stream, s.at, func(ts, _ storage.Timestamp, _ []byte) bool {
 		over = ts
 		return false
 	})
