@@ -12,17 +12,17 @@ func TestCountAtSnapshot(t *testing.T) {
 	s := newScene(t)
 	s.create(CreateOptions{})
 	s.fill(3)
-	then, err := s.Store.Snapshot(t.Context(), 0)
+	then, err := s.SnapshotTime(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer then.Close()
+	defer s.Cluster.Close()
 	if _, _, err := s.Insert(s.op(t.Context()), dbc, []bson.Raw{s.raw(`{_id: "later"}`)}, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, filter := range []string{`{}`, `{_id: {$exists: true}}`} {
 		o := s.op(t.Context())
-		o.At = then.ReadTimestamp()
+		o.At = then
 		n, err := s.Count(o, dbc, plan.Find{Filter: s.raw(filter)})
 		if err != nil || n != 3 {
 			t.Errorf("%s: %d %v, want 3", filter, n, err)
