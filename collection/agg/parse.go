@@ -119,6 +119,8 @@ func (p *parser) check(out *Pipeline) error {
 			return notFirstHybrid(name)
 		case c.First && i > 0 && name != "$geoNear":
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
+		case name == "$changeStreamSplitLargeEvent" && out.stages[0].Name() != "$changeStream":
+			return mongoerr.New(mongoerr.IllegalOperation, "%s can only be used in a $changeStream pipeline", name)
 		case c.Last && i+1 < len(out.stages):
 			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
 		}

@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -131,17 +132,24 @@ func (s changeStreamSplitStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (ex
 }
 
 // splitOp hands out the fragments of a large event, each with splitEvent and
-// the event's _id.
+// the event's _id. The smallest fields come first, so that the first fragment has
+// as many as can be.
 type splitOp struct {
 	base
 	maker
-	parts [][2]int // ranges of fields of the event
+	parts [][]bson.Raw // elements of the event, by fragment
 	at    int
-	event bson.Raw
+	id    bson.Raw // of the event
 }
 
-// fragmentBytesMax is the size of one fragment.
-const fragmentBytesMax = userDocBytesMax - 16<<10
+// fragmentBytesMax is the size up to which a fragment takes more fields, and
+// fieldBytesMax that of one whose only field is large: a document of the largest
+// size fits. fragmentHead is what the head of a fragment takes.
+const (
+	fragmentBytesMax = userDocBytesMax - fragmentHead
+	fieldBytesMax    = userDocBytesMax + 16<<10 - fragmentHead
+	fragmentHead     = 512
+)
 
 func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.at < len(o.parts) {
@@ -151,39 +159,54 @@ func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	id, _ := r.Doc.Get("_id").Doc()
-	resumed := changestream.FragmentOf(id)
+	o.id, _ = r.Doc.Get("_id").Doc()
+	resumed := changestream.FragmentOf(o.id)
 	if len(r.Doc) <= userDocBytesMax && resumed == 0 {
 		o.returned++
 		return r, nil
 	}
-	o.event = r.Doc
-	o.parts, o.at = o.parts[:0], 0
-	size, from, i := 0, 0, 0
-	for it := r.Doc.Iter(); it.Next(); i++ {
-		n := len(it.Name) + len(it.Value.Data) + 2
-		if size > 0 && size+n > fragmentBytesMax {
-			o.parts = append(o.parts, [2]int{from, i})
-			from, size = i, 0
-		}
-		if n > fragmentBytesMax {
-			return nil, mongoerr.New(7182500, "Splitting change event failed: field '%s' does not fit a document", it.Name)
-		}
-		size += n
+	if err := o.divide(r.Doc); err != nil {
+		return nil, err
 	}
-	o.parts = append(o.parts, [2]int{from, i})
 	if o.at = resumed; o.at >= len(o.parts) {
 		return o.Next(env)
 	}
 	return o.fragment()
 }
 
+// divide puts the fields of an event into fragments; they alias it.
+// Errors: Location7182500 for a field that is too large.
+func (o *splitOp) divide(event bson.Raw) error {
+	var fields []bson.Raw
+	it := event.Iter()
+	for from := it.Offset(event); it.Next(); from = it.Offset(event) {
+		field := event[from:it.Offset(event)]
+		if len(field) > fieldBytesMax {
+			return mongoerr.New(7182500, "Splitting change event failed: field '%s' does not fit a document", it.Name)
+		}
+		if string(it.Name) != "_id" {
+			fields = append(fields, field)
+		}
+	}
+	slices.SortStableFunc(fields, func(a, b bson.Raw) int { return cmp.Compare(len(a), len(b)) })
+	o.parts = [][]bson.Raw{nil}
+	size := 0
+	for _, f := range fields {
+		if size > 0 && size+len(f) > fragmentBytesMax {
+			o.parts, size = append(o.parts, nil), 0
+		}
+		last := len(o.parts) - 1
+		o.parts[last] = append(o.parts[last], f)
+		size += len(f)
+	}
+	return nil
+}
+
 func (o *splitOp) fragment() (*exec.Row, error) {
 	part := o.parts[o.at]
 	o.at++
 	b := o.begin()
-	whole, _ := o.event.Get("_id").Doc()
-	id, err := changestream.FragmentToken(whole, o.at)
+	id, err := changestream.FragmentToken(o.id, o.at)
 	if err != nil {
 		return nil, mongoerr.New(7182804, "Splitting change event failed: the resume token in '_id' was modified by the pipeline")
 	}
@@ -192,11 +215,8 @@ func (o *splitOp) fragment() (*exec.Row, error) {
 	b.Int32("fragment", int32(o.at))
 	b.Int32("of", int32(len(o.parts)))
 	b.End()
-	i := 0
-	for it := o.event.Iter(); it.Next(); i++ {
-		if i >= part[0] && i < part[1] && string(it.Name) != "_id" {
-			b.ValueBytes(it.Name, it.Value)
-		}
+	for _, f := range part {
+		b.Splice(f)
 	}
 	o.returned++
 	return o.end(nil)

@@ -496,3 +496,42 @@ func TestChangeFields(t *testing.T) {
 		t.Error("all wall times are full seconds")
 	}
 }
+
+// TestChangeFragments: the example of the manual, a document just below 16 MiB that is
+// replaced with both images shown: small fields come first, and as many as fit.
+// Manual: reference/operator/aggregation/changeStreamSplitLargeEvent#examples.
+func TestChangeFragments(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{create: "c", changeStreamPreAndPostImages: {enabled: true}}`)
+	const size = 16<<20 - 1024
+	c.ok(`{insert: "c", documents: [{_id: 0, largeField: "` + strings.Repeat("a", size) + `"}]}`)
+	s := c.watch("test", `"c"`, `{fullDocument: "required", fullDocumentBeforeChange: "required"}`, `{$changeStreamSplitLargeEvent: {}}`)
+	c.ok(`{update: "c", updates: [{q: {_id: 0}, u: {$set: {largeField: "` + strings.Repeat("b", size) + `"}}}]}`)
+	if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for len(got) < 3 {
+		r := c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", maxTimeMS: 1000}`, s.id))
+		batch, _ := at(r, "cursor.nextBatch").Array()
+		if batch.IsEmpty() {
+			break
+		}
+		for v := range batch.Values() {
+			e, _ := v.Doc()
+			var names []string
+			for it := e.Iter(); it.Next(); {
+				names = append(names, string(it.Name))
+			}
+			got = append(got, strings.Join(names, " ")+" "+e.Get("splitEvent").String())
+		}
+	}
+	want := []string{
+		"_id splitEvent wallTime clusterTime operationType documentKey ns fullDocument { fragment: 1, of: 3 }",
+		"_id splitEvent fullDocumentBeforeChange { fragment: 2, of: 3 }",
+		"_id splitEvent updateDescription { fragment: 3, of: 3 }",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
