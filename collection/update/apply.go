@@ -40,6 +40,8 @@ func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input,
 		err = p.applyTree(env, dst, doc, in, s)
 	case p.pipeline:
 		err = p.applyPipeline(env, dst, doc, s)
+	case p.diff != nil:
+		err = p.applyDiff(dst, doc)
 	default:
 		err = p.applyReplacement(env, dst, doc)
 	}

@@ -25,8 +25,10 @@ type Program struct {
 	filters    []arrayFilter
 	// replacement is the new document; nil for operators and pipelines.
 	replacement bson.Raw
-	stages      []project.Transform
-	pipeline    bool
+	// diff is that of an entry of the oplog; nil for anything else.
+	diff     *diff
+	stages   []project.Transform
+	pipeline bool
 }
 
 // operation is one path of an operator update.

@@ -43,6 +43,16 @@ func TestCases(t *testing.T) {
 		for _, u := range c.All("update") {
 			out.WriteString(runUpdate(t, env, c, u))
 		}
+		for _, d := range c.All("diff") {
+			p, err := update.ParseDiff(parse(t, d))
+			if err != nil {
+				out.WriteString(failure(err))
+				continue
+			}
+			for _, doc := range c.All("doc") {
+				out.WriteString(applyOnce(env, p, parse(t, doc)))
+			}
+		}
 		return out.String()
 	})
 }
@@ -168,4 +178,17 @@ func parse(t testing.TB, s string) bson.Raw {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// applyOnce applies a diff to a document, and sees that doing it again changes
+// nothing more.
+func applyOnce(env *mql.Env, p *update.Program, doc bson.Raw) string {
+	got, _, err := apply(env, p, nil, doc)
+	if err != nil {
+		return failure(err)
+	}
+	if again, modified, err := apply(env, p, nil, got); err != nil || modified {
+		return fmt.Sprintf("%s, and then %s\n", ejson.String(got), ejson.String(again))
+	}
+	return ejson.String(got) + "\n"
 }

@@ -33,6 +33,8 @@ type CreateOptions struct {
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
 	Indexes []bson.Raw
+	// UUID of the collection, which no other may have; zero makes one.
+	UUID [16]byte
 }
 
 // Create makes a collection or a view.
@@ -103,6 +105,12 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 	coll, err := m.NewCollection(o.Env, ns, opts.Raw)
 	if err != nil {
 		return nil, err
+	}
+	if opts.UUID != [16]byte{} {
+		if other := byUUID(m.Snapshot(), opts.UUID); other != nil {
+			return nil, mongoerr.New(mongoerr.NamespaceExists, "The collection %s has the UUID that %s is to have", other.Namespace, ns)
+		}
+		coll.UUID = opts.UUID
 	}
 	if coll.IsView() {
 		return coll, nil
@@ -186,7 +194,7 @@ func sharing(snap *catalog.Snapshot, db string) (n int) {
 
 // sameCollection reports that create asks for what exists.
 func sameCollection(old *catalog.Collection, opts CreateOptions) bool {
-	if !bson.Equal(sorted(old.Options.Raw).Value(), sorted(opts.Raw).Value(), nil) {
+	if opts.UUID != [16]byte{} && opts.UUID != old.UUID || !bson.Equal(sorted(old.Options.Raw).Value(), sorted(opts.Raw).Value(), nil) {
 		return false
 	}
 	if len(opts.ShardKey) == 0 {

@@ -38,6 +38,9 @@ type Call struct {
 	readDefault  string // when it says nothing: see setDefaultRWConcern
 	Comment      bson.Value
 
+	// forcedUUID is the UUID of the collection that the command makes; zero: any.
+	forcedUUID [16]byte
+
 	kept       []kept  // results of statements, for the session
 	retried    []int32 // statements that were answered from what the session remembers
 	failed     []int32 // statements that failed, which are not among them

@@ -45,7 +45,7 @@ func (c *Call) create(ns collection.Namespace, o *createOptions) error {
 	if err != nil {
 		return err
 	}
-	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes})
+	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.forcedUUID})
 }
 
 // systemCollections are the names with the prefix "system." that a client may

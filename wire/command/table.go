@@ -10,6 +10,7 @@ var Commands = []Def{
 	{Name: "addShardToZone", Run: runAddShardToZone, Action: "enableSharding", Needs: AdminOnly | Writes, Doc: "reference/command/addShardToZone"},
 	{Name: "aggregate", Run: runAggregate, Namespace: FirstField, Action: "user", Ask: askAggregate, Needs: InTxn, Doc: "reference/command/aggregate"},
 	{Name: "analyzeShardKey", Run: runAnalyzeShardKey, Namespace: FullName, Action: "analyzeShardKey", Needs: AdminOnly, Doc: "reference/command/analyzeShardKey"},
+	{Name: "applyOps", Run: runApplyOps, Action: "user", Ask: askApplyOps, Needs: AdminOnly | Writes, Doc: "reference/command/applyOps"},
 	{Name: "authenticate", Run: runAuthenticate, Needs: Silent | Secret, Doc: "reference/command/authenticate"},
 	{Name: "autoCompact", Run: runAutoCompact, Action: "setParameter", Needs: AdminOnly | Silent, Doc: "reference/command/autoCompact"},
 	{Name: "balancerCollectionStatus", Run: runBalancerCollectionStatus, Action: "user", Ask: askReadSettings, Needs: AdminOnly, Doc: "reference/command/balancerCollectionStatus"},
