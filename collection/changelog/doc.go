@@ -21,6 +21,8 @@
 //	16 bytes session id, varint number flagTxn
 //	32 bytes owner of the session      flagMulti
 //	varint milliseconds since 1970     flagWall
+//	varint statement                   flagTxn without flagMulti
+//	32 bytes owner of the session      there too, if it is a user
 //
 // bytes is by how much the documents of the position's shard grew.
 package changelog

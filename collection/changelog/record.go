@@ -1,6 +1,7 @@
 package changelog
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -48,13 +49,18 @@ type Record struct {
 	// Session means neither.
 	Session   [16]byte
 	TxnNumber int64
+	StmtID    int32 // of the statement of a retryable write
 	// Multi marks the change of a multi-document transaction, whose Session
-	// belongs to the user of digest Owner.
+	// belongs, like that of a retryable write, to the user of digest Owner.
 	Multi bool
 	Owner [32]byte
 	// Wall is when the command began, in milliseconds since 1970; 0 = unknown.
 	Wall int64
 }
+
+// nobody is the owner of the sessions of clients that have not logged in.
+// Spec: driver-sessions.
+var nobody = sha256.Sum256(nil)
 
 // Count is by how much the record changes the number of documents.
 func (r *Record) Count() int64 {
@@ -143,6 +149,11 @@ func (r *Record) Append(dst []byte) []byte {
 	if flags&flagWall != 0 {
 		dst = binary.AppendVarint(dst, r.Wall)
 	}
+	if flags&(flagTxn|flagMulti) == flagTxn {
+		if dst = binary.AppendVarint(dst, int64(r.StmtID)); r.Owner != nobody {
+			dst = append(dst, r.Owner[:]...)
+		}
+	}
 	return dst
 }
 
@@ -198,6 +209,15 @@ func Decode(rec []byte) (r Record, err error) {
 	if flags&flagWall != 0 {
 		if r.Wall, k = binary.Varint(rest); k <= 0 {
 			return r, ErrFormat
+		}
+		rest = rest[k:]
+	}
+	if flags&(flagTxn|flagMulti) == flagTxn {
+		r.Owner = nobody
+		stmt, k := binary.Varint(rest)
+		if k > 0 { // records of earlier versions end before it
+			r.StmtID = int32(stmt)
+			copy(r.Owner[:], rest[k:])
 		}
 	}
 	return r, nil

@@ -86,7 +86,14 @@ func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 		s.at++
 		b := &s.out
 		b.begin()
+		retryable := rec.Session != [16]byte{}
+		if retryable {
+			appendSession(b, rec.Session, rec.Owner, rec.TxnNumber)
+		}
 		o.operation(b, it, &rec)
+		if retryable {
+			b.Int32("stmtId", rec.StmtID)
+		}
 		o.tail(b, it.own, rec.Wall)
 		return b.end(), nil
 	}

@@ -88,11 +88,7 @@ func (o *Oplog) groupEntry(partial bool) bson.Raw {
 	}
 	ops := g.ops.end()
 	b.begin()
-	b.BeginDoc("lsid")
-	b.Binary("id", 4, g.session[:])
-	b.Binary("uid", 0, g.owner[:])
-	b.End()
-	b.Int64("txnNumber", g.number)
+	appendSession(b, g.session, g.owner, g.number)
 	b.String("op", "c")
 	b.String("ns", "admin.$cmd")
 	b.Raw("o", ops)
@@ -107,4 +103,14 @@ func (o *Oplog) groupEntry(partial bool) bson.Raw {
 	b.End()
 	g.held, g.prev = 0, ts
 	return b.end()
+}
+
+// appendSession appends the session of an entry and the number of its transaction or
+// retryable write.
+func appendSession(b *eventBuilder, id [16]byte, owner [32]byte, number int64) {
+	b.BeginDoc("lsid")
+	b.Binary("id", 4, id[:])
+	b.Binary("uid", 0, owner[:])
+	b.End()
+	b.Int64("txnNumber", number)
 }

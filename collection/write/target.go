@@ -31,6 +31,8 @@ type Target struct {
 	// retryable writes.
 	Session   [16]byte
 	TxnNumber int64
+	// StmtID is the number of the statement of a retryable write.
+	StmtID int32
 	// Multi says that they are a multi-document transaction's, with the digest of
 	// the session's owner.
 	Multi bool
@@ -228,7 +230,7 @@ func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 		return nil
 	}
 	t.log.Collection, t.log.Position, t.log.ID = t.Coll.ID, h, t.id
-	t.log.Session, t.log.TxnNumber = t.Session, t.TxnNumber
+	t.log.Session, t.log.TxnNumber, t.log.StmtID = t.Session, t.TxnNumber, t.StmtID
 	t.log.Multi, t.log.Owner, t.log.Wall = t.Multi, t.Owner, env.NowMillis
 	t.record = t.log.Append(t.record[:0])
 	return t.Txn.AppendLog(changelog.Stream, t.record)

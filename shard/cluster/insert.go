@@ -162,6 +162,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			save := a.txn.Savepoint()
 			t := a.target(a.coll.Home(p.Doc, h))
 			docs, bytes, grown := t.Docs, t.Bytes, len(a.grown)
+			t.StmtID = o.Statement(p.Index)
 			if err := a.insert(p.Doc, h); err != nil {
 				var known *mongoerr.Error
 				if !errors.As(err, &known) {

@@ -40,6 +40,10 @@ type Op struct {
 	// Session and TxnNumber of a retryable write or transaction.
 	Session   [16]byte
 	TxnNumber int64
+	// StmtID is the number of the first statement of a retryable write; the others
+	// count up, unless StmtIDs has the numbers of all.
+	StmtID  int32
+	StmtIDs []int32
 	// Owner is the digest of the session's user.
 	Owner [32]byte
 	// User is who runs the command, "name@db"; "" for nobody.
@@ -126,7 +130,15 @@ type tallied struct {
 // of its own.
 func (o *Op) under(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
-		TxnNumber: o.TxnNumber, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation, Allowed: o.Allowed}
+		TxnNumber: o.TxnNumber, StmtID: o.StmtID, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation, Allowed: o.Allowed}
+}
+
+// Statement is the number of the i-th statement.
+func (o *Op) Statement(i int) int32 {
+	if i < len(o.StmtIDs) {
+		return o.StmtIDs[i]
+	}
+	return o.StmtID + int32(i)
 }
 
 // begin prepares the op's meter for a statement on a collection.

@@ -226,7 +226,7 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	if t.Multikey == nil {
 		t.Multikey, t.Claim = a.markMultikey, a.claim
 	}
-	t.Session, t.TxnNumber = a.op.Session, a.op.TxnNumber
+	t.Session, t.TxnNumber, t.StmtID = a.op.Session, a.op.TxnNumber, a.op.Statement(0)
 	t.Multi, t.Owner = a.multi, a.op.Owner
 	t.Bypass = a.op.BypassValidation
 	return t

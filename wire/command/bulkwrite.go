@@ -276,6 +276,9 @@ func (c *Call) parseBulk() (a bulkArgs, err error) {
 	if len(ops) == 0 {
 		return a, tooMany(c.batchMax(), 0)
 	}
+	if err := c.Args.CheckStatements(len(ops)); err != nil {
+		return a, err
+	}
 	for _, d := range infos {
 		t, err := c.parseTarget(d)
 		if err != nil {

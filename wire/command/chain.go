@@ -208,7 +208,7 @@ func (s *Server) generic(c *Call) (err error) {
 	hasSession := false
 	for it := c.Body.Iter(); it.Next(); {
 		switch string(it.Name) {
-		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId":
+		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds":
 			hasSession = true
 		case "writeConcern":
 			if c.WriteConcern, err = parseWriteConcern(it.Value); err != nil {

@@ -36,6 +36,9 @@ func runFindAndModify(c *Call) error {
 	if err := c.mayWriteInTxn(ns, "modify"); err != nil {
 		return err
 	}
+	if err := c.Args.CheckStatements(1); err != nil {
+		return err
+	}
 	if r, ok, err := c.remembered(0); err != nil {
 		return err
 	} else if ok {
@@ -43,7 +46,7 @@ func runFindAndModify(c *Call) error {
 			return err
 		}
 		c.Reply.Splice(r.Elements())
-		c.Reply.Int32("retriedStmtId", c.Args.StmtID)
+		c.Reply.Int32("retriedStmtId", c.Args.Statement(0))
 		return nil
 	}
 	env := c.Env()

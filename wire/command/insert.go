@@ -68,6 +68,9 @@ func runInsert(c *Call) error {
 	if len(docs) == 0 {
 		return tooMany(c.batchMax(), 0)
 	}
+	if err := c.Args.CheckStatements(len(docs)); err != nil {
+		return err
+	}
 	c.stats.insert.Add(int64(len(docs)))
 	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
 		n, errs, err := c.insertBuckets(series, docs, w.ordered)

@@ -228,3 +228,30 @@ func TestOplogCommands(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestOplogRetryable: the entries of retryable writes name the session, the number
+// and the statement.
+func TestOplogRetryable(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	const session = `lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAg==", subType: "04"}}}, `
+	c.ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}], ` + session + `txnNumber: {$numberLong: "1"}}`)
+	c.ok(`{insert: "c", documents: [{_id: 3}, {_id: 1}, {_id: 4}], stmtIds: [7, 0, 4], ` + session + `txnNumber: {$numberLong: "1"}}`)
+	c.ok(`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 1}}}, {q: {_id: 2}, u: {$set: {a: 1}}}], stmtId: 3, ` + session + `txnNumber: {$numberLong: "2"}}`)
+	c.ok(`{findAndModify: "c", query: {_id: 4}, remove: true, stmtId: 2, ` + session + `txnNumber: {$numberLong: "3"}}`)
+	c.ok(`{insert: "c", documents: [{_id: 9}], ` + session + `writeConcern: {}}`)
+	got := ""
+	for _, e := range c.oplog(`{ns: "test.c"}`) {
+		got += fmt.Sprintf("%s %d", text(e.Get("op")), number(at(e, "o._id"))+number(at(e, "o2._id")))
+		if v := e.Get("stmtId"); !v.IsMissing() {
+			got += fmt.Sprintf(": %d.%d", number(e.Get("txnNumber")), number(v))
+			if at(e, "lsid.id").IsMissing() || at(e, "lsid.uid").IsMissing() {
+				t.Errorf("no session: %v", e)
+			}
+		}
+		got += "; "
+	}
+	if want := "i 2: 1.0; i 4: 1.1; i 6: 1.7; i 8: 1.4; u 1: 2.3; u 2: 2.4; d 4: 3.2; i 18; "; got != want {
+		t.Errorf("%s", got)
+	}
+}

@@ -135,7 +135,7 @@ func withoutGeneric(body bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := body.Iter(); it.Next(); {
 		switch string(it.Name) {
-		case "lsid", "$clusterTime", "txnNumber", "autocommit", "startTransaction", "$readPreference", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "stmtId":
+		case "lsid", "$clusterTime", "txnNumber", "autocommit", "startTransaction", "$readPreference", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "stmtId", "stmtIds":
 		default:
 			b.ValueBytes(it.Name, it.Value)
 		}

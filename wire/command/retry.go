@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
-// Retryable writes. Each statement of a command has a number, stmtId and those
-// that follow it. A statement that was executed before is answered from what
+// Retryable writes. Each statement of a command has a number: stmtId and those
+// that follow it, or the numbers of stmtIds. A statement that was executed before is answered from what
 // the session remembers and not executed again.
 // Spec: retryable-writes. Manual: core/retryable-writes.
 
@@ -33,7 +33,7 @@ func (c *Call) remembered(i int) (bson.Raw, bool, error) {
 	if !c.retryable() {
 		return nil, false, nil
 	}
-	stmt := c.Args.StmtID + int32(i)
+	stmt := c.Args.Statement(i)
 	r, ok, err := c.Session.Replay(stmt)
 	if ok && err == nil {
 		c.retried = append(c.retried, stmt)
@@ -95,6 +95,7 @@ func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	if !c.retryable() {
 		return nil
 	}
+	c.number(todo)
 	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 		if txn != nil {
 			if err := c.failWrite(); err != nil {
@@ -102,11 +103,11 @@ func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 			}
 		}
 		r := result(m)
-		if todo == nil {
-			return c.keep(txn, first, last, r)
+		if c.Op.StmtIDs == nil {
+			return c.keep(txn, c.Op.Statement(first), c.Op.Statement(last), r)
 		}
 		for i := first; i <= last; i++ {
-			if err := c.keep(txn, todo[i], todo[i], r); err != nil {
+			if err := c.keep(txn, c.Op.Statement(i), c.Op.Statement(i), r); err != nil {
 				return err
 			}
 		}
@@ -114,8 +115,23 @@ func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	}
 }
 
-func (c *Call) keep(txn storage.Txn, first, last int, r bson.Raw) error {
-	k := kept{c.Args.StmtID + int32(first), c.Args.StmtID + int32(last), r, txn}
+// number tells the cluster the numbers of the statements still to do.
+func (c *Call) number(todo []int) {
+	c.Op.StmtID, c.Op.StmtIDs = c.Args.StmtID, c.Args.StmtIDs
+	switch {
+	case len(todo) == 1:
+		c.Op.StmtID, c.Op.StmtIDs = c.Args.Statement(todo[0]), nil
+	case todo != nil:
+		c.Op.StmtIDs = make([]int32, len(todo))
+		for i, at := range todo {
+			c.Op.StmtIDs[i] = c.Args.Statement(at)
+		}
+	}
+}
+
+// keep keeps the common result of the statements of numbers first to last.
+func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
+	k := kept{first, last, r, txn}
 	if txn != nil {
 		c.Op.Forget = c.forget
 		if err := c.Session.Stage(txn, k.first, k.last, r); err != nil {
@@ -144,7 +160,7 @@ type kept struct {
 // statementFailed says that the i-th statement took no effect, whatever it was
 // about to remember, and that the transaction it ran in is lost.
 // Manual: core/transactions-in-applications (errors abort the transaction).
-func (c *Call) statementFailed(i int32) { c.failed = append(c.failed, c.Args.StmtID+i) }
+func (c *Call) statementFailed(i int32) { c.failed = append(c.failed, c.Args.Statement(int(i))) }
 
 // keepResults hands the results to the session, but not of statements that failed
 // in the end.

@@ -66,6 +66,9 @@ func (c *Call) parseStatements(list string, read func(bson.Raw) (statementArgs, 
 	if len(docs) == 0 {
 		return s, tooMany(c.batchMax(), 0)
 	}
+	if err := c.Args.CheckStatements(len(docs)); err != nil {
+		return s, err
+	}
 	s.ordered = w.ordered
 	s.list = make([]statementArgs, len(docs))
 	for i, d := range docs {

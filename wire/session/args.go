@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -14,6 +15,9 @@ type Args struct {
 	InTxn     bool  // autocommit: false
 	Start     bool  // startTransaction: true
 	StmtID    int32 // of the first statement; the others count up
+	// StmtIDs are those of the statements one by one, all different; nil: StmtID
+	// says them.
+	StmtIDs []int32
 
 	// TxnMax is set by the caller for a transaction with a lifetime of its own;
 	// 0 is that of all.
@@ -70,6 +74,15 @@ func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 			return Args{}, err
 		}
 	}
+	if given := body.Get("stmtIds"); !given.IsNullish() {
+		if v := body.Get("stmtId"); !v.IsNullish() {
+			return Args{}, mongoerr.New(mongoerr.InvalidOptions, "A command takes either stmtId or stmtIds, not both")
+		}
+		var err error
+		if a.StmtIDs, err = parseStatementIDs(given, command+".stmtIds"); err != nil {
+			return Args{}, err
+		}
+	}
 	refuse := func(text string) (Args, error) { return Args{}, mongoerr.New(mongoerr.InvalidOptions, "%s", text) }
 	switch {
 	case a.TxnNumber >= 0 && a.ID.IsZero():
@@ -85,6 +98,46 @@ func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 	}
 	a.InTxn, a.Start = hasAuto, hasStart
 	return a, nil
+}
+
+// parseStatementIDs reads stmtIds. Statements of one number would be one statement.
+// Errors: TypeMismatch, InvalidOptions.
+func parseStatementIDs(v bson.Value, field string) ([]int32, error) {
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(field, v.Type.String(), "array")
+	}
+	ids := []int32{}
+	seen := map[int32]bool{}
+	for v := range list.Values() {
+		id, ok := v.Int32()
+		if !ok {
+			return nil, mongoerr.WrongType(field+"."+strconv.Itoa(len(ids)), v.Type.String(), "int")
+		}
+		if seen[id] {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "stmtIds names the statement %d twice", id)
+		}
+		seen[id] = true
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// Statement is the number of the i-th statement of the command.
+func (a *Args) Statement(i int) int32 {
+	if i < len(a.StmtIDs) {
+		return a.StmtIDs[i]
+	}
+	return a.StmtID + int32(i)
+}
+
+// CheckStatements refuses stmtIds that are not one for each of n statements.
+// Errors: InvalidLength.
+func (a *Args) CheckStatements(n int) error {
+	if a.StmtIDs != nil && len(a.StmtIDs) != n {
+		return mongoerr.New(mongoerr.InvalidLength, "stmtIds has %d numbers for %d statements", len(a.StmtIDs), n)
+	}
+	return nil
 }
 
 // boolean reads a boolean argument.
