@@ -20,6 +20,8 @@ var (
 	ErrLogTruncated = errors.New("storage: log history lost")
 	// ErrTxnTooLarge: the writes of the transaction exceed the engine's bound.
 	ErrTxnTooLarge = errors.New("storage: transaction too large")
+	// ErrMemoryFull: the uncommitted writes of all transactions take up what they may.
+	ErrMemoryFull = errors.New("storage: no memory for uncommitted writes")
 	// ErrValueTooLarge: one key or value exceeds the engine's bound.
 	ErrValueTooLarge = errors.New("storage: key or value too large")
 	// ErrInvalidKey: an empty key, an empty value, or a first key byte outside

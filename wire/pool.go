@@ -3,6 +3,8 @@ package wire
 import (
 	"math/bits"
 	"sync"
+
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // keepBytesMax is the most memory a connection keeps for each direction while idle.
@@ -18,6 +20,11 @@ const (
 // Pool is the memory and the compressors shared by the connections of one server. The
 // zero Pool is ready; it must not be copied. Safe for concurrent use.
 type Pool struct {
+	// Messages is the memory that large messages share on their way in, Replies that
+	// of large replies; nil has no end. To be set before the first use.
+	Messages, Replies *ratelimit.Memory
+
+	inbox  inbox
 	frames [classMax - classMin + 1]sync.Pool
 	codecs codecs
 }

@@ -24,12 +24,18 @@ type Reader struct {
 	BytesMax int
 	// Lanes, if not nil, are shared by all who take large messages apart.
 	Lanes *ratelimit.Lanes
+	// Cut, if not nil, makes reading from the connection fail from now on. It is called
+	// from other goroutines, when a large message comes too slowly and others wait.
+	Cut func()
 
 	br    *bufio.Reader
 	pool  *Pool
 	raw   []byte // kept buffer for the bytes of a message
 	plain []byte // kept buffer for a decompressed message
 	large [2]*Frame
+
+	reserved int64 // of Pool.Messages
+	arrival  arrival
 }
 
 // NewReader reads from r and takes large buffers from p.
@@ -66,7 +72,18 @@ func (r *Reader) Read(m *Message) error {
 	if n := int(h.Length); n > r.BytesMax {
 		return broken("length %d is more than the %d bytes allowed before a login", n, r.BytesMax)
 	}
-	b, err := r.fill(int(h.Length))
+	need := roomFor(int(h.Length))
+	if h.OpCode == OpCompressed && need > 0 {
+		if head, err = r.br.Peek(HeaderSize + compressedHead); err != nil {
+			return noEOF(err)
+		}
+		_, size, _, _, err := parseCompressedHead(head[HeaderSize:])
+		if err != nil {
+			return err
+		}
+		need += roomFor(HeaderSize + size)
+	}
+	b, err := r.fill(m, h, need)
 	if err != nil {
 		return err
 	}
@@ -95,27 +112,42 @@ func (r *Reader) lane(n int) (leave func()) {
 	return r.Lanes.Leave
 }
 
-// fill reads n bytes into memory of this reader. A large message gets its memory as
-// its bytes arrive, so that a header alone cannot claim 48 MB.
-func (r *Reader) fill(n int) ([]byte, error) {
-	if n <= keepBytesMax {
-		if cap(r.raw) < n {
-			r.raw = make([]byte, max(n, 4<<10), min(max(2*n, 4<<10), keepBytesMax))
-		}
-		b := r.raw[:n]
-		_, err := io.ReadFull(r.br, b)
-		return b, noEOF(err)
+// fill reads the message of a header into memory of this reader. A large message gets its
+// memory, need bytes, when its first part has arrived, and as it arrives, so that a
+// header alone cannot claim 48 MB.
+func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
+	n := int(h.Length)
+	small := min(n, keepBytesMax)
+	if err := r.fillSmall(small); err != nil {
+		return nil, err
 	}
+	if small == n {
+		return r.raw[:n], nil
+	}
+	if !r.reserve(need) {
+		return nil, r.refused(m, h, r.raw[:small])
+	}
+	a := &r.arrival
+	r.pool.inbox.enter(a, r.Cut)
+	defer r.pool.inbox.leave(a)
 	f := r.pool.get(n)
 	if f == nil {
 		f = &Frame{buf: make([]byte, room(min(n, growStep)))}
 	}
 	r.large[0] = f
-	for have := 0; ; {
+	have := copy(f.buf[:cap(f.buf)], r.raw[:small])
+	for {
 		b := f.buf[:min(n, cap(f.buf))]
-		m, err := io.ReadFull(r.br, b[have:])
-		if have += m; err != nil {
-			return nil, noEOF(err)
+		for have < len(b) {
+			m, err := r.br.Read(b[have:])
+			have += m
+			a.got.Store(int64(have))
+			if err != nil && have < len(b) {
+				if a.cut.Load() {
+					err = ErrTooSlow
+				}
+				return nil, noEOF(err)
+			}
 		}
 		if have == n {
 			f.buf = b
@@ -125,6 +157,24 @@ func (r *Reader) fill(n int) ([]byte, error) {
 		copy(grown, b)
 		f.buf = grown
 	}
+}
+
+// fillSmall reads n bytes into the buffer that the connection keeps, which grows as they
+// arrive.
+func (r *Reader) fillSmall(n int) error {
+	for have := 0; have < n; {
+		if have == cap(r.raw) {
+			grown := make([]byte, min(max(4*cap(r.raw), 4<<10), keepBytesMax))
+			copy(grown, r.raw[:have])
+			r.raw = grown
+		}
+		b := r.raw[:min(n, cap(r.raw))]
+		m, err := io.ReadFull(r.br, b[have:])
+		if have += m; err != nil {
+			return noEOF(err)
+		}
+	}
+	return nil
 }
 
 // noEOF makes the end of input inside a message an error of its own.
@@ -149,6 +199,9 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 		return broken("length %d is more than the %d bytes allowed before a login", n, r.BytesMax)
 	}
 	var plain []byte
+	if r.reserved == 0 && !r.reserve(roomFor(n)) {
+		return ErrNoMemory
+	}
 	if n <= keepBytesMax {
 		if cap(r.plain) < n {
 			r.plain = make([]byte, max(n, 4<<10))
@@ -175,6 +228,10 @@ func (r *Reader) Release() {
 	for i, f := range r.large {
 		r.pool.put(f)
 		r.large[i] = nil
+	}
+	if r.reserved > 0 {
+		r.pool.Messages.Give(r.reserved)
+		r.reserved = 0
 	}
 	if invariants {
 		poison(r.raw)

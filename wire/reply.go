@@ -32,6 +32,8 @@ type Reply struct {
 	last  int  // length of the last reply if it was large: the next is likely as long
 	fail  bool // OP_REPLY: queryFailure
 	none  [8]byte
+
+	counted int64 // of Pool.Replies
 }
 
 // NewReply makes a reply that takes large buffers from p.
@@ -88,6 +90,42 @@ func (r *Reply) begin(buf []byte) {
 	r.b.Reset(buf)
 }
 
+// roomMin is what a reply may always take.
+const roomMin = 64 << 10
+
+// Room is how many bytes the reply may take, at most so many, if all replies are to stay
+// within the memory they share: less than was asked for while others take much, never less
+// than roomMin.
+func (r *Reply) Room(most int) int {
+	for n := most; n > roomMin; n /= 2 {
+		if r.pool.Replies.Take(int64(n)) {
+			r.counted += int64(n)
+			return n
+		}
+	}
+	return min(most, roomMin)
+}
+
+// LeaveRoom gives up what Room gave, as nothing is to be written soon.
+func (r *Reply) LeaveRoom() { r.settle(0) }
+
+// Large is how many bytes are counted in the memory that replies share.
+func (r *Reply) Large() int64 { return r.counted }
+
+// settle makes what is counted what the finished reply takes.
+func (r *Reply) settle(n int) {
+	if n <= keepBytesMax {
+		n = 0
+	}
+	switch more := int64(n) - r.counted; {
+	case more > 0:
+		r.pool.Replies.Force(more)
+	case more < 0:
+		r.pool.Replies.Give(-more)
+	}
+	r.counted = int64(n)
+}
+
 // Body is the builder of the reply document, open until Finish.
 func (r *Reply) Body() *bson.Builder { return &r.b }
 
@@ -132,17 +170,20 @@ func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	if len(b) > keepBytesMax {
 		r.last = len(b)
 	}
+	r.settle(len(b))
 	if !r.isZip {
 		return b, nil
 	}
 	z, err := AppendCompressed(r.zip[:0], b, r.comp, r.pool)
 	r.zip = z
+	r.settle(len(b) + len(z))
 	return z, err
 }
 
 // Release gives large memory back after the reply was written.
 func (r *Reply) Release() {
 	r.b.Reset(r.none[:0]) // forgets the buffer that frame owns
+	r.settle(0)
 	if invariants {
 		poison(r.frame.buf)
 	}

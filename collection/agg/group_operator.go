@@ -89,7 +89,7 @@ func (o *groupOp) load(env *mql.Env) error {
 			return err
 		}
 	}
-	if err := t.runs.Start(); err != nil {
+	if err := t.runs.Start(env); err != nil {
 		return err
 	}
 	return o.advance()

@@ -183,9 +183,12 @@ func (o *lookupOp) probe(env *mql.Env, rows []lookupRow) (fits bool, err error) 
 		}
 		o.found = append(o.found, r.Doc.Clone())
 		o.held += len(r.Doc) + 32
-		ok := env.Memory.Grow(len(r.Doc) + 32)
-		if (!ok || o.held > lookupFoundMax) && len(rows) > 1 {
+		err = env.Memory.Need(len(r.Doc)+32, "$lookup")
+		if (err != nil || !env.Memory.Grow(0) || o.held > lookupFoundMax) && len(rows) > 1 {
 			return false, nil
+		}
+		if err != nil {
+			return false, err
 		}
 		if o.held > lookupArrayMax && o.unwind == nil {
 			return false, o.tooLarge()
@@ -345,7 +348,9 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 		o.subOut = append(o.subOut, d.Doc.Clone())
 		n := len(d.Doc) + 32
 		o.subHeld += n
-		env.Memory.Grow(n)
+		if err := env.Memory.Need(n, "$lookup"); err != nil {
+			return err
+		}
 		if o.subHeld > lookupArrayMax && o.unwind == nil {
 			return o.tooLarge()
 		}

@@ -114,7 +114,7 @@ func (s *rowSorter) finish(env *mql.Env) error {
 			return err
 		}
 	}
-	return s.runs.Start()
+	return s.runs.Start(env)
 }
 
 // next returns the rows in order, a nil doc at the end. They are valid until

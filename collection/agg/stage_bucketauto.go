@@ -208,7 +208,9 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 				return err
 			}
 			if o.held += grew; grew > 0 {
-				env.Memory.Grow(grew)
+				if err := env.Memory.Need(grew, "$bucketAuto"); err != nil {
+					return err
+				}
 			}
 		}
 		if err := env.Tick(); err != nil {

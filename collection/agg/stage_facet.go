@@ -111,6 +111,8 @@ type facetOp struct {
 	opener Opener
 	spool  spool
 	done   bool
+	env    *mql.Env
+	held   int // bytes of the document, counted in the command's memory
 }
 
 func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -133,6 +135,7 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 		}
 	}
 	o.in.Close()
+	o.env = env
 	b := o.begin()
 	for i, name := range o.names {
 		b.BeginArray(name)
@@ -162,6 +165,12 @@ func (o *facetOp) facet(env *mql.Env, b *bson.Builder, p *Pipeline) error {
 		if b.Len()+len(r.Doc) > facetBytesMax {
 			return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", b.Len()+len(r.Doc), facetBytesMax)
 		}
+		if n := b.Len() + len(r.Doc); n > o.held+keepBytesMax {
+			if err := env.Memory.Need(n-o.held, "$facet"); err != nil {
+				return err
+			}
+			o.held = n
+		}
 		b.Raw("", r.Doc)
 	}
 }
@@ -173,6 +182,10 @@ const facetBytesMax = 100 << 20
 func (o *facetOp) Close() {
 	o.base.Close()
 	o.spool.close()
+	if o.held > 0 {
+		o.env.Memory.Shrink(o.held)
+		o.held = 0
+	}
 	o.done = true
 }
 

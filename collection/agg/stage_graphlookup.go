@@ -259,7 +259,9 @@ func (o *graphOp) visit(env *mql.Env, doc bson.Raw, depth int64) error {
 	o.found = append(o.found, kept)
 	n := len(kept) + len(k) + 64
 	o.held += n
-	env.Memory.Grow(n)
+	if err := env.Memory.Need(n, "$graphLookup"); err != nil {
+		return err
+	}
 	if o.held > listBytesMax {
 		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
 	}

@@ -101,7 +101,9 @@ func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 		}
 		if grew > 0 {
 			r.held += grew
-			env.Memory.Grow(grew)
+			if err := env.Memory.Need(grew, "$setWindowFields"); err != nil {
+				return err
+			}
 		}
 		if err := env.Tick(); err != nil {
 			return err

@@ -44,11 +44,11 @@ func (r *Runs) Count() int { return r.set.count() }
 func (r *Runs) Bytes() int64 { return r.set.size }
 
 // Start ends writing and begins reading.
-func (r *Runs) Start() error {
+func (r *Runs) Start(env *mql.Env) error {
 	if err := r.set.w.Flush(); err != nil {
 		return err
 	}
-	return r.set.start()
+	return r.set.start(env)
 }
 
 // Next returns the next row over all runs in key order; a nil doc is the end.

@@ -130,7 +130,7 @@ func (s *sorter) load(env *mql.Env) error {
 		if err := s.spill(env); err != nil {
 			return err
 		}
-		return s.runs.start()
+		return s.runs.start(env)
 	}
 	return nil
 }

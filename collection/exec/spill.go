@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -16,10 +17,13 @@ import (
 // temporary file. The file is unlinked as soon as it is open, so that nothing
 // is left behind even if the process dies.
 type runSet struct {
+	dir  string
 	file *os.File
 	w    *bufio.Writer
 	size int64
 	runs []int64 // start of each run
+	row  int     // bytes of the largest row
+	made int     // runs that were written, those of merges not counted
 	head []byte
 	heap runHeap
 	cur  *run
@@ -45,18 +49,42 @@ func (h *runHeap) Pop() any {
 }
 
 func newRunSet(dir string) (*runSet, error) {
-	f, err := os.CreateTemp(dir, "sort-*")
+	s := &runSet{dir: dir}
+	return s, s.open()
+}
+
+// What reading and writing runs takes: the buffers of all runs that are read, the largest
+// rows of all of them, and how many are read at once at most.
+const (
+	readBytes  = 1 << 20
+	rowBytes   = 64 << 20
+	writeBytes = 256 << 10
+	fanMax     = 128
+)
+
+// open begins a new file, empty.
+func (s *runSet) open() error {
+	f, err := os.CreateTemp(s.dir, "sort-*")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		f.Close()
-		return nil, err
+		return err
 	}
-	return &runSet{file: f, w: bufio.NewWriterSize(f, 1<<20)}, nil
+	s.file, s.size, s.runs = f, 0, nil
+	if s.w == nil {
+		s.w = bufio.NewWriterSize(f, writeBytes)
+	} else {
+		s.w.Reset(f)
+	}
+	return nil
 }
 
-func (s *runSet) count() int { return len(s.runs) }
+// fan is how many runs are merged at once: of each one a row is in memory.
+func (s *runSet) fan() int { return max(2, min(fanMax, rowBytes/max(s.row, 1))) }
+
+func (s *runSet) count() int { return s.made }
 
 // add writes rows, already sorted, as one run and returns how many bytes they took.
 func (s *runSet) add(rows []sortRow) (int64, error) {
@@ -74,7 +102,10 @@ func (s *runSet) add(rows []sortRow) (int64, error) {
 }
 
 // begin starts a run; rows are written in order.
-func (s *runSet) begin() { s.runs = append(s.runs, s.size) }
+func (s *runSet) begin() {
+	s.runs = append(s.runs, s.size)
+	s.made++
+}
 
 // write appends a row to the last run.
 func (s *runSet) write(r *sortRow) error {
@@ -87,6 +118,7 @@ func (s *runSet) write(r *sortRow) error {
 	head = binary.AppendUvarint(head, uint64(r.shard))
 	head = binary.AppendUvarint(head, uint64(r.seq))
 	s.head = head
+	s.row = max(s.row, len(r.key)+len(r.doc)+len(r.id)+len(r.meta))
 	for _, p := range [...][]byte{head, r.key, r.doc, r.id, r.meta} {
 		n, err := s.w.Write(p)
 		s.size += int64(n)
@@ -97,14 +129,27 @@ func (s *runSet) write(r *sortRow) error {
 	return nil
 }
 
-// start opens all runs for reading.
-func (s *runSet) start() error {
-	for i, at := range s.runs {
+// start opens all runs for reading, after merging until they are few enough.
+func (s *runSet) start(env *mql.Env) error {
+	for len(s.runs) > s.fan() {
+		if err := s.merge(env); err != nil {
+			return err
+		}
+	}
+	return s.read(0, len(s.runs))
+}
+
+// read opens the runs from one up to another, without it, for reading.
+func (s *runSet) read(from, to int) error {
+	buffer := max(4<<10, min(64<<10, readBytes/max(to-from, 1)))
+	s.heap, s.cur = s.heap[:0], nil
+	for i := from; i < to; i++ {
 		end := s.size
 		if i+1 < len(s.runs) {
 			end = s.runs[i+1]
 		}
-		r := &run{r: bufio.NewReaderSize(io.NewSectionReader(s.file, at, end-at), 64<<10)}
+		at := s.runs[i]
+		r := &run{r: bufio.NewReaderSize(io.NewSectionReader(s.file, at, end-at), buffer)}
 		if ok, err := r.read(); err != nil {
 			return err
 		} else if ok {
@@ -113,6 +158,41 @@ func (s *runSet) start() error {
 	}
 	heap.Init(&s.heap)
 	return nil
+}
+
+// merge makes one run of each few that follow one another, in a new file. Rows keep their
+// numbers, so equal keys stay in the order in which they came.
+func (s *runSet) merge(env *mql.Env) error {
+	old := *s
+	defer old.close()
+	if err := s.open(); err != nil {
+		s.file = nil
+		return err
+	}
+	fan := s.fan()
+	for from := 0; from < len(old.runs); from += fan {
+		if err := old.read(from, min(from+fan, len(old.runs))); err != nil {
+			return err
+		}
+		s.begin()
+		for {
+			r, err := old.next()
+			if err != nil {
+				return err
+			}
+			if r == nil {
+				break
+			}
+			if err := env.Tick(); err != nil {
+				return err
+			}
+			if err := s.write(r); err != nil {
+				return err
+			}
+		}
+	}
+	s.made = old.made
+	return s.w.Flush()
 }
 
 // next returns the next row over all runs, nil at the end. The row is valid
@@ -137,7 +217,11 @@ func (s *runSet) next() (*sortRow, error) {
 	return &s.cur.row, nil
 }
 
-func (s *runSet) close() { s.file.Close() }
+func (s *runSet) close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+}
 
 // read loads the next row of the run; false at its end.
 func (r *run) read() (bool, error) {

@@ -59,10 +59,12 @@ func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winn
 	budget := int64(trialWork)
 	tried = make([]Tried, len(sols))
 	for i, s := range sols {
-		env.Memory = mql.NewMemory(mql.StageBytesMax)
+		own := env.Memory.Beside(mql.StageBytesMax)
 		t := &tried[i]
 		t.Solution = s
-		if err := t.run(env, src, budget); err != nil {
+		err := t.run(env.WithMemory(own), src, budget)
+		own.Release()
+		if err != nil {
 			return nil, 0, err
 		}
 		if t.EOF || t.Advanced >= trialRows {

@@ -183,11 +183,11 @@ func rangeArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	step := int64(n[2])
 	b := s.newArray()
 	for i := int64(n[0]); step > 0 && i < int64(n[1]) || step < 0 && i > int64(n[1]); i += step {
-		if b.Len() > valueBytesMax {
-			s.drop(b)
-			return bson.Value{}, tooLarge()
+		err := env.Tick()
+		if err == nil {
+			err = s.within(env, b.Len())
 		}
-		if err := env.Tick(); err != nil {
+		if err != nil {
 			s.drop(b)
 			return bson.Value{}, err
 		}

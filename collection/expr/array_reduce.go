@@ -62,8 +62,7 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 		if acc, err = r.in.Eval(env, doc, s); err != nil {
 			break
 		}
-		if len(acc.Data) > valueBytesMax {
-			err = tooLarge()
+		if err = s.within(env, len(acc.Data)); err != nil {
 			break
 		}
 		if rounds++; rounds&63 == 0 && (acc.Type == bson.TypeArray || acc.Type == bson.TypeDocument) && bson.Raw(acc.Data).Depth() > bson.MaxDepth {

@@ -117,8 +117,8 @@ func (z *zip) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
 			break
 		}
 		err := env.Tick()
-		if b.Len() > valueBytesMax {
-			err = tooLarge()
+		if err == nil {
+			err = s.within(env, b.Len())
 		}
 		if err != nil {
 			s.drop(b)

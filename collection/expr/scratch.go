@@ -22,12 +22,19 @@ type Scratch struct {
 	vm       *VM              // made on first use
 	builders []*bson.Builder  // idle builders with their memory
 	buffers  [][]byte         // idle buffers
+
+	held   int         // bytes of large values that memory counts
+	memory *mql.Memory // of the command whose values they are
 }
 
 // Reset frees all values computed so far. Metadata and Root stay.
 func (s *Scratch) Reset() {
 	s.Arena.Reset()
 	s.stack = s.stack[:0]
+	if s.held > 0 {
+		s.memory.Shrink(s.held)
+		s.held = 0
+	}
 }
 
 // setSlot stores a local variable and returns what the slot held.
@@ -109,14 +116,33 @@ func (s *Scratch) giveBack(buf []byte) {
 // MongoDB the final document is what the 16 MiB limit is about.
 const valueBytesMax = 100 << 20
 
+// countedBytes is how large a value becomes before the command's memory counts it.
+const countedBytes = 1 << 20
+
+// within reports whether a value under construction may have n bytes, which the
+// command's memory counts until Reset: twice, as it is copied in the end.
+// Errors: ExceededMemoryLimit (146).
+func (s *Scratch) within(env *mql.Env, n int) error {
+	switch {
+	case n <= s.held/2+countedBytes:
+		return nil
+	case n > valueBytesMax:
+		return tooLarge()
+	}
+	more := 2*n - s.held
+	s.held += more
+	s.memory = env.Memory
+	return env.Memory.Need(more, "an expression")
+}
+
 // element appends v, null if missing, to the array in b after asking whether
 // the command is to go on and the array is still within bounds.
 func (s *Scratch) element(env *mql.Env, b *bson.Builder, v bson.Value) error {
 	if err := env.Tick(); err != nil {
 		return err
 	}
-	if b.Len()+len(v.Data) > valueBytesMax {
-		return tooLarge()
+	if err := s.within(env, b.Len()+len(v.Data)); err != nil {
+		return err
 	}
 	if v.IsMissing() {
 		v = bson.Null

@@ -73,6 +73,13 @@ func (e *Env) WithContext(ctx context.Context) *Env {
 	return &f
 }
 
+// WithMemory returns a copy of e under another budget.
+func (e *Env) WithMemory(m *Memory) *Env {
+	f := *e
+	f.Memory = m
+	return &f
+}
+
 // Fork returns an Env for one more goroutine of the same command: with its own
 // variables, meter (merge it back with Meter.Merge) and turn (see Pause), sharing the
 // memory budget.

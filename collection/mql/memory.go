@@ -1,8 +1,10 @@
 package mql
 
 import (
+	"sync"
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -15,8 +17,17 @@ const StageBytesMax = 100 << 20
 // they have a limit of their own, and a sort beside them keeps its memory.
 const RecordsBytesMax = 256 << 20
 
+// What a command takes of the memory that all share: nothing while it holds less than
+// uncountedBytes, so that small commands neither meet there nor are ever refused, and
+// then in steps.
+const (
+	uncountedBytes = 64 << 10
+	stepBytes      = 256 << 10
+)
+
 // Memory is a budget of bytes shared by the goroutines of one blocking
-// operator or command. Safe for concurrent use.
+// operator or command, which is part of what all commands of a server share. Safe for
+// concurrent use.
 type Memory struct {
 	max  int64
 	used atomic.Int64
@@ -28,16 +39,37 @@ type Memory struct {
 	// RecordsMax is the limit of GrowRecords.
 	RecordsMax int64
 	records    atomic.Int64
+
+	shared *ratelimit.Memory // of all commands; nil has no end
+	mu     sync.Mutex
+	taken  atomic.Int64 // of shared; changed under mu
+	short  atomic.Bool  // shared had no room when it was asked last
 }
 
 // NewMemory makes a budget of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max, RecordsMax: RecordsBytesMax} }
 
-// Reset makes m a fresh budget of max bytes that may not spill.
-func (m *Memory) Reset(max int64) {
-	m.max, m.Spill, m.SpillDir, m.RecordsMax = max, false, "", RecordsBytesMax
+// Beside makes a budget of max bytes of its own within the same memory of all. Release
+// must follow.
+func (m *Memory) Beside(max int64) *Memory {
+	return &Memory{max: max, RecordsMax: RecordsBytesMax, shared: m.shared}
+}
+
+// Reset makes m a fresh budget of max bytes that may not spill, part of shared, nil for
+// none.
+func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.used.Store(0)
 	m.records.Store(0)
+	m.Release()
+	m.max, m.Spill, m.SpillDir, m.RecordsMax, m.shared = max, false, "", RecordsBytesMax, shared
+}
+
+// Release gives back what the command has of the memory of all, when it has ended.
+func (m *Memory) Release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shared.Give(m.taken.Swap(0))
+	m.short.Store(false)
 }
 
 // Max is the size of the budget in bytes.
@@ -46,17 +78,79 @@ func (m *Memory) Max() int64 { return m.max }
 // Used is how many bytes are counted now, those of sets of records included.
 func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() }
 
-// Grow counts n more bytes and reports whether the budget still holds. The
-// caller that gets false spills (if Spill) or returns TooMuch, and in any case
-// gives back what it counted with Shrink when it lets go of the memory.
-func (m *Memory) Grow(n int) bool { return m.used.Add(int64(n)) <= m.max }
+// Grow counts n more bytes and reports whether the budget still holds, and that of all
+// commands. The caller that gets false spills (if Spill) or returns TooMuch, and in any
+// case gives back what it counted with Shrink when it lets go of the memory.
+func (m *Memory) Grow(n int) bool {
+	fits := m.used.Add(int64(n)) <= m.max
+	return m.cover() && fits
+}
 
 // Shrink gives n bytes back.
-func (m *Memory) Shrink(n int) { m.used.Add(-int64(n)) }
+func (m *Memory) Shrink(n int) {
+	m.used.Add(-int64(n))
+	m.uncover()
+}
 
 // GrowRecords counts n more bytes of sets of records, fewer for a negative n, and
-// reports whether their limit still holds.
-func (m *Memory) GrowRecords(n int) bool { return m.records.Add(int64(n)) <= m.RecordsMax }
+// reports whether their limit still holds, and that of all commands.
+func (m *Memory) GrowRecords(n int) bool {
+	fits := m.records.Add(int64(n)) <= m.RecordsMax
+	if n < 0 {
+		m.uncover()
+		return fits
+	}
+	return m.cover() && fits
+}
+
+// Need counts n more bytes of something that can neither spill nor be done without;
+// Shrink gives them back. The caller has a limit of its own for it.
+// Errors: ExceededMemoryLimit (146) if all commands together hold too much.
+func (m *Memory) Need(n int, what string) error {
+	if m.used.Add(int64(n)); m.cover() {
+		return nil
+	}
+	return mongoerr.New(mongoerr.ExceededMemoryLimit,
+		"%s needs more memory than the server has left: the commands that run now may use %d bytes together; try again later, or raise --work-memory",
+		what, m.shared.Max())
+}
+
+// cover takes what is held of the memory of all, and reports whether there is room. What
+// is held without is counted there all the same.
+func (m *Memory) cover() bool {
+	if m.shared == nil || m.Used() <= m.taken.Load()+uncountedBytes {
+		return !m.short.Load()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	missing := m.Used() - m.taken.Load()
+	if missing <= uncountedBytes {
+		return !m.short.Load()
+	}
+	step := max(missing, stepBytes)
+	ok := m.shared.Take(step)
+	if !ok {
+		step = missing
+		m.shared.Force(step)
+	}
+	m.taken.Add(step)
+	m.short.Store(!ok)
+	return ok
+}
+
+// uncover gives back what is not needed any more.
+func (m *Memory) uncover() {
+	if taken := m.taken.Load(); taken == 0 || taken-m.Used() < 2*stepBytes && m.Used() > 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if spare := m.taken.Load() - m.Used(); spare > 0 {
+		m.taken.Add(-spare)
+		m.shared.Give(spare)
+		m.short.Store(false)
+	}
+}
 
 // CanSpill reports whether temporary files are allowed.
 func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
@@ -65,9 +159,23 @@ func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
 // may, and itself holds a fair part of the budget. An operator that holds little
 // goes on instead, since others use the budget up, and runs of a few rows each
 // would cost more than they free.
-func (m *Memory) Due(held int) bool { return !m.CanSpill() || int64(held) >= m.max/8 }
+func (m *Memory) Due(held int) bool { return !m.CanSpill() || int64(held) >= m.fair() }
+
+// fair is from how many bytes on an operator spills: less if it is not the command that
+// holds too much, but all of them.
+func (m *Memory) fair() int64 {
+	own := m.max / 8
+	if m.short.Load() {
+		return min(own, max(64<<10, min(m.shared.Max()/256, 1<<20)))
+	}
+	return own
+}
 
 // TooMuch is the error of an operator that may not spill.
 func (m *Memory) TooMuch(what string) error {
+	if m.short.Load() && m.used.Load() <= m.max {
+		return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in, or try again later: "+
+			"the commands that run now use up the %d bytes that they may together (--work-memory)", what, m.shared.Max())
+	}
 	return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in", what)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
@@ -132,7 +131,7 @@ func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bs
 		return nil, err
 	}
 	defer s.Close()
-	var scratch expr.Scratch
+	defer set.Release(o.Env)
 	for {
 		row, err := s.Next(o.Env)
 		if err != nil {
@@ -141,8 +140,9 @@ func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bs
 		if row == nil {
 			break
 		}
-		scratch.Reset()
-		set.Each(o.Env, row.Doc, func(v bson.Value) { out.Value("", v) })
+		if err := set.Each(o.Env, row.Doc, func(v bson.Value) { out.Value("", v) }); err != nil {
+			return nil, err
+		}
 		if err := CheckDistinct(out.Len()); err != nil {
 			return nil, err
 		}

@@ -42,6 +42,8 @@ func translate(err error) error {
 		return mongoerr.New(mongoerr.SnapshotTooOld, "The state at the wanted time is no longer kept: minSnapshotHistoryWindowInSeconds says how long it is, as far as the change log reaches back; read at a later time").Because(err)
 	case errors.Is(err, storage.ErrTxnTooLarge):
 		return mongoerr.New(mongoerr.TransactionTooLarge, "The writes of one transaction exceed the limit").Because(err)
+	case errors.Is(err, storage.ErrMemoryFull):
+		return mongoerr.New(mongoerr.ExceededMemoryLimit, "The writes of all transactions that are open take up the memory they may (--work-memory); try again when others have ended").Because(err)
 	case errors.Is(err, storage.ErrValueTooLarge), errors.Is(err, bson.ErrTooLarge):
 		return mongoerr.New(mongoerr.BSONObjectTooLarge, "Document or index key is too large").Because(err)
 	case errors.Is(err, bson.ErrTooDeep):

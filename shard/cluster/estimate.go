@@ -37,7 +37,8 @@ func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	turn := env.Turn
 	env = env.Fork(env.Context())
 	env.Turn = turn
-	env.Memory = mql.NewMemory(mql.StageBytesMax)
+	env.Memory = env.Memory.Beside(mql.StageBytesMax)
+	defer env.Memory.Release()
 	var t *trial
 	if m != nil {
 		if t, err = s.try(env, m); err != nil {

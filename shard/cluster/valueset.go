@@ -15,6 +15,7 @@ type ValueSet struct {
 	path path.Path
 	seen map[string]struct{}
 	key  []byte
+	held int // bytes counted in the command's memory
 }
 
 // NewValueSet makes a set for the values of a dotted path.
@@ -28,8 +29,11 @@ func NewValueSet(p string) (*ValueSet, error) {
 }
 
 // Each calls add for every value of the path in doc that was not seen before;
-// an array counts as its elements.
-func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) {
+// an array counts as its elements. What the set and the values take counts in env.Memory
+// until Release.
+// Errors: ExceededMemoryLimit (146).
+func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) error {
+	before := s.held
 	s.path.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
 		if elements, ok := v.Array(); ok {
 			for it := elements.Iter(); it.Next(); {
@@ -40,7 +44,20 @@ func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) {
 		s.note(env, v, add)
 		return true
 	})
+	if s.held == before {
+		return nil
+	}
+	return env.Memory.Need(s.held-before, "distinct")
 }
+
+// Release gives back the memory that the set has counted.
+func (s *ValueSet) Release(env *mql.Env) {
+	env.Memory.Shrink(s.held)
+	s.held = 0
+}
+
+// valueBytes is about what a value of a set takes beside its bytes.
+const valueBytes = 48
 
 func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
 	if v.IsMissing() {
@@ -49,6 +66,7 @@ func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
 	s.key = keystring.Append(s.key[:0], v, keystring.Ascending, env.Order(), nil)
 	if _, ok := s.seen[string(s.key)]; !ok {
 		s.seen[string(s.key)] = struct{}{}
+		s.held += len(s.key) + len(v.Data) + valueBytes
 		add(v)
 	}
 }

@@ -24,8 +24,9 @@ type Options struct {
 	// FS is the file system; nil is the disk.
 	FS FS
 
-	// CacheBytes is the size of the block cache; 0 = a quarter of the memory, in
-	// memory 32 MiB.
+	// CacheBytes is the size of the block cache; 0 = an eighth of the memory, at most
+	// 1 GiB; in memory 32 MiB. The cache lies outside of Go's heap and stays full: what
+	// does not fit is likely to be in the system's page cache, which gives way to others.
 	CacheBytes int64
 
 	// MemtableBytes is the size of one memtable, of which there may be four; 0 =
@@ -45,6 +46,9 @@ type Options struct {
 	// 0 = 256 MiB and 64 MiB.
 	TxnBytesMax, ValueBytesMax int
 
+	// TxnMemory, if not nil, is what the writes of all open transactions share.
+	TxnMemory Memory
+
 	// Clock gives timestamps their seconds; nil = they count from 1.
 	Clock func() time.Time
 
@@ -55,6 +59,14 @@ type Options struct {
 	// never be repeated). It should flush logs. The process exits with status 3
 	// when it returns.
 	Fatal func(message string)
+}
+
+// Memory is a number of bytes that several share.
+type Memory interface {
+	// Take takes n bytes if there is room for them.
+	Take(n int64) bool
+	// Give gives n bytes back.
+	Give(n int64)
 }
 
 // defaults returns o with zero fields filled in.
@@ -68,7 +80,7 @@ func (o Options) defaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
-	o.CacheBytes = orElse(o.CacheBytes, min(max(ram/4, 8<<20), 16<<30))
+	o.CacheBytes = orElse(o.CacheBytes, min(max(ram/8, 8<<20), 1<<30))
 	o.MemtableBytes = orElse(o.MemtableBytes, min(max(ram/64, 1<<20), 64<<20))
 	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
 	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)

@@ -24,7 +24,8 @@ type txn struct {
 	o          storage.TxnOptions
 	work       *work // nil once closed, or read-only
 	held       writebuf.Held
-	prev, next *txn // in txnList
+	taken      int64 // of Options.TxnMemory
+	prev, next *txn  // in txnList
 }
 
 // txnList is the open writable transactions, ordered by their snapshot's time.
@@ -165,8 +166,29 @@ func (t *txn) checkWrite(key []byte, n int) error {
 		return storage.ErrValueTooLarge
 	case t.work.buf.Bytes()+n > t.s.o.TxnBytesMax:
 		return storage.ErrTxnTooLarge
+	case !t.room(t.work.buf.Bytes() + n):
+		return storage.ErrMemoryFull
 	}
 	return writebuf.CheckKey(key)
+}
+
+// What a transaction takes of the memory that all share: nothing while it is small, so
+// that small ones are never refused, then in steps.
+const (
+	uncountedBytes = 64 << 10
+	stepBytes      = 256 << 10
+)
+
+// room takes memory for a buffer of n bytes, and reports whether there is some.
+func (t *txn) room(n int) bool {
+	if m := t.s.o.TxnMemory; m != nil && int64(n) > t.taken+uncountedBytes {
+		step := max(int64(n)-t.taken, stepBytes)
+		if !m.Take(step) {
+			return false
+		}
+		t.taken += step
+	}
+	return true
 }
 
 func (t *txn) Set(key, value []byte) error {
@@ -263,6 +285,10 @@ func (t *txn) finish(ps *pebble.Snapshot) {
 		t.work = nil
 		w.reset()
 		t.s.buffers.Put(w)
+		if t.taken > 0 {
+			t.s.o.TxnMemory.Give(t.taken)
+			t.taken = 0
+		}
 	}
 }
 

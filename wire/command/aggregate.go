@@ -254,9 +254,12 @@ func (c *Call) distinctOnView(ns collection.Namespace, a *distinctArgs) error {
 	if err != nil {
 		return err
 	}
+	defer set.Release(c.Env())
 	out := bson.NewArrayBuilder(nil)
 	err = c.drain(ns, findStages(plan.Find{Filter: a.filter}), a.hint, func(d bson.Raw) error {
-		set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) })
+		if err := set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) }); err != nil {
+			return err
+		}
 		return cluster.CheckDistinct(out.Len())
 	})
 	if err == nil {

@@ -62,6 +62,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	s.profile(c, err)
 	s.stats.bytesOut.Add(int64(c.Reply.Len()))
 	if !c.retained {
+		c.memory.Release()
 		p.spare = c
 	} else { // a cursor must not hold on to what the connection has
 		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil
@@ -184,7 +185,7 @@ func checkDB(body bson.Raw) error {
 // environment makes the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
-	c.memory.Reset(c.Server.memory.bytes())
+	c.memory.Reset(c.Server.memory.bytes(), c.WorkMemory)
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Cluster.Store.Latest())
@@ -298,7 +299,7 @@ func (s *Server) fail(c *Call, err error) {
 	if c.hasLabels {
 		e = e.With(c.labels)
 		e.Labels = c.labels
-	} else if l := c.labelsFor(e.Code); l != 0 {
+	} else if l := c.labelsOf(e); l != 0 {
 		e = e.With(l)
 	}
 	if c.Def != nil {

@@ -224,7 +224,10 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 }
 
 // Close see cursor.Source.
-func (x *streamSource) Close() { x.s.Close() }
+func (x *streamSource) Close() {
+	x.s.Close()
+	x.op.Env.Memory.Release()
+}
 
 // Held see cursor.Holder.
 func (x *streamSource) Held() int64 {
@@ -239,6 +242,15 @@ func (x *streamSource) Held() int64 {
 func (x *streamSource) Rest() (done bool) {
 	x.resting, done = x.s.Rest()
 	return done
+}
+
+// batchBytes is how many bytes of documents a batch of so many, 0 for any number, may
+// have: fewer when the server has little memory left for replies.
+func (c *Call) batchBytes(size int) int {
+	if size == 1 { // which always fits
+		return batchBytesMax
+	}
+	return c.Out.Room(batchBytesMax)
 }
 
 // openCursor writes the first batch of a stream and, unless that was all,
@@ -256,8 +268,12 @@ func (c *Call) openCursor(o cursor.Options, src cursor.Source, size int, single 
 	more := true
 	n := 0
 	if size > 0 || single {
+		most := batchBytesMax // of a single batch, all that fits
+		if !single {
+			most = c.batchBytes(size)
+		}
 		var err error
-		if n, more, err = src.Append(c.Ctx, b, size, batchBytesMax); err != nil {
+		if n, more, err = src.Append(c.Ctx, b, size, most); err != nil {
 			return err
 		}
 	}

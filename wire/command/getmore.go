@@ -97,7 +97,7 @@ func runGetMore(c *Call) error {
 	b.BeginDoc("cursor")
 	b.BeginArray("nextBatch")
 	before := c.receiptOf(cur)
-	n, more, err := cur.Append(c.Ctx, b, int(size), batchBytesMax)
+	n, more, err := cur.Append(c.Ctx, b, int(size), c.batchBytes(int(size)))
 	if w, ok := cur.Source().(cursor.Waiter); ok && err == nil && n == 0 && more && cur.Options.AwaitData {
 		n, more, err = c.await(w, cur, b, int(size))
 	}
@@ -154,6 +154,7 @@ func (c *Call) await(w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size 
 	stopping := c.Conn.Draining()
 	defer context.AfterFunc(stopping, cancel)()
 	for {
+		c.Out.LeaveRoom()
 		if err := w.Wait(ctx); err != nil {
 			if stopping.Err() != nil {
 				return 0, false, shutDown()
@@ -163,7 +164,7 @@ func (c *Call) await(w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size 
 			}
 			return 0, false, err
 		}
-		if n, more, err = cur.Append(c.Ctx, b, size, batchBytesMax); n > 0 || !more || err != nil {
+		if n, more, err = cur.Append(c.Ctx, b, size, c.batchBytes(size)); n > 0 || !more || err != nil {
 			return n, more, err
 		}
 	}

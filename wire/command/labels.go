@@ -1,7 +1,10 @@
 package command
 
 import (
+	"errors"
+
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
@@ -26,6 +29,16 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 	}
 	if (c.ofStream || c.opensStream()) && resumable(code) {
 		l |= mongoerr.ResumableChangeStreamError
+	}
+	return l
+}
+
+// labelsOf are the labels of an error: those of its code, and of what it is about. A
+// transaction for which there was no memory may find some when others have ended.
+func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
+	l := c.labelsFor(e.Code)
+	if c.Args.InTxn && !c.Args.Ending && errors.Is(e, storage.ErrMemoryFull) {
+		l |= mongoerr.TransientTransactionError
 	}
 	return l
 }

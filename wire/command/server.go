@@ -15,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
@@ -61,6 +62,11 @@ type Config struct {
 	ChargeStrongReads bool
 	// Processor bounds commands that compute for long; nil bounds nothing.
 	Processor *mql.Processor
+	// WorkMemory is what the blocking operators of all commands share; nil is without
+	// end.
+	WorkMemory *ratelimit.Memory
+	// MemoryShares are shown by serverStatus.
+	MemoryShares []MemoryShare
 	// JavaScript allows $where, $function, $accumulator and mapReduce.
 	JavaScript bool
 	// TestCommands allows configureFailPoint and other commands for tests.

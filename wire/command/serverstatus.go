@@ -43,6 +43,7 @@ func sections() []section {
 		{name: "trafficRecording", append: statusRecording},
 		{name: "transactions", append: statusTransactions},
 		{name: "wiredTiger", append: statusCache},
+		{name: "workMemory", append: statusWorkMemory},
 		{name: "mem", append: statusMem},
 	}
 }

@@ -51,6 +51,9 @@ type Conn struct {
 	// stranger is what SetStranger was told.
 	stranger atomic.Bool
 
+	// large is what a reply that is being sent holds of the memory that all share.
+	large atomic.Int64
+
 	// streams says that the running command answers an exhaust request, as drivers
 	// send hello to be told of changes. Such a command ends only with its connection,
 	// so a shutdown interrupts it at once.
@@ -149,7 +152,10 @@ func (c *Conn) serve() {
 	}
 	c.reader = wire.NewReader(c.stream, &s.pool)
 	c.reader.Accept, c.reader.Lanes = s.cfg.Compressors, s.cfg.Lanes
+	c.reader.Cut = func() { c.nc.SetReadDeadline(past) }
 	c.reply = wire.NewReply(&s.pool)
+	defer c.reader.Release()
+	defer c.reply.Release()
 
 	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")
 	if err := s.handler.Connect(c); err != nil {
@@ -277,6 +283,9 @@ func (c *Conn) answer() error {
 		}
 		more := c.reply.More && c.reply.Exhausts() && !c.hangUp
 		c.reply.More = more
+		if !more {
+			c.reader.Release() // the client may be slow to take the reply
+		}
 		if err := c.send(to); err != nil {
 			return err
 		}
@@ -335,7 +344,9 @@ func (c *Conn) send(to int32) error {
 	if len(b) > wire.MessageSizeMax {
 		return errors.New("BUG: reply is longer than a message may be")
 	}
+	c.large.Store(c.reply.Large())
 	_, err = c.stream.Write(b)
+	c.large.Store(0)
 	c.reply.Release()
 	return err
 }

@@ -39,6 +39,10 @@ type Config struct {
 	// by whatever else computes for long.
 	Lanes *ratelimit.Lanes
 
+	// Messages and Replies are the memory that large messages and large replies of all
+	// connections share; nil has no end.
+	Messages, Replies *ratelimit.Memory
+
 	// TLS says which connections are encrypted; TLSConfig gives the certificates to
 	// use from now on. Sockets without a network are never encrypted.
 	TLS       TLSMode
@@ -97,6 +101,7 @@ func New(h Handler, cfg Config) *Server {
 		conns:     map[*Conn]struct{}{},
 		listeners: map[net.Listener]struct{}{},
 	}
+	s.pool.Messages, s.pool.Replies = cfg.Messages, cfg.Replies
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s
 }

@@ -32,13 +32,14 @@ func (s *Server) watch() {
 		case <-s.stopping.Done():
 			return
 		}
+		patience := s.patience()
 		s.mu.Lock()
 		s.hangups.poll(func(id int64) { gone[id] = true })
 		for c := range s.conns {
 			if len(gone) > 0 && gone[c.id] {
 				c.gone = true
 			}
-			s.look(c)
+			s.look(c, patience)
 		}
 		clear(gone)
 		s.places.sweep(&s.cfg, time.Now())
@@ -46,8 +47,26 @@ func (s *Server) watch() {
 	}
 }
 
+// How long a client may take to accept a large reply while the replies of all take most of
+// the memory that they share, and when they take more than that.
+const (
+	crowdedMax = 10 * time.Second
+	tightMax   = time.Second
+)
+
+// patience is how long a client may take at this moment to accept a large reply.
+func (s *Server) patience() time.Duration {
+	switch st := s.cfg.Replies.Stats(); {
+	case st.Used > st.Max:
+		return min(s.cfg.WriteMax, tightMax)
+	case st.Used > st.Max/8*7:
+		return min(s.cfg.WriteMax, crowdedMax)
+	}
+	return s.cfg.WriteMax
+}
+
 // look is one round for one connection.
-func (s *Server) look(c *Conn) {
+func (s *Server) look(c *Conn, patience time.Duration) {
 	p := c.phase.Load()
 	if p != c.watch.phase {
 		c.watch = standstill{phase: p}
@@ -66,7 +85,7 @@ func (s *Server) look(c *Conn) {
 			c.nc.SetReadDeadline(past)
 		}
 	case writing:
-		if since > s.cfg.WriteMax {
+		if since > s.cfg.WriteMax || since > patience && c.large.Load() > 0 {
 			c.report("client does not take its reply; closing", os.ErrDeadlineExceeded)
 			c.nc.SetWriteDeadline(past)
 		}

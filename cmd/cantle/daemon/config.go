@@ -26,6 +26,7 @@ type Config struct {
 	LogLevel     string
 	LogFormat    string
 	CacheSize    string
+	WorkMemory   string
 	Sync         string
 	TestCommands bool
 	JavaScript   bool
@@ -131,7 +132,7 @@ func (c *Config) check() error {
 		value int64
 		least int64
 	}{
-		{"partitions", int64(c.Partitions), 1}, {"max-connections", int64(c.MaxConns), 1},
+		{"partitions", int64(c.Partitions), 1}, {"max-connections", int64(c.MaxConns), 0},
 		{"max-connections-per-address", int64(c.AddressConns), 0}, {"connection-rate", int64(c.AddressRate), 0},
 		{"default-throughput", c.Throughput, 0}, {"partition-ru", c.PartitionRU, 0}, {"metadata-ru", c.MetadataRU, 0},
 		{"drain", int64(c.Drain), 0}, {"idle-timeout", int64(c.Idle), 0}, {"log-retention", int64(c.LogRetention), 0},

@@ -41,6 +41,7 @@ var Version = "0.1.0-dev"
 // Daemon is one running server.
 type Daemon struct {
 	cfg      Config
+	shares   shares
 	log      zerolog.Logger
 	recent   *recentLog
 	store    storage.Store
@@ -97,6 +98,9 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := checkAddresses(&d.cfg); err != nil {
 		return err
 	}
+	if err := d.share(); err != nil {
+		return err
+	}
 	lanes := runtime.GOMAXPROCS(0)
 	if err := d.tls.open(&d.cfg, lanes); err != nil {
 		return err
@@ -116,7 +120,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		}
 	}
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		IdleMax: d.cfg.Idle, Lanes: d.processor.Turns, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Turns, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	return d.listen(ctx)
 }
 
@@ -154,7 +158,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
 	})
-	d.cursors = cursor.New(cursor.Config{BytesMax: max(64<<20, HeapLimit()/4)})
+	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors})
 	d.sessions = session.New(session.Config{
 		History: session.NewStore(d.store),
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
@@ -195,7 +199,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
 		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
-		Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
+		WorkMemory: d.shares.queries, MemoryShares: d.shares.list(), Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
 		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish, Recent: d.recent.lines,
 	})
 	d.runner.Start(ctx)

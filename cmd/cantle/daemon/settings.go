@@ -58,7 +58,8 @@ func (c *Config) storageFlags(f *flag.FlagSet) {
 	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
 	f.BoolVar(&c.Memory, "memory", false, "keep everything in memory: nothing is written to disk, all is gone at the end (for test suites)")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
-	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; a quarter of the memory unless given")
+	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; an eighth of the memory unless given, at most 1GB. The memory is the machine's, or less if a container, ulimit -v or GOMEMLIMIT says so")
+	f.StringVar(&c.WorkMemory, "work-memory", "", "`size` of what clients can make the server hold at once, such as 1GB: sorts, groups and joins (which spill to disk beyond, or fail), large messages, replies, uncommitted writes; a quarter of the memory unless given, at least 32MB")
 	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
 	f.StringVar(&c.LogSize, "log-size", "50GB", "`size` of the change log that is kept, however young it is: change streams that are further behind end with ChangeStreamHistoryLost")
 }
@@ -90,7 +91,7 @@ func (c *Config) securityFlags(f *flag.FlagSet) {
 }
 
 func (c *Config) limitsFlags(f *flag.FlagSet) {
-	f.IntVar(&c.MaxConns, "max-connections", 65536, "connections beyond this `number` are closed at once")
+	f.IntVar(&c.MaxConns, "max-connections", 0, "connections beyond this `number` are closed at once; 0 is 65536, or one for each 128KB of a smaller memory")
 	f.IntVar(&c.AddressConns, "max-connections-per-address", 0, "connections of one address beyond this `number` are closed at once; 0 is no bound")
 	f.IntVar(&c.AddressRate, "connection-rate", 0, "`number` of connections one address may open per second, with twice as many at once; 0 is no bound")
 	f.DurationVar(&c.Idle, "idle-timeout", 0, "close connections that are silent for so long; 0 never does. Before a first message it is a minute, before a login (--auth) five")

@@ -15,8 +15,8 @@ import (
 // openStore opens the store and makes the folder for spilled data.
 func (d *Daemon) openStore() (scratch string, durability storage.Durability, err error) {
 	o := pebblekv.Options{
-		InMemory: d.cfg.Memory,
-		Clock:    time.Now,
+		InMemory: d.cfg.Memory, TxnBytesMax: d.shares.txnBytes, TxnMemory: d.shares.writes,
+		Clock: time.Now,
 		Log: func(isError bool, message string) {
 			if isError {
 				d.log.Error().Str("room", "storage").Msg(message)

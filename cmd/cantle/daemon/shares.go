@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// shares is how the memory of the process is divided. The block cache and the memtables
+// (an eighth and four sixty-fourths) lie outside of Go's heap, which gets one half; a
+// quarter is working memory, what clients can make the server hold:
+//
+//	work ─┬─ queries   what sorts, groups, joins and their like hold; they spill, or fail
+//	      ├─ messages  large messages on their way in; they wait for their turn
+//	      ├─ replies   large replies on their way out; batches get smaller
+//	      └─ writes    uncommitted writes; they fail
+//
+// Each of these may take more than its equal part, but none all of it.
+type shares struct {
+	work, queries, messages, replies, writes *ratelimit.Memory
+	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
+	cursors int64
+	// txnBytes bounds one transaction, conns is how many connections there may be.
+	txnBytes, conns int
+}
+
+// workMin is the least working memory: one message of the largest kind must find room.
+const workMin = 32 << 20
+
+// divide divides so much memory; work is what --work-memory says, 0 for a quarter.
+func divide(total, work int64) shares {
+	if work == 0 {
+		work = total / 4
+	}
+	work = max(work, workMin)
+	all := ratelimit.NewMemory(work)
+	return shares{
+		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 2),
+		cursors:  work / 4,
+		txnBytes: int(min(256<<20, work/2)),
+		conns:    int(min(65536, max(1024, total/(128<<10)))),
+	}
+}
+
+// share reads the settings about memory.
+// Errors: what is no size.
+func (d *Daemon) share() error {
+	work := int64(0)
+	if s := d.cfg.WorkMemory; s != "" {
+		var err error
+		if work, err = parseSize(s); err != nil {
+			return fmt.Errorf("--work-memory: %w", err)
+		}
+	}
+	d.shares = divide(pebblekv.MemoryBytes(), work)
+	if d.cfg.MaxConns == 0 {
+		d.cfg.MaxConns = d.shares.conns
+	}
+	return nil
+}
+
+// list names the shares for serverStatus.
+func (s *shares) list() []command.MemoryShare {
+	return []command.MemoryShare{
+		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
+		{Name: "replies", Memory: s.replies}, {Name: "writes", Memory: s.writes},
+	}
+}

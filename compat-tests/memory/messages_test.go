@@ -1,0 +1,142 @@
+package memory
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Clients that announce 48 MB and send a part of it hold no more than all messages may
+// together, and give way to one that sends.
+func TestHalfSentMessages(t *testing.T) {
+	ctx := context.Background()
+	s, db := start(t)
+	c := db.Collection("c")
+	head := make([]byte, 256<<10)
+	binary.LittleEndian.PutUint32(head, 48_000_000)
+	binary.LittleEndian.PutUint32(head[12:], 2013)
+	var conns []net.Conn
+	for i := range 12 {
+		conn, err := net.DialTimeout("tcp", s.Addr, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // those without memory are not read
+		_, _ = conn.Write(head[:len(head)>>(i%3*8)])
+	}
+	large := bson.D{{Key: "s", Value: strings.Repeat("x", 4<<20)}}
+	if _, err := c.InsertOne(ctx, large); err != nil {
+		t.Errorf("a large document meanwhile: %v", err)
+	}
+	if m := workOf(ctx, t, db)["messages"]; m.PeakBytes == 0 || m.PeakBytes > m.MaxBytes {
+		t.Errorf("messages: %+v", m)
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+	givenBack(ctx, t, db, "messages")
+}
+
+// Replies that nobody reads hold no more than all replies may together, and little more
+// when every document is large; others go on, with shorter batches.
+func TestRepliesNobodyReads(t *testing.T) {
+	ctx := context.Background()
+	s, db := start(t)
+	c := db.Collection("c")
+	for range 12 {
+		if _, err := c.InsertOne(ctx, bson.D{{Key: "s", Value: strings.Repeat("x", 1<<20)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body, err := bson.Marshal(bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 100}, {Key: "$db", Value: "memory"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := append(make([]byte, 16+5), body...)
+	binary.LittleEndian.PutUint32(message, uint32(len(message)))
+	binary.LittleEndian.PutUint32(message[12:], 2013)
+	for range 16 {
+		conn, err := net.DialTimeout("tcp", s.Addr, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write(message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cur, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []bson.Raw
+	if err := cur.All(ctx, &out); err != nil || len(out) != 12 {
+		t.Errorf("a reader meanwhile: %d documents, %v", len(out), err)
+	}
+	var r share
+	for range 600 { // who does not read is cut off
+		if r = workOf(ctx, t, db)["replies"]; r.Bytes <= r.MaxBytes/8*7 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if r.Bytes > r.MaxBytes/8*7 || r.PeakBytes > r.MaxBytes+17<<20 {
+		t.Errorf("replies: %+v", r)
+	}
+}
+
+// Uncommitted writes of all transactions share memory: beyond it writes fail, and can be
+// tried again when a transaction has ended.
+func TestUncommittedWritesShareMemory(t *testing.T) {
+	ctx := context.Background()
+	s, db := start(t)
+	if err := db.CreateCollection(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	client := s.Client(t)
+	c := client.Database("memory").Collection("c")
+	doc := bson.D{{Key: "s", Value: strings.Repeat("x", 3<<20)}}
+	var sessions []*mongo.Session
+	refused := 0
+	for range 8 {
+		session, err := client.StartSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.EndSession(ctx)
+		if err := session.StartTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, session)
+		limited, cancel := context.WithTimeout(mongo.NewSessionContext(ctx, session), time.Minute)
+		defer cancel()
+		if _, err := c.InsertOne(limited, doc); err != nil {
+			e, ok := err.(mongo.CommandError)
+			if refused++; !ok || e.Code != 146 || !e.HasErrorLabel("TransientTransactionError") {
+				t.Errorf("the write that is too much: %v", err)
+			}
+		}
+	}
+	if w := workOf(ctx, t, db)["writes"]; refused == 0 || refused == 8 || w.PeakBytes > w.MaxBytes {
+		t.Errorf("%d were refused, writes: %+v", refused, w)
+	}
+	for _, session := range sessions {
+		_ = session.AbortTransaction(ctx)
+	}
+	if _, err := c.InsertOne(ctx, doc); err != nil {
+		t.Errorf("after they ended: %v", err)
+	}
+	givenBack(ctx, t, db, "writes")
+}

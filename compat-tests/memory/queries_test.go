@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+const (
+	documents = 2000
+	copies    = 4
+	clients   = 8
+)
+
+// pipelines hold everything they read: 8 MB.
+var pipelines = map[string]bson.D{
+	"sort":  {{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}, {Key: "r", Value: 1}}}},
+	"group": {{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.A{"$_id", "$r"}}, {Key: "s", Value: bson.D{{Key: "$first", Value: "$s"}}}}}},
+	"window": {{Key: "$setWindowFields", Value: bson.D{{Key: "sortBy", Value: bson.D{{Key: "k", Value: 1}}},
+		{Key: "output", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$documentNumber", Value: bson.D{}}}}}}}}},
+	"facet": {{Key: "$facet", Value: bson.D{{Key: "n", Value: bson.A{bson.D{{Key: "$count", Value: "n"}}}}}}},
+}
+
+func pipeline(name string) bson.A {
+	return bson.A{
+		bson.D{{Key: "$set", Value: bson.D{{Key: "r", Value: bson.D{{Key: "$range", Value: bson.A{0, copies}}}}}}},
+		bson.D{{Key: "$unwind", Value: "$r"}}, pipelines[name], bson.D{{Key: "$count", Value: "n"}},
+	}
+}
+
+// Commands that would hold several times the memory of all together spill, and are right.
+func TestQueriesShareMemory(t *testing.T) {
+	ctx := context.Background()
+	s, db := start(t)
+	c := db.Collection("c")
+	fill(ctx, t, c, documents)
+	each(clients, func(i int) {
+		name := []string{"sort", "group", "window", "facet"}[i%len(pipelines)]
+		cur, err := c.Aggregate(ctx, pipeline(name), options.Aggregate().SetAllowDiskUse(true))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+		var out []struct{ N int }
+		if err := cur.All(ctx, &out); err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+		want := documents * copies
+		if name == "facet" {
+			want = 1
+		}
+		if len(out) != 1 || out[0].N != want {
+			t.Errorf("%s: %+v", name, out)
+		}
+	})
+	work := workOf(ctx, t, db)
+	// Each operator may hold a little without asking, and each command a step.
+	if q := work["queries"]; q.Refused == 0 || q.PeakBytes > q.MaxBytes+clients<<20 {
+		t.Errorf("queries: %+v", q)
+	}
+	givenBack(ctx, t, db, "queries")
+	if err := s.Trouble(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What may not spill fails with MongoDB's code and says why, when others hold the memory;
+// what cannot spill as well. Small commands go on.
+func TestQueriesThatCannotSpillFail(t *testing.T) {
+	ctx := context.Background()
+	_, db := start(t)
+	c := db.Collection("c")
+	fill(ctx, t, c, documents)
+	refused := func(what string, code int, err error) {
+		t.Helper()
+		var e mongo.CommandError
+		if !errors.As(err, &e) || int(e.Code) != code || !e.HasErrorMessage("--work-memory") {
+			t.Errorf("%s: %v, want code %d", what, err, code)
+		}
+	}
+	// A sort of 32 MB, more than there is for all queries.
+	twice := append(bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "q", Value: bson.D{{Key: "$range", Value: bson.A{0, copies}}}}}}},
+		bson.D{{Key: "$unwind", Value: "$q"}}}, pipeline("sort")...)
+	_, err := c.Aggregate(ctx, twice, options.Aggregate().SetAllowDiskUse(false))
+	refused("a sort that may not spill", 292, err)
+	_, err = c.Aggregate(ctx, bson.A{bson.D{{Key: "$limit", Value: 1}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$size", Value: bson.D{{Key: "$range", Value: bson.A{0, 5_000_000}}}}}}}}}})
+	refused("an array of 5,000,000 numbers", 146, err)
+	if n, err := c.CountDocuments(ctx, bson.D{{Key: "k", Value: bson.D{{Key: "$lt", Value: 10}}}}); err != nil || n != 10 {
+		t.Errorf("a small command meanwhile: %d, %v", n, err)
+	}
+	givenBack(ctx, t, db, "queries")
+}

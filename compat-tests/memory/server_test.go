@@ -1,0 +1,100 @@
+package memory
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// workMemory is the working memory of the servers: the least there is.
+const workMemory = 32 << 20
+
+// start starts a server with little working memory.
+func start(t *testing.T) (*harness.Server, *mongo.Database) {
+	t.Helper()
+	s := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--work-memory", "32MB", "--cache-size", "16MB"}})
+	return s, s.Client(t).Database("memory")
+}
+
+// share is one part of the working memory, as serverStatus shows it.
+type share struct {
+	MaxBytes, Bytes, PeakBytes, Refused int64
+}
+
+func workOf(ctx context.Context, t *testing.T, db *mongo.Database) map[string]share {
+	t.Helper()
+	var out struct {
+		WorkMemory map[string]struct {
+			MaxBytes  int64 `bson:"maxBytes"`
+			Bytes     int64 `bson:"bytes"`
+			PeakBytes int64 `bson:"peakBytes"`
+			Refused   int64 `bson:"refused"`
+		} `bson:"workMemory"`
+	}
+	if err := db.RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	shares := map[string]share{}
+	for name, s := range out.WorkMemory {
+		shares[name] = share(s)
+	}
+	return shares
+}
+
+// givenBack waits until a part of the memory is free again.
+func givenBack(ctx context.Context, t *testing.T, db *mongo.Database, part string) {
+	t.Helper()
+	var s share
+	for range 300 {
+		if s = workOf(ctx, t, db)[part]; s.Bytes == 0 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("long after, %s hold %+v", part, s)
+}
+
+// each runs f on as many goroutines at once.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+// fill stores documents of a kilobyte.
+func fill(ctx context.Context, t *testing.T, c *mongo.Collection, n int) {
+	t.Helper()
+	var docs []any
+	for i := range n {
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "k", Value: i * 7919 % n}, {Key: "s", Value: strings.Repeat("x", 1000)}})
+	}
+	if _, err := c.InsertMany(ctx, docs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anonymous is the memory of the server's process that is no file's, in bytes.
+func anonymous(s *harness.Server) int64 {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID()) + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "RssAnon:" {
+			kb, _ := strconv.ParseInt(f[1], 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package pebblekv
+
+import "math"
+
+// addressBytes is what a limit of the address space leaves; there is none.
+func addressBytes() int64 { return math.MaxInt64 }

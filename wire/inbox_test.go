@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/mongoerr"
+)
+
+// insertOf is a message of about n bytes.
+func insertOf(n int, f Flags) []byte {
+	return AppendMsg(nil, 7, f, doc("insert", 1), Sequence{Name: []byte("documents"), Data: big(n)})
+}
+
+// connected is a reader and the sender's end of its connection.
+func connected(p *Pool) (*Reader, net.Conn) {
+	client, server := net.Pipe()
+	r := NewReader(server, p)
+	r.Cut = func() { _ = server.SetReadDeadline(time.Unix(1, 0)) }
+	return r, client
+}
+
+// Large messages take memory once their first bytes are there, and give it back.
+func TestLargeMessagesAreCounted(t *testing.T) {
+	m := ratelimit.NewMemory(64 << 20)
+	p := &Pool{Messages: m}
+	for _, b := range [][]byte{insertOf(10_000, 0), insertOf(1<<20, 0)} {
+		r := NewReader(bytes.NewReader(b), p)
+		if err := r.Read(&Message{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := m.Stats().Used, roomFor(len(b)); got != want {
+			t.Errorf("a message of %d bytes takes %d, want %d", len(b), got, want)
+		}
+		r.Release()
+	}
+	zipped, err := AppendCompressed(nil, insertOf(1<<20, 0), Zstd, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(bytes.NewReader(zipped), p)
+	if err := r.Read(&Message{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Stats().Used; got != 2<<20 {
+		t.Errorf("unpacked, a message of 1 MB takes %d bytes", got)
+	}
+	r.Release()
+	if got := m.Stats().Used; got != 0 {
+		t.Errorf("%d bytes are counted at the end", got)
+	}
+}
+
+// A message without memory waits for that of others, and is run.
+func TestMessageWaitsForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := ratelimit.NewMemory(2 << 20)
+		p := &Pool{Messages: m}
+		m.Force(2 << 20)
+		r, client := connected(p)
+		go client.Write(insertOf(1<<20, 0))
+		time.AfterFunc(3*time.Second, func() { m.Give(2 << 20) })
+		begun := time.Now()
+		if err := r.Read(&Message{}); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(begun); waited < 3*time.Second || waited > 4*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		r.Release()
+		client.Close()
+	})
+}
+
+// A message that finds none in time is read to its end and refused; the connection goes
+// on.
+func TestMessageIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := ratelimit.NewMemory(2 << 20)
+		p := &Pool{Messages: m}
+		m.Force(2 << 20)
+		r, client := connected(p)
+		go func() {
+			client.Write(insertOf(1<<20, MoreToCome))
+			client.Write(AppendMsg(nil, 8, 0, doc("ping", 1)))
+		}()
+		var msg Message
+		err := r.Read(&msg)
+		var told *mongoerr.Error
+		if !errors.As(err, &told) || told.Code != mongoerr.ExceededMemoryLimit || msg.Header.RequestID != 7 || msg.WantsReply() {
+			t.Errorf("%v, message %+v", err, msg.Header)
+		}
+		if err := r.Read(&msg); err != nil || msg.Header.RequestID != 8 {
+			t.Errorf("the next message: %v, %+v", err, msg.Header)
+		}
+		client.Close()
+	})
+}
+
+// Who sends slowly loses the connection when others wait, and not before.
+func TestSlowSenderGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := ratelimit.NewMemory(2 << 20)
+		p := &Pool{Messages: m}
+		slow, slowEnd := connected(p)
+		b := insertOf(1<<20, 0)
+		go func() {
+			for len(b) > 0 {
+				n := min(len(b), 80<<10)
+				if _, err := slowEnd.Write(b[:n]); err != nil {
+					return
+				}
+				b = b[n:]
+				time.Sleep(time.Minute)
+			}
+		}()
+		ended := make(chan error)
+		go func() { ended <- slow.Read(&Message{}) }()
+		time.Sleep(3 * time.Minute)
+		select {
+		case err := <-ended:
+			t.Fatalf("nobody waits, and yet: %v", err)
+		default:
+		}
+		quick, quickEnd := connected(p)
+		go quickEnd.Write(insertOf(1<<20+1<<19, 0))
+		done := make(chan error)
+		go func() { done <- quick.Read(&Message{}) }()
+		if err := <-ended; err != ErrTooSlow {
+			t.Errorf("the slow one: %v", err)
+		}
+		slow.Release()
+		if err := <-done; err != nil {
+			t.Errorf("who waited: %v", err)
+		}
+		quick.Release()
+		slowEnd.Close()
+		quickEnd.Close()
+		time.Sleep(time.Minute) // the sender notices
+		if got := m.Stats().Used; got != 0 {
+			t.Errorf("%d bytes are counted at the end", got)
+		}
+	})
+}
+
+// Replies get shorter while others take much, and what one takes is counted until it is
+// sent.
+func TestRepliesShareMemory(t *testing.T) {
+	m := ratelimit.NewMemory(20 << 20)
+	p := &Pool{Replies: m}
+	a, b := NewReply(p), NewReply(p)
+	for _, r := range []*Reply{a, b} {
+		r.Start(&Message{Header: Header{OpCode: OpMsg}})
+	}
+	if n := a.Room(16 << 20); n != 16<<20 {
+		t.Errorf("the first has room for %d", n)
+	}
+	if n := b.Room(16 << 20); n != 4<<20 {
+		t.Errorf("the second has room for %d", n)
+	}
+	a.Body().Raw("a", big(1<<20))
+	if _, err := a.Finish(1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if used := m.Stats().Used; used < 5<<20 || used > 5<<20+1<<10 {
+		t.Errorf("%d bytes are counted, want those of a reply of 1 MB and room for 4", used)
+	}
+	b.LeaveRoom()
+	a.Release()
+	b.Release()
+	if used := m.Stats().Used; used != 0 {
+		t.Errorf("%d bytes are counted at the end", used)
+	}
+	m.Force(20 << 20)
+	if n := b.Room(16 << 20); n != roomMin {
+		t.Errorf("without memory there is room for %d", n)
+	}
+}
