@@ -24,10 +24,13 @@ var errGone = errors.New("jobs: the collection was dropped")
 var errStale = errors.New("jobs: stale catalog entry")
 
 // Batches of background work: small, so that a conflict repeats little and
-// clients are not held up.
+// clients are not held up. After each conflict a batch is smaller by batchCut, down
+// to one row: where clients write faster than a whole batch can be read and
+// committed, it would conflict for ever.
 const (
 	batchRows  = 256
 	batchBytes = 1 << 20
+	batchCut   = 4
 )
 
 // batch is one small transaction of a job, under a pinned catalog entry.
@@ -36,6 +39,7 @@ type batch struct {
 	env     *mql.Env
 	coll    *catalog.Collection
 	txn     storage.Txn
+	rows    int // at most so many in this try, at least 1
 	targets map[shard.ID]*write.Target
 }
 
@@ -43,13 +47,18 @@ type batch struct {
 // from nothing each time. The work is charged to the collection's budget.
 // Errors: errGone, those of fn, ctx.
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
+	most := batchRows
 	for try := 0; ; try++ {
 		if err := r.admit(ctx, id); err != nil {
 			return err
 		}
-		err := r.try(ctx, id, meter, fn)
-		if !errors.Is(err, storage.ErrConflict) && !errors.Is(err, errStale) {
+		err := r.try(ctx, id, meter, most, fn)
+		conflict := errors.Is(err, storage.ErrConflict)
+		if !conflict && !errors.Is(err, errStale) {
 			return err
+		}
+		if conflict {
+			most = max(most/batchCut, 1)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -60,7 +69,7 @@ func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ra
 	}
 }
 
-func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
+func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, most int, fn func(b *batch) error) error {
 	snap := r.Catalog.Pin()
 	defer snap.Unpin()
 	coll := snap.ByID(id)
@@ -75,7 +84,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 		return err
 	}
 	defer txn.Close()
-	b := &batch{r: r, env: r.env(ctx), coll: coll, txn: txn}
+	b := &batch{r: r, env: r.env(ctx), coll: coll, txn: txn, rows: most}
 	meter.Reset(uint64(id), nil)
 	b.env.Meter = meter
 	if err := fn(b); err != nil {

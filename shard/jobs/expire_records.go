@@ -67,7 +67,7 @@ func (r *Runner) expireRecords(ctx context.Context, coll *catalog.Collection, wi
 				}
 				n++
 			}
-			if len(keys) == batchRows {
+			if len(keys) == b.rows {
 				next = append(keys[len(keys)-1], 0)
 			}
 			return nil
@@ -83,12 +83,12 @@ func (r *Runner) expireRecords(ctx context.Context, coll *catalog.Collection, wi
 
 // records copies the first records of a range.
 func (b *batch) records(within storage.Range) (keys [][]byte, docs []bson.Raw, err error) {
-	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
+	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: b.rows})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer it.Close()
-	for len(keys) < batchRows && it.Next() {
+	for len(keys) < b.rows && it.Next() {
 		keys = append(keys, bytes.Clone(it.Key()))
 		docs = append(docs, bytes.Clone(it.Value()))
 	}

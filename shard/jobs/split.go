@@ -313,7 +313,7 @@ func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (ke
 	}
 	defer it.Close()
 	for seen := 0; it.Next(); seen++ {
-		if len(keys) >= batchRows || seen >= 16*batchRows {
+		if len(keys) >= b.rows || seen >= 16*batchRows {
 			return keys, append([]byte(nil), it.Key()...), nil
 		}
 		h, id, ok := owner(it.Key(), it.Value())

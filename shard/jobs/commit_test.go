@@ -1,0 +1,55 @@
+package jobs_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+)
+
+// crowded is a store on which every transaction that reads many records and locks or
+// writes them meets a client that has just changed one.
+type crowded struct {
+	storage.Store
+	most int
+}
+
+func (c *crowded) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
+	t, err := c.Store.Begin(ctx, o)
+	if err != nil || !o.Essential { // clients' own transactions are not held up
+		return t, err
+	}
+	return &crowdedTxn{Txn: t, most: c.most}, nil
+}
+
+type crowdedTxn struct {
+	storage.Txn
+	most, locked int
+}
+
+func (t *crowdedTxn) Lock(ctx context.Context, keys ...[]byte) error {
+	t.locked += len(keys)
+	return t.Txn.Lock(ctx, keys...)
+}
+
+func (t *crowdedTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	if t.locked > t.most {
+		return 0, storage.ErrConflict
+	}
+	return t.Txn.Commit(ctx, d)
+}
+
+// An index build comes to its end where clients write so fast that only a few
+// documents can be read and committed without a conflict.
+func TestBatchesGiveWay(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, func() storage.Store { return &crowded{make(), 3} })
+		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+		n.fill(0, 40)
+		if _, err := n.index(`{key: {a: 1}, name: "a"}`); err != nil {
+			t.Fatal(err)
+		}
+		n.check(`{}`)
+	})
+}
