@@ -58,7 +58,7 @@ func importVerb(ctx context.Context, args []string, s Streams) error {
 	f.BoolVar(&a.table.header, "headerline", false, "the first line of a table has the names")
 	f.BoolVar(&a.table.typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
 	f.BoolVar(&a.table.ignoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
-	grace := f.String("parseGrace", "stop", "what to `do` with values that are not of their column's type: stop, autoCast, skipField or skipRow")
+	grace := f.String("parseGrace", "stop", "`what` to do with values that are not of their column's type: stop, autoCast, skipField or skipRow")
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
 	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
 	f.StringVar(&a.journalFile, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")

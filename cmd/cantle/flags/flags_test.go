@@ -83,7 +83,7 @@ func TestPrint(t *testing.T) {
   -j, --parallel many   so many at a time (default 4)
   --listen address      address to listen on (default here)
   --only pattern        a pattern
-  --rate float          a rate
+  --rate number         a rate
 `
 	if out.String() != want {
 		t.Errorf("got\n%s", out.String())

@@ -22,6 +22,9 @@ func Print(out io.Writer, f *flag.FlagSet) {
 			return
 		}
 		value, usage := flag.UnquoteUsage(x)
+		if value == "int" || value == "uint" || value == "float" {
+			value = "number"
+		}
 		label := shown(x.Name)
 		f.VisitAll(func(y *flag.Flag) {
 			if y.Name != x.Name && y.Usage == x.Usage {
