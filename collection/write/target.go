@@ -68,6 +68,9 @@ func (t *Target) Reset() {
 	if cap(m.record) > keepBytes {
 		m.record = nil
 	}
+	if cap(m.undo) > keepBytes {
+		m.undo = nil
+	}
 	m.oldKeys.reset()
 	m.newKeys.reset()
 	*t = Target{Multikey: t.Multikey, Claim: t.Claim, memory: m}
