@@ -80,4 +80,11 @@ func (f *fetch) read(env *mql.Env) (err error) {
 func (f *fetch) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, f.node, &f.Counters, stats, f.in)
 }
-func (f *fetch) Close() { f.in.Close() }
+
+func (f *fetch) Close() {
+	f.in.Close()
+	if f.ahead != nil {
+		f.ahead.recycle()
+		f.ahead = nil
+	}
+}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"sync"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
@@ -29,9 +31,25 @@ type readAhead struct {
 	env  *mql.Env
 }
 
+// aheads is the memory of batches that are done with: with it a query of a hundred
+// documents allocates nothing for them.
+var aheads = sync.Pool{New: func() any { return new(readAhead) }}
+
+// recycle gives the memory of a batch back, whose rows are not used again.
+func (a *readAhead) recycle() {
+	if cap(a.page.mem) > pageBytes {
+		return
+	}
+	clear(a.page.rows[:cap(a.page.rows)])
+	clear(a.keys[:cap(a.keys)])
+	*a = readAhead{page: page{rows: a.page.rows[:0], mem: a.page.mem[:0]}, keys: a.keys[:0], mem: a.mem[:0], keep: a.keep[:0]}
+	aheads.Put(a)
+}
+
 func (f *fetch) nextOfBatch(env *mql.Env) (*Row, error) {
 	if f.ahead == nil {
-		f.ahead = &readAhead{size: batchFirst, emit: f.take}
+		f.ahead = aheads.Get().(*readAhead)
+		f.ahead.size, f.ahead.emit = batchFirst, f.take
 	}
 	a := f.ahead
 	for {

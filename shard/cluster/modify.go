@@ -185,7 +185,8 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 }
 
 // first returns a copy of the first row of a solution, read through the
-// attempt's transaction, whose iterators are closed before it is written to.
+// attempt's transaction, whose iterators are closed before it is written to. It
+// is valid until the attempt ends.
 func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
 	ops := make([]exec.Operator, 0, len(shards))
 	for _, d := range shards {
@@ -206,7 +207,9 @@ func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.D
 	if row == nil || err != nil {
 		return nil, err
 	}
-	return &exec.Row{Doc: row.Doc.Clone(), Hash: row.Hash, ID: append([]byte(nil), row.ID...), Shard: row.Shard}, nil
+	old := &a.old
+	*old = exec.Row{Doc: append(old.Doc[:0], row.Doc...), Hash: row.Hash, ID: append(old.ID[:0], row.ID...), Shard: row.Shard}
+	return old, nil
 }
 
 // change applies the update or delete to one matched row.
@@ -214,7 +217,7 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 	t := a.target(a.coll.Map.Find(row.Hash, row.ID))
 	if m.Update == nil {
 		if m.Return != NoImage {
-			r.Doc = row.Doc
+			r.Doc = row.Doc.Clone()
 		}
 		r.Changed++
 		o.touchDoc(a.coll, t.Shard, row.Doc, 0)
@@ -223,20 +226,21 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		}
 		return t.Delete(o.Env, row.Doc, row.Hash)
 	}
-	doc, in, res, err := applyUpdate(o, m.Update, filter, row.Doc)
+	a.fresh.Reset(a.fresh.Since(0)[:0])
+	doc, in, res, err := applyUpdate(o, a.fresh, m.Update, filter, row.Doc)
 	if err != nil {
 		return err
 	}
+	if !res.Modified {
+		doc = row.Doc
+	}
 	switch m.Return {
 	case OldImage:
-		r.Doc = row.Doc
+		r.Doc = row.Doc.Clone()
 	case NewImage:
-		r.Doc = doc
+		r.Doc = doc.Clone()
 	}
 	if !res.Modified {
-		if m.Return == NewImage {
-			r.Doc = row.Doc
-		}
 		return nil
 	}
 	r.Changed++
@@ -264,9 +268,9 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 	return t.Update(o.Env, row.Doc, doc, h, op, delta)
 }
 
-// applyUpdate computes the new version of a document. in is what it was told
+// applyUpdate computes the new version of a document in b. in is what it was told
 // beside the document.
-func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (doc bson.Raw, in update.Input, res update.Result, err error) {
+func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, old bson.Raw) (doc bson.Raw, in update.Input, res update.Result, err error) {
 	var s expr.Scratch
 	if p.NeedsPosition() && filter != nil {
 		i, ok, err := match.MatchPosition(o.Env, old, filter, &s)
@@ -278,7 +282,6 @@ func applyUpdate(o *Op, p *update.Program, filter match.Node, old bson.Raw) (doc
 		}
 		s.Reset()
 	}
-	b := bson.NewBuilder(make([]byte, 0, len(old)+64))
 	if res, err = p.Apply(o.Env, b, old, in, &s); err != nil {
 		return nil, in, res, err
 	}

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/rewind"
 	"github.com/cantledb/cantle/collection/write"
@@ -54,6 +56,8 @@ type attempt struct {
 	trimmed keyspace.Hash    // where its documents begin after the commit, 0 if unchanged
 	paid    *ratelimit.Scope // where it has been admitted already
 	grown   []growth         // of shard key values near their limit
+	old     exec.Row         // memory of the row to be changed
+	fresh   *bson.Builder    // memory of what becomes of its document
 }
 
 // write runs fn until it commits without a conflict. fn calls a.begin before it
@@ -300,7 +304,10 @@ func withMark(coll *catalog.Collection, ix *catalog.Index, paths index.MultikeyP
 }
 
 // attempts is the memory of attempts that ended.
-var attempts = sync.Pool{New: func() any { return new(attempt) }}
+var attempts = sync.Pool{New: func() any { return &attempt{fresh: bson.NewBuilder(nil)} }}
+
+// keepBytes is how much of each kind of memory an attempt leaves to the next one.
+const keepBytes = 64 << 10
 
 // newAttempt makes an attempt, to be ended.
 func newAttempt() *attempt { return attempts.Get().(*attempt) }
@@ -315,7 +322,13 @@ func (a *attempt) end() {
 		a.snap.Unpin()
 	}
 	a.one.Reset()
-	*a = attempt{one: a.one}
+	if cap(a.old.Doc) > keepBytes {
+		a.old.Doc = nil
+	}
+	if cap(a.fresh.Since(0)) > keepBytes {
+		a.fresh.Reset(nil)
+	}
+	*a = attempt{one: a.one, old: exec.Row{Doc: a.old.Doc[:0], ID: a.old.ID[:0]}, fresh: a.fresh}
 	attempts.Put(a)
 }
 
