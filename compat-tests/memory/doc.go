@@ -2,6 +2,5 @@
 // sorts and groups, messages that are announced and sent slowly or not at all, replies
 // that nobody reads, transactions that do not end. The server must keep what they hold
 // within its working memory (--work-memory), tell those it refuses, serve the others
-// meanwhile, and give everything back in the end. In a process that may use 256 MB it
-// must stay below that.
+// meanwhile, and give everything back in the end.
 package memory
