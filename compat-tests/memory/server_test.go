@@ -2,8 +2,6 @@ package memory
 
 import (
 	"context"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,10 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// workMemory is the working memory of the servers: the least there is.
-const workMemory = 32 << 20
-
-// start starts a server with little working memory.
+// start starts a server with the least working memory there is.
 func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	t.Helper()
 	s := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--work-memory", "32MB", "--cache-size", "16MB"}})
@@ -82,19 +77,4 @@ func fill(ctx context.Context, t *testing.T, c *mongo.Collection, n int) {
 	if _, err := c.InsertMany(ctx, docs); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// anonymous is the memory of the server's process that is no file's, in bytes.
-func anonymous(s *harness.Server) int64 {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID()) + "/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "RssAnon:" {
-			kb, _ := strconv.ParseInt(f[1], 10, 64)
-			return kb << 10
-		}
-	}
-	return 0
 }
