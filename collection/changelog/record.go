@@ -214,11 +214,15 @@ func Decode(rec []byte) (r Record, err error) {
 	}
 	if flags&(flagTxn|flagMulti) == flagTxn {
 		r.Owner = nobody
-		stmt, k := binary.Varint(rest)
-		if k > 0 { // records of earlier versions end before it
-			r.StmtID = int32(stmt)
-			copy(r.Owner[:], rest[k:])
+		if len(rest) == 0 {
+			return r, nil // of an earlier version
 		}
+		stmt, k := binary.Varint(rest)
+		if rest = rest[max(k, 0):]; k <= 0 || len(rest) != 0 && len(rest) != len(r.Owner) {
+			return r, ErrFormat
+		}
+		r.StmtID = int32(stmt)
+		copy(r.Owner[:], rest)
 	}
 	return r, nil
 }

@@ -17,20 +17,24 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// ErrTooMuch: a layer would exceed LayerBytesMax.
-var ErrTooMuch = errors.New("rewind: too much was written since")
-
 // ErrMultikey: an index made later than the time does not expect arrays where the
 // documents had some.
 var ErrMultikey = errors.New("rewind: an index made later has met no arrays yet")
 
-// build makes the layer of a collection.
-func (s *State) build(env *mql.Env, coll *catalog.Collection) (*writebuf.Buffer, error) {
-	docs, err := s.documents(env, coll.ID)
+// build makes the layer of a collection, while others hold so many bytes.
+func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*writebuf.Buffer, error) {
+	docs, size, err := s.documents(env, coll.ID, others)
 	if err != nil {
 		return nil, err
 	}
 	over := &scratch{Reader: s.base, buf: &writebuf.Buffer{}}
+	full := func() error {
+		n := layerBytes(over.buf)
+		if n > LayerBytesMax {
+			return ErrTooMuch
+		}
+		return s.held.cover(others + size + n)
+	}
 	r := restoring{env: env, coll: coll, txn: over, targets: map[shard.ID]*write.Target{}}
 	var present []byte
 	// All that is there first goes, so that no unique value is taken twice on the way.
@@ -46,7 +50,7 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection) (*writebuf.Buffer,
 				return nil, err
 			}
 		}
-		if err := over.full(); err != nil {
+		if err := full(); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +61,7 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection) (*writebuf.Buffer,
 		if err := r.restore([]byte(key), doc); err != nil {
 			return nil, err
 		}
-		if err := over.full(); err != nil {
+		if err := full(); err != nil {
 			return nil, err
 		}
 	}
@@ -66,9 +70,9 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection) (*writebuf.Buffer,
 
 // documents reads the log back and returns, by record key, the documents it tells of
 // as they were at the state's time; nil where there was none.
-func (s *State) documents(env *mql.Env, id keyspace.CollectionID) (map[string]bson.Raw, error) {
-	docs := map[string]bson.Raw{}
-	size := 0
+// size is what they take.
+func (s *State) documents(env *mql.Env, id keyspace.CollectionID, others int64) (docs map[string]bson.Raw, size int64, err error) {
+	docs = map[string]bson.Raw{}
 	var key, scratch []byte
 	var bad error
 	step := func(ts storage.Timestamp, enc []byte) error {
@@ -92,9 +96,9 @@ func (s *State) documents(env *mql.Env, id keyspace.CollectionID) (map[string]bs
 			if doc, err = s.present(env, key, nil); err != nil {
 				return err
 			}
-			size += len(key)
+			size += entryBytes + int64(len(key))
 		} else {
-			size -= len(doc)
+			size -= int64(len(doc))
 		}
 		if (rec.Op == changelog.Delete) != (doc == nil) {
 			return fmt.Errorf("%w: the log tells of another document at %s, %s", storage.ErrCorruption, keyspace.Pretty(key), ts)
@@ -111,17 +115,23 @@ func (s *State) documents(env *mql.Env, id keyspace.CollectionID) (map[string]bs
 			doc = append(doc[:0], scratch...)
 		}
 		docs[string(key)] = doc
-		if size += len(doc); size > LayerBytesMax {
+		if size += int64(len(doc)); size > LayerBytesMax {
 			return ErrTooMuch
 		}
-		return nil
+		return s.held.cover(others + size)
 	}
-	err := s.readBack(env.Context(), func(ts storage.Timestamp, enc []byte) bool {
+	err = s.readBack(env.Context(), func(ts storage.Timestamp, enc []byte) bool {
 		bad = step(ts, enc)
 		return bad == nil
 	})
-	return docs, errors.Join(bad, err)
+	if bad != nil {
+		err = bad
+	}
+	return docs, size, err
 }
+
+// layerBytes is what a layer takes.
+func layerBytes(b *writebuf.Buffer) int64 { return int64(b.Bytes()) + entryBytes*int64(b.Len()) }
 
 // present appends to dst[:0] the document under a record key in the newest state, nil
 // if there is none.

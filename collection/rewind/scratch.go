@@ -29,14 +29,6 @@ func (t *scratch) Iter(ctx context.Context, r storage.Range, o storage.IterOptio
 	return iterate(ctx, t.Reader, t.buf, r, o)
 }
 
-// full refuses what is beyond LayerBytesMax.
-func (t *scratch) full() error {
-	if t.buf.Bytes() > LayerBytesMax {
-		return ErrTooMuch
-	}
-	return nil
-}
-
 func (t *scratch) Set(key, value []byte) error {
 	t.buf.Set(key, value)
 	return nil

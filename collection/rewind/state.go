@@ -9,13 +9,11 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/writebuf"
 )
-
-// LayerBytesMax bounds what one collection may differ from its newest state.
-const LayerBytesMax = 128 << 20
 
 // State is the store at a time in the past. Safe for concurrent use.
 type State struct {
@@ -23,7 +21,7 @@ type State struct {
 	base  storage.Reader
 	store storage.Store
 	turn  chan struct{} // held by whoever makes a layer
-	bytes atomic.Int64
+	held  holding       // for the layers and the one being made
 	// layers is replaced, never changed.
 	layers atomic.Pointer[map[keyspace.CollectionID]*writebuf.Buffer]
 }
@@ -33,12 +31,12 @@ type State struct {
 // the newest one at the time since or later: if nothing is written for an hour, a time
 // an hour ago is no older than the last moment.
 // Errors: ErrSnapshotTooOld, also when the log does not reach back that far.
-func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp) (*State, error) {
+func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp, memory *ratelimit.Memory) (*State, error) {
 	base, err := store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	s := &State{at: at, base: base, store: store, turn: make(chan struct{}, 1)}
+	s := &State{at: at, base: base, store: store, turn: make(chan struct{}, 1), held: holding{of: memory}}
 	s.layers.Store(&map[keyspace.CollectionID]*writebuf.Buffer{})
 	err = store.Sync(ctx)
 	if err == nil && at < since {
@@ -81,10 +79,14 @@ func (s *State) At() storage.Timestamp { return s.at }
 func (s *State) Base() storage.Timestamp { return s.base.ReadTimestamp() }
 
 // Bytes is what the layers hold.
-func (s *State) Bytes() int64 { return s.bytes.Load() }
+func (s *State) Bytes() int64 { return s.held.bytes.Load() }
 
-// Close releases the snapshot. The state's readers must be closed before.
-func (s *State) Close() { s.base.Close() }
+// Close releases the snapshot and what the layers hold. The state's readers must be
+// closed before.
+func (s *State) Close() {
+	s.base.Close()
+	s.held.shrink(0)
+}
 
 // Load makes the layer of a collection unless there is one. coll is its entry as of
 // Base or later, with no change of shards or indexes since.
@@ -107,15 +109,25 @@ func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 		<-s.turn
 	}
 	defer func() { <-s.turn }()
-	layer, err := s.build(env, coll)
+	before := s.layersBytes()
+	layer, err := s.build(env, coll, before)
 	if err != nil {
+		s.held.shrink(before)
 		return err
 	}
 	layers := maps.Clone(*s.layers.Load())
 	layers[coll.ID] = layer
 	s.layers.Store(&layers)
-	s.bytes.Add(int64(layer.Bytes()))
+	s.held.shrink(s.layersBytes())
 	return nil
+}
+
+// layersBytes is what the finished layers take.
+func (s *State) layersBytes() (n int64) {
+	for _, layer := range *s.layers.Load() {
+		n += layerBytes(layer)
+	}
+	return n
 }
 
 // layer is what was made for a collection, nil for nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/writebuf"
 )
@@ -20,10 +21,10 @@ type Txn struct {
 
 // Begin opens a transaction at a time in the past, with a state of its own.
 // Errors: as Open.
-func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp) (*Txn, error) {
+func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp, memory *ratelimit.Memory) (*Txn, error) {
 	const tries = 10
 	for try := 1; ; try++ {
-		s, err := Open(ctx, store, at, since)
+		s, err := Open(ctx, store, at, since, memory)
 		if err != nil {
 			return nil, err
 		}

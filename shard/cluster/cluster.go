@@ -51,6 +51,8 @@ type Config struct {
 	// Busy reports a collection whose shards are being split or merged at the
 	// moment; nil = none ever is.
 	Busy func(ns collection.Namespace) bool
+	// Memory is what states of the past are held in; nil has no end.
+	Memory *ratelimit.Memory
 }
 
 // Limits are the rules by which collections get shards.

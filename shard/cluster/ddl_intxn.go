@@ -55,7 +55,7 @@ func (c *Cluster) createInTxn(o *Op, ns collection.Namespace, opts CreateOptions
 	}
 	t.made = append(t.made, made.ID)
 	t.Catalog = t.Catalog.Adopt(made)
-	return t.rewound(o, ns, made)
+	return c.rewound(o, ns, made)
 }
 
 // creationKey stands for the making of a collection among the intents. No record

@@ -40,7 +40,7 @@ func (c *Cluster) past(ctx context.Context, at, newer storage.Timestamp) (*past,
 	if p := h.find(at, newer); p != nil {
 		return p, nil
 	}
-	s, err := rewind.Open(ctx, c.Store, at, h.since())
+	s, err := rewind.Open(ctx, c.Store, at, h.since(), c.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,8 @@ type pastTxn struct {
 
 // rewound makes the past of what a statement of the transaction reads or writes.
 // Errors: SnapshotUnavailable (246), also for what did not exist yet.
-func (t *Txn) rewound(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
+func (c *Cluster) rewound(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
+	t := o.Txn
 	if t.past == nil || coll != nil && coll.IsView() {
 		return nil
 	}
@@ -189,21 +190,33 @@ func (t *Txn) rewound(o *Op, ns collection.Namespace, coll *catalog.Collection) 
 	if coll == nil {
 		return nil
 	}
-	return load(o, t.past.state, coll)
+	return c.load(o, t.past.state, coll)
 }
 
 // load makes what a state lacks to read a collection. It may take long where much was
 // written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
-func load(o *Op, s *rewind.State, coll *catalog.Collection) error {
+func (c *Cluster) load(o *Op, s *rewind.State, coll *catalog.Collection) error {
 	err := s.Load(o.Env, coll)
+	if errors.Is(err, rewind.ErrTooMuch) && c.history.dropUnused() {
+		err = s.Load(o.Env, coll)
+	}
 	var unfit *mongoerr.Error
 	switch {
 	case errors.Is(err, rewind.ErrTooMuch):
 		return mongoerr.New(mongoerr.SnapshotTooOld,
-			"Too much was written to %s since the wanted time to show it as it was then: more than %d MiB differ. Read at a later time, or keep on reading in a session with the option snapshot, whose state is held",
+			"Too much was written to %s since the wanted time to show it as it was then: it may differ by %d MiB, as far as the server's working memory has room. Read at a later time, or in a session with the option snapshot, whose state is held",
 			coll.Namespace, rewind.LayerBytesMax>>20)
 	case errors.Is(err, rewind.ErrMultikey), errors.As(err, &unfit) && unfit.Code != mongoerr.Interrupted && unfit.Code != mongoerr.MaxTimeMSExpired:
 		return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read %s at the wanted time: an index made since has no place for its documents as they were", coll.Namespace).Because(err)
 	}
 	return translate(err)
+}
+
+// dropUnused drops the states that nobody reads at the moment.
+func (h *history) dropUnused() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := len(h.pasts)
+	h.forget(func(p *past) bool { return p.refs == 0 })
+	return len(h.pasts) < n
 }

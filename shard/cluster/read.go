@@ -66,7 +66,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 					return nil, snapshotUnavailable(ns)
 				}
 			}
-			if err := o.Txn.rewound(o, ns, then); err != nil {
+			if err := c.rewound(o, ns, then); err != nil {
 				return nil, err
 			}
 		}
@@ -99,7 +99,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		snap.Unpin()
 		if same {
 			if err = v.visible(nss); err == nil {
-				err = v.rewound(o, nss)
+				err = c.rewind(o, v, nss)
 			}
 			if err != nil {
 				v.close()
@@ -152,9 +152,9 @@ func (c *Cluster) stateAt(o *Op, snap *catalog.Snapshot, nss []collection.Namesp
 	return &view{snap: snap, reader: p.state.Reader(func() { c.history.release(p) }), laid: p.state.Base(), past: p, own: true}, nil
 }
 
-// rewound makes the past of what is to be read, and takes out of the view what did not
+// rewind makes the past of what is to be read, and takes out of the view what did not
 // exist then.
-func (v *view) rewound(o *Op, nss []collection.Namespace) error {
+func (c *Cluster) rewind(o *Op, v *view, nss []collection.Namespace) error {
 	if v.past == nil {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (v *view) rewound(o *Op, nss []collection.Namespace) error {
 		case missing:
 			v.snap = v.snap.Without(coll)
 		case coll != nil && !coll.IsView():
-			if err := load(o, v.past.state, coll); err != nil {
+			if err := c.load(o, v.past.state, coll); err != nil {
 				return err
 			}
 		}

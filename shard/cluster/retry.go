@@ -353,7 +353,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
 		return snapshotUnavailable(ns)
 	}
-	if err := t.rewound(o, ns, a.coll); err != nil {
+	if err := c.rewound(o, ns, a.coll); err != nil {
 		return err
 	}
 	if a.coll != nil {
@@ -430,7 +430,7 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 			return nil, err
 		}
 	}
-	txn, err := rewind.Begin(ctx, c.Store, o.At, c.history.since())
+	txn, err := rewind.Begin(ctx, c.Store, o.At, c.history.since(), c.Memory)
 	if err != nil {
 		return nil, err
 	}

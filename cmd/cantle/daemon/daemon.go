@@ -171,6 +171,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		},
 		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
 		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
+		Memory:  d.shares.queries,
 	})
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
