@@ -69,8 +69,8 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*wr
 }
 
 // documents reads the log back and returns, by record key, the documents it tells of
-// as they were at the state's time; nil where there was none.
-// size is what they take.
+// as they were at the state's time; nil where there was none. size is what they take,
+// while others hold so many bytes.
 func (s *State) documents(env *mql.Env, id keyspace.CollectionID, others int64) (docs map[string]bson.Raw, size int64, err error) {
 	docs = map[string]bson.Raw{}
 	var key, scratch []byte

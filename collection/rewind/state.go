@@ -98,6 +98,7 @@ func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 		if s.layer(coll.ID) != nil {
 			return nil
 		}
+		env.Pause()
 		select {
 		case s.turn <- struct{}{}:
 		case <-env.Context().Done():
