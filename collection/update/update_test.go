@@ -26,7 +26,8 @@ func newEnv() *mql.Env {
 }
 
 // TestCases runs the verbs apply (new document of each doc; "same" if nothing
-// changes), delta (what changed) and upsert (the document of a filter).
+// changes), delta (what changed), upsert (the document of a filter) and patch (new
+// document of each doc by the diff of an oplog entry).
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := newEnv()

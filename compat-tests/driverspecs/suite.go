@@ -97,7 +97,7 @@ func (s suite) pattern(only string) string {
 }
 
 // suiteLimit ends a suite that hangs.
-const suiteLimit = 3 * time.Minute
+const suiteLimit = 6 * time.Minute
 
 // run runs the suite against a server, all but what the topology leaves out or only
 // one test of it, and returns the results of its leaves by name.

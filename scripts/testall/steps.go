@@ -105,7 +105,7 @@ func (r *run) endToEnd() error {
 
 // waitingAtOnce is how many packages of end-to-end tests run at a time at least: most of
 // them wait for clients, kills and time limits.
-const waitingAtOnce = 3
+const waitingAtOnce = 2
 
 // clientsPattern matches the package that installs and runs other languages' drivers;
 // it runs alone, as it compiles much.

@@ -347,8 +347,8 @@ func TestUniqueWhileUnsettled(t *testing.T) {
 	})
 }
 
-// Two writers of one unique value, one with the map from before a split, meet
-// in different partitions and still conflict.
+// Two writers of one unique value, one with the map from before a split, write it into
+// different partitions, and still only one of them succeeds.
 func TestUniqueAcrossMaps(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -367,9 +367,18 @@ func TestUniqueAcrossMaps(t *testing.T) {
 		}
 		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 		for i, txn := range txns {
-			n.insert(fmt.Sprintf(`{_id: "new%d", k: %d, u: 1}`, i, i))
-			if _, err := txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {
+			inserted := false
+			done := background(func() { // waits for the transaction if it comes first
+				_, errs, err := n.Insert(n.op(), shop, rawDocs(t, fmt.Sprintf(`{_id: "new%d", k: %d, u: 1}`, i, i)), true)
+				inserted = err == nil && len(errs) == 0
+			})
+			_, err := txn.Store.Commit(t.Context(), storage.Buffered)
+			if err != nil && !errors.Is(err, storage.ErrConflict) {
 				t.Fatalf("%d: %v", i, err)
+			}
+			<-done
+			if committed := err == nil; committed == inserted {
+				t.Fatalf("%d: committed %v, inserted %v", i, committed, inserted)
 			}
 		}
 		n.must(n.jobs.Rest(t.Context(), n.coll().ID))
