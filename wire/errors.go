@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // ErrFrame marks bytes after which the connection cannot go on: a broken length or

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Large messages on their way in share Pool.Messages. One that has shown that it comes,

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // insertOf is a message of about n bytes.

@@ -7,7 +7,7 @@ import (
 	"iter"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // sequencesMax is the most document sequences of one message; no command knows more than two.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // doc builds {name: n, $db: "test"}.

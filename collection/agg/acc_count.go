@@ -3,7 +3,7 @@ package agg
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var accCount = AccumulatorDef{Name: "$count", Parse: parseCountAccumulator, Doc: "reference/operator/aggregation/count-accumulator"}

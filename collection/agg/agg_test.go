@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/casefile"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // TestCases runs every case four ways: as written, optimised, divided over three

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Unpack returns the measurements of a bucket. Errors: BadValue (2) for what is no bucket, or one

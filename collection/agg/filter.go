@@ -2,7 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // checkMatch refuses the operators that a $match stage cannot have.

@@ -1,6 +1,6 @@
 package agg
 
-import "github.com/cantledb/cantle/wire/mongoerr"
+import "github.com/cantledb/cantle/collection/mongoerr"
 
 // docBytesMax is the size of the largest document between stages. What leaves
 // the pipeline is held to a document's usual limit by the cursor.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // bucketSecondsMax is the longest span of a time series bucket: a year.

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/project"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // MatchMode says what $merge does with a document that exists already.

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Doc: "reference/operator/aggregation/bucketAuto"}

@@ -2,7 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var stageFill = StageDef{Name: "$fill", Parse: parseFill, Doc: "reference/operator/aggregation/fill"}

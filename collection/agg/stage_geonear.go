@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear, Doc: "reference/operator/aggregation/geoNear"}

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup, Doc: "reference/operator/aggregation/graphLookup"}

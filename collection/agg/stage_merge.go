@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/project"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge, Doc: "reference/operator/aggregation/merge"}

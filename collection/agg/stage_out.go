@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut, Doc: "reference/operator/aggregation/out"}

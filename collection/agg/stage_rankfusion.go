@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageRankFusion = StageDef{Name: "$rankFusion", Parse: parseRankFusion, Doc: "reference/operator/aggregation/rankFusion"}

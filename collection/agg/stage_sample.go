@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageSample = StageDef{Name: "$sample", Parse: parseSample, Doc: "reference/operator/aggregation/sample"}

@@ -2,7 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // The stages of Atlas Search: known by name, refused as a server without it does.

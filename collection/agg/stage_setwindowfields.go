@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields, Doc: "reference/operator/aggregation/setWindowFields"}

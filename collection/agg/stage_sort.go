@@ -4,9 +4,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageSort = StageDef{Name: "$sort", Parse: parseSort, Doc: "reference/operator/aggregation/sort"}

@@ -3,8 +3,8 @@ package agg
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Doc: "reference/operator/aggregation/unwind"}

@@ -4,8 +4,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var winExpMovingAvg = WindowFunctionDef{Name: "$expMovingAvg", parse: parseExpMovingAvg, Doc: "reference/operator/aggregation/expMovingAvg"}

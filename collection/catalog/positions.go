@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 

@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // Switch is a setting that a collection may leave to the server.

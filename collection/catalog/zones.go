@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // Zone is a range of a collection's line that has shards of its own: one begins

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/changelog"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
 )
 

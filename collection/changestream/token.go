@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Token is a place in the stream of events. Clients see it as

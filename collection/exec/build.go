@@ -3,8 +3,8 @@ package exec
 import (
 	"fmt"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Build makes the operators of a solution for one shard. Nothing is read before

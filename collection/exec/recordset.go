@@ -3,8 +3,8 @@ package exec
 import (
 	"hash/maphash"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // recordSet remembers records by position and _id: 16 bytes of hash for each,

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // objectToArray is $objectToArray: [{k: name, v: value}, …].

@@ -2,8 +2,8 @@ package expr
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // convert is $convert and its short forms $toInt, $toDate, …, which have a

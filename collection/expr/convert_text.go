@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // toText converts a value that is not nullish to a string as $toString does.

@@ -3,7 +3,7 @@ package expr
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // clock is a date and time as text names it; fields that are absent are -1.

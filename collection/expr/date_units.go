@@ -3,7 +3,7 @@ package expr
 import (
 	"slices"
 
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // DateUnit is a unit of time of dates in UTC, for stages that step through

@@ -6,7 +6,7 @@ import (
 	_ "time/tzdata" // zones work wherever the server runs
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // zone is a time zone: an Olson name or a fixed offset.

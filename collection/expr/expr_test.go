@@ -14,10 +14,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/casefile"
 	"github.com/cantledb/cantle/compat-tests/casefile/show"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // newEnv is the environment of all cases: fixed times, roles, JavaScript on.

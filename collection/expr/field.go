@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // source says where a field path starts.

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // random is $rand: a double in [0, 1), new for each evaluation.

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // argumentNames are the names of arguments of all operators.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // newText reserves a string of n bytes in the arena; text is to be filled.

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // regexCall is $regexMatch, $regexFind and $regexFindAll. The last compiled

@@ -2,7 +2,7 @@ package geo
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 
 	"github.com/golang/geo/s2"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Near is what $near and $nearSphere ask for: distances from a point, between

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/casefile"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // TestCases runs the verbs spec (parse and print as listIndexes does), keys

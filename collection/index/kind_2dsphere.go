@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // SphereOptions are the options of a 2dsphere index.

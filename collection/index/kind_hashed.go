@@ -2,8 +2,8 @@ package index
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // kindHashed holds the hash of one field; a compound one has directions beside

@@ -2,7 +2,7 @@ package index
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // partialDepthMax bounds the nesting of a partial filter.

@@ -3,9 +3,9 @@ package index
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/text"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // textKeys makes an entry of every term: the plain fields before, the term, its

@@ -3,8 +3,8 @@ package match
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var opType = Operator{Name: "$type", Where: Field, Parse: parseType, Doc: "reference/operator/query/type"}

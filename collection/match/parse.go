@@ -3,8 +3,8 @@ package match
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // parser holds what one Parse needs.

@@ -3,8 +3,8 @@ package match
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 var opJSONSchema = Operator{Name: "$jsonSchema", Where: Top, Parse: parseJSONSchema, Doc: "reference/operator/query/jsonSchema"}

@@ -2,7 +2,7 @@ package match
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // combinationRule is allOf, anyOf and oneOf.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // schemaParser reads one schema.

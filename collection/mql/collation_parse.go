@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // ParseCollation reads a collation document. nil is returned for locale

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // StageBytesMax is what one blocking operator may hold before it spills.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // found prints the first match and its groups.

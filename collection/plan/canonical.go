@@ -5,10 +5,10 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/project"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Find is what a find asks for, or the leading part of a pipeline, an update, a

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/text"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // textIndex is the text index of a collection, of which there is at most one;

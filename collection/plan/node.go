@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/text"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 

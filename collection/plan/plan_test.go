@@ -12,11 +12,11 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/compat-tests/casefile"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a

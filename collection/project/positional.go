@@ -3,7 +3,7 @@ package project
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // positional is the operator $ at the end of a projected path: it cuts the

@@ -11,10 +11,10 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/project"
 	"github.com/cantledb/cantle/compat-tests/casefile"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Verbs of the case files:

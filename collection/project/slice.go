@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // cut is the $slice of a find: limit elements from skip on; a negative skip

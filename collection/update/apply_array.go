@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // paddingMax is how many nulls may fill the gap before a new array element.

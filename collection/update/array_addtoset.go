@@ -2,7 +2,7 @@ package update
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opAddToSet = Operator{Name: "$addToSet", parse: parseAddToSet, Doc: "reference/operator/update/addToSet"}

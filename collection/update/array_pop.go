@@ -2,7 +2,7 @@ package update
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opPop = Operator{Name: "$pop", parse: parsePop, Doc: "reference/operator/update/pop"}

@@ -3,7 +3,7 @@ package update
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opPull = Operator{Name: "$pull", parse: parsePull, Doc: "reference/operator/update/pull"}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opPush = Operator{Name: "$push", parse: parsePush, Doc: "reference/operator/update/push"}

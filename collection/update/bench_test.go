@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/update"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // document1K is a document of about one kibibyte.

@@ -2,7 +2,7 @@ package update
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opBit = Operator{Name: "$bit", parse: parseBit, Doc: "reference/operator/update/bit"}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // ParseDiff reads the diff of an update entry of the oplog, {$v: 2, diff: {…}}:

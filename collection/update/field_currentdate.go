@@ -2,7 +2,7 @@ package update
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opCurrentDate = Operator{Name: "$currentDate", parse: parseCurrentDate, Doc: "reference/operator/update/currentDate"}

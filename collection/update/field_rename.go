@@ -3,7 +3,7 @@ package update
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 var opRename = Operator{Name: "$rename", parse: parseRename, Doc: "reference/operator/update/rename"}

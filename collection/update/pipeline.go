@@ -5,9 +5,9 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/project"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // parsePipeline reads an update by stages.

@@ -3,9 +3,9 @@ package update
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/project"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Options say what kind of command the update belongs to.

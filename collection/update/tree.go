@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // node is a component of the paths of an update. Immutable after parsing.

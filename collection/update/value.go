@@ -2,7 +2,7 @@ package update
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // checkValue refuses values that a document cannot hold at a path: an _id with

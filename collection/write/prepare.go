@@ -2,7 +2,7 @@ package write
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // DepthMax is the nesting a stored document may have, which is more than the

@@ -6,12 +6,12 @@ import (
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Target is where documents go: one shard of one collection in one transaction.

@@ -9,8 +9,8 @@ import (
 
 	cbson "github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/compat-tests/casefile"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // askApply answers the verb apply: for each update the new document of every document,

@@ -1,4 +1,4 @@
-// Command gencodes writes wire/mongoerr/codes_gen.go from wire/mongoerr/codes.txt.
+// Command gencodes writes collection/mongoerr/codes_gen.go from collection/mongoerr/codes.txt.
 //
 // Run it from the module root: go run ./scripts/gencodes
 // With -check it writes nothing and fails if the file on disk is out of step.
@@ -25,7 +25,7 @@ type row struct {
 }
 
 func main() {
-	dir := flag.String("dir", filepath.Join("wire", "mongoerr"), "directory of codes.txt")
+	dir := flag.String("dir", filepath.Join("collection", "mongoerr"), "directory of codes.txt")
 	check := flag.Bool("check", false, "only compare")
 	flag.Parse()
 	if err := run(*dir, *check); err != nil {

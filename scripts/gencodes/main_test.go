@@ -7,7 +7,7 @@ import (
 
 // TestInStep fails if codes_gen.go was not generated from the codes.txt beside it.
 func TestInStep(t *testing.T) {
-	if err := run(filepath.Join("..", "..", "wire", "mongoerr"), true); err != nil {
+	if err := run(filepath.Join("..", "..", "collection", "mongoerr"), true); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ var doors = []struct {
 	why     string
 }{
 	{"github.com/blevesearch/snowballstem", []string{"collection/text"}, "words become terms in one place, for documents and searches alike"},
-	{"github.com/cespare/xxhash/v2", []string{"shard", "storage/pebblekv"}, "one place decides what a shard key hashes to"},
+	{"github.com/cespare/xxhash/v2", []string{"collection/shard"}, "one place decides what a shard key hashes to"},
 	{"github.com/cockroachdb/apd/v3", []string{"bson/decimal", "bson/keystring", "collection/expr"}, "decimal128 arithmetic has one door"},
 	{"github.com/cockroachdb/pebble/v2", []string{"cmd", "storage/pebblekv"}, "the engine can be exchanged only if nobody else knows it"},
 	{"github.com/dlclark/regexp2", []string{"collection/mql", "collection/match", "collection/expr"}, "patterns are compiled in one place, with a time limit"},

@@ -29,6 +29,7 @@ var rules = []rule{
 	{"context", "context.TODO is a promise to think later; take the context from the caller", checkContext},
 	{"decoded", "documents stay raw BSON from the socket to the store; decoding one costs twenty to forty times as much as looking at it", checkDecoded},
 	{"doors", "each library is used at one door, so that it can be exchanged or upgraded in one place", checkDoors},
+	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire and cmd; nobody below knows who stands above", checkFloors},
 	{"format", "gofmt leaves nothing to discuss", checkFormat},
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
 	{"init", "what happens at import cannot be ordered, configured or tested; tables are literals", checkInit},
@@ -84,12 +85,40 @@ func checkLevels(r *repo, report reporter) {
 			}
 			for _, s := range separations {
 				// A package may import its own room, even if a row speaks of a part of it.
-				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) {
+				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) && to != s.but {
 					report(r.position(pos), f.dir+" may not import "+to+": "+s.why)
 				}
 			}
 		}
 	}
+}
+
+// checkFloors compares every import of our own packages with the floors they stand on.
+func checkFloors(r *repo, report reporter) {
+	for _, f := range r.files {
+		own := floorOf(f.dir)
+		if f.test || own < 0 {
+			continue
+		}
+		for p, pos := range f.imports() {
+			to, mine := ours(p)
+			if floor := floorOf(to); mine && (floor > own || floor == own && topOf(to) != topOf(f.dir)) {
+				report(r.position(pos), f.dir+" may not import "+to+": it stands on no lower floor")
+			}
+		}
+	}
+}
+
+// topOf returns the top-level folder of a package.
+func topOf(dir string) string {
+	top, _, _ := strings.Cut(dir, "/")
+	return top
+}
+
+// floorOf returns the index in floors of a package's top-level folder, -1 for scripts and
+// the test rig.
+func floorOf(dir string) int {
+	return slices.IndexFunc(floors, func(row []string) bool { return slices.Contains(row, topOf(dir)) })
 }
 
 // checkDoors compares every import of a library with the table.

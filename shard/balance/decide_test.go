@@ -3,7 +3,7 @@ package balance
 import (
 	"testing"
 
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 func newMap(t testing.TB, n int) *shard.Map {

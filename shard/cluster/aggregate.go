@@ -9,13 +9,13 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Aggregate opens a pipeline on a collection, a view, or (with an empty

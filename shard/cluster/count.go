@@ -5,10 +5,10 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }

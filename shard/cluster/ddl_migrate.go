@@ -3,9 +3,9 @@ package cluster
 import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/jobs"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // MigrateThroughput turns the manual throughput of a collection, or without its name

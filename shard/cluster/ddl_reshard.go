@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // ReshardCollection gives a sharded collection another shard key. It is rewritten

@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/jobs"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // ShardOptions is what shardCollection asks for.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/jobs"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Redistribute moves a collection's RU/s between its shards: targets get what

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -20,7 +21,6 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/memkv"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // ddl is a cluster over a fresh store.

@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // ErrDisconnected, ErrKilled and ErrTimeLimit are causes of a command's context

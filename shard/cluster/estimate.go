@@ -4,8 +4,8 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 )
 
 // Estimate is what a command is expected to cost, before it runs.

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // Trace collects the operators of a read by shard. A nil Trace collects nothing.

@@ -3,7 +3,7 @@ package cluster
 import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // withGeoKey fills in the field of a leading $geoNear from the geospatial

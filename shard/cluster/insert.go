@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/router"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Groups of an insert commit together; these bound them, so that a large batch

@@ -5,9 +5,9 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/tally"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Where throughput is provisioned, one shard key value holds so many bytes at

@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/rewind"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // retriesMax bounds how often a statement that met a conflict runs again.

@@ -10,12 +10,12 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Sink see agg.Opener. Documents are written as a command of its own would

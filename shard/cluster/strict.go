@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/order"
-	"github.com/cantledb/cantle/shard"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one

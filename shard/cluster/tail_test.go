@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // A turn may read the store as a drop has left it under a catalog that does not know

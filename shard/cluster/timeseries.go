@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Time-series collections hold ordinary documents, one record each, in the order

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/update"
@@ -23,7 +24,6 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
 	"github.com/cantledb/cantle/storage/pebblekv"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // node is a server without its wire: a cluster and its jobs over one store.

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 )
 
 // Provisioned is a stored throughput in the words of package ratelimit.

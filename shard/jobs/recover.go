@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cantledb/cantle/collection/changelog"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )

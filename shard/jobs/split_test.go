@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"

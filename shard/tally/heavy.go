@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // Heavy is the shard key values of one collection that come near the size a

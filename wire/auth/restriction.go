@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Restrictions say where a client may come from: it has to fit one of them. Nil

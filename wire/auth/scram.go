@@ -13,8 +13,8 @@ import (
 	"github.com/xdg-go/stringprep"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // Mechanism is a way to prove to be a user.

@@ -2,7 +2,7 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // checkStages refuses stages that do not go with the read concern or with the

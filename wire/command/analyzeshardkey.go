@@ -6,9 +6,9 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/shard"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // keyAnalysis is the arguments of analyzeShardKey.

@@ -3,9 +3,9 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // entry is one operation of applyOps: an entry of an oplog.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // done are the errors by which commands of entries say that there is nothing left

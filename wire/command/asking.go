@@ -3,9 +3,9 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // scope is what the action of a row is on.

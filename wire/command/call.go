@@ -6,10 +6,10 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
 

@@ -3,8 +3,8 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/shard"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // chunkPlace is where a command wants to split, merge or move: a document or a

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // clockArgs are the arguments of Clock.

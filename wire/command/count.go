@@ -3,8 +3,8 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runCount answers count. Manual: reference/command/count.

@@ -5,9 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // customArgs are the arguments of Azure Cosmos DB's extension commands.

@@ -2,8 +2,8 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
 

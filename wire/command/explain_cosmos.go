@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // On the Cosmos listener an explanation has Azure Cosmos DB's shape besides

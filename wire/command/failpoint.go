@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // failPoints are the failures a test has asked for. Each address the server

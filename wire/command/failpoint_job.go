@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // killAtJobStepPoint is a fail point of ours: the server process kills itself when a

@@ -5,11 +5,11 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/cursor"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // firstBatch is how many documents a find or aggregate returns at first when

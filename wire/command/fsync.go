@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // fsyncLock keeps writes out while it is held. It is held by nobody in

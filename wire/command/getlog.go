@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // lineBytesMax is how long a line of getLog may be. Manual: reference/command/getLog.

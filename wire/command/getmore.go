@@ -6,10 +6,10 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // awaitDefault is how long a getMore of a tailable awaitData cursor waits for

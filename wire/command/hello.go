@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // What a client may send. Manual: reference/command/hello.

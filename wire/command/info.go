@@ -4,9 +4,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // stageInfo makes the documents of the aggregation stages about the server; it

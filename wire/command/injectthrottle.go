@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // injectArg reads an argument of InjectThrottle.

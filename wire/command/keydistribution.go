@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/shard"
 )
 
 // keyRangesMax is into how many ranges the shard keys are divided to tell how often

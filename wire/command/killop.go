@@ -3,8 +3,8 @@ package command
 import (
 	"math"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runKillOp interrupts a command. Whether there is one makes no difference to

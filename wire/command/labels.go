@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // labelsFor are the labels that drivers retry by: those of an error, or of the

@@ -3,8 +3,8 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // declareLet evaluates the variables of a let document, in order, so that each

@@ -4,7 +4,7 @@ import (
 	"sort"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // runListCommands prints the table. Unknown arguments are ignored.

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/cursor"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // docList is a cursor source over documents made beforehand.

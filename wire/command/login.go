@@ -4,8 +4,8 @@ import (
 	"net"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
 

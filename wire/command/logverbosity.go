@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // logComponents are the parts of the log whose verbosity can be set, a part after

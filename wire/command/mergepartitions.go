@@ -4,11 +4,11 @@ import (
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/jobs"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // partitionsMax bounds the partitions that one command may name.

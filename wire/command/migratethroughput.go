@@ -1,8 +1,8 @@
 package command
 
 import (
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // migrateThroughput answers {customAction: "MigrateThroughput", throughputType:

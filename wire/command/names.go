@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Limits of names. Manual: reference/limits#naming-restrictions.

@@ -4,8 +4,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runPlanCacheClear answers planCacheClear and planCacheClearFilters: what is

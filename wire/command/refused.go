@@ -1,7 +1,7 @@
 package command
 
 import (
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // runGetLastError refuses what acknowledged writes were before write concerns.

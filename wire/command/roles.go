@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // roleArgs are the arguments of createRole and updateRole.

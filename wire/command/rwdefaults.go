@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // rwDefaults are the default read and write concern of all commands. Safe for

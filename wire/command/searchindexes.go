@@ -1,6 +1,6 @@
 package command
 
-import "github.com/cantledb/cantle/wire/mongoerr"
+import "github.com/cantledb/cantle/collection/mongoerr"
 
 // runSearchIndexes refuses the commands about Atlas Search's indexes as a server does that nobody
 // has connected to a search server. Drivers and GUIs look for the word Atlas in the text.

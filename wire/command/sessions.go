@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
 

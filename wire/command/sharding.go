@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/shard"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/balance"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runListShards answers listShards. Manual: reference/command/listShards.

@@ -1,6 +1,6 @@
 package command
 
-import "github.com/cantledb/cantle/wire/mongoerr"
+import "github.com/cantledb/cantle/collection/mongoerr"
 
 // runTestVersion2 stands for a command that version 1 of the stable API does not
 // have: the drivers' tests look how it is refused. Spec: versioned-api (tests).

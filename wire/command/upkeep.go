@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // autoCompact is what autoCompact asked for. The engine compacts by itself

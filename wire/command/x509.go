@@ -4,8 +4,8 @@ import (
 	"crypto/x509"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // runAuthenticate logs in by the certificate that the client's end of a TLS

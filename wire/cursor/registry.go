@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/session"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // What a connection's goroutine is doing: the low bits of Conn.phase.

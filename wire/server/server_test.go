@@ -19,8 +19,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // TestMain fails if a goroutine of this package outlives the tests.

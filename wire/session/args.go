@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Args are the session fields of a command, checked against each other.

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Owner is the SHA-256 of "user@db"; of the empty string without authentication.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // State is what the highest txnNumber of a session is, and how far.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard"
 )
 
 // Bounds of what a scan remembers, however large the collection is.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
@@ -30,7 +31,6 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
-	"github.com/cantledb/cantle/wire/mongoerr"
 	"github.com/cantledb/cantle/wire/server"
 	"github.com/cantledb/cantle/wire/session"
 )

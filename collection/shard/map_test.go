@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 func newMap(t testing.TB, kind Kind, n int) *Map {

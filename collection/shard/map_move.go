@@ -3,7 +3,7 @@ package shard
 import (
 	"slices"
 
-	"github.com/cantledb/cantle/wire/mongoerr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // Move returns the map in which a shard has another id: same range, same partitions, nothing to settle. If the id may

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // partitionsMax bounds the partitions of one shard: beyond it, it has to settle before it may split or merge again.

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strconv"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/mongoerr"
 )
 
 // ID names a shard within its collection, readable like Cosmos DB's range ids: "0" splits into "1" and "2". Never used
