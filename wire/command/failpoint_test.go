@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/wire"
@@ -11,51 +12,53 @@ import (
 
 // TestFailCommand: what driver tests ask of the fail point.
 func TestFailCommand(t *testing.T) {
-	w := newWorld(t, nil)
-	c := w.dial()
-	set := func(mode, data string) {
-		t.Helper()
-		c.ok(`{configureFailPoint: "failCommand", mode: ` + mode + `, data: {failCommands: ["ping"], ` + data + `}, $db: "admin"}`)
-	}
-	set(`{times: 2}`, `errorCode: 91, errorLabels: ["RetryableWriteError"]`)
-	r := c.run(`{ping: 1}`)
-	if number(r.Get("code")) != 91 || text(at(r, "errorLabels.0")) != "RetryableWriteError" {
-		t.Errorf("failed ping: %v", r)
-	}
-	if got := c.code(`{hello: 1}`); got != 0 {
-		t.Errorf("another command failed: %d", got)
-	}
-	if a, b := c.code(`{ping: 1}`), c.code(`{ping: 1}`); a != 91 || b != 0 {
-		t.Errorf("second and third ping: %d, %d", a, b)
-	}
-	set(`{skip: 1}`, `errorCode: 1`)
-	if a, b, d := c.code(`{ping: 1}`), c.code(`{ping: 1}`), c.code(`{ping: 1}`); a != 0 || b != 1 || d != 1 {
-		t.Errorf("skip one: %d, %d, %d", a, b, d)
-	}
-	set(`"alwaysOn"`, `closeConnection: true`)
-	if _, _, err := c.send(t.Context(), 0, `{ping: 1}`); !errors.Is(err, wire.ErrHangUp) {
-		t.Errorf("closeConnection: %v", err)
-	}
-	set(`"alwaysOn"`, `blockConnection: true, blockTimeMS: 20`)
-	begin := time.Now()
-	if got := c.code(`{ping: 1}`); got != 0 || time.Since(begin) < 20*time.Millisecond {
-		t.Errorf("blocked ping: %d after %v", got, time.Since(begin))
-	}
-	set(`"alwaysOn"`, `errorCode: 1, appName: "other"`)
-	if got := c.code(`{ping: 1}`); got != 0 {
-		t.Errorf("another application's fail point: %d", got)
-	}
-	set(`{times: 1}`, `writeConcernError: {code: 64, errmsg: "slow"}, errorLabels: ["RetryableWriteError"]`)
-	r = c.ok(`{ping: 1}`)
-	if number(at(r, "writeConcernError.code")) != 64 || text(at(r, "errorLabels.0")) != "RetryableWriteError" {
-		t.Errorf("write concern error: %v", r)
-	}
-	if r := c.ok(`{configureFailPoint: "failCommand", mode: "off", $db: "admin"}`); number(r.Get("count")) != 7 {
-		t.Errorf("it was entered %v times", r.Get("count"))
-	}
-	if got := c.code(`{ping: 1}`); got != 0 {
-		t.Errorf("off: %d", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		c := w.dial()
+		set := func(mode, data string) {
+			t.Helper()
+			c.ok(`{configureFailPoint: "failCommand", mode: ` + mode + `, data: {failCommands: ["ping"], ` + data + `}, $db: "admin"}`)
+		}
+		set(`{times: 2}`, `errorCode: 91, errorLabels: ["RetryableWriteError"]`)
+		r := c.run(`{ping: 1}`)
+		if number(r.Get("code")) != 91 || text(at(r, "errorLabels.0")) != "RetryableWriteError" {
+			t.Errorf("failed ping: %v", r)
+		}
+		if got := c.code(`{hello: 1}`); got != 0 {
+			t.Errorf("another command failed: %d", got)
+		}
+		if a, b := c.code(`{ping: 1}`), c.code(`{ping: 1}`); a != 91 || b != 0 {
+			t.Errorf("second and third ping: %d, %d", a, b)
+		}
+		set(`{skip: 1}`, `errorCode: 1`)
+		if a, b, d := c.code(`{ping: 1}`), c.code(`{ping: 1}`), c.code(`{ping: 1}`); a != 0 || b != 1 || d != 1 {
+			t.Errorf("skip one: %d, %d, %d", a, b, d)
+		}
+		set(`"alwaysOn"`, `closeConnection: true`)
+		if _, _, err := c.send(t.Context(), 0, `{ping: 1}`); !errors.Is(err, wire.ErrHangUp) {
+			t.Errorf("closeConnection: %v", err)
+		}
+		set(`"alwaysOn"`, `blockConnection: true, blockTimeMS: 20`)
+		begin := time.Now()
+		if got := c.code(`{ping: 1}`); got != 0 || time.Since(begin) != 20*time.Millisecond {
+			t.Errorf("blocked ping: %d after %v", got, time.Since(begin))
+		}
+		set(`"alwaysOn"`, `errorCode: 1, appName: "other"`)
+		if got := c.code(`{ping: 1}`); got != 0 {
+			t.Errorf("another application's fail point: %d", got)
+		}
+		set(`{times: 1}`, `writeConcernError: {code: 64, errmsg: "slow"}, errorLabels: ["RetryableWriteError"]`)
+		r = c.ok(`{ping: 1}`)
+		if number(at(r, "writeConcernError.code")) != 64 || text(at(r, "errorLabels.0")) != "RetryableWriteError" {
+			t.Errorf("write concern error: %v", r)
+		}
+		if r := c.ok(`{configureFailPoint: "failCommand", mode: "off", $db: "admin"}`); number(r.Get("count")) != 7 {
+			t.Errorf("it was entered %v times", r.Get("count"))
+		}
+		if got := c.code(`{ping: 1}`); got != 0 {
+			t.Errorf("off: %d", got)
+		}
+	})
 }
 
 // TestFailHandshake: a fail point for an application meets the hello in which that
@@ -170,25 +173,27 @@ func TestFailTimeLimit(t *testing.T) {
 
 // TestFailCommandOf: fail points of a connection, of all commands, of the handshake.
 func TestFailCommandOf(t *testing.T) {
-	w := newWorld(t, nil)
-	c, other := w.dial(), w.dial()
-	set := func(data string) {
-		t.Helper()
-		c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {` + data + `}, $db: "admin"}`)
-	}
-	set(fmt.Sprintf(`failCommands: ["ping"], errorCode: 1, threadName: "conn%d"`, other.ID()))
-	if a, b := c.code(`{ping: 1}`), other.code(`{ping: 1}`); a != 0 || b != 1 {
-		t.Errorf("of a connection: %d, %d", a, b)
-	}
-	set(`failAllCommands: true, errorCode: 1`)
-	if a, b := c.code(`{ping: 1}`), c.code(`{hello: 1}`); a != 1 || b != 1 {
-		t.Errorf("all commands: %d, %d", a, b)
-	}
-	set(`failCommands: ["hello"], blockConnection: true, blockTimeMS: 20`)
-	begin := time.Now()
-	if w.dial().ok(`{hello: 1}`); time.Since(begin) < 20*time.Millisecond {
-		t.Errorf("a handshake after %v", time.Since(begin))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		c, other := w.dial(), w.dial()
+		set := func(data string) {
+			t.Helper()
+			c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {` + data + `}, $db: "admin"}`)
+		}
+		set(fmt.Sprintf(`failCommands: ["ping"], errorCode: 1, threadName: "conn%d"`, other.ID()))
+		if a, b := c.code(`{ping: 1}`), other.code(`{ping: 1}`); a != 0 || b != 1 {
+			t.Errorf("of a connection: %d, %d", a, b)
+		}
+		set(`failAllCommands: true, errorCode: 1`)
+		if a, b := c.code(`{ping: 1}`), c.code(`{hello: 1}`); a != 1 || b != 1 {
+			t.Errorf("all commands: %d, %d", a, b)
+		}
+		set(`failCommands: ["hello"], blockConnection: true, blockTimeMS: 20`)
+		begin := time.Now()
+		if w.dial().ok(`{hello: 1}`); time.Since(begin) != 20*time.Millisecond {
+			t.Errorf("a handshake after %v", time.Since(begin))
+		}
+	})
 }
 
 // The fail point noMetering lets commands run without being charged.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/wire"
@@ -62,36 +63,38 @@ func TestHelloArguments(t *testing.T) {
 // TestHelloAwaits: with the present topology version it waits, with another it
 // does not, and it ends when the client is gone.
 func TestHelloAwaits(t *testing.T) {
-	w := newWorld(t, nil)
-	c := w.dial()
-	version := at(c.ok(`{hello: 1}`), "topologyVersion")
-	await := func(id string, ms string) string {
-		return `{hello: 1, topologyVersion: {processId: {$oid: "` + id + `"}, counter: {$numberLong: "0"}}, maxAwaitTimeMS: ` + ms + `}`
-	}
-	d, _ := version.Doc()
-	process, _ := d.Get("processId").ObjectID()
-	const hex = "0123456789abcdef"
-	id := ""
-	for _, b := range process {
-		id += string(hex[b>>4]) + string(hex[b&15])
-	}
-	begin := time.Now()
-	c.ok(await(id, "30"))
-	if time.Since(begin) < 30*time.Millisecond {
-		t.Error("it did not wait")
-	}
-	begin = time.Now()
-	c.ok(await("000000000000000000000000", "60000"))
-	if time.Since(begin) > 10*time.Second {
-		t.Error("it waited with the topology version of another process")
-	}
-	if _, more, err := c.send(t.Context(), wire.ExhaustAllowed, await(id, "1")); err != nil || !more {
-		t.Errorf("exhaust: more %v, %v", more, err)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(10*time.Millisecond, func() { cancel(wire.ErrClientGone) })
-	r, _, err := w.dial().send(ctx, 0, await(id, "60000")) // another connection: each has one context
-	if err != nil || number(r.Get("code")) != 279 {
-		t.Errorf("the client was gone: %v %v", r, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		c := w.dial()
+		version := at(c.ok(`{hello: 1}`), "topologyVersion")
+		await := func(id string, ms string) string {
+			return `{hello: 1, topologyVersion: {processId: {$oid: "` + id + `"}, counter: {$numberLong: "0"}}, maxAwaitTimeMS: ` + ms + `}`
+		}
+		d, _ := version.Doc()
+		process, _ := d.Get("processId").ObjectID()
+		const hex = "0123456789abcdef"
+		id := ""
+		for _, b := range process {
+			id += string(hex[b>>4]) + string(hex[b&15])
+		}
+		begin := time.Now()
+		c.ok(await(id, "30"))
+		if waited := time.Since(begin); waited != 30*time.Millisecond {
+			t.Errorf("it waited for %v", waited)
+		}
+		begin = time.Now()
+		c.ok(await("000000000000000000000000", "60000"))
+		if time.Since(begin) != 0 {
+			t.Error("it waited with the topology version of another process")
+		}
+		if _, more, err := c.send(t.Context(), wire.ExhaustAllowed, await(id, "1")); err != nil || !more {
+			t.Errorf("exhaust: more %v, %v", more, err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(10*time.Millisecond, func() { cancel(wire.ErrClientGone) })
+		r, _, err := w.dial().send(ctx, 0, await(id, "60000")) // another connection: each has one context
+		if err != nil || number(r.Get("code")) != 279 {
+			t.Errorf("the client was gone: %v %v", r, err)
+		}
+	})
 }

@@ -2,47 +2,44 @@ package command
 
 import (
 	"testing"
-	"time"
-
-	"github.com/cantledb/cantle/bson"
+	"testing/synctest"
 )
 
 // TestCurrentOp: a running command is listed, filtered, and ended by its number;
 // the listing shows it as it was sent.
 func TestCurrentOp(t *testing.T) {
-	w := newWorld(t, nil)
-	c, slow := w.dial(), w.dial()
-	c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 60000}, $db: "admin"}`)
-	slow.ok(`{hello: 1, client: {application: {name: "app"}, driver: {name: "d", version: "1"}, os: {type: "o"}}}`)
-	done := make(chan int64)
-	go func() { done <- slow.code(`{count: "c", query: {a: 7}}`) }()
-	var op bson.Raw
-	w.eventually("the command is listed", func() bool {
-		r := c.ok(`{currentOp: 1, "command.count": "c", $db: "admin"}`)
-		op, _ = at(r, "inprog.0").Doc()
-		return op != nil
-	})
-	if text(op.Get("ns")) != "test.c" || number(at(op, "command.query.a")) != 7 || text(op.Get("appName")) != "app" || !op.Get("active").Truthy() {
-		t.Errorf("listed as %v", op)
-	}
-	if r := c.ok(`{currentOp: 1, ns: "test.other", $db: "admin"}`); !at(r, "inprog.0").IsMissing() {
-		t.Errorf("the filter let through %v", r)
-	}
-	if r := c.ok(`{currentOp: 1, $all: true, active: false, $db: "admin"}`); !at(r, "inprog.0").IsMissing() {
-		t.Errorf("both connections are busy: %v", r)
-	}
-	c.ok(`{killOp: 1, op: ` + ejsonNumber(number(op.Get("opid"))) + `, $db: "admin"}`)
-	select {
-	case code := <-done:
-		if code != 11601 {
-			t.Errorf("the killed command failed with %d", code)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		c, slow := w.dial(), w.dial()
+		c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 60000}, $db: "admin"}`)
+		slow.ok(`{hello: 1, client: {application: {name: "app"}, driver: {name: "d", version: "1"}, os: {type: "o"}}}`)
+		done := make(chan int64, 1)
+		go func() { done <- slow.code(`{count: "c", query: {a: 7}}`) }()
+		synctest.Wait() // until the fail point holds the command
+		op, _ := at(c.ok(`{currentOp: 1, "command.count": "c", $db: "admin"}`), "inprog.0").Doc()
+		if text(op.Get("ns")) != "test.c" || number(at(op, "command.query.a")) != 7 || text(op.Get("appName")) != "app" || !op.Get("active").Truthy() {
+			t.Errorf("listed as %v", op)
 		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the killed command goes on")
-	}
-	if got := slow.code(`{hello: 1}`); got != 0 {
-		t.Errorf("the next command of the connection: %d", got)
-	}
+		if r := c.ok(`{currentOp: 1, ns: "test.other", $db: "admin"}`); !at(r, "inprog.0").IsMissing() {
+			t.Errorf("the filter let through %v", r)
+		}
+		if r := c.ok(`{currentOp: 1, $all: true, active: false, $db: "admin"}`); !at(r, "inprog.0").IsMissing() {
+			t.Errorf("both connections are busy: %v", r)
+		}
+		c.ok(`{killOp: 1, op: ` + ejsonNumber(number(op.Get("opid"))) + `, $db: "admin"}`)
+		synctest.Wait()
+		select {
+		case code := <-done:
+			if code != 11601 {
+				t.Errorf("the killed command failed with %d", code)
+			}
+		default:
+			t.Fatal("the killed command goes on")
+		}
+		if got := slow.code(`{hello: 1}`); got != 0 {
+			t.Errorf("the next command of the connection: %d", got)
+		}
+	})
 }
 
 // TestKillOpArguments: an operation is a number of 32 bits.
@@ -67,35 +64,38 @@ func TestKillOpArguments(t *testing.T) {
 // TestFsyncLock: writes wait until the lock is given back as often as it was
 // taken, reads do not.
 func TestFsyncLock(t *testing.T) {
-	w := newWorld(t, nil)
-	c, writer := w.dial(), w.dial()
-	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
-	for n := range int64(2) {
-		if r := c.ok(`{fsync: 1, lock: true, $db: "admin"}`); number(r.Get("lockCount")) != n+1 {
-			t.Errorf("lock: %v", r)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		c, writer := w.dial(), w.dial()
+		c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+		for n := range int64(2) {
+			if r := c.ok(`{fsync: 1, lock: true, $db: "admin"}`); number(r.Get("lockCount")) != n+1 {
+				t.Errorf("lock: %v", r)
+			}
 		}
-	}
-	done := make(chan int64)
-	go func() { done <- writer.code(`{insert: "c", documents: [{_id: 2}]}`) }()
-	if r := c.ok(`{count: "c"}`); number(r.Get("n")) != 1 {
-		t.Errorf("%v documents", r.Get("n"))
-	}
-	if got := w.dial().code(`{insert: "c", documents: [{_id: 3}], maxTimeMS: 5}`); got != 50 {
-		t.Errorf("a write that does not want to wait: %d", got)
-	}
-	c.ok(`{fsyncUnlock: 1, $db: "admin"}`)
-	select {
-	case <-done:
-		t.Error("a write went in while the lock was held")
-	case <-time.After(20 * time.Millisecond):
-	}
-	if r := c.ok(`{fsyncUnlock: 1, $db: "admin"}`); number(r.Get("lockCount")) != 0 {
-		t.Errorf("unlock: %v", r)
-	}
-	if code := <-done; code != 0 {
-		t.Errorf("the write that waited: %d", code)
-	}
-	if got := c.code(`{fsyncUnlock: 1, $db: "admin"}`); got != 20 {
-		t.Errorf("unlocked too often: %d", got)
-	}
+		done := make(chan int64, 1)
+		go func() { done <- writer.code(`{insert: "c", documents: [{_id: 2}]}`) }()
+		if r := c.ok(`{count: "c"}`); number(r.Get("n")) != 1 {
+			t.Errorf("%v documents", r.Get("n"))
+		}
+		if got := w.dial().code(`{insert: "c", documents: [{_id: 3}], maxTimeMS: 5}`); got != 50 {
+			t.Errorf("a write that does not want to wait: %d", got)
+		}
+		c.ok(`{fsyncUnlock: 1, $db: "admin"}`)
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("a write went in while the lock was held")
+		default:
+		}
+		if r := c.ok(`{fsyncUnlock: 1, $db: "admin"}`); number(r.Get("lockCount")) != 0 {
+			t.Errorf("unlock: %v", r)
+		}
+		if code := <-done; code != 0 {
+			t.Errorf("the write that waited: %d", code)
+		}
+		if got := c.code(`{fsyncUnlock: 1, $db: "admin"}`); got != 20 {
+			t.Errorf("unlocked too often: %d", got)
+		}
+	})
 }

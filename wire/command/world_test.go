@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -182,17 +181,3 @@ func at(doc bson.Raw, path string) bson.Value {
 func text(v bson.Value) string { s, _ := v.Str(); return s }
 
 func number(v bson.Value) int64 { n, _ := v.TruncInt64(); return n }
-
-var errTimeout = errors.New("it did not happen")
-
-// eventually waits until something holds.
-func (w *world) eventually(what string, holds func() bool) {
-	w.t.Helper()
-	for range 2000 {
-		if holds() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	w.t.Fatalf("%s: %v", what, errTimeout)
-}
