@@ -32,6 +32,7 @@ var steps = []step{
 	{"mongosh", "install mongosh into .cache/mongosh unless it is there", false, (*run).installMongosh},
 	{"build", "go build, and the server that the end-to-end tests start", false, (*run).build},
 	{"vet", "go vet", false, (*run).vet},
+	{"history", "go build and go vet of every new commit, and what its message says", false, (*run).history},
 	{"staticcheck", "staticcheck", false, (*run).staticcheck},
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
