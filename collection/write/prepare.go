@@ -3,6 +3,7 @@ package write
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
 )
 
 // DepthMax is the nesting a stored document may have, which is more than the
@@ -11,11 +12,12 @@ import (
 const DepthMax = 180
 
 // Prepare checks a document to be inserted and puts _id first, making one when
-// it is missing. The result aliases doc when nothing had to change. now fills
-// empty top-level timestamps (seconds high, increment low).
+// it is missing. The result aliases doc when nothing had to change. Empty top-level
+// timestamps become the time after the newest commit, for which the store is asked only
+// then.
 // Errors: BSONObjectTooLarge (10334), InvalidIdField (53), DollarPrefixedFieldName
 // (52), Overflow (15).
-func Prepare(doc bson.Raw, now uint64) (bson.Raw, error) {
+func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	if len(doc) > bson.MaxDocumentBytes {
 		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
 	}
@@ -48,6 +50,10 @@ func Prepare(doc bson.Raw, now uint64) (bson.Raw, error) {
 	} else {
 		b.ObjectID("_id", bson.NewObjectID())
 	}
+	now := storage.Timestamp(0)
+	if stamp {
+		now = store.Latest() + 1
+	}
 	skipped := false
 	for it := doc.Iter(); it.Next(); {
 		if string(it.Name) == "_id" && !skipped {
@@ -56,7 +62,7 @@ func Prepare(doc bson.Raw, now uint64) (bson.Raw, error) {
 		}
 		if stamp && it.Value.Type == bson.TypeTimestamp {
 			if t, i, _ := it.Value.Timestamp(); t == 0 && i == 0 {
-				b.Timestamp(string(it.Name), uint32(now>>32), uint32(now))
+				b.Timestamp(string(it.Name), now.Seconds(), now.Increment())
 				continue
 			}
 		}

@@ -93,7 +93,7 @@ func (t *trial) upsert(env *mql.Env, to *ratelimit.Meter) error {
 		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}
 	})
 	if err == nil {
-		doc, err = write.Prepare(doc, uint64(t.s.c.Store.Latest())+1)
+		doc, err = write.Prepare(doc, t.s.c.Store)
 	}
 	if err == nil {
 		env.Meter = to

@@ -106,9 +106,8 @@ func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int 
 // ordered, what follows the first bad document is left out.
 func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
 	placed = make([]router.Placed, 0, len(docs))
-	now := uint64(c.Store.Latest()) + 1
 	for i, d := range docs {
-		doc, err := write.Prepare(d, now)
+		doc, err := write.Prepare(d, c.Store)
 		if err == nil && o.Env.Strict {
 			err = checkKey(coll, doc)
 		}

@@ -322,7 +322,7 @@ func (c *Cluster) upsert(o *Op, a *attempt, filter match.Node, m *Modify, r *Mod
 	if err != nil {
 		return err
 	}
-	if doc, err = write.Prepare(doc, uint64(c.Store.Latest())+1); err != nil {
+	if doc, err = write.Prepare(doc, c.Store); err != nil {
 		return err
 	}
 	if o.Env.Strict {

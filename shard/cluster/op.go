@@ -53,6 +53,9 @@ type Op struct {
 	// Committed is the timestamp of the last commit of the command, 0 if it
 	// wrote nothing: the operationTime of its reply.
 	Committed storage.Timestamp
+	// Seen is the time of the newest state that the command's reads were opened on, 0 if
+	// it opened none outside of a transaction.
+	Seen storage.Timestamp
 	// Record, when set, is called inside the transaction of statements that took
 	// effect, before it commits: the place to keep the result of a retryable
 	// write. first and last are their places in the command; m is nil for inserts.

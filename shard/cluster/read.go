@@ -117,6 +117,7 @@ func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Seen = max(o.Seen, r.ReadTimestamp())
 	return &view{snap: snap, reader: r, laid: r.ReadTimestamp(), own: true}, nil
 }
 

@@ -245,7 +245,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 		default:
 			return errStale
 		}
-		fresh, err := write.Prepare(fresh, uint64(s.c.Store.Latest())+1)
+		fresh, err := write.Prepare(fresh, s.c.Store)
 		if err != nil {
 			return err
 		}

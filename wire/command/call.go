@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -32,6 +33,9 @@ type Call struct {
 	Args    session.Args
 	Session *session.Session // checked out: a transaction or retryable write
 	Start   time.Time
+	// Time is that of the newest commit when the command came: $$CLUSTER_TIME. The store is
+	// asked once, as for an engine with a timestamp oracle that is a round trip.
+	Time storage.Timestamp
 
 	WriteConcern writeConcern
 	ReadConcern  string // as the client says

@@ -98,6 +98,7 @@ func (s *Server) run(c *Call) error {
 			return err
 		}
 	}
+	c.Time = s.Cluster.Store.Latest()
 	if err := s.generic(c); err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (c *Call) environment() {
 	c.memory.Reset(c.Server.memory.bytes(), c.WorkMemory)
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
-	env.ClusterTime = uint64(c.Cluster.Store.Latest())
+	env.ClusterTime = uint64(c.Time)
 	env.DB = c.DB
 	env.JavaScript = c.JavaScript
 	env.Strict = c.Peer.cosmos
@@ -223,10 +224,10 @@ func (s *Server) generic(c *Call) (err error) {
 			if c.Name() != "getMore" { // which leaves it alone: drivers repeat that of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
-			if latest := s.Cluster.Store.Latest(); at > latest {
-				return aheadOf("atClusterTime", at, latest)
-			} else if after > latest {
-				return aheadOf("afterClusterTime", after, latest)
+			if at > c.Time {
+				return aheadOf("atClusterTime", at, c.Time)
+			} else if after > c.Time {
+				return aheadOf("afterClusterTime", after, c.Time)
 			}
 		case "$clusterTime":
 			if err := c.checkClusterTime(it.Value); err != nil {
@@ -388,22 +389,8 @@ func (s *Server) finish(c *Call, err error) {
 	if c.Msg.Header.OpCode != wire.OpMsg {
 		return
 	}
-	latest := c.Cluster.Store.Latest()
-	op := max(c.Op.Committed, c.Op.At)
-	if op == 0 {
-		op = latest
-	}
-	b.BeginDoc("$clusterTime")
-	b.Timestamp("clusterTime", latest.Seconds(), latest.Increment())
-	b.BeginDoc("signature")
-	b.Binary("hash", 0, zeroHash[:])
-	b.Int64("keyId", 0)
-	b.End()
-	b.End()
-	b.Timestamp("operationTime", op.Seconds(), op.Increment())
+	c.appendTimes()
 }
-
-var zeroHash [20]byte
 
 // price notes what the command cost and, where asked for, puts it into the
 // reply.

@@ -152,7 +152,7 @@ type tokened interface{ appendToken(b *bson.Builder) }
 // changeStreamTokens answers the custom action GetChangeStreamTokens:
 // {resumeAfterTokens: [token of each partition]}.
 func changeStreamTokens(c *Call, a *customArgs) error {
-	after := c.Cluster.Store.Latest()
+	after := c.Time
 	if t, i, ok := a.startAt.Timestamp(); ok {
 		after = max(storage.MakeTimestamp(t, i), 1) - 1
 	}

@@ -268,7 +268,7 @@ func (c *Call) confirmRead() error {
 	}
 	switch c.readLevel() {
 	case "majority", "linearizable", "snapshot":
-		if store := c.Cluster.Store; store.Durable() < store.Latest() {
+		if store := c.Cluster.Store; store.Durable() < c.operationTime() {
 			return store.Sync(c.Ctx)
 		}
 	}

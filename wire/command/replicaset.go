@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
 )
 
 // ReplicaSet is the set whose only member the server is shown as. The zero
@@ -82,26 +83,26 @@ func (c *Call) appendSet(b *bson.Builder, r ReplicaSet) {
 		b.End()
 	}
 	b.ObjectID("electionId", electionID)
+	latest := c.Cluster.Store.Latest() // and not c.Time: a hello may have waited
 	b.BeginDoc("lastWrite")
-	c.appendOpTime(b, "opTime")
-	b.DateTime("lastWriteDate", c.lastWriteMillis())
-	c.appendOpTime(b, "majorityOpTime")
-	b.DateTime("majorityWriteDate", c.lastWriteMillis())
+	appendOpTime(b, "opTime", latest)
+	b.DateTime("lastWriteDate", wallMillis(latest))
+	appendOpTime(b, "majorityOpTime", latest)
+	b.DateTime("majorityWriteDate", wallMillis(latest))
 	b.End()
 }
 
 // appendOpTime appends the time of the last commit: with one member all the times
 // of a set are that.
-func (c *Call) appendOpTime(b *bson.Builder, name string) {
-	latest := c.Cluster.Store.Latest()
+func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.BeginDoc(name)
 	b.Timestamp("ts", latest.Seconds(), latest.Increment())
 	b.Int64("t", electionTerm)
 	b.End()
 }
 
-// lastWriteMillis is when the last commit was, in milliseconds of Unix time.
-func (c *Call) lastWriteMillis() int64 { return int64(c.Cluster.Store.Latest().Seconds()) * 1000 }
+// wallMillis is when a commit was, in milliseconds of Unix time.
+func wallMillis(at storage.Timestamp) int64 { return int64(at.Seconds()) * 1000 }
 
 // ownSet is the set of the commands about replication, which the Cosmos address
 // does not have. Errors: NoReplicationEnabled (76).
@@ -240,18 +241,17 @@ func runReplSetGetStatus(c *Call) error {
 	for _, name := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
 		b.Int32(name, 1)
 	}
-	written := c.lastWriteMillis()
+	written := wallMillis(c.Time)
 	b.BeginDoc("optimes")
-	c.appendOpTime(b, "lastCommittedOpTime")
+	appendOpTime(b, "lastCommittedOpTime", c.Time)
 	b.DateTime("lastCommittedWallTime", written)
-	c.appendOpTime(b, "readConcernMajorityOpTime")
-	c.appendOpTime(b, "appliedOpTime")
-	c.appendOpTime(b, "durableOpTime")
+	appendOpTime(b, "readConcernMajorityOpTime", c.Time)
+	appendOpTime(b, "appliedOpTime", c.Time)
+	appendOpTime(b, "durableOpTime", c.Time)
 	b.DateTime("lastAppliedWallTime", written)
 	b.DateTime("lastDurableWallTime", written)
 	b.End()
-	latest := c.Cluster.Store.Latest()
-	b.Timestamp("lastStableRecoveryTimestamp", latest.Seconds(), latest.Increment())
+	b.Timestamp("lastStableRecoveryTimestamp", c.Time.Seconds(), c.Time.Increment())
 	c.appendElection(b)
 	b.BeginArray("members")
 	b.BeginDoc("")
@@ -261,7 +261,7 @@ func runReplSetGetStatus(c *Call) error {
 	b.Int32("state", primary)
 	b.String("stateStr", "PRIMARY")
 	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Started)/time.Second))
-	c.appendOpTime(b, "optime")
+	appendOpTime(b, "optime", c.Time)
 	b.DateTime("optimeDate", written)
 	b.DateTime("lastAppliedWallTime", written)
 	b.DateTime("lastDurableWallTime", written)

@@ -210,10 +210,7 @@ func runSetDefaultRWConcern(c *Call) error {
 		}
 	}
 	// A change has a time of its own, later than all commits it follows.
-	latest := c.Cluster.Store.Latest()
-	if next.at = latest; next.at <= d.at {
-		next.at = d.at + 1
-	}
+	next.at = max(c.Time, d.at+1)
 	next.wall = c.Cluster.Now().UnixMilli()
 	next.local = next.wall
 	if err := d.save(c.Ctx, c.Cluster.Store, &next); err != nil {
