@@ -174,7 +174,7 @@ func (q *asking) other(body bson.Raw) {
 
 // redact hides passwords and proofs in a command that somebody else may see.
 func redact(d *Def, body bson.Raw) bson.Raw {
-	hides := d != nil && d.Needs.has(Secret)
+	hides := d != nil && d.Facts.has(Secret)
 	if !hides && !hasField(body, "speculativeAuthenticate") {
 		return body
 	}

@@ -75,7 +75,10 @@ func runBulkWrite(c *Call) error {
 		}
 		i += n
 	}
-	if err := c.replyList(collection.Namespace{DB: "admin", Coll: "$cmd.bulkWrite"}, r.results, a.batch); err != nil {
+	if c.WriteConcern.unacknowledged() {
+		return nil // and opens no cursor, which nobody would know of
+	}
+	if err := c.replyList(severalNamespaces, r.results, a.batch); err != nil {
 		return err
 	}
 	b := c.Reply

@@ -102,10 +102,10 @@ func (s *Server) run(c *Call) error {
 	if err := s.generic(c); err != nil {
 		return err
 	}
-	if c.Args.InTxn && !c.Def.Needs.has(InTxn) {
+	if c.Args.InTxn && !c.Def.Facts.has(InTxn) {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", c.Name())
 	}
-	if c.Def.Needs.has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
+	if c.Def.Facts.has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
 	}
 	if c.Op.Env == nil {
@@ -136,11 +136,17 @@ func (s *Server) run(c *Call) error {
 			return err
 		}
 	}
-	if c.Def.Needs.has(Writes) {
+	if c.Def.Facts.has(Writes) {
 		if err := s.fsyncLock.enter(c.Ctx); err != nil {
 			return err
 		}
 		defer s.fsyncLock.leave()
+	} else if c.Def.Facts.has(MayWrite) {
+		defer func() {
+			if c.writesOut {
+				s.fsyncLock.leave()
+			}
+		}()
 	}
 	if err := s.enterSession(c); err != nil {
 		return err
@@ -221,7 +227,7 @@ func (s *Server) generic(c *Call) (err error) {
 			if err != nil {
 				return err
 			}
-			if c.Name() != "getMore" { // which leaves it alone: drivers repeat that of the session
+			if c.Def.Op != OpGetMore { // which leaves it alone: drivers repeat that of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
 			if at > c.Time {
@@ -269,7 +275,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 		if c.Peer.cosmos {
 			return cosmosTimeLimit, true, nil
 		}
-		if ms := c.clusterSettings.readMillis.Load(); ms > 0 && takesReadConcern(c.Name()) {
+		if ms := c.clusterSettings.readMillis.Load(); ms > 0 && c.Def.ReadConcern != OnlyLocal {
 			return time.Duration(ms) * time.Millisecond, true, nil
 		}
 		return 0, false, nil
@@ -284,7 +290,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 	if n < 0 || n > math.MaxInt32 {
 		return 0, false, mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range [0, 2147483647]", n)
 	}
-	if n == 0 || c.Name() == "getMore" { // a getMore's maxTimeMS is how long it may wait
+	if n == 0 || c.Def.Op == OpGetMore { // a getMore's maxTimeMS is how long it may wait
 		return 0, false, nil
 	}
 	return time.Duration(n) * time.Millisecond, true, nil
@@ -355,13 +361,13 @@ func (c *Call) nameOr() string {
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
-		if c.WriteConcern.unacknowledged() && batchWrite(c.Name()) {
+		if c.WriteConcern.unacknowledged() && c.Def.Statements != "" {
 			c.Out.Restart() // nobody asked what became of it
 		}
 		if c.concernError != nil {
 			b.Value("writeConcernError", c.concernError.Value())
 			c.appendLabels(c.concernLabels(c.concernError))
-		} else if c.writesOut || c.Def.Needs.has(Writes) {
+		} else if c.writesOut || c.Def.Facts.has(Writes) {
 			if e := c.WriteConcern.failure(); e != nil {
 				b.BeginDoc("writeConcernError")
 				b.Splice(e.AppendWriteConcernError(nil))
@@ -381,9 +387,9 @@ func (s *Server) finish(c *Call, err error) {
 	s.counters[c.Name()].total.Add(1)
 	took := s.Cluster.Now().Sub(c.Start)
 	s.timed(c.Name(), took)
-	s.latencies.add(c.Name(), took)
+	s.latencies.add(c.Def.Kind, took)
 	if c.op.NS.Coll != "" {
-		s.usage.add(c.op.NS, c.Name(), took)
+		s.usage.add(c.op.NS, c.Def.Op, took)
 	}
 	s.price(c, err, took)
 	if c.Msg.Header.OpCode != wire.OpMsg {
@@ -395,7 +401,7 @@ func (s *Server) finish(c *Call, err error) {
 // price notes what the command cost and, where asked for, puts it into the
 // reply.
 func (s *Server) price(c *Call, err error, took time.Duration) {
-	if c.Name() == "getLastRequestStatistics" || c.Def.Needs.has(Silent) || c.Op.Unmetered {
+	if c.Def.Facts.has(Silent) || c.Op.Unmetered {
 		return
 	}
 	s.stats.loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))

@@ -37,9 +37,6 @@ func (w writeConcern) unacknowledged() bool {
 	return w.given && w.w == 0 && !w.majority && !w.tagged && !w.journal
 }
 
-// batchWrite reports the commands whose reply an unacknowledged write leaves out.
-func batchWrite(name string) bool { return name == "insert" || name == "update" || name == "delete" }
-
 // failure is the error of a write concern that cannot be met: the mode is not
 // defined, or there are too few members. nil if it can.
 func (w writeConcern) failure() *mongoerr.Error {
@@ -263,7 +260,7 @@ func (c *Call) readLevel() string {
 // to that when they commit.
 // Manual: reference/read-concern-majority, reference/read-concern-linearizable.
 func (c *Call) confirmRead() error {
-	if c.Args.InTxn || c.Server.Durability != storage.Synced || !takesReadConcern(c.Name()) {
+	if c.Args.InTxn || c.Server.Durability != storage.Synced || c.Def.ReadConcern == OnlyLocal {
 		return nil
 	}
 	switch c.readLevel() {

@@ -203,7 +203,7 @@ func (s *Server) describeOp(op *operation, body bson.Raw, now time.Time, a curre
 	micros := max(now.Sub(op.Start).Microseconds(), 1)
 	b.Int64("secs_running", micros/1e6)
 	b.Int64("microsecs_running", micros)
-	b.String("op", opKind(op.Name))
+	b.String("op", op.def.Op.String())
 	ns := op.NS.DB + "." + op.NS.Coll
 	if op.NS.Coll == "" {
 		ns = op.NS.DB + ".$cmd"
@@ -211,8 +211,9 @@ func (s *Server) describeOp(op *operation, body bson.Raw, now time.Time, a curre
 	b.String("ns", ns)
 	b.Bool("redacted", false)
 	appendCommand(b, body, a.truncate)
-	if op.Name == "getMore" {
-		if id, ok := body.Get("getMore").Int64(); ok {
+	if op.def.Op == OpGetMore {
+		first, _ := body.First()
+		if id, ok := first.Value.Int64(); ok {
 			if i, ok := s.Cursors.Find(cursor.ID(id)); ok {
 				appendCursor(b, i, op.ID)
 			}
@@ -323,19 +324,4 @@ func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 		b.Int64("operationUsingCursorId", user)
 	}
 	b.End()
-}
-
-// opKind is the kind of operation a command counts as.
-func opKind(command string) string {
-	switch command {
-	case "find":
-		return "query"
-	case "insert", "update":
-		return command
-	case "delete":
-		return "remove"
-	case "getMore":
-		return "getmore"
-	}
-	return "command"
 }

@@ -1,8 +1,14 @@
 package command
 
-import "github.com/cantledb/cantle/wire/auth"
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/auth"
+)
 
-// Def is one command.
+// Def is one command: what runs it, and everything that others know about it. Whoever
+// treats some commands otherwise than the rest reads a field of the row; nobody else
+// knows a command by its name.
 type Def struct {
 	Name    string
 	Aliases []string // other spellings, lower-cased ones among them
@@ -15,7 +21,30 @@ type Def struct {
 	Action string
 	// Ask says what the command's arguments need beyond that; nil for nothing.
 	Ask   func(q *asking)
-	Needs Needs
+	Facts Facts
+	// Kind is what the command does to documents. The latencies and locks of
+	// serverStatus, the request report, the transactions and the samples of queries go
+	// by it.
+	Kind Kind
+	// Op is the type of operation that top, currentOp, the profiler and the opcounters
+	// of serverStatus count the command as.
+	Op OpType
+	// ReadConcern says which levels of read concern the command takes. One that takes
+	// more than local is a read to whoever waits for durability, charges for strong
+	// reads or limits the time of reads.
+	ReadConcern ReadLevels
+	// Statements names the argument with the statements of a batch of writes, which may
+	// come as a document sequence; "" for other commands. The reply to a batch tells
+	// only that it came, if the client did not want its writes acknowledged.
+	// Manual: reference/write-concern#acknowledgment-behavior.
+	Statements string
+	// Query finds the filter and the sort in the body of a command or, where it has
+	// Statements, in one of them. Shapes and samples of queries are made of them. nil: it
+	// has no query.
+	Query func(body bson.Raw) (filter, sort bson.Raw)
+	// Explain reads the arguments of the command for explain and the query settings; nil
+	// for a command without a plan. Manual: reference/command/explain.
+	Explain func(c *Call) (*explained, error)
 	// Doc is the manual's page, relative to its root; "cosmos" for Azure's.
 	Doc string
 
@@ -28,28 +57,119 @@ type NamespaceFrom uint8
 
 // The ways.
 const (
-	NoNamespace NamespaceFrom = iota // the database at most
-	FirstField                       // {find: "coll"}
-	FullName                         // {renameCollection: "db.coll"}
+	NoNamespace       NamespaceFrom = iota // the database at most
+	FirstField                             // {find: "coll"}
+	FullName                               // {renameCollection: "db.coll"}
+	CollectionField                        // {getMore: 1, collection: "coll"}
+	SeveralNamespaces                      // {bulkWrite: 1, nsInfo: [{ns: "db.coll"}, …]}
 )
 
-// Needs are facts about a command that the chain acts on.
-type Needs uint8
+// severalNamespaces is what stands for the collections of a command with SeveralNamespaces: as the
+// namespace of its cursor and in the request report.
+var severalNamespaces = collection.Namespace{DB: "admin", Coll: "$cmd.bulkWrite"}
 
-// The needs.
+// Facts are what is true of a command or not. The chain acts on them, but where it
+// says so.
+type Facts uint16
+
+// The facts.
 const (
 	// AdminOnly commands run on the admin database.
-	AdminOnly Needs = 1 << iota
+	AdminOnly Facts = 1 << iota
 	// InTxn commands are allowed in multi-document transactions.
+	// Manual: core/transactions-operations.
 	InTxn
-	// Writes marks commands that take a write concern and may be retried.
+	// NotFirst commands are allowed there, but cannot begin one.
+	// Manual: core/transactions-operations#informational-operations, and its restrictions.
+	NotFirst
+	// Writes marks commands that write: they take a write concern, and a locked fsync
+	// keeps them waiting.
 	Writes
+	// MayWrite marks reads that can put what they find into a collection: they take a
+	// write concern too. Manual: reference/write-concern.
+	MayWrite
+	// OwnConcern commands do not take the default write concern.
+	// Manual: reference/command/setDefaultRWConcern#behavior.
+	OwnConcern
+	// Retryable commands are retryable writes: outside of transactions, none but they
+	// take a transaction number. Manual: core/retryable-writes#retryable-write-operations.
+	Retryable
+	// Stable commands belong to version 1 of the stable API; listCommands says so too.
+	// Manual: reference/stable-api.
+	Stable
 	// Metadata commands are charged to the account's metadata budget.
 	Metadata
-	// Silent commands are not worth a line in profile or slow log.
+	// Silent commands are not worth a line in profile or slow log, and nobody pays for
+	// them.
 	Silent
 	// Secret commands carry passwords or proofs of them, which nobody else sees.
 	Secret
+	// FirstUser commands may be run on this machine by nobody, before there is any user.
+	// The login acts on it. Manual: core/localhost-exception.
+	FirstUser
+	// Sampled commands are queries that tell whether a shard key suits them: see
+	// configureQueryAnalyzer and analyzeShardKey, which act on it.
+	// Manual: reference/command/configureQueryAnalyzer.
+	Sampled
+	// Settable commands are queries that may have settings: see setQuerySettings, which
+	// acts on it. Manual: reference/command/setQuerySettings.
+	Settable
 )
 
-func (n Needs) has(m Needs) bool { return n&m != 0 }
+func (f Facts) has(g Facts) bool { return f&g != 0 }
+
+// Kind is what a command does to documents, as opLatencies tells commands apart.
+// Manual: reference/command/serverStatus#oplatencies.
+type Kind uint8
+
+// The kinds.
+const (
+	KindCommand Kind = iota // none of the others
+	KindRead
+	KindWrite
+	KindTxn // ends a transaction
+	kinds
+)
+
+// OpType is the type of operation that a command counts as.
+// Manual: reference/database-profiler#system.profile.op.
+type OpType uint8
+
+// The types. All but OpCommand are basic operations with one command each.
+const (
+	OpCommand OpType = iota
+	OpQuery
+	OpGetMore
+	OpInsert
+	OpUpdate
+	OpRemove
+	opTypes
+)
+
+// String returns the name that currentOp and the profiler print.
+func (o OpType) String() string {
+	return [opTypes]string{"command", "query", "getmore", "insert", "update", "remove"}[o]
+}
+
+// ReadLevels are the levels of read concern that a command takes outside of
+// transactions. Manual: reference/read-concern.
+type ReadLevels uint8
+
+// The levels.
+const (
+	OnlyLocal ReadLevels = iota
+	// NotSnapshot is every level but snapshot.
+	NotSnapshot
+	// AnyLevel is every level. Manual: reference/read-concern-snapshot#operations.
+	AnyLevel
+)
+
+// takesWriteConcern reports commands that write, or may write what they find into a
+// collection.
+func (d *Def) takesWriteConcern() bool { return d.Facts.has(Writes | MayWrite) }
+
+// ends reports a command that ends a transaction.
+func (d *Def) ends() bool { return d.Kind == KindTxn }
+
+// costly reports commands whose request units belong to the shape of their query.
+func (d *Def) costly() bool { return d.Kind == KindRead || d.Kind == KindWrite }

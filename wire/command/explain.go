@@ -9,35 +9,6 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// verbosity is how much explain tells.
-type verbosity uint8
-
-const (
-	planOnly verbosity = iota
-	withStats
-	allPlans
-)
-
-// explained is a command under explanation: the read that it begins with, and
-// what it does with the rows.
-type explained struct {
-	ns      collection.Namespace
-	find    plan.Find
-	keys    []string // fields read, for a count or distinct
-	only    bool     // keys says all that is read
-	stage   string   // COUNT, UPDATE, DELETE or "" above the read
-	skipped int64    // of a count
-	upsert  bool
-	modify  *cluster.Modify // of a write
-	stages  []bson.Raw      // of an aggregate or a read of a view
-	piped   bool
-	command bson.Raw
-	level   verbosity
-
-	shapeHash string        // of the query
-	setting   *querySetting // of its shape, or nil
-}
-
 // runExplain answers explain: the plan of a command, and with executionStats
 // what running it did. Writes are not carried out.
 // Manual: reference/command/explain, reference/explain-results.
@@ -82,9 +53,12 @@ func runExplain(c *Call) error {
 	if db, ok := cmd.Get("$db").Str(); ok && db != c.DB {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.DB, db)
 	}
+	if def.Explain == nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
+	}
 	inner := *c
 	inner.Body, inner.Value, inner.Def = cmd, first.Value, def
-	x, err := inner.explainable()
+	x, err := def.Explain(&inner)
 	if err != nil {
 		return err
 	}
@@ -92,58 +66,62 @@ func runExplain(c *Call) error {
 	return inner.explain(x)
 }
 
-// explainable reads the arguments of the command to be explained.
-// Errors: IllegalOperation (20) for a command without a plan, and those that
-// the command itself would give.
-func (c *Call) explainable() (*explained, error) {
-	x := &explained{}
-	var err error
-	switch c.Name() {
-	case "find":
-		if x.ns, err = c.readNamespace(); err != nil {
-			return nil, err
-		}
-		a, err := c.parseFind()
-		x.find = a.Find
-		return x, err
-	case "count":
-		return c.explainableCount()
-	case "distinct":
-		return c.explainableDistinct()
-	case "aggregate":
-		if x.ns, err = c.aggregateNamespace(); err != nil {
-			return nil, err
-		}
-		a, err := c.parseAggregate()
-		x.stages, x.piped, x.find.Hint = a.pipeline, true, a.hint
-		return x, err
-	case "update":
-		return c.explainableWrite("updates", "UPDATE", c.updateStatement)
-	case "delete":
-		return c.explainableWrite("deletes", "DELETE", c.deleteStatement)
-	case "findAndModify":
-		if x.ns, err = c.Namespace(); err != nil {
-			return nil, err
-		}
-		a, err := c.parseFindAndModify()
-		x.find = plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Limit: 1}
-		x.stage, x.upsert = "UPDATE", a.upsert
-		if a.remove {
-			x.stage = "DELETE"
-		}
-		if err != nil {
-			return nil, err
-		}
-		x.modify = &cluster.Modify{Find: x.find, Upsert: a.upsert}
-		if !a.remove {
-			x.modify.Update, err = update.Parse(c.Env(), a.update, a.filters, update.Options{})
-		}
-		return x, err
+// explainFind reads a find to be explained.
+func explainFind(c *Call) (x *explained, err error) {
+	x = &explained{}
+	if x.ns, err = c.readNamespace(); err != nil {
+		return nil, err
 	}
-	return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", c.Name())
+	a, err := c.parseFind()
+	x.find = a.Find
+	return x, err
 }
 
-func (c *Call) explainableCount() (x *explained, err error) {
+// explainPipeline reads an aggregate to be explained.
+func explainPipeline(c *Call) (x *explained, err error) {
+	x = &explained{piped: true}
+	if x.ns, err = c.aggregateNamespace(); err != nil {
+		return nil, err
+	}
+	a, err := c.parseAggregate()
+	x.stages, x.find.Hint = a.pipeline, a.hint
+	return x, err
+}
+
+// explainUpdate reads an update to be explained.
+func explainUpdate(c *Call) (*explained, error) {
+	return c.explainableWrite("UPDATE", c.updateStatement)
+}
+
+// explainDelete reads a delete to be explained.
+func explainDelete(c *Call) (*explained, error) {
+	return c.explainableWrite("DELETE", c.deleteStatement)
+}
+
+// explainFindAndModify reads a findAndModify to be explained.
+func explainFindAndModify(c *Call) (x *explained, err error) {
+	x = &explained{}
+	if x.ns, err = c.Namespace(); err != nil {
+		return nil, err
+	}
+	a, err := c.parseFindAndModify()
+	x.find = plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Limit: 1}
+	x.stage, x.upsert = "UPDATE", a.upsert
+	if a.remove {
+		x.stage = "DELETE"
+	}
+	if err != nil {
+		return nil, err
+	}
+	x.modify = &cluster.Modify{Find: x.find, Upsert: a.upsert}
+	if !a.remove {
+		x.modify.Update, err = update.Parse(c.Env(), a.update, a.filters, update.Options{})
+	}
+	return x, err
+}
+
+// explainCount reads a count to be explained.
+func explainCount(c *Call) (x *explained, err error) {
 	x = &explained{stage: "COUNT", only: true}
 	if x.ns, err = c.readNamespace(); err != nil {
 		return nil, err
@@ -159,7 +137,8 @@ func (c *Call) explainableCount() (x *explained, err error) {
 	return x, nil
 }
 
-func (c *Call) explainableDistinct() (x *explained, err error) {
+// explainDistinct reads a distinct to be explained.
+func explainDistinct(c *Call) (x *explained, err error) {
 	ns, err := c.readNamespace()
 	if err != nil {
 		return nil, err
@@ -172,7 +151,7 @@ func (c *Call) explainableDistinct() (x *explained, err error) {
 }
 
 // explainableWrite reads the one statement of an update or delete.
-func (c *Call) explainableWrite(list, stage string, parse func(bson.Raw) (statementArgs, error)) (x *explained, err error) {
+func (c *Call) explainableWrite(stage string, parse func(bson.Raw) (statementArgs, error)) (x *explained, err error) {
 	x = &explained{stage: stage}
 	if x.ns, err = c.Namespace(); err != nil {
 		return nil, err
@@ -180,7 +159,7 @@ func (c *Call) explainableWrite(list, stage string, parse func(bson.Raw) (statem
 	if err := c.setLet(c.Body.Get("let")); err != nil {
 		return nil, err
 	}
-	docs, err := c.explainedDocs(list)
+	docs, err := c.explainedDocs(c.Def.Statements)
 	if err != nil {
 		return nil, err
 	}
@@ -226,17 +205,17 @@ func (c *Call) explainedDocs(name string) ([]bson.Raw, error) {
 
 // explain opens the read, runs it if asked for, and prints what it knows.
 func (c *Call) explain(x *explained) error {
+	r := &report{c: c, x: x, trace: &cluster.Trace{}}
 	if shape, err := c.queryShape(x); err == nil { // else the command has the error to tell
-		x.shapeHash = shapeHash(shape)
-		if x.setting = c.querySettings.of(x, x.shapeHash); x.setting != nil {
-			c.Op.Allowed = x.setting.allowed
+		r.shapeHash = shapeHash(shape)
+		if r.setting = c.querySettings.of(x, r.shapeHash); r.setting != nil {
+			c.Op.Allowed = r.setting.allowed
 		}
 	}
 	if !x.piped && c.isDerived(x.ns) {
 		x.stages, x.piped = findStages(x.find), true
 	}
-	trace := &cluster.Trace{}
-	c.Op.Trace = trace
+	c.Op.Trace = r.trace
 	var s *cluster.Stream
 	var err error
 	switch {
@@ -252,7 +231,7 @@ func (c *Call) explain(x *explained) error {
 	if err != nil {
 		return err
 	}
-	r := &report{c: c, x: x, s: s, trace: trace}
+	r.s = s
 	c.Op.Inside = x.stage != ""
 	r.estimate, err = s.Estimate(c.Env(), x.modify)
 	c.Op.Inside = false

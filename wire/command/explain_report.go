@@ -17,14 +17,16 @@ import (
 
 // report prints one explanation.
 type report struct {
-	c        *Call
-	x        *explained
-	s        *cluster.Stream
-	trace    *cluster.Trace
-	estimate cluster.Estimate
-	returned int64
-	bytes    int64 // of the documents returned
-	took     time.Duration
+	c         *Call
+	x         *explained
+	s         *cluster.Stream
+	trace     *cluster.Trace
+	shapeHash string        // of the query
+	setting   *querySetting // of its shape, or nil
+	estimate  cluster.Estimate
+	returned  int64
+	bytes     int64 // of the documents returned
+	took      time.Duration
 }
 
 // run reads to the end where counters are asked for. A pipeline that writes is
@@ -66,7 +68,7 @@ func (r *report) print(b *bson.Builder) {
 			r.cosmosStages(b)
 		}
 	}
-	b.String("queryShapeHash", r.x.shapeHash)
+	b.String("queryShapeHash", r.shapeHash)
 	r.charge(b)
 	b.Raw("command", r.withDB())
 	r.serverInfo(b)
@@ -125,8 +127,8 @@ func (r *report) plannerHead(b *bson.Builder) {
 	b.String("namespace", ns.String())
 	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, r.filter()))
 	b.Bool("indexFilterSet", r.s.Solution != nil && r.s.Solution.Filtered)
-	if r.x.setting != nil {
-		b.Raw("querySettings", r.x.setting.settings)
+	if r.setting != nil {
+		b.Raw("querySettings", r.setting.settings)
 	}
 	shape := r.planShape()
 	b.String("queryHash", shape)

@@ -54,7 +54,7 @@ func (c *Call) queryShape(x *explained) (bson.Raw, error) {
 	b.String("coll", x.ns.Coll)
 	b.End()
 	b.String("command", c.Name())
-	if c.Name() == "distinct" {
+	if len(x.keys) > 0 { // a distinct
 		b.String("key", x.keys[0])
 	}
 	if !x.find.Filter.IsEmpty() {
@@ -63,7 +63,7 @@ func (c *Call) queryShape(x *explained) (bson.Raw, error) {
 			return nil, err
 		}
 		field := "filter"
-		if c.Name() == "distinct" {
+		if len(x.keys) > 0 {
 			field = "query"
 		}
 		b.Raw(field, shaper{}.doc(match.String(f)))

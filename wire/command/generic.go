@@ -42,7 +42,7 @@ func (c *Call) checkAPI() error {
 	if v, _ := version.Str(); v != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
 	}
-	if isStrict && !stable(c.Name()) {
+	if isStrict && !c.Def.Facts.has(Stable) {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1. "+
 			"Information on supported commands and migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api", c.Name())
 	}
@@ -53,7 +53,7 @@ func (c *Call) checkAPI() error {
 // transaction any command may carry the read concern of its first.
 // Errors: InvalidOptions (72).
 func (c *Call) checkConcerns() error {
-	if c.WriteConcern.given && !takesWriteConcern(c.Def) {
+	if c.WriteConcern.given && !c.Def.takesWriteConcern() {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
 	}
 	if c.Args.InTxn {
@@ -63,38 +63,12 @@ func (c *Call) checkConcerns() error {
 	switch c.ReadConcern {
 	case "", "local":
 	case "snapshot":
-		refused = !readsSnapshots(c.Name())
+		refused = c.Def.ReadConcern != AnyLevel
 	default:
-		refused = !takesReadConcern(c.Name())
+		refused = c.Def.ReadConcern == OnlyLocal
 	}
 	if refused {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } }", c.Name(), c.ReadConcern)
 	}
 	return nil
-}
-
-// takesWriteConcern reports commands that write, or may write what they find into
-// a collection.
-func takesWriteConcern(d *Def) bool {
-	return d.Needs.has(Writes) || d.Name == "aggregate" || d.Name == "mapReduce"
-}
-
-// takesReadConcern reports commands that read at other levels than local.
-// Manual: reference/read-concern.
-func takesReadConcern(name string) bool {
-	switch name {
-	case "aggregate", "count", "distinct", "find", "explain", "dbHash", "geoSearch", "mapReduce":
-		return true
-	}
-	return false
-}
-
-// readsSnapshots reports commands that read at the level snapshot outside of
-// transactions. Manual: reference/read-concern-snapshot#operations.
-func readsSnapshots(name string) bool {
-	switch name {
-	case "aggregate", "distinct", "find", "dbHash":
-		return true
-	}
-	return false
 }

@@ -54,7 +54,10 @@ func runHello(c *Call) error {
 			c.Out.More = true
 		}
 		if c.Msg.Repeat > 0 || a.process == c.processID && a.counter == 0 {
-			if err := c.waitRunning(a.await); err != nil {
+			c.stats.awaiting.Add(1)
+			err := c.waitRunning(a.await)
+			c.stats.awaiting.Add(-1)
+			if err != nil {
 				return err
 			}
 		}

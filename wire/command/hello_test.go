@@ -77,6 +77,20 @@ func TestHelloAwaits(t *testing.T) {
 		for _, b := range process {
 			id += string(hex[b>>4]) + string(hex[b&15])
 		}
+		for _, name := range []string{"hello", "isMaster"} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			waiter := w.dial()
+			go waiter.send(ctx, 0, strings.Replace(await(id, "60000"), "hello", name, 1))
+			synctest.Wait()
+			if n := number(at(c.ok(`{serverStatus: 1}`), "connections.awaitingTopologyChanges")); n != 1 {
+				t.Errorf("%d wait while one %s does", n, name)
+			}
+			cancel(wire.ErrClientGone)
+			synctest.Wait()
+		}
+		if n := number(at(c.ok(`{serverStatus: 1}`), "connections.awaitingTopologyChanges")); n != 0 {
+			t.Errorf("%d wait when all are gone", n)
+		}
 		begin := time.Now()
 		c.ok(await(id, "30"))
 		if waited := time.Since(begin); waited != 30*time.Millisecond {

@@ -23,7 +23,7 @@ func (c *Call) checkTxn() error {
 		}
 		return nil
 	}
-	if a.Start && neverFirst(c.Name()) {
+	if a.Start && c.Def.Facts.has(NotFirst) {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run %s as the first operation in a multi-document transaction.", c.Name())
 	}
 	if c.WriteConcern.given {
@@ -50,16 +50,6 @@ func notInTxn(db string) error {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run command against the '%s' database in a transaction.", db)
 	}
 	return nil
-}
-
-// neverFirst reports the commands that a transaction cannot begin with.
-// Manual: core/transactions-operations#informational-operations, and its restrictions.
-func neverFirst(name string) bool {
-	switch name {
-	case "buildInfo", "connectionStatus", "hello", "isMaster", "killCursors":
-		return true
-	}
-	return false
 }
 
 // checkTxnLevel refuses to make collections and indexes explicitly in a transaction

@@ -20,7 +20,7 @@ const keySeed = 1
 
 // distribution counts sampled queries by where a shard key would send them.
 type distribution struct {
-	commands      []string // that it is about
+	commands      []string // that it is about, in the order of the reply
 	by            map[string]int64
 	total         int64
 	one, several  int64
@@ -115,11 +115,15 @@ func (c *Call) keyDistributions(coll *catalog.Collection, key shard.KeyPattern) 
 		}
 		name, _ := doc.Get("cmdName").Str()
 		cmd, _ := doc.Get("cmd").Doc()
+		def := c.lookup(name)
+		if def == nil || !def.Facts.has(Sampled) {
+			return nil // no sample of ours
+		}
 		d := &writes
-		if slices.Contains(reads.commands, name) {
+		if def.Kind == KindRead {
 			d = &reads
 		}
-		d.add(name, next, c.sampled(coll, key, name, cmd))
+		d.add(name, next, c.sampled(coll, key, def, cmd))
 		return nil
 	})
 	if err != nil {
@@ -177,22 +181,22 @@ type sampledQuery struct {
 }
 
 // sampled reads a sample.
-func (c *Call) sampled(coll *catalog.Collection, key shard.KeyPattern, name string, cmd bson.Raw) (q sampledQuery) {
+func (c *Call) sampled(coll *catalog.Collection, key shard.KeyPattern, def *Def, cmd bson.Raw) (q sampledQuery) {
 	part := cmd // that has filter and collation
-	filter, _ := cmd.Get("filter").Doc()
-	change := bson.Value{}
-	switch name {
-	case "update", "delete":
-		list, _ := cmd.Get(name + "s").Array()
+	if def.Statements != "" {
+		list, _ := cmd.Get(def.Statements).Array()
 		first, _ := list.Index(0)
 		part, _ = first.Doc()
-		filter, _ = part.Get("q").Doc()
-		change = part.Get("u")
+	}
+	filter, _ := part.Get("filter").Doc() // of a read, whichever it was
+	change := bson.Value{}
+	if def.Kind == KindWrite {
+		filter, _ = def.Query(part)
+		if change = part.Get("u"); def.Statements == "" {
+			change = part.Get("update")
+		}
 		limit, _ := part.Get("limit").AsInt64()
-		q.multi = part.Get("multi").Truthy() || name == "delete" && limit == 0
-	case "findAndModify":
-		filter, _ = cmd.Get("query").Doc()
-		change = cmd.Get("update")
+		q.multi = part.Get("multi").Truthy() || def.Op == OpRemove && limit == 0
 	}
 	collation, err := mql.ParseCollation(part.Get("collation"))
 	if err != nil {

@@ -22,7 +22,7 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 		}
 	case c.Args.Ending && code == mongoerr.NoSuchTransaction: // nothing can have been committed
 		l |= mongoerr.TransientTransactionError
-	case c.Args.Ending || c.Args.Retryable() && c.Def.Needs.has(Writes):
+	case c.Args.Ending || c.Args.Retryable() && c.Def.Facts.has(Writes):
 		if retryableWriteError(code) {
 			l |= mongoerr.RetryableWriteError
 		}
@@ -70,9 +70,9 @@ func resumable(code mongoerr.Code) bool {
 	return retryableWriteError(code)
 }
 
-// opensStream reports an aggregate whose first stage is $changeStream.
+// opensStream reports a read by a pipeline whose first stage is $changeStream.
 func (c *Call) opensStream() bool {
-	if c.Name() != "aggregate" {
+	if c.Def.Kind != KindRead {
 		return false
 	}
 	stages, _ := c.Body.Get("pipeline").Array()

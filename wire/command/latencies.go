@@ -7,69 +7,45 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// latencyKind is how opLatencies tells commands apart.
-type latencyKind uint8
+// latencyNames are the fields of opLatencies, in its order.
+var latencyNames = [...]struct {
+	of   Kind
+	name string
+}{{KindRead, "reads"}, {KindWrite, "writes"}, {KindCommand, "commands"}, {KindTxn, "transactions"}}
 
-// The kinds, in the order of the reply.
-const (
-	latencyReads latencyKind = iota
-	latencyWrites
-	latencyCommands
-	latencyTransactions
-	latencyKinds
-)
+// latencies sum up how long commands took, by their kind. Safe for concurrent use.
+type latencies [kinds]struct{ micros, count atomic.Int64 }
 
-// latencyNames are the fields of opLatencies.
-var latencyNames = [latencyKinds]string{"reads", "writes", "commands", "transactions"}
-
-// latencyOf is the kind of a command. Ends of transactions count as transactions.
-func latencyOf(command string) latencyKind {
-	switch command {
-	case "find", "getMore", "aggregate", "count", "distinct", "mapReduce":
-		return latencyReads
-	case "insert", "update", "delete", "findAndModify", "bulkWrite":
-		return latencyWrites
-	case "commitTransaction", "abortTransaction":
-		return latencyTransactions
-	}
-	return latencyCommands
-}
-
-// latencies sum up how long commands took. Safe for concurrent use.
-type latencies [latencyKinds]struct{ micros, count atomic.Int64 }
-
-func (l *latencies) add(command string, d time.Duration) {
-	x := &l[latencyOf(command)]
+func (l *latencies) add(k Kind, d time.Duration) {
+	x := &l[k]
 	x.count.Add(1)
 	x.micros.Add(max(d.Microseconds(), 1))
 }
 
 // statusLatencies is the section opLatencies. Manual: reference/command/serverStatus.
 func statusLatencies(c *Call, b *bson.Builder) {
-	for k := range c.latencies {
-		x := &c.latencies[k]
-		b.BeginDoc(latencyNames[k])
+	for _, l := range latencyNames {
+		x := &c.latencies[l.of]
+		b.BeginDoc(l.name)
 		b.Int64("latency", x.micros.Load())
 		b.Int64("ops", x.count.Load())
 		b.End()
 	}
 }
 
-// active counts the commands that read and write documents at the moment, and the
-// hellos that wait for news.
-func (o *operations) active() (readers, writers, waiting, txns int32) {
+// active counts the commands that read and write documents at the moment, and those in
+// transactions.
+func (o *operations) active() (readers, writers, txns int32) {
 	for _, op := range o.list() {
 		if op.InTxn {
 			txns++
 		}
-		switch kind := latencyOf(op.Name); {
-		case kind == latencyReads:
+		switch op.def.Kind {
+		case KindRead:
 			readers++
-		case kind == latencyWrites:
+		case KindWrite:
 			writers++
-		case op.Name == "hello":
-			waiting++
 		}
 	}
-	return readers, writers, waiting, txns
+	return readers, writers, txns
 }

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"sort"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
@@ -18,9 +16,9 @@ func runListCommands(c *Call) error {
 		b.String("help", d.Doc)
 		b.Bool("requiresAuth", d.Action != "")
 		b.Bool("secondaryOk", true)
-		b.Bool("adminOnly", d.Needs.has(AdminOnly))
+		b.Bool("adminOnly", d.Facts.has(AdminOnly))
 		b.BeginArray("apiVersions")
-		if stable(name) {
+		if d.Facts.has(Stable) {
 			b.String("", "1")
 		}
 		b.End()
@@ -36,18 +34,6 @@ func runListCommands(c *Call) error {
 	}
 	b.End()
 	return nil
-}
-
-// stable reports the commands of stable API version 1.
-// Manual: reference/stable-api.
-func stable(name string) bool {
-	list := [...]string{
-		"abortTransaction", "aggregate", "authenticate", "bulkWrite", "collMod", "commitTransaction", "count", "create", "createIndexes", "delete",
-		"drop", "dropDatabase", "dropIndexes", "endSessions", "explain", "find", "findAndModify", "getMore", "hello",
-		"insert", "killCursors", "listCollections", "listDatabases", "listIndexes", "ping", "refreshSessions", "update",
-	}
-	i := sort.SearchStrings(list[:], name)
-	return i < len(list) && list[i] == name
 }
 
 // runFeatures is an old way to ask what a server can do.

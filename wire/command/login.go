@@ -158,7 +158,7 @@ func slowKey(a net.Addr) string {
 // as nobody could log in before there is one.
 // Manual: core/localhost-exception.
 func (c *Call) firstUser() bool {
-	if name := c.Name(); name != "createUser" && name != "createRole" {
+	if !c.Def.Facts.has(FirstUser) {
 		return false
 	}
 	return c.DB == "admin" && c.Auth.Empty() && isLocal(c.Conn.Remote())

@@ -62,10 +62,10 @@ func (o *operations) enter(c *Call) {
 	s := &c.Peer.slot
 	c.op = operation{ID: o.next.Add(1), Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID,
 		Conn: c.Conn, Client: c.Peer.client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.user, def: c.Def, slot: s}
-	switch {
-	case c.Def.Namespace == FirstField:
+	switch c.Def.Namespace {
+	case FirstField:
 		c.op.NS.Coll, _ = c.Value.Str()
-	case c.op.Name == "getMore":
+	case CollectionField:
 		c.op.NS.Coll, _ = c.Body.Get("collection").Str()
 	}
 	s.mu.Lock()
@@ -110,6 +110,7 @@ type statistics struct {
 	insert, query, update, delete, getmore, command atomic.Int64
 	returned, loaded                                atomic.Int64 // documents sent; documents read to find them
 	bytesIn, bytesOut, requests, unknown            atomic.Int64
+	awaiting                                        atomic.Int32 // hellos that wait for news at the moment
 }
 
 // list returns the running commands, oldest first.

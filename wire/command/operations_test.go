@@ -81,6 +81,15 @@ func TestFsyncLock(t *testing.T) {
 		if got := w.dial().code(`{insert: "c", documents: [{_id: 3}], maxTimeMS: 5}`); got != 50 {
 			t.Errorf("a write that does not want to wait: %d", got)
 		}
+		for _, last := range []string{`{$out: "d"}`, `{$merge: "d"}`} {
+			if got := w.dial().code(`{aggregate: "c", pipeline: [` + last + `], cursor: {}, maxTimeMS: 5}`); got != 50 {
+				t.Errorf("an aggregate with %s: %d", last, got)
+			}
+		}
+		w.JavaScript = true
+		if got := w.dial().code(`{mapReduce: "c", map: "function() {}", reduce: "function() {}", out: "d", maxTimeMS: 5}`); got != 50 {
+			t.Errorf("a mapReduce into a collection: %d", got)
+		}
 		c.ok(`{fsyncUnlock: 1, $db: "admin"}`)
 		synctest.Wait()
 		select {

@@ -153,7 +153,7 @@ func tableNeeds(d *Def) needsOf {
 	case FullName:
 		value = `"test.c"`
 	}
-	if d.Needs.has(AdminOnly) {
+	if d.Facts.has(AdminOnly) {
 		db = "admin"
 	}
 	n := needsOf{cmd: fmt.Sprintf(`{%s: %s, $db: "%s"}`, d.Name, value, db)}

@@ -40,7 +40,7 @@ func (p *profiler) profiled(db string) (of profileOf, slowms int32, rate float64
 // traceProfiled has the operators of a command remembered where the profiler may ask
 // for them.
 func (s *Server) traceProfiled(c *Call) {
-	if c.Op.Trace != nil || c.Def.Needs.has(Silent) {
+	if c.Op.Trace != nil || c.Def.Facts.has(Silent) {
 		return
 	}
 	if _, _, _, on := s.profiler.profiled(c.DB); on {
@@ -54,7 +54,7 @@ func (s *Server) traceProfiled(c *Call) {
 // wrong with it is logged and does not concern the client.
 // Manual: tutorial/manage-the-database-profiler.
 func (s *Server) profile(c *Call, err error) {
-	if c.Def == nil || c.Def.Needs.has(Silent) {
+	if c.Def == nil || c.Def.Facts.has(Silent) {
 		return
 	}
 	of, slowms, rate, on := s.profiler.profiled(c.DB)
@@ -99,18 +99,11 @@ func (s *Server) createProfile(env *mql.Env, ns collection.Namespace) error {
 	return s.Cluster.Create(&cluster.Op{Env: env, TxnNumber: -1}, ns, cluster.CreateOptions{Raw: b.Doc(), Implicit: true})
 }
 
-// profileOps are the kinds of commands that have a name of their own.
-var profileOps = map[string]string{"delete": "remove", "find": "query", "getMore": "getmore", "insert": "insert", "update": "update"}
-
 // profileEntry describes a command that is over.
 // Manual: reference/database-profiler.
 func (c *Call) profileEntry(err error, took time.Duration) bson.Raw {
 	b := bson.NewBuilder(nil)
-	op, ok := profileOps[c.Name()]
-	if !ok {
-		op = "command"
-	}
-	b.String("op", op)
+	b.String("op", c.Def.Op.String())
 	ns := c.op.NS
 	if ns.Coll == "" {
 		ns = collection.Namespace{DB: c.DB, Coll: "$cmd"}
@@ -223,12 +216,12 @@ func (c *Call) appendReplied(b *bson.Builder, reply bson.Raw) (open bool) {
 			}
 		}
 	}
-	switch c.Name() {
-	case "insert":
+	switch c.Def.Op {
+	case OpInsert:
 		b.Int("ninserted", n)
-	case "delete":
+	case OpRemove:
 		b.Int("ndeleted", n)
-	case "update":
+	case OpUpdate:
 		upserted, made := reply.Get("upserted").Array()
 		b.Int("nMatched", n-int64(upserted.Len()))
 		changed, _ := reply.Get("nModified").AsInt64()

@@ -46,7 +46,7 @@ func (b *sampleBucket) take(now time.Time, rate float64) bool {
 // Manual: reference/command/configureQueryAnalyzer.
 func (s *Server) sampleQuery(c *Call, err error) {
 	on := s.analyzers.on.Load()
-	if on == nil || err != nil || c.opened != nil {
+	if on == nil || err != nil || !c.Def.Facts.has(Sampled) {
 		return
 	}
 	a := (*on)[c.op.NS]
@@ -71,26 +71,16 @@ func (s *Server) sampleQuery(c *Call, err error) {
 		b.DateTime("expireAt", now.Add(sampleExpiry).UnixMilli())
 		docs = append(docs, b.Doc())
 	}
-	switch c.Def.Name {
-	case "find", "aggregate", "count", "distinct":
-		if a.bucket.take(now, a.rate) {
-			filter, _ := queryParts(c.Def.Name, c.Body, nil)
-			keep(c.sampledRead(filter))
-		}
-	case "findAndModify":
-		if a.bucket.take(now, a.rate) {
-			keep(withoutGeneric(c.Body))
-		}
-	case "update", "delete":
-		list := c.Def.Name + "s"
-		c.eachStatement(list, func(d bson.Raw) bool {
+	switch d := c.Def; {
+	case d.Statements != "":
+		c.eachStatement(func(statement bson.Raw) bool {
 			if !a.bucket.take(now, a.rate) {
 				return false
 			}
 			b := bson.NewBuilder(nil)
-			b.String(c.Def.Name, a.ns.Coll)
-			b.BeginArray(list)
-			b.Raw("", d)
+			b.String(d.Name, a.ns.Coll)
+			b.BeginArray(d.Statements)
+			b.Raw("", statement)
 			b.End()
 			if let, ok := c.Body.Get("let").Doc(); ok {
 				b.Raw("let", let)
@@ -98,6 +88,12 @@ func (s *Server) sampleQuery(c *Call, err error) {
 			keep(b.Doc())
 			return true
 		})
+	case !a.bucket.take(now, a.rate):
+	case d.Kind == KindRead:
+		filter, _ := d.Query(c.Body)
+		keep(c.sampledRead(filter))
+	default:
+		keep(withoutGeneric(c.Body))
 	}
 	if len(docs) == 0 {
 		return
@@ -141,25 +137,6 @@ func withoutGeneric(body bson.Raw) bson.Raw {
 		}
 	}
 	return b.Doc()
-}
-
-// eachStatement visits the statements of an update or delete until visit returns
-// false.
-func (c *Call) eachStatement(list string, visit func(d bson.Raw) bool) {
-	if seq, ok := c.Msg.Sequence(list); ok {
-		for d := range seq.Docs() {
-			if !visit(d) {
-				return
-			}
-		}
-		return
-	}
-	array, _ := c.Body.Get(list).Array()
-	for v := range array.Values() {
-		if d, ok := v.Doc(); ok && !visit(d) {
-			return
-		}
-	}
 }
 
 // eachSample visits the samples that have not expired.

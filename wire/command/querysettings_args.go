@@ -42,11 +42,9 @@ func (c *Call) shapeOrHash() (hash string, query, shape bson.Raw, err error) {
 // 7746606 for a lookup by _id; those of the command itself.
 func (c *Call) representative(query bson.Raw) (bson.Raw, error) {
 	first, _ := query.First()
-	name := string(first.Name)
-	switch name {
-	case "find", "distinct", "aggregate":
-	default:
-		return nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", name)
+	def := c.lookup(string(first.Name))
+	if def == nil || !def.Facts.has(Settable) {
+		return nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
 	}
 	v := query.Get("$db")
 	if v.IsNullish() {
@@ -60,8 +58,8 @@ func (c *Call) representative(query bson.Raw) (bson.Raw, error) {
 		return nil, err
 	}
 	inner := *c
-	inner.Body, inner.Value, inner.Def, inner.DB = query, first.Value, c.lookup(name), db
-	x, err := inner.explainable()
+	inner.Body, inner.Value, inner.Def, inner.DB = query, first.Value, def, db
+	x, err := def.Explain(&inner)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +72,7 @@ func (c *Call) representative(query bson.Raw) (bson.Raw, error) {
 		if ownCollection(x.ns) {
 			return nil, mongoerr.New(8584900, "query settings cannot be set for %s, which belongs to the server", x.ns)
 		}
-		if name == "find" && findsByID(x) {
+		if def.Op == OpQuery && findsByID(x) {
 			return nil, mongoerr.New(7746606, "query settings cannot be set for a lookup by _id, which has one plan only")
 		}
 	}

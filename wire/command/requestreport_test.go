@@ -105,6 +105,37 @@ func TestRequestReportIsBounded(t *testing.T) {
 	}
 }
 
+// All commands that read and write documents are counted, each under its one name, and
+// those on several collections under a namespace of their own.
+func TestRequestReportCommands(t *testing.T) {
+	w := newWorld(t, nil)
+	w.JavaScript = true
+	c := w.dial()
+	c.ok(`{findandmodify: "c", query: {a: 1}, update: {$set: {b: 1}}, upsert: true}`)
+	c.ok(`{findAndModify: "c", query: {a: 2}, update: {$set: {b: 1}}, upsert: true}`)
+	if d := c.reported("findAndModify", "{a: ?}"); number(d.Get("count")) != 2 {
+		t.Errorf("findAndModify in two spellings: %v", d)
+	}
+	c.ok(`{mapReduce: "c", map: "function() { emit(this.b, 1) }", reduce: "function(k, v) { return v.length }", query: {a: {$gt: 0}}, sort: {a: 1}, out: {inline: 1}}`)
+	if d := c.reported("mapReduce", "{a: {$gt: ?}}"); text(d.Get("sort")) != "{a: 1}" {
+		t.Errorf("mapReduce: %v", d)
+	}
+	r := c.ok(`{bulkWrite: 1, nsInfo: [{ns: "test.c"}, {ns: "test.d"}], ops: [{insert: 0, document: {}}, {insert: 1, document: {}}], cursor: {batchSize: 1}, $db: "admin"}`)
+	c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "$cmd.bulkWrite", $db: "admin"}`, number(at(r, "cursor.id"))))
+	r = c.ok(`{customAction: "GetRequestReport", $db: "admin"}`)
+	list, _ := r.Get("requests").Array()
+	found := false
+	for it := list.Iter(); it.Next(); {
+		if d, _ := it.Value.Doc(); text(d.Get("command")) == "bulkWrite" {
+			ru, _ := d.Get("ru").AsFloat()
+			found = text(d.Get("ns")) == "admin.$cmd.bulkWrite" && number(d.Get("count")) == 1 && ru > 5
+		}
+	}
+	if !found {
+		t.Errorf("bulkWrite: %v", r)
+	}
+}
+
 // Counting a command does not allocate once its shape is known.
 func TestAllocsShape(t *testing.T) {
 	w := newWorld(t, nil)
@@ -118,8 +149,8 @@ func TestAllocsShape(t *testing.T) {
 	body.End()
 	d := body.Doc()
 	ns := w.shapes.list(func(collection.Namespace) bool { return true })[0].ns
-	now := w.Cluster.Now()
-	note := func() { p.shape, _ = w.shapes.note(p.shape, ns, d, nil, shapeRun{charge: 5}, now) }
+	now, def := w.Cluster.Now(), w.lookup("find")
+	note := func() { p.shape, _ = w.shapes.note(p.shape, ns, def, d, shapeRun{charge: 5}, now) }
 	note()
 	if n := testing.AllocsPerRun(100, note); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -137,9 +168,9 @@ func BenchmarkShape(b *testing.B) {
 	d := body.Doc()
 	ns := collection.Namespace{DB: "test", Coll: "c"}
 	var text []byte
-	now := time.Now()
+	now, def := time.Now(), &Def{Name: "find", Query: findQuery}
 	b.ReportAllocs()
 	for b.Loop() {
-		text, _ = x.note(text, ns, d, nil, shapeRun{charge: 5}, now)
+		text, _ = x.note(text, ns, def, d, shapeRun{charge: 5}, now)
 	}
 }

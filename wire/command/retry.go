@@ -17,16 +17,6 @@ import (
 // retryable reports that the command is a retryable write.
 func (c *Call) retryable() bool { return c.Session != nil && c.Args.Retryable() }
 
-// repeatable reports the commands that are retryable writes.
-// Manual: core/retryable-writes#retryable-write-operations.
-func repeatable(name string) bool {
-	switch name {
-	case "bulkWrite", "delete", "findAndModify", "insert", "update":
-		return true
-	}
-	return false
-}
-
 // remembered returns the result of a statement that was executed before, and
 // notes that it is answered from that.
 func (c *Call) remembered(i int) (bson.Raw, bool, error) {

@@ -52,8 +52,8 @@ func (d *rwDefaults) fill(c *Call) {
 	if h == nil {
 		return
 	}
-	ends := c.Name() == "commitTransaction" || c.Name() == "abortTransaction"
-	if h.write.given && !c.WriteConcern.given && c.Name() != "setDefaultRWConcern" && (!c.Args.InTxn || ends) && takesWriteConcern(c.Def) {
+	def := c.Def
+	if h.write.given && !c.WriteConcern.given && (!c.Args.InTxn || def.ends()) && def.takesWriteConcern() && !def.Facts.has(OwnConcern) {
 		c.WriteConcern = h.write
 	}
 	if c.ReadConcern == "" && !c.Args.InTxn {

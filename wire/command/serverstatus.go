@@ -145,7 +145,6 @@ func (c *Call) connections() wire.ConnStats {
 
 func statusConnections(c *Call, b *bson.Builder) {
 	st := c.connections()
-	_, _, waiting, _ := c.ops.active()
 	b.Int32("current", int32(st.Current-st.Queued))
 	b.Int32("available", int32(st.Free))
 	b.Int64("totalCreated", st.Total)
@@ -155,7 +154,7 @@ func statusConnections(c *Call, b *bson.Builder) {
 	b.Int32("threaded", int32(st.Current-st.Queued))
 	b.Int32("exhaustIsMaster", 0)
 	b.Int32("exhaustHello", 0)
-	b.Int32("awaitingTopologyChanges", waiting)
+	b.Int32("awaitingTopologyChanges", c.stats.awaiting.Load())
 	b.BeginDoc("establishmentRateLimit")
 	b.Int64("totalRejectedConnections", st.TooFast)
 	b.Int64("totalExemptedFromEstablishmentRateLimiting", 0)
@@ -177,7 +176,7 @@ func statusFlowControl(_ *Call, b *bson.Builder) {
 
 func statusGlobalLock(c *Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Started).Microseconds())
-	readers, writers, _, _ := c.ops.active()
+	readers, writers, _ := c.ops.active()
 	appendCount(b, "currentQueue", 0, 0)
 	appendCount(b, "activeClients", readers, writers)
 }
@@ -256,9 +255,7 @@ func statusNetwork(c *Call, b *bson.Builder) {
 func statusOpcounters(c *Call, b *bson.Builder) {
 	commands := int64(0)
 	for name, n := range c.counters {
-		switch name {
-		case "insert", "find", "update", "delete", "getMore":
-		default:
+		if c.lookup(name).Op == OpCommand {
 			commands += n.total.Load()
 		}
 	}
@@ -294,7 +291,7 @@ func statusTransactions(c *Call, b *bson.Builder) {
 	b.Int64("retriedCommandsCount", 0)
 	b.Int64("retriedStatementsCount", s.Replayed)
 	b.Int64("transactionsCollectionWriteCount", 0)
-	_, _, _, active := c.ops.active()
+	_, _, active := c.ops.active()
 	b.Int64("currentActive", int64(active))
 	b.Int64("currentInactive", int64(max(s.Open-int(active), 0)))
 	b.Int64("currentOpen", int64(s.Open))
@@ -321,7 +318,7 @@ func statusCache(c *Call, b *bson.Builder) {
 	b.BeginDoc("transaction")
 	b.Int64("transaction checkpoints", m.Flushes)
 	b.End()
-	readers, writers, _, _ := c.ops.active()
+	readers, writers, _ := c.ops.active()
 	st := c.connections()
 	b.BeginDoc("concurrentTransactions")
 	for _, kind := range [...]struct {

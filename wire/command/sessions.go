@@ -22,11 +22,10 @@ func (s *Server) enterSession(c *Call) error {
 	if !a.Numbered() {
 		return s.Sessions.Touch(a.ID)
 	}
-	name := c.Name()
-	a.Ending = name == "commitTransaction" || name == "abortTransaction"
-	if a.Retryable() && !repeatable(name) {
+	a.Ending = c.Def.ends()
+	if a.Retryable() && !c.Def.Facts.has(Retryable) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
-			"autocommit:false was not provided, and %s is not a retryable write command.", name)
+			"autocommit:false was not provided, and %s is not a retryable write command.", c.Name())
 	}
 	if a.InTxn {
 		if err := c.checkTxn(); err != nil {

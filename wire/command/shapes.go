@@ -76,14 +76,16 @@ type shapeRun struct {
 	more    bool // a page of a cursor: its query is counted already
 }
 
-// note counts a command; statement is the first of an update or delete. text is
-// memory that is reused, and given back. warn is a copy of a shape that has just
-// reached fanOutsWarned.
-func (x *shapes) note(text []byte, ns collection.Namespace, body, statement bson.Raw, r shapeRun, now time.Time) (_ []byte, warn *shape) {
+// note counts a command; body is that of a batch's first statement. text is memory
+// that is reused, and given back. warn is a copy of a shape that has just reached
+// fanOutsWarned.
+func (x *shapes) note(text []byte, ns collection.Namespace, d *Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, warn *shape) {
 	x.once.Do(func() { x.seed, x.since = maphash.MakeSeed(), now })
-	first, _ := body.First()
-	filter, sort := queryParts(string(first.Name), body, statement)
-	text = append(append(append(append(append(text[:0], ns.DB...), '.'), ns.Coll...), ' '), first.Name...)
+	var filter, sort bson.Raw
+	if d.Query != nil {
+		filter, sort = d.Query(body)
+	}
+	text = append(append(append(append(append(text[:0], ns.DB...), '.'), ns.Coll...), ' '), d.Name...)
 	text = append(text, ' ')
 	from := len(text)
 	text = appendShape(text, filter, 0)
@@ -104,7 +106,7 @@ func (x *shapes) note(text []byte, ns collection.Namespace, body, statement bson
 		if len(part.by) >= shapesMax {
 			evict(part.by)
 		}
-		s = &shape{ns: ns, command: string(first.Name), filter: string(text[from:to]), sort: strings.TrimSpace(string(text[to:])), fields: filterFields(nil, filter)}
+		s = &shape{ns: ns, command: d.Name, filter: string(text[from:to]), sort: strings.TrimSpace(string(text[to:])), fields: filterFields(nil, filter)}
 		s.ns.DB, s.ns.Coll = strings.Clone(ns.DB), strings.Clone(ns.Coll)
 		part.by[string(text)] = s
 	}
@@ -185,31 +187,6 @@ func (x *shapes) forget(wanted func(collection.Namespace) bool) {
 		}
 		p.mu.Unlock()
 	}
-}
-
-// queryParts finds the filter and the sort of a command; of an update or delete,
-// those of its first statement.
-func queryParts(command string, body, statement bson.Raw) (filter, sort bson.Raw) {
-	doc := func(d bson.Raw, name string) bson.Raw {
-		r, _ := d.Get(name).Doc()
-		return r
-	}
-	switch command {
-	case "find":
-		return doc(body, "filter"), doc(body, "sort")
-	case "findAndModify", "findandmodify":
-		return doc(body, "query"), doc(body, "sort")
-	case "count", "distinct":
-		return doc(body, "query"), nil
-	case "update", "delete":
-		return doc(statement, "q"), doc(statement, "sort")
-	case "aggregate":
-		stages, _ := body.Get("pipeline").Array()
-		first, _ := stages.Index(0)
-		stage, _ := first.Doc()
-		return doc(stage, "$match"), doc(stage, "$sort")
-	}
-	return nil, nil
 }
 
 // appendShape prints a filter with ? for its values: {a: ?, b: {$gt: ?}}.
@@ -327,13 +304,19 @@ func howConfined(v bson.Value) string {
 
 // noteShape counts a command that is over.
 func (s *Server) noteShape(c *Call, err error, charge ratelimit.MicroRU, took time.Duration) {
-	if c.op.NS.Coll == "" || !costly(c.Name()) {
+	ns := c.op.NS
+	if c.Def.Namespace == SeveralNamespaces {
+		ns = severalNamespaces
+	}
+	if ns.Coll == "" || !c.Def.costly() {
 		return
 	}
 	s.sampleQuery(c, err)
-	body := c.Body
-	if c.opened != nil {
-		body = c.opened
+	def, body := c.Def, c.Body
+	if first, ok := c.opened.First(); ok {
+		def, body = s.lookup(string(first.Name)), c.opened
+	} else if d := c.statement(); d != nil {
+		body = d
 	}
 	r := shapeRun{charge: charge, took: took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), failed: err != nil}
 	if err != nil {
@@ -351,7 +334,7 @@ func (s *Server) noteShape(c *Call, err error, charge ratelimit.MicroRU, took ti
 		r.visited, r.more = 0, true
 	}
 	var warn *shape
-	c.Peer.shape, warn = s.shapes.note(c.Peer.shape, c.op.NS, body, c.statement(), r, c.Start.Add(took))
+	c.Peer.shape, warn = s.shapes.note(c.Peer.shape, ns, def, body, r, c.Start.Add(took))
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanned).
@@ -359,34 +342,33 @@ func (s *Server) noteShape(c *Call, err error, charge ratelimit.MicroRU, took ti
 	}
 }
 
-// costly reports commands whose request units belong to their shape.
-func costly(name string) bool {
-	switch name {
-	case "aggregate", "count", "delete", "distinct", "find", "findAndModify", "getMore", "insert", "update":
-		return true
+// statement is the first statement of a batch whose statements have queries, nil for
+// other commands.
+func (c *Call) statement() (first bson.Raw) {
+	if c.Def.Statements == "" || c.Def.Query == nil {
+		return nil
 	}
-	return false
+	c.eachStatement(func(d bson.Raw) bool {
+		first = d
+		return false
+	})
+	return first
 }
 
-// statement is the first statement of an update or delete, nil for other commands.
-func (c *Call) statement() bson.Raw {
-	name := ""
-	switch c.Name() {
-	case "update":
-		name = "updates"
-	case "delete":
-		name = "deletes"
-	default:
-		return nil
-	}
-	if seq, ok := c.Msg.Sequence(name); ok {
+// eachStatement visits the statements of a batch until visit returns false.
+func (c *Call) eachStatement(visit func(d bson.Raw) bool) {
+	if seq, ok := c.Msg.Sequence(c.Def.Statements); ok {
 		for d := range seq.Docs() {
-			return d
+			if !visit(d) {
+				return
+			}
 		}
-		return nil
+		return
 	}
-	list, _ := c.Body.Get(name).Array()
-	first, _ := list.Index(0)
-	d, _ := first.Doc()
-	return d
+	list, _ := c.Body.Get(c.Def.Statements).Array()
+	for v := range list.Values() {
+		if d, ok := v.Doc(); ok && !visit(d) {
+			return
+		}
+	}
 }

@@ -24,6 +24,30 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestFacts: what a row says fits together.
+func TestFacts(t *testing.T) {
+	imply := func(d *Def, has bool, wants bool, text string) {
+		if has && !wants {
+			t.Errorf("%s: %s", d.Name, text)
+		}
+	}
+	for i := range Commands {
+		d := &Commands[i]
+		writes := d.Kind == KindWrite
+		imply(d, writes, d.Facts.has(Writes) && d.Facts.has(Retryable) && d.Facts.has(InTxn), "what writes documents takes a write concern, is retryable and runs in transactions")
+		imply(d, d.Facts.has(Retryable), writes, "what is retryable writes documents")
+		imply(d, d.Statements != "", writes, "statements are writes")
+		imply(d, d.Op != OpCommand, d.Kind == KindRead || writes, "a basic operation reads or writes documents")
+		imply(d, d.Facts.has(MayWrite), d.Kind == KindRead && !d.Facts.has(Writes), "what may write is a read")
+		imply(d, d.Facts.has(OwnConcern), d.Facts.has(Writes), "what has its own write concern takes one")
+		imply(d, d.Facts.has(NotFirst), d.Facts.has(InTxn), "what cannot begin a transaction may be in one")
+		imply(d, d.ReadConcern != OnlyLocal, !d.Facts.has(Writes), "what takes a read concern does not write")
+		imply(d, d.Facts.has(Sampled), d.Query != nil && d.Namespace == FirstField, "a sample has a query and a collection")
+		imply(d, d.Facts.has(Settable), d.Explain != nil && d.Query != nil, "a query with settings has a shape, which Explain reads")
+		imply(d, d.ends(), d.Facts.has(InTxn), "what ends a transaction runs in it")
+	}
+}
+
 // TestDescribing: the commands that describe the server answer, and refuse
 // arguments they do not have where MongoDB does.
 func TestDescribing(t *testing.T) {

@@ -9,25 +9,14 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// usageKind is what a command did to a collection, as top counts it.
-type usageKind uint8
+// usageNames are the fields of top, in its order, after total, readLock and writeLock.
+var usageNames = [...]struct {
+	of   OpType
+	name string
+}{{OpQuery, "queries"}, {OpGetMore, "getmore"}, {OpInsert, "insert"}, {OpUpdate, "update"}, {OpRemove, "remove"}, {OpCommand, "commands"}}
 
-// The kinds, in the order of the reply after total, readLock and writeLock.
-const (
-	usedQueries usageKind = iota
-	usedGetMore
-	usedInsert
-	usedUpdate
-	usedRemove
-	usedCommands
-	usageKinds
-)
-
-// usageNames are the fields of top.
-var usageNames = [usageKinds]string{"queries", "getmore", "insert", "update", "remove", "commands"}
-
-// usage counts the commands on one collection.
-type usage [usageKinds]struct{ micros, count atomic.Int64 }
+// usage counts the commands on one collection, by the operations they count as.
+type usage [opTypes]struct{ micros, count atomic.Int64 }
 
 // usages counts the commands on all collections. Safe for concurrent use.
 type usages struct {
@@ -40,7 +29,7 @@ type usages struct {
 const usagesMax = 10_000
 
 // add counts a command.
-func (u *usages) add(ns collection.Namespace, command string, d time.Duration) {
+func (u *usages) add(ns collection.Namespace, op OpType, d time.Duration) {
 	u.mu.RLock()
 	x := u.m[ns]
 	u.mu.RUnlock()
@@ -55,21 +44,8 @@ func (u *usages) add(ns collection.Namespace, command string, d time.Duration) {
 		}
 		u.mu.Unlock()
 	}
-	k := usedCommands
-	switch command {
-	case "find":
-		k = usedQueries
-	case "getMore":
-		k = usedGetMore
-	case "insert":
-		k = usedInsert
-	case "update":
-		k = usedUpdate
-	case "delete":
-		k = usedRemove
-	}
-	x[k].count.Add(1)
-	x[k].micros.Add(max(d.Microseconds(), 1))
+	x[op].count.Add(1)
+	x[op].micros.Add(max(d.Microseconds(), 1))
 }
 
 // runTop tells how long the commands on each collection took. Unknown arguments
@@ -99,13 +75,13 @@ func runTop(c *Call) error {
 
 // append writes the counters: reads and writes together first, then each kind.
 func (u *usage) append(b *bson.Builder) {
-	var micros, count [usageKinds]int64
+	var micros, count [opTypes]int64
 	for k := range u {
 		micros[k], count[k] = u[k].micros.Load(), u[k].count.Load()
 	}
-	entry := func(name string, kinds ...usageKind) {
+	entry := func(name string, ops ...OpType) {
 		var t, n int64
-		for _, k := range kinds {
+		for _, k := range ops {
 			t, n = t+micros[k], n+count[k]
 		}
 		b.BeginDoc(name)
@@ -113,10 +89,10 @@ func (u *usage) append(b *bson.Builder) {
 		b.Int64("count", n)
 		b.End()
 	}
-	entry("total", usedQueries, usedGetMore, usedInsert, usedUpdate, usedRemove, usedCommands)
-	entry("readLock", usedQueries, usedGetMore, usedCommands)
-	entry("writeLock", usedInsert, usedUpdate, usedRemove)
-	for k := range u {
-		entry(usageNames[k], usageKind(k))
+	entry("total", OpQuery, OpGetMore, OpInsert, OpUpdate, OpRemove, OpCommand)
+	entry("readLock", OpQuery, OpGetMore, OpCommand)
+	entry("writeLock", OpInsert, OpUpdate, OpRemove)
+	for _, f := range usageNames {
+		entry(f.name, f.of)
 	}
 }

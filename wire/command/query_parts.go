@@ -1,0 +1,32 @@
+package command
+
+import "github.com/cantledb/cantle/bson"
+
+// Where commands have their filters and sorts: the column Query of the table.
+
+// docAt is a document inside another, nil if there is none.
+func docAt(d bson.Raw, name string) bson.Raw {
+	r, _ := d.Get(name).Doc()
+	return r
+}
+
+// findQuery is for {find, filter, sort}.
+func findQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "filter"), docAt(d, "sort") }
+
+// sortedQuery is for {findAndModify, query, sort}.
+func sortedQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "query"), docAt(d, "sort") }
+
+// unsortedQuery is for {count, query}.
+func unsortedQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "query"), nil }
+
+// statementQuery is for a statement of {update, updates: [{q, sort}]}.
+func statementQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "q"), docAt(d, "sort") }
+
+// pipelineQuery is for {aggregate, pipeline: [{$match}]}: what the first stage looks for
+// or how it sorts.
+func pipelineQuery(d bson.Raw) (filter, sort bson.Raw) {
+	stages, _ := d.Get("pipeline").Array()
+	first, _ := stages.Index(0)
+	stage, _ := first.Doc()
+	return docAt(stage, "$match"), docAt(stage, "$sort")
+}
