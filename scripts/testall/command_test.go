@@ -33,7 +33,7 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			gone := false
-			for range 100 {
+			for range 100 { // only its parent is told when a process ends, and that is not we
 				out, err := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid))).Output()
 				if gone = err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z"); gone {
 					break

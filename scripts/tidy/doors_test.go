@@ -3,9 +3,9 @@ package tidy
 // doors says which packages may import which library. A library is an import path
 // with everything below it; the longest row that fits an import decides.
 var doors = []struct {
-	library string
-	users   []string // packages with everything below them
-	why     string
+	path  string
+	users []string // packages with everything below them
+	why   string
 }{
 	{"github.com/blevesearch/snowballstem", []string{"collection/text"}, "words become terms in one place, for documents and searches alike"},
 	{"github.com/cespare/xxhash/v2", []string{"collection/shard"}, "one place decides what a shard key hashes to"},

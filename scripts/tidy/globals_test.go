@@ -30,7 +30,7 @@ func checkGlobals(r *repo, report reporter) {
 	type variable struct{ dir, name string }
 	specs := map[*ast.ValueSpec]bool{}
 	variables := map[variable]bool{}
-	for _, f := range r.library() {
+	for _, f := range r.product() {
 		for _, d := range f.syntax.Decls {
 			g, ok := d.(*ast.GenDecl)
 			if !ok || g.Tok != token.VAR {
@@ -52,7 +52,7 @@ func checkGlobals(r *repo, report reporter) {
 			}
 		}
 	}
-	for _, f := range r.library() {
+	for _, f := range r.product() {
 		written := func(x ast.Expr) {
 			id := rootOf(x)
 			if id == nil || !variables[variable{f.dir, id.Name}] {

@@ -89,9 +89,9 @@ func (r *repo) packages() []string {
 	return slices.Compact(out)
 }
 
-// library returns the files of the product itself: no tests, no commands, no
+// product returns the files of the product itself: no tests, no commands, no
 // scripts, no test rig.
-func (r *repo) library() []*file {
+func (r *repo) product() []*file {
 	var out []*file
 	for _, f := range r.files {
 		if !f.test && !under(f.dir, "cmd", "compat-tests", "scripts") {

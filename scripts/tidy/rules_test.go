@@ -24,6 +24,7 @@ type rule struct {
 
 // rules, alphabetical.
 var rules = []rule{
+	{"asleep", "a sleeping test hopes that something has happened by then, fails on a busy machine, and takes its time on an idle one; testing/synctest has virtual time and waits until all goroutines wait", checkAsleep},
 	{"clock", "below wire, time comes from Env.Now or a parameter: tests run on a fake clock, and one command sees one time; only shard/jobs runs by the clock", checkClock},
 	{"comments", "every exported declaration says what its name does not: shape, units, ownership, errors", checkComments},
 	{"context", "context.TODO is a promise to think later; take the context from the caller", checkContext},
@@ -133,7 +134,7 @@ func checkDoors(r *repo, report reporter) {
 			}
 			row := -1
 			for i, d := range doors {
-				if under(p, d.library) && (row < 0 || len(d.library) > len(doors[row].library)) {
+				if under(p, d.path) && (row < 0 || len(d.path) > len(doors[row].path)) {
 					row = i
 				}
 			}
@@ -141,7 +142,7 @@ func checkDoors(r *repo, report reporter) {
 			case row < 0:
 				report(r.position(pos), p+" has no row in scripts/tidy/doors_test.go: add it with the packages that may use it and why")
 			case slices.Contains(doors[row].users, ""):
-			case doors[row].library == "go.mongodb.org/mongo-driver/v2" && f.dir != "bson" && f.dir != "bson/ejson", // not what lies below bson
+			case doors[row].path == "go.mongodb.org/mongo-driver/v2" && f.dir != "bson" && f.dir != "bson/ejson", // not what lies below bson
 				!under(f.dir, doors[row].users...):
 				report(r.position(pos), f.dir+" may not use "+p+": "+doors[row].why)
 			}
@@ -165,7 +166,7 @@ func checkRig(r *repo, report reporter) {
 
 // checkClock looks for the clock below wire.
 func checkClock(r *repo, report reporter) {
-	for _, f := range r.library() {
+	for _, f := range r.product() {
 		if under(f.dir, "wire", "shard/jobs") {
 			continue
 		}
@@ -186,7 +187,7 @@ func checkContext(r *repo, report reporter) {
 
 // checkOutput looks for printing in library code.
 func checkOutput(r *repo, report reporter) {
-	for _, f := range r.library() {
+	for _, f := range r.product() {
 		f.uses("fmt", []string{"Print", "Printf", "Println"}, func(pos token.Pos, name string) {
 			report(r.position(pos), "fmt."+name)
 		})
@@ -209,7 +210,7 @@ func checkOutput(r *repo, report reporter) {
 // checkDecoded looks for decoded documents in library code. bson/ejson is the
 // door through which tests and tools decode.
 func checkDecoded(r *repo, report reporter) {
-	for _, f := range r.library() {
+	for _, f := range r.product() {
 		if f.dir == "bson/ejson" {
 			continue
 		}

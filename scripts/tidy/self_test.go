@@ -14,6 +14,12 @@ func TestRulesFail(t *testing.T) {
 		text  string
 		wants int // number of violations
 	}{
+		{"asleep", "shard/a_test.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(time.Second); time.Sleep(1) }\n", 2},
+		{"asleep", "shard/a_test.go", "package shard\nimport _ \"testing/synctest\"\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"asleep", "shard/jobs/main_test.go", "package jobs_test\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"asleep", "shard/jobs/main_test.go", "package jobs_test\n", 1},
+		{"asleep", "compat-tests/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"asleep", "shard/a.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"clock", "shard/a.go", "package shard\nimport \"time\"\nvar x = time.Now\nvar y = time.Second\n", 1},
 		{"clock", "wire/a.go", "package wire\nimport \"time\"\nvar x = time.Now\n", 0},
 		{"comments", "bson/a.go", "package bson\nfunc Loud() {}\nfunc quiet() {}\n// Said is.\nfunc Said() {}\ntype T int\nconst (\n\tA = 1 // a\n\tB = 2\n)\n", 3},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -73,7 +74,7 @@ func TestBalanceOneKey(t *testing.T) {
 // Raising the RU/s of a collection wakes the balancer, which splits until there
 // are enough shards for them.
 func TestBalanceByThroughput(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
+	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
 		b := n.balancer(balance.Policy{ShardRU: 10_000})
 		n.Changed = b.Wake
@@ -84,8 +85,9 @@ func TestBalanceByThroughput(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := background(func() { b.Run(ctx) })
 		n.must(n.SetThroughput(n.op(), shop, manual(45_000)))
-		for n.coll().Map.Len() < 5 {
-			time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if c := n.coll().Map.Len(); c != 5 {
+			t.Errorf("%d shards, want 5", c)
 		}
 		cancel()
 		<-done

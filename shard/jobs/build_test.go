@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -122,7 +122,7 @@ func TestBuildResumes(t *testing.T) {
 }
 
 func TestDropIsFinished(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
+	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
 		n.fill(0, 300)
 		_, err := n.index(`{key: {a: 1}, name: "a"}`)
@@ -134,10 +134,11 @@ func TestDropIsFinished(t *testing.T) {
 		n.fill(0, 10)
 		n = n.reopen() // before anything was removed
 		n.jobs.Start(t.Context())
-		for n.keys(keyspace.RecordRange(id))+n.keys(keyspace.CollectionIndexRange(id))+n.keys(keyspace.MetaRange(keyspace.MetaJob)) > 0 {
-			time.Sleep(time.Millisecond)
-		}
+		synctest.Wait()
 		n.must(n.jobs.Stop())
+		if k := n.keys(keyspace.RecordRange(id)) + n.keys(keyspace.CollectionIndexRange(id)) + n.keys(keyspace.MetaRange(keyspace.MetaJob)); k > 0 {
+			t.Errorf("%d keys are left", k)
+		}
 		if n.check(`{}`) != 10 {
 			t.Fatal("the new collection lost documents")
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -57,12 +58,13 @@ func TestCountsSurvive(t *testing.T) {
 // Counting goes on while the loops run, and a clean stop leaves a checkpoint
 // from which nothing has to be scanned.
 func TestCheckpointLoop(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
+	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
 		n.jobs.Start(t.Context())
 		n.sharded(1)
 		n.fill(0, 200)
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(30 * time.Millisecond) // three checkpoints
+		synctest.Wait()
 		n.must(n.splitMiddle(0))
 		n.fill(200, 300)
 		n.must(n.jobs.Stop())

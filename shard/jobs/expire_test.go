@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -75,26 +76,22 @@ func TestExpire(t *testing.T) {
 
 // The loop deletes by itself, and only while it is switched on.
 func TestExpireLoop(t *testing.T) {
-	engines(t, func(t *testing.T, make func() storage.Store) {
+	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
 		_, err := n.index(`{key: {at: 1}, name: "at", expireAfterSeconds: 0}`)
 		n.must(err)
 		n.jobs.SetExpire(false)
-		n.jobs.SetExpireEvery(10 * time.Millisecond)
 		n.jobs.Start(t.Context())
-		n.insert(`{_id: 1, at: {$date: "2020-01-01T00:00:00Z"}}`)
-		time.Sleep(50 * time.Millisecond)
+		n.insert(`{_id: 1, at: {$date: "1999-01-01T00:00:00Z"}}`)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		if n.check(`{}`) != 1 {
 			t.Fatal("deleted while off")
 		}
 		n.jobs.SetExpire(true)
-		for {
-			left, err := n.ids(n.op(), `{}`, "")
-			n.must(err)
-			if len(left) == 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if n.check(`{}`) != 0 {
+			t.Fatal("not deleted while on")
 		}
 		n.must(n.jobs.Stop())
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -49,6 +50,15 @@ func engines(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
 			}
 			return s
 		})
+	})
+}
+
+// virtually is engines in virtual time: a loop's next turn costs no waiting, and
+// synctest.Wait returns when every goroutine waits. A test whose readers or writers never
+// wait cannot have it, because the time stands still while anybody runs.
+func virtually(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
+	engines(t, func(t *testing.T, open func() storage.Store) {
+		synctest.Test(t, func(t *testing.T) { fn(t, open) })
 	})
 }
 

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/shard/cluster"
@@ -51,7 +52,7 @@ func TestReshardTurnsOthersAway(t *testing.T) {
 
 // Who waited for a rewrite changes what came of it.
 func TestWaitersSeeTheNewCollection(t *testing.T) {
-	layouts(t, func(t *testing.T, open func() *node) {
+	layoutsOn(t, virtually, func(t *testing.T, open func() *node) {
 		n := open()
 		n.sharded(2)
 		_, err := n.DropIndexes(n.op(), shop, []string{"u"}, nil)
@@ -72,7 +73,7 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 				waiters[name] = c
 				go func() { c <- ask() }()
 			}
-			time.Sleep(20 * time.Millisecond) // they are waiting by now, most probably
+			synctest.Wait() // until they wait
 		})
 		n.must(n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
 		for name, c := range waiters {

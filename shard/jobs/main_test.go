@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestMain fails when a test leaves a goroutine behind.
+// TestMain fails when a test leaves a goroutine behind. It looks again and again, because
+// nobody is told when a goroutine has ended.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()

@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaks waits until no goroutine runs code of this package but the caller's.
+// leaks waits until no goroutine runs code of this package but the caller's. It looks
+// again and again, because nobody is told when a goroutine has ended.
 func leaks(patience time.Duration) string {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		buf := make([]byte, 1<<20)
@@ -583,6 +584,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
+// waitFor looks again and again until something holds: these tests run over real sockets,
+// which no bubble of synctest can hold, and statistics tell nobody when they change.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {

@@ -54,9 +54,7 @@ func TestEstablishment(t *testing.T) {
 	first.run("ping", 1)
 	second := dial(t, address)
 	second.send(wire.AppendMsg(nil, 1, 0, cmd("ping", 1)))
-	for s.Stats().Queued == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, func() bool { return s.Stats().Queued > 0 })
 	dial(t, address).closed()
 	if st := s.Stats(); st.Current != 2 || st.TooFast != 1 {
 		t.Errorf("%+v; want 2 connections and 1 refused", st)
@@ -71,9 +69,7 @@ func TestEstablishment(t *testing.T) {
 	s.SetEstablishment(wire.Establishment{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
 	dial(t, address)
 	third := dial(t, address)
-	for s.Stats().Queued == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, func() bool { return s.Stats().Queued > 0 })
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
