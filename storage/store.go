@@ -109,22 +109,22 @@ type Store interface {
 	Close() error
 }
 
-// Metrics is a store at a glance. Counters count from the opening of the store;
-// fields an engine cannot know stay 0.
+// Metrics is a store at a glance, in words that fit every engine. Counters count from
+// the opening of the store; what an engine does not have stays 0.
 type Metrics struct {
-	DiskBytes        uint64 // files of the store, logs included
-	MemtableBytes    uint64 // written, not yet in sorted files
-	BlockCacheBytes  int64
-	BlockCacheMax    int64 // what the cache may grow to
-	BlockCacheHits   int64
-	BlockCacheMisses int64
-	Flushes          int64 // memtables written into sorted files
-	WALSyncs         int64 // group syncs; Commits / WALSyncs is the group size
-	Commits          int64 // that wrote something
-	Conflicts        int64 // commits refused with ErrConflict
-	OpenSnapshots    int64 // open Readers and Txns
-	OpenIterators    int64
-	ConflictKeys     int64 // keys remembered for conflict detection
-	WriteStalls      int64 // times the engine held back writers
-	DiskFull         bool  // commits are refused with ErrDiskFull
+	DiskBytes     uint64 // DiskBytes are the files of the store, logs included
+	DirtyBytes    uint64 // DirtyBytes were written and lie in memory and a log only
+	Checkpoints   int64  // Checkpoints counts how often dirty bytes went to where they stay
+	CacheBytes    int64  // CacheBytes is what the cache of what was read holds
+	CacheMax      int64  // CacheMax is what the cache may grow to
+	CacheHits     int64  // CacheHits are the reads that the cache answered
+	CacheMisses   int64  // CacheMisses are the reads that it could not
+	Syncs         int64  // Syncs of the log; Commits / Syncs is how many share one
+	Stalls        int64  // Stalls counts how often the engine held back writers
+	Commits       int64  // Commits that wrote something
+	Conflicts     int64  // Conflicts are the commits refused with ErrConflict
+	ConflictKeys  int64  // ConflictKeys are remembered for the detection of conflicts
+	OpenSnapshots int64  // OpenSnapshots are Readers and Txns
+	OpenIterators int64  // OpenIterators of Readers and Txns
+	DiskFull      bool   // DiskFull says that commits are refused with ErrDiskFull
 }

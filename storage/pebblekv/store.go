@@ -179,15 +179,15 @@ func (s *store) Metrics() storage.Metrics {
 	m := storage.Metrics{OpenSnapshots: int64(s.open), ConflictKeys: int64(s.conflicts.len())}
 	closed := s.closed
 	s.mu.Unlock()
-	m.Commits, m.Conflicts, m.WALSyncs = s.commits.Load(), s.refused.Load(), s.syncer.syncs.Load()
-	m.OpenIterators, m.WriteStalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.diskFull.Load()
+	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.syncs.Load()
+	m.OpenIterators, m.Stalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.diskFull.Load()
 	if closed {
 		return m
 	}
 	p := s.db.Metrics()
-	m.DiskBytes, m.MemtableBytes = p.DiskSpaceUsage(), p.MemTable.Size
-	m.BlockCacheMax, m.Flushes = s.o.CacheBytes, p.Flush.Count
-	m.BlockCacheBytes, m.BlockCacheHits, m.BlockCacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
+	m.DiskBytes, m.DirtyBytes = p.DiskSpaceUsage(), p.MemTable.Size
+	m.CacheMax, m.Checkpoints = s.o.CacheBytes, p.Flush.Count
+	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
 	return m
 }
 

@@ -79,8 +79,8 @@ func insert(b *testing.B, open Open, n int, d storage.Durability) {
 		return key
 	})
 	m := s.Metrics()
-	if m.WALSyncs > 0 {
-		b.ReportMetric(float64(m.Commits)/float64(m.WALSyncs), "commits/sync")
+	if m.Syncs > 0 {
+		b.ReportMetric(float64(m.Commits)/float64(m.Syncs), "commits/sync")
 	}
 }
 

@@ -39,18 +39,18 @@ func TestOneWaitPerCommand(t *testing.T) {
 		`{aggregate: "c", pipeline: [{$merge: "out"}], cursor: {}}`,
 		`{delete: "c", deletes: [` + many(`{q: {}, limit: 1}`) + `]}`,
 	} {
-		before := store.Metrics().WALSyncs
+		before := store.Metrics().Syncs
 		c.ok(command)
-		if n := store.Metrics().WALSyncs - before; n != 1 {
+		if n := store.Metrics().Syncs - before; n != 1 {
 			t.Errorf("%.60s: %d waits for the disk", command, n)
 		}
 		if store.Durable() < store.Latest() {
 			t.Errorf("%.60s: answered before it was on disk", command)
 		}
 	}
-	before := store.Metrics().WALSyncs
+	before := store.Metrics().Syncs
 	c.ok(`{insert: "c", documents: [{}], writeConcern: {w: 1, j: false}}`)
-	if n := store.Metrics().WALSyncs - before; n != 0 {
+	if n := store.Metrics().Syncs - before; n != 0 {
 		t.Errorf("j: false waited %d times", n)
 	}
 }

@@ -109,10 +109,10 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	gauge(descDisk, float64(x.DiskBytes))
 	count(descCommits, x.Commits)
 	count(descConflicts, x.Conflicts)
-	count(descSyncs, x.WALSyncs)
-	count(descStalls, x.WriteStalls)
-	count(descCacheHits, x.BlockCacheHits)
-	count(descCacheMisses, x.BlockCacheMisses)
+	count(descSyncs, x.Syncs)
+	count(descStalls, x.Stalls)
+	count(descCacheHits, x.CacheHits)
+	count(descCacheMisses, x.CacheMisses)
 }
 
 // partitionMetrics are the numbers of one series.
