@@ -310,7 +310,7 @@ func (s *Server) fail(c *Call, err error) {
 		e = e.With(l)
 	}
 	if c.Def != nil {
-		s.counters[c.Name()].failed.Add(1)
+		c.Def.counter.failed.Add(1)
 	}
 	c.Out.Fail()
 	// The error is appended as elements: ok, errmsg, code, codeName, labels.
@@ -384,7 +384,7 @@ func (s *Server) finish(c *Call, err error) {
 	if c.Def == nil {
 		return
 	}
-	s.counters[c.Name()].total.Add(1)
+	c.Def.counter.total.Add(1)
 	took := s.Cluster.Now().Sub(c.Start)
 	s.timed(c.Name(), took)
 	s.latencies.add(c.Def.Kind, took)

@@ -48,8 +48,9 @@ type Def struct {
 	// Doc is the manual's page, relative to its root; "cosmos" for Azure's.
 	Doc string
 
-	scope  scope // what Action is on, and Action itself: see Def.resolve
-	action auth.Action
+	scope   scope // what Action is on, and Action itself: see Def.resolve
+	action  auth.Action
+	counter *counter // of the server that has the row
 }
 
 // NamespaceFrom says how a command names what it works on.

@@ -10,9 +10,9 @@ import (
 func runListCommands(c *Call) error {
 	b := c.Reply
 	b.BeginDoc("commands")
-	for _, name := range c.names() {
-		d := c.byName[name]
-		b.BeginDoc(name)
+	for i := range c.table {
+		d := &c.table[i]
+		b.BeginDoc(d.Name)
 		b.String("help", d.Doc)
 		b.Bool("requiresAuth", d.Action != "")
 		b.Bool("secondaryOk", true)

@@ -90,10 +90,11 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
 	s := m.s
-	for name, c := range s.counters {
-		if n := c.total.Load(); n > 0 {
-			count(descCommands, n, name)
-			count(descFailures, c.failed.Load(), name)
+	for i := range s.table {
+		d := &s.table[i]
+		if n := d.counter.total.Load(); n > 0 {
+			count(descCommands, n, d.Name)
+			count(descFailures, d.counter.failed.Load(), d.Name)
 		}
 	}
 	m.seconds.Collect(out)

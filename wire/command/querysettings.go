@@ -218,7 +218,7 @@ func runSetQuerySettings(c *Call) error {
 	if err != nil {
 		return err
 	}
-	hash, query, shape, err := c.shapeOrHash()
+	hash, query, shape, err := c.shapeOrHash(mayHaveSettings)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func runRemoveQuerySettings(c *Call) error {
 	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
 		return err
 	}
-	hash, _, _, err := c.shapeOrHash()
+	hash, _, _, err := c.shapeOrHash(nil)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // hash, or by a query of the shape with its database as $db.
 // Errors: BadValue (2) and InvalidLength (16) for what is no hash, TypeMismatch
 // (14), those of representative.
-func (c *Call) shapeOrHash() (hash string, query, shape bson.Raw, err error) {
+func (c *Call) shapeOrHash(check func(*Def, *explained) error) (hash string, query, shape bson.Raw, err error) {
 	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
 		hash = strings.ToUpper(s)
 		if strings.Trim(hash, "0123456789ABCDEF") != "" {
@@ -29,18 +29,18 @@ func (c *Call) shapeOrHash() (hash string, query, shape bson.Raw, err error) {
 		return "", nil, nil, mongoerr.WrongType(c.field(c.Name()), c.Value.Type.String(), "string", "object")
 	}
 	query = d.Clone()
-	shape, err = c.representative(query)
+	shape, err = c.representative(query, check)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	return shapeHash(shape), query, shape, nil
 }
 
-// representative is the shape of a query that stands for others like it.
+// representative is the shape of a query that stands for others like it. check looks at
+// the query too, unless it is nil.
 // Errors: 7746402 for a command that has no settings, IDLFailedToParse (40414)
-// without $db; of setQuerySettings 8584900 for the server's own collections and
-// 7746606 for a lookup by _id; those of the command itself.
-func (c *Call) representative(query bson.Raw) (bson.Raw, error) {
+// without $db; those of check and of the command itself.
+func (c *Call) representative(query bson.Raw, check func(*Def, *explained) error) (bson.Raw, error) {
 	first, _ := query.First()
 	def := c.lookup(string(first.Name))
 	if def == nil || !def.Facts.has(Settable) {
@@ -68,15 +68,24 @@ func (c *Call) representative(query bson.Raw) (bson.Raw, error) {
 			return nil, err
 		}
 	}
-	if c.Name() == "setQuerySettings" {
-		if ownCollection(x.ns) {
-			return nil, mongoerr.New(8584900, "query settings cannot be set for %s, which belongs to the server", x.ns)
-		}
-		if def.Op == OpQuery && findsByID(x) {
-			return nil, mongoerr.New(7746606, "query settings cannot be set for a lookup by _id, which has one plan only")
+	if check != nil {
+		if err := check(def, x); err != nil {
+			return nil, err
 		}
 	}
 	return inner.queryShape(x)
+}
+
+// mayHaveSettings refuses queries for which nothing can be set.
+// Errors: 8584900 for the server's own collections, 7746606 for a lookup by _id.
+func mayHaveSettings(def *Def, x *explained) error {
+	if ownCollection(x.ns) {
+		return mongoerr.New(8584900, "query settings cannot be set for %s, which belongs to the server", x.ns)
+	}
+	if def.Op == OpQuery && findsByID(x) {
+		return mongoerr.New(7746606, "query settings cannot be set for a lookup by _id, which has one plan only")
+	}
+	return nil
 }
 
 // ownCollection reports the collections that the server keeps for itself.

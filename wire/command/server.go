@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,16 +93,15 @@ type Server struct {
 	Config
 	Started time.Time
 
-	table    []Def // Commands, resolved
-	byName   map[string]*Def
-	stats    statistics
-	ops      operations
-	counters map[string]*counter
-	params   parameters
-	memory   memoryLimits
-	charges  charges
-	shapes   shapes
-	seconds  *prometheus.HistogramVec // by command; nil unless Metrics was called
+	table   []Def // Commands, resolved; alphabetical too
+	byName  map[string]*Def
+	stats   statistics
+	ops     operations
+	params  parameters
+	memory  memoryLimits
+	charges charges
+	shapes  shapes
+	seconds *prometheus.HistogramVec // by command; nil unless Metrics was called
 
 	replyCharge atomic.Bool // the parameter of that name
 	unmetered   atomic.Bool // noMeteringPoint
@@ -137,7 +135,7 @@ type counter struct{ total, failed atomic.Int64 }
 
 // New makes a Server with the commands of the table.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, counters: map[string]*counter{}, processID: bson.NewObjectID()}
+	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, processID: bson.NewObjectID()}
 	s.table = slices.Clone(Commands)
 	for i := range s.table {
 		d := &s.table[i]
@@ -146,7 +144,7 @@ func New(cfg Config) *Server {
 		for _, a := range d.Aliases {
 			s.byName[a] = d
 		}
-		s.counters[d.Name] = &counter{}
+		d.counter = &counter{}
 	}
 	s.params.init()
 	if cfg.ReplyCharge {
@@ -264,15 +262,4 @@ func (c *charges) get(id session.ID) (statement, bool) {
 		s, ok = c.old[id]
 	}
 	return s, ok
-}
-
-// names lists the commands in alphabetical order. It reads the server's copy of
-// the table: listCommands is in the table itself.
-func (s *Server) names() []string {
-	out := make([]string, 0, len(s.counters))
-	for name := range s.counters {
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
 }

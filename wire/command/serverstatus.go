@@ -94,8 +94,8 @@ func statusNothing(*Call, *bson.Builder) {}
 
 func statusAsserts(c *Call, b *bson.Builder) {
 	var user int64
-	for _, n := range c.counters {
-		user += n.failed.Load()
+	for i := range c.table {
+		user += c.table[i].counter.failed.Load()
 	}
 	b.Int64("regular", 0)
 	b.Int64("warning", 0)
@@ -202,9 +202,9 @@ func statusSessions(c *Call, b *bson.Builder) {
 func statusMetrics(c *Call, b *bson.Builder) {
 	b.BeginDoc("commands")
 	b.Int64("<UNKNOWN>", c.stats.unknown.Load())
-	for _, name := range c.names() {
-		n := c.counters[name]
-		b.BeginDoc(name)
+	for i := range c.table {
+		n := c.table[i].counter
+		b.BeginDoc(c.table[i].Name)
 		b.Int64("failed", n.failed.Load())
 		b.Int64("total", n.total.Load())
 		b.End()
@@ -254,9 +254,9 @@ func statusNetwork(c *Call, b *bson.Builder) {
 
 func statusOpcounters(c *Call, b *bson.Builder) {
 	commands := int64(0)
-	for name, n := range c.counters {
-		if c.lookup(name).Op == OpCommand {
-			commands += n.total.Load()
+	for i := range c.table {
+		if d := &c.table[i]; d.Op == OpCommand {
+			commands += d.counter.total.Load()
 		}
 	}
 	s := &c.stats
