@@ -26,6 +26,7 @@ type rule struct {
 var rules = []rule{
 	{"asleep", "a sleeping test hopes that something has happened by then, fails on a busy machine, and takes its time on an idle one; testing/synctest has virtual time and waits until all goroutines wait", checkAsleep},
 	{"clock", "below wire, time comes from Env.Now or a parameter: tests run on a fake clock, and one command sees one time; only shard/jobs runs by the clock", checkClock},
+	{"commands", "what is true of a command is a field of its row (wire/command/def.go): lists of names are forgotten when a command is added, and come to disagree", checkCommands},
 	{"comments", "every exported declaration says what its name does not: shape, units, ownership, errors", checkComments},
 	{"context", "context.TODO is a promise to think later; take the context from the caller", checkContext},
 	{"decoded", "documents stay raw BSON from the socket to the store; decoding one costs twenty to forty times as much as looking at it", checkDecoded},

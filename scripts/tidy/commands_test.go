@@ -1,0 +1,220 @@
+package tidy
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"strconv"
+)
+
+// commandWords are files, by their base name, with words that are names of commands and
+// mean something else there, or must be there.
+var commandWords = map[string]string{
+	"applyops_command.go": "entries of the change log have words of their own for what commands did",
+	"ask_data.go":         "the operations of a bulkWrite are insert, update and delete",
+	"bulkwrite.go":        "the operations of a bulkWrite are insert, update and delete",
+	"keydistribution.go":  "the fields of the reply, in the order of the manual",
+	"query.go":            "OP_QUERY is read before anybody knows commands, and serves none but these",
+	"sasl.go":             "speculativeAuthenticate has one of two commands as its value",
+}
+
+// checkCommands looks below wire for who knows a command by its name: compares with it,
+// looks it up, or lists several. Only the file with the function that runs the command
+// may; to everybody else, what is true of a command is a field of its row.
+func checkCommands(r *repo, report reporter) {
+	homes := r.commandHomes()
+	for _, f := range r.files {
+		if f.test || !under(f.dir, "wire") || commandWords[path.Base(f.path)] != "" {
+			continue
+		}
+		s := commandSearch{own: f.path, homes: homes, known: map[string]bool{}}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			for _, name := range s.names(n) {
+				report(r.position(n.Pos()), "knows the command "+name+" by its name")
+			}
+			return true
+		})
+	}
+}
+
+// commandHomes returns every name and alias in a table of commands, with the file of the
+// function that runs it; "" where that is not found.
+func (r *repo) commandHomes() map[string]string {
+	functions := map[string]string{} // by folder and name
+	for _, f := range r.files {
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				functions[f.dir+"."+fn.Name.Name] = f.path
+			}
+		}
+	}
+	homes := map[string]string{}
+	for _, f := range r.files {
+		if f.test || !under(f.dir, "wire") {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			table, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if list, ok := table.Type.(*ast.ArrayType); !ok || lastName(list.Elt) != "Def" {
+				return true
+			}
+			for _, e := range table.Elts {
+				if row, ok := e.(*ast.CompositeLit); ok {
+					names, run := commandRow(row)
+					for _, name := range names {
+						homes[name] = functions[f.dir+"."+run]
+					}
+				}
+			}
+			return true
+		})
+	}
+	return homes
+}
+
+// commandRow reads the names of a row, and the name of the function that runs it.
+func commandRow(row *ast.CompositeLit) (names []string, run string) {
+	for _, e := range row.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		switch {
+		case isNamed(kv.Key, "Name"):
+			names = append(names, literals(kv.Value)...)
+		case isNamed(kv.Key, "Aliases"):
+			if list, ok := kv.Value.(*ast.CompositeLit); ok {
+				names = append(names, literals(list.Elts...)...)
+			}
+		case isNamed(kv.Key, "Run"):
+			run = lastName(kv.Value)
+		}
+	}
+	return names, run
+}
+
+// commandSearch looks through one file.
+type commandSearch struct {
+	own   string            // the path of the file
+	homes map[string]string // commandHomes
+	known map[string]bool   // variables that hold the name of a command
+}
+
+// names returns the commands that a node knows by their names.
+func (s *commandSearch) names(n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		s.known = map[string]bool{"command": true}
+	case *ast.AssignStmt:
+		for i, x := range n.Lhs {
+			if id, ok := x.(*ast.Ident); ok && len(n.Lhs) == len(n.Rhs) && s.isName(n.Rhs[i]) {
+				s.known[id.Name] = true
+			}
+		}
+	case *ast.BinaryExpr:
+		if n.Op == token.EQL || n.Op == token.NEQ {
+			if s.isName(n.X) {
+				return s.foreign(literals(n.Y))
+			}
+			if s.isName(n.Y) {
+				return s.foreign(literals(n.X))
+			}
+		}
+	case *ast.SwitchStmt:
+		var words []string
+		for _, c := range n.Body.List {
+			words = append(words, literals(c.(*ast.CaseClause).List...)...)
+		}
+		if n.Tag != nil && s.isName(n.Tag) || s.onlyCommands(words) {
+			return s.foreign(words)
+		}
+	case *ast.CompositeLit:
+		var words []string
+		for _, e := range n.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				e = kv.Key
+			}
+			words = append(words, literals(e)...)
+		}
+		if len(words) == len(n.Elts) && s.onlyCommands(words) && lastName(n.Type) != "Def" {
+			return s.foreign(words)
+		}
+	case *ast.CallExpr:
+		if lastName(n.Fun) == "lookup" && len(n.Args) == 1 {
+			return s.foreign(literals(n.Args...))
+		}
+	}
+	return nil
+}
+
+// isName reports an expression that is the name of a command: c.Name(), d.Name of a row,
+// the first field of a command's document, a variable that holds one of them.
+func (s *commandSearch) isName(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return s.known[x.Name]
+	case *ast.SelectorExpr:
+		if x.Sel.Name == "Name" {
+			switch lastName(x.X) {
+			case "Def", "def", "d", "op", "first":
+				return true
+			}
+		}
+	case *ast.CallExpr:
+		switch lastName(x.Fun) {
+		case "Name":
+			return len(x.Args) == 0
+		case "string":
+			return len(x.Args) == 1 && s.isName(x.Args[0])
+		}
+	}
+	return false
+}
+
+// onlyCommands reports two words or more that are all names of commands. In a long list
+// one word in eight may be another: it may be a command that is gone.
+func (s *commandSearch) onlyCommands(words []string) bool {
+	others := 0
+	for _, w := range words {
+		if _, ok := s.homes[w]; !ok {
+			others++
+		}
+	}
+	return len(words) > 1 && others <= len(words)/8
+}
+
+// foreign returns those of the words that are names of commands of other files.
+func (s *commandSearch) foreign(words []string) (out []string) {
+	for _, w := range words {
+		if home, ok := s.homes[w]; ok && home != s.own {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// literals returns the texts of the string literals among expressions.
+func literals(list ...ast.Expr) (out []string) {
+	for _, x := range list {
+		if lit, ok := x.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// lastName returns the last identifier of a name with dots, "" for anything else.
+func lastName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.SelectorExpr:
+		return x.Sel.Name
+	}
+	return ""
+}
