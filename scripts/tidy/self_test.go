@@ -20,6 +20,8 @@ func TestRulesFail(t *testing.T) {
 		{"asleep", "shard/jobs/main_test.go", "package jobs_test\n", 1},
 		{"asleep", "compat-tests/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"asleep", "shard/a.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"casefiles", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$op\"}, {Name: \"$opX\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},
+		{"casefiles", "collection/agg/a.go", "package agg\nvar Accumulators = []A{{Name: \"$sum\"}, {Name: \"$addToSet\"}, {Name: \"$count\"}}\nvar Stages = []S{{Name: \"$count\"}}\n", 2},
 		{"clock", "shard/a.go", "package shard\nimport \"time\"\nvar x = time.Now\nvar y = time.Second\n", 1},
 		{"clock", "wire/a.go", "package wire\nimport \"time\"\nvar x = time.Now\n", 0},
 		{"commands", "wire/command/a.go", "package command\nvar rows = []Def{{Name: \"find\", Run: runFind}, {Name: \"drop\", Aliases: []string{\"Drop\"}}}\nfunc runFind() {}\n" +
@@ -70,6 +72,8 @@ func TestRulesFail(t *testing.T) {
 		r, err := load(fstest.MapFS{
 			tc.path:                            {Data: []byte(tc.text)},
 			"collection/match/testdata/op.txt": {Data: []byte("match\nfilter: {a: {$known: 1}}\n----\n")},
+			"collection/agg/testdata/acc_add_to_set.txt": {},
+			"collection/agg/testdata/count.txt":          {},
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", tc.text, err)

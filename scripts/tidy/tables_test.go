@@ -11,17 +11,18 @@ import (
 	"testing"
 )
 
-// tables are the package-level literals whose rows are things a client can name.
-// A table that does not exist yet is no violation.
-var tables = []struct{ dir, name string }{
-	{"collection/agg", "Accumulators"},
-	{"collection/agg", "Stages"},
-	{"collection/agg", "WindowFunctions"},
-	{"collection/expr", "Operators"},
-	{"collection/index", "Kinds"},
-	{"collection/match", "Operators"},
-	{"collection/update", "Operators"},
-	{"wire/command", "Commands"},
+// tables are the package-level literals whose rows are things a client can name, and
+// where the cases of a row stand; the star is its name. A table that does not exist yet
+// is no violation.
+var tables = []struct{ dir, name, cases string }{
+	{"collection/agg", "Accumulators", "testdata/acc_*.txt"},
+	{"collection/agg", "Stages", "testdata/*.txt"},
+	{"collection/agg", "WindowFunctions", "testdata/window_*.txt"},
+	{"collection/expr", "Operators", "testdata/*.txt"},
+	{"collection/index", "Kinds", "testdata/*.txt"},
+	{"collection/match", "Operators", "testdata/*.txt"},
+	{"collection/update", "Operators", "testdata/*.txt"},
+	{"wire/command", "Commands", ""}, // by what a client does, in compat-tests/cases
 }
 
 // row is one row of a table.
@@ -148,6 +149,31 @@ func checkTested(r *repo, report reporter) {
 		for _, row := range rows {
 			if row.name != "" && !row.refused && !mentions(text, row.name) {
 				report(r.position(row.node.Pos()), row.name+" appears in no case file under "+cases)
+			}
+		}
+	}
+}
+
+// checkCaseFiles wants a case file for every implemented row of the tables whose cases
+// stand beside the code. In its name an underscore may stand between words.
+func checkCaseFiles(r *repo, report reporter) {
+	for _, t := range tables {
+		_, rows := r.tableRows(t.dir, t.name)
+		if len(rows) == 0 || t.cases == "" {
+			continue
+		}
+		have := map[string]bool{}
+		paths, _ := fs.Glob(r.fsys, path.Join(t.dir, t.cases)) // the pattern is ours
+		for _, p := range paths {
+			have[strings.ReplaceAll(path.Base(p), "_", "")] = true
+		}
+		for _, row := range rows {
+			if row.name == "" || row.refused {
+				continue
+			}
+			want := strings.Replace(t.cases, "*", strings.ToLower(strings.TrimPrefix(row.name, "$")), 1)
+			if !have[strings.ReplaceAll(path.Base(want), "_", "")] {
+				report(r.position(row.node.Pos()), row.name+" has no "+path.Join(t.dir, want))
 			}
 		}
 	}
