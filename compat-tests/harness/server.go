@@ -199,14 +199,6 @@ func (s *Server) PID() int {
 	return s.cmd.Process.Pid
 }
 
-// CPU returns the processor time the ended process used; call it after Stop.
-func (s *Server) CPU() time.Duration {
-	if s.cmd == nil || s.cmd.ProcessState == nil {
-		return 0
-	}
-	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
-}
-
 // LogLines returns how many lines the server wrote so far.
 func (s *Server) LogLines() int {
 	s.log.mu.Lock()
