@@ -74,8 +74,8 @@ func settings(cfg *daemon.Config, args []string) error {
 	}
 	folder := false
 	f.Visit(func(x *flag.Flag) { folder = folder || x.Name == "data" })
-	if cfg.Memory && folder {
-		return errors.New("--memory keeps nothing on disk, so --data has no use; give one of them")
+	if useless := cfg.NeedsNoFolder(); useless != "" && folder {
+		return fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
 	}
 	return daemon.Load(f, nil)
 }

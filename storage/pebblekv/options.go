@@ -14,8 +14,7 @@ import (
 // importing Pebble: the disk, memory, or memory that forgets what was not synced.
 type FS = vfs.FS
 
-// Options are the settings of a store. The zero value is a durable store on disk
-// sized by the machine's memory.
+// Options are the settings of a store. The zero value is a durable store on disk.
 type Options struct {
 	// InMemory keeps everything in memory, without a write-ahead log; dir is
 	// ignored and every commit counts as durable at once.
@@ -24,13 +23,12 @@ type Options struct {
 	// FS is the file system; nil is the disk.
 	FS FS
 
-	// CacheBytes is the size of the block cache; 0 = an eighth of the memory, at most
-	// 1 GiB; in memory 32 MiB. The cache lies outside of Go's heap and stays full: what
+	// CacheBytes is the size of the block cache; 0 = 128 MiB, in memory 32 MiB. The cache lies outside of Go's heap and stays full: what
 	// does not fit is likely to be in the system's page cache, which gives way to others.
 	CacheBytes int64
 
 	// MemtableBytes is the size of one memtable, of which there may be four; 0 =
-	// a 64th of the memory, at most 64 MiB.
+	// 64 MiB.
 	MemtableBytes int64
 
 	// SyncInterval is the longest time a Buffered commit stays without a sync;
@@ -71,7 +69,6 @@ type Memory interface {
 
 // defaults returns o with zero fields filled in.
 func (o Options) defaults() Options {
-	ram := MemoryBytes()
 	if o.InMemory {
 		o.FS = vfs.NewMem()
 		o.ReserveBytes = -1
@@ -80,8 +77,8 @@ func (o Options) defaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
-	o.CacheBytes = orElse(o.CacheBytes, min(max(ram/8, 8<<20), 1<<30))
-	o.MemtableBytes = orElse(o.MemtableBytes, min(max(ram/64, 1<<20), 64<<20))
+	o.CacheBytes = orElse(o.CacheBytes, 128<<20)
+	o.MemtableBytes = orElse(o.MemtableBytes, 64<<20)
 	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
 	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)
 	o.ValueBytesMax = orElse(o.ValueBytesMax, 64<<20)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/storage"
 )
 
 // Config is everything that can be set about a server. Flags, environment
@@ -18,7 +19,8 @@ import (
 // same settings; a flag beats a variable, which beats the file.
 type Config struct {
 	Data         string
-	Memory       bool
+	Storage      string // name of the engine; "" = defaultEngine
+	Memory       bool   // short for Storage "memory"
 	Listen       string // comma-separated addresses; "unix:/path" for a socket
 	CosmosListen string
 	ReplicaSet   string // name or name/host:port
@@ -66,6 +68,10 @@ type Config struct {
 	// Crowded, if not nil, is told that long work takes many of the processors; see
 	// mql.NewProcessor. Not a setting.
 	Crowded func(still func() bool)
+
+	// Wrap, if not nil, puts something between the store and the server: a test's faults.
+	// Not a setting.
+	Wrap func(storage.Store) storage.Store
 }
 
 // Load fills in what the command line leaves open from the environment and the

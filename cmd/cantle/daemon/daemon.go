@@ -26,7 +26,6 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -319,8 +318,9 @@ func (d *Daemon) Reload() error {
 }
 
 // HeapLimit is how far the heap may grow before the collector works as hard as it
-// takes: half of the memory there is, as the block cache has a quarter.
-func HeapLimit() int64 { return pebblekv.MemoryBytes() / 2 }
+// takes: half of the memory there is. What lies outside of the heap is in the picture of
+// shares.
+func HeapLimit() int64 { return memoryBytes() / 2 }
 
 // Failed delivers the error of a listener that broke.
 func (d *Daemon) Failed() <-chan error { return d.failed }

@@ -56,7 +56,8 @@ func (c *Config) addressesFlags(f *flag.FlagSet) {
 
 func (c *Config) storageFlags(f *flag.FlagSet) {
 	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
-	f.BoolVar(&c.Memory, "memory", false, "keep everything in memory: nothing is written to disk, all is gone at the end (for test suites)")
+	f.StringVar(&c.Storage, "storage", "", engineHelp())
+	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
 	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; an eighth of the memory unless given, at most 1GB. The memory is the machine's, or less if a container, ulimit -v or GOMEMLIMIT says so")
 	f.StringVar(&c.WorkMemory, "work-memory", "", "`size` of what clients can make the server hold at once, such as 1GB: sorts, groups and joins (which spill to disk beyond, or fail), large messages, replies, uncommitted writes; a quarter of the memory unless given, at least 32MB")

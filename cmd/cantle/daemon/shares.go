@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/storage/pebblekv"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -22,6 +21,8 @@ type shares struct {
 	work, queries, messages, replies, writes *ratelimit.Memory
 	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
 	cursors int64
+	// cache is the block cache in bytes, memtable one of up to four memtables.
+	cache, memtable int64
 	// txnBytes bounds one transaction, conns is how many connections there may be.
 	txnBytes, conns int
 }
@@ -39,6 +40,8 @@ func divide(total, work int64) shares {
 	return shares{
 		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 2),
 		cursors:  work / 4,
+		cache:    min(max(total/8, 8<<20), 1<<30),
+		memtable: min(max(total/64, 1<<20), 64<<20),
 		txnBytes: int(min(256<<20, work/2)),
 		conns:    int(min(65536, max(1024, total/(128<<10)))),
 	}
@@ -54,7 +57,7 @@ func (d *Daemon) share() error {
 			return fmt.Errorf("--work-memory: %w", err)
 		}
 	}
-	d.shares = divide(pebblekv.MemoryBytes(), work)
+	d.shares = divide(memoryBytes(), work)
 	if d.cfg.MaxConns == 0 {
 		d.cfg.MaxConns = d.shares.conns
 	}

@@ -6,54 +6,47 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // openStore opens the store and makes the folder for spilled data.
 func (d *Daemon) openStore() (scratch string, durability storage.Durability, err error) {
-	o := pebblekv.Options{
-		InMemory: d.cfg.Memory, TxnBytesMax: d.shares.txnBytes, TxnMemory: d.shares.writes,
-		Clock: time.Now,
-		Log: func(isError bool, message string) {
-			if isError {
-				d.log.Error().Str("room", "storage").Msg(message)
-			} else {
-				d.log.Debug().Str("room", "storage").Msg(message)
-			}
-		},
-		Fatal: func(message string) {
-			d.log.Error().Str("room", "storage").Msg("the store cannot go on, the server stops: " + message)
-		},
-	}
-	if d.cfg.CacheSize != "" {
-		if o.CacheBytes, err = parseSize(d.cfg.CacheSize); err != nil {
-			return "", 0, fmt.Errorf("--cache-size: %w", err)
-		}
-	}
-	durability = storage.Synced
-	every, err := parseSync(d.cfg.Sync)
+	e, err := d.cfg.engine()
 	if err != nil {
 		return "", 0, err
 	}
-	if every > 0 {
-		durability, o.SyncInterval = storage.Buffered, every
+	s := storeSettings{shares: &d.shares, log: d.logStore, fatal: func(message string) {
+		d.logStore(true, "the store cannot go on, the server stops: "+message)
+	}}
+	if d.cfg.CacheSize != "" {
+		if s.cache, err = parseSize(d.cfg.CacheSize); err != nil {
+			return "", 0, fmt.Errorf("--cache-size: %w", err)
+		}
+	}
+	if s.sync, err = parseSync(d.cfg.Sync); err != nil {
+		return "", 0, err
+	}
+	durability = storage.Synced
+	if s.sync > 0 {
+		durability = storage.Buffered
 	}
 	dir := ""
-	if !d.cfg.Memory {
-		dir = filepath.Join(d.cfg.Data, "store")
+	scratch = os.TempDir()
+	if e.files {
+		dir, scratch = filepath.Join(d.cfg.Data, "store"), filepath.Join(d.cfg.Data, "scratch")
 		if err := makeFolder(d.cfg.Data, dir); err != nil {
 			return "", 0, err
 		}
-		scratch = filepath.Join(d.cfg.Data, "scratch")
 	}
-	if d.store, err = pebblekv.Open(dir, o); err != nil {
+	if d.store, err = e.open(dir, s); err != nil {
 		return "", 0, cannotOpen(d.cfg.Data, err)
 	}
-	if d.cfg.Memory {
-		return os.TempDir(), durability, nil
+	if d.cfg.Wrap != nil {
+		d.store = d.cfg.Wrap(d.store)
+	}
+	if !e.files {
+		return scratch, durability, nil
 	}
 	// What an earlier process spilled is of no use to anybody.
 	if err := os.RemoveAll(scratch); err != nil {
@@ -62,9 +55,18 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	return scratch, durability, os.MkdirAll(scratch, 0o700)
 }
 
+// logStore logs what the storage engine has to say.
+func (d *Daemon) logStore(isError bool, message string) {
+	event := d.log.Debug()
+	if isError {
+		event = d.log.Error()
+	}
+	event.Str("room", "storage").Msg(message)
+}
+
 // home is where the data are, for people.
 func (c *Config) home() string {
-	if c.Memory {
+	if c.NeedsNoFolder() != "" {
 		return "in memory, gone at the end"
 	}
 	if path, err := filepath.Abs(c.Data); err == nil {

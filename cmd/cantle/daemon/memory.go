@@ -1,4 +1,4 @@
-package pebblekv
+package daemon
 
 import (
 	"bytes"
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// MemoryBytes is the memory this process may use: the least of the Go memory
+// memoryBytes is the memory this process may use: the least of the Go memory
 // limit, what ulimit -v allows, the control groups' limits and the machine's memory;
 // 1 GiB if nothing is known.
-func MemoryBytes() int64 {
+func memoryBytes() int64 {
 	n := min(groupBytes("/proc/self/cgroup", "/sys/fs/cgroup"), addressBytes())
 	if limit := debug.SetMemoryLimit(-1); limit > 0 {
 		n = min(n, limit)

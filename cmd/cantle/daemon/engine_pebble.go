@@ -1,0 +1,33 @@
+package daemon
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// openPebble opens a store of files.
+func openPebble(dir string, s storeSettings) (storage.Store, error) {
+	o := pebbleOptions(s)
+	o.CacheBytes = cmp.Or(s.cache, s.shares.cache)
+	return pebblekv.Open(dir, o)
+}
+
+// openMemory opens a store without files. Its cache is small unless asked for, since all
+// that it reads is in memory anyway.
+func openMemory(_ string, s storeSettings) (storage.Store, error) {
+	o := pebbleOptions(s)
+	o.InMemory = true
+	return pebblekv.Open("", o)
+}
+
+// pebbleOptions are the settings of a store with and without files.
+func pebbleOptions(s storeSettings) pebblekv.Options {
+	return pebblekv.Options{
+		CacheBytes: s.cache, MemtableBytes: s.shares.memtable,
+		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes,
+		SyncInterval: s.sync, Clock: time.Now, Log: s.log, Fatal: s.fatal,
+	}
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/storagetest"
+)
+
+// TestEngines holds every engine to the contract of a store, as a server opens it.
+func TestEngines(t *testing.T) {
+	if !slices.IsSorted(engineNames()) {
+		t.Errorf("the rows are not sorted: %v", engineNames())
+	}
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			storagetest.Conformance(t, func(tb testing.TB) storage.Store {
+				divided := divide(1<<30, 0)
+				s, err := e.open(tb.TempDir(), storeSettings{shares: &divided})
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return s
+			})
+		})
+	}
+}
+
+func TestEngineOfSettings(t *testing.T) {
+	for _, c := range []struct {
+		c    Config
+		want string // the engine's name, or a part of the error
+		flag string
+	}{
+		{Config{}, "pebble", ""},
+		{Config{Storage: "pebble"}, "pebble", ""},
+		{Config{Memory: true}, "memory", "--memory"},
+		{Config{Storage: "memory"}, "memory", "--storage memory"},
+		{Config{Storage: "memory", Memory: true}, "memory", "--memory"},
+		{Config{Storage: "pebble", Memory: true}, "give one of them", ""},
+		{Config{Storage: "tape"}, `--storage is memory or pebble, not "tape"`, ""},
+	} {
+		e, err := c.c.engine()
+		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && e.name != c.want {
+			t.Errorf("%+v: %q, %v", c.c, e.name, err)
+		}
+		if got := c.c.NeedsNoFolder(); got != c.flag {
+			t.Errorf("%+v: %q makes --data useless, want %q", c.c, got, c.flag)
+		}
+	}
+}
