@@ -5,10 +5,12 @@
 //	Change ─► Mutation ─► one commit of meta keys ─► publish the next Snapshot
 //	Drain ──► wait until nobody holds an older Snapshot
 //
-// A command or transaction pins one Snapshot for its whole life. A change that
-// writers must agree on before it is relied upon (a split, a new index) is
-// published first and drained then: after Drain every command that still runs
-// has seen it. At most two versions of a collection are ever in use.
+// A writer pins the Snapshot it goes by until it has committed. A reader unpins it
+// as soon as its snapshot of the store is open; a transaction pins one only while a
+// statement or its commit runs, and each of these looks whether the entries it went
+// by before still hold. A change that writers must agree on before it is relied upon
+// (a split, a new index) is published first and drained then: after Drain every
+// writer goes by it.
 //
 // Invariants: a Snapshot and everything reachable from it never changes; ids of
 // collections and indexes are never given twice; what is published is durable.

@@ -83,6 +83,16 @@ func (s *Snapshot) Collection(ns collection.Namespace) *Collection { return s.by
 // ByID finds a collection by its number, nil when it was dropped.
 func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID[id] }
 
+// ByUUID finds a collection by its UUID, nil when there is none.
+func (s *Snapshot) ByUUID(uuid [16]byte) *Collection {
+	for _, coll := range s.byName {
+		if coll.UUID == uuid {
+			return coll
+		}
+	}
+	return nil
+}
+
 // Lookup finds a collection or view.
 // Errors: NamespaceNotFound (26).
 func (s *Snapshot) Lookup(ns collection.Namespace) (*Collection, error) {

@@ -16,7 +16,7 @@ var levels = [][]string{
 	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/cluster"},
-	11: {"wire/auth", "wire/session"},
+	11: {"shard/ddl", "wire/auth", "wire/session"},
 	12: {"wire/cursor"},
 	13: {"wire/command"},
 	14: {"wire/server"},

@@ -213,7 +213,7 @@ func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bs
 	snap := c.Catalog.Pin()
 	coll := snap.ByID(rec.Collection)
 	if coll == nil {
-		coll = byUUID(snap, uuid)
+		coll = snap.ByUUID(uuid)
 	}
 	snap.Unpin()
 	if coll == nil {
@@ -256,17 +256,6 @@ func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *chan
 	}
 	env.Meter.Add(int(coll.Map.Find(rec.Position, rec.ID).ID), ratelimit.DocLoaded, 1)
 	return doc, nil
-}
-
-func byUUID(snap *catalog.Snapshot, uuid [16]byte) *catalog.Collection {
-	for _, db := range snap.Databases() {
-		for _, coll := range snap.Collections(db.Name) {
-			if coll.UUID == uuid {
-				return coll
-			}
-		}
-	}
-	return nil
 }
 
 // ChangeTokens returns one resume token for each shard of a collection. A stream

@@ -12,7 +12,6 @@ import (
 	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 )
@@ -23,20 +22,15 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
-	// Jobs does the slow part of DDL. Required for DDL.
-	Jobs *jobs.Runner
 	// Now is the clock of budgets and of $$NOW.
 	Now func() time.Time
 	// ScratchDir is where blocking operators spill; empty forbids it.
 	ScratchDir string
 	// Workers bounds the goroutines of one scatter.
 	Workers int
-	// PlainSeeds makes the hashes of a collection follow from its name and shard key,
-	// so that its documents lie on the same shards in every run: for tests. Others
-	// have a secret seed, so that nobody can prepare values that meet on one shard.
-	PlainSeeds bool
-	// Limits are the partition rules of new collections.
-	Limits Limits
+	// LogicalKeyBytes is how many bytes the documents of one shard key value may have
+	// where throughput is provisioned; 0 = without limit.
+	LogicalKeyBytes int64
 	// Info delivers the rows of stages about the server itself ($collStats,
 	// $currentOp, …); nil = none.
 	Info func(o *Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error)
@@ -45,23 +39,8 @@ type Config struct {
 	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
 	// Dropped is told of collections that are gone, so that cursors end.
 	Dropped func(ns collection.Namespace)
-	// Changed is told when shards of a collection may need attention from the
-	// background jobs.
-	Changed func(ns collection.Namespace)
-	// Busy reports a collection whose shards are being split or merged at the
-	// moment; nil = none ever is.
-	Busy func(ns collection.Namespace) bool
 	// Memory is what states of the past are held in; nil has no end.
 	Memory *ratelimit.Memory
-}
-
-// Limits are the rules by which collections get shards.
-type Limits struct {
-	ShardRU         int64 // most RU/s of one shard; 0 = the published limit
-	ShardBytes      int64 // size at which a shard splits
-	DefaultShards   int   // of a sharded collection without throughput
-	DefaultRU       int64 // provisioned for new collections; 0 = unlimited
-	LogicalKeyBytes int64 // most bytes of one shard key value where throughput is provisioned; 0 = unlimited
 }
 
 // Cluster runs commands. Safe for concurrent use.
@@ -76,6 +55,7 @@ type Cluster struct {
 	imageLife atomic.Int64
 	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
 
+	definer Definer
 	intents intents
 	history history
 }
@@ -87,9 +67,6 @@ func New(c Config) *Cluster {
 	}
 	if c.Dropped == nil {
 		c.Dropped = func(collection.Namespace) {}
-	}
-	if c.Changed == nil {
-		c.Changed = func(collection.Namespace) {}
 	}
 	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), history: history{clock: c.Now, window: HistoryWindow}}
 }

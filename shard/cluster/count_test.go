@@ -10,7 +10,7 @@ import (
 // TestCountAtSnapshot: a count at a time in the past is not the present one.
 func TestCountAtSnapshot(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{})
+	s.create(made{})
 	s.fill(3)
 	then, err := s.SnapshotTime(t.Context())
 	if err != nil {

@@ -253,13 +253,9 @@ func (c *Cluster) ensureOnce(o *Op, ns collection.Namespace) (*catalog.Collectio
 		}
 		return coll, nil
 	}
-	if err := c.Create(o, ns, CreateOptions{Implicit: true}); err != nil {
-		var known *mongoerr.Error
-		if !errors.As(err, &known) || known.Code != mongoerr.NamespaceExists {
-			return nil, err
-		}
+	if err := c.definer.CreateMissing(o, ns); err != nil {
+		return nil, err
 	}
-	c.adopt(o, ns)
 	if snap = c.Catalog.Peek(); o.Txn != nil {
 		snap = o.Txn.Catalog
 	}

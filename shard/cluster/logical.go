@@ -40,7 +40,7 @@ func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 		return mongoerr.New(PartitionKeyFull, "The serverless collection %s has reached its maximum size of %s: delete documents, or move to provisioned throughput",
 			a.ns, gigabytesText(ratelimit.ServerlessBytesMax))
 	}
-	limit := a.c.Limits.LogicalKeyBytes
+	limit := a.c.LogicalKeyBytes
 	if limit <= 0 || a.coll.Options.Capped || !a.c.limited(a.coll) {
 		return nil
 	}

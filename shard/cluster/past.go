@@ -178,7 +178,7 @@ func (c *Cluster) rewound(o *Op, ns collection.Namespace, coll *catalog.Collecti
 	if t.past == nil || coll != nil && coll.IsView() {
 		return nil
 	}
-	if !t.hasMade(coll) {
+	if !t.HasMade(coll) {
 		missing, err := stillNamed(ns, coll, t.past.names[ns])
 		if err != nil {
 			return err

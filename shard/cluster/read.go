@@ -62,7 +62,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 				if err := o.confine(then); err != nil {
 					return nil, err
 				}
-				if x := now.ByID(then.ID); !o.Txn.hasMade(then) && (x == nil || x.Map != then.Map) {
+				if x := now.ByID(then.ID); !o.Txn.HasMade(then) && (x == nil || x.Map != then.Map) {
 					return nil, snapshotUnavailable(ns)
 				}
 			}

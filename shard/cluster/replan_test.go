@@ -14,10 +14,7 @@ import (
 // does much worse than in its trial, and the entry has to prove itself again.
 func TestReplan(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{})
-	if _, err := s.CreateIndexes(s.op(t.Context()), dbc, []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	s.create(made{Indexes: []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}})
 	var docs []bson.Raw
 	for i := range 3000 {
 		a := 1

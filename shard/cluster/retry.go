@@ -346,7 +346,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 	defer a.end()
 	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.laid)
 	switch {
-	case t.hasMade(a.coll):
+	case t.HasMade(a.coll):
 		if now.Collection(ns) != nil {
 			return storage.ErrConflict // somebody else's is there by now
 		}
@@ -384,7 +384,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, paid *ratelimit.Sco
 // under a catalog: nothing it was routed by has changed.
 func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 	for _, coll := range t.written {
-		if t.hasMade(coll) {
+		if t.HasMade(coll) {
 			continue
 		}
 		if x := now.ByID(coll.ID); x != coll && (!sameRoute(x, coll) || x.Frozen) {
@@ -462,7 +462,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	var ts storage.Timestamp
 	var err error
 	if len(x.t.made) > 0 {
-		ts, err = x.c.commitWithMade(ctx, x.t, x.Txn, d)
+		ts, err = x.c.definer.CommitMade(ctx, x.Txn, x.t.collectionsMade(), d)
 	} else {
 		ts, err = x.Txn.Commit(ctx, d)
 	}

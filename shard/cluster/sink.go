@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/hex"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
@@ -65,10 +64,6 @@ type outSink struct {
 	done bool
 }
 
-// outPrefix begins the names of the collections that $out fills before they take
-// the place of their target.
-const outPrefix = "tmp.agg_out."
-
 func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection, spec *agg.SinkSpec) (agg.Sink, error) {
 	if target != nil {
 		switch {
@@ -78,30 +73,25 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 			return nil, mongoerr.New(17152, "namespace '%s' is capped so it can't be used for $out", ns)
 		}
 	}
-	id := bson.NewObjectID()
-	s := &outSink{c: c, o: o, ns: ns, temp: collection.Namespace{DB: ns.DB, Coll: outPrefix + hex.EncodeToString(id[:])}}
-	create := CreateOptions{}
+	var options bson.Raw
+	var indexes []bson.Raw
 	if target != nil {
-		create.Raw = target.Options.Raw
+		options = target.Options.Raw
+		for i, ix := range target.Indexes {
+			if i > 0 { // _id comes by itself
+				indexes = append(indexes, ix.Raw())
+			}
+		}
 	} else if spec.TimeSeries != nil {
 		b := bson.NewBuilder(nil)
 		b.Raw("timeseries", spec.TimeSeries)
-		create.Raw = b.Doc()
+		options = b.Doc()
 	}
-	if err := c.Create(o, s.temp, create); err != nil {
+	temp, err := c.definer.CreateTemporary(o, ns.DB, options, indexes)
+	if err != nil {
 		return nil, err
 	}
-	if target != nil && len(target.Indexes) > 1 {
-		var specs []bson.Raw
-		for _, ix := range target.Indexes[1:] {
-			specs = append(specs, ix.Raw())
-		}
-		if _, err := c.CreateIndexes(o, s.temp, specs); err != nil {
-			s.Close()
-			return nil, err
-		}
-	}
-	return s, nil
+	return &outSink{c: c, o: o, ns: ns, temp: temp}, nil
 }
 
 // Write see agg.Sink.
@@ -115,7 +105,7 @@ func (s *outSink) Write(_ *mql.Env, docs []bson.Raw) error {
 
 // Finish see agg.Sink.
 func (s *outSink) Finish(*mql.Env) error {
-	if err := s.c.Rename(s.o, s.temp, s.ns, true); err != nil {
+	if err := s.c.definer.Replace(s.o, s.temp, s.ns); err != nil {
 		return err
 	}
 	s.done = true
@@ -128,7 +118,7 @@ func (s *outSink) Close() {
 		s.done = true
 		// Often the command ends because its context has.
 		s.o.Env.SetContext(context.WithoutCancel(s.o.Env.Context()))
-		_, _ = s.c.Drop(s.o, s.temp)
+		_, _ = s.c.definer.Drop(s.o, s.temp)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 // of a command.
 type scene struct {
 	*Cluster
+	*entries
 	t *testing.T
 }
 
@@ -41,7 +42,10 @@ func newScene(t *testing.T) *scene {
 	if err := runner.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return &scene{New(Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: runner, Now: time.Now}), t}
+	c := New(Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
+	e := &entries{c, runner}
+	c.AttachDefiner(e)
+	return &scene{c, e, t}
 }
 
 func (s *scene) op(ctx context.Context) *Op { return &Op{Env: mql.NewEnv(ctx)} }
@@ -56,7 +60,7 @@ func (s *scene) raw(text string) bson.Raw {
 }
 
 // create makes db.c anew.
-func (s *scene) create(opts CreateOptions) *catalog.Collection {
+func (s *scene) create(opts made) *catalog.Collection {
 	s.t.Helper()
 	ctx := s.t.Context()
 	if _, err := s.Drop(s.op(ctx), dbc); err != nil {
@@ -85,13 +89,13 @@ var dbc = collection.Namespace{DB: "db", Coll: "c"}
 // another that has taken the name.
 func TestInsertIntoReplacedCollection(t *testing.T) {
 	s := newScene(t)
-	by := s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	by := s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
 	o := s.op(t.Context())
 	placed, _, err := s.place(o, by, []bson.Raw{s.raw(`{_id: 1, k: 1}`)}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
 	if n, errs, err := s.insertGroup(o, by, dbc, placed, true); n != 1 || err != nil {
 		t.Fatal(n, errs, err)
 	}
@@ -105,7 +109,7 @@ func TestInsertIntoReplacedCollection(t *testing.T) {
 // many that meets a new shard key says so instead of leaving some out.
 func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	s := newScene(t)
-	from := s.create(CreateOptions{})
+	from := s.create(made{})
 	s.fill(3)
 	o := s.op(t.Context())
 	stream, err := s.find(o, dbc, plan.Find{})
@@ -117,9 +121,7 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	if err != nil || len(batch) != 3 {
 		t.Fatal(len(batch), err)
 	}
-	if err := s.ShardCollection(s.op(t.Context()), dbc, ShardOptions{Key: s.raw(`{k: "hashed"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2}) // as a reshard leaves it: with another number
 	if _, err := s.changeBatch(o, from, dbc, &Modify{Multi: true}, batch); mongoerr.CodeOf(err) != mongoerr.QueryPlanKilled {
 		t.Error(err)
 	}
@@ -128,12 +130,12 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 // A read of a view depends on everything below it.
 func TestBelow(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{})
+	s.create(made{})
 	for name, options := range map[string]string{
 		"v": `{viewOn: "c", pipeline: [{$lookup: {from: "other", pipeline: [{$unionWith: "third"}], as: "x"}}]}`,
 		"w": `{viewOn: "v", pipeline: []}`,
 	} {
-		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: name}, CreateOptions{Raw: s.raw(options)}); err != nil {
+		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: name}, made{Raw: s.raw(options)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,7 +154,7 @@ func TestBelow(t *testing.T) {
 func TestThrottledWriterHoldsNoPin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
-		coll := s.create(CreateOptions{Throughput: catalog.Throughput{Mode: catalog.ThroughputManual, RU: 400}})
+		coll := s.create(made{Throughput: catalog.Throughput{Mode: catalog.ThroughputManual, RU: 400}})
 		pool := s.Budgets.Collection(uint64(coll.ID))
 		pool.Set(time.Now(), pool.Throughput(), ratelimit.Options{ServerSideRetry: true})
 		place := ratelimit.Place{Collection: uint64(coll.ID), Shard: int(coll.Map.Shards()[0].ID)}
@@ -165,7 +167,7 @@ func TestThrottledWriterHoldsNoPin(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait() // until it waits for a minute
-		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: "d"}, CreateOptions{}); err != nil {
+		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: "d"}, made{}); err != nil {
 			t.Fatal(err)
 		}
 		limit, stop := context.WithTimeout(t.Context(), 5*time.Second)
@@ -202,7 +204,7 @@ func (f fuse) Err() error {
 // An interrupted $out leaves nothing behind.
 func TestInterruptedOut(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{})
+	s.create(made{})
 	s.fill(1000)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := s.op(fuse{ctx, cancel, s})
@@ -224,7 +226,7 @@ func TestInterruptedOut(t *testing.T) {
 // An $out that cannot begin ends quietly.
 func TestRefusedOut(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
 	o := s.op(t.Context())
 	stream, err := s.Aggregate(o, collection.Namespace{DB: "db", Coll: "from"}, []bson.Raw{s.raw(`{$out: "c"}`)}, bson.Value{})
 	if err == nil {
@@ -239,7 +241,7 @@ func TestRefusedOut(t *testing.T) {
 // What shards have read ahead of a limit is charged too.
 func TestReadAheadIsCharged(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
 	s.fill(100)
 	o := s.op(t.Context())
 	stream, err := s.Find(o, dbc, plan.Find{Limit: 50})

@@ -13,7 +13,7 @@ import (
 // of the drop yet: nothing that would wake the tail comes after that.
 func TestTailMeetsDrop(t *testing.T) {
 	s := newScene(t)
-	s.create(CreateOptions{Raw: s.raw(`{capped: true, size: 4096}`)})
+	s.create(made{Raw: s.raw(`{capped: true, size: 4096}`)})
 	s.fill(1)
 	tail, err := s.Tail(s.op(t.Context()), dbc, plan.Find{})
 	if err != nil {

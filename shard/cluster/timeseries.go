@@ -7,7 +7,6 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -33,62 +32,6 @@ func (a *attempt) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 		h++
 	}
 	return h, nil
-}
-
-// seriesIndexes are the indexes that a time-series collection begins with.
-// Manual: core/timeseries/timeseries-secondary-index.
-func seriesIndexes(o *catalog.Options) []bson.Raw {
-	if o.MetaField == "" {
-		return nil
-	}
-	b := bson.NewBuilder(nil)
-	b.Int32("v", 2)
-	b.BeginDoc("key")
-	b.Int32(o.MetaField, 1)
-	b.Int32(o.TimeField, 1)
-	b.End()
-	b.String("name", o.MetaField+"_1_"+o.TimeField+"_1")
-	return []bson.Raw{b.Doc()}
-}
-
-// checkSeriesIndex refuses indexes that buckets cannot have.
-// Manual: core/timeseries/timeseries-secondary-index.
-// Errors: InvalidOptions (72), CannotCreateIndex (67), IndexOptionsConflict (85),
-// 7246201.
-func checkSeriesIndex(coll *catalog.Collection, spec *index.Spec) error {
-	o := &coll.Options
-	if o.TimeSeries == nil {
-		return nil
-	}
-	invalid := func(what string) error {
-		return mongoerr.New(mongoerr.InvalidOptions, "%s are not supported on time-series collections", what)
-	}
-	onMeta, onTime := true, false
-	for f := range spec.Key.Fields() {
-		onMeta = onMeta && o.MetaField != "" && firstName(string(f)) == o.MetaField
-		onTime = string(f) == o.TimeField
-	}
-	switch spec.Kind.Name {
-	case "text":
-		return invalid("Text indexes")
-	case "wildcard":
-		return mongoerr.New(7246201, "wildcard indexes are not supported on time-series collections")
-	case "hashed", "2d":
-		if !onMeta {
-			return mongoerr.New(mongoerr.CannotCreateIndex, "%s indexes are only supported on the metaField of a time-series collection", spec.Kind.Name)
-		}
-	}
-	switch {
-	case spec.Unique:
-		return invalid("Unique indexes")
-	case spec.Sparse && !onMeta:
-		return invalid("Sparse indexes on measurements")
-	case spec.HasTTL && (!onTime || len(spec.Parts) != 1 || spec.Partial == nil || !onlyOn(spec.Partial, o.MetaField)):
-		return mongoerr.New(mongoerr.InvalidOptions, "TTL indexes on time-series collections must be on the timeField, with a partialFilterExpression on the metaField")
-	case spec.Partial != nil && spec.Collation != nil && !spec.Collation.Equal(o.Collation):
-		return mongoerr.New(mongoerr.IndexOptionsConflict, "the collation of a partial index on a time-series collection must be that of the collection")
-	}
-	return nil
 }
 
 // checkModify refuses what cannot be changed, and what cannot be changed so.
@@ -131,7 +74,7 @@ func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 		return invalid("an update without a metaField")
 	}
 	others := false
-	m.Update.Paths(func(p path.Path) { others = others || firstName(p.String()) != meta })
+	m.Update.Paths(func(p path.Path) { others = others || p.First() != meta })
 	if others {
 		return invalid("an update of a field that is not the metaField")
 	}
@@ -139,39 +82,10 @@ func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 	if err != nil {
 		return err
 	}
-	if !onlyOn(f, meta) {
+	if !match.OnlyOn(f, meta) {
 		return invalid("an update by a field that is not the metaField")
 	}
 	return nil
-}
-
-// onlyOn reports that a filter looks at nothing but one field.
-func onlyOn(n match.Node, field string) bool {
-	if p, ok := n.(match.Pathed); ok {
-		return firstName(p.Path().String()) == field
-	}
-	switch n.(type) {
-	case match.Always:
-		return true
-	case *match.And, *match.Or, *match.Nor:
-		for _, c := range n.Children() {
-			if !onlyOn(c, field) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// firstName is the first name of a dotted path.
-func firstName(p string) string {
-	for i := range len(p) {
-		if p[i] == '.' {
-			return p[:i]
-		}
-	}
-	return p
 }
 
 // BucketsOf is how a time-series collection is divided when its buckets are read.

@@ -2,15 +2,92 @@ package cluster_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/memkv"
 )
 
+var ac = collection.Namespace{DB: "a", Coll: "c"}
+
+// node is a data plane with its Definer over a fresh store.
+type node struct {
+	*cluster.Cluster
+	*ddl.Definer
+	t     *testing.T
+	store storage.Store
+}
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	store := memkv.Open(memkv.Options{})
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cat, err := catalog.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	budgets, board := &ratelimit.Budgets{}, &tally.Board{}
+	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
+	if err := runner.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	data := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
+	d := &node{t: t, store: store, Cluster: data, Definer: ddl.New(data, ddl.Config{Jobs: runner})}
+	data.AttachDefiner(d.Definer)
+	return d
+}
+
+func (d *node) op() *cluster.Op { return &cluster.Op{Env: mql.NewEnv(d.t.Context())} }
+
+func (d *node) raw(text string) bson.Raw {
+	d.t.Helper()
+	if text == "" {
+		return nil
+	}
+	r, err := ejson.Parse(text)
+	if err != nil {
+		d.t.Fatalf("%s: %v", text, err)
+	}
+	return r
+}
+
+// create makes a.c.
+func (d *node) create(opts ddl.CreateOptions) {
+	d.t.Helper()
+	if err := d.Create(d.op(), ac, opts); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// insert adds documents to a.c.
+func (d *node) insert(docs ...string) {
+	d.t.Helper()
+	var list []bson.Raw
+	for _, s := range docs {
+		list = append(list, d.raw(s))
+	}
+	if _, errs, err := d.Insert(d.op(), ac, list, true); err != nil || len(errs) > 0 {
+		d.t.Fatal(err, errs)
+	}
+}
+
 // firstKey is the first key of a range, with its value.
-func (d *ddl) firstKey(r storage.Range) (key, value []byte) {
+func (d *node) firstKey(r storage.Range) (key, value []byte) {
 	d.t.Helper()
 	s, err := d.store.Snapshot(d.t.Context(), 0)
 	if err != nil {
@@ -29,7 +106,7 @@ func (d *ddl) firstKey(r storage.Range) (key, value []byte) {
 }
 
 // damage changes the store behind the cluster's back.
-func (d *ddl) damage(fn func(txn storage.Txn) error) {
+func (d *node) damage(fn func(txn storage.Txn) error) {
 	d.t.Helper()
 	txn, err := d.store.Begin(d.t.Context(), storage.TxnOptions{})
 	if err == nil {
@@ -47,14 +124,14 @@ func (d *ddl) damage(fn func(txn storage.Txn) error) {
 // invalid.
 func TestValidateFindsDamage(t *testing.T) {
 	for _, sharded := range []string{"", `{k: "hashed"}`} {
-		d := newDDL(t, cluster.Limits{DefaultShards: 3})
-		d.want("create", d.Create(d.op(), ns("a.c"), cluster.CreateOptions{ShardKey: d.raw(sharded),
-			Indexes: d.raws(`{key: {v: 1}, name: "v"}`, `{key: {k: 1}, name: "k", unique: true}`)}), 0)
-		d.insert("a.c", `{_id: 1, k: 1, v: [1, 2]}`, `{_id: 2, k: 2, v: "x"}`, `{_id: 3, k: 3}`)
-		coll := d.Catalog.Peek().Collection(ns("a.c"))
+		d := newNode(t)
+		d.create(ddl.CreateOptions{ShardKey: d.raw(sharded), Shards: 3,
+			Indexes: []bson.Raw{d.raw(`{key: {v: 1}, name: "v"}`), d.raw(`{key: {k: 1}, name: "k", unique: true}`)}})
+		d.insert(`{_id: 1, k: 1, v: [1, 2]}`, `{_id: 2, k: 2, v: "x"}`, `{_id: 3, k: 3}`)
+		coll := d.Catalog.Peek().Collection(ac)
 		check := func(what string, invalid int64, missing, extra map[string]int64) {
 			t.Helper()
-			v, err := d.Validate(d.op(), ns("a.c"))
+			v, err := d.Validate(d.op(), ac)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +173,7 @@ func TestValidateFindsDamage(t *testing.T) {
 		d.damage(func(txn storage.Txn) error { return txn.Delete(key) })
 		check("a record taken away", 0, nil, extra)
 		d.damage(func(txn storage.Txn) error { return txn.Set(key, []byte{9, 9, 9}) })
-		if v, err := d.Validate(d.op(), ns("a.c")); err != nil || v.Invalid != 1 || len(v.Corrupt) != 1 {
+		if v, err := d.Validate(d.op(), ac); err != nil || v.Invalid != 1 || len(v.Corrupt) != 1 {
 			t.Errorf("a record overwritten: %+v, %v", v, err)
 		}
 	}

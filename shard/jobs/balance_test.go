@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -54,7 +55,7 @@ func TestBalanceBySize(t *testing.T) {
 func TestBalanceOneKey(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 1}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 1}))
 		n.fill(0, 300) // t is missing everywhere
 		n.insert(`{_id: "x", t: 1}`, `{_id: "y", t: 2}`)
 		b := n.balancer(balance.Policy{ShardBytes: 1000})
@@ -81,7 +82,7 @@ func TestBalanceByThroughput(t *testing.T) {
 		manual := func(ru int64) catalog.Throughput {
 			return catalog.Throughput{Mode: catalog.ThroughputManual, RU: ru}
 		}
-		n.must(n.Create(n.op(), shop, cluster.CreateOptions{ShardKey: raw(t, `{k: "hashed"}`), Shards: 1, Throughput: manual(5000)}))
+		n.must(n.Create(n.op(), shop, ddl.CreateOptions{ShardKey: raw(t, `{k: "hashed"}`), Shards: 1, Throughput: manual(5000)}))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := background(func() { b.Run(ctx) })
 		n.must(n.SetThroughput(n.op(), shop, manual(45_000)))
@@ -102,7 +103,7 @@ func TestBalanceByThroughput(t *testing.T) {
 func TestHeavyValues(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 3}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 3}))
 		n.must(n.SetThroughput(n.op(), shop, catalog.Throughput{Mode: catalog.ThroughputManual, RU: 100_000}))
 		size := int64(len(raw(t, `{_id: "v1-000", t: 1, pad: "0123456789"}`)))
 		for v, docs := range map[int]int{1: 300, 2: 130, 3: 10} {
@@ -110,8 +111,8 @@ func TestHeavyValues(t *testing.T) {
 				n.insert(fmt.Sprintf(`{_id: "v%d-%03d", t: %d, pad: "0123456789"}`, v, i, v))
 			}
 		}
-		n.Limits.LogicalKeyBytes = 250 * size
-		b := n.balancer(balance.Policy{LogicalBytes: n.Limits.LogicalKeyBytes})
+		n.LogicalKeyBytes = 250 * size
+		b := n.balancer(balance.Policy{LogicalBytes: n.LogicalKeyBytes})
 		b.Pass(t.Context())
 		heavy := &n.Tally.Of(n.coll().ID).Heavy
 		list := heavy.List()

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -16,7 +16,7 @@ import (
 func TestBuildWhileInUse(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
 		n.fill(0, 1500)
 		var stop atomic.Bool
 		var wg sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
@@ -95,7 +95,7 @@ func TestExpireOwnOnly(t *testing.T) {
 	if _, err := n.ids(n.op(), `{_ts: 7}`, "ts"); err == nil || len(found) != 2 {
 		t.Error("the index serves a query", found)
 	}
-	n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
 	n = n.reopen()
 	n.clock.Store(1000)
 	if deleted, err := n.jobs.Expire(t.Context()); err != nil || deleted != 1 {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -22,7 +22,7 @@ func TestExpireCollection(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				n := open(t, make)
 				ns := collection.Namespace{DB: "db", Coll: name}
-				n.must(n.Create(n.op(), ns, cluster.CreateOptions{Raw: raw(t, options)}))
+				n.must(n.Create(n.op(), ns, ddl.CreateOptions{Raw: raw(t, options)}))
 				now := time.Now().UnixMilli()
 				at := func(sec int64) string { return fmt.Sprintf(`{$date: {$numberLong: "%d"}}`, now+sec*1000) }
 				var docs []string

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -43,7 +43,7 @@ func TestExpire(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for _, dir := range []int{1, -1} {
 			n := open(t, make)
-			n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+			n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
 			_, err := n.index(fmt.Sprintf(`{key: {at: %d}, name: "at", expireAfterSeconds: 100}`, dir))
 			n.must(err)
 			now := time.Now().Unix() * 1000

@@ -19,6 +19,7 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -30,6 +31,7 @@ import (
 // node is a server without its wire: a cluster and its jobs over one store.
 type node struct {
 	*cluster.Cluster
+	*ddl.Definer
 	t     testing.TB
 	store storage.Store
 	jobs  *jobs.Runner
@@ -76,8 +78,9 @@ func start(t testing.TB, store storage.Store) *node {
 	n.jobs = jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now,
 		Failed:          func(job string, err error) { t.Errorf("%s: %v", job, err) },
 		CheckpointEvery: 10 * time.Millisecond})
-	n.Cluster = cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: n.jobs, Now: now,
-		Limits: cluster.Limits{DefaultShards: 2}})
+	n.Cluster = cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
+	n.Definer = ddl.New(n.Cluster, ddl.Config{Jobs: n.jobs, Limits: ddl.Limits{DefaultShards: 2}})
+	n.AttachDefiner(n.Definer)
 	if err := n.jobs.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +273,7 @@ func (n *node) keys(r storage.Range) (c int) {
 	return c
 }
 
-func (n *node) index(specs ...string) (cluster.Indexed, error) {
+func (n *node) index(specs ...string) (ddl.Indexed, error) {
 	n.t.Helper()
 	rs := make([]bson.Raw, len(specs))
 	for i, s := range specs {

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -33,14 +33,14 @@ func TestReshardTurnsOthersAway(t *testing.T) {
 					return n.jobs.Merge(t.Context(), shop, s[0].ID, s[1].ID)
 				},
 				"move":    func() error { return n.jobs.Move(t.Context(), shop, n.coll().Map.Shards()[0].ID, 77) },
-				"reshard": func() error { return n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{u: 1}`)}) },
+				"reshard": func() error { return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{u: 1}`)}) },
 				"unshard": func() error { return n.UnshardCollection(n.op(), shop, 0) },
 				"cleanup": func() error { return n.CleanupReshard(t.Context(), shop) },
 			} {
 				codes[name] = int(code(ask()))
 			}
 		})
-		n.must(n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
 		for name, want := range map[string]int{"new index": 117, "old index": 0, "split": 117, "merge": 117, "move": 117, "reshard": 338, "unshard": 338, "cleanup": 338} {
 			if got, asked := codes[name]; got != want || !asked {
 				t.Errorf("%s: %d, want %d", name, got, want)
@@ -75,7 +75,7 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 			}
 			synctest.Wait() // until they wait
 		})
-		n.must(n.ReshardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
 		for name, c := range waiters {
 			if err := <-c; err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -115,7 +115,7 @@ func TestMove(t *testing.T) {
 		if err := n.MoveCollection(n.op(), shop, 0); err != nil {
 			t.Fatal(err)
 		}
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: 1}`)}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: 1}`)}))
 		if err := n.MoveCollection(n.op(), shop, 9); code(err) != 20 {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestPanicsLetWritersGoOn(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for step, change := range map[string]func(n *node) error{
 			"blocked": func(n *node) error {
-				return n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: 1}`)})
+				return n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: 1}`)})
 			},
 			"capped frozen": func(n *node) error { return n.ConvertToCapped(n.op(), shop, 1<<20) },
 			"capped copied": func(n *node) error { return n.ConvertToCapped(n.op(), shop, 1<<20) },

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -42,7 +42,7 @@ func TestReshard(t *testing.T) {
 				n.writer(w, models[w], &stop)
 			}()
 		}
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
 		stop.Store(true)
 		wg.Wait()
 		now := n.coll()
@@ -71,8 +71,8 @@ func TestReshard(t *testing.T) {
 		n = n.reopen()
 		n.exact()
 		// The same key again is no error; another one is.
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`)}))
-		if err := n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: "hashed"}`)}); code(err) != 23 {
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`)}))
+		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed"}`)}); code(err) != 23 {
 			t.Fatal(err)
 		}
 	})
@@ -85,7 +85,7 @@ func TestReshardFails(t *testing.T) {
 		n.fill(0, 400)
 		n.insert(`{_id: 10000, k: [1]}`)
 		old := n.coll()
-		if err := n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{k: "hashed"}`)}); code(err) != 61 {
+		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`)}); code(err) != 61 {
 			t.Fatal(err)
 		}
 		if now := n.coll(); now.ID != old.ID || now.Frozen || now.Sharded() {
@@ -101,7 +101,7 @@ func TestReshardFails(t *testing.T) {
 		}
 		_, err := n.index(`{key: {u: 1}, name: "u", unique: true}`)
 		n.must(err)
-		if err := n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: "hashed"}`)}); code(err) != 72 {
+		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed"}`)}); code(err) != 72 {
 			t.Fatal(err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestShardedByHierarchy(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
 		n.fill(0, 300)
-		n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(t, `{a: "hashed", k: "hashed"}`), Shards: 4}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed", k: "hashed"}`), Shards: 4}))
 		n.check(`{}`)
 		for a := range 7 {
 			want := 0

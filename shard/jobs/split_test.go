@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -12,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -45,7 +46,7 @@ func layoutsOn(t *testing.T, on func(*testing.T, func(*testing.T, func() storage
 func (n *node) sharded(shards int) {
 	n.t.Helper()
 	key := cmp.Or(n.key, `{k: "hashed"}`)
-	n.must(n.ShardCollection(n.op(), shop, cluster.ShardOptions{Key: raw(n.t, key), Shards: shards}))
+	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(n.t, key), Shards: shards}))
 	_, err := n.index(`{key: {a: 1}, name: "a"}`, `{key: {k: 1, u: -1}, name: "u", unique: true}`, `{key: {tags: 1}, name: "tags"}`)
 	n.must(err)
 	for i := n.coll().Map.Len(); i < shards; i++ {

@@ -26,7 +26,7 @@ func runConvertToCapped(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.Cluster.ConvertToCapped(&c.Op, ns, size)
+	return c.DDL.ConvertToCapped(&c.Op, ns, size)
 }
 
 // runCloneAsCapped answers cloneCollectionAsCapped. Fields that it does not know
@@ -58,7 +58,7 @@ func runCloneAsCapped(c *Call) error {
 	if strings.HasPrefix(to, "system.") && to != "system.users" && to != "system.views" && to != "system.js" && to != "system.profile" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", target)
 	}
-	return c.Cluster.CloneAsCapped(&c.Op, source, target, size)
+	return c.DDL.CloneAsCapped(&c.Op, source, target, size)
 }
 
 // cappable refuses collections that belong to the server.

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // collModArgs are the arguments of collMod.
@@ -47,7 +47,7 @@ func runCollMod(c *Call) error {
 		}
 	}
 	a.options = a.set.Doc()
-	mod := cluster.CollMod{Options: a.options}
+	mod := ddl.CollMod{Options: a.options}
 	if a.index != nil {
 		done, err := c.prepareIndexChange(ns, coll, a)
 		if err != nil || done {
@@ -55,7 +55,7 @@ func runCollMod(c *Call) error {
 		}
 		mod.IndexName, mod.IndexKey, mod.IndexOptions = a.index.name, a.index.key, a.index.document()
 	}
-	changed, err := c.Cluster.CollMod(&c.Op, ns, mod)
+	changed, err := c.DDL.CollMod(&c.Op, ns, mod)
 	if err != nil {
 		return err
 	}

@@ -143,11 +143,11 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 		return mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'unique: true' without first setting 'prepareUnique: true'")
 	}
 	spare := uniqueSpec(ix, ix.Name+"_unique")
-	if _, err := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
+	if _, err := c.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
 		return c.cannotConvert(ns, ix, err)
 	}
 	drop := func(name string) error {
-		_, err := c.Cluster.DropIndexes(&c.Op, ns, []string{name}, nil)
+		_, err := c.DDL.DropIndexes(&c.Op, ns, []string{name}, nil)
 		return err
 	}
 	if dry {
@@ -162,8 +162,8 @@ func (c *Call) makeUnique(ns collection.Namespace, ix *catalog.Index, dry bool) 
 	if err := drop(ix.Name + "_unique"); err != nil {
 		return err
 	}
-	if _, err := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{uniqueSpec(ix, ix.Name)}); err != nil {
-		if _, undo := c.Cluster.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
+	if _, err := c.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{uniqueSpec(ix, ix.Name)}); err != nil {
+		if _, undo := c.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
 			return undo
 		}
 		return c.cannotConvert(ns, ix, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -149,7 +150,7 @@ func (c *Call) collStats(b *bson.Builder, coll *catalog.Collection, scale int64)
 
 // appendThroughput prints the request units of a collection.
 func (c *Call) appendThroughput(b *bson.Builder, coll *catalog.Collection) {
-	cluster.AppendThroughput(b, coll.Throughput)
+	ddl.AppendThroughput(b, coll.Throughput)
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
 	now := c.Cluster.Now()
 	spent, throttled := pool.Totals()
@@ -306,7 +307,7 @@ func runDBStats(c *Call) error {
 	scaled("fsUsedSize", disk)
 	scaled("fsTotalSize", all)
 	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
-		cluster.AppendThroughput(b, d.Throughput)
+		ddl.AppendThroughput(b, d.Throughput)
 	}
 	return nil
 }

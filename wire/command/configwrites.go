@@ -132,7 +132,7 @@ func (c *Call) keepConfig(ns collection.Namespace, doc bson.Raw) error {
 	switch {
 	case ns.Coll == "collections":
 		merge := doc.Get("enableAutoMerge")
-		return c.Cluster.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
+		return c.DDL.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
 	case id == "balancer":
 		mode, _ := doc.Get("mode").Str()
 		c.switchBalancer(doc.Get("stopped").Truthy() || mode == "off")

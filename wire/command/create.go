@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // runCreate answers create. Manual: reference/command/create.
@@ -45,7 +45,7 @@ func (c *Call) create(ns collection.Namespace, o *createOptions) error {
 	if err != nil {
 		return err
 	}
-	return c.Cluster.Create(&c.Op, ns, cluster.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.forcedUUID})
+	return c.DDL.Create(&c.Op, ns, ddl.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.forcedUUID})
 }
 
 // systemCollections are the names with the prefix "system." that a client may

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // customArgs are the arguments of Azure Cosmos DB's extension commands.
@@ -244,26 +244,26 @@ func (c *Call) checkCustomIndexes(a *customArgs) error {
 }
 
 func createDatabase(c *Call, a *customArgs) error {
-	return c.Cluster.CreateDatabase(&c.Op, c.DB, a.throughput)
+	return c.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
 }
 
 // updateDatabase changes the throughput of a database; without one it only
 // looks whether there is such a database.
 func updateDatabase(c *Call, a *customArgs) error {
 	if a.throughput == (catalog.Throughput{}) {
-		_, err := c.Cluster.DatabaseThroughput(c.DB)
+		_, err := c.DDL.DatabaseThroughput(c.DB)
 		return err
 	}
-	return c.Cluster.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
+	return c.DDL.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
 }
 
 func getDatabase(c *Call, _ *customArgs) error {
-	t, err := c.Cluster.DatabaseThroughput(c.DB)
+	t, err := c.DDL.DatabaseThroughput(c.DB)
 	if err != nil {
 		return err
 	}
 	c.Reply.String("database", c.DB)
-	cluster.AppendThroughput(c.Reply, t)
+	ddl.AppendThroughput(c.Reply, t)
 	appendSwitches(c.Reply, t.Switches)
 	return nil
 }
@@ -288,7 +288,7 @@ func createCollection(c *Call, a *customArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.Cluster.Create(&c.Op, a.ns, cluster.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
+	return c.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
 }
 
 // updateCollection changes the throughput, and makes the indexes those given.
@@ -298,7 +298,7 @@ func updateCollection(c *Call, a *customArgs) error {
 		return err
 	}
 	if a.throughput != (catalog.Throughput{}) {
-		if err := c.Cluster.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
+		if err := c.DDL.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
 			return err
 		}
 	}
@@ -316,7 +316,7 @@ func updateCollection(c *Call, a *customArgs) error {
 		}
 	}
 	if len(drop) > 0 {
-		if _, err := c.Cluster.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
+		if _, err := c.DDL.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
 			return err
 		}
 	}
@@ -333,7 +333,7 @@ func updateCollection(c *Call, a *customArgs) error {
 	if len(add) == 0 {
 		return nil
 	}
-	_, err = c.Cluster.CreateIndexes(&c.Op, a.ns, add)
+	_, err = c.DDL.CreateIndexes(&c.Op, a.ns, add)
 	return err
 }
 
@@ -348,9 +348,9 @@ func getCollection(c *Call, a *customArgs) error {
 	if coll.Sharded() {
 		b.Raw("shardKeyDefinition", coll.Key.Spec())
 	}
-	cluster.AppendThroughput(b, coll.Throughput)
+	ddl.AppendThroughput(b, coll.Throughput)
 	appendSwitches(b, coll.Throughput.Switches)
-	if have, needed := c.Cluster.Scaling(coll); !coll.IsView() && have < needed {
+	if have, needed := c.DDL.Scaling(coll); !coll.IsView() && have < needed {
 		b.BeginDoc("scaling")
 		b.Int32("partitions", int32(have))
 		b.Int32("needed", int32(needed))

@@ -39,7 +39,7 @@ func runDrop(c *Call) error {
 	if err := c.checkUUID(ns, coll, uuid); err != nil {
 		return err
 	}
-	found, err := c.Cluster.Drop(&c.Op, ns)
+	found, err := c.DDL.Drop(&c.Op, ns)
 	if err == nil && !found {
 		c.namespaceGone(ns)
 	}
@@ -57,7 +57,7 @@ func runDrop(c *Call) error {
 func (c *Call) dropViews(ns collection.Namespace) error {
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(ns.DB) {
 		if coll.IsView() {
-			if _, err := c.Cluster.Drop(&c.Op, coll.Namespace); err != nil {
+			if _, err := c.DDL.Drop(&c.Op, coll.Namespace); err != nil {
 				return err
 			}
 		}
@@ -142,7 +142,7 @@ func runDropDatabase(c *Call) error {
 	if c.DB == "admin" || c.DB == "config" || c.DB == "local" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
 	}
-	return c.Cluster.DropDatabase(&c.Op, c.DB)
+	return c.DDL.DropDatabase(&c.Op, c.DB)
 }
 
 // runRename answers renameCollection.
@@ -211,7 +211,7 @@ func runRename(c *Call) error {
 			return err
 		}
 	}
-	return c.Cluster.Rename(&c.Op, from, to, drop)
+	return c.DDL.Rename(&c.Op, from, to, drop)
 }
 
 // checkRenamable refuses names that can be neither source nor target.

@@ -66,7 +66,7 @@ func runCreateIndexes(c *Call) error {
 		}
 	}
 	c.respond("CreateIndexesResponse")
-	made, err := c.Cluster.CreateIndexes(&c.Op, ns, specs)
+	made, err := c.DDL.CreateIndexes(&c.Op, ns, specs)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func runDropIndexes(c *Call) error {
 	if coll != nil && coll.Options.Clustered && clusteredChosen(coll, names, key) {
 		return mongoerr.New(5979800, "It is illegal to drop the clusteredIndex")
 	}
-	was, err := c.Cluster.DropIndexes(&c.Op, ns, names, key)
+	was, err := c.DDL.DropIndexes(&c.Op, ns, names, key)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func redistribute(c *Call, a *customArgs) error {
 	if _, err := c.collection(a.ns); err != nil {
 		return err
 	}
-	shares, err := c.Cluster.Redistribute(&c.Op, a.ns, a.targets, a.sources)
+	shares, err := c.DDL.Redistribute(&c.Op, a.ns, a.targets, a.sources)
 	if err != nil {
 		return err
 	}

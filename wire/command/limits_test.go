@@ -18,9 +18,9 @@ import (
 func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer) {
 	var log bytes.Buffer
 	cl := w.Cluster
-	b := balance.New(balance.Config{Catalog: cl.Catalog, Tally: cl.Tally, Budgets: cl.Budgets, Runner: cl.Jobs, Now: cl.Now, Policy: p, Every: time.Hour, Log: zerolog.New(&log)})
-	cl.Limits.LogicalKeyBytes, cl.Limits.ShardRU = p.LogicalBytes, p.ShardRU
-	cl.Busy = b.Busy
+	b := balance.New(balance.Config{Catalog: cl.Catalog, Tally: cl.Tally, Budgets: cl.Budgets, Runner: w.Jobs, Now: cl.Now, Policy: p, Every: time.Hour, Log: zerolog.New(&log)})
+	cl.LogicalKeyBytes, w.DDL.Limits.ShardRU = p.LogicalBytes, p.ShardRU
+	w.DDL.Busy = b.Busy
 	return b, &log
 }
 
@@ -122,10 +122,10 @@ func TestFixedCollectionLimit(t *testing.T) {
 func TestScaling(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
-	w.Cluster.Jobs.Pools.ShardMax = 10_000
+	w.Jobs.Pools.ShardMax = 10_000
 	b, _ := w.withBalancer(balance.Policy{ShardRU: 10_000})
 	wake := func() { b.Wake(collection.Namespace{DB: "test", Coll: "c"}) }
-	w.Cluster.Changed = func(collection.Namespace) { wake() }
+	w.DDL.Changed = func(collection.Namespace) { wake() }
 	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 9000}`)
 	share := func() (sum int64) {
 		coll := w.Cluster.Catalog.Peek().Collections("test")[0]

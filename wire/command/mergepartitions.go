@@ -59,7 +59,7 @@ func mergePartitions(c *Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.BadValue, "%s has one partition: it is not sharded", a.ns)
 	}
 	cl := c.Cluster
-	policy := balance.Policy{Merge: true, MergePercent: mergeFullness, ShardRU: cl.Limits.ShardRU, ShardBytes: cl.Limits.ShardBytes}
+	policy := balance.Policy{Merge: true, MergePercent: mergeFullness, ShardRU: c.DDL.Limits.ShardRU, ShardBytes: c.DDL.Limits.ShardBytes}
 	if policy.ShardRU <= 0 {
 		policy.ShardRU = ratelimit.ShardRateMax
 	}
@@ -72,7 +72,7 @@ func mergePartitions(c *Call, a *customArgs) error {
 	b.Int32("before", int32(coll.Map.Len()))
 	if !a.whatIf {
 		for _, m := range plan {
-			if err := cl.Jobs.Merge(c.Ctx, a.ns, m.Shard, m.With); err != nil {
+			if err := c.Jobs.Merge(c.Ctx, a.ns, m.Shard, m.With); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,7 @@ package command
 
 import (
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // migrateThroughput answers {customAction: "MigrateThroughput", throughputType:
@@ -19,10 +19,10 @@ func migrateThroughput(c *Call, a *customArgs) error {
 			return err
 		}
 	}
-	t, err := c.Cluster.MigrateThroughput(&c.Op, a.ns, a.migrateTo == "autoscale")
+	t, err := c.DDL.MigrateThroughput(&c.Op, a.ns, a.migrateTo == "autoscale")
 	if err != nil {
 		return err
 	}
-	cluster.AppendThroughput(c.Reply, t)
+	ddl.AppendThroughput(c.Reply, t)
 	return nil
 }

@@ -75,7 +75,7 @@ func getPartitions(c *Call, a *customArgs) error {
 // appendLimits prints the limit on what one shard key value holds, and the values
 // that come near it.
 func (c *Call) appendLimits(b *bson.Builder, coll *catalog.Collection) {
-	limit := c.Cluster.Limits.LogicalKeyBytes
+	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
 	if limit <= 0 || !pool.Limited() && !pool.Shared() {
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // The collection that the profiler writes to, and how much it keeps there.
@@ -96,7 +97,7 @@ func (s *Server) createProfile(env *mql.Env, ns collection.Namespace) error {
 	b := bson.NewBuilder(nil)
 	b.Bool("capped", true)
 	b.Int64("size", profileBytes)
-	return s.Cluster.Create(&cluster.Op{Env: env, TxnNumber: -1}, ns, cluster.CreateOptions{Raw: b.Doc(), Implicit: true})
+	return s.DDL.Create(&cluster.Op{Env: env, TxnNumber: -1}, ns, ddl.CreateOptions{Raw: b.Doc(), Implicit: true})
 }
 
 // profileEntry describes a command that is over.

@@ -240,7 +240,7 @@ func (c *Call) makeSampled() error {
 	}
 	env := mql.NewEnv(c.Ctx)
 	env.NowMillis, env.DB = c.Cluster.Now().UnixMilli(), sampledNS.DB
-	_, err := c.Cluster.CreateIndexes(&cluster.Op{Env: env, TxnNumber: -1}, sampledNS, specs)
+	_, err := c.DDL.CreateIndexes(&cluster.Op{Env: env, TxnNumber: -1}, sampledNS, specs)
 	return err
 }
 

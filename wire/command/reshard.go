@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // runReshardCollection answers reshardCollection; it ends when the collection has
@@ -14,7 +14,7 @@ func runReshardCollection(c *Call) error {
 	if err != nil {
 		return err
 	}
-	opts := cluster.ShardOptions{}
+	opts := ddl.ShardOptions{}
 	var suffix bson.Raw
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
@@ -53,7 +53,7 @@ func runReshardCollection(c *Call) error {
 	if opts.Key, err = withSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
-	return c.Cluster.ReshardCollection(&c.Op, ns, opts)
+	return c.DDL.ReshardCollection(&c.Op, ns, opts)
 }
 
 // runRefineShardKey answers refineCollectionShardKey.
@@ -86,7 +86,7 @@ func runRefineShardKey(c *Call) error {
 	if key, err = withSuffix(key, suffix); err != nil {
 		return err
 	}
-	return c.Cluster.RefineShardKey(&c.Op, ns, key)
+	return c.DDL.RefineShardKey(&c.Op, ns, key)
 }
 
 // runAbortReshard answers abortReshardCollection, abortUnshardCollection and
@@ -100,7 +100,7 @@ func runAbortReshard(c *Call) error {
 	if err := c.noArguments(); err != nil {
 		return err
 	}
-	return c.Cluster.AbortReshard(c.Ctx, ns)
+	return c.DDL.AbortReshard(c.Ctx, ns)
 }
 
 // runCommitReshard answers commitReshardCollection: writers are blocked now, and
@@ -114,5 +114,5 @@ func runCommitReshard(c *Call) error {
 	if err := c.noArguments(); err != nil {
 		return err
 	}
-	return c.Cluster.CommitReshard(c.Ctx, ns)
+	return c.DDL.CommitReshard(c.Ctx, ns)
 }

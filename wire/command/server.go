@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
@@ -30,7 +31,9 @@ const TagCosmos = "cosmos"
 
 // Config is what a Server is made of.
 type Config struct {
-	Cluster  *cluster.Cluster
+	Cluster *cluster.Cluster
+	// DDL makes, changes and drops collections, indexes and databases.
+	DDL      *ddl.Definer
 	Cursors  *cursor.Registry
 	Sessions *session.Registry
 	// Auth holds the users and roles.

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 )
 
 // runShardCollection answers shardCollection, on any database and on both
@@ -19,7 +19,7 @@ func runShardCollection(c *Call) error {
 		return err
 	}
 	var suffix bson.Raw
-	opts := cluster.ShardOptions{Zones: c.planned.of(ns)}
+	opts := ddl.ShardOptions{Zones: c.planned.of(ns)}
 	presplit := false
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
@@ -61,7 +61,7 @@ func runShardCollection(c *Call) error {
 	if opts.Key, err = withSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
-	if err := c.Cluster.ShardCollection(&c.Op, ns, opts); err != nil {
+	if err := c.DDL.ShardCollection(&c.Op, ns, opts); err != nil {
 		return err
 	}
 	if err := c.planned.forget(c.Ctx, c.Cluster.Store, ns); err != nil {

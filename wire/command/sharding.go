@@ -71,7 +71,7 @@ func runSetAllowMigrations(c *Call) error {
 	if !given {
 		return mongoerr.MissingField(c.field("allowMigrations"))
 	}
-	return c.Cluster.SetBalancing(&c.Op, coll.Namespace, !allow, coll.Unmerged)
+	return c.DDL.SetBalancing(&c.Op, coll.Namespace, !allow, coll.Unmerged)
 }
 
 // balancerMode is how config.settings and balancerStatus call the state.
@@ -183,7 +183,7 @@ func runSplit(c *Call) error {
 		if at == nil || end {
 			return mongoerr.New(mongoerr.CannotSplit, "%s is an end of the range of shard keys, not a key to split at", p.middle)
 		}
-		return c.Cluster.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
+		return c.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
 	}
 	d, err := p.chunk(coll)
 	if err != nil {
@@ -196,7 +196,7 @@ func runSplit(c *Call) error {
 	if !ok {
 		return mongoerr.New(mongoerr.CannotSplit, "chunk of %s on %s cannot be split: all its documents have one shard key", coll.Namespace, shardName(d.ID))
 	}
-	return c.Cluster.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
+	return c.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
 }
 
 // halfOf is where a partition is halved: in the middle of its hashes, which
@@ -240,7 +240,7 @@ func runMoveChunk(c *Call) error {
 	case coll.Map.Shard(to) != nil:
 		return mongoerr.New(mongoerr.IllegalOperation, "%s holds another partition of %s: each has a number, and RU/s, of its own; mergeChunks makes one of two neighbours", p.to, coll.Namespace)
 	default:
-		if err := c.Cluster.Jobs.Move(c.Ctx, coll.Namespace, d.ID, to); err != nil {
+		if err := c.Jobs.Move(c.Ctx, coll.Namespace, d.ID, to); err != nil {
 			return err
 		}
 	}
@@ -300,7 +300,7 @@ func (c *Call) mergeWithin(coll *catalog.Collection, r shard.Range) error {
 		if len(in) < 2 {
 			return nil
 		}
-		if err := c.Cluster.Jobs.Merge(c.Ctx, coll.Namespace, in[0].ID, in[1].ID); err != nil {
+		if err := c.Jobs.Merge(c.Ctx, coll.Namespace, in[0].ID, in[1].ID); err != nil {
 			return err
 		}
 	}

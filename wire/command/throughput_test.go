@@ -415,7 +415,7 @@ func TestThrottledChangeStream(t *testing.T) {
 func TestSharedDatabasePartitions(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
-	w.Cluster.Limits.ShardRU, w.Cluster.Jobs.Pools.ShardMax = 1000, 1000
+	w.DDL.Limits.ShardRU, w.Jobs.Pools.ShardMax = 1000, 1000
 	c.ok(`{customAction: "CreateDatabase", offerThroughput: 2000}`)
 	for _, name := range []string{"a", "b"} {
 		c.ok(fmt.Sprintf(`{customAction: "CreateCollection", collection: "%s", shardKey: "k"}`, name))

@@ -19,7 +19,7 @@ func runUnshardCollection(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.Cluster.UnshardCollection(&c.Op, ns, to)
+	return c.DDL.UnshardCollection(&c.Op, ns, to)
 }
 
 // runMoveCollection answers moveCollection. Where a partition lies is its own
@@ -37,7 +37,7 @@ func runMoveCollection(c *Call) error {
 	if !given {
 		return mongoerr.MissingField(c.field("toShard"))
 	}
-	return c.Cluster.MoveCollection(&c.Op, ns, to)
+	return c.DDL.MoveCollection(&c.Op, ns, to)
 }
 
 // toShard reads the argument of that name, the only one: a shard that listShards
@@ -101,5 +101,5 @@ func runCleanupReshard(c *Call) error {
 	if err := c.noArguments(); err != nil {
 		return err
 	}
-	return c.Cluster.CleanupReshard(c.Ctx, ns)
+	return c.DDL.CleanupReshard(c.Ctx, ns)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -49,11 +50,13 @@ func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets
 	}
 	board := &tally.Board{}
 	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
-	cl := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: runner, Now: now})
+	cl := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
+	definer := ddl.New(cl, ddl.Config{Jobs: runner})
+	cl.AttachDefiner(definer)
 	if err := runner.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cl.RestoreBudgets()
+	definer.RestoreBudgets()
 	cursors := cursor.New(cursor.Config{})
 	sessions := session.New(session.Config{History: session.NewStore(store), OnEnd: func(id session.ID) { cursors.KillSession(id) }})
 	t.Cleanup(cursors.Close)
@@ -61,7 +64,7 @@ func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, Server: New(Config{Cluster: cl, Auth: users, Cursors: cursors, Sessions: sessions, Jobs: runner, TestCommands: true, Compressors: wire.AllCompressors})}
+	return &world{t: t, Server: New(Config{Cluster: cl, DDL: definer, Auth: users, Cursors: cursors, Sessions: sessions, Jobs: runner, TestCommands: true, Compressors: wire.AllCompressors})}
 }
 
 // client is one connection; it implements wire.Conn.

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -114,7 +114,7 @@ func (s *Server) tags(shard string) []string {
 func (s *Server) tagDocs() (docs []bson.Raw) {
 	s.sharded(func(coll *catalog.Collection) {
 		for _, z := range coll.Zones {
-			docs = append(docs, tagDoc(coll.Namespace, cluster.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
+			docs = append(docs, tagDoc(coll.Namespace, ddl.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
 		}
 	})
 	for _, z := range s.planned.list() {
@@ -123,7 +123,7 @@ func (s *Server) tagDocs() (docs []bson.Raw) {
 	return docs
 }
 
-func tagDoc(ns collection.Namespace, z cluster.ZoneRange) bson.Raw {
+func tagDoc(ns collection.Namespace, z ddl.ZoneRange) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("_id")
 	b.String("ns", ns.String())
@@ -240,9 +240,9 @@ func runUpdateZoneKeyRange(c *Call) error {
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist; addShardToZone makes it", zone)
 	}
 	if !c.isSharded(ns) {
-		return c.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, cluster.ZoneRange{Name: zone, Min: min, Max: max}})
+		return c.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, ddl.ZoneRange{Name: zone, Min: min, Max: max}})
 	}
-	return c.Cluster.SetZone(&c.Op, ns, min, max, zone)
+	return c.DDL.SetZone(&c.Op, ns, min, max, zone)
 }
 
 // runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -19,7 +19,7 @@ import (
 // plannedZone is a range of a collection without a shard key.
 type plannedZone struct {
 	ns collection.Namespace
-	cluster.ZoneRange
+	ddl.ZoneRange
 }
 
 // plannedZones are all of them. Safe for concurrent use.
@@ -130,7 +130,7 @@ func checkPlanned(lo, hi bson.Raw) error {
 }
 
 // of lists the ranges of a collection.
-func (p *plannedZones) of(ns collection.Namespace) (out []cluster.ZoneRange) {
+func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, z := range p.now {
@@ -177,7 +177,7 @@ func (s *Server) namespaceGone(ns collection.Namespace) {
 
 // zonesArg reads zones of reshardCollection: [{min, max, zone: string | null}]. A
 // zone of null is none. Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
-func (c *Call) zonesArg(name string, v bson.Value) ([]cluster.ZoneRange, error) {
+func (c *Call) zonesArg(name string, v bson.Value) ([]ddl.ZoneRange, error) {
 	if v.IsMissing() {
 		return nil, nil
 	}
@@ -185,9 +185,9 @@ func (c *Call) zonesArg(name string, v bson.Value) ([]cluster.ZoneRange, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := []cluster.ZoneRange{}
+	out := []ddl.ZoneRange{}
 	for _, d := range list {
-		z := cluster.ZoneRange{}
+		z := ddl.ZoneRange{}
 		given := false
 		for it := d.Iter(); it.Next(); {
 			field, isNull := name+"."+string(it.Name), it.Value.IsNullish()

@@ -23,6 +23,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -163,15 +164,19 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
 	})
 	d.cluster = cluster.New(cluster.Config{
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Jobs: d.runner, Now: now, ScratchDir: scratch, Workers: 4, PlainSeeds: d.cfg.TestCommands,
-		Limits: cluster.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput, LogicalKeyBytes: logical},
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: logical,
 		Dropped: func(ns collection.Namespace) {
 			d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 		},
+		Memory: d.shares.queries,
+	})
+	definer := ddl.New(d.cluster, ddl.Config{
+		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
+		Limits:  ddl.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
 		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
 		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
-		Memory:  d.shares.queries,
 	})
+	d.cluster.AttachDefiner(definer)
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
 		Policy: balance.Policy{ShardBytes: size, ShardRU: perShard, LogicalBytes: logical, Merge: d.cfg.Merge},
@@ -180,7 +185,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err := d.runner.Recover(ctx); err != nil {
 		return nil, err
 	}
-	d.cluster.RestoreBudgets()
+	definer.RestoreBudgets()
 	users, err := auth.Open(ctx, d.store)
 	if err != nil {
 		return nil, fmt.Errorf("reading the users and roles: %w", err)
@@ -197,13 +202,13 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	handler := command.New(command.Config{
 		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
-		Cluster: d.cluster, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
+		Cluster: d.cluster, DDL: definer, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
 		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 		WorkMemory: d.shares.queries, MemoryShares: d.shares.list(), Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
 		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish, Recent: d.recent.lines,
 	})
 	d.runner.Start(ctx)
-	if err := d.cluster.DropUnfinished(ctx); err != nil {
+	if err := definer.DropUnfinished(ctx); err != nil {
 		return nil, err
 	}
 	d.loop(ctx, d.cursors.Run)

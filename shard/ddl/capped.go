@@ -1,8 +1,7 @@
-package cluster
+package ddl
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
@@ -10,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -17,22 +17,18 @@ import (
 // that fit, in its place. Writers wait meanwhile; indexes other than _id_ are lost.
 // Manual: reference/command/convertToCapped. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
-func (c *Cluster) ConvertToCapped(o *Op, ns collection.Namespace, size int64) error {
-	return translate(c.convertToCapped(o, ns, size))
-}
-
-func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) (err error) {
+func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size int64) (err error) {
 	if err := noTxn(o, "convertToCapped"); err != nil {
 		return err
 	}
-	coll, err := c.capSource(ns)
+	coll, err := d.capSource(ns)
 	if err != nil {
 		return err
 	}
 	if err := unsharded(coll); err != nil {
 		return err
 	}
-	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
+	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}
@@ -42,25 +38,24 @@ func (c *Cluster) convertToCapped(o *Op, ns collection.Namespace, size int64) (e
 	}
 	free := context.WithoutCancel(o.Env.Context())
 	defer func() { // whatever ends the command, also if that is a panic
-		err = errors.Join(err, c.freeze(free, coll, false))
+		err = errors.Join(err, d.freeze(free, coll, false))
 	}()
-	if err := c.freeze(o.Env.Context(), coll, true); err != nil {
+	if err := d.freeze(o.Env.Context(), coll, true); err != nil {
 		return err
 	}
-	c.Jobs.Step("capped frozen")
-	id := bson.NewObjectID()
-	temp := collection.Namespace{DB: ns.DB, Coll: cappedPrefix + hex.EncodeToString(id[:])}
-	if err = c.Catalog.Drain(o.Env.Context()); err == nil {
-		err = c.copyCapped(o, coll, temp, size)
+	d.Jobs.Step("capped frozen")
+	temp := temporary(ns.DB, cappedPrefix)
+	if err = d.catalog.Drain(o.Env.Context()); err == nil {
+		err = d.copyCapped(o, coll, temp, size)
 	}
 	if err == nil {
-		c.Jobs.Step("capped copied")
-		err = c.rename(o, temp, ns, true)
+		d.Jobs.Step("capped copied")
+		err = d.Replace(o, temp, ns)
 	}
 	if err != nil {
 		env := *o.Env
 		env.SetContext(free)
-		_, _ = c.drop(&Op{Env: &env}, temp)
+		_, _ = d.Drop(&cluster.Op{Env: &env}, temp)
 	}
 	return err
 }
@@ -76,30 +71,26 @@ func unsharded(coll *catalog.Collection) error {
 // documents that fit.
 // Manual: reference/command/cloneCollectionAsCapped. Errors: NamespaceNotFound
 // (26), NamespaceExists (48), CommandNotSupportedOnView (166).
-func (c *Cluster) CloneAsCapped(o *Op, from, to collection.Namespace, size int64) error {
-	return translate(c.cloneAsCapped(o, from, to, size))
-}
-
-func (c *Cluster) cloneAsCapped(o *Op, from, to collection.Namespace, size int64) error {
+func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, size int64) error {
 	if err := noTxn(o, "cloneCollectionAsCapped"); err != nil {
 		return err
 	}
-	coll, err := c.capSource(from)
+	coll, err := d.capSource(from)
 	if err != nil {
 		return err
 	}
-	if old := c.Catalog.Peek().Collection(to); old != nil {
+	if old := d.catalog.Peek().Collection(to); old != nil {
 		if old.IsView() {
 			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cloneCollectionAsCapped not supported for views: %s", to)
 		}
 		return mongoerr.NamespaceTaken(to.String())
 	}
-	return c.copyCapped(o, coll, to, size)
+	return d.copyCapped(o, coll, to, size)
 }
 
 // capSource finds the collection to be copied.
-func (c *Cluster) capSource(ns collection.Namespace) (*catalog.Collection, error) {
-	coll := c.Catalog.Peek().Collection(ns)
+func (d *Definer) capSource(ns collection.Namespace) (*catalog.Collection, error) {
+	coll := d.catalog.Peek().Collection(ns)
 	switch {
 	case coll == nil:
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
@@ -110,8 +101,8 @@ func (c *Cluster) capSource(ns collection.Namespace) (*catalog.Collection, error
 }
 
 // freeze makes the writers of a collection wait, or lets them go on.
-func (c *Cluster) freeze(ctx context.Context, coll *catalog.Collection, on bool) error {
-	return c.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+func (d *Definer) freeze(ctx context.Context, coll *catalog.Collection, on bool) error {
+	return d.catalog.Change(ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(coll.ID)
 		if now == nil || now.Frozen == on {
 			if !on || now != nil {
@@ -123,31 +114,37 @@ func (c *Cluster) freeze(ctx context.Context, coll *catalog.Collection, on bool)
 	})
 }
 
+// copyRows and copyBytes bound what is inserted at once.
+const (
+	copyRows  = 256
+	copyBytes = 4 << 20
+)
+
 // copyCapped creates a capped collection and fills it. What would be deleted again
 // to make room is not copied.
-func (c *Cluster) copyCapped(o *Op, from *catalog.Collection, to collection.Namespace, size int64) error {
-	if err := c.create(o, to, CreateOptions{Raw: cappedOptions(from.Options.Raw, size)}); err != nil {
+func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collection.Namespace, size int64) error {
+	if err := d.Create(o, to, CreateOptions{Raw: cappedOptions(from.Options.Raw, size)}); err != nil {
 		return err
 	}
-	made := c.Catalog.Peek().Collection(to)
+	made := d.catalog.Peek().Collection(to)
 	if made == nil {
 		return mongoerr.NoNamespace(to.String())
 	}
 	env, out := *o.Env, *o.Env
-	in, err := c.find(&Op{Env: &env, Class: o.Class}, from.Namespace, plan.Find{})
+	in, err := d.data.Find(&cluster.Op{Env: &env, Class: o.Class}, from.Namespace, plan.Find{})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	writer := &Op{Env: &out, Class: o.Class, BypassValidation: true}
-	tooMuch := c.Tally.Of(from.ID).Total(from.Map).Bytes - made.Options.CapBytes
+	writer := &cluster.Op{Env: &out, Class: o.Class, BypassValidation: true}
+	tooMuch := d.tally.Of(from.ID).Total(from.Map).Bytes - made.Options.CapBytes
 	var batch []bson.Raw
 	held := 0
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
 		}
-		_, errs, err := c.Insert(writer, to, batch, true)
+		_, errs, err := d.data.Insert(writer, to, batch, true)
 		if err == nil && len(errs) > 0 {
 			err = errs[0].Err
 		}
@@ -167,7 +164,7 @@ func (c *Cluster) copyCapped(o *Op, from *catalog.Collection, to collection.Name
 			continue
 		}
 		batch = append(batch, row.Doc.Clone())
-		if held += len(row.Doc); len(batch) == batchRows || held > batchBytes {
+		if held += len(row.Doc); len(batch) == copyRows || held > copyBytes {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -179,7 +176,7 @@ func (c *Cluster) copyCapped(o *Op, from *catalog.Collection, to collection.Name
 	}
 	o.Committed = max(o.Committed, writer.Committed)
 	if o.Durability == storage.Synced {
-		return c.sync(o.Env.Context())
+		return d.store.Sync(o.Env.Context())
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
-package cluster
+package ddl
 
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // CollMod changes options of a collection or view.
@@ -28,16 +29,11 @@ type CollModded struct {
 // CollMod changes options of a collection, a view or an index.
 // Manual: reference/command/collMod. Errors: NamespaceNotFound (26),
 // IndexNotFound (27), InvalidOptions (72), those of the options.
-func (c *Cluster) CollMod(o *Op, ns collection.Namespace, mod CollMod) (CollModded, error) {
-	r, err := c.collMod(o, ns, mod)
-	return r, translate(err)
-}
-
-func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollModded, err error) {
+func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModded, err error) {
 	if err := noTxn(o, "collMod"); err != nil {
 		return r, err
 	}
-	err = c.alter(o, func(m *catalog.Mutation) error {
+	err = d.alter(o, func(m *catalog.Mutation) error {
 		r = CollModded{}
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil {
@@ -105,7 +101,7 @@ func (c *Cluster) collMod(o *Op, ns collection.Namespace, mod CollMod) (r CollMo
 }
 
 // modIndex sets options of one index.
-func modIndex(o *Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection, CollModded, error) {
+func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection, CollModded, error) {
 	none := CollModded{}
 	var ix *catalog.Index
 	if mod.IndexName != "" {
@@ -153,7 +149,7 @@ func modIndex(o *Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection
 }
 
 // modOptions merges options into those of a collection; null removes one.
-func modOptions(o *Op, coll *catalog.Collection, change bson.Raw) (*catalog.Collection, error) {
+func modOptions(o *cluster.Op, coll *catalog.Collection, change bson.Raw) (*catalog.Collection, error) {
 	for name := range change.Fields() {
 		view := string(name) == "viewOn" || string(name) == "pipeline"
 		if view != coll.IsView() {

@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
@@ -37,11 +38,7 @@ type ShardOptions struct {
 // another key, InvalidOptions (72),
 // CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
 // an array in the key.
-func (c *Cluster) ShardCollection(o *Op, ns collection.Namespace, opts ShardOptions) error {
-	return translate(c.shardCollection(o, ns, opts))
-}
-
-func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOptions) error {
+func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts ShardOptions) error {
 	if err := noTxn(o, "shardCollection"); err != nil {
 		return err
 	}
@@ -49,25 +46,25 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 	if err != nil {
 		return err
 	}
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
-		if err := c.create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards, Zones: opts.Zones}); err != nil {
+		if err := d.Create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards, Zones: opts.Zones}); err != nil {
 			return err
 		}
-		if coll = c.Catalog.Peek().Collection(ns); coll == nil {
+		if coll = d.catalog.Peek().Collection(ns); coll == nil {
 			return mongoerr.NoNamespace(ns.String())
 		}
 	}
 	if done, err := alreadySharded(coll, key); done || err != nil {
 		return err
 	}
-	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
+	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	var was *catalog.Collection
-	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
 		Collection: coll.ID,
 		Kind:       "Shard Collection",
 		Command:    shardCommand(coll.Namespace, opts),
@@ -79,7 +76,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 			if err := canShard(coll, key); err != nil {
 				return nil, err
 			}
-			return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
+			return d.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
 		},
 		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
 			var fresh []*catalog.Index // of the key
@@ -99,7 +96,7 @@ func (c *Cluster) shardCollection(o *Op, ns collection.Namespace, opts ShardOpti
 	if err != nil || made == nil {
 		return err
 	}
-	o.Committed = max(o.Committed, c.Store.Latest())
+	d.committed(o)
 	return nil
 }
 
@@ -138,7 +135,7 @@ func hasHashed(key shard.KeyPattern) bool {
 // key, unique if asked for: what finds and sorts by the key go through.
 // Manual: core/sharding-shard-key#shard-key-indexes. Errors: InvalidOptions (72);
 // those of an index.
-func withKeyIndex(o *Op, coll *catalog.Collection, key shard.KeyPattern, unique bool) (*catalog.Collection, error) {
+func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, unique bool) (*catalog.Collection, error) {
 	for _, ix := range coll.Indexes {
 		if !unique && serves(ix, key) || unique && ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil) || ix.ID == 1 && key.IsID() {
 			return coll, nil

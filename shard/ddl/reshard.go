@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -19,8 +20,8 @@ import (
 // Manual: reference/command/reshardCollection. Errors: NamespaceNotSharded (118),
 // BadValue (2) for another key of a collection with zones, unless opts has zones,
 // ReshardCollectionInProgress (338), those of ShardCollection and Runner.Reshard.
-func (c *Cluster) ReshardCollection(o *Op, ns collection.Namespace, opts ShardOptions) error {
-	return translate(c.reshard(o, ns, opts, "Reshard Collection", "reshardCollection", func(coll *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error) {
+func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts ShardOptions) error {
+	return d.reshard(o, ns, opts, "Reshard Collection", "reshardCollection", func(coll *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error) {
 		if opts.Zones == nil && len(coll.Zones) > 0 {
 			if !sameKey(coll, key) {
 				return nil, mongoerr.New(mongoerr.BadValue, "Must specify value for zones field: collection %s has zones, which are ranges of its present shard key; "+
@@ -29,10 +30,10 @@ func (c *Cluster) ReshardCollection(o *Op, ns collection.Namespace, opts ShardOp
 			opts.KeepZones = true
 		}
 		if opts.Shards == 0 {
-			opts.Shards = min(coll.Map.Len(), c.firstShards(coll))
+			opts.Shards = min(coll.Map.Len(), d.firstShards(coll))
 		}
-		return c.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
-	}))
+		return d.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
+	})
 }
 
 func sameKey(coll *catalog.Collection, key shard.KeyPattern) bool {
@@ -44,13 +45,13 @@ func sameKey(coll *catalog.Collection, key shard.KeyPattern) bool {
 // ReshardCollection.
 // Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72)
 // for a key that does not begin with the present one, those of ReshardCollection.
-func (c *Cluster) RefineShardKey(o *Op, ns collection.Namespace, spec bson.Raw) error {
+func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bson.Raw) error {
 	opts := ShardOptions{Key: spec}
-	return translate(c.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern, _ ShardOptions) (*catalog.Collection, error) {
+	return d.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern, _ ShardOptions) (*catalog.Collection, error) {
 		if !extends(key, coll.Key) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "refineCollectionShardKey shard key %s must be extended by the new key %s", coll.Key, key)
 		}
-		next, err := c.sharded(o, coll, ShardOptions{Key: spec, Shards: coll.Map.Len()}, coll.Map.Version().Epoch+1)
+		next, err := d.sharded(o, coll, ShardOptions{Key: spec, Shards: coll.Map.Len()}, coll.Map.Version().Epoch+1)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +68,7 @@ func (c *Cluster) RefineShardKey(o *Op, ns collection.Namespace, spec bson.Raw) 
 			})
 		}
 		return next, nil
-	}))
+	})
 }
 
 // extends reports that a key begins with the fields of another and has more.
@@ -79,7 +80,7 @@ func extends(key, old shard.KeyPattern) bool {
 }
 
 // reshard gives a collection the entry that next makes.
-func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kind, command string, next func(*catalog.Collection, shard.KeyPattern, ShardOptions) (*catalog.Collection, error)) error {
+func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOptions, kind, command string, next func(*catalog.Collection, shard.KeyPattern, ShardOptions) (*catalog.Collection, error)) error {
 	if err := noTxn(o, command); err != nil {
 		return err
 	}
@@ -87,14 +88,14 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 	if err != nil {
 		return err
 	}
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil || !coll.Sharded() {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
 	}
-	if c.Jobs.Resharding(coll.ID) {
+	if d.Jobs.Resharding(coll.ID) {
 		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
 	}
-	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
+	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}
@@ -103,14 +104,14 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 		return nil
 	}
 	opts.seed = coll.Key.Seed()
-	if err := c.sample(o, coll, key, &opts); err != nil {
+	if err := d.sample(o, coll, key, &opts); err != nil {
 		return err
 	}
 	b := bson.NewBuilder(nil)
 	b.String(command, ns.String())
 	b.Raw("key", opts.Key)
 	var was *catalog.Collection
-	made, err := c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
 		Collection: coll.ID,
 		Kind:       kind,
 		Command:    b.Doc(),
@@ -130,22 +131,22 @@ func (c *Cluster) reshard(o *Op, ns collection.Namespace, opts ShardOptions, kin
 	if err != nil || made == nil {
 		return err
 	}
-	o.Committed = max(o.Committed, c.Store.Latest())
+	d.committed(o)
 	return nil
 }
 
 // CleanupReshard removes at once what is left of a resharding that failed or that a
 // crash ended, which otherwise happens soon by itself.
 // Errors: NamespaceNotFound (26); ReshardCollectionInProgress (338).
-func (c *Cluster) CleanupReshard(ctx context.Context, ns collection.Namespace) error {
-	coll := c.Catalog.Peek().Collection(ns)
+func (d *Definer) CleanupReshard(ctx context.Context, ns collection.Namespace) error {
+	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
 		return mongoerr.NoNamespace(ns.String())
 	}
-	if c.Jobs.Resharding(coll.ID) {
+	if d.Jobs.Resharding(coll.ID) {
 		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded; abortReshardCollection ends that", ns)
 	}
-	return translate(c.Jobs.DeleteNoted(ctx))
+	return d.Jobs.DeleteNoted(ctx)
 }
 
 // describeReshard appends the command as the change log shows it.
@@ -167,19 +168,19 @@ func describeReshard(b *bson.Builder, command string, was, is *catalog.Collectio
 // AbortReshard and CommitReshard end a collection's resharding: with the old key,
 // or with the new one as soon as may be.
 // Errors: NamespaceNotFound (26), those of Runner.AbortReshard.
-func (c *Cluster) AbortReshard(ctx context.Context, ns collection.Namespace) error {
-	return c.onReshard(ctx, ns, c.Jobs.AbortReshard)
+func (d *Definer) AbortReshard(ctx context.Context, ns collection.Namespace) error {
+	return d.onReshard(ctx, ns, d.Jobs.AbortReshard)
 }
 
 // CommitReshard see AbortReshard.
-func (c *Cluster) CommitReshard(ctx context.Context, ns collection.Namespace) error {
-	return c.onReshard(ctx, ns, c.Jobs.CommitReshard)
+func (d *Definer) CommitReshard(ctx context.Context, ns collection.Namespace) error {
+	return d.onReshard(ctx, ns, d.Jobs.CommitReshard)
 }
 
-func (c *Cluster) onReshard(ctx context.Context, ns collection.Namespace, act func(context.Context, keyspace.CollectionID) error) error {
-	coll := c.Catalog.Peek().Collection(ns)
+func (d *Definer) onReshard(ctx context.Context, ns collection.Namespace, act func(context.Context, keyspace.CollectionID) error) error {
+	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
 		return mongoerr.NoNamespace(ns.String())
 	}
-	return translate(act(ctx, coll.ID))
+	return act(ctx, coll.ID)
 }

@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"cmp"
@@ -9,47 +9,48 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
 // RestoreBudgets gives every collection and database its provisioned throughput
 // after a start.
-func (c *Cluster) RestoreBudgets() {
-	for _, d := range c.Catalog.Peek().Databases() {
-		c.Jobs.ProvisionDatabase(d.Name)
+func (d *Definer) RestoreBudgets() {
+	for _, db := range d.catalog.Peek().Databases() {
+		d.Jobs.ProvisionDatabase(db.Name)
 	}
 }
 
 // Throughput returns a collection's own throughput, and whether it shares its
 // database's instead.
 // Errors: NamespaceNotFound (26).
-func (c *Cluster) Throughput(ns collection.Namespace) (t catalog.Throughput, shared bool, err error) {
-	snap := c.Catalog.Peek()
+func (d *Definer) Throughput(ns collection.Namespace) (t catalog.Throughput, shared bool, err error) {
+	snap := d.catalog.Peek()
 	coll, err := snap.Lookup(ns)
 	if err != nil {
-		return t, false, translate(err)
+		return t, false, err
 	}
-	d := snap.Database(ns.DB)
-	shared = coll.Throughput.Mode == catalog.ThroughputNone && d != nil && d.Throughput.Mode != catalog.ThroughputNone
+	db := snap.Database(ns.DB)
+	shared = coll.Throughput.Mode == catalog.ThroughputNone && db != nil && db.Throughput.Mode != catalog.ThroughputNone
 	return coll.Throughput, shared, nil
 }
 
 // DatabaseThroughput returns what the collections of a database share.
 // Errors: NamespaceNotFound (26).
-func (c *Cluster) DatabaseThroughput(db string) (catalog.Throughput, error) {
-	d := c.Catalog.Peek().Database(db)
-	if d == nil {
+func (d *Definer) DatabaseThroughput(db string) (catalog.Throughput, error) {
+	found := d.catalog.Peek().Database(db)
+	if found == nil {
 		return catalog.Throughput{}, mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
 	}
-	return d.Throughput, nil
+	return found.Throughput, nil
 }
 
 // apply is the throughput after a change of the amount, unless its mode is
 // none, and of the switches that it does not leave open. sum checks the amount.
-func (c *Cluster) apply(old, t catalog.Throughput, sum func() error) (catalog.Throughput, error) {
+func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Throughput, error) {
 	next := old
 	if t.Mode != catalog.ThroughputNone {
-		if err := c.checkChange(old, t, sum); err != nil {
+		if err := d.checkChange(old, t, sum); err != nil {
 			return next, err
 		}
 		next.Mode, next.RU, next.HighestRU = t.Mode, t.RU, max(old.HighestRU, t.RU)
@@ -63,16 +64,12 @@ func (c *Cluster) apply(old, t catalog.Throughput, sum func() error) (catalog.Th
 // amount changes.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
 // (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
-func (c *Cluster) SetThroughput(o *Op, ns collection.Namespace, t catalog.Throughput) error {
-	return translate(c.setThroughput(o, ns, t))
-}
-
-func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throughput) error {
+func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalog.Throughput) error {
 	if err := noTxn(o, "UpdateCollection"); err != nil {
 		return err
 	}
 	var next *catalog.Collection
-	err := c.alter(o, func(m *catalog.Mutation) error {
+	err := d.alter(o, func(m *catalog.Mutation) error {
 		coll, err := m.Snapshot().Lookup(ns)
 		if err != nil {
 			return err
@@ -80,12 +77,12 @@ func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throug
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		if have, needed := c.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && c.Busy != nil && c.Busy(ns) {
+		if have, needed := d.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && d.Busy != nil && d.Busy(ns) {
 			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+
 				"try again when GetCollection no longer says scaling", ns, have, needed, coll.Throughput.RU)
 		}
-		load := ratelimit.Load{StoredGB: gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
-		after, err := c.apply(coll.Throughput, t, func() error {
+		load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
+		after, err := d.apply(coll.Throughput, t, func() error {
 			return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
 		})
 		if err != nil {
@@ -101,31 +98,31 @@ func (c *Cluster) setThroughput(o *Op, ns collection.Namespace, t catalog.Throug
 	if err != nil {
 		return err
 	}
-	c.Jobs.Provision(next)
-	c.Changed(ns)
+	d.Jobs.Provision(next)
+	d.Changed(ns)
 	return nil
 }
 
 // Scaling is how many shards a collection has and how many its throughput needs:
 // what is beyond the shards there are takes effect as they split.
 // Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
-func (c *Cluster) Scaling(coll *catalog.Collection) (have, needed int) {
+func (d *Definer) Scaling(coll *catalog.Collection) (have, needed int) {
 	have = coll.Map.Len()
 	if coll.Sharded() && coll.Throughput.RU > 0 {
-		needed = shard.Count(coll.Throughput.RU, cmp.Or(c.Limits.ShardRU, ratelimit.ShardRateMax))
+		needed = shard.Count(coll.Throughput.RU, cmp.Or(d.Limits.ShardRU, ratelimit.ShardRateMax))
 	}
 	return have, needed
 }
 
 // checkChange applies the rules for changes of throughput.
-func (c *Cluster) checkChange(old, t catalog.Throughput, amount func() error) error {
+func (d *Definer) checkChange(old, t catalog.Throughput, amount func() error) error {
 	if err := ratelimit.CheckSwitch(jobs.Provisioned(old), jobs.Provisioned(t)); err != nil {
 		return err
 	}
 	if err := amount(); err != nil {
 		return err
 	}
-	return c.Budgets.NoteChange(c.Now())
+	return d.budgets.NoteChange(d.now())
 }
 
 // gigabytes rounds bytes up.
@@ -135,22 +132,22 @@ func gigabytes(n int64) int64 { return (max(0, n) + 1<<30 - 1) >> 30 }
 // share.
 // Source: Azure Cosmos DB, "custom-commands#create-database". Errors:
 // NamespaceExists (48), BadValue (2), InvalidNamespace (73).
-func (c *Cluster) CreateDatabase(o *Op, db string, t catalog.Throughput) error {
-	return translate(c.putDatabase(o, db, t, true))
+func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput) error {
+	return d.putDatabase(o, db, t, true)
 }
 
 // SetDatabaseThroughput changes what the collections of a database share.
 // Source: Azure Cosmos DB, "custom-commands#update-database". Errors:
 // NamespaceNotFound (26), BadValue (2).
-func (c *Cluster) SetDatabaseThroughput(o *Op, db string, t catalog.Throughput) error {
-	return translate(c.putDatabase(o, db, t, false))
+func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Throughput) error {
+	return d.putDatabase(o, db, t, false)
 }
 
-func (c *Cluster) putDatabase(o *Op, db string, t catalog.Throughput, fresh bool) error {
+func (d *Definer) putDatabase(o *cluster.Op, db string, t catalog.Throughput, fresh bool) error {
 	if err := CheckDatabase(db); err != nil {
 		return err
 	}
-	err := c.alter(o, func(m *catalog.Mutation) error {
+	err := d.alter(o, func(m *catalog.Mutation) error {
 		snap := m.Snapshot()
 		old := snap.Database(db)
 		switch {
@@ -166,9 +163,9 @@ func (c *Cluster) putDatabase(o *Op, db string, t catalog.Throughput, fresh bool
 		next := &catalog.Database{Name: db, Throughput: t}
 		load := ratelimit.Load{}
 		if old != nil {
-			load = c.sharedLoad(snap, old)
+			load = d.sharedLoad(snap, old)
 			var err error
-			next.Throughput, err = c.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
+			next.Throughput, err = d.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
 			if err != nil {
 				return err
 			}
@@ -182,9 +179,9 @@ func (c *Cluster) putDatabase(o *Op, db string, t catalog.Throughput, fresh bool
 	if err != nil {
 		return err
 	}
-	c.Jobs.ProvisionDatabase(db)
-	for _, coll := range c.Catalog.Peek().Collections(db) {
-		c.Changed(coll.Namespace)
+	d.Jobs.ProvisionDatabase(db)
+	for _, coll := range d.catalog.Peek().Collections(db) {
+		d.Changed(coll.Namespace)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cluster_test
+package ddl_test
 
 import (
 	"context"
@@ -17,21 +17,23 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// ddl is a cluster over a fresh store.
-type ddl struct {
+// node is a data plane with its Definer over a store.
+type node struct {
 	*cluster.Cluster
+	*ddl.Definer
 	t      *testing.T
 	store  storage.Store
 	strict bool
 }
 
-func newDDL(t *testing.T, limits cluster.Limits) *ddl {
+func newNode(t *testing.T, limits ddl.Limits) *node {
 	t.Helper()
 	store := memkv.Open(memkv.Options{})
 	t.Cleanup(func() {
@@ -39,10 +41,10 @@ func newDDL(t *testing.T, limits cluster.Limits) *ddl {
 			t.Error(err)
 		}
 	})
-	return openDDL(t, store, limits)
+	return openNode(t, store, limits)
 }
 
-func openDDL(t *testing.T, store storage.Store, limits cluster.Limits) *ddl {
+func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	t.Helper()
 	cat, err := catalog.Open(t.Context(), store)
 	if err != nil {
@@ -50,8 +52,9 @@ func openDDL(t *testing.T, store storage.Store, limits cluster.Limits) *ddl {
 	}
 	budgets, board := &ratelimit.Budgets{}, &tally.Board{}
 	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
-	d := &ddl{t: t, store: store, Cluster: cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board,
-		Jobs: runner, Now: time.Now, Limits: limits})}
+	data := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
+	d := &node{t: t, store: store, Cluster: data, Definer: ddl.New(data, ddl.Config{Jobs: runner, Limits: limits})}
+	data.AttachDefiner(d.Definer)
 	if err := runner.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +62,13 @@ func openDDL(t *testing.T, store storage.Store, limits cluster.Limits) *ddl {
 	return d
 }
 
-func (d *ddl) op() *cluster.Op {
+func (d *node) op() *cluster.Op {
 	o := &cluster.Op{Env: mql.NewEnv(context.Background())}
 	o.Env.Strict = d.strict
 	return o
 }
 
-func (d *ddl) raw(text string) bson.Raw {
+func (d *node) raw(text string) bson.Raw {
 	d.t.Helper()
 	if text == "" {
 		return nil
@@ -77,7 +80,7 @@ func (d *ddl) raw(text string) bson.Raw {
 	return r
 }
 
-func (d *ddl) raws(texts ...string) (out []bson.Raw) {
+func (d *node) raws(texts ...string) (out []bson.Raw) {
 	d.t.Helper()
 	for _, s := range texts {
 		out = append(out, d.raw(s))
@@ -85,13 +88,13 @@ func (d *ddl) raws(texts ...string) (out []bson.Raw) {
 	return out
 }
 
-// want checks the code of an error; 0 is none.
-func (d *ddl) want(what string, err error, code mongoerr.Code) {
+// want checks the code of an error as a client sees it; 0 is none.
+func (d *node) want(what string, err error, code mongoerr.Code) {
 	d.t.Helper()
 	var e *mongoerr.Error
 	switch {
 	case err == nil && code == 0:
-	case errors.As(err, &e) && e.Code == code:
+	case errors.As(cluster.Translate(err), &e) && e.Code == code:
 	default:
 		d.t.Errorf("%s: got %v, want code %d", what, err, code)
 	}
@@ -99,7 +102,7 @@ func (d *ddl) want(what string, err error, code mongoerr.Code) {
 
 func ns(s string) collection.Namespace { return collection.ParseNamespace(s) }
 
-func (d *ddl) insert(name string, docs ...string) {
+func (d *node) insert(name string, docs ...string) {
 	d.t.Helper()
 	_, errs, err := d.Insert(d.op(), ns(name), d.raws(docs...), true)
 	if err != nil || len(errs) > 0 {
@@ -108,7 +111,7 @@ func (d *ddl) insert(name string, docs ...string) {
 }
 
 func TestCreate(t *testing.T) {
-	d := newDDL(t, cluster.Limits{})
+	d := newNode(t, ddl.Limits{})
 	for _, c := range []struct {
 		ns, options string
 		code        mongoerr.Code
@@ -141,7 +144,7 @@ func TestCreate(t *testing.T) {
 		{"db.v4", `{viewOn: "v3", pipeline: []}`, 5},
 		{"db.german", `{collation: {locale: "de"}}`, 0},
 	} {
-		d.want(c.ns+" "+c.options, d.Create(d.op(), ns(c.ns), cluster.CreateOptions{Raw: d.raw(c.options)}), c.code)
+		d.want(c.ns+" "+c.options, d.Create(d.op(), ns(c.ns), ddl.CreateOptions{Raw: d.raw(c.options)}), c.code)
 	}
 	if d.Catalog.Peek().Collection(ns("db.v4")) != nil {
 		t.Error("a refused view exists")
@@ -155,29 +158,29 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-func second(_ cluster.Indexed, err error) error { return err }
+func second(_ ddl.Indexed, err error) error { return err }
 
 func TestCreateSharded(t *testing.T) {
 	manual := func(ru int64) catalog.Throughput { return catalog.Throughput{Mode: catalog.ThroughputManual, RU: ru} }
-	d := newDDL(t, cluster.Limits{DefaultShards: 3, DefaultRU: 0})
+	d := newNode(t, ddl.Limits{DefaultShards: 3, DefaultRU: 0})
 	key := d.raw(`{k: "hashed"}`)
 	for name, c := range map[string]struct {
-		o      cluster.CreateOptions
+		o      ddl.CreateOptions
 		code   mongoerr.Code
 		shards int
 	}{
-		"default": {cluster.CreateOptions{ShardKey: key}, 0, 3},
-		"asked":   {cluster.CreateOptions{ShardKey: key, Shards: 5}, 0, 5},
-		"by ru":   {cluster.CreateOptions{ShardKey: key, Throughput: manual(12_100)}, 0, 3},
-		"auto":    {cluster.CreateOptions{ShardKey: key, Throughput: catalog.Throughput{Mode: catalog.ThroughputAutoscale, RU: 40_000}}, 0, 4},
-		"fixed":   {cluster.CreateOptions{Throughput: manual(400)}, 0, 1},
-		"odd":     {cluster.CreateOptions{Throughput: manual(450)}, 2, 0},
-		"low":     {cluster.CreateOptions{Throughput: manual(300)}, 2, 0},
-		"no key":  {cluster.CreateOptions{Throughput: manual(20_000)}, 2, 0},
-		"ranged":  {cluster.CreateOptions{ShardKey: d.raw(`{k: 1}`)}, 0, 1},
-		"no hash": {cluster.CreateOptions{ShardKey: d.raw(`{k: "h"}`)}, 2, 0},
-		"indexes": {cluster.CreateOptions{ShardKey: key, Indexes: d.raws(`{key: {_id: 1}, name: "_id_"}`, `{key: {k: 1, a: 1}, name: "x", unique: true}`)}, 0, 3},
-		"unique":  {cluster.CreateOptions{ShardKey: key, Indexes: d.raws(`{key: {a: 1}, name: "x", unique: true}`)}, 67, 0},
+		"default": {ddl.CreateOptions{ShardKey: key}, 0, 3},
+		"asked":   {ddl.CreateOptions{ShardKey: key, Shards: 5}, 0, 5},
+		"by ru":   {ddl.CreateOptions{ShardKey: key, Throughput: manual(12_100)}, 0, 3},
+		"auto":    {ddl.CreateOptions{ShardKey: key, Throughput: catalog.Throughput{Mode: catalog.ThroughputAutoscale, RU: 40_000}}, 0, 4},
+		"fixed":   {ddl.CreateOptions{Throughput: manual(400)}, 0, 1},
+		"odd":     {ddl.CreateOptions{Throughput: manual(450)}, 2, 0},
+		"low":     {ddl.CreateOptions{Throughput: manual(300)}, 2, 0},
+		"no key":  {ddl.CreateOptions{Throughput: manual(20_000)}, 2, 0},
+		"ranged":  {ddl.CreateOptions{ShardKey: d.raw(`{k: 1}`)}, 0, 1},
+		"no hash": {ddl.CreateOptions{ShardKey: d.raw(`{k: "h"}`)}, 2, 0},
+		"indexes": {ddl.CreateOptions{ShardKey: key, Indexes: d.raws(`{key: {_id: 1}, name: "_id_"}`, `{key: {k: 1, a: 1}, name: "x", unique: true}`)}, 0, 3},
+		"unique":  {ddl.CreateOptions{ShardKey: key, Indexes: d.raws(`{key: {a: 1}, name: "x", unique: true}`)}, 67, 0},
 	} {
 		at := collection.Namespace{DB: "db", Coll: name}
 		d.want(name, d.Create(d.op(), at, c.o), c.code)
@@ -193,7 +196,7 @@ func TestCreateSharded(t *testing.T) {
 
 func TestThroughput(t *testing.T) {
 	manual := func(ru int64) catalog.Throughput { return catalog.Throughput{Mode: catalog.ThroughputManual, RU: ru} }
-	d := newDDL(t, cluster.Limits{DefaultRU: 400})
+	d := newNode(t, ddl.Limits{DefaultRU: 400})
 	var changed []collection.Namespace
 	d.Changed = func(n collection.Namespace) { changed = append(changed, n) }
 	d.insert("db.c", `{_id: 1}`)
@@ -221,9 +224,9 @@ func TestThroughput(t *testing.T) {
 	d.want("raise database", d.SetDatabaseThroughput(d.op(), "pool", manual(2000)), 0)
 	d.want("missing database", d.SetDatabaseThroughput(d.op(), "none", manual(2000)), 26)
 	d.strict = true
-	d.want("strict", d.Create(d.op(), ns("pool.d"), cluster.CreateOptions{}), 2)
+	d.want("strict", d.Create(d.op(), ns("pool.d"), ddl.CreateOptions{}), 2)
 	// Everything is there again after a start.
-	d = openDDL(t, d.store, cluster.Limits{})
+	d = openNode(t, d.store, ddl.Limits{})
 	id := uint64(d.Catalog.Peek().Collection(ns("db.c")).ID)
 	if got := d.Budgets.Collection(id).Throughput(); got.RUs != 5000 {
 		t.Errorf("restored %+v", got)
@@ -234,12 +237,12 @@ func TestThroughput(t *testing.T) {
 }
 
 func TestDropAndRename(t *testing.T) {
-	d := newDDL(t, cluster.Limits{})
+	d := newNode(t, ddl.Limits{})
 	var gone []string
 	d.Dropped = func(n collection.Namespace) { gone = append(gone, n.String()) }
 	d.insert("db.a", `{_id: 1}`)
 	d.insert("db.b", `{_id: 2}`)
-	d.want("view", d.Create(d.op(), ns("db.v"), cluster.CreateOptions{Raw: d.raw(`{viewOn: "a", pipeline: []}`)}), 0)
+	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "a", pipeline: []}`)}), 0)
 	d.want("missing", d.Rename(d.op(), ns("db.none"), ns("db.x"), false), 26)
 	d.want("exists", d.Rename(d.op(), ns("db.a"), ns("db.b"), false), 48)
 	d.want("itself", d.Rename(d.op(), ns("db.a"), ns("db.a"), true), 20)
@@ -271,7 +274,7 @@ func TestDropAndRename(t *testing.T) {
 }
 
 // logged lists the commands in the change log.
-func (d *ddl) logged() string {
+func (d *node) logged() string {
 	d.t.Helper()
 	var out []string
 	if err := d.store.Sync(d.t.Context()); err != nil {
@@ -299,7 +302,7 @@ func (d *ddl) logged() string {
 }
 
 func TestIndexes(t *testing.T) {
-	d := newDDL(t, cluster.Limits{})
+	d := newNode(t, ddl.Limits{})
 	c := ns("db.c")
 	r, err := d.CreateIndexes(d.op(), c, d.raws(`{key: {a: 1}, name: "a_1"}`))
 	if err != nil || !r.Created || r.Before != 1 || r.After != 2 || r.Note != "" {
@@ -342,7 +345,7 @@ func TestIndexes(t *testing.T) {
 	if len(d.Catalog.Peek().Collection(c).Indexes) != 1 {
 		t.Error("indexes are left")
 	}
-	d.want("view", d.Create(d.op(), ns("db.v"), cluster.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)
+	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)
 	d.want("view", second(d.CreateIndexes(d.op(), ns("db.v"), d.raws(`{key: {a: 1}, name: "a"}`))), 166)
 	var many []string
 	for i := range 64 {
@@ -352,9 +355,9 @@ func TestIndexes(t *testing.T) {
 }
 
 func TestIndexesStrict(t *testing.T) {
-	d := newDDL(t, cluster.Limits{})
+	d := newNode(t, ddl.Limits{})
 	d.strict = true
-	d.want("sharded", d.ShardCollection(d.op(), ns("db.c"), cluster.ShardOptions{Key: d.raw(`{k: "hashed"}`)}), 0)
+	d.want("sharded", d.ShardCollection(d.op(), ns("db.c"), ddl.ShardOptions{Key: d.raw(`{k: "hashed"}`)}), 0)
 	for spec, code := range map[string]mongoerr.Code{
 		`{key: {a: 1, k: 1}, name: "x1", unique: true}`:                            0, // the shard key anywhere
 		`{key: {a: 1}, name: "x2", unique: true}`:                                  67,
@@ -371,33 +374,33 @@ func TestIndexesStrict(t *testing.T) {
 }
 
 func TestCollMod(t *testing.T) {
-	d := newDDL(t, cluster.Limits{})
+	d := newNode(t, ddl.Limits{})
 	c := ns("db.c")
 	d.insert("db.c", `{_id: 1}`)
 	d.want("index", second(d.CreateIndexes(d.op(), c, d.raws(`{key: {at: 1}, name: "at", expireAfterSeconds: 5}`))), 0)
-	mod := func(m cluster.CollMod) error { _, err := d.CollMod(d.op(), c, m); return err }
-	r, err := d.CollMod(d.op(), c, cluster.CollMod{IndexName: "at", IndexOptions: d.raw(`{expireAfterSeconds: 100, hidden: true}`)})
+	mod := func(m ddl.CollMod) error { _, err := d.CollMod(d.op(), c, m); return err }
+	r, err := d.CollMod(d.op(), c, ddl.CollMod{IndexName: "at", IndexOptions: d.raw(`{expireAfterSeconds: 100, hidden: true}`)})
 	if err != nil || r.Before.ExpireAfterSeconds != 5 || r.After.ExpireAfterSeconds != 100 || !d.Catalog.Peek().Collection(c).Index("at").Hidden {
 		t.Error(r, err)
 	}
-	d.want("by key", mod(cluster.CollMod{IndexKey: d.raw(`{at: 1}`), IndexOptions: d.raw(`{hidden: false}`)}), 0)
-	d.want("no index", mod(cluster.CollMod{IndexName: "x", IndexOptions: d.raw(`{hidden: true}`)}), 27)
-	d.want("_id", mod(cluster.CollMod{IndexName: "_id_", IndexOptions: d.raw(`{hidden: true}`)}), 2)
-	d.want("validator", mod(cluster.CollMod{Options: d.raw(`{validator: {a: {$gt: 5}}, validationLevel: "strict"}`)}), 0)
+	d.want("by key", mod(ddl.CollMod{IndexKey: d.raw(`{at: 1}`), IndexOptions: d.raw(`{hidden: false}`)}), 0)
+	d.want("no index", mod(ddl.CollMod{IndexName: "x", IndexOptions: d.raw(`{hidden: true}`)}), 27)
+	d.want("_id", mod(ddl.CollMod{IndexName: "_id_", IndexOptions: d.raw(`{hidden: true}`)}), 2)
+	d.want("validator", mod(ddl.CollMod{Options: d.raw(`{validator: {a: {$gt: 5}}, validationLevel: "strict"}`)}), 0)
 	_, errs, err := d.Insert(d.op(), c, d.raws(`{_id: 2, a: 1}`), true)
 	if err != nil || len(errs) != 1 || errs[0].Err.Code != 121 {
 		t.Error(errs, err)
 	}
-	d.want("off", mod(cluster.CollMod{Options: d.raw(`{validator: null}`)}), 0)
+	d.want("off", mod(ddl.CollMod{Options: d.raw(`{validator: null}`)}), 0)
 	d.insert("db.c", `{_id: 2, a: 1}`)
-	d.want("view option", mod(cluster.CollMod{Options: d.raw(`{viewOn: "x"}`)}), 72)
-	d.want("missing", func() error { _, err := d.CollMod(d.op(), ns("db.none"), cluster.CollMod{}); return err }(), 26)
-	d.want("view", d.Create(d.op(), ns("db.v"), cluster.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)
-	_, err = d.CollMod(d.op(), ns("db.v"), cluster.CollMod{Options: d.raw(`{viewOn: "v", pipeline: []}`)})
+	d.want("view option", mod(ddl.CollMod{Options: d.raw(`{viewOn: "x"}`)}), 72)
+	d.want("missing", func() error { _, err := d.CollMod(d.op(), ns("db.none"), ddl.CollMod{}); return err }(), 26)
+	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)
+	_, err = d.CollMod(d.op(), ns("db.v"), ddl.CollMod{Options: d.raw(`{viewOn: "v", pipeline: []}`)})
 	d.want("cycle", err, 5)
-	_, err = d.CollMod(d.op(), ns("db.v"), cluster.CollMod{Options: d.raw(`{pipeline: [{$match: {a: 1}}]}`)})
+	_, err = d.CollMod(d.op(), ns("db.v"), ddl.CollMod{Options: d.raw(`{pipeline: [{$match: {a: 1}}]}`)})
 	d.want("pipeline", err, 0)
-	d = openDDL(t, d.store, cluster.Limits{})
+	d = openNode(t, d.store, ddl.Limits{})
 	if v := d.Catalog.Peek().Collection(ns("db.v")); len(v.Options.Pipeline) != 1 {
 		t.Error(v.Options.Raw)
 	}
@@ -408,7 +411,7 @@ func TestCollMod(t *testing.T) {
 
 // DDL inside a transaction is refused.
 func TestNotInTransaction(t *testing.T) {
-	d := newDDL(t, cluster.Limits{})
+	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`)
 	o := d.op()
 	txn, err := d.BeginTxn(o)

@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"github.com/cantledb/cantle/bson"
@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
@@ -17,22 +18,18 @@ import (
 // BadValue (2) for a collection with zones, ReshardCollectionInProgress (338),
 // DuplicateKey (11000) when documents of different shard keys have one _id, those
 // of Runner.Reshard.
-func (c *Cluster) UnshardCollection(o *Op, ns collection.Namespace, to shard.ID) error {
-	return translate(c.unshard(o, ns, to))
-}
-
-func (c *Cluster) unshard(o *Op, ns collection.Namespace, to shard.ID) error {
+func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
 	if err := noTxn(o, "unshardCollection"); err != nil {
 		return err
 	}
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := d.catalog.Peek().Collection(ns)
 	if err := canUnshard(coll, ns); err != nil {
 		return err
 	}
-	if c.Jobs.Resharding(coll.ID) {
+	if d.Jobs.Resharding(coll.ID) {
 		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
 	}
-	coll, unlock, err := c.Jobs.LockNamed(o.Env.Context(), ns)
+	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
 	}
@@ -41,7 +38,7 @@ func (c *Cluster) unshard(o *Op, ns collection.Namespace, to shard.ID) error {
 	b := bson.NewBuilder(nil)
 	body(b)
 	var was *catalog.Collection
-	_, err = c.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+	_, err = d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
 		Collection: coll.ID,
 		Kind:       "Unshard Collection",
 		Command:    b.Doc(),
@@ -69,7 +66,7 @@ func (c *Cluster) unshard(o *Op, ns collection.Namespace, to shard.ID) error {
 		},
 	})
 	if err == nil {
-		o.Committed = max(o.Committed, c.Store.Latest())
+		d.committed(o)
 	}
 	return err
 }
@@ -99,15 +96,11 @@ func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 // document moves: every partition lies on this server.
 // Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
-func (c *Cluster) MoveCollection(o *Op, ns collection.Namespace, to shard.ID) error {
-	return translate(c.moveCollection(o, ns, to))
-}
-
-func (c *Cluster) moveCollection(o *Op, ns collection.Namespace, to shard.ID) error {
+func (d *Definer) MoveCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
 	if err := noTxn(o, "moveCollection"); err != nil {
 		return err
 	}
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := d.catalog.Peek().Collection(ns)
 	switch {
 	case coll == nil:
 		return mongoerr.NoNamespace(ns.String())
@@ -120,5 +113,5 @@ func (c *Cluster) moveCollection(o *Op, ns collection.Namespace, to shard.ID) er
 	if from == to {
 		return nil
 	}
-	return c.Jobs.Move(o.Env.Context(), ns, from, to)
+	return d.Jobs.Move(o.Env.Context(), ns, from, to)
 }

@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // SetZone puts the shard keys from min up to max, which is left out, into a zone,
@@ -16,15 +17,11 @@ import (
 // of the throughput, of its own. An empty zone takes the range out of its zone.
 // Manual: reference/command/updateZoneKeyRange. Errors: NamespaceNotSharded (118),
 // BadValue (2), RangeOverlapConflict (178).
-func (c *Cluster) SetZone(o *Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
-	return translate(c.setZone(o, ns, min, max, zone))
-}
-
-func (c *Cluster) setZone(o *Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
+func (d *Definer) SetZone(o *cluster.Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
 	if err := noTxn(o, "updateZoneKeyRange"); err != nil {
 		return err
 	}
-	err := c.alter(o, func(m *catalog.Mutation) error {
+	err := d.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil || !coll.Sharded() {
 			return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded; zones hold ranges of a shard key", ns)
@@ -51,7 +48,7 @@ func (c *Cluster) setZone(o *Op, ns collection.Namespace, min, max bson.Raw, zon
 	if err != nil {
 		return err
 	}
-	return c.divideAtZones(o, ns)
+	return d.divideAtZones(o, ns)
 }
 
 // zoneRange reads the ends of a zone.
@@ -72,20 +69,20 @@ func zoneRange(key shard.KeyPattern, min, max bson.Raw) (r shard.Range, err erro
 
 // divideAtZones makes shards meet where zones begin and end. What it leaves undone
 // the balancer does.
-func (c *Cluster) divideAtZones(o *Op, ns collection.Namespace) error {
-	coll := c.Catalog.Peek().Collection(ns)
+func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
+	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
 		return nil
 	}
 	for _, at := range coll.ZoneBounds() {
-		now := c.Catalog.Peek().ByID(coll.ID)
+		now := d.catalog.Peek().ByID(coll.ID)
 		if now == nil {
 			return nil
 		}
 		if now.Map.FindBegin(at) != nil {
 			continue
 		}
-		if err := c.Jobs.Split(o.Env.Context(), ns, now.Map.FindPosition(at).ID, at); err != nil {
+		if err := d.Jobs.Split(o.Env.Context(), ns, now.Map.FindPosition(at).ID, at); err != nil {
 			return err
 		}
 	}
@@ -95,12 +92,12 @@ func (c *Cluster) divideAtZones(o *Op, ns collection.Namespace) error {
 // SetBalancing says what the balancer must not do to a collection: anything, or only
 // merge its shards.
 // Errors: NamespaceNotSharded (118).
-func (c *Cluster) SetBalancing(o *Op, ns collection.Namespace, unbalanced, unmerged bool) error {
-	return translate(c.alter(o, func(m *catalog.Mutation) error {
+func (d *Definer) SetBalancing(o *cluster.Op, ns collection.Namespace, unbalanced, unmerged bool) error {
+	return d.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil || !coll.Sharded() {
 			return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
 		}
 		return m.Put(coll.With(func(d *catalog.Collection) { d.Unbalanced, d.Unmerged = unbalanced, unmerged }))
-	}))
+	})
 }

@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -32,12 +33,14 @@ type Indexed struct {
 // Manual: reference/command/createIndexes. Errors: those of index.ParseSpec and
 // Spec.Conflict, CannotCreateIndex (67), DuplicateKey (11000),
 // CommandNotSupportedOnView (166).
-func (c *Cluster) CreateIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (Indexed, error) {
-	var r Indexed
-	var err error
-	r.Before, r.After, r.Created, err = c.createIndexes(o, ns, specs)
+func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (Indexed, error) {
+	create := d.createIndexes
+	if o.Txn != nil {
+		create = d.createIndexesInTxn
+	}
+	r, err := create(o, ns, specs)
 	if err != nil {
-		return Indexed{}, translate(err)
+		return Indexed{}, err
 	}
 	if r.Before == r.After {
 		r.Note = "all indexes already exist"
@@ -45,47 +48,41 @@ func (c *Cluster) CreateIndexes(o *Op, ns collection.Namespace, specs []bson.Raw
 	return r, nil
 }
 
-func (c *Cluster) createIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (before, after int, created bool, err error) {
-	if o.Txn != nil {
-		return c.createIndexesInTxn(o, ns, specs)
-	}
+// createIndexes is CreateIndexes outside of transactions.
+func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (Indexed, error) {
 	for {
-		coll := c.Catalog.Peek().Collection(ns)
+		coll := d.catalog.Peek().Collection(ns)
 		if coll == nil {
-			if made, err := c.createIndexed(o, ns, specs); made != nil || err != nil {
-				return 1, len(indexesOf(made)), true, err
+			made, err := d.createIndexed(o, ns, specs)
+			if err != nil {
+				return Indexed{}, err
+			}
+			if made != nil {
+				return Indexed{Before: 1, After: len(made.Indexes), Created: true}, nil
 			}
 			continue // somebody else was faster
 		}
 		if coll.IsView() {
-			return 0, 0, false, mongoerr.ViewNotAllowed(ns.String())
+			return Indexed{}, mongoerr.ViewNotAllowed(ns.String())
 		}
 		if ready, err := haveIndexes(o, coll, specs); ready || err != nil {
-			return len(coll.Indexes), len(coll.Indexes), false, err
+			return Indexed{Before: len(coll.Indexes), After: len(coll.Indexes)}, err
 		}
-		before, after, err = c.addIndexes(o, ns, specs)
-		return before, after, false, err
+		return d.addIndexes(o, ns, specs)
 	}
-}
-
-func indexesOf(c *catalog.Collection) []*catalog.Index {
-	if c == nil {
-		return nil
-	}
-	return c.Indexes
 }
 
 // createIndexed makes a collection together with its indexes; nil when it
 // exists already.
-func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw) (*catalog.Collection, error) {
-	was := c.Catalog.Peek().Collection(ns)
+func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (*catalog.Collection, error) {
+	was := d.catalog.Peek().Collection(ns)
 	if was != nil {
 		return nil, nil
 	}
-	if err := c.create(o, ns, CreateOptions{Implicit: true, Indexes: specs}); err != nil {
+	if err := d.Create(o, ns, CreateOptions{Implicit: true, Indexes: specs}); err != nil {
 		return nil, err
 	}
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
 		return nil, nil
 	}
@@ -103,7 +100,7 @@ func (c *Cluster) createIndexed(o *Op, ns collection.Namespace, specs []bson.Raw
 
 // haveIndexes reports a collection that has some indexes already, ready to be read:
 // nobody needs to be waited for to say so.
-func haveIndexes(o *Op, coll *catalog.Collection, specs []bson.Raw) (bool, error) {
+func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (bool, error) {
 	for _, ix := range coll.Indexes {
 		if ix.State != catalog.IndexReady {
 			return false, nil
@@ -122,23 +119,23 @@ func haveIndexes(o *Op, coll *catalog.Collection, specs []bson.Raw) (bool, error
 }
 
 // addIndexes publishes the new indexes as Building and has them built.
-func (c *Cluster) addIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (before, after int, err error) {
+func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r Indexed, err error) {
 	ctx := o.Env.Context()
-	coll, unlock, err := c.Jobs.LockNamed(ctx, ns)
+	coll, unlock, err := d.Jobs.LockNamed(ctx, ns)
 	if err != nil {
-		return 0, 0, err
+		return Indexed{}, err
 	}
 	defer unlock()
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
-	err = c.alter(o, func(m *catalog.Mutation) error {
+	err = d.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().ByID(id)
 		if coll == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while its indexes were created")
 		}
-		before, after = len(coll.Indexes), len(coll.Indexes)
+		r.Before, r.After = len(coll.Indexes), len(coll.Indexes)
 		build.Namespace, build.Indexes = coll.Namespace, build.Indexes[:0]
-		docs := c.Tally.Of(id).Total(coll.Map).Docs
+		docs := d.tally.Of(id).Total(coll.Map).Docs
 		var added []*index.Spec
 		for _, raw := range specs {
 			spec, err := parseIndex(o, coll, raw)
@@ -158,7 +155,7 @@ func (c *Cluster) addIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (
 		if len(added) == 0 {
 			return nil
 		}
-		after = len(coll.Indexes)
+		r.After = len(coll.Indexes)
 		build.Command = createIndexesCommand(coll.Namespace, added)
 		made := build.Indexes
 		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error {
@@ -167,13 +164,13 @@ func (c *Cluster) addIndexes(o *Op, ns collection.Namespace, specs []bson.Raw) (
 		return m.Put(coll)
 	})
 	if err != nil || len(build.Indexes) == 0 {
-		return before, after, err
+		return r, err
 	}
-	if err := c.Jobs.BuildIndexes(ctx, build); err != nil {
-		return 0, 0, err
+	if err := d.Jobs.BuildIndexes(ctx, build); err != nil {
+		return Indexed{}, err
 	}
-	o.Committed = max(o.Committed, c.Store.Latest())
-	return before, after, nil
+	d.committed(o)
+	return r, nil
 }
 
 // createIndexesCommand is the command as currentOp shows it.
@@ -202,7 +199,7 @@ func numbered(coll *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.
 // logIndexes appends the records of new indexes: one that has them all where they
 // were built over documents, else one for each.
 // Manual: reference/change-events/createIndexes. Observed: local.oplog.rs of mongod 7.0.
-func logIndexes(o *Op, txn storage.Txn, coll *catalog.Collection, indexes []*catalog.Index, built bool) error {
+func logIndexes(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, indexes []*catalog.Index, built bool) error {
 	if built {
 		return appendCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 			b.String("commitIndexBuild", coll.Namespace.Coll)
@@ -229,7 +226,7 @@ func logIndexes(o *Op, txn storage.Txn, coll *catalog.Collection, indexes []*cat
 
 // parseIndex reads a specification; without a collation it gets the
 // collection's.
-func parseIndex(o *Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
+func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
 	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
 		b := bson.NewBuilder(nil)
 		b.Splice(raw.Elements())
@@ -244,7 +241,7 @@ func parseIndex(o *Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, err
 
 // checkIndex compares a new index with those the collection has. same reports
 // that there is nothing to do. docs is how many documents the collection holds.
-func checkIndex(o *Op, coll *catalog.Collection, spec *index.Spec, docs int64) (same bool, err error) {
+func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) (same bool, err error) {
 	if spec.IsID() {
 		if !spec.Collation.Equal(coll.IDIndex().Collation) {
 			own, _ := spec.Raw().Get("collation").Doc()
@@ -281,7 +278,7 @@ func checkIndex(o *Op, coll *catalog.Collection, spec *index.Spec, docs int64) (
 
 // checkUnique refuses unique indexes that could only be kept per shard.
 // Manual: core/sharding-shard-key#unique-indexes. Errors: CannotCreateIndex (67).
-func checkUnique(o *Op, coll *catalog.Collection, spec *index.Spec) error {
+func checkUnique(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) error {
 	if !coll.Sharded() {
 		return nil
 	}
@@ -333,16 +330,11 @@ func checkIndexStrict(spec *index.Spec, docs int64) error {
 // how many there were.
 // Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
 // IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
-func (c *Cluster) DropIndexes(o *Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
-	was, err = c.dropIndexes(o, ns, names, key)
-	return was, translate(err)
-}
-
-func (c *Cluster) dropIndexes(o *Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
+func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
 	if err := noTxn(o, "dropIndexes"); err != nil {
 		return 0, err
 	}
-	err = c.alter(o, func(m *catalog.Mutation) error {
+	err = d.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
@@ -371,7 +363,7 @@ func (c *Cluster) dropIndexes(o *Op, ns collection.Namespace, names []string, ke
 		}
 		return m.Put(next)
 	})
-	c.Jobs.DeleteSoon()
+	d.Jobs.DeleteSoon()
 	return was, err
 }
 

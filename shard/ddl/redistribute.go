@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
@@ -16,13 +17,13 @@ import (
 // shards get the same again. It returns the parts that result.
 // Source: Azure Cosmos DB, "distribute-throughput-across-partitions". Errors:
 // BadValue (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
-func (c *Cluster) Redistribute(o *Op, ns collection.Namespace, targets []ratelimit.Share, sources []int) ([]ratelimit.Share, error) {
+func (d *Definer) Redistribute(o *cluster.Op, ns collection.Namespace, targets []ratelimit.Share, sources []int) ([]ratelimit.Share, error) {
 	var plan []ratelimit.Share
 	var next *catalog.Collection
 	if err := noTxn(o, "RedistributeThroughput"); err != nil {
 		return nil, err
 	}
-	err := c.alter(o, func(m *catalog.Mutation) error {
+	err := d.alter(o, func(m *catalog.Mutation) error {
 		coll, err := m.Snapshot().Lookup(ns)
 		if err != nil {
 			return err
@@ -53,8 +54,8 @@ func (c *Cluster) Redistribute(o *Op, ns collection.Namespace, targets []ratelim
 		return m.Put(next)
 	})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	c.Jobs.Provision(next)
+	d.Jobs.Provision(next)
 	return plan, nil
 }

@@ -1,10 +1,11 @@
-package cluster
+package ddl
 
 import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
@@ -14,16 +15,16 @@ import (
 // demand; manual RU/s are the maximum. It returns the throughput that results.
 // Source: Azure Cosmos DB, "set-throughput", "autoscale-faq". Errors: BadValue (2),
 // NamespaceNotFound (26), CommandNotSupportedOnView (166).
-func (c *Cluster) MigrateThroughput(o *Op, ns collection.Namespace, autoscale bool) (t catalog.Throughput, err error) {
+func (d *Definer) MigrateThroughput(o *cluster.Op, ns collection.Namespace, autoscale bool) (t catalog.Throughput, err error) {
 	if err := noTxn(o, "MigrateThroughput"); err != nil {
 		return t, err
 	}
 	if ns.Coll == "" {
-		t, err = c.migrateDatabase(o, ns.DB, autoscale)
-		return t, translate(err)
+		t, err = d.migrateDatabase(o, ns.DB, autoscale)
+		return t, err
 	}
 	var next *catalog.Collection
-	err = c.alter(o, func(m *catalog.Mutation) error {
+	err = d.alter(o, func(m *catalog.Mutation) error {
 		coll, err := m.Snapshot().Lookup(ns)
 		if err != nil {
 			return err
@@ -31,8 +32,8 @@ func (c *Cluster) MigrateThroughput(o *Op, ns collection.Namespace, autoscale bo
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		load := ratelimit.Load{StoredGB: gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
-		if t, err = c.migrated(coll.Throughput, load, autoscale); err != nil {
+		load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
+		if t, err = d.migrated(coll.Throughput, load, autoscale); err != nil {
 			return err
 		}
 		if err := ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load); err != nil {
@@ -42,34 +43,34 @@ func (c *Cluster) MigrateThroughput(o *Op, ns collection.Namespace, autoscale bo
 		return m.Put(next)
 	})
 	if err != nil {
-		return t, translate(err)
+		return t, err
 	}
-	c.Jobs.Provision(next)
-	c.Changed(ns)
+	d.Jobs.Provision(next)
+	d.Changed(ns)
 	return t, nil
 }
 
-func (c *Cluster) migrateDatabase(o *Op, db string, autoscale bool) (t catalog.Throughput, err error) {
-	err = c.alter(o, func(m *catalog.Mutation) error {
+func (d *Definer) migrateDatabase(o *cluster.Op, db string, autoscale bool) (t catalog.Throughput, err error) {
+	err = d.alter(o, func(m *catalog.Mutation) error {
 		snap := m.Snapshot()
-		d := snap.Database(db)
-		if d == nil {
+		was := snap.Database(db)
+		if was == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
 		}
-		if t, err = c.migrated(d.Throughput, c.sharedLoad(snap, d), autoscale); err != nil {
+		if t, err = d.migrated(was.Throughput, d.sharedLoad(snap, was), autoscale); err != nil {
 			return err
 		}
 		m.PutDatabase(&catalog.Database{Name: db, Throughput: t})
 		return nil
 	})
 	if err == nil {
-		c.Jobs.ProvisionDatabase(db)
+		d.Jobs.ProvisionDatabase(db)
 	}
 	return t, err
 }
 
 // migrated is a throughput in the other mode.
-func (c *Cluster) migrated(old catalog.Throughput, l ratelimit.Load, autoscale bool) (catalog.Throughput, error) {
+func (d *Definer) migrated(old catalog.Throughput, l ratelimit.Load, autoscale bool) (catalog.Throughput, error) {
 	t := old
 	switch {
 	case old.Mode != catalog.ThroughputManual && old.Mode != catalog.ThroughputAutoscale:
@@ -82,15 +83,15 @@ func (c *Cluster) migrated(old catalog.Throughput, l ratelimit.Load, autoscale b
 		t.Mode = catalog.ThroughputManual
 	}
 	t.HighestRU = max(t.HighestRU, t.RU)
-	return t, c.Budgets.NoteChange(c.Now())
+	return t, d.budgets.NoteChange(d.now())
 }
 
 // sharedLoad is what the limits of a database's throughput depend on.
-func (c *Cluster) sharedLoad(snap *catalog.Snapshot, d *catalog.Database) ratelimit.Load {
-	l := ratelimit.Load{HighestRUs: d.Throughput.HighestRU, Collections: sharing(snap, d.Name)}
-	for _, coll := range snap.Collections(d.Name) {
+func (d *Definer) sharedLoad(snap *catalog.Snapshot, db *catalog.Database) ratelimit.Load {
+	l := ratelimit.Load{HighestRUs: db.Throughput.HighestRU, Collections: sharing(snap, db.Name)}
+	for _, coll := range snap.Collections(db.Name) {
 		if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
-			l.StoredGB += gigabytes(c.Tally.Of(coll.ID).Total(coll.Map).Bytes)
+			l.StoredGB += gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes)
 		}
 	}
 	return l

@@ -1,4 +1,4 @@
-package cluster
+package ddl
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // ZoneRange is a zone as a client gives it: the shard keys from Min up to Max,
@@ -28,14 +29,14 @@ type ZoneRange struct {
 // opts.sampled.
 // Errors: BadValue; InvalidOptions (72) for zones that are no ranges of the key;
 // those of an index on the key.
-func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
+func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
 	key, err := shard.ParseKeyPattern(opts.Key)
 	if err != nil {
 		return nil, err
 	}
 	shards := opts.Shards
 	if shards <= 0 {
-		shards = c.firstShards(coll)
+		shards = d.firstShards(coll)
 	}
 	shards = min(shards, shard.ShardsMax)
 	if key.Kind() == shard.Ranged {
@@ -45,7 +46,7 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 		}
 	}
 	if opts.seed == 0 {
-		opts.seed = c.newSeed(coll.Namespace, opts.Key)
+		opts.seed = d.newSeed(coll.Namespace, opts.Key)
 	}
 	key = key.WithSeed(opts.seed)
 	zones, err := zonesOf(key, opts.Zones)
@@ -68,9 +69,9 @@ func (c *Cluster) sharded(o *Op, coll *catalog.Collection, opts ShardOptions, ep
 
 // newSeed draws what a collection's hashes begin with; where seeds are plain it
 // follows from the names.
-func (c *Cluster) newSeed(ns collection.Namespace, key bson.Raw) uint64 {
+func (d *Definer) newSeed(ns collection.Namespace, key bson.Raw) uint64 {
 	var b [8]byte
-	if c.PlainSeeds {
+	if d.PlainSeeds {
 		h := fnv.New64a()
 		h.Write([]byte(ns.String()))
 		h.Write(key)
@@ -131,18 +132,18 @@ const (
 // sample finds where to divide the documents of a collection into opts.Shards
 // shards of about equal size under a ranged key: at quantiles of some of their
 // shard keys, taken at even distances.
-func (c *Cluster) sample(o *Op, coll *catalog.Collection, key shard.KeyPattern, opts *ShardOptions) error {
+func (d *Definer) sample(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, opts *ShardOptions) error {
 	if opts.seed == 0 {
-		opts.seed = c.newSeed(coll.Namespace, opts.Key)
+		opts.seed = d.newSeed(coll.Namespace, opts.Key)
 	}
 	key = key.WithSeed(opts.seed)
-	docs := c.Tally.Of(coll.ID).Total(coll.Map).Docs
+	docs := d.tally.Of(coll.ID).Total(coll.Map).Docs
 	want := min(int64(opts.Shards)*sampledPerShard, sampledMax, docs)
 	if key.Kind() != shard.Ranged || opts.Shards < 2 || want < 2 {
 		return nil
 	}
 	env := *o.Env
-	in, err := c.find(&Op{Env: &env, Class: o.Class}, coll.Namespace, plan.Find{})
+	in, err := d.data.Find(&cluster.Op{Env: &env, Class: o.Class}, coll.Namespace, plan.Find{})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
-package cluster
+package ddl
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -9,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 )
@@ -41,11 +45,7 @@ type CreateOptions struct {
 // Manual: reference/command/create. Errors: NamespaceExists (48) unless it
 // exists with the same options, InvalidNamespace (73), InvalidOptions (72),
 // those of options, pipelines, indexes and throughput.
-func (c *Cluster) Create(o *Op, ns collection.Namespace, opts CreateOptions) error {
-	return translate(c.create(o, ns, opts))
-}
-
-func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) error {
+func (d *Definer) Create(o *cluster.Op, ns collection.Namespace, opts CreateOptions) error {
 	if err := CheckNamespace(ns); err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 		}
 	}
 	if o.Txn != nil {
-		return c.createInTxn(o, ns, opts)
+		return d.createInTxn(o, ns, opts)
 	}
-	if err := c.awaitCreation(o, ns); err != nil {
+	if err := d.data.AwaitName(o.Env.Context(), ns); err != nil {
 		return err
 	}
 	var made *catalog.Collection
-	err := c.alter(o, func(m *catalog.Mutation) error {
+	err := d.alter(o, func(m *catalog.Mutation) error {
 		made = nil
 		if old := m.Snapshot().Collection(ns); old != nil {
 			if opts.Implicit || sameCollection(old, opts) {
@@ -72,7 +72,7 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 		if err := checkAccount(o, m.Snapshot()); err != nil {
 			return err
 		}
-		coll, err := c.newCollection(o, m, ns, opts)
+		coll, err := d.newCollection(o, m, ns, opts)
 		if err != nil {
 			return err
 		}
@@ -86,14 +86,26 @@ func (c *Cluster) create(o *Op, ns collection.Namespace, opts CreateOptions) err
 		return logCreate(o, m.Txn(), coll, opts)
 	})
 	if err == nil && made != nil {
-		c.Jobs.Provision(made)
+		d.Jobs.Provision(made)
 	}
 	return err
 }
 
+// CreateMissing makes a collection that a write needs, unless there is one; the
+// transaction of the op sees it afterwards, whoever has made it.
+// Errors: those of Create but NamespaceExists.
+func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
+	err := d.Create(o, ns, CreateOptions{Implicit: true})
+	if known := (*mongoerr.Error)(nil); err != nil && (!errors.As(err, &known) || known.Code != mongoerr.NamespaceExists) {
+		return err
+	}
+	d.adopt(o, ns)
+	return nil
+}
+
 // checkAccount bounds databases and collections as an account of Azure Cosmos DB
 // does. Source: Azure Cosmos DB, "concepts-limits". Errors: BadValue (2).
-func checkAccount(o *Op, snap *catalog.Snapshot) error {
+func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
 	if !o.Env.Strict || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
 		return nil
 	}
@@ -101,13 +113,13 @@ func checkAccount(o *Op, snap *catalog.Snapshot) error {
 }
 
 // newCollection makes the entry that Create puts.
-func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namespace, opts CreateOptions) (*catalog.Collection, error) {
+func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collection.Namespace, opts CreateOptions) (*catalog.Collection, error) {
 	coll, err := m.NewCollection(o.Env, ns, opts.Raw)
 	if err != nil {
 		return nil, err
 	}
 	if opts.UUID != [16]byte{} {
-		if other := byUUID(m.Snapshot(), opts.UUID); other != nil {
+		if other := m.Snapshot().ByUUID(opts.UUID); other != nil {
 			return nil, mongoerr.New(mongoerr.NamespaceExists, "The collection %s has the UUID that %s is to have", other.Namespace, ns)
 		}
 		coll.UUID = opts.UUID
@@ -122,11 +134,11 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 		}
 		opts.Indexes = append(seriesIndexes(&coll.Options), opts.Indexes...)
 	}
-	if coll.Throughput, err = c.firstThroughput(o, m.Snapshot(), ns, opts.Throughput, sharded); err != nil {
+	if coll.Throughput, err = d.firstThroughput(o, m.Snapshot(), ns, opts.Throughput, sharded); err != nil {
 		return nil, err
 	}
 	if sharded {
-		if coll, err = c.sharded(o, coll, ShardOptions{Key: opts.ShardKey, Unique: opts.UniqueKey, Shards: opts.Shards, Zones: opts.Zones}, 1); err != nil {
+		if coll, err = d.sharded(o, coll, ShardOptions{Key: opts.ShardKey, Unique: opts.UniqueKey, Shards: opts.Shards, Zones: opts.Zones}, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -149,33 +161,33 @@ func (c *Cluster) newCollection(o *Op, m *catalog.Mutation, ns collection.Namesp
 // firstShards is how many shards a collection begins with: RU/s divided by what
 // one carries, as many as its database has partitions if it shares that one's
 // throughput, else the default.
-func (c *Cluster) firstShards(coll *catalog.Collection) int {
+func (d *Definer) firstShards(coll *catalog.Collection) int {
 	switch t := coll.Throughput; t.Mode {
 	case catalog.ThroughputManual, catalog.ThroughputAutoscale:
-		return shard.Count(t.RU, ratelimit.FirstShardRate(jobs.Provisioned(t).Mode, c.Limits.ShardRU))
+		return shard.Count(t.RU, ratelimit.FirstShardRate(jobs.Provisioned(t).Mode, d.Limits.ShardRU))
 	case catalog.ThroughputNone:
-		if d := c.Catalog.Peek().Database(coll.Namespace.DB); d != nil && d.Throughput.Mode != catalog.ThroughputNone {
-			return jobs.SharedPartitions(d.Throughput, c.Limits.ShardRU)
+		if db := d.catalog.Peek().Database(coll.Namespace.DB); db != nil && db.Throughput.Mode != catalog.ThroughputNone {
+			return jobs.SharedPartitions(db.Throughput, d.Limits.ShardRU)
 		}
 	}
-	return max(1, c.Limits.DefaultShards)
+	return max(1, d.Limits.DefaultShards)
 }
 
 // firstThroughput is what a new collection gets: what was asked for, a part of
 // its database's, or the server's default.
-func (c *Cluster) firstThroughput(o *Op, snap *catalog.Snapshot, ns collection.Namespace, t catalog.Throughput, sharded bool) (catalog.Throughput, error) {
-	d := snap.Database(ns.DB)
+func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns collection.Namespace, t catalog.Throughput, sharded bool) (catalog.Throughput, error) {
+	db := snap.Database(ns.DB)
 	switch {
 	case t.Mode != catalog.ThroughputNone:
 		if err := ratelimit.CheckCollection(jobs.Provisioned(t), sharded, ratelimit.Load{}); err != nil {
 			return t, err
 		}
-	case d != nil && d.Throughput.Mode != catalog.ThroughputNone:
+	case db != nil && db.Throughput.Mode != catalog.ThroughputNone:
 		if o.Env.Strict {
 			return t, ratelimit.CheckShared(sharing(snap, ns.DB), sharded)
 		}
-	case c.Limits.DefaultRU > 0:
-		t.Mode, t.RU = catalog.ThroughputManual, c.Limits.DefaultRU
+	case d.Limits.DefaultRU > 0:
+		t.Mode, t.RU = catalog.ThroughputManual, d.Limits.DefaultRU
 	}
 	t.Switches = catalog.Switches{}.With(t.Switches)
 	t.HighestRU = max(t.HighestRU, t.RU)
@@ -216,20 +228,12 @@ func sorted(r bson.Raw) bson.Raw {
 		}
 		names = append(names, string(name))
 	}
-	sortStrings(names)
+	slices.Sort(names)
 	b := bson.NewBuilder(nil)
 	for _, n := range names {
 		b.Value(n, r.Get(n))
 	}
 	return b.Doc()
-}
-
-func sortStrings(s []string) {
-	for i := range s {
-		for j := i; j > 0 && s[j] < s[j-1]; j-- {
-			s[j], s[j-1] = s[j-1], s[j]
-		}
-	}
 }
 
 // checkOptions refuses options of create that do not go together.
@@ -272,7 +276,7 @@ func checkOptions(r bson.Raw) error {
 // checkView parses the pipeline of a view definition and follows it to its end.
 // Errors: those of the stages, OptionNotSupportedOnView (167),
 // ViewDepthLimitExceeded (165), GraphContainsCycle (5), InvalidNamespace (73).
-func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
+func checkView(o *cluster.Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 	if !coll.IsView() {
 		return nil
 	}
@@ -303,7 +307,7 @@ func checkView(o *Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 
 // logCreate appends the record of a create, those of the indexes it comes with, and
 // for a sharded collection that of a shardCollection.
-func logCreate(o *Op, txn storage.Txn, coll *catalog.Collection, opts CreateOptions) error {
+func logCreate(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, opts CreateOptions) error {
 	series := coll.Options.TimeSeries != nil
 	err := appendCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 		b.String("create", coll.Namespace.Coll)

@@ -1,0 +1,83 @@
+package ddl
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
+)
+
+// Drop removes a collection or view and reports whether it existed. The keys
+// are removed later, when nobody can use them any more.
+// Manual: reference/command/drop.
+func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
+	if err := noTxn(o, "drop"); err != nil {
+		return false, err
+	}
+	var gone *catalog.Collection
+	err := d.alter(o, func(m *catalog.Mutation) error {
+		if gone = m.Snapshot().Collection(ns); gone == nil {
+			return nil
+		}
+		if err := dropIn(m, gone); err != nil {
+			return err
+		}
+		return logCommandOn(o, m, ns.DB, gone, ended(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
+	})
+	if err != nil || gone == nil {
+		return false, err
+	}
+	d.dropped(gone)
+	return true, nil
+}
+
+// DropDatabase removes a database with everything in it, in one step. A missing
+// one is no error.
+// Manual: reference/command/dropDatabase.
+func (d *Definer) DropDatabase(o *cluster.Op, db string) error {
+	if err := noTxn(o, "dropDatabase"); err != nil {
+		return err
+	}
+	var gone []*catalog.Collection
+	err := d.alter(o, func(m *catalog.Mutation) error {
+		gone = m.Snapshot().Collections(db)
+		for _, coll := range gone {
+			if err := dropIn(m, coll); err != nil {
+				return err
+			}
+			if err := logCommandOn(o, m, db, coll, ended(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
+				return err
+			}
+		}
+		if m.Snapshot().Database(db) == nil {
+			return nil
+		}
+		m.DropDatabase(db)
+		return logCommand(o, m, db, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
+	})
+	if err != nil {
+		return err
+	}
+	d.budgets.DropDatabase(db)
+	d.dropped(gone...)
+	return nil
+}
+
+// dropped forgets what was kept about collections that are gone, and has their
+// keys removed.
+func (d *Definer) dropped(colls ...*catalog.Collection) {
+	for _, coll := range colls {
+		d.data.ForgetCollection(coll)
+	}
+	d.Jobs.DeleteSoon()
+}
+
+// dropIn removes a collection inside a change.
+func dropIn(m *catalog.Mutation, coll *catalog.Collection) error {
+	m.Drop(coll)
+	if coll.IsView() {
+		return nil
+	}
+	return jobs.Delete(m, coll.ID, 0)
+}

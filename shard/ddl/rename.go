@@ -1,0 +1,80 @@
+package ddl
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// Rename gives a collection another name, perhaps in another database. With
+// dropTarget a collection of that name is dropped in the same step.
+// Manual: reference/command/renameCollection. Errors: NamespaceNotFound (26),
+// NamespaceExists (48), IllegalOperation (20), CommandNotSupportedOnView (166).
+func (d *Definer) Rename(o *cluster.Op, from, to collection.Namespace, dropTarget bool) error {
+	return d.rename(o, from, to, dropTarget, false)
+}
+
+// Replace puts a temporary collection in the place of what is called ns, if
+// anything is.
+// Errors: as Rename.
+func (d *Definer) Replace(o *cluster.Op, temporary, ns collection.Namespace) error {
+	return d.rename(o, temporary, ns, true, true)
+}
+
+// rename is Rename; series lets a time-series collection have another name, which no
+// client may give it.
+func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, series bool) error {
+	if err := noTxn(o, "renameCollection"); err != nil {
+		return err
+	}
+	if err := CheckNamespace(to); err != nil {
+		return err
+	}
+	var moved, gone *catalog.Collection
+	err := d.alter(o, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(from)
+		gone = m.Snapshot().Collection(to)
+		switch {
+		case coll == nil:
+			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from)
+		case coll.IsView():
+			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename view: %s", from)
+		case coll.Options.TimeSeries != nil && !series:
+			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename a time-series collection: %s", from)
+		case from == to:
+			return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+		case gone != nil && (gone.IsView() || gone.Options.TimeSeries != nil && !series):
+			return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", to)
+		case gone != nil && !dropTarget:
+			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+		}
+		if gone != nil {
+			if err := dropIn(m, gone); err != nil {
+				return err
+			}
+		}
+		moved = coll.With(func(d *catalog.Collection) { d.Namespace = to })
+		if err := m.Put(moved); err != nil {
+			return err
+		}
+		return logCommandOn(o, m, from.DB, moved, ended(gone), func(b *bson.Builder) {
+			b.String("renameCollection", from.String())
+			b.String("to", to.String())
+			b.Bool("stayTemp", false)
+			if gone != nil {
+				b.Binary("dropTarget", 4, gone.UUID[:])
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	d.data.NamespaceGone(from)
+	if gone != nil {
+		d.dropped(gone)
+	}
+	d.Jobs.Provision(moved)
+	return nil
+}
