@@ -48,11 +48,6 @@ func runAggregate(c *Call) error {
 	if a.explain {
 		return c.explainAggregate(ns, a)
 	}
-	if writesLast(a.pipeline) {
-		if err := c.willWrite(); err != nil {
-			return err
-		}
-	}
 	if c.querySettings.concern(ns) {
 		if err := c.applyQuerySettings(&explained{ns: ns, stages: a.pipeline, piped: true}); err != nil {
 			return err

@@ -51,7 +51,7 @@ type Call struct {
 	hasOK      bool    // ok stands in the reply already: see respond
 	pageCharge int64   // what a getMore cost, in micro request units
 	ofStream   bool    // a getMore of a change stream
-	writesOut  bool    // an aggregate or mapReduce into a collection
+	writes     bool    // it writes, or puts what it reads into a collection
 
 	bodyAt int      // where the elements of the reply begin
 	opened bson.Raw // the command that opened the cursor of a getMore

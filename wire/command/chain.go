@@ -92,7 +92,7 @@ func (s *Server) run(c *Call) error {
 		s.stats.unknown.Add(1)
 		return mongoerr.NoCommand(name)
 	}
-	c.DB = c.Msg.Database()
+	c.DB, c.writes = c.Msg.Database(), c.Def.writes(c.Body)
 	if c.Msg.Header.OpCode == wire.OpMsg {
 		if err := checkDB(c.Body); err != nil {
 			return err
@@ -136,17 +136,11 @@ func (s *Server) run(c *Call) error {
 			return err
 		}
 	}
-	if c.Def.Facts.has(Writes) {
+	if c.writes {
 		if err := s.fsyncLock.enter(c.Ctx); err != nil {
 			return err
 		}
 		defer s.fsyncLock.leave()
-	} else if c.Def.Facts.has(MayWrite) {
-		defer func() {
-			if c.writesOut {
-				s.fsyncLock.leave()
-			}
-		}()
 	}
 	if err := s.enterSession(c); err != nil {
 		return err
@@ -275,7 +269,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 		if c.Peer.cosmos {
 			return cosmosTimeLimit, true, nil
 		}
-		if ms := c.clusterSettings.readMillis.Load(); ms > 0 && c.Def.ReadConcern != OnlyLocal {
+		if ms := c.clusterSettings.readMillis.Load(); ms > 0 && c.Def.Facts.has(Limited) && !c.writes {
 			return time.Duration(ms) * time.Millisecond, true, nil
 		}
 		return 0, false, nil
@@ -367,7 +361,7 @@ func (s *Server) finish(c *Call, err error) {
 		if c.concernError != nil {
 			b.Value("writeConcernError", c.concernError.Value())
 			c.appendLabels(c.concernLabels(c.concernError))
-		} else if c.writesOut || c.Def.Facts.has(Writes) {
+		} else if c.writes {
 			if e := c.WriteConcern.failure(); e != nil {
 				b.BeginDoc("writeConcernError")
 				b.Splice(e.AppendWriteConcernError(nil))

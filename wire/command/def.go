@@ -30,8 +30,8 @@ type Def struct {
 	// of serverStatus count the command as.
 	Op OpType
 	// ReadConcern says which levels of read concern the command takes. One that takes
-	// more than local is a read to whoever waits for durability, charges for strong
-	// reads or limits the time of reads.
+	// more than local is a read to whoever waits for durability or charges for strong
+	// reads.
 	ReadConcern ReadLevels
 	// Statements names the argument with the statements of a batch of writes, which may
 	// come as a document sequence; "" for other commands. The reply to a batch tells
@@ -42,6 +42,10 @@ type Def struct {
 	// Statements, in one of them. Shapes and samples of queries are made of them. nil: it
 	// has no query.
 	Query func(body bson.Raw) (filter, sort bson.Raw)
+	// Outputs reports that the body of a read has what it finds put into a collection; nil:
+	// it never has. A read that may has a write concern, and waits like a write when it
+	// does. Manual: reference/write-concern.
+	Outputs func(body bson.Raw) bool
 	// Explain reads the arguments of the command for explain and the query settings; nil
 	// for a command without a plan. Manual: reference/command/explain.
 	Explain func(c *Call) (*explained, error)
@@ -86,9 +90,6 @@ const (
 	// Writes marks commands that write: they take a write concern, and a locked fsync
 	// keeps them waiting.
 	Writes
-	// MayWrite marks reads that can put what they find into a collection: they take a
-	// write concern too. Manual: reference/write-concern.
-	MayWrite
 	// OwnConcern commands do not take the default write concern.
 	// Manual: reference/command/setDefaultRWConcern#behavior.
 	OwnConcern
@@ -103,6 +104,9 @@ const (
 	// Silent commands are not worth a line in profile or slow log, and nobody pays for
 	// them.
 	Silent
+	// Limited commands take the default time limit of reads, unless they write what they
+	// read. Manual: reference/cluster-parameters/defaultMaxTimeMS.
+	Limited
 	// Secret commands carry passwords or proofs of them, which nobody else sees.
 	Secret
 	// FirstUser commands may be run on this machine by nobody, before there is any user.
@@ -167,7 +171,12 @@ const (
 
 // takesWriteConcern reports commands that write, or may write what they find into a
 // collection.
-func (d *Def) takesWriteConcern() bool { return d.Facts.has(Writes | MayWrite) }
+func (d *Def) takesWriteConcern() bool { return d.Facts.has(Writes) || d.Outputs != nil }
+
+// writes reports that a command with this body writes.
+func (d *Def) writes(body bson.Raw) bool {
+	return d.Facts.has(Writes) || d.Outputs != nil && d.Outputs(body)
+}
 
 // ends reports a command that ends a transaction.
 func (d *Def) ends() bool { return d.Kind == KindTxn }

@@ -43,16 +43,6 @@ func (l *fsyncLock) enter(ctx context.Context) error {
 	}
 }
 
-// willWrite says that a read is about to write what it finds into a collection: from
-// then on a locked fsync keeps it waiting. Errors: ctx's cause.
-func (c *Call) willWrite() error {
-	if err := c.fsyncLock.enter(c.Ctx); err != nil {
-		return err
-	}
-	c.writesOut = true
-	return nil
-}
-
 func (l *fsyncLock) leave() { l.writing.Add(-1) }
 
 // lock takes the lock once more and waits for the writes that went in before.

@@ -34,11 +34,6 @@ func runMapReduce(c *Call) error {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
 	c.stats.command.Add(1)
-	if !a.out.inline {
-		if err := c.willWrite(); err != nil {
-			return err
-		}
-	}
 	e := &emitted{env: c.Env(), args: a}
 	defer e.close()
 	if err := c.mapAll(ns, e); err != nil {

@@ -89,4 +89,14 @@ func TestKeptSettings(t *testing.T) {
 	if got := c.code(`{count: "c"}`); got != 50 {
 		t.Errorf("a read under defaultMaxTimeMS: %d", got)
 	}
+	w.JavaScript = true
+	c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {failCommands: ["aggregate", "mapReduce", "explain"], blockConnection: true, blockTimeMS: 20}, $db: "admin"}`)
+	for _, unlimited := range []string{
+		`{aggregate: "c", pipeline: [{$out: "d"}], cursor: {}}`, `{explain: {find: "c"}}`,
+		`{mapReduce: "c", map: "function() {}", reduce: "function() {}", out: {inline: 1}}`,
+	} {
+		if got := c.code(unlimited); got != 0 {
+			t.Errorf("%s under defaultMaxTimeMS: %d", unlimited, got)
+		}
+	}
 }

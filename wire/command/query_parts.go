@@ -2,7 +2,8 @@ package command
 
 import "github.com/cantledb/cantle/bson"
 
-// Where commands have their filters and sorts: the column Query of the table.
+// Where commands have their filters and sorts, and where they say that they write: the
+// columns Query and Outputs of the table.
 
 // docAt is a document inside another, nil if there is none.
 func docAt(d bson.Raw, name string) bson.Raw {
@@ -29,4 +30,20 @@ func pipelineQuery(d bson.Raw) (filter, sort bson.Raw) {
 	first, _ := stages.Index(0)
 	stage, _ := first.Doc()
 	return docAt(stage, "$match"), docAt(stage, "$sort")
+}
+
+// pipelineOutputs is for {aggregate, pipeline: [..., {$out}]}.
+func pipelineOutputs(d bson.Raw) bool {
+	var last bson.Raw
+	stages, _ := d.Get("pipeline").Array()
+	for v := range stages.Values() {
+		last, _ = v.Doc()
+	}
+	return writesLast([]bson.Raw{last}) && !d.Get("explain").Truthy()
+}
+
+// mapReduceOutputs is for {mapReduce, out: {merge: "coll"}}.
+func mapReduceOutputs(d bson.Raw) bool {
+	out, ok := d.Get("out").Doc()
+	return !ok || out.Get("inline").IsMissing()
 }
