@@ -29,7 +29,7 @@ type indexScan struct {
 	check  bool              // ranges hold more than the bounds
 	prefix []byte            // of all entries of the partition
 	it     storage.Iterator
-	// current is the range of it; again is to do before ranges, if resume: after a rest.
+	// current is the range of it; again is to do before ranges, if resume: after it was parked.
 	current, again storage.Range
 	resume         bool
 	seek           []byte // where to go on, set by the last key

@@ -140,7 +140,7 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 		}
 		out = append(out, ejson.Canonical(inOrder(row.Doc)))
 		if len(out)%3 > 0 { // as a cursor between two batches
-			exec.Rest(op)
+			exec.Park(op)
 		}
 	}
 	return out

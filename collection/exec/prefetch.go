@@ -213,8 +213,8 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 	}
 }
 
-// Rest see Rester. Pages that are filled already stay.
-func (p *prefetch) Rest() (bytes int, done bool) {
+// Park see Parker. Pages that are filled already stay.
+func (p *prefetch) Park() (bytes int, done bool) {
 	if !p.begun {
 		return 0, true
 	}
@@ -235,7 +235,7 @@ func (p *prefetch) Rest() (bytes int, done bool) {
 		done = true
 		if next.err == nil && !next.last {
 			var below int
-			below, done = Rest(p.in)
+			below, done = Park(p.in)
 			bytes += below
 		}
 		p.pages <- next

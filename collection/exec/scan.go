@@ -67,7 +67,7 @@ type recordScan struct {
 	ranges  []storage.Range // still to do, in scan order
 	current storage.Range   // of it
 	again   storage.Range   // to do before them, if resume
-	resume  bool            // after a rest
+	resume  bool            // after it was parked
 	it      storage.Iterator
 	sought  bool // it stands on a record that step has not looked at
 	row     Row

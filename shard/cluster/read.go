@@ -247,17 +247,17 @@ func (s *Stream) Close() {
 	}
 }
 
-// Rest lets go of what the stream would find again, for as long as nobody asks for
-// rows; see exec.Rester. In a transaction nothing is let go: it ends soon.
+// Park lets go of what the stream would find again, for as long as nobody asks for
+// rows; see exec.Parker. In a transaction nothing is let go: it ends soon.
 // bytes is about what the stream holds then beside the memory budget of the command;
 // done is false if it was at work.
-func (s *Stream) Rest() (bytes int64, done bool) {
+func (s *Stream) Park() (bytes int64, done bool) {
 	if s.v == nil {
 		return 0, true
 	}
 	n, done := 0, true
 	if s.op.Txn == nil {
-		n, done = exec.Rest(s.Operator)
+		n, done = exec.Park(s.Operator)
 	}
 	return int64(n), done
 }

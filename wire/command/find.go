@@ -177,8 +177,8 @@ type streamSource struct {
 	s    *cluster.Stream
 	op   *cluster.Op
 	held *heldRow
-	// resting is what the stream held beside its memory budget when it came to rest last.
-	resting int64
+	// parked is what the stream held beside its memory budget when it was parked last.
+	parked int64
 	// limit is how many documents the stream can deliver, 0 if that is not known: with the
 	// last of them it is at its end, without another look.
 	limit, given int64
@@ -231,16 +231,16 @@ func (x *streamSource) Close() {
 
 // Held see cursor.Holder.
 func (x *streamSource) Held() int64 {
-	n := x.op.Env.Memory.Used() + x.resting
+	n := x.op.Env.Memory.Used() + x.parked
 	if x.held != nil {
 		n += int64(len(x.held.doc))
 	}
 	return n
 }
 
-// Rest see cursor.Holder.
-func (x *streamSource) Rest() (done bool) {
-	x.resting, done = x.s.Rest()
+// Park see cursor.Holder.
+func (x *streamSource) Park() (done bool) {
+	x.parked, done = x.s.Park()
 	return done
 }
 

@@ -47,8 +47,8 @@ func (l *docList) Held() int64 {
 	return l.held
 }
 
-// Rest see cursor.Holder.
-func (l *docList) Rest() bool { return true }
+// Park see cursor.Holder.
+func (l *docList) Park() bool { return true }
 
 // replyList answers with a cursor over documents. size is negative when the
 // client named none: then all that fits comes at once.

@@ -11,9 +11,9 @@ type Holder interface {
 	Source
 	// Held is about how many bytes the source holds. It is cheap.
 	Held() int64
-	// Rest lets go of what the source would find again. It returns false if a part of it
+	// Park lets go of what the source would find again. It returns false if a part of it
 	// was still at work; it is called again then, later.
-	Rest() (done bool)
+	Park() (done bool)
 }
 
 // cursorBytes is what a cursor costs beside what its source holds: the state of the
@@ -31,11 +31,11 @@ type share struct {
 //
 // Cursors that were used lately are warm: their iterators stay open, since the next
 // batch is likely to be asked for soon. So many may be; then the one whose use is
-// longest ago rests.
+// longest ago is parked.
 type budget struct {
 	bytes  int64
 	shares map[int64]*share // by connection
-	warm   list.List        // of *Cursor, idle and not at rest
+	warm   list.List        // of *Cursor, idle and not parked
 }
 
 // count changes what a cursor is known to hold.
@@ -118,9 +118,9 @@ func (r *Registry) evict(limit int64) (rest []func()) {
 	return rest
 }
 
-// rest lets the warm cursors that were used longest ago rest until at most so many
+// park parks the warm cursors that were used longest ago, until at most so many
 // are left, or all that were warm when it began.
-func (r *Registry) rest(most int) {
+func (r *Registry) park(most int) {
 	for tries := math.MaxInt; tries > 0; tries-- {
 		r.mu.Lock()
 		n := r.budget.warm.Len()
@@ -139,7 +139,7 @@ func (r *Registry) rest(most int) {
 			c.use.Unlock()
 			continue
 		}
-		done := c.holder.Rest()
+		done := c.holder.Park()
 		bytes := cursorBytes + c.holder.Held()
 		c.use.Unlock()
 

@@ -260,35 +260,35 @@ func TestMax(t *testing.T) {
 	}
 }
 
-// ample is a source that holds memory, less of it at rest.
+// ample is a source that holds memory, less of it when parked.
 type ample struct {
 	count
-	rested atomic.Int32
-	busy   int // so many rests find it at work
+	parked atomic.Int32
+	busy   int // so often it is found at work
 }
 
 func (s *ample) Held() int64 {
-	if s.rested.Load() > 0 {
+	if s.parked.Load() > 0 {
 		return 100 << 10
 	}
 	return 1 << 20
 }
 
-func (s *ample) Rest() bool {
+func (s *ample) Park() bool {
 	if s.inUse.Swap(true) || s.closed.Load() > 0 {
-		panic("rests while used by another, or closed")
+		panic("parked while used by another, or closed")
 	}
 	defer s.inUse.Store(false)
 	if s.busy > 0 {
 		s.busy--
 		return false
 	}
-	s.rested.Add(1)
+	s.parked.Add(1)
 	return true
 }
 
 func (s *ample) Append(ctx context.Context, b *bson.Builder, max, maxBytes int) (int, bool, error) {
-	s.rested.Store(0)
+	s.parked.Store(0)
 	return s.count.Append(ctx, b, max, maxBytes)
 }
 
@@ -305,24 +305,24 @@ func addAmple(t *testing.T, r *Registry, conn int64) (ID, *ample) {
 	return c.Checkin(0, true), src
 }
 
-// TestRest: of idle cursors only those used last stay warm; one that is at work rests
+// TestPark: of idle cursors only those used last stay warm; one that is at work is parked
 // later; the next batch goes on.
-func TestRest(t *testing.T) {
+func TestPark(t *testing.T) {
 	r := New(Config{WarmMax: 2})
 	ids, sources := []ID{}, []*ample{}
 	for range 4 {
 		id, src := addAmple(t, r, 1)
 		ids, sources = append(ids, id), append(sources, src)
 	}
-	rested := func(want ...int32) {
+	parked := func(want ...int32) {
 		t.Helper()
 		for i, n := range want {
-			if got := sources[i].rested.Load(); got != n {
-				t.Errorf("cursor %d rests %d times, want %d", i, got, n)
+			if got := sources[i].parked.Load(); got != n {
+				t.Errorf("cursor %d was parked %d times, want %d", i, got, n)
 			}
 		}
 	}
-	rested(1, 1, 0, 0)
+	parked(1, 1, 0, 0)
 	if st := r.Stats(); st.Bytes != 4*cursorBytes+2<<20+200<<10 {
 		t.Errorf("%d bytes", st.Bytes)
 	}
@@ -333,14 +333,14 @@ func TestRest(t *testing.T) {
 	if n, more, err := c.Append(t.Context(), bson.NewArrayBuilder(nil), 3, 1000); n != 3 || !more || err != nil {
 		t.Error(n, more, err)
 	}
-	r.rest(0) // not this one
-	rested(0, 1, 1, 1)
+	r.park(0) // not this one
+	parked(0, 1, 1, 1)
 	c.Checkin(3, true)
 	sources[0].busy = 1
-	r.rest(0)
-	rested(0)
-	r.rest(0)
-	rested(1, 1, 1, 1)
+	r.park(0)
+	parked(0)
+	r.park(0)
+	parked(1, 1, 1, 1)
 	r.Close()
 	if st := r.Stats(); st.Bytes != 0 || r.budget.warm.Len() > 0 || len(r.budget.shares) > 0 {
 		t.Errorf("%+v is left", st)

@@ -2,5 +2,5 @@
 
 package cursor
 
-// warmMax lets every cursor rest at once, so that all tests of batches are tests of it.
+// warmMax lets every cursor be parked at once, so that all tests of batches are tests of it.
 const warmMax = -1

@@ -8,7 +8,7 @@ import (
 // reapEvery is how often Run looks for idle cursors (clientCursorMonitorFrequencySecs).
 const reapEvery = 4 * time.Second
 
-// Run closes cursors that go unused for too long, and lets the others rest, until
+// Run closes cursors that go unused for too long, and parks the others, until
 // ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	t := time.NewTicker(reapEvery)
@@ -19,7 +19,7 @@ func (r *Registry) Run(ctx context.Context) {
 			return
 		case <-t.C:
 			r.reap()
-			r.rest(0)
+			r.park(0)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.use.Lock() // at most as long as a rest takes
+	c.use.Lock() // at most as long as parking takes
 	return c, nil
 }
 
@@ -160,7 +160,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 		f()
 	}
 	if crowded {
-		r.rest(max(0, r.cfg.WarmMax))
+		r.park(max(0, r.cfg.WarmMax))
 	}
 	if !more {
 		return 0
