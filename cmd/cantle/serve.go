@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
@@ -22,7 +23,7 @@ import (
 func serve(args []string, s cli.Streams) int {
 	var cfg daemon.Config
 	err := settings(&cfg, args)
-	if errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, pflag.ErrHelp) {
 		daemon.Help(s.Out)
 		return 0
 	}
@@ -62,7 +63,7 @@ func serve(args []string, s cli.Streams) int {
 }
 
 // settings reads the command line, the environment and the file of settings.
-// Errors: flag.ErrHelp; what is wrong with them.
+// Errors: pflag.ErrHelp; what is wrong with them.
 func settings(cfg *daemon.Config, args []string) error {
 	f := flags.New("cantle serve")
 	cfg.Flags(f)
@@ -73,7 +74,7 @@ func settings(cfg *daemon.Config, args []string) error {
 		return fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	folder := false
-	f.Visit(func(x *flag.Flag) { folder = folder || x.Name == "data" })
+	f.Visit(func(x *pflag.Flag) { folder = folder || x.Name == "data" })
 	if useless := cfg.NeedsNoFolder(); useless != "" && folder {
 		return fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
 	}

@@ -17,6 +17,7 @@ var doors = []struct {
 	{"github.com/klauspost/compress", []string{"wire", "storage/pebblekv"}, "compression belongs to the frames"},
 	{"github.com/prometheus/client_golang", []string{"cmd", "wire"}, "metrics are collected as counts below and exposed at the edge"},
 	{"github.com/rs/zerolog", []string{"cmd", "shard/balance", "shard/jobs", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},
+	{"github.com/spf13/pflag", []string{"cmd"}, "flags belong to the program"},
 	{"github.com/xdg-go/scram", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/xdg-go/stringprep", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/youmark/pkcs8", []string{"cmd/cantle/daemon"}, "keys are read where the server starts"},

@@ -46,7 +46,7 @@ type adviseArgs struct {
 	sample     int64
 	partitions int
 	top        int
-	queries    indexList
+	queries    []string
 	fields     string
 }
 
@@ -56,7 +56,7 @@ func adviseVerb(ctx context.Context, args []string, s Streams) error {
 	f.Int64Var(&a.sample, "sample", 200_000, "look at so many documents at most, chosen at random if there are more")
 	f.IntVar(&a.partitions, "partitions", 10, "`number` of partitions to simulate")
 	f.IntVar(&a.top, "top", 10, "how many keys to list")
-	f.Var(&a.queries, "query", "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', beside those recorded; may be repeated")
+	f.StringArrayVar(&a.queries, "query", nil, "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', beside those recorded; may be repeated")
 	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; all that suit unless given")
 	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
 	if err := parse(f, args, adviseHelp, s); err != nil {

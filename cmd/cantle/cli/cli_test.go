@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"io"
 	"math"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	driver "go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -22,7 +22,7 @@ import (
 func start(t *testing.T) (uri string, db *mongo.Database) {
 	t.Helper()
 	var cfg daemon.Config
-	f := flag.NewFlagSet("", flag.ContinueOnError)
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cfg.Flags(f)
 	if err := f.Parse([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}); err != nil {
 		t.Fatal(err)

@@ -61,9 +61,8 @@ func dumpVerb(ctx context.Context, args []string, s Streams) error {
 	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", pattern(&a.names.exclude))
 	f.Func("excludeCollection", "not this `collection` of --db; may be given several times", appended(&a.without))
 	f.Func("excludeCollectionsWithPrefix", "no collections of --db whose names begin with this `text`; may be given several times", appended(&a.prefixes))
-	for _, name := range []string{"numParallelCollections", "j"} {
-		f.IntVar(&a.parallel, name, parallelCollections, "so many `collections` at a time")
-	}
+	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
+	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
 	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
 	if err := parse(f, args, dumpHelp, s); err != nil {

@@ -36,19 +36,13 @@ What makes an operation expensive:
 Flags:
 `
 
-// indexList is a flag that may be given several times.
-type indexList []string
-
-func (l *indexList) String() string     { return strings.Join(*l, " ") }
-func (l *indexList) Set(s string) error { *l = append(*l, s); return nil }
-
 func estimateVerb(ctx context.Context, args []string, s Streams) error {
 	f := flags.New("cantle estimate")
 	var p plan
-	var indexes indexList
+	var indexes []string
 	key := f.String("shard-key", "", "the `field` that shards the collection (hashed); none is one partition")
 	f.IntVar(&p.buckets, "buckets", 0, "how many buckets a suffix makes of each value of the shard key; --fan-outs are then queries of one value, without the suffix's field")
-	f.Var(&indexes, "index", "a secondary index, as `keys` {a: 1, b: -1} or as a whole specification {key: {…}, unique: true}; may be repeated")
+	f.StringArrayVar(&indexes, "index", nil, "a secondary index, as `keys` {a: 1, b: -1} or as a whole specification {key: {…}, unique: true}; may be repeated")
 	fields := f.String("update-fields", "", "comma-separated `fields` that an update changes")
 	f.Float64Var(&p.reads, "reads", 0, "`number` of reads by _id and shard key per second")
 	f.Float64Var(&p.queries, "queries", 0, "`number` of indexed queries within one partition per second")

@@ -59,9 +59,8 @@ func restoreVerb(ctx context.Context, args []string, s Streams) error {
 	var from, to []string
 	f.Func("nsFrom", "restore namespaces like this `pattern`, such as shop.* or $db$.orders, under another name", appended(&from))
 	f.Func("nsTo", "the `pattern` of that name, with as many * and the same $variables$", appended(&to))
-	for _, name := range []string{"numParallelCollections", "j"} {
-		f.IntVar(&a.parallel, name, parallelCollections, "so many `collections` at a time")
-	}
+	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
+	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
 	f.IntVar(&a.workers, "numInsertionWorkersPerCollection", 1, "so many `writers` for each of them")
 	f.BoolVar(&a.ordered, "maintainInsertionOrder", false, "insert the documents of a collection one after the other, and stop at the first that is refused")
 	f.BoolVar(&a.stop, "stopOnError", false, "stop at the first document that is refused, also for being there already")

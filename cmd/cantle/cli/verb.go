@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
@@ -55,7 +56,7 @@ func Run(ctx context.Context, name string, args []string, s Streams) (status int
 func (v Verb) status(err error, errs io.Writer) int {
 	var wrong usageError
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil, errors.Is(err, pflag.ErrHelp):
 		return 0
 	case errors.As(err, &wrong):
 		fmt.Fprintf(errs, "cantle %s: %v\nSee cantle %s --help\n", v.Name, err, v.Name)
@@ -74,10 +75,10 @@ func (e usageError) Unwrap() error { return e.error }
 func wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // parse reads the command line of a verb.
-// Errors: flag.ErrHelp after printing the help; usageError.
-func parse(f *flag.FlagSet, args []string, help string, s Streams) error {
+// Errors: pflag.ErrHelp after printing the help; usageError.
+func parse(f *pflag.FlagSet, args []string, help string, s Streams) error {
 	err := flags.Parse(f, args)
-	if errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprint(s.Out, help)
 		flags.Print(s.Out, f)
 		return err

@@ -2,13 +2,14 @@ package daemon
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/storage"
@@ -76,14 +77,14 @@ type Config struct {
 
 // Load fills in what the command line leaves open from the environment and the
 // config file. env looks a variable up; nil means the process's.
-func Load(f *flag.FlagSet, env func(string) (string, bool)) error {
+func Load(f *pflag.FlagSet, env func(string) (string, bool)) error {
 	if env == nil {
 		env = os.LookupEnv
 	}
 	given := map[string]bool{}
-	f.Visit(func(x *flag.Flag) { given[x.Name] = true })
+	f.Visit(func(x *pflag.Flag) { given[x.Name] = true })
 	var errs []error
-	f.VisitAll(func(x *flag.Flag) {
+	f.VisitAll(func(x *pflag.Flag) {
 		name := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(x.Name, "-", "_"))
 		if v, ok := env(name); ok && !given[x.Name] {
 			given[x.Name] = true
@@ -106,7 +107,7 @@ func Load(f *flag.FlagSet, env func(string) (string, bool)) error {
 }
 
 // loadFile reads "name: value" lines; # begins a comment.
-func loadFile(f *flag.FlagSet, file string, r io.Reader, given map[string]bool) error {
+func loadFile(f *pflag.FlagSet, file string, r io.Reader, given map[string]bool) error {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return err

@@ -1,16 +1,17 @@
 package daemon
 
 import (
-	"flag"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 func TestMetricsEndpoint(t *testing.T) {
 	var cfg Config
-	f := flag.NewFlagSet("", flag.ContinueOnError)
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cfg.Flags(f)
 	if err := f.Parse([]string{"--memory", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--drain", "1s"}); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,11 @@
 package daemon
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
@@ -12,7 +13,7 @@ import (
 // topics are the settings by what they are about, in the order of the help.
 var topics = []struct {
 	title  string
-	define func(c *Config, f *flag.FlagSet)
+	define func(c *Config, f *pflag.FlagSet)
 }{
 	{"Addresses", (*Config).addressesFlags},
 	{"Storage", (*Config).storageFlags},
@@ -23,7 +24,7 @@ var topics = []struct {
 }
 
 // Flags defines the settings on a flag set.
-func (c *Config) Flags(f *flag.FlagSet) {
+func (c *Config) Flags(f *pflag.FlagSet) {
 	for _, t := range topics {
 		t.define(c, f)
 	}
@@ -45,7 +46,7 @@ the variable. Ctrl-C or SIGTERM ends the server when running commands are done.
 	}
 }
 
-func (c *Config) addressesFlags(f *flag.FlagSet) {
+func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
 	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
 	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
@@ -54,7 +55,7 @@ func (c *Config) addressesFlags(f *flag.FlagSet) {
 	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` that answers Prometheus over HTTP at /metrics, such as 127.0.0.1:9216; off unless given")
 }
 
-func (c *Config) storageFlags(f *flag.FlagSet) {
+func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
 	f.StringVar(&c.Storage, "storage", "", engineHelp())
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")
@@ -65,7 +66,7 @@ func (c *Config) storageFlags(f *flag.FlagSet) {
 	f.StringVar(&c.LogSize, "log-size", "50GB", "`size` of the change log that is kept, however young it is: change streams that are further behind end with ChangeStreamHistoryLost")
 }
 
-func (c *Config) throughputFlags(f *flag.FlagSet) {
+func (c *Config) throughputFlags(f *pflag.FlagSet) {
 	f.Int64Var(&c.Throughput, "default-throughput", 0, "`RU/s` of new collections that do not name theirs; 0 meters without limiting")
 	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that names neither RU/s nor numInitialChunks")
 	f.Int64Var(&c.PartitionRU, "partition-ru", 0, "most `RU/s` of one partition: a collection gets as many partitions as its RU/s need. 0 is as on Azure Cosmos DB: 10000, of which manual throughput begins with 6000")
@@ -79,7 +80,7 @@ func (c *Config) throughputFlags(f *flag.FlagSet) {
 	f.BoolVar(&c.ReplyCharge, "reply-charge", false, "add requestCharge to every reply, not only on the Cosmos address; the parameter replyCharge switches it while the server runs")
 }
 
-func (c *Config) securityFlags(f *flag.FlagSet) {
+func (c *Config) securityFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Auth, "auth", false, "require users to log in, and check what they may do; the first user can be made from this machine without one")
 	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything; and show the metrics there, which ask for no login")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
@@ -91,7 +92,7 @@ func (c *Config) securityFlags(f *flag.FlagSet) {
 	f.StringVar(&c.TLSRevoked, "tls-crl-file", "", "PEM `file` with lists of revoked certificates, signed by authorities of --tls-ca-file: clients with one of them are refused. Read again on SIGHUP")
 }
 
-func (c *Config) limitsFlags(f *flag.FlagSet) {
+func (c *Config) limitsFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.MaxConns, "max-connections", 0, "connections beyond this `number` are closed at once; 0 is 65536, or one for each 128KB of a smaller memory")
 	f.IntVar(&c.AddressConns, "max-connections-per-address", 0, "connections of one address beyond this `number` are closed at once; 0 is no bound")
 	f.IntVar(&c.AddressRate, "connection-rate", 0, "`number` of connections one address may open per second, with twice as many at once; 0 is no bound")
@@ -99,7 +100,7 @@ func (c *Config) limitsFlags(f *flag.FlagSet) {
 	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
 }
 
-func (c *Config) programFlags(f *flag.FlagSet) {
+func (c *Config) programFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")
 	f.StringVar(&c.LogLevel, "log-level", "info", "`level` from which on messages are logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "console", "`format` of the log: console for people, json for machines")

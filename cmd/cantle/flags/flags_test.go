@@ -2,20 +2,21 @@ package flags
 
 import (
 	"errors"
-	"flag"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // set is a flag set with one flag of each kind.
-func set() *flag.FlagSet {
+func set() *pflag.FlagSet {
 	f := New("try")
 	f.String("listen", "here", "`address` to listen on")
 	f.Duration("drain", 24*time.Hour, "how long to wait, told at such length that no line of eighty-eight columns could hold it")
 	f.Bool("auth", false, "ask for a login")
 	f.Int("parallel", 4, "so `many` at a time")
-	f.Int("j", 4, "so `many` at a time")
+	f.IntP("j", "j", 4, "so `many` at a time")
 	f.Float64("rate", 0, "a rate")
 	f.Func("only", "a `pattern`", func(s string) error {
 		if s == "bad" {
@@ -38,6 +39,9 @@ func TestParse(t *testing.T) {
 		{"a -- --auth --listen", "a --auth --listen", "here", false},
 		{"--auth -- b --listen", "b --listen", "here", true},
 		{"- --auth", "-", "here", true},
+		{"-listen -x -- -auth", "-auth", "-x", false},
+		{"a -auth --listen --auth", "a", "--auth", true},
+		{"--j 3 -j=5 -auth=true", "", "here", true},
 	} {
 		f := set()
 		if err := Parse(f, strings.Fields(c.args)); err != nil {
@@ -52,18 +56,23 @@ func TestParse(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for args, want := range map[string]string{
-		"--lisen x":       "there is no flag --lisen; did you mean --listen?",
-		"--zebra":         "there is no flag --zebra",
-		"a --Auth":        "there is no flag --Auth; did you mean --auth?",
-		"--listen":        "--listen needs a value",
-		"--auth=perhaps":  `--auth is true or false, not "perhaps"`,
-		"--parallel two":  `--parallel is a whole number, not "two"`,
-		"-j 1.5":          `-j is a whole number, not "1.5"`,
-		"--rate fast":     `--rate is a number, not "fast"`,
-		"--drain 5":       `--drain is a time such as 90s, 15m or 24h, not "5"`,
-		"--only bad":      `--only "bad": has no star`,
-		"--help":          flag.ErrHelp.Error(),
-		"a b --auth -h x": flag.ErrHelp.Error(),
+		"--lisen x":          "there is no flag --lisen; did you mean --listen?",
+		"--zebra":            "there is no flag --zebra",
+		"a --Auth":           "there is no flag --Auth; did you mean --auth?",
+		"--listen":           "--listen needs a value",
+		"--auth=perhaps":     `--auth is true or false, not "perhaps"`,
+		"--parallel two":     `--parallel is a whole number, not "two"`,
+		"--parallel -40 --x": "there is no flag -x",
+		"-4":                 "there is no flag -4",
+		"-lisen x":           "there is no flag --lisen; did you mean --listen?",
+		"-j":                 "-j needs a value",
+		"---x":               "bad flag syntax: ---x",
+		"-j 1.5":             `-j is a whole number, not "1.5"`,
+		"--rate fast":        `--rate is a number, not "fast"`,
+		"--drain 5":          `--drain is a time such as 90s, 15m or 24h, not "5"`,
+		"--only bad":         `--only "bad": has no star`,
+		"--help":             pflag.ErrHelp.Error(),
+		"a b --auth -h x":    pflag.ErrHelp.Error(),
 	} {
 		if err := Parse(set(), strings.Fields(args)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", args, err, want)

@@ -1,10 +1,11 @@
 package flags
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // Measures of the help, in columns.
@@ -15,18 +16,18 @@ const (
 
 // Print prints what flags mean, in alphabetical order. Flags with the same meaning
 // share a line.
-func Print(out io.Writer, f *flag.FlagSet) {
+func Print(out io.Writer, f *pflag.FlagSet) {
 	printed := map[string]bool{}
-	f.VisitAll(func(x *flag.Flag) {
+	f.VisitAll(func(x *pflag.Flag) {
 		if printed[x.Name] {
 			return
 		}
-		value, usage := flag.UnquoteUsage(x)
+		value, usage := pflag.UnquoteUsage(x)
 		if value == "int" || value == "uint" || value == "float" {
 			value = "number"
 		}
 		label := shown(x.Name)
-		f.VisitAll(func(y *flag.Flag) {
+		f.VisitAll(func(y *pflag.Flag) {
 			if y.Name != x.Name && y.Usage == x.Usage {
 				printed[y.Name] = true
 				label += ", " + shown(y.Name)
@@ -43,9 +44,9 @@ func Print(out io.Writer, f *flag.FlagSet) {
 }
 
 // defaultOf is what a flag is when it is not given, "" where that is nothing.
-func defaultOf(x *flag.Flag) string {
+func defaultOf(x *pflag.Flag) string {
 	switch x.DefValue {
-	case "", "0", "0s", "false":
+	case "", "0", "0s", "false", "[]":
 		return ""
 	}
 	d := x.DefValue

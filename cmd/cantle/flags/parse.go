@@ -2,17 +2,17 @@ package flags
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 	"strings"
-	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // New makes an empty set that neither prints nor exits by itself.
-func New(name string) *flag.FlagSet {
-	f := flag.NewFlagSet(name, flag.ContinueOnError)
+func New(name string) *pflag.FlagSet {
+	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
 	return f
@@ -20,74 +20,65 @@ func New(name string) *flag.FlagSet {
 
 // Parse reads a command line; flags and other arguments may be mixed, and nothing
 // behind "--" is a flag. f.Args has the others.
-// Errors: flag.ErrHelp; what is wrong with a flag, for people.
-func Parse(f *flag.FlagSet, args []string) error {
-	rest := []string{"--"}
-	for len(args) > 0 {
-		if err := f.Parse(args); err != nil {
-			return explain(f, err)
+// Errors: pflag.ErrHelp; what is wrong with a flag, for people.
+func Parse(f *pflag.FlagSet, args []string) error {
+	return explain(f, f.Parse(withDashes(f, args)))
+}
+
+// withDashes returns the arguments with two dashes before long names and one before
+// letters: -listen is as good as --listen, as in Go's own programs.
+func withDashes(f *pflag.FlagSet, args []string) []string {
+	args = slices.Clone(args)
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, dashed := strings.CutPrefix(args[i], "-")
+		name = strings.TrimPrefix(name, "-")
+		before, _, hasValue := strings.Cut(name, "=")
+		if !dashed || before == "" || before[0] == '-' {
+			continue
 		}
-		left := f.Args()
-		if read := len(args) - len(left); read > 0 && args[read-1] == "--" {
-			rest = append(rest, left...)
-			break
+		args[i] = shown(before) + name[len(before):]
+		if x := f.Lookup(before); x != nil && x.NoOptDefVal == "" && !hasValue {
+			i++ // its value, whatever that begins with
 		}
-		if len(left) == 0 {
-			break
-		}
-		rest, args = append(rest, left[0]), left[1:]
 	}
-	return f.Parse(rest)
+	return args
 }
 
 // Set sets one flag by its name.
 // Errors: what is wrong with the value, for people.
-func Set(f *flag.FlagSet, name, value string) error {
-	err := f.Set(name, value)
-	if err == nil {
-		return nil
-	}
-	return badValue(f, name, fmt.Sprintf("%q", value), err.Error())
-}
+func Set(f *pflag.FlagSet, name, value string) error { return explain(f, f.Set(name, value)) }
 
-// wrongValue is how package flag words a value that a flag does not take.
-var wrongValue = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-(\S+): (.*)$`)
-
-// explain words an error of package flag anew.
-func explain(f *flag.FlagSet, err error) error {
-	text := err.Error()
-	if errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+// explain words an error of package pflag anew, for people.
+func explain(f *pflag.FlagSet, err error) error {
+	var unknown *pflag.NotExistError
+	var silent *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
 		return fmt.Errorf("there is no flag %s%s", shown(name), suggestion(f, name))
-	}
-	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return fmt.Errorf("%s needs a value", shown(name))
-	}
-	if m := wrongValue.FindStringSubmatch(text); m != nil {
-		return badValue(f, m[2], m[1], m[3])
+	case errors.As(err, &silent):
+		return fmt.Errorf("%s needs a value", shown(silent.GetFlag().Name))
+	case errors.As(err, &invalid):
+		return badValue(invalid)
 	}
 	return err
 }
 
-// badValue says what a flag takes instead of a value, which is quoted.
-func badValue(f *flag.FlagSet, name, value, reason string) error {
-	if x := f.Lookup(name); x != nil {
-		if g, ok := x.Value.(flag.Getter); ok {
-			switch g.Get().(type) {
-			case bool:
-				return fmt.Errorf("%s is true or false, not %s", shown(name), value)
-			case int, int64, uint, uint64:
-				return fmt.Errorf("%s is a whole number, not %s", shown(name), value)
-			case float64:
-				return fmt.Errorf("%s is a number, not %s", shown(name), value)
-			case time.Duration:
-				return fmt.Errorf("%s is a time such as 90s, 15m or 24h, not %s", shown(name), value)
-			}
-		}
+// badValue says what a flag takes instead of the value that it got.
+func badValue(e *pflag.InvalidValueError) error {
+	name, value := shown(e.GetFlag().Name), e.GetValue()
+	switch e.GetFlag().Value.Type() {
+	case "bool":
+		return fmt.Errorf("%s is true or false, not %q", name, value)
+	case "int", "int64", "uint", "uint64":
+		return fmt.Errorf("%s is a whole number, not %q", name, value)
+	case "float64":
+		return fmt.Errorf("%s is a number, not %q", name, value)
+	case "duration":
+		return fmt.Errorf("%s is a time such as 90s, 15m or 24h, not %q", name, value)
 	}
-	return fmt.Errorf("%s %s: %s", shown(name), value, reason)
+	return fmt.Errorf("%s %q: %w", name, value, e.Unwrap())
 }
 
 // shown is a flag as the help shows it: -j, but --jobs.
@@ -98,9 +89,10 @@ func shown(name string) string {
 	return "--" + name
 }
 
-func suggestion(f *flag.FlagSet, name string) string {
+// suggestion asks whether the flag with the nearest name was meant.
+func suggestion(f *pflag.FlagSet, name string) string {
 	var names []string
-	f.VisitAll(func(x *flag.Flag) { names = append(names, x.Name) })
+	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })
 	if near := Nearest(name, names); near != "" {
 		return "; did you mean " + shown(near) + "?"
 	}
