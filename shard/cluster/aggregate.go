@@ -20,12 +20,7 @@ import (
 
 // Aggregate opens a pipeline on a collection, a view, or (with an empty
 // collection name) on a database. The caller closes the stream.
-func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
-	s, err := c.aggregate(o, ns, stages, hint)
-	return s, translate(err)
-}
-
-func (c *Cluster) aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (s *Stream, err error) {
+func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (s *Stream, err error) {
 	if watches(stages) {
 		return c.watch(o, ns, stages)
 	}
@@ -236,8 +231,8 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 // madeUp delivers the documents of a namespace that is not stored: those of a
 // virtual collection, or none.
 func (c *Cluster) madeUp(o *Op, ns collection.Namespace) exec.Operator {
-	if c.Virtual != nil {
-		if docs, ok := c.Virtual(o, ns); ok {
+	if c.upper.Virtual != nil {
+		if docs, ok := c.upper.Virtual(o, ns); ok {
 			return exec.Documents(docs)
 		}
 	}
@@ -328,10 +323,10 @@ func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
 
 // Info see agg.Opener.
 func (x *opener) Info(env *mql.Env, ns collection.Namespace, kind string, spec bson.Raw) (exec.Operator, error) {
-	if x.c.Config.Info == nil {
+	if x.c.upper.Info == nil {
 		return nil, mongoerr.NotImplementedYet(kind)
 	}
-	docs, err := x.c.Config.Info(x.o, ns, kind, spec)
+	docs, err := x.c.upper.Info(x.o, ns, kind, spec)
 	if err != nil {
 		return nil, err
 	}

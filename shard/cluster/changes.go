@@ -228,7 +228,7 @@ func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bs
 	b.End()
 	inner := *env
 	inner.Collation, inner.SimpleCollation = nil, true
-	s, err := c.find(&Op{Env: &inner, Class: ratelimit.Class{}}, coll.Namespace, plan.Find{Filter: b.Doc(), Limit: 1})
+	s, err := c.Find(&Op{Env: &inner, Class: ratelimit.Class{}}, coll.Namespace, plan.Find{Filter: b.Doc(), Limit: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changestream"
@@ -31,12 +30,6 @@ type Config struct {
 	// LogicalKeyBytes is how many bytes the documents of one shard key value may have
 	// where throughput is provisioned; 0 = without limit.
 	LogicalKeyBytes int64
-	// Info delivers the rows of stages about the server itself ($collStats,
-	// $currentOp, …); nil = none.
-	Info func(o *Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error)
-	// Virtual makes up the documents of collections that nobody stores
-	// (config.chunks, …); ok is false for any other namespace. nil = none.
-	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
 	// Dropped is told of collections that are gone, so that cursors end.
 	Dropped func(ns collection.Namespace)
 	// Memory is what states of the past are held in; nil has no end.
@@ -56,6 +49,7 @@ type Cluster struct {
 	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
 
 	definer Definer
+	upper   Upper // see Attach
 	intents intents
 	history history
 }
@@ -72,4 +66,4 @@ func New(c Config) *Cluster {
 }
 
 // sync makes everything committed so far durable.
-func (c *Cluster) sync(ctx context.Context) error { return translate(c.Store.Sync(ctx)) }
+func (c *Cluster) sync(ctx context.Context) error { return c.Store.Sync(ctx) }

@@ -16,11 +16,6 @@ func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 // Count counts matches, after skip and up to limit. Without a filter it answers
 // from the counters of the shards.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
-	n, err := c.count(o, ns, f)
-	return n, translate(err)
-}
-
-func (c *Cluster) count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		if _, err := plan.Canonical(o.Env, nil, f); err != nil {
@@ -47,7 +42,7 @@ func (c *Cluster) count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 		f.Limit = skip + limit
 	}
 	f.Skip = 0
-	s, err := c.findKeys(o, ns, f, nil)
+	s, err := c.FindKeys(o, ns, f, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -76,9 +71,11 @@ func window(n, skip, limit int64) int64 {
 	return n
 }
 
-// findKeys opens a find of which only the named fields are read; one named is
-// read for its distinct values, none means that rows are only counted.
-func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
+// FindKeys opens a find of which only the named fields are read, as count and
+// distinct do; one named is read for its distinct values, none means that rows are
+// only counted. The caller closes the stream.
+// Errors: NamespaceNotFound (26) and those of Find.
+func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
 		return nil, err
@@ -100,20 +97,13 @@ func (c *Cluster) findKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 	if len(fields) == 1 {
 		q.Distinct = fields[0]
 	}
-	o.Inside = len(fields) == 0
-	defer func() { o.Inside = false }()
-	return c.openQuery(o, v, q)
+	return c.openQuery(o, v, q, len(fields) == 0)
 }
 
 // Distinct returns the distinct values of a path among the matches, as an array
 // body in their order: elements of arrays count one by one.
 // Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
-	r, err := c.distinct(o, ns, key, filter, hint)
-	return r, translate(err)
-}
-
-func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)
 	set, err := NewValueSet(key)
 	if err != nil {
@@ -126,7 +116,7 @@ func (c *Cluster) distinct(o *Op, ns collection.Namespace, key string, filter bs
 		}
 		return out.Doc(), nil
 	}
-	s, err := c.findKeys(o, ns, f, []string{key})
+	s, err := c.FindKeys(o, ns, f, []string{key})
 	if err != nil {
 		return nil, err
 	}

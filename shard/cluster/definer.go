@@ -51,4 +51,9 @@ func (c *Cluster) ForgetCollection(coll *catalog.Collection) {
 
 // NamespaceGone ends the cursors on a name under which the collection they read is not
 // found any more.
-func (c *Cluster) NamespaceGone(ns collection.Namespace) { c.Dropped(ns) }
+func (c *Cluster) NamespaceGone(ns collection.Namespace) {
+	c.Dropped(ns)
+	if c.upper.Dropped != nil {
+		c.upper.Dropped(ns)
+	}
+}

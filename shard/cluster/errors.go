@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -10,16 +11,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ErrDisconnected, ErrKilled and ErrTimeLimit are causes of a command's context
-// that the layers above set with context.WithCancelCause.
+// ErrKilled and ErrTimeLimit are causes of a command's context that the layers above
+// set with context.WithCancelCause.
 var (
 	ErrKilled    = errors.New("operation was interrupted")
 	ErrTimeLimit = errors.New("operation exceeded time limit")
 )
 
-// translate turns errors of storage, budgets and contexts into what a client
-// sees. It is the only place that does. nil and client errors pass unchanged.
-func translate(err error) error {
+// Translate turns errors of storage, budgets and contexts, which the methods of
+// Cluster return as they are, into what a client sees: for the layer above, once, on
+// the way to the client. nil and client errors pass unchanged.
+func Translate(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -64,10 +66,6 @@ func translate(err error) error {
 	return mongoerr.From(err)
 }
 
-// Translate is translate for the layers above, which meet storage errors while
-// they drain cursors.
-func Translate(err error) error { return translate(err) }
-
 // Refused is the error of a throttled command: Cosmos DB's code and text, with
 // the back-pressure labels that current drivers retry on.
 // Spec: client-backpressure.
@@ -75,14 +73,7 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 	b := bson.NewBuilder(nil)
 	b.Int64("baseBackoffMS", t.RetryAfterMs())
 	b.Int64("retryAfterMs", t.RetryAfterMs())
-	b.String("partition", itoa(t.Shard))
+	b.String("partition", strconv.Itoa(t.Shard))
 	return mongoerr.New(ratelimit.CodeThrottled, "%s", t.Message()).
 		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }

@@ -32,15 +32,6 @@ func (t *Trace) add(d *shard.Descriptor, op exec.Operator) {
 	}
 }
 
-// FindKeys opens a find of which only the named fields are read, as count and
-// distinct do; none named means that rows are only counted. The caller closes
-// the stream.
-// Errors: NamespaceNotFound (26) and those of Find.
-func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (*Stream, error) {
-	s, err := c.findKeys(o, ns, f, fields)
-	return s, translate(err)
-}
-
 // Others lists the solutions that were not chosen for a find, as plan trees.
 func (c *Cluster) Others(o *Op, ns collection.Namespace, f plan.Find) []plan.Node {
 	coll := c.Catalog.Peek().Collection(ns)

@@ -47,7 +47,7 @@ func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 		snap := c.Catalog.Peek()
 		r, err := c.Store.Snapshot(ctx, 0)
 		if err != nil {
-			return 0, translate(err)
+			return 0, err
 		}
 		at := r.ReadTimestamp()
 		changed := c.Catalog.Peek() != snap

@@ -29,24 +29,24 @@ const (
 func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	coll, err := c.ensure(o, ns)
 	if err != nil {
-		return 0, nil, translate(err)
+		return 0, nil, err
 	}
 	placed, failed, err := c.place(o, coll, docs, ordered)
 	if err != nil {
-		return 0, nil, translate(err)
+		return 0, nil, err
 	}
 	errs = failed
 	for _, g := range router.Place(coll, placed, ordered) {
 		for len(g.Docs) > 0 {
 			if err := o.Env.Interrupted(); err != nil {
-				return n, errs, translate(err)
+				return n, errs, err
 			}
 			part := g.Docs[:c.groupSize(coll, g.Docs)]
 			g.Docs = g.Docs[len(part):]
 			done, werrs, err := c.insertGroup(o, coll, ns, part, ordered)
 			n += done
 			if err != nil {
-				return n, errs, translate(err)
+				return n, errs, err
 			}
 			if len(werrs) > 0 {
 				errs = append(errs, werrs...)

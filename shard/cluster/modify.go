@@ -54,21 +54,17 @@ type Modified struct {
 // an upsert needs it.
 func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, error) {
 	if err := c.checkModify(o, ns, m); err != nil {
-		return Modified{}, translate(err)
+		return Modified{}, err
 	}
 	if m.Upsert {
 		if _, err := c.ensure(o, ns); err != nil {
-			return Modified{}, translate(err)
+			return Modified{}, err
 		}
 	}
-	var r Modified
-	var err error
 	if m.Multi && !c.byKey(o, ns, m) {
-		r, err = c.modifyMany(o, ns, m)
-	} else {
-		r, err = c.modifyOne(o, ns, m)
+		return c.modifyMany(o, ns, m)
 	}
-	return r, translate(err)
+	return c.modifyOne(o, ns, m)
 }
 
 // byKey reports a filter that names one document by its key: a statement for many
@@ -367,9 +363,7 @@ type found struct {
 // snapshot does not move. A transaction reads what it writes, so there all keys
 // are collected first.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
-	o.Inside = true
-	s, err := c.find(o, ns, m.Find)
-	o.Inside = false
+	s, err := c.FindInside(o, ns, m.Find)
 	if err != nil {
 		return r, err
 	}

@@ -64,10 +64,6 @@ type Op struct {
 	// recorded in them did not happen.
 	Forget func(txn storage.Txn)
 
-	// Inside says that the rows of a read stay where they are, to be counted or
-	// changed: their bytes are not charged as returned.
-	Inside bool
-
 	// Allowed are the indexes that query settings leave to the command's reads.
 	Allowed []plan.Allowed
 

@@ -126,7 +126,7 @@ func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timest
 		oldest = ts
 		return false
 	})
-	return oldest, newest, translate(err)
+	return oldest, newest, err
 }
 
 // WaitOplog waits until the change log has grown since the stream, opened on

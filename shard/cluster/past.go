@@ -209,7 +209,7 @@ func (c *Cluster) load(o *Op, s *rewind.State, coll *catalog.Collection) error {
 	case errors.Is(err, rewind.ErrMultikey), errors.As(err, &unfit) && unfit.Code != mongoerr.Interrupted && unfit.Code != mongoerr.MaxTimeMSExpired:
 		return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read %s at the wanted time: an index made since has no place for its documents as they were", coll.Namespace).Because(err)
 	}
-	return translate(err)
+	return err
 }
 
 // dropUnused drops the states that nobody reads at the moment.

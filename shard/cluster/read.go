@@ -229,6 +229,7 @@ type Stream struct {
 	c        *Cluster
 	op       *Op
 	v        *view
+	inside   bool // the rows stay where they are: see FindInside
 	after    func()
 	held     *ratelimit.Throttled // a test's refusal of a change stream's first page
 }
@@ -267,45 +268,51 @@ func (s *Stream) Settle() { s.c.settle(s.op) }
 
 // Find opens a find. The caller closes the stream.
 func (c *Cluster) Find(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
-	s, err := c.find(o, ns, f)
-	return s, translate(err)
+	return c.openFind(o, ns, f, false)
 }
 
-func (c *Cluster) find(o *Op, ns collection.Namespace, f plan.Find) (s *Stream, err error) {
+// FindInside is Find for rows that stay where they are, to be counted or changed:
+// their bytes are not charged as returned.
+func (c *Cluster) FindInside(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
+	return c.openFind(o, ns, f, true)
+}
+
+// openFind is Find, or with inside FindInside.
+func (c *Cluster) openFind(o *Op, ns collection.Namespace, f plan.Find, inside bool) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
 		return nil, err
 	}
 	defer v.closeUnless(&s)
-	return c.open(o, v, v.snap.Collection(ns), f)
+	return c.open(o, v, v.snap.Collection(ns), f, inside)
 }
 
 // open plans a find on a collection entry and opens it at a view, which the
 // stream then owns.
-func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find) (*Stream, error) {
+func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find, inside bool) (*Stream, error) {
 	if coll == nil {
 		// A missing collection reads as empty, but bad arguments are errors.
 		if _, err := plan.Canonical(o.Env, &catalog.Collection{}, f); err != nil {
 			return nil, err
 		}
-		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v}, nil
+		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v, inside: inside}, nil
 	}
 	if coll.IsView() {
 		return nil, mongoerr.ViewNotAllowed(coll.Namespace.String())
 	}
 	useCollation(o.Env, coll)
 	if n, ok := plan.Express(o.Env, coll, &f); ok && f.Projection.IsEmpty() {
-		return c.openExpress(o, v, coll, n)
+		return c.openExpress(o, v, coll, n, inside)
 	}
 	q, err := plan.Canonical(o.Env, coll, f)
 	if err != nil {
 		return nil, err
 	}
-	return c.openQuery(o, v, q)
+	return c.openQuery(o, v, q, inside)
 }
 
 // openExpress opens a read of one record by its key.
-func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.PointRead) (*Stream, error) {
+func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.PointRead, inside bool) (*Stream, error) {
 	d := coll.Map.Find(n.Hash, n.ID)
 	shards := []*shard.Descriptor{d}
 	o.begin(coll)
@@ -319,7 +326,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 		return nil, err
 	}
 	o.Trace.add(d, op)
-	return &Stream{Operator: op, Coll: coll, Solution: &plan.Solution{Shards: n, Point: true, Index: "_id_"}, Shards: shards, c: c, op: o, v: v}, nil
+	return &Stream{Operator: op, Coll: coll, Solution: &plan.Solution{Shards: n, Point: true, Index: "_id_"}, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
 }
 
 // useCollation makes the collection's default collation the command's, unless
@@ -343,7 +350,7 @@ func useViewCollation(env *mql.Env, view *catalog.Collection) error {
 	return nil
 }
 
-func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
+func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream, error) {
 	sol, err := c.choose(o, v, q)
 	if err != nil {
 		return nil, err
@@ -354,15 +361,15 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query) (*Stream, error) {
 	if err := c.admit(o, q.Coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
 	}
-	op, err := c.scatter(o, v, q.Coll, sol, shards)
+	op, err := c.scatter(o, v, q.Coll, sol, shards, inside)
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, Shards: shards, c: c, op: o, v: v}, nil
+	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
 }
 
 // scatter opens a solution on every shard and puts the rows together.
-func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor) (exec.Operator, error) {
+func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, inside bool) (exec.Operator, error) {
 	ops := make([]exec.Operator, 0, len(shards))
 	for _, d := range shards {
 		op, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: d, Reader: v.reader})
@@ -371,7 +378,7 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 			return nil, err
 		}
 		o.Trace.add(d, op)
-		if !o.Inside {
+		if !inside {
 			op = exec.CountReturned(op)
 		}
 		ops = append(ops, op)

@@ -401,7 +401,7 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 		t, err := c.beginAt(o, snap)
 		if err != nil {
 			snap.Unpin()
-			return nil, translate(err)
+			return nil, err
 		}
 		if c.Catalog.Peek() == snap {
 			snap.Unpin()

@@ -43,8 +43,7 @@ func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
 	if err := c.checkWritable(o); err != nil {
 		return nil, err
 	}
-	s, err := (&opener{c: c, o: o}).Sink(o.Env, spec.NS, spec)
-	return s, translate(err)
+	return (&opener{c: c, o: o}).Sink(o.Env, spec.NS, spec)
 }
 
 // writer is an Op for the writes of a pipeline, under the same environment but

@@ -112,7 +112,7 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	from := s.create(made{})
 	s.fill(3)
 	o := s.op(t.Context())
-	stream, err := s.find(o, dbc, plan.Find{})
+	stream, err := s.Find(o, dbc, plan.Find{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestInterruptedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stream.Next(o.Env); mongoerr.CodeOf(translate(err)) != mongoerr.MaxTimeMSExpired && mongoerr.CodeOf(translate(err)) != mongoerr.Interrupted {
+	if _, err := stream.Next(o.Env); mongoerr.CodeOf(Translate(err)) != mongoerr.MaxTimeMSExpired && mongoerr.CodeOf(Translate(err)) != mongoerr.Interrupted {
 		t.Error(err)
 	}
 	stream.Close()

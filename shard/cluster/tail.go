@@ -49,7 +49,7 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		_, err := plan.Canonical(o.Env, &catalog.Collection{}, f)
-		return nil, translate(err)
+		return nil, err
 	}
 	if !coll.Options.Capped {
 		return nil, tailError(ns, "tailable cursor requested on non capped collection")
@@ -59,7 +59,7 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 		t.left = f.Limit
 	}
 	t.f.Skip, t.f.Limit, t.f.Sort, t.f.Hint = 0, 0, nil, bson.Value{}
-	return t, translate(t.open())
+	return t, t.open()
 }
 
 // checkTailSort allows the order of insertion only.
@@ -149,13 +149,13 @@ func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 	}
 	if t.in == nil {
 		if err := t.open(); err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 	}
 	for {
 		row, err := t.in.Next(env)
 		if err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		if row == nil {
 			t.after = max(t.after, t.newest)

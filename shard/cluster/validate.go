@@ -49,11 +49,6 @@ const findingsMax = 100
 // Manual: reference/command/validate. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166).
 func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*Validation, error) {
-	v, err := c.validate(o, ns)
-	return v, translate(err)
-}
-
-func (c *Cluster) validate(o *Op, ns collection.Namespace) (*Validation, error) {
 	view, err := c.view(o, ns)
 	if err != nil {
 		return nil, err

@@ -141,8 +141,8 @@ func (r *bulkRun) insert(i, n int) error {
 				return err
 			}
 		}
-		if err := r.inTxn(errs); err != nil {
-			return err
+		if len(errs) > 0 && r.abortsTxn(errs[0].Err) {
+			return errs[0].Err
 		}
 	}
 	for at := i; at < i+n; at++ {

@@ -59,7 +59,7 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 		} else {
 			row, err := x.s.Next(env)
 			if err != nil {
-				return n, false, cluster.Translate(err)
+				return n, false, err
 			}
 			if row == nil {
 				x.token = x.s.Changes.Token().Document()

@@ -223,18 +223,16 @@ func (c *Call) explain(x *explained) error {
 		s, err = c.Cluster.Aggregate(&c.Op, x.ns, x.stages, x.find.Hint)
 	case x.only && c.Cluster.Catalog.Peek().Collection(x.ns) != nil:
 		s, err = c.Cluster.FindKeys(&c.Op, x.ns, x.find, x.keys)
+	case x.stage != "":
+		s, err = c.Cluster.FindInside(&c.Op, x.ns, x.find) // the documents of a write do not leave their partition
 	default:
-		c.Op.Inside = x.stage != "" // the documents of a write do not leave their partition
 		s, err = c.Cluster.Find(&c.Op, x.ns, x.find)
-		c.Op.Inside = false
 	}
 	if err != nil {
 		return err
 	}
 	r.s = s
-	c.Op.Inside = x.stage != ""
 	r.estimate, err = s.Estimate(c.Env(), x.modify)
-	c.Op.Inside = false
 	if err == nil {
 		err = r.run()
 	}

@@ -201,7 +201,7 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 		} else {
 			row, err := x.s.Next(env)
 			if err != nil {
-				return n, false, cluster.Translate(err)
+				return n, false, err
 			}
 			if row == nil {
 				return n, false, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // stageInfo makes the documents of the aggregation stages about the server; it
-// is Config.Info of the cluster.
+// is cluster.Upper.Info.
 // Errors: NotImplemented (238), NamespaceNotFound (26) and those of the stages.
 func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error) {
 	switch kind {

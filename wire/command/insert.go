@@ -94,8 +94,8 @@ func runInsert(c *Call) error {
 		return err
 	}
 	renumber(errs, todo)
-	if err := c.inTxn(errs); err != nil {
-		return err
+	if len(errs) > 0 && c.abortsTxn(errs[0].Err) {
+		return errs[0].Err
 	}
 	c.Reply.Int32("n", int32(n+done))
 	c.writeErrors(errs)
@@ -105,19 +105,6 @@ func runInsert(c *Call) error {
 
 // oneInserted is the remembered result of one inserted document.
 var oneInserted = bson.Raw{12, 0, 0, 0, 0x10, 'n', 0, 1, 0, 0, 0, 0}
-
-// inTxn turns the first write error of a transaction into the command's error:
-// it aborts the transaction.
-func (c *Call) inTxn(errs []mongoerr.WriteError) error {
-	if c.Op.Txn == nil || len(errs) == 0 {
-		return nil
-	}
-	switch errs[0].Err.Code {
-	case mongoerr.WriteConflict:
-		return errs[0].Err
-	}
-	return nil
-}
 
 // writeErrorBytesMax bounds what the errors of one command say. Those after it
 // only give their code, as in MongoDB: a reply that does not fit into a message

@@ -6,7 +6,6 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // mapReduceArgs are the arguments of mapReduce.
@@ -37,7 +36,7 @@ func runMapReduce(c *Call) error {
 	e := &emitted{env: c.Env(), args: a}
 	defer e.close()
 	if err := c.mapAll(ns, e); err != nil {
-		return cluster.Translate(err)
+		return err
 	}
 	if a.out.inline {
 		b := bson.NewArrayBuilder(nil)
@@ -49,13 +48,13 @@ func runMapReduce(c *Call) error {
 			return nil
 		})
 		if err != nil {
-			return cluster.Translate(err)
+			return err
 		}
 		c.Reply.Array("results", b.Doc())
 		return nil
 	}
 	if err := c.writeResults(a, e); err != nil {
-		return cluster.Translate(err)
+		return err
 	}
 	if a.out.ns.DB == c.DB {
 		c.Reply.String("result", a.out.ns.Coll)

@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -157,23 +156,18 @@ func New(cfg Config) *Server {
 	s.memory.init()
 	if cfg.Cluster != nil {
 		s.loadKept(cfg.Cluster.Store)
-		s.clusterSettings.takeEffect(cfg.Cluster)
 	}
 	if cfg.TestCommands && cfg.Jobs != nil {
 		cfg.Jobs.OnStep(s.jobKill.at)
 	}
-	if cfg.Cluster != nil {
-		cfg.Cluster.Virtual = s.virtual
-		dropped := cfg.Cluster.Dropped
-		cfg.Cluster.Dropped = func(ns collection.Namespace) {
-			dropped(ns)
-			s.namespaceGone(ns)
-		}
-		if cfg.Cluster.Info == nil {
-			cfg.Cluster.Info = s.stageInfo
-		}
-	}
 	return s
+}
+
+// Attach makes the server the layer above its cluster, which New leaves as it is. It is
+// called once, before the first command.
+func (s *Server) Attach() {
+	s.Cluster.Attach(cluster.Upper{Info: s.stageInfo, Virtual: s.virtual, Dropped: s.namespaceGone})
+	s.clusterSettings.takeEffect(s.Cluster)
 }
 
 // loadKept reads what commands have set for good. What cannot be read is as if it had

@@ -294,17 +294,10 @@ func rememberedModify(r bson.Raw) (m cluster.Modified) {
 // statementError adds the error of one statement to the write errors, or
 // returns it when it ends the whole command.
 func (c *Call) statementError(errs []mongoerr.WriteError, i int, err error) ([]mongoerr.WriteError, error) {
-	var e *mongoerr.Error
-	if !errors.As(cluster.Translate(err), &e) {
-		return errs, err
-	}
-	if c.Op.Txn != nil {
-		switch e.Code {
-		case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction:
-			return errs, e
-		}
-	}
+	e := mongoerr.From(cluster.Translate(err))
 	switch {
+	case c.abortsTxn(e):
+		return errs, err
 	case e.Code == ratelimit.CodeThrottled && (c.Peer.cosmos || i > 0 || len(errs) > 0):
 		// Some statements took effect: not to be retried as a whole. Azure Cosmos DB
 		// never says that one is to be.
@@ -313,9 +306,22 @@ func (c *Call) statementError(errs []mongoerr.WriteError, i int, err error) ([]m
 		}
 	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
 		e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
-		return errs, e
+		return errs, err
 	}
 	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil
+}
+
+// abortsTxn reports the error of a statement that ends the transaction the command runs
+// in, and so is the command's.
+func (c *Call) abortsTxn(e *mongoerr.Error) bool {
+	if c.Op.Txn == nil {
+		return false
+	}
+	switch e.Code {
+	case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction:
+		return true
+	}
+	return false
 }
 
 // setLet declares the variables of let. Each value is a constant expression.

@@ -19,7 +19,7 @@ func (c *Call) virtual(ns collection.Namespace) (docs []bson.Raw, ok bool) {
 	return c.Server.virtual(&c.Op, ns)
 }
 
-// virtual is Config.Virtual of the cluster.
+// virtual is cluster.Upper.Virtual.
 func (s *Server) virtual(_ *cluster.Op, ns collection.Namespace) (docs []bson.Raw, ok bool) {
 	if ns.Coll == "system.views" {
 		return s.viewDocs(ns.DB)

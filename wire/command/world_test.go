@@ -64,7 +64,9 @@ func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, Server: New(Config{Cluster: cl, DDL: definer, Auth: users, Cursors: cursors, Sessions: sessions, Jobs: runner, TestCommands: true, Compressors: wire.AllCompressors})}
+	w := &world{t: t, Server: New(Config{Cluster: cl, DDL: definer, Auth: users, Cursors: cursors, Sessions: sessions, Jobs: runner, TestCommands: true, Compressors: wire.AllCompressors})}
+	w.Attach()
+	return w
 }
 
 // client is one connection; it implements wire.Conn.

@@ -207,6 +207,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		WorkMemory: d.shares.queries, MemoryShares: d.shares.list(), Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
 		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish, Recent: d.recent.lines,
 	})
+	handler.Attach()
 	d.runner.Start(ctx)
 	if err := definer.DropUnfinished(ctx); err != nil {
 		return nil, err
