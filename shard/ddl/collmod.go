@@ -84,7 +84,7 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 				b.End()
 			}
 		}
-		return logCommandOn(o, m, ns.DB, next, before, func(b *bson.Builder) {
+		return logCommand(o, m.Txn(), ns.DB, next, before, func(b *bson.Builder) {
 			b.String("collMod", ns.Coll)
 			if len(mod.Options) > 0 {
 				b.Splice(mod.Options.Elements())

@@ -23,7 +23,7 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 		if err := dropIn(m, gone); err != nil {
 			return err
 		}
-		return logCommandOn(o, m, ns.DB, gone, ended(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
+		return logCommand(o, m.Txn(), ns.DB, gone, ended(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
 	})
 	if err != nil || gone == nil {
 		return false, err
@@ -46,7 +46,7 @@ func (d *Definer) DropDatabase(o *cluster.Op, db string) error {
 			if err := dropIn(m, coll); err != nil {
 				return err
 			}
-			if err := logCommandOn(o, m, db, coll, ended(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
+			if err := logCommand(o, m.Txn(), db, coll, ended(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
 				return err
 			}
 		}
@@ -54,7 +54,7 @@ func (d *Definer) DropDatabase(o *cluster.Op, db string) error {
 			return nil
 		}
 		m.DropDatabase(db)
-		return logCommand(o, m, db, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
+		return logCommand(o, m.Txn(), db, nil, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
 	})
 	if err != nil {
 		return err

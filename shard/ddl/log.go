@@ -9,39 +9,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// logCommand appends the change-log record of a DDL command to its change:
+// logCommand appends the change-log record of a DDL command to the transaction of its
+// change:
 //
-//	{ns: "db.$cmd", ui: UUID, view: true, series: true, o: {create: "c", …}}
+//	{ns: "db.$cmd", ui: UUID, view: true, series: true, o: {create: "c", …}, o2: {…}}
 //
 // in the shape of an oplog "c" entry; view is ours, as is series, which says that
-// it is no view but a time-series collection. body writes the fields of o.
-func logCommand(o *cluster.Op, m *catalog.Mutation, db string, coll *catalog.Collection, body func(b *bson.Builder)) error {
-	return logCommandOn(o, m, db, coll, nil, body)
-}
-
-// ended writes, as the o2 of a command that ends an entry, what readers of older
-// records need to know of it: {collection: number, shardKey: {…}}. nil writes
-// nothing.
-func ended(was *catalog.Collection) func(b *bson.Builder) {
-	if was == nil || was.IsView() {
-		return nil
-	}
-	return func(b *bson.Builder) {
-		b.Int64("collection", int64(was.ID))
-		if was.Sharded() {
-			b.Raw("shardKey", was.Key.Spec())
-		}
-	}
-}
-
-// logCommandOn is logCommand with a document o2 about the state before, nil for
-// none.
-func logCommandOn(o *cluster.Op, m *catalog.Mutation, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
-	return appendCommand(o, m.Txn(), db, coll, o2, body)
-}
-
-// appendCommand is logCommandOn for any transaction of the store.
-func appendCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Collection, o2, body func(b *bson.Builder)) error {
+// it is no view but a time-series collection. body writes the fields of o; before,
+// unless it is nil, those of o2, which tells of the state before the command.
+func logCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Collection, before, body func(b *bson.Builder)) error {
 	b := bson.NewBuilder(nil)
 	b.String("ns", db+".$cmd")
 	id := keyspace.CollectionID(0)
@@ -58,9 +34,9 @@ func appendCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Coll
 	b.BeginDoc("o")
 	body(b)
 	b.End()
-	if o2 != nil {
+	if before != nil {
 		b.BeginDoc("o2")
-		o2(b)
+		before(b)
 		b.End()
 	}
 	rec := changelog.Record{Op: changelog.Command, Collection: id, Doc: b.Doc(), Wall: o.Env.NowMillis}
@@ -72,4 +48,19 @@ func appendCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Coll
 		return err
 	}
 	return txn.AppendLog(changelog.Stream, enc)
+}
+
+// ended writes, about the state before a command that ends an entry, what readers of
+// older records need to know of it: {collection: number, shardKey: {…}}. Of nil and of
+// views there is nothing to know.
+func ended(was *catalog.Collection) func(b *bson.Builder) {
+	if was == nil || was.IsView() {
+		return nil
+	}
+	return func(b *bson.Builder) {
+		b.Int64("collection", int64(was.ID))
+		if was.Sharded() {
+			b.Raw("shardKey", was.Key.Spec())
+		}
+	}
 }

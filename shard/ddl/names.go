@@ -13,10 +13,10 @@ const (
 	databaseBytesMax  = 63
 )
 
-// CheckNamespace refuses names that no collection may have.
+// checkNamespace refuses names that no collection may have.
 // Manual: reference/limits#naming-restrictions. Errors: InvalidNamespace (73).
-func CheckNamespace(ns collection.Namespace) error {
-	if err := CheckDatabase(ns.DB); err != nil {
+func checkNamespace(ns collection.Namespace) error {
+	if err := checkDatabase(ns.DB); err != nil {
 		return err
 	}
 	switch {
@@ -34,9 +34,9 @@ func CheckNamespace(ns collection.Namespace) error {
 	return nil
 }
 
-// CheckDatabase refuses names that no database may have.
+// checkDatabase refuses names that no database may have.
 // Manual: reference/limits#naming-restrictions. Errors: InvalidNamespace (73).
-func CheckDatabase(db string) error {
+func checkDatabase(db string) error {
 	if db == "" || len(db) > databaseBytesMax || strings.ContainsAny(db, "/\\. \"$\x00") {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
 	}

@@ -29,7 +29,7 @@ func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarge
 	if err := noTxn(o, "renameCollection"); err != nil {
 		return err
 	}
-	if err := CheckNamespace(to); err != nil {
+	if err := checkNamespace(to); err != nil {
 		return err
 	}
 	var moved, gone *catalog.Collection
@@ -59,7 +59,7 @@ func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarge
 		if err := m.Put(moved); err != nil {
 			return err
 		}
-		return logCommandOn(o, m, from.DB, moved, ended(gone), func(b *bson.Builder) {
+		return logCommand(o, m.Txn(), from.DB, moved, ended(gone), func(b *bson.Builder) {
 			b.String("renameCollection", from.String())
 			b.String("to", to.String())
 			b.Bool("stayTemp", false)

@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -10,7 +9,6 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -34,10 +32,6 @@ func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts
 		}
 		return d.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
 	})
-}
-
-func sameKey(coll *catalog.Collection, key shard.KeyPattern) bool {
-	return bson.Equal(coll.Key.Spec().Value(), key.Spec().Value(), nil)
 }
 
 // RefineShardKey adds fields to the end of a collection's shard key. Partitions
@@ -71,16 +65,13 @@ func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bs
 	})
 }
 
-// extends reports that a key begins with the fields of another and has more.
-func extends(key, old shard.KeyPattern) bool {
-	a, b := key.Fields(), old.Fields()
-	return len(a) > len(b) && slices.EqualFunc(a[:len(b)], b, func(x, y shard.Field) bool {
-		return x.Hashed == y.Hashed && x.Buckets == y.Buckets && x.Path.String() == y.Path.String()
-	})
-}
+// nextEntry makes the entry that a collection is to have from the one it has, for a
+// shard key and what else its command says.
+type nextEntry func(was *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error)
 
-// reshard gives a collection the entry that next makes.
-func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOptions, kind, command string, next func(*catalog.Collection, shard.KeyPattern, ShardOptions) (*catalog.Collection, error)) error {
+// reshard gives a sharded collection the entry that next makes; kind and command are
+// names of what is done.
+func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOptions, kind, command string, next nextEntry) error {
 	if err := noTxn(o, command); err != nil {
 		return err
 	}
@@ -90,12 +81,9 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 	}
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil || !coll.Sharded() {
-		return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+		return notSharded(ns)
 	}
-	if d.Jobs.Resharding(coll.ID) {
-		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
-	}
-	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
+	coll, unlock, err := d.lockForRewriting(o, coll)
 	if err != nil {
 		return err
 	}
@@ -107,32 +95,24 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 	if err := d.sample(o, coll, key, &opts); err != nil {
 		return err
 	}
-	b := bson.NewBuilder(nil)
-	b.String(command, ns.String())
-	b.Raw("key", opts.Key)
-	var was *catalog.Collection
-	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
-		Collection: coll.ID,
-		Kind:       kind,
-		Command:    b.Doc(),
-		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
-			was = coll
-			if err := canShard(coll, key); err != nil {
+	return d.rewrite(o, coll, rewriting{
+		kind: kind,
+		command: commandDoc(func(b *bson.Builder) {
+			b.String(command, ns.String())
+			b.Raw("key", opts.Key)
+		}),
+		next: func(was *catalog.Collection) (*catalog.Collection, error) {
+			if err := canShard(was, key); err != nil {
 				return nil, err
 			}
-			return next(coll, key, opts)
+			return next(was, key, opts)
 		},
-		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(o, m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
-				describeReshard(b, command, was, coll)
+		log: func(m *catalog.Mutation, was, is *catalog.Collection) error {
+			return logCommand(o, m.Txn(), is.Namespace.DB, is, ended(was), func(b *bson.Builder) {
+				describeReshard(b, command, was, is)
 			})
 		},
 	})
-	if err != nil || made == nil {
-		return err
-	}
-	d.committed(o)
-	return nil
 }
 
 // CleanupReshard removes at once what is left of a resharding that failed or that a

@@ -21,20 +21,6 @@ func (d *Definer) RestoreBudgets() {
 	}
 }
 
-// Throughput returns a collection's own throughput, and whether it shares its
-// database's instead.
-// Errors: NamespaceNotFound (26).
-func (d *Definer) Throughput(ns collection.Namespace) (t catalog.Throughput, shared bool, err error) {
-	snap := d.catalog.Peek()
-	coll, err := snap.Lookup(ns)
-	if err != nil {
-		return t, false, err
-	}
-	db := snap.Database(ns.DB)
-	shared = coll.Throughput.Mode == catalog.ThroughputNone && db != nil && db.Throughput.Mode != catalog.ThroughputNone
-	return coll.Throughput, shared, nil
-}
-
 // DatabaseThroughput returns what the collections of a database share.
 // Errors: NamespaceNotFound (26).
 func (d *Definer) DatabaseThroughput(db string) (catalog.Throughput, error) {
@@ -144,7 +130,7 @@ func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Thro
 }
 
 func (d *Definer) putDatabase(o *cluster.Op, db string, t catalog.Throughput, fresh bool) error {
-	if err := CheckDatabase(db); err != nil {
+	if err := checkDatabase(db); err != nil {
 		return err
 	}
 	err := d.alter(o, func(m *catalog.Mutation) error {

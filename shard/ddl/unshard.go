@@ -26,28 +26,20 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 	if err := canUnshard(coll, ns); err != nil {
 		return err
 	}
-	if d.Jobs.Resharding(coll.ID) {
-		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", ns)
-	}
-	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
+	coll, unlock, err := d.lockForRewriting(o, coll)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	body := func(b *bson.Builder) { b.String("unshardCollection", ns.String()) }
-	b := bson.NewBuilder(nil)
-	body(b)
-	var was *catalog.Collection
-	_, err = d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
-		Collection: coll.ID,
-		Kind:       "Unshard Collection",
-		Command:    b.Doc(),
-		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
-			was = coll
-			if err := canUnshard(coll, ns); err != nil {
+	return d.rewrite(o, coll, rewriting{
+		kind:    "Unshard Collection",
+		command: commandDoc(body),
+		next: func(was *catalog.Collection) (*catalog.Collection, error) {
+			if err := canUnshard(was, ns); err != nil {
 				return nil, err
 			}
-			table, err := shard.NewMap(shard.Unsharded, coll.Map.Version().Epoch+1, 1)
+			table, err := shard.NewMap(shard.Unsharded, was.Map.Version().Epoch+1, 1)
 			if err != nil {
 				return nil, err
 			}
@@ -56,26 +48,22 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 					return nil, err
 				}
 			}
-			return coll.With(func(d *catalog.Collection) {
+			return was.With(func(d *catalog.Collection) {
 				d.Key, d.Map, d.Shares, d.Zones = shard.KeyPattern{}, table, nil, nil
 				d.Unbalanced, d.Unmerged = false, false
 			}), nil
 		},
-		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logCommandOn(o, m, coll.Namespace.DB, coll, ended(was), body)
+		log: func(m *catalog.Mutation, was, is *catalog.Collection) error {
+			return logCommand(o, m.Txn(), is.Namespace.DB, is, ended(was), body)
 		},
 	})
-	if err == nil {
-		d.committed(o)
-	}
-	return err
 }
 
 // canUnshard refuses what has no shard key to lose.
 func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 	switch {
 	case coll == nil || !coll.Sharded():
-		return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+		return notSharded(ns)
 	case len(coll.Zones) > 0:
 		return mongoerr.New(mongoerr.BadValue, "collection %s has zones: take its ranges out of them first, with updateZoneKeyRange and zone null", ns)
 	}

@@ -96,7 +96,7 @@ func (d *Definer) SetBalancing(o *cluster.Op, ns collection.Namespace, unbalance
 	return d.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil || !coll.Sharded() {
-			return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+			return notSharded(ns)
 		}
 		return m.Put(coll.With(func(d *catalog.Collection) { d.Unbalanced, d.Unmerged = unbalanced, unmerged }))
 	})

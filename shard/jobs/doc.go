@@ -2,7 +2,7 @@
 // splits and merges of shards, removal of dropped data, expiry of documents,
 // truncation of the change log, and the durable counts of documents.
 //
-//	wire/command ─► cluster (DDL) ──► Runner.BuildIndexes, Reshard, …   in the caller's goroutine
+//	wire/command ─► shard/ddl ──────► Runner.BuildIndexes, Reshard, …   in the caller's goroutine
 //	balance ────────────────────────► Runner.Split, Merge, Settle
 //	Start ──► loops: delete ranges · expire · truncate · checkpoint · resume
 //

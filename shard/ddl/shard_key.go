@@ -4,112 +4,12 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/shard/jobs"
 )
-
-// ShardOptions is what shardCollection asks for.
-type ShardOptions struct {
-	Key    bson.Raw // {region: "hashed"}
-	Unique bool
-	// Shards is numInitialChunks: how many shards to begin with, 0 = by
-	// throughput or the default.
-	Shards int
-	// Zones are the zones it begins with; nil none. KeepZones begins with those
-	// that it has, and is for the same key.
-	Zones     []ZoneRange
-	KeepZones bool
-	// Force rewrites a collection that has the key already.
-	Force bool
-
-	sampled []shard.Position // where to divide a ranged key into Shards
-	seed    uint64           // that sampled was found with, 0 = none yet
-}
-
-// ShardCollection gives a collection a shard key; a missing one is created. A
-// collection with documents is rewritten meanwhile, while it is read and written;
-// writers wait a moment at the end. The key it has already is no error.
-// Manual: reference/command/shardCollection. Errors: AlreadyInitialized (23) for
-// another key, InvalidOptions (72),
-// CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
-// an array in the key.
-func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts ShardOptions) error {
-	if err := noTxn(o, "shardCollection"); err != nil {
-		return err
-	}
-	key, err := checkShardKey(opts)
-	if err != nil {
-		return err
-	}
-	coll := d.catalog.Peek().Collection(ns)
-	if coll == nil {
-		if err := d.Create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards, Zones: opts.Zones}); err != nil {
-			return err
-		}
-		if coll = d.catalog.Peek().Collection(ns); coll == nil {
-			return mongoerr.NoNamespace(ns.String())
-		}
-	}
-	if done, err := alreadySharded(coll, key); done || err != nil {
-		return err
-	}
-	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	var was *catalog.Collection
-	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
-		Collection: coll.ID,
-		Kind:       "Shard Collection",
-		Command:    shardCommand(coll.Namespace, opts),
-		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
-			was = coll
-			if done, err := alreadySharded(coll, key); err != nil || done {
-				return nil, err
-			}
-			if err := canShard(coll, key); err != nil {
-				return nil, err
-			}
-			return d.sharded(o, coll, opts, coll.Map.Version().Epoch+1)
-		},
-		Log: func(m *catalog.Mutation, coll *catalog.Collection) error {
-			var fresh []*catalog.Index // of the key
-			for _, ix := range coll.Indexes {
-				if was.Index(ix.Name) == nil {
-					fresh = append(fresh, ix)
-				}
-			}
-			if err := logIndexes(o, m.Txn(), was, fresh, false); err != nil {
-				return err
-			}
-			return logCommandOn(o, m, coll.Namespace.DB, coll, ended(was), func(b *bson.Builder) {
-				b.Splice(shardCommand(coll.Namespace, opts).Elements())
-			})
-		},
-	})
-	if err != nil || made == nil {
-		return err
-	}
-	d.committed(o)
-	return nil
-}
-
-// shardCommand is the command as the change log and currentOp show it.
-func shardCommand(ns collection.Namespace, opts ShardOptions) bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.String("shardCollection", ns.String())
-	b.Raw("shardKey", opts.Key)
-	b.Bool("unique", opts.Unique)
-	b.Int64("numInitialChunks", int64(opts.Shards))
-	b.Bool("presplitHashedZones", false)
-	return b.Doc()
-}
 
 // checkShardKey parses the key and refuses what cannot be.
 func checkShardKey(opts ShardOptions) (shard.KeyPattern, error) {
@@ -227,4 +127,17 @@ func canShard(coll *catalog.Collection, key shard.KeyPattern) error {
 		}
 	}
 	return nil
+}
+
+// sameKey reports a collection that has the shard key already.
+func sameKey(coll *catalog.Collection, key shard.KeyPattern) bool {
+	return bson.Equal(coll.Key.Spec().Value(), key.Spec().Value(), nil)
+}
+
+// extends reports that a key begins with the fields of another and has more.
+func extends(key, old shard.KeyPattern) bool {
+	a, b := key.Fields(), old.Fields()
+	return len(a) > len(b) && slices.EqualFunc(a[:len(b)], b, func(x, y shard.Field) bool {
+		return x.Hashed == y.Hashed && x.Buckets == y.Buckets && x.Path.String() == y.Path.String()
+	})
 }

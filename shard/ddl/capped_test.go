@@ -1,0 +1,32 @@
+package ddl_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+)
+
+// convertToCapped keeps the newest documents that fit, under the same name.
+func TestConvertToCapped(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	for i := range 20 {
+		d.insert("db.c", fmt.Sprintf(`{_id: %d, pad: "%s"}`, i, strings.Repeat("x", 1000)))
+	}
+	d.want("missing", d.ConvertToCapped(d.op(), ns("db.none"), 4096), mongoerr.NamespaceNotFound)
+	d.want("convert", d.ConvertToCapped(d.op(), ns("db.c"), 8<<10), 0)
+	coll := d.Catalog.Peek().Collection(ns("db.c"))
+	if n := d.count("db.c"); !coll.Options.Capped || coll.Frozen || n < 5 || n > 8 {
+		t.Errorf("%d documents are left, %v", n, coll.Options.Raw)
+	}
+	d.want("clone", d.CloneAsCapped(d.op(), ns("db.c"), ns("db.d"), 4096), 0)
+	if n := d.count("db.d"); n < 2 || n > 4 {
+		t.Errorf("%d documents are cloned", n)
+	}
+	d.want("clone again", d.CloneAsCapped(d.op(), ns("db.c"), ns("db.d"), 4096), mongoerr.NamespaceExists)
+	if n := len(d.Catalog.Peek().Collections("db")); n != 2 {
+		t.Errorf("%d collections", n)
+	}
+}

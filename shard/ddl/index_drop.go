@@ -1,0 +1,90 @@
+package ddl
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
+)
+
+// DropIndexes removes indexes: of the given names, of all names but _id_ when
+// names is just "*", or of the given key pattern when it is not nil. It returns
+// how many there were.
+// Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
+// IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
+func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
+	if err := noTxn(o, "dropIndexes"); err != nil {
+		return 0, err
+	}
+	err = d.alter(o, func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(ns)
+		if coll == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", ns)
+		}
+		if coll.IsView() {
+			return mongoerr.ViewNotAllowed(ns.String())
+		}
+		was = len(coll.Indexes)
+		gone, err := chosen(coll, names, key)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		next := coll
+		for _, ix := range gone {
+			next = next.WithoutIndex(ix.ID)
+			if err := jobs.Delete(m, coll.ID, ix.ID); err != nil {
+				return err
+			}
+			err := logCommand(o, m.Txn(), ns.DB, coll, func(b *bson.Builder) { b.Splice(ix.Raw().Elements()) }, func(b *bson.Builder) {
+				b.String("dropIndexes", ns.Coll)
+				b.String("index", ix.Name)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return m.Put(next)
+	})
+	d.Jobs.DeleteSoon()
+	return was, err
+}
+
+// chosen finds the indexes to drop.
+func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
+	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
+	if key != nil {
+		for _, ix := range coll.Indexes {
+			if bson.Equal(ix.Key.Value(), key.Value(), nil) {
+				out = append(out, ix)
+			}
+		}
+		switch {
+		case len(out) == 0:
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", shown(key))
+		case len(out) > 1:
+			return nil, mongoerr.New(mongoerr.AmbiguousIndexKeyPattern, "%d indexes found for key: %s, identify by name instead. Conflicting indexes: %s, %s",
+				len(out), shown(key), shown(out[0].Raw()), shown(out[1].Raw()))
+		case out[0].ID == coll.IDIndex().ID:
+			return nil, noID()
+		}
+		return out, nil
+	}
+	if len(names) == 1 && names[0] == "*" {
+		return coll.Indexes[1:], nil
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		ix := coll.Index(name)
+		switch {
+		case ix == nil || seen[name]:
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+		case ix.ID == coll.IDIndex().ID:
+			return nil, noID()
+		}
+		seen[name] = true
+		out = append(out, ix)
+	}
+	return out, nil
+}

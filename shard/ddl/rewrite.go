@@ -1,0 +1,62 @@
+package ddl
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
+)
+
+// rewriting is a command that copies the documents of a collection to other positions.
+type rewriting struct {
+	kind    string   // of the work, as currentOp shows it
+	command bson.Raw // as currentOp shows it
+	// next makes the entry that the collection is to have from the one it has; nil
+	// leaves everything as it is.
+	next func(was *catalog.Collection) (*catalog.Collection, error)
+	// log appends the change-log records to the change that puts the copy in place.
+	log func(m *catalog.Mutation, was, is *catalog.Collection) error
+}
+
+// rewrite carries out a rewriting of a collection, which the caller has locked.
+// Errors: those of Runner.Reshard and of the rewriting.
+func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) error {
+	var was *catalog.Collection
+	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
+		Collection: coll.ID,
+		Kind:       r.kind,
+		Command:    r.command,
+		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
+			was = coll
+			return r.next(coll)
+		},
+		Log: func(m *catalog.Mutation, is *catalog.Collection) error { return r.log(m, was, is) },
+	})
+	if err == nil && made != nil {
+		d.committed(o)
+	}
+	return err
+}
+
+// lockForRewriting locks a collection with a shard key that nobody is rewriting yet.
+// Errors: ReshardCollectionInProgress (338), those of Runner.LockNamed.
+func (d *Definer) lockForRewriting(o *cluster.Op, coll *catalog.Collection) (locked *catalog.Collection, unlock func(), err error) {
+	if d.Jobs.Resharding(coll.ID) {
+		return nil, nil, mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", coll.Namespace)
+	}
+	return d.Jobs.LockNamed(o.Env.Context(), coll.Namespace)
+}
+
+// notSharded is the error of a command for collections with a shard key.
+func notSharded(ns collection.Namespace) error {
+	return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+}
+
+// commandDoc is a document that fn writes.
+func commandDoc(fn func(b *bson.Builder)) bson.Raw {
+	b := bson.NewBuilder(nil)
+	fn(b)
+	return b.Doc()
+}

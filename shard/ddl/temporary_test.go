@@ -1,0 +1,71 @@
+package ddl_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+)
+
+// A temporary collection takes the place of another, with its own options and indexes.
+func TestReplace(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	d.insert("db.c", `{_id: 1}`, `{_id: 2}`)
+	temp, err := d.CreateTemporary(d.op(), "db", d.raw(`{validator: {a: {$gt: 0}}}`), d.raws(`{key: {a: 1}, name: "a_1"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.insert(temp.String(), `{_id: 7, a: 1}`)
+	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)
+	d.want("onto a view", d.Replace(d.op(), temp, ns("db.v")), mongoerr.NamespaceExists)
+	d.want("replace", d.Replace(d.op(), temp, ns("db.c")), 0)
+	coll := d.Catalog.Peek().Collection(ns("db.c"))
+	if coll.Index("a_1") == nil || coll.Options.Validator == nil || d.count("db.c") != 1 {
+		t.Errorf("%v with %d documents", coll.Options.Raw, d.count("db.c"))
+	}
+	if d.Catalog.Peek().Collection(temp) != nil {
+		t.Error("the temporary name is left")
+	}
+	d.want("gone", d.Replace(d.op(), temp, ns("db.c")), mongoerr.NamespaceNotFound)
+}
+
+// A temporary time-series collection may be renamed, others may not.
+func TestReplaceSeries(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	temp, err := d.CreateTemporary(d.op(), "db", d.raw(`{timeseries: {timeField: "t"}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.want("rename", d.Rename(d.op(), temp, ns("db.s"), false), mongoerr.CommandNotSupportedOnView)
+	d.want("replace", d.Replace(d.op(), temp, ns("db.s")), 0)
+	if coll := d.Catalog.Peek().Collection(ns("db.s")); coll == nil || coll.Options.TimeSeries == nil {
+		t.Error(coll)
+	}
+}
+
+// What a process that died was filling is dropped at the next start, and nothing else.
+func TestDropUnfinished(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	d.insert("db.c", `{_id: 1}`)
+	temp, err := d.CreateTemporary(d.op(), "db", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.insert(temp.String(), `{_id: 1}`)
+	d.insert("db.tmp.convertToCapped.1", `{_id: 1}`)
+	d.insert("db.tmp.mine", `{_id: 1}`)
+	d = openNode(t, d.store, ddl.Limits{})
+	if err := d.DropUnfinished(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, coll := range d.Catalog.Peek().Collections("db") {
+		left = append(left, coll.Namespace.Coll)
+	}
+	slices.Sort(left)
+	if got := strings.Join(left, " "); got != "c tmp.mine" {
+		t.Errorf("left: %s", got)
+	}
+}

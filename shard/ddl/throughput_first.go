@@ -1,0 +1,56 @@
+package ddl
+
+import (
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
+)
+
+// firstShards is how many shards a collection begins with: RU/s divided by what
+// one carries, as many as its database has partitions if it shares that one's
+// throughput, else the default.
+func (d *Definer) firstShards(coll *catalog.Collection) int {
+	switch t := coll.Throughput; t.Mode {
+	case catalog.ThroughputManual, catalog.ThroughputAutoscale:
+		return shard.Count(t.RU, ratelimit.FirstShardRate(jobs.Provisioned(t).Mode, d.Limits.ShardRU))
+	case catalog.ThroughputNone:
+		if db := d.catalog.Peek().Database(coll.Namespace.DB); db != nil && db.Throughput.Mode != catalog.ThroughputNone {
+			return jobs.SharedPartitions(db.Throughput, d.Limits.ShardRU)
+		}
+	}
+	return max(1, d.Limits.DefaultShards)
+}
+
+// firstThroughput is what a new collection gets: what was asked for, a part of
+// its database's, or the server's default.
+func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns collection.Namespace, t catalog.Throughput, sharded bool) (catalog.Throughput, error) {
+	db := snap.Database(ns.DB)
+	switch {
+	case t.Mode != catalog.ThroughputNone:
+		if err := ratelimit.CheckCollection(jobs.Provisioned(t), sharded, ratelimit.Load{}); err != nil {
+			return t, err
+		}
+	case db != nil && db.Throughput.Mode != catalog.ThroughputNone:
+		if o.Env.Strict {
+			return t, ratelimit.CheckShared(sharing(snap, ns.DB), sharded)
+		}
+	case d.Limits.DefaultRU > 0:
+		t.Mode, t.RU = catalog.ThroughputManual, d.Limits.DefaultRU
+	}
+	t.Switches = catalog.Switches{}.With(t.Switches)
+	t.HighestRU = max(t.HighestRU, t.RU)
+	return t, nil
+}
+
+// sharing counts the collections that share a database's throughput.
+func sharing(snap *catalog.Snapshot, db string) (n int) {
+	for _, coll := range snap.Collections(db) {
+		if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
+			n++
+		}
+	}
+	return n
+}
