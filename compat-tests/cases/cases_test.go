@@ -21,6 +21,11 @@ func TestCases(t *testing.T) {
 			if casefile.Rewriting() && c.Name != reference {
 				t.Skip("only the configuration " + reference + " rewrites")
 			}
+			if c.Faults {
+				f := &faulty{}
+				c.Launch = f.launch
+				defer f.struck(t)
+			}
 			harness.RunCases(t, ".", c)
 		})
 	}

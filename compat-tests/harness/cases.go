@@ -119,7 +119,7 @@ func (r *runner) connect(t *testing.T) {
 func (r *runner) start(t *testing.T) {
 	var err error
 	if uri := os.Getenv("CANTLE_URI"); uri != "" {
-		if r.config.Disk || len(r.config.Flags) > 0 {
+		if r.config.Disk || r.config.Faults || len(r.config.Flags) > 0 {
 			t.Skip("CANTLE_URI is set, and this configuration needs a server of its own")
 		}
 		if r.server, err = external(uri); err != nil {
@@ -132,7 +132,11 @@ func (r *runner) start(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r.server, err = Launch(Options{Data: r.data, Args: r.config.Flags}); err != nil {
+	launch := Launch
+	if r.config.Launch != nil {
+		launch = r.config.Launch
+	}
+	if r.server, err = launch(Options{Data: r.data, Args: r.config.Flags}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 //	disk: yes                  a data directory instead of memory
 //	flag: --cache-size=8MB     a flag of the server, one per line
 //	shards: 7                  every collection is sharded over so many partitions by hashed _id
+//	faults: yes                the store makes mistakes that the server has to hide
 //	index: {a: 1}              every collection gets this index, one per line
 //	unordered: yes             results without a sort may come in another order
 //	skip: area/file.txt reason a file, or file.txt:line, that cannot hold here, and why
@@ -28,7 +29,12 @@ type Config struct {
 	Shards    int
 	Indexes   []string // key patterns in shell notation
 	Unordered bool
+	Faults    bool
 	Skips     map[string]string // file or file:line, relative to the cases directory, to its reason
+
+	// Launch starts the server of a file, for a configuration whose servers are not those
+	// of the function Launch; its caller sets it.
+	Launch func(Options) (*Server, error)
 }
 
 // ReadConfigs reads every configuration in dir, by name.
@@ -86,6 +92,8 @@ func (c *Config) set(key, value string) (err error) {
 	case "index":
 		_, err = parseCommand(value)
 		c.Indexes = append(c.Indexes, value)
+	case "faults":
+		c.Faults, err = yes(value)
 	case "unordered":
 		c.Unordered, err = yes(value)
 	case "skip":

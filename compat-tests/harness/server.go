@@ -45,6 +45,7 @@ type Server struct {
 	CosmosURI string
 
 	cmd  *exec.Cmd
+	stop func() error // of one that is Hosted
 	log  tail
 	done chan struct{} // closed when the process has been waited for
 	err  error         // result of the wait; read after done
@@ -223,6 +224,11 @@ func (s *Server) Kill() {
 // end, ends with a failure, or wrote a panic to its log. A second call, or a call
 // after Kill, does nothing.
 func (s *Server) Stop() error {
+	if s.stop != nil {
+		stop := s.stop
+		s.stop = nil
+		return s.trouble(stop())
+	}
 	if s.cmd == nil {
 		return nil
 	}

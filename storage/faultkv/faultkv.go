@@ -36,6 +36,15 @@ type Rule struct {
 	Delay       time.Duration // waited before the call, or until its context ends
 	Err         error         // returned; nil = only the delay
 
+	// Named lets only a Begin or Snapshot count that names the time it wants: a store
+	// always has its newest state.
+	Named bool
+
+	// Key and Unless, if not nil, let only commits count that write a key that Key is true
+	// of, and none that Unless is true of: where there is one writer at a time nothing
+	// conflicts.
+	Key, Unless func(key []byte) bool
+
 	// After does the call first and then returns Err: with ErrUndetermined a
 	// commit that happened although its caller is told that nobody knows. Without
 	// After the commit is abandoned.
@@ -96,6 +105,18 @@ func (f *Store) SetRules(rules ...Rule) {
 	}
 }
 
+// Struck is how many calls of a kind the rules made fail or wait.
+func (f *Store) Struck(op Op) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.rules {
+		if r.Op == op {
+			n += r.struck
+		}
+	}
+	return n
+}
+
 // Calls is how many calls of a kind were made.
 func (f *Store) Calls(op Op) int {
 	f.mu.Lock()
@@ -103,13 +124,29 @@ func (f *Store) Calls(op Op) int {
 	return f.calls[op]
 }
 
+// call is one call, as far as rules ask about it.
+type call struct {
+	op    Op
+	named bool              // it names the time it wants
+	wrote map[*active]wrote // what the transaction has written
+}
+
+// wrote is what a transaction has written, as far as a rule asks about it.
+type wrote struct{ key, unless bool }
+
+// concerns reports that a rule is about a call.
+func (r *active) concerns(c call) bool {
+	w := c.wrote[r]
+	return r.Op == c.op && (c.named || !r.Named) && (w.key || r.Key == nil) && !w.unless
+}
+
 // strike applies the rules to a call: the first one that fails it decides.
-func (f *Store) strike(ctx context.Context, op Op) (after bool, err error) {
+func (f *Store) strike(ctx context.Context, c call) (after bool, err error) {
 	f.mu.Lock()
-	f.calls[op]++
+	f.calls[c.op]++
 	var delay time.Duration
 	for _, r := range f.rules {
-		if r.Op != op || err != nil {
+		if err != nil || !r.concerns(c) {
 			continue
 		}
 		r.seen++
@@ -135,7 +172,7 @@ func (f *Store) strike(ctx context.Context, op Op) (after bool, err error) {
 
 // Begin implements storage.Store.
 func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
-	if _, err := f.strike(ctx, Begin); err != nil {
+	if _, err := f.strike(ctx, call{op: Begin, named: o.At != 0}); err != nil {
 		return nil, err
 	}
 	t, err := f.Store.Begin(ctx, o)
@@ -147,7 +184,7 @@ func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 
 // Snapshot implements storage.Store.
 func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
-	if _, err := f.strike(ctx, Snapshot); err != nil {
+	if _, err := f.strike(ctx, call{op: Snapshot, named: at != 0}); err != nil {
 		return nil, err
 	}
 	r, err := f.Store.Snapshot(ctx, at)
@@ -159,7 +196,7 @@ func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 
 // ReadLog implements storage.Store.
 func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
-	if _, err := f.strike(ctx, ReadLog); err != nil {
+	if _, err := f.strike(ctx, call{op: ReadLog}); err != nil {
 		return after, err
 	}
 	return f.Store.ReadLog(ctx, stream, after, yield)
@@ -167,7 +204,7 @@ func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 
 // ReadLogBack implements storage.Store.
 func (f *Store) ReadLogBack(ctx context.Context, stream []byte, upTo, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) error {
-	if _, err := f.strike(ctx, ReadLog); err != nil {
+	if _, err := f.strike(ctx, call{op: ReadLog}); err != nil {
 		return err
 	}
 	return f.Store.ReadLogBack(ctx, stream, upTo, after, yield)
@@ -180,28 +217,28 @@ type reader struct {
 }
 
 func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	if _, err := r.f.strike(ctx, Get); err != nil {
+	if _, err := r.f.strike(ctx, call{op: Get}); err != nil {
 		return dst, err
 	}
 	return r.Reader.Get(ctx, key, dst)
 }
 
 func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
-	if _, err := r.f.strike(ctx, Get); err != nil {
+	if _, err := r.f.strike(ctx, call{op: Get}); err != nil {
 		return false, err
 	}
 	return r.Reader.Has(ctx, key)
 }
 
 func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	if _, err := r.f.strike(ctx, Get); err != nil {
+	if _, err := r.f.strike(ctx, call{op: Get}); err != nil {
 		return err
 	}
 	return r.Reader.GetMany(ctx, keys, emit)
 }
 
 func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	if _, err := r.f.strike(ctx, Iter); err != nil {
+	if _, err := r.f.strike(ctx, call{op: Iter}); err != nil {
 		return nil, err
 	}
 	return r.Reader.Iter(ctx, rg, o)
@@ -210,7 +247,30 @@ func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptio
 // txn is a Txn under the rules.
 type txn struct {
 	storage.Txn
-	f *Store
+	f     *Store
+	wrote map[*active]wrote
+}
+
+// write strikes at a write and remembers what rules ask of its key.
+func (t *txn) write(key []byte) error {
+	if _, err := t.f.strike(context.Background(), call{op: Set}); err != nil {
+		return err
+	}
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	for _, r := range t.f.rules {
+		if r.Key == nil && r.Unless == nil {
+			continue
+		}
+		w := t.wrote[r]
+		w.key = w.key || r.Key != nil && r.Key(key)
+		w.unless = w.unless || r.Unless != nil && r.Unless(key)
+		if t.wrote == nil {
+			t.wrote = map[*active]wrote{}
+		}
+		t.wrote[r] = w
+	}
+	return nil
 }
 
 func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
@@ -230,21 +290,21 @@ func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) 
 }
 
 func (t *txn) Set(key, value []byte) error {
-	if _, err := t.f.strike(context.Background(), Set); err != nil {
+	if err := t.write(key); err != nil {
 		return err
 	}
 	return t.Txn.Set(key, value)
 }
 
 func (t *txn) Delete(key []byte) error {
-	if _, err := t.f.strike(context.Background(), Set); err != nil {
+	if err := t.write(key); err != nil {
 		return err
 	}
 	return t.Txn.Delete(key)
 }
 
 func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
-	after, err := t.f.strike(ctx, Commit)
+	after, err := t.f.strike(ctx, call{op: Commit, wrote: t.wrote})
 	if err == nil {
 		return t.Txn.Commit(ctx, d)
 	}

@@ -34,7 +34,9 @@ func (t *stubTxn) Commit(context.Context, storage.Durability) (storage.Timestamp
 	t.s.committed++
 	return 7, nil
 }
-func (t *stubTxn) Close() { t.closed = true }
+func (t *stubTxn) Close()                  { t.closed = true }
+func (t *stubTxn) Set(_, _ []byte) error   { return nil }
+func (t *stubTxn) Delete(key []byte) error { return nil }
 
 func TestRules(t *testing.T) {
 	ctx := context.Background()
@@ -68,6 +70,13 @@ func TestRules(t *testing.T) {
 	if _, err := f.Snapshot(ctx, 0); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Error(err)
 	}
+	f.SetRules(Rule{Op: Snapshot, Named: true, Err: storage.ErrSnapshotTooOld})
+	if _, err := f.Snapshot(ctx, 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Snapshot(ctx, 7); !errors.Is(err, storage.ErrSnapshotTooOld) || f.Struck(Snapshot) != 1 {
+		t.Errorf("of a named time: %v, struck %d times", err, f.Struck(Snapshot))
+	}
 	f.SetRules(Rule{Op: Snapshot, Delay: time.Hour})
 	short, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
@@ -83,5 +92,35 @@ func TestRules(t *testing.T) {
 	}
 	if failed < 400 || failed > 600 {
 		t.Errorf("%d of 1000", failed)
+	}
+}
+
+// TestKey: a rule may be for commits that write some keys.
+func TestKey(t *testing.T) {
+	f := New(&stub{}, 1, Rule{Op: Commit, Err: storage.ErrConflict,
+		Key: func(key []byte) bool { return key[0] == 'a' }, Unless: func(key []byte) bool { return key[0] == 'u' }})
+	for _, c := range []struct {
+		write func(tx storage.Txn) error
+		want  error
+	}{
+		{func(storage.Txn) error { return nil }, nil},
+		{func(tx storage.Txn) error { return tx.Set([]byte("b"), []byte("1")) }, nil},
+		{func(tx storage.Txn) error { return tx.Set([]byte("a"), []byte("1")) }, storage.ErrConflict},
+		{func(tx storage.Txn) error { return tx.Delete([]byte("a")) }, storage.ErrConflict},
+		{func(tx storage.Txn) error { return errors.Join(tx.Delete([]byte("a")), tx.Delete([]byte("u"))) }, nil},
+	} {
+		tx, err := f.Begin(t.Context(), storage.TxnOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.write(tx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Commit(t.Context(), storage.Synced); !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v", err, c.want)
+		}
+	}
+	if f.Struck(Commit) != 2 {
+		t.Errorf("struck %d times", f.Struck(Commit))
 	}
 }

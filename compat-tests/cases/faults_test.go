@@ -1,0 +1,106 @@
+package cases
+
+import (
+	"context"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/compat-tests/harness"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/faultkv"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// faults are what the contract of package storage allows a store to do, and a client of
+// the server never sees.
+var faults = []faultkv.Rule{
+	// Statements run again. Other keys than those of documents, and the copy that a
+	// reshard fills, have one writer at a time and never conflict.
+	{Op: faultkv.Commit, Key: isRecord, Unless: isOrigin, Probability: 0.6, Err: storage.ErrConflict},
+	// A state that is not kept is made from the change log.
+	{Op: faultkv.Snapshot, Named: true, Err: storage.ErrSnapshotTooOld},
+	// A slow disk: who was first is last.
+	{Op: faultkv.Get, Probability: 0.1, Delay: 200 * time.Microsecond},
+	{Op: faultkv.Iter, Probability: 0.1, Delay: 200 * time.Microsecond},
+	{Op: faultkv.Commit, Probability: 0.05, Delay: time.Millisecond},
+}
+
+// least is how often each kind of call must have been struck, in all files together, for the
+// cases to have proved anything: about half of what they come to.
+var least = []struct {
+	calls string
+	op    faultkv.Op
+	times int
+}{
+	{"commits", faultkv.Commit, 500}, {"old snapshots", faultkv.Snapshot, 3},
+	{"reads of a key", faultkv.Get, 400}, {"iterators", faultkv.Iter, 100},
+}
+
+// isRecord reports whether a key is that of a document.
+func isRecord(key []byte) bool {
+	_, _, _, ok := keyspace.SplitRecord(key)
+	return ok
+}
+
+// isOrigin reports whether a key is one of those by which a reshard finds in its copy what
+// it has copied from where.
+func isOrigin(key []byte) bool {
+	_, ix, _, ok := keyspace.EntryOwner(key)
+	return ok && ix == math.MaxUint32
+}
+
+// faulty starts whole servers in this process, over stores with faults.
+type faulty struct {
+	mu     sync.Mutex
+	stores []*faultkv.Store
+}
+
+// launch is a harness.Config.Launch. Every server strikes at the same calls, so that a
+// file meets the same faults whether it runs alone or not.
+func (f *faulty) launch(o harness.Options) (*harness.Server, error) {
+	var cfg daemon.Config
+	set := flags.New("cantle serve")
+	cfg.Flags(set)
+	if err := flags.Parse(set, append([]string{"--listen", "127.0.0.1:0", "--memory"}, o.Args...)); err != nil {
+		return nil, err
+	}
+	cfg.Wrap = func(s storage.Store) storage.Store {
+		store := faultkv.New(s, 1, faults...)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.stores = append(f.stores, store)
+		return store
+	}
+	return harness.Hosted(func(out io.Writer) (string, func() error, error) {
+		d, err := daemon.Start(context.Background(), cfg, out)
+		if err != nil {
+			return "", nil, err
+		}
+		return d.URI(), d.Stop, nil
+	})
+}
+
+// struck fails a test of all files unless faults have happened.
+func (f *faulty) struck(t *testing.T) {
+	some := strings.Count(flag.Lookup("test.run").Value.String(), "/") > 1 // -run TestCases/faults/crud
+	if some || os.Getenv("CANTLE_URI") != "" {
+		return
+	}
+	for _, l := range least {
+		n := 0
+		for _, s := range f.stores {
+			n += s.Struck(l.op)
+		}
+		if n < l.times {
+			t.Errorf("%d %s were struck, want %d at least", n, l.calls, l.times)
+		}
+	}
+}

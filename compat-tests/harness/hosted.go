@@ -1,0 +1,22 @@
+package harness
+
+import (
+	"io"
+	"net/url"
+)
+
+// Hosted is a server inside this process. start starts it with out as its log, and says
+// where it listens and how it is stopped.
+func Hosted(start func(out io.Writer) (uri string, stop func() error, err error)) (*Server, error) {
+	s := &Server{}
+	uri, stop, err := start(&s.log)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(uri)
+	if err != nil {
+		return nil, err
+	}
+	s.URI, s.Addr, s.stop = uri, u.Host, stop
+	return s, nil
+}
