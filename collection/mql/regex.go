@@ -12,7 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 
-	"github.com/dlclark/regexp2"
+	"github.com/dlclark/regexp2/v2"
 )
 
 // Regex is a compiled regular expression of MongoDB's kind (PCRE). Patterns
@@ -87,7 +87,8 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 		flags |= regexp2.Singleline
 	}
 	compile := func() (*regexp2.Regexp, error) {
-		re, err := regexp2.Compile(backtracking, flags)
+		// Time bounds what a match may take, and the text bounds its stack.
+		re, err := regexp2.Compile(backtracking, flags, regexp2.OptionMaxBacktrackingStackSize(-1))
 		if err == nil {
 			re.MatchTimeout = backtrackMax
 		}
@@ -244,13 +245,13 @@ func (r *Regex) Each(text []byte, f func(m []int) error) error {
 		if err != nil {
 			return tooSlow()
 		}
-		if m == nil || at > 0 && m.Index >= len(runes) {
+		if m == nil || at > 0 && m.RuneIndex >= len(runes) {
 			return nil
 		}
 		if err := f(c.offsets(m)); err != nil {
 			return err
 		}
-		if at = m.Index + max(m.Length, 1); at >= len(runes) {
+		if at = m.RuneIndex + max(m.RuneLength, 1); at >= len(runes) {
 			return nil
 		}
 	}
@@ -313,9 +314,9 @@ func (c *cursor) offsets(m *regexp2.Match) (dst []int) {
 			dst = append(dst, -1, -1)
 			continue
 		}
-		from := c.at(g.Index)
-		dst = append(dst, from, c.at(g.Index+g.Length))
-		c.runes, c.bytes = g.Index, from // groups lie within the match
+		from := c.at(g.RuneIndex)
+		dst = append(dst, from, c.at(g.RuneIndex+g.RuneLength))
+		c.runes, c.bytes = g.RuneIndex, from // groups lie within the match
 	}
 	return dst
 }

@@ -11,7 +11,7 @@ var doors = []struct {
 	{"github.com/cespare/xxhash/v2", []string{"collection/shard"}, "one place decides what a shard key hashes to"},
 	{"github.com/cockroachdb/apd/v3", []string{"bson/decimal", "bson/keystring", "collection/expr"}, "decimal128 arithmetic has one door"},
 	{"github.com/cockroachdb/pebble/v2", []string{"cmd", "storage/pebblekv"}, "the engine can be exchanged only if nobody else knows it"},
-	{"github.com/dlclark/regexp2", []string{"collection/mql", "collection/match", "collection/expr"}, "patterns are compiled in one place, with a time limit"},
+	{"github.com/dlclark/regexp2/v2", []string{"collection/mql"}, "patterns are compiled in one place, with a time limit"},
 	{"github.com/dop251/goja", []string{"collection/expr", "collection/match", "collection/mql"}, "JavaScript runs with bounded time and memory, from one door"},
 	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
 	{"github.com/klauspost/compress", []string{"wire", "storage/pebblekv"}, "compression belongs to the frames"},
