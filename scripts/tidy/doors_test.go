@@ -1,5 +1,7 @@
 package tidy
 
+import "slices"
+
 // doors says which packages may import which library. A library is an import path
 // with everything below it; the longest row that fits an import decides.
 var doors = []struct {
@@ -9,21 +11,61 @@ var doors = []struct {
 }{
 	{"github.com/blevesearch/snowballstem", []string{"collection/text"}, "words become terms in one place, for documents and searches alike"},
 	{"github.com/cespare/xxhash/v2", []string{"collection/shard"}, "one place decides what a shard key hashes to"},
-	{"github.com/cockroachdb/apd/v3", []string{"bson/decimal", "bson/keystring", "collection/expr"}, "decimal128 arithmetic has one door"},
-	{"github.com/cockroachdb/pebble/v2", []string{"cmd", "storage/pebblekv"}, "the engine can be exchanged only if nobody else knows it"},
+	{"github.com/cockroachdb/pebble/v2", []string{"storage/pebblekv"}, "the engine can be exchanged only if nobody else knows it"},
 	{"github.com/dlclark/regexp2/v2", []string{"collection/mql"}, "patterns are compiled in one place, with a time limit"},
-	{"github.com/dop251/goja", []string{"collection/expr", "collection/match", "collection/mql"}, "JavaScript runs with bounded time and memory, from one door"},
+	{"github.com/dop251/goja", []string{"collection/expr"}, "JavaScript runs with bounded time and memory, from one door"},
 	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
-	{"github.com/klauspost/compress", []string{"wire", "storage/pebblekv"}, "compression belongs to the frames"},
-	{"github.com/prometheus/client_golang", []string{"cmd", "wire"}, "metrics are collected as counts below and exposed at the edge"},
-	{"github.com/rs/zerolog", []string{"cmd", "shard/balance", "shard/jobs", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},
-	{"github.com/spf13/pflag", []string{"cmd"}, "flags belong to the program"},
+	{"github.com/klauspost/compress", []string{"wire"}, "compression belongs to the frames"},
+	{"github.com/prometheus/client_golang", []string{"cmd/cantle/daemon", "wire/command"}, "metrics are collected as counts below and exposed at the edge"},
+	{"github.com/rs/zerolog", []string{"cmd/cantle/daemon", "shard/balance", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},
+	{"github.com/spf13/pflag", []string{"cmd/cantle"}, "flags belong to the program"},
 	{"github.com/xdg-go/scram", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/xdg-go/stringprep", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/youmark/pkcs8", []string{"cmd/cantle/daemon"}, "keys are read where the server starts"},
 	{"go.mongodb.org/mongo-driver/v2/mongo", []string{"cmd/cantle/cli"}, "verbs of the program talk to a server as any client does"},
-	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its bsoncore is declared experimental and may change without notice; one door to it"},
-	{"golang.org/x/sync", []string{""}, "small and as good as standard"},
-	{"golang.org/x/sys", []string{"cmd", "storage/pebblekv", "wire/server"}, "system calls belong to the edge"},
-	{"golang.org/x/text", []string{"bson", "collection/mql", "collection/text", "collection/expr", "collection/match", "wire/auth"}, "collation and text search have one door each"},
+	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its types for tests and tools come in by one door; the product reads raw BSON"},
+	{"golang.org/x/sys", []string{"cmd/cantle/daemon", "wire/server"}, "system calls belong to the edge"},
+	{"golang.org/x/text", []string{"collection/mql", "collection/text"}, "collation and text search have one door each"},
+}
+
+// doorOf returns the row of doors that decides about an import path, -1 without one.
+func doorOf(p string) int {
+	row := -1
+	for i, d := range doors {
+		if under(p, d.path) && (row < 0 || len(d.path) > len(doors[row].path)) {
+			row = i
+		}
+	}
+	return row
+}
+
+// doorUsers is how many users the rows of doors have.
+func doorUsers() (n int) {
+	for _, d := range doors {
+		n += len(d.users)
+	}
+	return n
+}
+
+// checkWalls looks for doors that nobody walks through: users of a row that do not use
+// its library.
+func checkWalls(r *repo, report reporter) {
+	for row, d := range doors {
+		for _, user := range d.users {
+			used := slices.ContainsFunc(r.files, func(f *file) bool {
+				if f.test || !under(f.dir, user) {
+					return false
+				}
+				for p := range f.imports() {
+					if doorOf(p) == row {
+						return true
+					}
+				}
+				return false
+			})
+			if !used {
+				report("scripts/tidy/doors_test.go", user+" does not use "+d.path+": take it out of the row")
+			}
+		}
+	}
 }

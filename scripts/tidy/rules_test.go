@@ -42,6 +42,7 @@ var rules = []rule{
 	{"rig", "the product must build without its test rig", checkRig},
 	{"tables", "tables are read as the list of what is covered: alphabetical, each row with the page it follows", checkTables},
 	{"tested", "a row without a case is a promise nobody checks: name the operator in a case file of its package", checkTested},
+	{"walls", "a door that nobody walks through is walled up, so that the table says who uses a library", checkWalls},
 }
 
 func TestTidy(t *testing.T) {
@@ -134,16 +135,9 @@ func checkDoors(r *repo, report reporter) {
 			if first, _, _ := strings.Cut(p, "/"); !strings.Contains(first, ".") || strings.HasPrefix(p, modulePath) {
 				continue
 			}
-			row := -1
-			for i, d := range doors {
-				if under(p, d.path) && (row < 0 || len(d.path) > len(doors[row].path)) {
-					row = i
-				}
-			}
-			switch {
+			switch row := doorOf(p); {
 			case row < 0:
 				report(r.position(pos), p+" has no row in scripts/tidy/doors_test.go: add it with the packages that may use it and why")
-			case slices.Contains(doors[row].users, ""):
 			case doors[row].path == "go.mongodb.org/mongo-driver/v2" && f.dir != "bson" && f.dir != "bson/ejson", // not what lies below bson
 				!under(f.dir, doors[row].users...):
 				report(r.position(pos), f.dir+" may not use "+p+": "+doors[row].why)

@@ -61,6 +61,8 @@ func TestRulesFail(t *testing.T) {
 		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/compat-tests/casefile\"\n", 1},
 		{"tables", "collection/match/a.go", "package match\nvar Operators = []Operator{opB, opA, {Name: \"$c\", Doc: \"x\"}}\nvar opA = Operator{Name: \"$a\", Doc: \"x\"}\nvar opB = Operator{Name: \"$b\"}\n", 2},
 		{"tested", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$known\"}, {Name: \"$knowne\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},
+		{"walls", "storage/pebblekv/a.go", "package pebblekv\nimport _ \"github.com/cockroachdb/pebble/v2/vfs\"\n", doorUsers() - 1},
+		{"walls", "storage/pebblekv/a_test.go", "package pebblekv\nimport _ \"github.com/cockroachdb/pebble/v2/vfs\"\n", doorUsers()},
 	}
 	seen := map[string]bool{}
 	for _, tc := range cases {
