@@ -1,7 +1,8 @@
 package agg
 
 import (
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
@@ -40,11 +41,7 @@ func (f *fieldSet) projection() bson.Raw {
 	if f.all {
 		return nil
 	}
-	paths := make([]string, 0, len(f.paths))
-	for p := range f.paths {
-		paths = append(paths, p)
-	}
-	sort.Strings(paths)
+	paths := slices.Sorted(maps.Keys(f.paths))
 	if len(paths) == 0 {
 		paths = []string{"_id"} // an inclusion projection has to name something
 	}

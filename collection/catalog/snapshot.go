@@ -1,8 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
-	"sort"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -146,7 +147,7 @@ func (s *Snapshot) Databases() []*Database {
 	for _, d := range s.databases {
 		out = append(out, d)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	slices.SortFunc(out, func(a, b *Database) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -159,9 +160,8 @@ func (s *Snapshot) Collections(db string) []*Collection {
 			out = append(out, c)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		a, b := out[i].Namespace, out[j].Namespace
-		return a.DB < b.DB || a.DB == b.DB && a.Coll < b.Coll
+	slices.SortFunc(out, func(a, b *Collection) int {
+		return cmp.Or(strings.Compare(a.Namespace.DB, b.Namespace.DB), strings.Compare(a.Namespace.Coll, b.Namespace.Coll))
 	})
 	return out
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -56,9 +57,7 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 		s.check = !exact
 	}
 	if n.Reverse {
-		for i, j := 0, len(s.ranges)-1; i < j; i, j = i+1, j-1 {
-			s.ranges[i], s.ranges[j] = s.ranges[j], s.ranges[i]
-		}
+		slices.Reverse(s.ranges)
 	}
 	s.prefix = keyspace.AppendEntryPrefix(nil, src.Coll.ID, n.Index.ID, p)
 	if n.Rebuild {

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
@@ -105,9 +106,7 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 		}
 	}
 	if n.Reverse {
-		for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-			out[i], out[j] = out[j], out[i]
-		}
+		slices.Reverse(out)
 	}
 	return out
 }

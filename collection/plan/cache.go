@@ -3,7 +3,8 @@ package plan
 import (
 	"fmt"
 	"hash/fnv"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -187,7 +188,7 @@ func (c *Cache) Entries(coll *catalog.Collection) []Entry {
 	for _, e := range s.entries {
 		out = append(out, *e)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Shape < out[j].Shape })
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Shape, b.Shape) })
 	return out
 }
 

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -201,7 +202,7 @@ func (p *failCommand) concerns(c *Call) bool {
 		return true
 	}
 	for _, name := range p.commands {
-		if name == c.Name() || aliased(c.Def, name) {
+		if name == c.Name() || slices.Contains(c.Def.Aliases, name) {
 			return true
 		}
 	}

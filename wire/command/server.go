@@ -195,15 +195,6 @@ func (s *Server) loadKept(store storage.Store) {
 // lookup finds a command by its exact name or another of its spellings.
 func (s *Server) lookup(name string) *Def { return s.byName[name] }
 
-func aliased(d *Def, name string) bool {
-	for _, a := range d.Aliases {
-		if a == name {
-			return true
-		}
-	}
-	return false
-}
-
 // peer is what the server remembers of one connection.
 type peer struct {
 	cosmos      bool
