@@ -77,9 +77,9 @@ var (
 	}
 	unique = []string{
 		`{key: {a: 1, u: 1}, name: "unique", unique: true, sparse: true}`,
-		`{key: {a: 1, u: 1, d: -1}, name: "uniquePartial", unique: true, partialFilterExpression: {d: {$gt: 1}, u: {$exists: true}}}`,
-		`{key: {a: 1, s: 1, u: 1}, name: "uniqueCollation", unique: true, collation: {locale: "en", strength: 2}, partialFilterExpression: {s: {$exists: true}}}`,
-		`{key: {a: 1, u: 1, c: 1}, name: "prepare", prepareUnique: true, partialFilterExpression: {u: {$lt: 8}}}`,
+		`{key: {a: 1, d: -1, c: 1}, name: "uniquePartial", unique: true, partialFilterExpression: {d: {$gt: 2}, c: {$exists: true}}}`,
+		`{key: {a: 1, s: 1, c: 1}, name: "uniqueCollation", unique: true, collation: {locale: "en", strength: 2}, partialFilterExpression: {s: {$exists: true}, c: {$exists: true}}}`,
+		`{key: {a: 1, d: 1, s: 1}, name: "prepare", prepareUnique: true, partialFilterExpression: {d: {$lt: 3}}}`,
 	}
 )
 
@@ -104,7 +104,7 @@ func TestWritesKeepIndexes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := maker{rand.New(rand.NewPCG(seed, uint64(i))), 10, 6}
 			r := newRoom(t, c.options, c.key, slices.Concat(plain, unique)...)
-			r.index(`{key: {a: 1, u: 1, b: 1}, name: "building", unique: true, partialFilterExpression: {u: {$exists: true}}}`, catalog.IndexBuilding)
+			r.index(`{key: {a: 1, b: 1, s: 1}, name: "building", unique: true, partialFilterExpression: {b: {$exists: true}, s: {$exists: true}}}`, catalog.IndexBuilding)
 			r.index(`{key: {a: 1}, name: "dropping"}`, catalog.IndexDropping)
 			for range 40 {
 				r.env.NowMillis = 1_000_000 + m.Int64N(1_000_000)
