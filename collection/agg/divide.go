@@ -10,7 +10,7 @@ import "github.com/cantledb/cantle/collection/order"
 func (p *Pipeline) Divide() (shards, merge *Pipeline, by *order.Pattern) {
 	shards, merge = p.with(nil), p.with(nil)
 	shards.fields = p.reads()
-	if p.IsSource() && !p.stages[0].Constraints().Sharded {
+	if p.IsSource() {
 		merge.stages = p.stages
 		return shards, merge, nil
 	}

@@ -40,7 +40,7 @@ func FuzzPipelineParse(f *testing.F) {
 		}
 		env := mql.NewEnv(context.Background())
 		opts := Options{NS: collection.Namespace{DB: "test", Coll: "c"}}
-		if _, err := Skim(stages); err != nil {
+		if NewOutline(stages).Err != nil {
 			return
 		}
 		p, err := Parse(env, stages, opts)

@@ -75,12 +75,11 @@ func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
 func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 	f, ok := raw.First()
 	if !ok || raw.Len() != 1 {
-		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
+		return nil, notOneField()
 	}
-	name := string(f.Name)
-	def := p.find(name)
+	def := p.find(string(f.Name))
 	if def == nil {
-		return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
+		return nil, unknownStage(f.Name)
 	}
 	return def.Parse(p, def.Name, f.Value.Clone())
 }
@@ -109,20 +108,8 @@ func (p *parser) check(out *Pipeline) error {
 		if err := p.checkPlace(c, name); err != nil {
 			return err
 		}
-		m, isMatch := s.(*matchStage)
-		switch {
-		case isMatch && i > 0 && match.Features(m.node)&match.UsesText != 0:
-			return mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
-		case c.First && name == "$geoNear" && !allNothing(out.stages[:i]):
-			return mongoerr.New(40603, "$geoNear was not the first stage in the pipeline")
-		case isHybrid(name) && i > 0:
-			return notFirstHybrid(name)
-		case c.First && i > 0 && name != "$geoNear":
-			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
-		case name == "$changeStreamSplitLargeEvent" && out.stages[0].Name() != "$changeStream":
-			return mongoerr.New(mongoerr.IllegalOperation, "%s can only be used in a $changeStream pipeline", name)
-		case c.Last && i+1 < len(out.stages):
-			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
+		if err := p.checkNeighbours(out.stages, i); err != nil {
+			return err
 		}
 		if p.in&InFacet == 0 {
 			if err := checkMeta(s, out.stages[0]); err != nil {
@@ -136,13 +123,22 @@ func (p *parser) check(out *Pipeline) error {
 	return p.checkSource(out)
 }
 
-func allNothing(stages []Stage) bool {
-	for _, s := range stages {
-		if !isNothing(s) {
-			return false
+// checkNeighbours looks whether stage i may stand behind those before it and before
+// those behind it.
+func (p *parser) checkNeighbours(stages []Stage, i int) error {
+	s := stages[i]
+	c, name := s.Constraints(), s.Name()
+	if def := p.find(name); def != nil && def.Behind != nil {
+		if err := def.Behind(s, stages[:i]); err != nil {
+			return err
 		}
+	} else if c.First && i > 0 {
+		return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
 	}
-	return true
+	if c.Last && i+1 < len(stages) {
+		return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
+	}
+	return nil
 }
 
 // checkMeta looks whether the first stage makes the metadata that a stage reads.
@@ -191,13 +187,11 @@ func (p *parser) checkSource(out *Pipeline) error {
 		}
 		return nil
 	}
-	s := out.stages[0]
-	c, name := s.Constraints(), s.Name()
-	_, changes := s.(*changeStreamStage)
+	c, name := out.stages[0].Constraints(), out.stages[0].Name()
 	switch {
-	case p.ns.Coll != "" && c.Collectionless && !changes:
-		if name == "$listClusterCatalog" {
-			return mongoerr.New(9621301, "The $listClusterCatalog stage must be run on a database")
+	case p.ns.Coll != "" && c.Collectionless && !c.OnCollection:
+		if c.NoCollection != nil {
+			return c.NoCollection()
 		}
 		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against a database with {aggregate: 1}", name)
 	case p.ns.Coll == "" && !c.Collectionless:

@@ -28,42 +28,6 @@ type Stage interface {
 	Reads(add func(path string)) (closed bool)
 }
 
-// Constraints says where a stage may stand. The zero value may stand anywhere.
-type Constraints struct {
-	First bool // only as the first stage
-	Last  bool // only as the last stage
-	// Source stages make rows instead of transforming an input.
-	Source bool
-	// Sharded sources run in each shard.
-	Sharded bool
-	// Collectionless sources belong to a database ({aggregate: 1}); AdminOnly
-	// ones to the database admin.
-	Collectionless, AdminOnly bool
-	// NotIn lists the places that refuse the stage.
-	NotIn Places
-	// Blocking stages read their whole input before the first row.
-	Blocking bool
-	// Writes marks $out and $merge.
-	Writes bool
-	// OneToOne stages deliver exactly one row per input row, in order.
-	OneToOne bool
-	// KeepsOrder stages deliver rows in the order of their inputs.
-	KeepsOrder bool
-}
-
-// Places are the surroundings of a pipeline, as a set.
-type Places uint8
-
-// The places that may refuse a stage.
-const (
-	InFacet Places = 1 << iota
-	InLookup
-	InUnion
-	InView
-	InTransaction
-	InUpdate
-)
-
 // Split is a stage divided over shards.
 type Split struct {
 	// Shards run in each shard.
@@ -81,16 +45,3 @@ func everywhere(s Stage) Split { return Split{Shards: []Stage{s}} }
 
 // merged is the Split of a stage that needs the whole stream.
 func merged(s Stage) Split { return Split{Merge: []Stage{s}} }
-
-// StageDef is a row of the table of stages.
-type StageDef struct {
-	// Name with the dollar sign.
-	Name string
-	// Parse reads the stage's argument into one or more stages.
-	Parse func(p *parser, name string, arg bson.Value) ([]Stage, error)
-	// Skim lists the namespaces in the argument and returns its sub-pipelines;
-	// nil where there are none.
-	Skim func(arg bson.Value, add func(Involved) error) (subs []bson.Value, err error)
-	// Doc is the page of the manual.
-	Doc string
-}

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageBucket = StageDef{Name: "$bucket", Parse: parseBucket, Doc: "reference/operator/aggregation/bucket"}
+var stageBucket = StageDef{Name: "$bucket", Parse: parseBucket, ShapesPlan: true, Doc: "reference/operator/aggregation/bucket"}
 
 // parseBucket makes $group by the boundary below a value, and $sort, of it.
 func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Doc: "reference/operator/aggregation/bucketAuto"}
+var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/bucketAuto"}
 
 // bucketAutoStage deals documents into n buckets of about equal size.
 type bucketAutoStage struct {
@@ -92,7 +92,7 @@ func parseBucketAuto(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 func (s *bucketAutoStage) Name() string             { return "$bucketAuto" }
-func (s *bucketAutoStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *bucketAutoStage) Constraints() Constraints { return stageBucketAuto.Constraints }
 func (s *bucketAutoStage) Split() Split             { return merged(s) }
 func (s *bucketAutoStage) Append(b *bson.Builder)   { b.Raw("$bucketAuto", s.arg) }
 

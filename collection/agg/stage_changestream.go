@@ -13,9 +13,34 @@ import (
 )
 
 var (
-	stageChangeStream      = StageDef{Name: "$changeStream", Parse: parseChangeStream, Skim: skimInfo("$changeStream"), Doc: "reference/operator/aggregation/changeStream"}
-	stageChangeStreamSplit = StageDef{Name: "$changeStreamSplitLargeEvent", Parse: parseChangeStreamSplit, Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
+	stageChangeStream = StageDef{Name: "$changeStream", Parse: parseChangeStream, Skim: skimInfo,
+		Constraints: Constraints{First: true, Source: true, Watches: true, Collectionless: true, OnCollection: true,
+			NotIn: notOverChanges, NoView: mongoerr.OptionNotSupportedOnView},
+		Privileges: []Privilege{
+			{Action: "changeStream", On: OnInput, If: ofOneSource}, {Action: "find", On: OnInput, If: ofOneSource},
+			{Action: "changeStream", On: Everywhere, If: ofCluster}, {Action: "find", On: Everywhere, If: ofCluster}},
+		ReadLevel: "majority", UnstableField: "showExpandedEvents", Doc: "reference/operator/aggregation/changeStream"}
+	stageChangeStreamSplit = StageDef{Name: "$changeStreamSplitLargeEvent", Parse: parseChangeStreamSplit, Behind: onlyChanges,
+		Constraints: Constraints{Last: true, NotIn: notOverChanges}, AfterChanges: true, Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
 )
+
+// notOverChanges are the places that refuse change streams.
+const notOverChanges = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
+
+// ofCluster reports a stream of the changes of the whole server.
+func ofCluster(arg bson.Raw, _ string) bool { return arg.Get("allChangesForCluster").Truthy() }
+
+// ofOneSource reports a stream of the changes of one collection or database.
+func ofOneSource(arg bson.Raw, _ string) bool { return !arg.Get("allChangesForCluster").Truthy() }
+
+// onlyChanges refuses a stage that is not in the pipeline of a change stream.
+// Errors: IllegalOperation (20).
+func onlyChanges(s Stage, before []Stage) error {
+	if len(before) == 0 || !before[0].Constraints().Watches {
+		return mongoerr.New(mongoerr.IllegalOperation, "%s can only be used in a $changeStream pipeline", s.Name())
+	}
+	return nil
+}
 
 // changeStreamStage delivers the changes of a collection, a database or the
 // whole server; the Opener makes the events.
@@ -82,13 +107,11 @@ func checkChangeStream(d bson.Raw) error {
 	return nil
 }
 
-func (s *changeStreamStage) Name() string { return "$changeStream" }
-func (s *changeStreamStage) Constraints() Constraints {
-	return Constraints{First: true, Source: true, Collectionless: true, NotIn: InFacet | InLookup | InUnion | InView | InTransaction | InUpdate}
-}
-func (s *changeStreamStage) Split() Split            { return merged(s) }
-func (s *changeStreamStage) Append(b *bson.Builder)  { b.Raw("$changeStream", s.arg) }
-func (s *changeStreamStage) Reads(func(string)) bool { return true }
+func (s *changeStreamStage) Name() string             { return "$changeStream" }
+func (s *changeStreamStage) Constraints() Constraints { return stageChangeStream.Constraints }
+func (s *changeStreamStage) Split() Split             { return merged(s) }
+func (s *changeStreamStage) Append(b *bson.Builder)   { b.Raw("$changeStream", s.arg) }
+func (s *changeStreamStage) Reads(func(string)) bool  { return true }
 
 func (s *changeStreamStage) Open(env *mql.Env, _ exec.Operator, o Opener) (exec.Operator, error) {
 	in, err := o.Changes(env, s.ns, s.arg)
@@ -119,13 +142,11 @@ func parseChangeStreamSplit(_ *parser, _ string, arg bson.Value) ([]Stage, error
 	return []Stage{changeStreamSplitStage{}}, nil
 }
 
-func (s changeStreamSplitStage) Name() string { return "$changeStreamSplitLargeEvent" }
-func (s changeStreamSplitStage) Constraints() Constraints {
-	return Constraints{Last: true, NotIn: InFacet | InLookup | InUnion | InView | InTransaction | InUpdate}
-}
-func (s changeStreamSplitStage) Split() Split            { return merged(s) }
-func (s changeStreamSplitStage) Append(b *bson.Builder)  { b.Raw(s.Name(), bson.Empty) }
-func (s changeStreamSplitStage) Reads(func(string)) bool { return false }
+func (s changeStreamSplitStage) Name() string             { return "$changeStreamSplitLargeEvent" }
+func (s changeStreamSplitStage) Constraints() Constraints { return stageChangeStreamSplit.Constraints }
+func (s changeStreamSplitStage) Split() Split             { return merged(s) }
+func (s changeStreamSplitStage) Append(b *bson.Builder)   { b.Raw(s.Name(), bson.Empty) }
+func (s changeStreamSplitStage) Reads(func(string)) bool  { return false }
 
 func (s changeStreamSplitStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
 	return &splitOp{base: base{in: in, stage: s}}, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageCount = StageDef{Name: "$count", Parse: parseCount, Doc: "reference/operator/aggregation/count"}
+var stageCount = StageDef{Name: "$count", Parse: parseCount, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/count"}
 
 // countStage counts documents, or adds up the counts of the shards.
 type countStage struct {
@@ -37,7 +37,7 @@ func parseCount(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 func (s *countStage) Name() string             { return "$count" }
-func (s *countStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *countStage) Constraints() Constraints { return stageCount.Constraints }
 func (s *countStage) Split() Split {
 	return Split{Shards: []Stage{s}, Merge: []Stage{&countStage{s.field, true}}}
 }

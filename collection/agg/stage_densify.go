@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Doc: "reference/operator/aggregation/densify"}
+var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true, Doc: "reference/operator/aggregation/densify"}
 
 // densifyStage adds documents where values of a field are missing from a
 // sequence.
@@ -179,7 +179,7 @@ func (s *densifyStage) parseBounds(v bson.Value) error {
 }
 
 func (s *densifyStage) Name() string             { return "$densify" }
-func (s *densifyStage) Constraints() Constraints { return Constraints{Blocking: true, NotIn: InUpdate} }
+func (s *densifyStage) Constraints() Constraints { return stageDensify.Constraints }
 func (s *densifyStage) Split() Split             { return merged(s) }
 func (s *densifyStage) Append(b *bson.Builder)   { b.Raw("$densify", s.arg) }
 func (s *densifyStage) Reads(add func(string)) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageDocuments = StageDef{Name: "$documents", Parse: parseDocuments, Doc: "reference/operator/aggregation/documents"}
+var stageDocuments = StageDef{Name: "$documents", Parse: parseDocuments, Constraints: Constraints{First: true, Source: true, Collectionless: true, NoView: mongoerr.InvalidNamespace, NotIn: InFacet | InUpdate}, Doc: "reference/operator/aggregation/documents"}
 
 // documentsStage delivers the documents of an expression.
 type documentsStage struct{ e expr.Expr }
@@ -21,13 +21,11 @@ func parseDocuments(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&documentsStage{e}}, nil
 }
 
-func (s *documentsStage) Name() string { return "$documents" }
-func (s *documentsStage) Constraints() Constraints {
-	return Constraints{First: true, Source: true, Collectionless: true, NotIn: InFacet | InUpdate}
-}
-func (s *documentsStage) Split() Split            { return merged(s) }
-func (s *documentsStage) Append(b *bson.Builder)  { s.e.Append(b, "$documents") }
-func (s *documentsStage) Reads(func(string)) bool { return true }
+func (s *documentsStage) Name() string             { return "$documents" }
+func (s *documentsStage) Constraints() Constraints { return stageDocuments.Constraints }
+func (s *documentsStage) Split() Split             { return merged(s) }
+func (s *documentsStage) Append(b *bson.Builder)   { s.e.Append(b, "$documents") }
+func (s *documentsStage) Reads(func(string)) bool  { return true }
 
 func (s *documentsStage) Open(env *mql.Env, _ exec.Operator, _ Opener) (exec.Operator, error) {
 	var scratch expr.Scratch

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageFacet = StageDef{Name: "$facet", Parse: parseFacet, Skim: skimFacet, Doc: "reference/operator/aggregation/facet"}
+var stageFacet = StageDef{Name: "$facet", Parse: parseFacet, Skim: skimFacet, Constraints: Constraints{Blocking: true, NotIn: InFacet | InUpdate}, SameInput: true, Doc: "reference/operator/aggregation/facet"}
 
 // facetStage runs several pipelines on the same documents and delivers one
 // document with all their results.
@@ -73,11 +73,9 @@ func skimFacet(arg bson.Value, _ func(Involved) error) (subs []bson.Value, err e
 	return subs, nil
 }
 
-func (s *facetStage) Name() string { return "$facet" }
-func (s *facetStage) Constraints() Constraints {
-	return Constraints{Blocking: true, NotIn: InFacet | InUpdate}
-}
-func (s *facetStage) Split() Split { return merged(s) }
+func (s *facetStage) Name() string             { return "$facet" }
+func (s *facetStage) Constraints() Constraints { return stageFacet.Constraints }
+func (s *facetStage) Split() Split             { return merged(s) }
 
 func (s *facetStage) Append(b *bson.Builder) {
 	b.BeginDoc("$facet")

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear, Doc: "reference/operator/aggregation/geoNear"}
+var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear, Constraints: Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}, Behind: nearFirst, Doc: "reference/operator/aggregation/geoNear"}
 
 // geoNearStage sorts the documents near a point by their distance.
 type geoNearStage struct {
@@ -223,10 +223,18 @@ func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	return p.with(splice(p.stages, 0, 1, &with))
 }
 
-func (s *geoNearStage) Name() string { return "$geoNear" }
-func (s *geoNearStage) Constraints() Constraints {
-	return Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}
+// nearFirst refuses the stage behind any that does something. Errors: 40603.
+func nearFirst(_ Stage, before []Stage) error {
+	for _, s := range before {
+		if !isNothing(s) {
+			return mongoerr.New(40603, "$geoNear was not the first stage in the pipeline")
+		}
+	}
+	return nil
 }
+
+func (s *geoNearStage) Name() string             { return "$geoNear" }
+func (s *geoNearStage) Constraints() Constraints { return stageGeoNear.Constraints }
 func (s *geoNearStage) Split() Split {
 	return Split{Shards: []Stage{s}, Order: &distanceOrder}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup, Doc: "reference/operator/aggregation/graphLookup"}
+var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup, Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget, Doc: "reference/operator/aggregation/graphLookup"}
 
 // graphStage walks a collection breadth first.
 type graphStage struct {
@@ -108,15 +108,13 @@ func skimGraphLookup(arg bson.Value, add func(Involved) error) ([]bson.Value, er
 	if coll == "" {
 		return nil, nil
 	}
-	return nil, add(Involved{NS: collection.Namespace{Coll: coll}, Stage: "$graphLookup"})
+	return nil, add(Involved{NS: collection.Namespace{Coll: coll}})
 }
 
-func (s *graphStage) Name() string { return "$graphLookup" }
-func (s *graphStage) Constraints() Constraints {
-	return Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}
-}
-func (s *graphStage) Split() Split           { return everywhere(s) }
-func (s *graphStage) Append(b *bson.Builder) { b.Raw("$graphLookup", s.arg) }
+func (s *graphStage) Name() string             { return "$graphLookup" }
+func (s *graphStage) Constraints() Constraints { return stageGraphLookup.Constraints }
+func (s *graphStage) Split() Split             { return everywhere(s) }
+func (s *graphStage) Append(b *bson.Builder)   { b.Raw("$graphLookup", s.arg) }
 
 func (s *graphStage) Reads(add func(string)) bool {
 	s.start.Paths(add)

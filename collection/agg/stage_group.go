@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Doc: "reference/operator/aggregation/group"}
+var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/group"}
 
 // groupMode says what a $group reads and delivers.
 type groupMode uint8
@@ -71,7 +71,7 @@ func (p *parser) groupKey(v bson.Value) (expr.Expr, error) {
 }
 
 func (s *groupStage) Name() string             { return "$group" }
-func (s *groupStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *groupStage) Constraints() Constraints { return stageGroup.Constraints }
 
 func (s *groupStage) Split() Split {
 	if s.mode != groupWhole {

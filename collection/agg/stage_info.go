@@ -10,25 +10,81 @@ import (
 
 // The stages about the server itself; the Opener makes their rows.
 var (
-	stageCollStats          = StageDef{Name: "$collStats", Parse: parseInfo(checkCollStats, Constraints{Sharded: true}), Skim: skimInfo("$collStats"), Doc: "reference/operator/aggregation/collStats"}
-	stageCurrentOp          = StageDef{Name: "$currentOp", Parse: parseInfo(checkCurrentOp, onAdmin), Skim: skimInfo("$currentOp"), Doc: "reference/operator/aggregation/currentOp"}
-	stageIndexStats         = StageDef{Name: "$indexStats", Parse: parseInfo(checkIndexStats, Constraints{}), Skim: skimInfo("$indexStats"), Doc: "reference/operator/aggregation/indexStats"}
-	stageListClusterCatalog = StageDef{Name: "$listClusterCatalog", Parse: parseInfo(checkClusterCatalog, onDatabase), Skim: skimInfo("$listClusterCatalog"), Doc: "reference/operator/aggregation/listClusterCatalog"}
-	stageListLocalSessions  = StageDef{Name: "$listLocalSessions", Parse: parseInfo(checkListSessions, onDatabase), Skim: skimInfo("$listLocalSessions"), Doc: "reference/operator/aggregation/listLocalSessions"}
-	stageListSampledQueries = StageDef{Name: "$listSampledQueries", Parse: parseInfo(checkSampledQueries, onAdmin), Skim: skimInfo("$listSampledQueries"), Doc: "reference/operator/aggregation/listSampledQueries"}
-	stageListSearchIndexes  = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Doc: "reference/operator/aggregation/listSearchIndexes"}
-	stageListSessions       = StageDef{Name: "$listSessions", Parse: parseListSessions, Skim: skimInfo("$listSessions"), Doc: "reference/operator/aggregation/listSessions"}
-	stagePlanCacheStats     = StageDef{Name: "$planCacheStats", Parse: parseInfo(checkPlanCacheStats, Constraints{}), Skim: skimInfo("$planCacheStats"), Doc: "reference/operator/aggregation/planCacheStats"}
-	stageQuerySettings      = StageDef{Name: "$querySettings", Parse: parseInfo(checkQuerySettings, onDatabase), Skim: skimInfo("$querySettings"), Doc: "reference/operator/aggregation/querySettings"}
-	stageQueryStats         = StageDef{Name: "$queryStats", Parse: parseInfo(checkQueryStats, onAdmin), Skim: skimInfo("$queryStats"), Doc: "reference/operator/aggregation/queryStats"}
-	stageShardedData        = StageDef{Name: "$shardedDataDistribution", Parse: parseInfo(checkEmpty("$shardedDataDistribution", 6789100), onAdmin), Skim: skimInfo("$shardedDataDistribution"), Doc: "reference/operator/aggregation/shardedDataDistribution"}
+	stageCollStats = StageDef{Name: "$collStats", Parse: parseInfo(checkCollStats), Skim: skimInfo, Constraints: ofCollection,
+		Privileges: []Privilege{{Action: "collStats", On: OnInput}}, Unstable: moreThanCount, Doc: "reference/operator/aggregation/collStats"}
+	stageCurrentOp = StageDef{Name: "$currentOp", Parse: parseInfo(checkCurrentOp), Skim: skimInfo, Constraints: onAdmin,
+		Privileges: []Privilege{{Action: "inprog", On: OnCluster, If: allUsers}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/currentOp"}
+	stageIndexStats = StageDef{Name: "$indexStats", Parse: parseInfo(checkIndexStats), Skim: skimInfo, Constraints: ofCollection,
+		Privileges: []Privilege{{Action: "indexStats", On: OnInput}}, Unstable: always, Doc: "reference/operator/aggregation/indexStats"}
+	stageListClusterCatalog = StageDef{Name: "$listClusterCatalog", Parse: parseInfo(checkClusterCatalog), Skim: skimInfo, Constraints: ofDatabase,
+		Privileges: []Privilege{{Action: "listClusterCatalog", On: OnInput}}, Doc: "reference/operator/aggregation/listClusterCatalog"}
+	stageListLocalSessions = StageDef{Name: "$listLocalSessions", Parse: parseInfo(checkListSessions), Skim: skimInfo, Constraints: onDatabase,
+		Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/listLocalSessions"}
+	stageListSampledQueries = StageDef{Name: "$listSampledQueries", Parse: parseInfo(checkSampledQueries), Skim: skimInfo, Constraints: onAdmin,
+		Privileges: []Privilege{{Action: "listSampledQueries", On: OnCluster}}, Doc: "reference/operator/aggregation/listSampledQueries"}
+	stageListSearchIndexes = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Doc: "reference/operator/aggregation/listSearchIndexes"}
+	stageListSessions      = StageDef{Name: "$listSessions", Parse: parseListSessions, Skim: skimInfo, Constraints: ofSessions,
+		Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, Unstable: always, Doc: "reference/operator/aggregation/listSessions"}
+	stagePlanCacheStats = StageDef{Name: "$planCacheStats", Parse: parseInfo(checkPlanCacheStats), Skim: skimInfo, Constraints: ofCollection,
+		Privileges: []Privilege{{Action: "planCacheRead", On: OnInput}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/planCacheStats"}
+	stageQuerySettings = StageDef{Name: "$querySettings", Parse: parseInfo(checkQuerySettings), Skim: skimInfo, Constraints: onDatabase,
+		Privileges: []Privilege{{Action: "querySettings", On: OnCluster}}, NoSettings: true, Doc: "reference/operator/aggregation/querySettings"}
+	stageQueryStats = StageDef{Name: "$queryStats", Parse: parseInfo(checkQueryStats), Skim: skimInfo, Constraints: onAdmin,
+		Privileges: []Privilege{{Action: "queryStatsRead", On: OnCluster}}, Doc: "reference/operator/aggregation/queryStats"}
+	stageShardedData = StageDef{Name: "$shardedDataDistribution", Parse: parseInfo(checkEmpty("$shardedDataDistribution", 6789100)), Skim: skimInfo, Constraints: onAdmin,
+		Privileges: []Privilege{{Action: "shardedDataDistribution", On: OnCluster}}, Doc: "reference/operator/aggregation/shardedDataDistribution"}
 )
 
-// The surroundings of sources that do not read a collection.
+// placesOfInfo are the places that refuse sources about the server.
+const placesOfInfo = InFacet | InTransaction | InUpdate
+
+// The surroundings of these sources: what they are asked of.
 var (
-	onAdmin    = Constraints{Collectionless: true, AdminOnly: true}
-	onDatabase = Constraints{Collectionless: true}
+	ofCollection = Constraints{First: true, Source: true, NotIn: placesOfInfo}
+	ofSessions   = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}
+	onDatabase   = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true}
+	onAdmin      = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true, AdminOnly: true}
+	ofDatabase   = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true,
+		NoCollection: noCatalogOfCollection}
 )
+
+// noCatalogOfCollection is the error of $listClusterCatalog on a collection.
+func noCatalogOfCollection() error {
+	return mongoerr.New(9621301, "The $listClusterCatalog stage must be run on a database")
+}
+
+// allUsers reports a stage that is asked about everybody.
+func allUsers(arg bson.Raw, _ string) bool { return arg.Get("allUsers").Truthy() }
+
+// othersSessions reports a stage that is asked about the sessions of others than
+// the user.
+func othersSessions(arg bson.Raw, user string) bool {
+	if arg.Get("allUsers").Truthy() {
+		return true
+	}
+	list, _ := arg.Get("users").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get("user").Str()
+		db, _ := d.Get("db").Str()
+		if name+"@"+db != user {
+			return true
+		}
+	}
+	return false
+}
+
+// moreThanCount reports an argument of $collStats that asks for more than a count,
+// all that is in the stable API.
+func moreThanCount(arg bson.Value) bool {
+	d, _ := arg.Doc()
+	for name := range d.Fields() {
+		if string(name) != "count" {
+			return true
+		}
+	}
+	return false
+}
 
 // infoStage is one of them.
 type infoStage struct {
@@ -38,9 +94,7 @@ type infoStage struct {
 	c    Constraints
 }
 
-func parseInfo(check func(bson.Value) error, c Constraints) func(*parser, string, bson.Value) ([]Stage, error) {
-	c.First, c.Source, c.Sharded = true, true, false
-	c.NotIn |= InFacet | InTransaction | InUpdate
+func parseInfo(check func(bson.Value) error) func(*parser, string, bson.Value) ([]Stage, error) {
 	return func(p *parser, name string, arg bson.Value) ([]Stage, error) {
 		if err := check(arg); err != nil {
 			return nil, err
@@ -49,7 +103,7 @@ func parseInfo(check func(bson.Value) error, c Constraints) func(*parser, string
 		if d == nil {
 			d = bson.Empty
 		}
-		return []Stage{&infoStage{name, p.ns, d, c}}, nil
+		return []Stage{&infoStage{name, p.ns, d, p.find(name).Constraints}}, nil
 	}
 }
 
@@ -59,13 +113,11 @@ func parseListSessions(p *parser, name string, arg bson.Value) ([]Stage, error) 
 	if p.ns.Coll != "" && (p.ns.DB != "config" || p.ns.Coll != "system.sessions") {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", name)
 	}
-	return parseInfo(checkListSessions, Constraints{})(p, name, arg)
+	return parseInfo(checkListSessions)(p, name, arg)
 }
 
-func skimInfo(name string) func(bson.Value, func(Involved) error) ([]bson.Value, error) {
-	return func(_ bson.Value, add func(Involved) error) ([]bson.Value, error) {
-		return nil, add(Involved{Stage: name})
-	}
+func skimInfo(_ bson.Value, add func(Involved) error) ([]bson.Value, error) {
+	return nil, add(Involved{})
 }
 
 func (s *infoStage) Name() string             { return s.name }

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageLimit = StageDef{Name: "$limit", Parse: parseLimit, Doc: "reference/operator/aggregation/limit"}
+var stageLimit = StageDef{Name: "$limit", Parse: parseLimit, Constraints: Constraints{KeepsOrder: true}, Doc: "reference/operator/aggregation/limit"}
 
 // limitStage ends the stream after n documents.
 type limitStage struct{ n int64 }
@@ -39,7 +39,7 @@ func wantCount(v bson.Value, code mongoerr.Code, name string) (int64, error) {
 }
 
 func (s *limitStage) Name() string             { return "$limit" }
-func (s *limitStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *limitStage) Constraints() Constraints { return stageLimit.Constraints }
 func (s *limitStage) Split() Split             { return Split{Shards: []Stage{s}, Merge: []Stage{s}} }
 func (s *limitStage) Append(b *bson.Builder)   { b.Int64("$limit", s.n) }
 func (s *limitStage) Reads(func(string)) bool  { return false }

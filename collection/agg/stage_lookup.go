@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageLookup = StageDef{Name: "$lookup", Parse: parseLookup, Skim: skimLookup, Doc: "reference/operator/aggregation/lookup"}
+var stageLookup = StageDef{Name: "$lookup", Parse: parseLookup, Skim: skimLookup, Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget, Doc: "reference/operator/aggregation/lookup"}
 
 // lookupStage joins the documents of another collection: those with equal
 // values at two paths (foreign.Len() > 0), those that a pipeline delivers (sub),
@@ -182,7 +182,7 @@ func skimLookup(arg bson.Value, add func(Involved) error) ([]bson.Value, error) 
 	if !ok {
 		return nil, nil
 	}
-	i := Involved{Stage: "$lookup"}
+	var i Involved
 	if f, ok := d.Get("from").Doc(); ok {
 		i.NS.DB, _ = f.Get("db").Str()
 		i.NS.Coll, _ = f.Get("coll").Str()
@@ -198,7 +198,9 @@ func skimLookup(arg bson.Value, add func(Involved) error) ([]bson.Value, error) 
 
 func (s *lookupStage) Name() string { return "$lookup" }
 func (s *lookupStage) Constraints() Constraints {
-	return Constraints{NotIn: InUpdate, OneToOne: s.unwind == nil, KeepsOrder: true}
+	c := stageLookup.Constraints
+	c.OneToOne = s.unwind == nil
+	return c
 }
 func (s *lookupStage) Split() Split           { return everywhere(s) }
 func (s *lookupStage) Append(b *bson.Builder) { b.Raw("$lookup", s.arg) }

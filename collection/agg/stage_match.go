@@ -5,10 +5,11 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageMatch = StageDef{Name: "$match", Parse: parseMatch, Doc: "reference/operator/aggregation/match"}
+var stageMatch = StageDef{Name: "$match", Parse: parseMatch, Constraints: Constraints{KeepsOrder: true}, AfterChanges: true, Behind: textFirst, Doc: "reference/operator/aggregation/match"}
 
 // matchStage drops the documents that do not satisfy a filter.
 type matchStage struct{ node match.Node }
@@ -28,8 +29,17 @@ func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&matchStage{n}}, nil
 }
 
+// textFirst refuses a text search behind other stages. Errors: 17313.
+func textFirst(s Stage, before []Stage) error {
+	m, ok := s.(*matchStage)
+	if ok && len(before) > 0 && match.Features(m.node)&match.UsesText != 0 {
+		return mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
+	}
+	return nil
+}
+
 func (s *matchStage) Name() string             { return "$match" }
-func (s *matchStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *matchStage) Constraints() Constraints { return stageMatch.Constraints }
 func (s *matchStage) Split() Split             { return everywhere(s) }
 
 func (s *matchStage) Append(b *bson.Builder) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge, Doc: "reference/operator/aggregation/merge"}
+var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge, Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "update", If: mergeUpdates}, {Action: "insert", If: mergeInserts}}, Doc: "reference/operator/aggregation/merge"}
 
 // mergeStage merges the documents into a collection.
 type mergeStage struct {
@@ -299,7 +299,7 @@ func checkVariable(name string) error {
 }
 
 func skimMerge(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	i := Involved{Stage: "$merge", Writes: true}
+	var i Involved
 	if d, ok := arg.Doc(); ok {
 		arg = d.Get("into")
 	}
@@ -312,13 +312,23 @@ func skimMerge(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
 	return nil, add(i)
 }
 
-func (s *mergeStage) Name() string { return "$merge" }
-func (s *mergeStage) Constraints() Constraints {
-	return Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}
+// mergeUpdates says that documents that match are changed.
+func mergeUpdates(arg bson.Raw, _ string) bool {
+	matched, _ := arg.Get("whenMatched").Str()
+	return matched != "keepExisting" && matched != "fail"
 }
-func (s *mergeStage) Split() Split            { return merged(s) }
-func (s *mergeStage) Reads(func(string)) bool { return false }
-func (s *mergeStage) Append(b *bson.Builder)  { b.Raw("$merge", s.arg) }
+
+// mergeInserts says that documents may be inserted.
+func mergeInserts(arg bson.Raw, user string) bool {
+	others, _ := arg.Get("whenNotMatched").Str()
+	return !mergeUpdates(arg, user) || others != "discard" && others != "fail"
+}
+
+func (s *mergeStage) Name() string             { return "$merge" }
+func (s *mergeStage) Constraints() Constraints { return stageMerge.Constraints }
+func (s *mergeStage) Split() Split             { return merged(s) }
+func (s *mergeStage) Reads(func(string)) bool  { return false }
+func (s *mergeStage) Append(b *bson.Builder)   { b.Raw("$merge", s.arg) }
 
 func (s *mergeStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	return &sinkOp{base: base{in: in, stage: s}, spec: &s.spec, on: s.on, open: func(env *mql.Env) (Sink, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut, Doc: "reference/operator/aggregation/out"}
+var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut, Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "insert"}, {Action: "remove"}}, Doc: "reference/operator/aggregation/out"}
 
 // namespaceBytesMax is how long a namespace may be.
 // Manual: reference/limits#mongodb-limit-Namespace-Length.
@@ -96,7 +96,7 @@ func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage
 }
 
 func skimOut(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	i := Involved{Stage: "$out", Writes: true}
+	var i Involved
 	if d, ok := arg.Doc(); ok {
 		i.NS.DB, _ = d.Get("db").Str()
 		i.NS.Coll, _ = d.Get("coll").Str()
@@ -109,12 +109,10 @@ func skimOut(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
 // placesOfWrites are the places that refuse stages that write.
 const placesOfWrites = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
 
-func (s *outStage) Name() string { return "$out" }
-func (s *outStage) Constraints() Constraints {
-	return Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}
-}
-func (s *outStage) Split() Split            { return merged(s) }
-func (s *outStage) Reads(func(string)) bool { return false }
+func (s *outStage) Name() string             { return "$out" }
+func (s *outStage) Constraints() Constraints { return stageOut.Constraints }
+func (s *outStage) Split() Split             { return merged(s) }
+func (s *outStage) Reads(func(string)) bool  { return false }
 
 func (s *outStage) Append(b *bson.Builder) {
 	b.BeginDoc("$out")

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageRankFusion = StageDef{Name: "$rankFusion", Parse: parseRankFusion, Doc: "reference/operator/aggregation/rankFusion"}
+var stageRankFusion = StageDef{Name: rankFusion, Parse: parseRankFusion, Behind: fusionFirst, Constraints: Constraints{First: true, Source: true, BySelf: true, Blocking: true, NotIn: InUpdate}, Doc: "reference/operator/aggregation/rankFusion"}
 
 // rankFusionStage runs several pipelines that rank the documents of one
 // collection and delivers each document once, the best by all ranks first.
@@ -223,6 +223,14 @@ func parseRanked(p *parser, name string, stages []bson.Raw) (rankedInput, error)
 	return in, nil
 }
 
+// fusionFirst refuses a fusion behind another stage. Errors: 10170100.
+func fusionFirst(s Stage, before []Stage) error {
+	if len(before) > 0 {
+		return notFirstHybrid(s.Name())
+	}
+	return nil
+}
+
 // notFirstHybrid is the error of a fusion behind another stage.
 func notFirstHybrid(name string) error {
 	return mongoerr.New(10170100, "%s is only valid as the first stage in a pipeline", name)
@@ -259,27 +267,12 @@ next:
 // ReadsBySelf reports a pipeline whose first stage reads its collection by
 // pipelines of its own, so that the stages of a view come before those.
 func (p *Pipeline) ReadsBySelf() bool {
-	if len(p.stages) == 0 {
-		return false
-	}
-	_, ok := p.stages[0].(*rankFusionStage)
-	return ok
+	return len(p.stages) > 0 && p.stages[0].Constraints().BySelf
 }
 
-// ReadBySelf is ReadsBySelf for stages that are not parsed.
-func ReadBySelf(stages []bson.Raw) bool {
-	if len(stages) == 0 {
-		return false
-	}
-	f, _ := stages[0].First()
-	return isHybrid(string(f.Name))
-}
-
-func (s *rankFusionStage) Name() string { return rankFusion }
-func (s *rankFusionStage) Constraints() Constraints {
-	return Constraints{First: true, Source: true, Blocking: true, NotIn: InUpdate}
-}
-func (s *rankFusionStage) Split() Split { return merged(s) }
+func (s *rankFusionStage) Name() string             { return rankFusion }
+func (s *rankFusionStage) Constraints() Constraints { return stageRankFusion.Constraints }
+func (s *rankFusionStage) Split() Split             { return merged(s) }
 
 func (s *rankFusionStage) Append(b *bson.Builder) { b.Raw(rankFusion, s.arg) }
 

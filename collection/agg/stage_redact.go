@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageRedact = StageDef{Name: "$redact", Parse: parseRedact, Doc: "reference/operator/aggregation/redact"}
+var stageRedact = StageDef{Name: "$redact", Parse: parseRedact, Constraints: Constraints{KeepsOrder: true}, AfterChanges: true, Doc: "reference/operator/aggregation/redact"}
 
 // redactStage keeps, prunes or descends into each level of a document.
 type redactStage struct {
@@ -46,7 +46,7 @@ func parseRedact(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 func (s *redactStage) Name() string             { return "$redact" }
-func (s *redactStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *redactStage) Constraints() Constraints { return stageRedact.Constraints }
 func (s *redactStage) Split() Split             { return everywhere(s) }
 func (s *redactStage) Append(b *bson.Builder)   { b.Value("$redact", s.plain) }
 func (s *redactStage) Reads(add func(string)) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSample = StageDef{Name: "$sample", Parse: parseSample, Doc: "reference/operator/aggregation/sample"}
+var stageSample = StageDef{Name: "$sample", Parse: parseSample, Constraints: Constraints{Blocking: true}, Doc: "reference/operator/aggregation/sample"}
 
 // sampleStage picks n documents at random: each gets a random key, and the n
 // least keys win, in every shard and again over all.
@@ -48,7 +48,7 @@ func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 func (s *sampleStage) Name() string             { return "$sample" }
-func (s *sampleStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *sampleStage) Constraints() Constraints { return stageSample.Constraints }
 func (s *sampleStage) Split() Split {
 	return Split{Shards: []Stage{s}, Merge: []Stage{&limitStage{s.n}}, Order: &randomOrder}
 }

@@ -7,7 +7,7 @@ import (
 
 // The stages of Atlas Search: known by name, refused as a server without it does.
 var (
-	stageSearch       = StageDef{Name: "$search", Parse: parseSearch, Doc: "reference/operator/aggregation/search"}
+	stageSearch       = StageDef{Name: "$search", Parse: parseSearch, Unstable: always, Doc: "reference/operator/aggregation/search"}
 	stageSearchMeta   = StageDef{Name: "$searchMeta", Parse: parseSearch, Doc: "reference/operator/aggregation/searchMeta"}
 	stageVectorSearch = StageDef{Name: "$vectorSearch", Parse: parseSearch, Doc: "reference/operator/aggregation/vectorSearch"}
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields, Doc: "reference/operator/aggregation/setWindowFields"}
+var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true, Doc: "reference/operator/aggregation/setWindowFields"}
 
 // windowStage computes fields over windows of the documents of each partition.
 type windowStage struct {
@@ -171,7 +171,7 @@ func (p *parser) windowFunction(c *windowCall) (windowFunc, error) {
 }
 
 func (s *windowStage) Name() string             { return "$setWindowFields" }
-func (s *windowStage) Constraints() Constraints { return Constraints{Blocking: true, NotIn: InUpdate} }
+func (s *windowStage) Constraints() Constraints { return stageSetWindowFields.Constraints }
 func (s *windowStage) Split() Split             { return merged(s) }
 func (s *windowStage) Append(b *bson.Builder)   { b.Raw("$setWindowFields", s.arg) }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageSkip = StageDef{Name: "$skip", Parse: parseSkip, Doc: "reference/operator/aggregation/skip"}
+var stageSkip = StageDef{Name: "$skip", Parse: parseSkip, Constraints: Constraints{KeepsOrder: true}, Doc: "reference/operator/aggregation/skip"}
 
 // skipStage drops the first n documents.
 type skipStage struct{ n int64 }
@@ -20,7 +20,7 @@ func parseSkip(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 func (s *skipStage) Name() string             { return "$skip" }
-func (s *skipStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *skipStage) Constraints() Constraints { return stageSkip.Constraints }
 func (s *skipStage) Split() Split             { return merged(s) }
 func (s *skipStage) Append(b *bson.Builder)   { b.Int64("$skip", s.n) }
 func (s *skipStage) Reads(func(string)) bool  { return false }

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSort = StageDef{Name: "$sort", Parse: parseSort, Doc: "reference/operator/aggregation/sort"}
+var stageSort = StageDef{Name: "$sort", Parse: parseSort, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/sort"}
 
 // sortStage orders documents; with a limit it keeps only the first ones.
 type sortStage struct {
@@ -33,7 +33,7 @@ func parseSort(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 func (s *sortStage) Name() string             { return "$sort" }
-func (s *sortStage) Constraints() Constraints { return Constraints{Blocking: true} }
+func (s *sortStage) Constraints() Constraints { return stageSort.Constraints }
 
 func (s *sortStage) Split() Split {
 	split := Split{Shards: []Stage{s}, Order: &s.pattern}

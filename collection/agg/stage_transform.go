@@ -10,13 +10,16 @@ import (
 
 // The stages that make one document of one document.
 var (
-	stageAddFields   = StageDef{Name: "$addFields", Parse: parseTransform, Doc: "reference/operator/aggregation/addFields"}
-	stageProject     = StageDef{Name: "$project", Parse: parseTransform, Doc: "reference/operator/aggregation/project"}
-	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Doc: "reference/operator/aggregation/replaceRoot"}
-	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Doc: "reference/operator/aggregation/replaceWith"}
-	stageSet         = StageDef{Name: "$set", Parse: parseTransform, Doc: "reference/operator/aggregation/set"}
-	stageUnset       = StageDef{Name: "$unset", Parse: parseTransform, Doc: "reference/operator/aggregation/unset"}
+	stageAddFields   = StageDef{Name: "$addFields", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true, Doc: "reference/operator/aggregation/addFields"}
+	stageProject     = StageDef{Name: "$project", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true, Doc: "reference/operator/aggregation/project"}
+	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true, Doc: "reference/operator/aggregation/replaceRoot"}
+	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true, Doc: "reference/operator/aggregation/replaceWith"}
+	stageSet         = StageDef{Name: "$set", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true, Doc: "reference/operator/aggregation/set"}
+	stageUnset       = StageDef{Name: "$unset", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true, Doc: "reference/operator/aggregation/unset"}
 )
+
+// oneToOne are the constraints of all of them.
+var oneToOne = Constraints{OneToOne: true, KeepsOrder: true}
 
 // transformStage applies a document transform of package project.
 type transformStage struct {
@@ -32,11 +35,9 @@ func parseTransform(p *parser, name string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&transformStage{name, t}}, nil
 }
 
-func (s *transformStage) Name() string { return s.name }
-func (s *transformStage) Constraints() Constraints {
-	return Constraints{OneToOne: true, KeepsOrder: true}
-}
-func (s *transformStage) Split() Split { return everywhere(s) }
+func (s *transformStage) Name() string             { return s.name }
+func (s *transformStage) Constraints() Constraints { return oneToOne }
+func (s *transformStage) Split() Split             { return everywhere(s) }
 
 // Append prints the stage; the transform appends the fields of its argument.
 func (s *transformStage) Append(b *bson.Builder) {

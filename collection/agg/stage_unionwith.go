@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnionWith = StageDef{Name: "$unionWith", Parse: parseUnionWith, Skim: skimUnionWith, Doc: "reference/operator/aggregation/unionWith"}
+var stageUnionWith = StageDef{Name: "$unionWith", Parse: parseUnionWith, Skim: skimUnionWith, Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget, Doc: "reference/operator/aggregation/unionWith"}
 
 // unionStage delivers its input and then another collection.
 type unionStage struct {
@@ -83,7 +83,7 @@ func startsWithDocuments(p *Pipeline) bool {
 }
 
 func skimUnionWith(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	i := Involved{Stage: "$unionWith"}
+	var i Involved
 	d, ok := arg.Doc()
 	if !ok {
 		i.NS.Coll, _ = arg.Str()
@@ -98,7 +98,7 @@ func skimUnionWith(arg bson.Value, add func(Involved) error) ([]bson.Value, erro
 }
 
 func (s *unionStage) Name() string             { return "$unionWith" }
-func (s *unionStage) Constraints() Constraints { return Constraints{NotIn: InUpdate | InTransaction} }
+func (s *unionStage) Constraints() Constraints { return stageUnionWith.Constraints }
 func (s *unionStage) Split() Split             { return merged(s) }
 func (s *unionStage) Reads(func(string)) bool  { return false }
 

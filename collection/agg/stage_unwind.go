@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Doc: "reference/operator/aggregation/unwind"}
+var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Constraints: Constraints{KeepsOrder: true}, Doc: "reference/operator/aggregation/unwind"}
 
 // unwindStage makes one document of each element of an array.
 type unwindStage struct {
@@ -76,7 +76,7 @@ func (s *unwindStage) parsePath(v bson.Value) ([]Stage, error) {
 }
 
 func (s *unwindStage) Name() string             { return "$unwind" }
-func (s *unwindStage) Constraints() Constraints { return Constraints{KeepsOrder: true} }
+func (s *unwindStage) Constraints() Constraints { return stageUnwind.Constraints }
 func (s *unwindStage) Split() Split             { return everywhere(s) }
 
 func (s *unwindStage) Append(b *bson.Builder) {

@@ -20,42 +20,37 @@ import (
 
 // Aggregate opens a pipeline on a collection, a view, or (with an empty
 // collection name) on a database. The caller closes the stream.
-func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (s *Stream, err error) {
-	if watches(stages) {
-		return c.watch(o, ns, stages)
+func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline, hint bson.Value) (s *Stream, err error) {
+	if outline.Watches() {
+		return c.watch(o, ns, outline.Stages)
 	}
-	nss, err := involved(o.Env.DB, ns, stages)
-	if err != nil {
-		return nil, err
+	if outline.Err != nil {
+		return nil, outline.Err
 	}
-	v, err := c.view(o, nss...)
+	v, err := c.view(o, involved(o.Env.DB, ns, outline)...)
 	if err != nil {
 		return nil, err
 	}
 	defer v.closeUnless(&s)
-	return c.openStages(o, v, ns, stages, hint)
+	return c.openStages(o, v, ns, outline, hint)
 }
 
 // involved lists the namespaces that a pipeline reads.
-func involved(db string, ns collection.Namespace, stages []bson.Raw) ([]collection.Namespace, error) {
+func involved(db string, ns collection.Namespace, outline *agg.Outline) []collection.Namespace {
 	nss := []collection.Namespace{ns}
-	others, err := agg.Skim(stages)
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range others {
-		other := x.NS
+	for i := range outline.Involved {
+		other := outline.Involved[i].NS
 		if other.DB == "" {
 			other.DB = db
 		}
 		nss = append(nss, other)
 	}
-	return nss, nil
+	return nss
 }
 
 // openStages resolves views, parses and opens a pipeline at a view, which the
 // stream then owns.
-func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []bson.Raw, hint bson.Value) (*Stream, error) {
+func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *agg.Outline, hint bson.Value) (*Stream, error) {
 	coll, base, prefix, err := v.snap.Resolve(ns)
 	if err != nil {
 		return nil, err
@@ -72,20 +67,20 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 	if o.Txn != nil {
 		opts.In = agg.InTransaction
 	}
-	if agg.ReadBySelf(stages) {
+	if outline.BySelf() {
 		opts.NS, prefix = ns, nil
 		if err := checkFusion(coll, ns); err != nil {
 			return nil, err
 		}
 	}
 	series := v.snap.Series(ns)
-	if series != nil && opts.NS == ns && !agg.ReadBySelf(stages) {
+	if series != nil && opts.NS == ns && !outline.BySelf() {
 		coll, opts.NS = series, series.Namespace
 		useCollation(o.Env, coll)
 	} else {
 		series = nil
 	}
-	p, err := agg.Parse(o.Env, append(prefix, stages...), opts)
+	p, err := agg.Parse(o.Env, append(prefix, outline.Stages...), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +92,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, stages []b
 			return nil, err
 		}
 	}
-	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(stages)}
+	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(outline)}
 	if coll != nil {
 		o.begin(coll)
 	} else {

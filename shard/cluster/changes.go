@@ -18,15 +18,6 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// watches reports a pipeline that begins with $changeStream.
-func watches(stages []bson.Raw) bool {
-	if len(stages) == 0 {
-		return false
-	}
-	first, ok := stages[0].First()
-	return ok && string(first.Name) == "$changeStream"
-}
-
 // watch opens a pipeline over a change stream. It holds no snapshot: a stream
 // may stay open for weeks.
 func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Stream, error) {
@@ -82,19 +73,12 @@ func (s *Stream) Refused() time.Duration {
 	return 0
 }
 
-// afterChanges are the stages that may follow $changeStream.
-// Manual: changeStreams#modify-change-stream-output.
-var afterChanges = map[string]bool{
-	"$addFields": true, "$match": true, "$project": true, "$replaceRoot": true, "$replaceWith": true, "$redact": true,
-	"$set": true, "$unset": true, "$changeStreamSplitLargeEvent": true, "$fill": true,
-}
-
 // checkWatch refuses pipelines that cannot run over a stream without end.
 // Errors: IllegalOperation (20); BadValue (2) under the rules of Azure Cosmos DB.
 func checkWatch(o *Op, p *agg.Pipeline) error {
 	stages := p.Stages()
 	for _, s := range stages[1:] {
-		if !afterChanges[s.Name()] || s.Constraints().Blocking {
+		if def := agg.FindStage(s.Name()); def == nil || !def.AfterChanges || s.Constraints().Blocking {
 			return mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", s.Name())
 		}
 	}

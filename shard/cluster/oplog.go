@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/exec"
@@ -59,11 +60,8 @@ func (x *oplogOp) Close() {}
 
 // oplogSpan is the span outside of which the first stage of a pipeline wants
 // nothing of the change log, by what it asks of ts.
-func oplogSpan(stages []bson.Raw) (x span) {
-	if len(stages) > 0 {
-		filter, _ := stages[0].Get("$match").Doc()
-		x.narrow(filter)
-	}
+func oplogSpan(outline *agg.Outline) (x span) {
+	x.narrow(outline.Filter())
 	return x
 }
 

@@ -192,11 +192,11 @@ func below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Nam
 			continue
 		}
 		db := out[i].DB
-		more, err := involved(db, collection.Namespace{DB: db, Coll: coll.Options.ViewOn}, coll.Options.Pipeline)
-		if err != nil {
-			return nil, err
+		outline := agg.NewOutline(coll.Options.Pipeline)
+		if outline.Err != nil {
+			return nil, outline.Err
 		}
-		for _, ns := range more {
+		for _, ns := range involved(db, collection.Namespace{DB: db, Coll: coll.Options.ViewOn}, outline) {
 			if !slices.Contains(out, ns) {
 				out = append(out[:len(out):len(out)], ns)
 			}

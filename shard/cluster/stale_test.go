@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -208,7 +209,7 @@ func TestInterruptedOut(t *testing.T) {
 	s.fill(1000)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := s.op(fuse{ctx, cancel, s})
-	stream, err := s.Aggregate(o, dbc, []bson.Raw{s.raw(`{$out: "d"}`)}, bson.Value{})
+	stream, err := s.Aggregate(o, dbc, agg.NewOutline([]bson.Raw{s.raw(`{$out: "d"}`)}), bson.Value{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func TestRefusedOut(t *testing.T) {
 	s := newScene(t)
 	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
 	o := s.op(t.Context())
-	stream, err := s.Aggregate(o, collection.Namespace{DB: "db", Coll: "from"}, []bson.Raw{s.raw(`{$out: "c"}`)}, bson.Value{})
+	stream, err := s.Aggregate(o, collection.Namespace{DB: "db", Coll: "from"}, agg.NewOutline([]bson.Raw{s.raw(`{$out: "c"}`)}), bson.Value{})
 	if err == nil {
 		_, err = stream.Next(o.Env)
 		stream.Close()

@@ -9,24 +9,37 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// activityDocs makes the documents of the stages about what clients do.
-// Manual: reference/operator/aggregation/currentOp, listSessions,
-// listLocalSessions.
-func (s *Server) activityDocs(o *cluster.Op, _ collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error) {
-	if kind == "$currentOp" {
-		flag := func(name string) bool { return spec.Get(name).Truthy() }
-		return s.currentOps(currentOpArgs{
-			idle: flag("idleConnections"), cursors: flag("idleCursors"), truncate: flag("truncateOps"),
-			sessions: !hasField(spec, "idleSessions") || flag("idleSessions"),
-			own:      s.RequireAuth && !flag("allUsers"), user: o.User,
-		}), nil
-	}
-	own := session.OwnerOf(o.User)
+// currentOpDocs is $currentOp. Manual: reference/operator/aggregation/currentOp.
+func (s *Server) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	flag := func(name string) bool { return spec.Get(name).Truthy() }
+	return s.currentOps(currentOpArgs{
+		idle: flag("idleConnections"), cursors: flag("idleCursors"), truncate: flag("truncateOps"),
+		sessions: !hasField(spec, "idleSessions") || flag("idleSessions"),
+		own:      s.RequireAuth && !flag("allUsers"), user: o.User,
+	}), nil
+}
+
+// listSessionDocs is $listSessions.
+// Manual: reference/operator/aggregation/listSessions.
+func (s *Server) listSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	return s.sessionsOf(o.User, spec, "$listSessions.users")
+}
+
+// localSessionDocs is $listLocalSessions: there is one server, which knows them all.
+// Manual: reference/operator/aggregation/listLocalSessions.
+func (s *Server) localSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	return s.sessionsOf(o.User, spec, "$listLocalSessions.users")
+}
+
+// sessionsOf describes the sessions that a user asks about: by default the user's own.
+// field is where the users of others are named.
+func (s *Server) sessionsOf(user string, spec bson.Raw, field string) ([]bson.Raw, error) {
+	own := session.OwnerOf(user)
 	all := !s.RequireAuth || spec.Get("allUsers").Truthy()
 	var of map[session.Owner]bool
 	if list, ok := spec.Get("users").Array(); ok {
 		var err error
-		if of, err = parseUsers(list, kind+".users"); err != nil {
+		if of, err = parseUsers(list, field); err != nil {
 			return nil, err
 		}
 	}

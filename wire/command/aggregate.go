@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -11,7 +12,7 @@ import (
 
 // aggregateArgs are the arguments of aggregate.
 type aggregateArgs struct {
-	pipeline []bson.Raw
+	pipeline *agg.Outline
 	batch    int64
 	hasBatch bool
 	cursor   bool
@@ -38,7 +39,7 @@ func runAggregate(c *Call) error {
 	if !a.cursor && !a.explain {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
-	if c.ReadConcern == "linearizable" && writesLast(a.pipeline) {
+	if c.ReadConcern == "linearizable" && a.pipeline.Writes() {
 		return mongoerr.New(mongoerr.InvalidOptions, "$out and $merge cannot be used with a 'linearizable' read concern level")
 	}
 	c.stats.command.Add(1)
@@ -49,7 +50,7 @@ func runAggregate(c *Call) error {
 		return c.explainAggregate(ns, a)
 	}
 	if c.querySettings.concern(ns) {
-		if err := c.applyQuerySettings(&explained{ns: ns, stages: a.pipeline, piped: true}); err != nil {
+		if err := c.applyQuerySettings(&explained{ns: ns, pipeline: a.pipeline}); err != nil {
 			return err
 		}
 	}
@@ -57,7 +58,7 @@ func runAggregate(c *Call) error {
 	if a.hasBatch {
 		size = int(a.batch)
 	}
-	if err := c.streamPipeline(ns, a.pipeline, a.hint, size); err != nil || !writesLast(a.pipeline) {
+	if err := c.streamPipeline(ns, a.pipeline, a.hint, size); err != nil || !a.pipeline.Writes() {
 		return err
 	}
 	if e := c.WriteConcern.failure(); e != nil && c.concernError == nil {
@@ -68,21 +69,12 @@ func runAggregate(c *Call) error {
 	return nil
 }
 
-// writesLast reports a pipeline that ends in a stage that writes.
-func writesLast(stages []bson.Raw) bool {
-	if len(stages) == 0 {
-		return false
-	}
-	f, _ := stages[len(stages)-1].First()
-	return string(f.Name) == "$out" || string(f.Name) == "$merge"
-}
-
 // streamPipeline opens a pipeline and answers with its first batch.
-func (c *Call) streamPipeline(ns collection.Namespace, stages []bson.Raw, hint bson.Value, size int) error {
-	if err := c.checkStableChanges(stages); err != nil {
+func (c *Call) streamPipeline(ns collection.Namespace, pipeline *agg.Outline, hint bson.Value, size int) error {
+	if err := c.checkStableFirst(pipeline); err != nil {
 		return err
 	}
-	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, hint)
+	s, err := c.Cluster.Aggregate(&c.Op, ns, pipeline, hint)
 	if err != nil {
 		return err
 	}
@@ -116,7 +108,7 @@ func (c *Call) parseAggregate() (a aggregateArgs, err error) {
 		case "pipeline":
 			hasPipeline = !v.IsMissing()
 			if hasPipeline {
-				a.pipeline, err = c.stages(v)
+				a.pipeline, err = c.aggregatePipeline(v)
 			}
 		case "cursor":
 			a.cursor = true
@@ -146,23 +138,6 @@ func (c *Call) parseAggregate() (a aggregateArgs, err error) {
 		err = mongoerr.MissingField(c.field("pipeline"))
 	}
 	return a, err
-}
-
-// stages reads a pipeline argument. Errors: TypeMismatch (14).
-func (c *Call) stages(v bson.Value) ([]bson.Raw, error) {
-	list, ok := v.Array()
-	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
-	}
-	var out []bson.Raw
-	for it := list.Iter(); it.Next(); {
-		d, ok := it.Value.Doc()
-		if !ok {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
-		}
-		out = append(out, d)
-	}
-	return out, nil
 }
 
 func (c *Call) aggregateCursor(a *aggregateArgs, v bson.Value) error {
@@ -227,7 +202,7 @@ func (c *Call) findOnView(ns collection.Namespace, a findArgs) error {
 			return err
 		}
 	}
-	s, err := c.Cluster.Aggregate(&c.Op, ns, findStages(a.Find), a.Hint)
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(findStages(a.Find)), a.Hint)
 	if err != nil {
 		return err
 	}
@@ -270,7 +245,7 @@ func (c *Call) distinctOnView(ns collection.Namespace, a *distinctArgs) error {
 // drain reads a pipeline to its end, or until visit fails. The hint is for what a view is
 // on; the zero value is none.
 func (c *Call) drain(ns collection.Namespace, stages []bson.Raw, hint bson.Value, visit func(bson.Raw) error) error {
-	s, err := c.Cluster.Aggregate(&c.Op, ns, stages, hint)
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(stages), hint)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -13,46 +13,27 @@ func (c *Call) checkStages(a *aggregateArgs) error {
 	if strict && a.explain {
 		return mongoerr.New(mongoerr.APIStrictError, "The explain option of aggregate is not in API Version 1")
 	}
-	for _, stage := range a.pipeline {
-		f, ok := stage.First()
-		if !ok {
-			continue // the parser knows what to say
+	for _, s := range a.pipeline.Limited {
+		if s.ReadLevel != "" && c.ReadConcern != "" && c.ReadConcern != s.ReadLevel {
+			return mongoerr.New(mongoerr.InvalidOptions, "Aggregation stage %s cannot run with a readConcern other than '%s'. Current readConcern: %s", s.Name, s.ReadLevel, c.ReadConcern)
 		}
-		name := string(f.Name)
-		if c.ReadConcern != "" && c.ReadConcern != "local" && readsServer(name) {
-			return mongoerr.New(mongoerr.InvalidOptions, "Aggregation stage %s cannot run with a readConcern other than 'local'. Current readConcern: %s", name, c.ReadConcern)
-		}
-		if name == "$changeStream" && c.ReadConcern != "" && c.ReadConcern != "majority" {
-			return mongoerr.New(mongoerr.InvalidOptions, "Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. Current readConcern: %s", c.ReadConcern)
-		}
-		if strict && !stableStage(name, f.Value) {
-			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", name)
+		if strict && s.Unstable != nil && s.Unstable(s.Arg) {
+			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", s.Name)
 		}
 	}
 	return nil
 }
 
-// readsServer reports stages that show what the server is doing rather than data.
-func readsServer(name string) bool {
-	switch name {
-	case "$currentOp", "$listLocalSessions", "$planCacheStats":
-		return true
+// checkStableFirst refuses an option of the first stage that version 1 of the stable
+// API does not have. Manual: reference/stable-api.
+// Errors: APIStrictError (323).
+func (c *Call) checkStableFirst(o *agg.Outline) error {
+	if o.First == nil || o.First.UnstableField == "" || !c.Body.Get("apiStrict").Truthy() {
+		return nil
 	}
-	return false
-}
-
-// stableStage reports the stages of stable API version 1.
-func stableStage(name string, arg bson.Value) bool {
-	switch name {
-	case "$currentOp", "$indexStats", "$listLocalSessions", "$listSessions", "$planCacheStats", "$search":
-		return false
-	case "$collStats":
-		d, _ := arg.Doc()
-		for it := d.Iter(); it.Next(); {
-			if string(it.Name) != "count" {
-				return false
-			}
-		}
+	arg, _ := o.FirstArg().Doc()
+	if arg.Get(o.First.UnstableField).IsMissing() {
+		return nil
 	}
-	return true
+	return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s.%s' is not allowed with apiStrict:true.", o.First.Name, o.First.UnstableField)
 }

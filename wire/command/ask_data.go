@@ -117,11 +117,5 @@ func askAggregate(q *asking) {
 // pipeline compares a pipeline on a collection, or with an empty ns.Coll on a
 // database. What is no pipeline is denied: the command would not say what it is.
 func (q *asking) pipeline(ns collection.Namespace, list bson.Raw) {
-	var stages []bson.Raw
-	for v := range list.Values() {
-		if d, ok := v.Doc(); ok {
-			stages = append(stages, d)
-		}
-	}
-	q.stages(ns, stages, q.arg("bypassDocumentValidation").Truthy())
+	q.stages(ns, q.c.outlineOf(list), q.arg("bypassDocumentValidation").Truthy())
 }

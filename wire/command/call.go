@@ -56,6 +56,8 @@ type Call struct {
 	bodyAt int      // where the elements of the reply begin
 	opened bson.Raw // the command that opened the cursor of a getMore
 
+	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
+
 	op     operation // its entry in the list of running commands
 	asking asking    // memory of authorize
 

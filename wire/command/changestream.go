@@ -22,20 +22,6 @@ type changeSource struct {
 	refused time.Duration
 }
 
-// checkStableChanges refuses an option of $changeStream that version 1 of the
-// stable API does not have. Manual: reference/stable-api.
-// Errors: APIStrictError (323).
-func (c *Call) checkStableChanges(stages []bson.Raw) error {
-	if len(stages) == 0 || !c.Body.Get("apiStrict").Truthy() {
-		return nil
-	}
-	spec, _ := stages[0].Get("$changeStream").Doc()
-	if spec.Get("showExpandedEvents").IsMissing() {
-		return nil
-	}
-	return mongoerr.New(mongoerr.APIStrictError, "BSON field '$changeStream.showExpandedEvents' is not allowed with apiStrict:true.")
-}
-
 func newChangeSource(s *cluster.Stream, op *cluster.Op) *changeSource {
 	return &changeSource{streamSource: streamSource{s: s, op: op}, token: s.Changes.Token().Document()}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
@@ -23,7 +24,7 @@ func (c *Call) violations(ns collection.Namespace, ix *catalog.Index) ([]byte, e
 	simple, collation := c.Env().SimpleCollation, c.Env().Collation
 	c.Env().Collation, c.Env().SimpleCollation = ix.Collation, ix.Collation == nil
 	defer func() { c.Env().Collation, c.Env().SimpleCollation = collation, simple }()
-	s, err := c.Cluster.Aggregate(&c.Op, ns, violationStages(ix), bson.Value{})
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(violationStages(ix)), bson.Value{})
 	if err != nil {
 		return nil, err
 	}

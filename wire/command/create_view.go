@@ -25,28 +25,19 @@ func (c *Call) checkView(ns collection.Namespace, viewOn string, pipeline bson.R
 	if strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid view name: %s", ns)
 	}
-	var stages []bson.Raw
-	for v := range pipeline.Values() {
-		d, _ := v.Doc()
-		stages = append(stages, d)
-	}
-	for _, s := range stages {
-		if f, ok := s.First(); ok {
-			switch string(f.Name) {
-			case "$changeStream":
-				return mongoerr.New(mongoerr.OptionNotSupportedOnView, "$changeStream is not supported on views")
-			case "$documents", "$currentOp", "$listSessions", "$listLocalSessions":
-				return mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed in a view definition", f.Name)
-			}
+	outline := c.outlineOf(pipeline)
+	for _, s := range outline.Limited {
+		if s.NoView != 0 {
+			return mongoerr.New(s.NoView, "%s is not allowed in a view definition", s.Name)
 		}
 	}
-	if _, err := agg.Parse(c.Env(), stages, agg.Options{NS: base, In: agg.InView}); err != nil {
+	if _, err := agg.Parse(c.Env(), outline.Stages, agg.Options{NS: base, In: agg.InView}); err != nil {
 		return err
 	}
 	if pipeline.Size() > viewPipelineBytesMax {
 		return mongoerr.New(mongoerr.ViewPipelineMaxSizeExceeded, "View pipeline exceeds maximum size: %d bytes, at most %d are allowed", pipeline.Size(), viewPipelineBytesMax)
 	}
-	return c.checkViewGraph(ns, base, stages, 1, map[collection.Namespace]bool{})
+	return c.checkViewGraph(ns, base, outline, 1, map[collection.Namespace]bool{})
 }
 
 // viewDepthMax is how long a chain of views may be. Manual: core/views.
@@ -54,17 +45,16 @@ const viewDepthMax = 20
 
 // checkViewGraph follows everything a view is built on and refuses a way back
 // to ns and chains that are too long. done are the namespaces already seen.
-func (c *Call) checkViewGraph(ns, base collection.Namespace, stages []bson.Raw, depth int, done map[collection.Namespace]bool) error {
+func (c *Call) checkViewGraph(ns, base collection.Namespace, outline *agg.Outline, depth int, done map[collection.Namespace]bool) error {
 	if depth > viewDepthMax {
 		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", viewDepthMax)
 	}
 	next := []collection.Namespace{base}
-	involved, err := agg.Skim(stages)
-	if err != nil {
-		return err
+	if outline.Err != nil {
+		return outline.Err
 	}
-	for _, x := range involved {
-		if x.NS.Coll != "" && (x.NS.DB == "" || x.NS.DB == ns.DB) {
+	for i := range outline.Involved {
+		if x := &outline.Involved[i]; x.NS.Coll != "" && (x.NS.DB == "" || x.NS.DB == ns.DB) {
 			next = append(next, collection.Namespace{DB: ns.DB, Coll: x.NS.Coll})
 		}
 	}
@@ -80,7 +70,8 @@ func (c *Call) checkViewGraph(ns, base collection.Namespace, stages []bson.Raw, 
 			continue
 		}
 		done[n] = true
-		if err := c.checkViewGraph(ns, collection.Namespace{DB: ns.DB, Coll: coll.Options.ViewOn}, coll.Options.Pipeline, depth+1, done); err != nil {
+		below := collection.Namespace{DB: ns.DB, Coll: coll.Options.ViewOn}
+		if err := c.checkViewGraph(ns, below, agg.NewOutline(coll.Options.Pipeline), depth+1, done); err != nil {
 			return err
 		}
 	}

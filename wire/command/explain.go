@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/update"
@@ -79,12 +80,12 @@ func explainFind(c *Call) (x *explained, err error) {
 
 // explainPipeline reads an aggregate to be explained.
 func explainPipeline(c *Call) (x *explained, err error) {
-	x = &explained{piped: true}
+	x = &explained{}
 	if x.ns, err = c.aggregateNamespace(); err != nil {
 		return nil, err
 	}
 	a, err := c.parseAggregate()
-	x.stages, x.find.Hint = a.pipeline, a.hint
+	x.pipeline, x.find.Hint = a.pipeline, a.hint
 	return x, err
 }
 
@@ -212,15 +213,15 @@ func (c *Call) explain(x *explained) error {
 			c.Op.Allowed = r.setting.allowed
 		}
 	}
-	if !x.piped && c.isDerived(x.ns) {
-		x.stages, x.piped = findStages(x.find), true
+	if x.pipeline == nil && c.isDerived(x.ns) {
+		x.pipeline = agg.NewOutline(findStages(x.find))
 	}
 	c.Op.Trace = r.trace
 	var s *cluster.Stream
 	var err error
 	switch {
-	case x.piped:
-		s, err = c.Cluster.Aggregate(&c.Op, x.ns, x.stages, x.find.Hint)
+	case x.pipeline != nil:
+		s, err = c.Cluster.Aggregate(&c.Op, x.ns, x.pipeline, x.find.Hint)
 	case x.only && c.Cluster.Catalog.Peek().Collection(x.ns) != nil:
 		s, err = c.Cluster.FindKeys(&c.Op, x.ns, x.find, x.keys)
 	case x.stage != "":
@@ -246,5 +247,5 @@ func (c *Call) explain(x *explained) error {
 
 // explainAggregate answers aggregate with {explain: true}.
 func (c *Call) explainAggregate(ns collection.Namespace, a aggregateArgs) error {
-	return c.explain(&explained{ns: ns, stages: a.pipeline, piped: true, find: plan.Find{Hint: a.hint}, command: c.Body, level: planOnly})
+	return c.explain(&explained{ns: ns, pipeline: a.pipeline, find: plan.Find{Hint: a.hint}, command: c.Body, level: planOnly})
 }

@@ -55,7 +55,7 @@ func (r *report) run() error {
 // print writes the reply.
 func (r *report) print(b *bson.Builder) {
 	b.String("explainVersion", "1")
-	if r.x.piped {
+	if r.x.pipeline != nil {
 		r.printPipeline(b)
 	} else {
 		r.queryPlanner(b, r.plan)
@@ -143,13 +143,11 @@ func (r *report) plannerHead(b *bson.Builder) {
 
 // filter is that of the read: a pipeline's leading $match.
 func (r *report) filter() bson.Raw {
-	if !r.x.piped {
+	if r.x.pipeline == nil {
 		return r.x.find.Filter
 	}
-	if len(r.x.stages) > 0 {
-		if d, ok := r.x.stages[0].Get("$match").Doc(); ok {
-			return d
-		}
+	if d := r.x.pipeline.Filter(); d != nil {
+		return d
 	}
 	return bson.Empty
 }

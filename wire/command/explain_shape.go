@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/match"
 )
 
@@ -34,9 +35,10 @@ func (r *report) planShape() string {
 	if env := r.c.Env(); env.Collation != nil {
 		env.Collation.Append(b, "collation")
 	}
-	if r.x.piped {
-		for _, s := range r.x.stages {
-			if f, ok := s.First(); ok && shapesPlan(string(f.Name)) {
+	if r.x.pipeline != nil {
+		for _, s := range r.x.pipeline.Stages {
+			f, _ := s.First()
+			if def := agg.FindStage(string(f.Name)); def != nil && def.ShapesPlan {
 				b.Raw("stage", shaper{}.doc(s))
 			}
 		}
@@ -85,9 +87,9 @@ func (c *Call) queryShape(x *explained) (bson.Raw, error) {
 	if env := c.Env(); env.Collation != nil {
 		env.Collation.Append(b, "collation")
 	}
-	if x.piped {
+	if x.pipeline != nil {
 		b.BeginArray("pipeline")
-		for _, s := range x.stages {
+		for _, s := range x.pipeline.Stages {
 			b.Raw("", shaper{}.doc(s))
 		}
 		b.End()
@@ -99,16 +101,6 @@ func (c *Call) queryShape(x *explained) (bson.Raw, error) {
 func shapeHash(shape bson.Raw) string {
 	sum := sha256.Sum256(shape)
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
-}
-
-// shapesPlan reports stages that can become part of the query.
-func shapesPlan(name string) bool {
-	switch name {
-	case "$bucket", "$bucketAuto", "$count", "$densify", "$group", "$lookup", "$project", "$replaceRoot", "$replaceWith", "$setWindowFields",
-		"$sort", "$sortByCount":
-		return true
-	}
-	return false
 }
 
 // sortedFields is a document with its fields in order of their names.

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 )
@@ -27,8 +28,8 @@ type explained struct {
 	skipped int64    // of a count
 	upsert  bool
 	modify  *cluster.Modify // of a write
-	stages  []bson.Raw      // of an aggregate or a read of a view
-	piped   bool
-	command bson.Raw
-	level   verbosity
+	// pipeline is that of an aggregate or of a read of a view; nil for others.
+	pipeline *agg.Outline
+	command  bson.Raw
+	level    verbosity
 }

@@ -9,32 +9,43 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
+// stageSource is a row of the table of the aggregation stages whose documents the
+// server makes: what it is doing, what it has.
+type stageSource struct {
+	name string
+	docs func(s *Server, o *cluster.Op, ns collection.Namespace, spec bson.Raw) ([]bson.Raw, error)
+}
+
+// stageSources is the table, in alphabetical order.
+var stageSources = []stageSource{
+	{"$collStats", (*Server).collStatsDocs},
+	{"$currentOp", (*Server).currentOpDocs},
+	{"$indexStats", (*Server).indexStatsDocs},
+	{"$listClusterCatalog", (*Server).clusterCatalogDocs},
+	{"$listLocalSessions", (*Server).localSessionDocs},
+	{"$listSampledQueries", (*Server).sampledDocs},
+	{"$listSessions", (*Server).listSessionDocs},
+	{"$planCacheStats", (*Server).planCacheDocs},
+	{"$querySettings", (*Server).querySettingsDocs},
+	{"$queryStats", (*Server).queryStatsDocs},
+	{"$shardedDataDistribution", (*Server).distributionDocs},
+}
+
 // stageInfo makes the documents of the aggregation stages about the server; it
 // is cluster.Upper.Info.
 // Errors: NotImplemented (238), NamespaceNotFound (26) and those of the stages.
 func (s *Server) stageInfo(o *cluster.Op, ns collection.Namespace, kind string, spec bson.Raw) ([]bson.Raw, error) {
-	switch kind {
-	case "$collStats":
-		return s.collStatsDocs(o, ns, spec)
-	case "$indexStats":
-		return s.indexStatsDocs(ns)
-	case "$shardedDataDistribution":
-		return s.distributionDocs(o)
-	case "$listClusterCatalog":
-		return s.clusterCatalogDocs(ns.DB, spec), nil
-	case "$planCacheStats":
-		return s.planCacheDocs(ns), nil
-	case "$querySettings":
-		return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
-	case "$listSampledQueries":
-		name, _ := spec.Get("namespace").Str()
-		return s.sampledDocs(o, name)
-	case "$queryStats":
-		return nil, nil // there are none
-	case "$currentOp", "$listSessions", "$listLocalSessions":
-		return s.activityDocs(o, ns, kind, spec)
+	for _, x := range stageSources {
+		if x.name == kind {
+			return x.docs(s, o, ns, spec)
+		}
 	}
 	return nil, mongoerr.NotImplementedYet(kind)
+}
+
+// queryStatsDocs is $queryStats: there are none.
+func (s *Server) queryStatsDocs(*cluster.Op, collection.Namespace, bson.Raw) ([]bson.Raw, error) {
+	return nil, nil
 }
 
 // existing finds a collection for a stage about one.
@@ -147,7 +158,7 @@ func (s *Server) statsHead(ns collection.Namespace, name string, spec bson.Raw) 
 
 // indexStatsDocs is $indexStats.
 // Manual: reference/operator/aggregation/indexStats.
-func (s *Server) indexStatsDocs(ns collection.Namespace) (docs []bson.Raw, err error) {
+func (s *Server) indexStatsDocs(_ *cluster.Op, ns collection.Namespace, _ bson.Raw) (docs []bson.Raw, err error) {
 	coll, err := s.existing(ns)
 	if err != nil {
 		return nil, nil // a missing collection has no indexes
@@ -178,7 +189,7 @@ func (s *Server) indexStatsDocs(ns collection.Namespace) (docs []bson.Raw, err e
 
 // distributionDocs is $shardedDataDistribution.
 // Manual: reference/operator/aggregation/shardedDataDistribution.
-func (s *Server) distributionDocs(*cluster.Op) (docs []bson.Raw, err error) {
+func (s *Server) distributionDocs(*cluster.Op, collection.Namespace, bson.Raw) (docs []bson.Raw, err error) {
 	s.sharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
 		b.String("ns", coll.Namespace.String())
@@ -201,8 +212,8 @@ func (s *Server) distributionDocs(*cluster.Op) (docs []bson.Raw, err error) {
 
 // clusterCatalogDocs is $listClusterCatalog: the collections of a database, of
 // all on admin. Manual: reference/operator/aggregation/listClusterCatalog.
-func (s *Server) clusterCatalogDocs(db string, spec bson.Raw) (docs []bson.Raw) {
-	all := db == "admin"
+func (s *Server) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+	db, all := ns.DB, ns.DB == "admin"
 	if all {
 		db = ""
 	}
@@ -239,5 +250,5 @@ func (s *Server) clusterCatalogDocs(db string, spec bson.Raw) (docs []bson.Raw) 
 			add(v.db, virtualInfo(v.db, v.coll, false), false, nil)
 		}
 	}
-	return docs
+	return docs, nil
 }

@@ -75,10 +75,8 @@ func (c *Call) opensStream() bool {
 	if c.Def.Kind != KindRead {
 		return false
 	}
-	stages, _ := c.Body.Get("pipeline").Array()
-	first, _ := stages.First()
-	stage, ok := first.Value.Doc()
-	return ok && !stage.Get("$changeStream").IsMissing()
+	list, _ := c.Body.Get("pipeline").Array()
+	return c.outlineOf(list).Watches()
 }
 
 // appendLabels writes error labels into the reply of a command that succeeded.

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
@@ -72,7 +73,7 @@ func (c *Call) mapAll(ns collection.Namespace, e *emitted) error {
 	if err := e.start(); err != nil {
 		return err
 	}
-	s, err := c.Cluster.Aggregate(&c.Op, ns, findStages(e.args.Find), bson.Value{})
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(findStages(e.args.Find)), bson.Value{})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -13,7 +14,7 @@ import (
 // Manual: core/tailable-cursors, core/replica-set-oplog.
 func (c *Call) tailOplog(a findArgs) error {
 	ns := cluster.OplogNamespace
-	s, err := c.Cluster.Aggregate(&c.Op, ns, findStages(a.Find), bson.Value{})
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(findStages(a.Find)), bson.Value{})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // runPlanCacheClear answers planCacheClear and planCacheClearFilters: what is
@@ -171,10 +172,10 @@ func appendIndexFilter(b *bson.Builder, f *plan.IndexFilter) {
 
 // planCacheDocs is $planCacheStats.
 // Manual: reference/operator/aggregation/planCacheStats.
-func (s *Server) planCacheDocs(ns collection.Namespace) []bson.Raw {
+func (s *Server) planCacheDocs(_ *cluster.Op, ns collection.Namespace, _ bson.Raw) ([]bson.Raw, error) {
 	coll := s.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil {
-		return nil
+		return nil, nil
 	}
 	docs := s.Cluster.PlanCache(coll)
 	for i, d := range docs {
@@ -183,5 +184,5 @@ func (s *Server) planCacheDocs(ns collection.Namespace) []bson.Raw {
 		b.String("host", s.address())
 		docs[i] = b.Doc()
 	}
-	return docs
+	return docs, nil
 }

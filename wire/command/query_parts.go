@@ -1,6 +1,9 @@
 package command
 
-import "github.com/cantledb/cantle/bson"
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+)
 
 // Where commands have their filters and sorts, and where they say that they write: the
 // columns Query and Outputs of the table.
@@ -39,7 +42,9 @@ func pipelineOutputs(d bson.Raw) bool {
 	for v := range stages.Values() {
 		last, _ = v.Doc()
 	}
-	return writesLast([]bson.Raw{last}) && !d.Get("explain").Truthy()
+	f, _ := last.First()
+	def := agg.FindStage(string(f.Name))
+	return def != nil && def.Writes && !d.Get("explain").Truthy()
 }
 
 // mapReduceOutputs is for {mapReduce, out: {merge: "coll"}}.

@@ -247,7 +247,8 @@ func (c *Call) makeSampled() error {
 // sampledDocs is $listSampledQueries: the samples of a collection, or of all.
 // Manual: reference/operator/aggregation/listSampledQueries.
 // Errors: ExceededMemoryLimit (146).
-func (s *Server) sampledDocs(o *cluster.Op, ns string) (docs []bson.Raw, err error) {
+func (s *Server) sampledDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+	ns, _ := spec.Get("namespace").Str()
 	size := 0
 	err = s.eachSample(o, func(doc bson.Raw) error {
 		if name, _ := doc.Get("ns").Str(); ns != "" && name != ns {

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -156,15 +157,19 @@ func (s *querySettings) of(x *explained, hash string) *querySetting {
 	if t == nil {
 		return nil
 	}
-	if x.piped && len(x.stages) > 0 {
-		if f, _ := x.stages[0].First(); string(f.Name) == "$querySettings" {
-			return nil
-		}
+	if x.pipeline != nil && x.pipeline.First != nil && x.pipeline.First.NoSettings {
+		return nil
 	}
 	return t.byHash[hash]
 }
 
-// docs is $querySettings. Manual: reference/operator/aggregation/querySettings.
+// querySettingsDocs is $querySettings.
+// Manual: reference/operator/aggregation/querySettings.
+func (s *Server) querySettingsDocs(_ *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
+}
+
+// docs describes all settings, with their shapes if debug asks for them.
 func (s *querySettings) docs(debug bool) (out []bson.Raw) {
 	for _, q := range s.all() {
 		b := bson.NewBuilder(nil)

@@ -63,8 +63,8 @@ func (c *Call) representative(query bson.Raw, check func(*Def, *explained) error
 	if err != nil {
 		return nil, err
 	}
-	if x.piped {
-		if _, err := agg.Parse(c.Env(), x.stages, agg.Options{NS: x.ns}); err != nil {
+	if x.pipeline != nil {
+		if _, err := agg.Parse(c.Env(), x.pipeline.Stages, agg.Options{NS: x.ns}); err != nil {
 			return nil, err
 		}
 	}

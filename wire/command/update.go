@@ -115,7 +115,7 @@ func (s *statements) checkStages() error {
 			}
 			stages = append(stages, d)
 		}
-		if _, err := agg.Skim(stages); err != nil {
+		if err := agg.NewOutline(stages).Err; err != nil {
 			return err
 		}
 	}

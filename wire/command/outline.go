@@ -1,0 +1,46 @@
+package command
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// outlined is the pipeline of a command with its outline, made by the first who asks.
+type outlined struct {
+	list    bson.Raw // the argument; nil before anybody has asked
+	outline agg.Outline
+}
+
+// outlineOf returns the outline of a pipeline, an argument of the command. An element
+// that is no document is an empty stage in it.
+func (c *Call) outlineOf(list bson.Raw) *agg.Outline {
+	x := &c.outlined
+	if x.list != nil && bytes.Equal(x.list, list) {
+		return &x.outline
+	}
+	stages := make([]bson.Raw, 0, list.Len())
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		stages = append(stages, d)
+	}
+	x.list = list
+	x.outline.Read(stages)
+	return &x.outline
+}
+
+// aggregatePipeline reads the pipeline of an aggregate. Errors: TypeMismatch (14).
+func (c *Call) aggregatePipeline(v bson.Value) (*agg.Outline, error) {
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
+	}
+	o := c.outlineOf(list)
+	if slices.ContainsFunc(o.Stages, func(d bson.Raw) bool { return d == nil }) {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+	}
+	return o, nil
+}
