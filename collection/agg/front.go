@@ -85,7 +85,7 @@ func (p *Pipeline) Front() Front {
 	}
 	f.Rest = p.with(stages)
 	f.IndexKey = readsIndexKey(stages)
-	f.hint()
+	f.narrow()
 	return f
 }
 
@@ -121,8 +121,8 @@ func (f *Front) cut(s Stage) bool {
 	return false
 }
 
-// hint looks whether the first stage left needs less than rows.
-func (f *Front) hint() {
+// narrow notes when the first stage left needs less than rows.
+func (f *Front) narrow() {
 	if len(f.Rest.stages) == 0 {
 		return
 	}

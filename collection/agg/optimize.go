@@ -1,7 +1,5 @@
 package agg
 
-import "math"
-
 // Optimize returns a pipeline with the same result that reads less: filters
 // move towards the source, limits into sorts, $unwind into $lookup. The result
 // is what Divide and Front expect.
@@ -32,37 +30,43 @@ func improve(stages []Stage, i int) ([]Stage, bool) {
 	}
 	a, b := stages[i], stages[i+1]
 	if m, ok := b.(*matchStage); ok {
-		if with, ok := pushMatch(a, m); ok {
-			return splice(stages, i, 2, with...), true
+		if p, ok := a.(matchPasser); ok {
+			if with, ok := p.passMatch(m); ok {
+				return splice(stages, i, 2, with...), true
+			}
 		}
 	}
-	if with, ok := pushLimit(a, b); ok {
-		return splice(stages, i, 2, with...), true
-	}
-	if l, ok := a.(*lookupStage); ok && l.unwind == nil {
-		if u, ok := b.(*unwindStage); ok && u.path.String() == l.as.String() {
-			both := *l
-			both.unwind = u
-			return splice(stages, i, 2, &both), true
+	if x, ok := a.(absorber); ok {
+		if with, n := x.absorb(stages[i+1:]); n > 0 {
+			return splice(stages, i, 1+n, with...), true
 		}
 	}
-	if s, ok := a.(*sortStage); ok && i+2 < len(stages) {
-		if with, ok := sortSkipLimit(s, b, stages[i+2]); ok {
-			return splice(stages, i, 3, with...), true
-		}
+	if cuts(b) && a.Constraints().OneToOne {
+		return splice(stages, i, 2, b, a), true
 	}
 	return stages, false
 }
 
-// isNothing says that a stage passes everything through.
-func isNothing(s Stage) bool {
-	switch s := s.(type) {
-	case *skipStage:
-		return s.n == 0
-	case *matchStage:
-		return admitsAll(s.node)
+// absorber is a stage that can do the work of some stages that may stand behind it.
+type absorber interface {
+	// absorb returns the stages that do what the stage and the first n of rest do;
+	// n is 0 for none. There is at least one in rest.
+	absorb(rest []Stage) (with []Stage, n int)
+}
+
+// cuts says that a stage looks at the number of rows only.
+func cuts(s Stage) bool {
+	switch s.(type) {
+	case *limitStage, *skipStage:
+		return true
 	}
 	return false
+}
+
+// isNothing says that a stage passes everything through.
+func isNothing(s Stage) bool {
+	p, ok := s.(interface{ passesAll() bool })
+	return ok && p.passesAll()
 }
 
 // splice replaces n stages at i.
@@ -70,42 +74,4 @@ func splice(stages []Stage, i, n int, with ...Stage) []Stage {
 	out := append([]Stage(nil), stages[:i]...)
 	out = append(out, with...)
 	return append(out, stages[i+n:]...)
-}
-
-// pushLimit joins or swaps a with a limit or skip behind it.
-func pushLimit(a, b Stage) ([]Stage, bool) {
-	switch b := b.(type) {
-	case *limitStage:
-		switch a := a.(type) {
-		case *limitStage:
-			return []Stage{&limitStage{min(a.n, b.n)}}, true
-		case *sortStage:
-			n := b.n
-			if a.limit > 0 {
-				n = min(n, a.limit)
-			}
-			return []Stage{&sortStage{a.pattern, n}}, true
-		}
-		if a.Constraints().OneToOne {
-			return []Stage{b, a}, true
-		}
-	case *skipStage:
-		if a, ok := a.(*skipStage); ok && a.n <= math.MaxInt64-b.n {
-			return []Stage{&skipStage{a.n + b.n}}, true
-		}
-		if a.Constraints().OneToOne {
-			return []Stage{b, a}, true
-		}
-	}
-	return nil, false
-}
-
-// sortSkipLimit makes a top-k of a sort, a skip and a limit.
-func sortSkipLimit(s *sortStage, b, c Stage) ([]Stage, bool) {
-	skip, ok := b.(*skipStage)
-	limit, ok2 := c.(*limitStage)
-	if !ok || !ok2 || s.limit > 0 || skip.n > math.MaxInt64-limit.n {
-		return nil, false
-	}
-	return []Stage{&sortStage{s.pattern, skip.n + limit.n}, skip}, true
 }

@@ -12,6 +12,7 @@ import (
 // views, the choice of a snapshot. It aliases the stages.
 type Outline struct {
 	Stages []bson.Raw
+	table  []StageDef
 	// First and Last are the rows of these stages; nil for unknown ones and without
 	// stages.
 	First, Last *StageDef
@@ -58,9 +59,14 @@ func NewOutline(stages []bson.Raw) *Outline {
 
 // Read makes o the outline of a pipeline.
 func (o *Outline) Read(stages []bson.Raw) {
-	*o = Outline{Stages: stages}
-	for i, raw := range stages {
-		f, def, err := known(raw)
+	*o = Outline{Stages: stages, table: Stages}
+	o.read()
+}
+
+// read looks the stages up in the table.
+func (o *Outline) read() {
+	for i, raw := range o.Stages {
+		f, def, err := o.known(raw)
 		if o.Err == nil && err == nil {
 			err = o.skim(f.Value, def, Involved{}, 0)
 		}
@@ -81,12 +87,12 @@ func (o *Outline) Read(stages []bson.Raw) {
 // name. A stage with an error may have a row nevertheless.
 //
 // Errors: 40323, 40324.
-func known(raw bson.Raw) (bson.Field, *StageDef, error) {
+func (o *Outline) known(raw bson.Raw) (bson.Field, *StageDef, error) {
 	f, ok := raw.First()
 	if !ok {
 		return f, nil, notOneField()
 	}
-	def := findStage(Stages, string(f.Name))
+	def := findStage(o.table, string(f.Name))
 	switch {
 	case raw.Len() != 1:
 		return f, def, notOneField()
@@ -145,7 +151,7 @@ func (o *Outline) skimSub(v bson.Value, at Involved, depth int) error {
 		return mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
 	}
 	for _, raw := range stages {
-		f, def, err := known(raw)
+		f, def, err := o.known(raw)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/bucketAuto"}
+var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
+	Doc: "reference/operator/aggregation/bucketAuto"}
 
 // bucketAutoStage deals documents into n buckets of about equal size.
 type bucketAutoStage struct {

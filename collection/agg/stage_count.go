@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageCount = StageDef{Name: "$count", Parse: parseCount, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/count"}
+var stageCount = StageDef{Name: "$count", Parse: parseCount, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
+	Doc: "reference/operator/aggregation/count"}
 
 // countStage counts documents, or adds up the counts of the shards.
 type countStage struct {

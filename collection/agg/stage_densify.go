@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true, Doc: "reference/operator/aggregation/densify"}
+var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
+	Doc: "reference/operator/aggregation/densify"}
 
 // densifyStage adds documents where values of a field are missing from a
 // sequence.

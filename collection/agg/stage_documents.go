@@ -8,7 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageDocuments = StageDef{Name: "$documents", Parse: parseDocuments, Constraints: Constraints{First: true, Source: true, Collectionless: true, NoView: mongoerr.InvalidNamespace, NotIn: InFacet | InUpdate}, Doc: "reference/operator/aggregation/documents"}
+var stageDocuments = StageDef{Name: "$documents", Parse: parseDocuments,
+	Constraints: Constraints{First: true, Source: true, Collectionless: true, NoView: mongoerr.InvalidNamespace, NotIn: InFacet | InUpdate},
+	Doc:         "reference/operator/aggregation/documents"}
 
 // documentsStage delivers the documents of an expression.
 type documentsStage struct{ e expr.Expr }

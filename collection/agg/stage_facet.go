@@ -10,7 +10,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageFacet = StageDef{Name: "$facet", Parse: parseFacet, Skim: skimFacet, Constraints: Constraints{Blocking: true, NotIn: InFacet | InUpdate}, SameInput: true, Doc: "reference/operator/aggregation/facet"}
+var stageFacet = StageDef{Name: "$facet", Parse: parseFacet, Skim: skimFacet,
+	Constraints: Constraints{Blocking: true, NotIn: InFacet | InUpdate}, SameInput: true,
+	Doc: "reference/operator/aggregation/facet"}
 
 // facetStage runs several pipelines on the same documents and delivers one
 // document with all their results.

@@ -15,7 +15,9 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear, Constraints: Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}, Behind: nearFirst, Doc: "reference/operator/aggregation/geoNear"}
+var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear,
+	Constraints: Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}, Behind: nearFirst, Selects: addsNothing,
+	Doc: "reference/operator/aggregation/geoNear"}
 
 // geoNearStage sorts the documents near a point by their distance.
 type geoNearStage struct {
@@ -221,6 +223,12 @@ func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	with := *s
 	with.key = key
 	return p.with(splice(p.stages, 0, 1, &with))
+}
+
+// addsNothing reports an argument that leaves the documents as they are.
+func addsNothing(arg bson.Value) bool {
+	d, _ := arg.Doc()
+	return d.Get("distanceField").IsMissing() && d.Get("includeLocs").IsMissing()
 }
 
 // nearFirst refuses the stage behind any that does something. Errors: 40603.

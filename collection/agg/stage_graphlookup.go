@@ -11,7 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup, Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget, Doc: "reference/operator/aggregation/graphLookup"}
+var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup,
+	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget,
+	Doc: "reference/operator/aggregation/graphLookup"}
 
 // graphStage walks a collection breadth first.
 type graphStage struct {
@@ -285,3 +287,8 @@ func (o *graphOp) Close() {
 }
 
 func (o *graphOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+
+// passMatch moves the conditions on all but the new field.
+func (s *graphStage) passMatch(m *matchStage) ([]Stage, bool) {
+	return pushParts(s, m, free(s.as, nil))
+}

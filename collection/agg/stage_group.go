@@ -1,14 +1,18 @@
 package agg
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/group"}
+var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
+	Doc: "reference/operator/aggregation/group"}
 
 // groupMode says what a $group reads and delivers.
 type groupMode uint8
@@ -113,4 +117,26 @@ func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator
 		}
 	}
 	return op, nil
+}
+
+// passMatch moves the conditions on the _id.
+func (s *groupStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
+
+// origin of a path in the _id, where that is a field or has the field.
+func (s *groupStage) origin(p path.Path) (path.Path, bool) {
+	if s.mode == groupMerge || p.First() != "_id" {
+		return p, false
+	}
+	if from, ok := expr.FieldPath(s.id); ok && !strings.Contains(from, ".") {
+		return renamed(p, 1, from), true
+	}
+	if p.Len() < 2 {
+		return p, false
+	}
+	e, ok := expr.ObjectField(s.id, p.Name(1))
+	if !ok {
+		return p, false
+	}
+	from, ok := expr.FieldPath(e)
+	return renamed(p, 2, from), ok && !strings.Contains(from, ".")
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageLimit = StageDef{Name: "$limit", Parse: parseLimit, Constraints: Constraints{KeepsOrder: true}, Doc: "reference/operator/aggregation/limit"}
+var stageLimit = StageDef{Name: "$limit", Parse: parseLimit, Constraints: Constraints{KeepsOrder: true}, Selects: always,
+	Doc: "reference/operator/aggregation/limit"}
 
 // limitStage ends the stream after n documents.
 type limitStage struct{ n int64 }
@@ -64,4 +65,15 @@ func (o *limitOp) Next(env *mql.Env) (*exec.Row, error) {
 	o.left--
 	o.returned++
 	return r, nil
+}
+
+// Park see exec.Parker.
+func (o *limitOp) Park() (int, bool) { return exec.Park(o.in) }
+
+// absorb takes the smaller of two limits.
+func (s *limitStage) absorb(rest []Stage) ([]Stage, int) {
+	if b, ok := rest[0].(*limitStage); ok {
+		return []Stage{&limitStage{min(s.n, b.n)}}, 1
+	}
+	return nil, 0
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageLookup = StageDef{Name: "$lookup", Parse: parseLookup, Skim: skimLookup, Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget, Doc: "reference/operator/aggregation/lookup"}
+var stageLookup = StageDef{Name: "$lookup", Parse: parseLookup, Skim: skimLookup,
+	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget,
+	Doc: "reference/operator/aggregation/lookup"}
 
 // lookupStage joins the documents of another collection: those with equal
 // values at two paths (foreign.Len() > 0), those that a pipeline delivers (sub),

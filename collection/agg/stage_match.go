@@ -9,7 +9,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageMatch = StageDef{Name: "$match", Parse: parseMatch, Constraints: Constraints{KeepsOrder: true}, AfterChanges: true, Behind: textFirst, Doc: "reference/operator/aggregation/match"}
+var stageMatch = StageDef{Name: "$match", Parse: parseMatch,
+	Constraints: Constraints{KeepsOrder: true}, AfterChanges: true, Behind: textFirst, Selects: always,
+	Doc: "reference/operator/aggregation/match"}
 
 // matchStage drops the documents that do not satisfy a filter.
 type matchStage struct{ node match.Node }
@@ -87,3 +89,14 @@ func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
 		}
 	}
 }
+
+// Park see exec.Parker.
+func (o *matchOp) Park() (int, bool) { return exec.Park(o.in) }
+
+// passMatch makes one filter of two.
+func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
+	return []Stage{&matchStage{match.AllOf(conjuncts(s.node, conjuncts(m.node, nil))...)}}, true
+}
+
+// passesAll see isNothing.
+func (s *matchStage) passesAll() bool { return admitsAll(s.node) }

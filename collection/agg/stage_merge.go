@@ -11,7 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge, Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "update", If: mergeUpdates}, {Action: "insert", If: mergeInserts}}, Doc: "reference/operator/aggregation/merge"}
+var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge,
+	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "update", If: mergeUpdates}, {Action: "insert", If: mergeInserts}},
+	Doc: "reference/operator/aggregation/merge"}
 
 // mergeStage merges the documents into a collection.
 type mergeStage struct {

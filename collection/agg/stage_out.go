@@ -10,7 +10,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut, Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "insert"}, {Action: "remove"}}, Doc: "reference/operator/aggregation/out"}
+var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut,
+	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "insert"}, {Action: "remove"}},
+	Doc: "reference/operator/aggregation/out"}
 
 // namespaceBytesMax is how long a namespace may be.
 // Manual: reference/limits#mongodb-limit-Namespace-Length.

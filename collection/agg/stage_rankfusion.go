@@ -13,7 +13,9 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageRankFusion = StageDef{Name: rankFusion, Parse: parseRankFusion, Behind: fusionFirst, Constraints: Constraints{First: true, Source: true, BySelf: true, Blocking: true, NotIn: InUpdate}, Doc: "reference/operator/aggregation/rankFusion"}
+var stageRankFusion = StageDef{Name: "$rankFusion", Parse: parseRankFusion, Behind: fusionFirst,
+	Constraints: Constraints{First: true, Source: true, BySelf: true, Blocking: true, NotIn: InUpdate},
+	Doc:         "reference/operator/aggregation/rankFusion"}
 
 // rankFusionStage runs several pipelines that rank the documents of one
 // collection and delivers each document once, the best by all ranks first.
@@ -43,12 +45,6 @@ const (
 
 // isHybrid says that a stage is one of them.
 func isHybrid(name string) bool { return name == rankFusion || name == scoreFusion }
-
-// selectionStages are those that only choose and order documents.
-// Manual: reference/operator/aggregation/rankFusion.
-var selectionStages = map[string]bool{
-	"$geoNear": true, "$limit": true, "$match": true, "$sample": true, "$search": true, "$skip": true, "$sort": true, "$vectorSearch": true,
-}
 
 func parseRankFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if arg.Type != bson.TypeDocument {
@@ -189,16 +185,16 @@ func parseRanked(p *parser, name string, stages []bson.Raw) (rankedInput, error)
 	for i, raw := range stages {
 		f, ok := raw.First()
 		stage := string(f.Name)
+		def := p.find(stage)
 		switch {
-		case !ok || raw.Len() != 1 || p.find(stage) == nil && !isHybrid(stage):
+		case !ok || raw.Len() != 1 || def == nil && !isHybrid(stage):
 			continue // for the parser to say
 		case isHybrid(stage) && i == 0:
 			return in, mongoerr.New(10473002, "%s is not allowed in the pipeline '%s' of $rankFusion", stage, name)
 		case isHybrid(stage):
 			return in, notFirstHybrid(stage)
 		}
-		d, _ := f.Value.Doc()
-		if !selectionStages[stage] || stage == "$geoNear" && !(d.Get("distanceField").IsMissing() && d.Get("includeLocs").IsMissing()) {
+		if def.Selects == nil || !def.Selects(f.Value) {
 			return in, mongoerr.New(9191103, "The pipeline '%s' of $rankFusion must leave the documents as they are, which %s does not", name, stage)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSample = StageDef{Name: "$sample", Parse: parseSample, Constraints: Constraints{Blocking: true}, Doc: "reference/operator/aggregation/sample"}
+var stageSample = StageDef{Name: "$sample", Parse: parseSample, Constraints: Constraints{Blocking: true}, Selects: always,
+	Doc: "reference/operator/aggregation/sample"}
 
 // sampleStage picks n documents at random: each gets a random key, and the n
 // least keys win, in every shard and again over all.

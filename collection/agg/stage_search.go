@@ -7,9 +7,11 @@ import (
 
 // The stages of Atlas Search: known by name, refused as a server without it does.
 var (
-	stageSearch       = StageDef{Name: "$search", Parse: parseSearch, Unstable: always, Doc: "reference/operator/aggregation/search"}
+	stageListSearchIndexes = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Doc: "reference/operator/aggregation/listSearchIndexes"}
+	stageSearch            = StageDef{Name: "$search", Parse: parseSearch, Unstable: always, Selects: always,
+		Doc: "reference/operator/aggregation/search"}
 	stageSearchMeta   = StageDef{Name: "$searchMeta", Parse: parseSearch, Doc: "reference/operator/aggregation/searchMeta"}
-	stageVectorSearch = StageDef{Name: "$vectorSearch", Parse: parseSearch, Doc: "reference/operator/aggregation/vectorSearch"}
+	stageVectorSearch = StageDef{Name: "$vectorSearch", Parse: parseSearch, Selects: always, Doc: "reference/operator/aggregation/vectorSearch"}
 )
 
 func parseSearch(_ *parser, _ string, _ bson.Value) ([]Stage, error) {

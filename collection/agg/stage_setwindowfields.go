@@ -14,7 +14,9 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true, Doc: "reference/operator/aggregation/setWindowFields"}
+var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields,
+	Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
+	Doc: "reference/operator/aggregation/setWindowFields"}
 
 // windowStage computes fields over windows of the documents of each partition.
 type windowStage struct {
@@ -375,3 +377,20 @@ func (o *windowOp) explainStats(b *bson.Builder) {
 }
 
 func (o *windowOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
+
+// passMatch moves the conditions on what the documents are partitioned by.
+func (s *windowStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
+
+// origin of a path that the documents are partitioned by.
+func (s *windowStage) origin(p path.Path) (path.Path, bool) {
+	if s.partition == nil {
+		return p, false
+	}
+	for _, o := range s.out {
+		if p.First() == o.field[0] {
+			return p, false
+		}
+	}
+	from, ok := expr.FieldPath(s.partition)
+	return p, ok && p.Len() == 1 && p.String() == from
+}

@@ -1,12 +1,15 @@
 package agg
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageSkip = StageDef{Name: "$skip", Parse: parseSkip, Constraints: Constraints{KeepsOrder: true}, Doc: "reference/operator/aggregation/skip"}
+var stageSkip = StageDef{Name: "$skip", Parse: parseSkip, Constraints: Constraints{KeepsOrder: true}, Selects: always,
+	Doc: "reference/operator/aggregation/skip"}
 
 // skipStage drops the first n documents.
 type skipStage struct{ n int64 }
@@ -50,4 +53,18 @@ func (o *skipOp) Next(env *mql.Env) (*exec.Row, error) {
 		o.returned++
 		return r, nil
 	}
+}
+
+// Park see exec.Parker.
+func (o *skipOp) Park() (int, bool) { return exec.Park(o.in) }
+
+// passesAll see isNothing.
+func (s *skipStage) passesAll() bool { return s.n == 0 }
+
+// absorb adds up the skips of two stages.
+func (s *skipStage) absorb(rest []Stage) ([]Stage, int) {
+	if b, ok := rest[0].(*skipStage); ok && s.n <= math.MaxInt64-b.n {
+		return []Stage{&skipStage{s.n + b.n}}, 1
+	}
+	return nil, 0
 }

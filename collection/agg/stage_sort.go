@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
@@ -9,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSort = StageDef{Name: "$sort", Parse: parseSort, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Doc: "reference/operator/aggregation/sort"}
+var stageSort = StageDef{Name: "$sort", Parse: parseSort, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Selects: always,
+	Doc: "reference/operator/aggregation/sort"}
 
 // sortStage orders documents; with a limit it keeps only the first ones.
 type sortStage struct {
@@ -95,3 +98,27 @@ func (o *sortOp) explainStats(b *bson.Builder) { exec.SortStats(o.sorter, b) }
 
 // Explain see exec.Operator.
 func (o *sortOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
+
+// passMatch sorts only what the filter keeps, unless a limit comes before it.
+func (s *sortStage) passMatch(m *matchStage) ([]Stage, bool) { return []Stage{m, s}, s.limit == 0 }
+
+// absorb makes a top-k of a sort and a limit behind it, with or without a skip between
+// them.
+func (s *sortStage) absorb(rest []Stage) ([]Stage, int) {
+	if l, ok := rest[0].(*limitStage); ok {
+		n := l.n
+		if s.limit > 0 {
+			n = min(n, s.limit)
+		}
+		return []Stage{&sortStage{s.pattern, n}}, 1
+	}
+	skip, ok := rest[0].(*skipStage)
+	if !ok || len(rest) < 2 || s.limit > 0 {
+		return nil, 0
+	}
+	limit, ok := rest[1].(*limitStage)
+	if !ok || skip.n > math.MaxInt64-limit.n {
+		return nil, 0
+	}
+	return []Stage{&sortStage{s.pattern, skip.n + limit.n}, skip}, 2
+}

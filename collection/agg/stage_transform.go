@@ -2,6 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -10,12 +11,18 @@ import (
 
 // The stages that make one document of one document.
 var (
-	stageAddFields   = StageDef{Name: "$addFields", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true, Doc: "reference/operator/aggregation/addFields"}
-	stageProject     = StageDef{Name: "$project", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true, Doc: "reference/operator/aggregation/project"}
-	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true, Doc: "reference/operator/aggregation/replaceRoot"}
-	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true, Doc: "reference/operator/aggregation/replaceWith"}
-	stageSet         = StageDef{Name: "$set", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true, Doc: "reference/operator/aggregation/set"}
-	stageUnset       = StageDef{Name: "$unset", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true, Doc: "reference/operator/aggregation/unset"}
+	stageAddFields = StageDef{Name: "$addFields", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
+		Doc: "reference/operator/aggregation/addFields"}
+	stageProject = StageDef{Name: "$project", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
+		Doc: "reference/operator/aggregation/project"}
+	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
+		Doc: "reference/operator/aggregation/replaceRoot"}
+	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
+		Doc: "reference/operator/aggregation/replaceWith"}
+	stageSet = StageDef{Name: "$set", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
+		Doc: "reference/operator/aggregation/set"}
+	stageUnset = StageDef{Name: "$unset", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
+		Doc: "reference/operator/aggregation/unset"}
 )
 
 // oneToOne are the constraints of all of them.
@@ -90,4 +97,25 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 	o.returned++
 	return o.end(r)
+}
+
+// Park see exec.Parker.
+func (o *transformOp) Park() (int, bool) {
+	o.buf = nil
+	return exec.Park(o.in)
+}
+
+// passMatch moves the conditions on fields that are kept or copied.
+func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
+
+// origin of a field that is kept or copied.
+func (s *transformStage) origin(p path.Path) (path.Path, bool) {
+	if s.t.Keeps(p) {
+		return p, true
+	}
+	from, ok := s.t.Copies(p.First())
+	if !ok {
+		return p, false
+	}
+	return renamed(p, 1, from), true
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnionWith = StageDef{Name: "$unionWith", Parse: parseUnionWith, Skim: skimUnionWith, Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget, Doc: "reference/operator/aggregation/unionWith"}
+var stageUnionWith = StageDef{Name: "$unionWith", Parse: parseUnionWith, Skim: skimUnionWith,
+	Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget,
+	Doc: "reference/operator/aggregation/unionWith"}
 
 // unionStage delivers its input and then another collection.
 type unionStage struct {
@@ -164,3 +166,13 @@ func (o *unionOp) Close() {
 }
 
 func (o *unionOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+
+// passMatch filters both inputs.
+func (s *unionStage) passMatch(m *matchStage) ([]Stage, bool) {
+	if !reusable(m.node) {
+		return nil, false
+	}
+	both := *s
+	both.sub = s.sub.with(append(append([]Stage(nil), s.sub.stages...), m))
+	return []Stage{m, &both}, true
+}

@@ -2,12 +2,14 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Constraints: Constraints{KeepsOrder: true}, Doc: "reference/operator/aggregation/unwind"}
+var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Constraints: Constraints{KeepsOrder: true},
+	Doc: "reference/operator/aggregation/unwind"}
 
 // unwindStage makes one document of each element of an array.
 type unwindStage struct {
@@ -174,3 +176,22 @@ func (o *unwindOp) element(v bson.Value, at int64) (*exec.Row, error) {
 }
 
 func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+
+// Park see exec.Parker.
+func (o *unwindOp) Park() (int, bool) {
+	if o.from != nil { // in the middle of an array
+		return 0, true
+	}
+	return exec.Park(o.in)
+}
+
+// passMatch moves the conditions on what stands beside the array.
+func (s *unwindStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
+
+// origin of a path that does not lead to the array or into it.
+func (s *unwindStage) origin(p path.Path) (path.Path, bool) {
+	if p.Conflicts(path.Must(s.path.String())) {
+		return p, false
+	}
+	return free(s.index, nil)(p)
+}

@@ -39,6 +39,10 @@ type StageDef struct {
 	// AfterChanges says that the stage may follow $changeStream.
 	// Manual: changeStreams#modify-change-stream-output.
 	AfterChanges bool
+	// Selects reports an argument with which the stage only chooses and orders
+	// documents, so that it may stand in a pipeline of $rankFusion; nil for none.
+	// Manual: reference/operator/aggregation/rankFusion.
+	Selects func(arg bson.Value) bool
 	// ShapesPlan says that the stage can become part of the query, so that plans of
 	// pipelines with and without it differ.
 	ShapesPlan bool
@@ -124,7 +128,7 @@ const (
 // readsTarget are the privileges of a stage that reads the collection it names.
 var readsTarget = []Privilege{{Action: "find", On: OnTarget}}
 
-// always is the Unstable of a stage outside the stable API.
+// always says of any argument what Unstable and Selects report.
 func always(bson.Value) bool { return true }
 
 // FindStage returns the row of a stage by its name, nil for an unknown one.

@@ -59,6 +59,10 @@ func TestRulesFail(t *testing.T) {
 		{"output", "bson/a.go", "package bson\nimport _ \"log\"\n", 1},
 		{"output", "cmd/cantle/a.go", "package main\nimport \"fmt\"\nfunc f() { fmt.Println() }\n", 0},
 		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/compat-tests/casefile\"\n", 1},
+		{"stages", "shard/cluster/a.go", "package cluster\nvar list = map[string]bool{\"$other\": true, \"$no\": true}\nfunc f(s string, d Raw) bool {\n\tswitch s {\n\tcase \"$other\":\n\t}\n" +
+			"\td.Get(\"$other\")\n\tb.BeginDoc(\"$other\")\n\treturn s == \"$other\" || s != \"$no\"\n}\n", 4},
+		{"stages", "shard/cluster/changes.go", "package cluster\nfunc f(s string) bool { return s == \"$other\" }\n", 0},
+		{"stages", "collection/agg/a.go", "package agg\nvar a = StageDef{Name: \"$a\"}\nfunc f(s string) bool { return s == \"$a\" }\n", 0},
 		{"tables", "collection/match/a.go", "package match\nvar Operators = []Operator{opB, opA, {Name: \"$c\", Doc: \"x\"}}\nvar opA = Operator{Name: \"$a\", Doc: \"x\"}\nvar opB = Operator{Name: \"$b\"}\n", 2},
 		{"tested", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$known\"}, {Name: \"$knowne\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},
 		{"walls", "storage/pebblekv/a.go", "package pebblekv\nimport _ \"github.com/cockroachdb/pebble/v2/vfs\"\n", doorUsers() - 1},
@@ -72,8 +76,9 @@ func TestRulesFail(t *testing.T) {
 			t.Fatalf("no rule %s", tc.rule)
 		}
 		r, err := load(fstest.MapFS{
-			tc.path:                            {Data: []byte(tc.text)},
-			"collection/match/testdata/op.txt": {Data: []byte("match\nfilter: {a: {$known: 1}}\n----\n")},
+			tc.path:                                      {Data: []byte(tc.text)},
+			"collection/match/testdata/op.txt":           {Data: []byte("match\nfilter: {a: {$known: 1}}\n----\n")},
+			"collection/agg/stage_other.go":              {Data: []byte("package agg\n\nvar stageOther = StageDef{Name: \"$other\", Doc: \"x\"}\n")},
 			"collection/agg/testdata/acc_add_to_set.txt": {},
 			"collection/agg/testdata/count.txt":          {},
 		})

@@ -18,17 +18,17 @@ type stageSource struct {
 
 // stageSources is the table, in alphabetical order.
 var stageSources = []stageSource{
-	{"$collStats", (*Server).collStatsDocs},
-	{"$currentOp", (*Server).currentOpDocs},
-	{"$indexStats", (*Server).indexStatsDocs},
-	{"$listClusterCatalog", (*Server).clusterCatalogDocs},
-	{"$listLocalSessions", (*Server).localSessionDocs},
-	{"$listSampledQueries", (*Server).sampledDocs},
-	{"$listSessions", (*Server).listSessionDocs},
-	{"$planCacheStats", (*Server).planCacheDocs},
-	{"$querySettings", (*Server).querySettingsDocs},
-	{"$queryStats", (*Server).queryStatsDocs},
-	{"$shardedDataDistribution", (*Server).distributionDocs},
+	{name: "$collStats", docs: (*Server).collStatsDocs},
+	{name: "$currentOp", docs: (*Server).currentOpDocs},
+	{name: "$indexStats", docs: (*Server).indexStatsDocs},
+	{name: "$listClusterCatalog", docs: (*Server).clusterCatalogDocs},
+	{name: "$listLocalSessions", docs: (*Server).localSessionDocs},
+	{name: "$listSampledQueries", docs: (*Server).sampledDocs},
+	{name: "$listSessions", docs: (*Server).listSessionDocs},
+	{name: "$planCacheStats", docs: (*Server).planCacheDocs},
+	{name: "$querySettings", docs: (*Server).querySettingsDocs},
+	{name: "$queryStats", docs: (*Server).queryStatsDocs},
+	{name: "$shardedDataDistribution", docs: (*Server).distributionDocs},
 }
 
 // stageInfo makes the documents of the aggregation stages about the server; it

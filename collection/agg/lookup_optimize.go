@@ -1,0 +1,67 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/match"
+)
+
+// What $lookup makes of the stages behind it.
+
+// absorb unwinds the joined documents one by one instead of making an array of them.
+func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
+	u, ok := rest[0].(*unwindStage)
+	if !ok || s.unwind != nil || u.path.String() != s.as.String() {
+		return nil, 0
+	}
+	both := *s
+	both.unwind = u
+	return []Stage{&both}, 1
+}
+
+// passMatch moves the conditions on the joined documents into the join, and those on
+// others in front of it.
+func (s *lookupStage) passMatch(m *matchStage) ([]Stage, bool) {
+	if s.unwind == nil {
+		return pushParts(s, m, free(s.as, nil))
+	}
+	if with, ok := s.takeMatch(m); ok {
+		return with, true
+	}
+	return pushParts(s, m, free(s.as, s.unwind.index))
+}
+
+// takeMatch puts the conditions on the joined documents into a $lookup that
+// unwinds them: those that do not satisfy them are not joined.
+func (s *lookupStage) takeMatch(m *matchStage) ([]Stage, bool) {
+	if s.unwind.preserve || s.unwind.index != nil || len(s.as) > 1 {
+		return nil, false
+	}
+	as := path.Must(s.as.String())
+	var inside, after []match.Node
+	for _, c := range conjuncts(m.node, nil) {
+		moved, ok := match.Moved(c, func(p path.Path) (path.Path, bool) {
+			if p.Len() <= as.Len() || !p.HasPrefix(as) {
+				return p, false
+			}
+			return p.Suffix(as.Len()), true
+		})
+		if ok {
+			inside = append(inside, moved)
+		} else {
+			after = append(after, c)
+		}
+	}
+	if len(inside) == 0 {
+		return nil, false
+	}
+	with := *s
+	if s.joined != nil {
+		inside = append(inside, s.joined)
+	}
+	with.joined = match.AllOf(inside...)
+	out := []Stage{&with}
+	if len(after) > 0 {
+		out = append(out, &matchStage{match.AllOf(after...)})
+	}
+	return out, true
+}

@@ -1,0 +1,35 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+var stageCurrentOp = StageDef{Name: "$currentOp", Parse: parseInfo(checkCurrentOp), Skim: skimInfo, Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "inprog", On: OnCluster, If: allUsers}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/currentOp"}
+
+func checkCurrentOp(v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(mongoerr.TypeMismatch, "$currentOp options must be specified in an object, but found: %s", v.Type)
+	}
+	for it := d.Iter(); it.Next(); {
+		switch name := string(it.Name); name {
+		case "allUsers", "idleConnections", "idleSessions", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes":
+			if it.Value.Type != bson.TypeBool {
+				return mongoerr.New(mongoerr.TypeMismatch, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, it.Value.Type)
+			}
+		default:
+			return mongoerr.New(40415, "Unrecognized option '%s' in $currentOp stage.", name)
+		}
+	}
+	local, _ := d.Get("localOps").Boolean()
+	all, _ := d.Get("targetAllNodes").Boolean()
+	if local && all {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'localOps' parameter of the $currentOp stage cannot be true when 'targetAllNodes' is also true")
+	}
+	return nil
+}
+
+// allUsers reports a stage that is asked about everybody.
+func allUsers(arg bson.Raw, _ string) bool { return arg.Get("allUsers").Truthy() }

@@ -1,0 +1,17 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+var stageListSampledQueries = StageDef{Name: "$listSampledQueries", Parse: parseInfo(checkSampledQueries), Skim: skimInfo, Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "listSampledQueries", On: OnCluster}}, Doc: "reference/operator/aggregation/listSampledQueries"}
+
+func checkSampledQueries(v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(6876001, "$listSampledQueries must take a nested object but found: %s", v.Type)
+	}
+	return checkOptions("$listSampledQueries", d, 40415, option{"namespace", bson.TypeString})
+}

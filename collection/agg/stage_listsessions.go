@@ -1,0 +1,76 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+var stageListLocalSessions = StageDef{Name: "$listLocalSessions", Parse: parseInfo(checkListSessions), Skim: skimInfo, Constraints: onDatabase,
+	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/listLocalSessions"}
+
+var stageListSessions = StageDef{Name: "$listSessions", Parse: parseListSessions, Skim: skimInfo, Constraints: ofSessions,
+	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, Unstable: always, Doc: "reference/operator/aggregation/listSessions"}
+
+// ofSessions are the surroundings of a source that one collection shows.
+var ofSessions = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}
+
+// parseListSessions wants to be asked of the collection that keeps the sessions.
+// Manual: reference/operator/aggregation/listSessions. Errors: InvalidNamespace (73).
+func parseListSessions(p *parser, name string, arg bson.Value) ([]Stage, error) {
+	if p.ns.Coll != "" && (p.ns.DB != "config" || p.ns.Coll != "system.sessions") {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", name)
+	}
+	return parseInfo(checkListSessions)(p, name, arg)
+}
+
+// othersSessions reports a stage that is asked about the sessions of others than
+// the user.
+func othersSessions(arg bson.Raw, user string) bool {
+	if arg.Get("allUsers").Truthy() {
+		return true
+	}
+	list, _ := arg.Get("users").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get("user").Str()
+		db, _ := d.Get("db").Str()
+		if name+"@"+db != user {
+			return true
+		}
+	}
+	return false
+}
+
+// checkListSessions checks the argument of both stages; the messages name one of them.
+func checkListSessions(v bson.Value) error {
+	const name = "$listLocalSessions"
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(mongoerr.TypeMismatch, "%s options must be specified in an object, but found: %s", name, v.Type)
+	}
+	if err := checkOptions(name, d, 40415, option{"allUsers", bson.TypeBool}, option{"users", bson.TypeArray}, option{"$_internalPredicate", bson.TypeMissing}); err != nil {
+		return err
+	}
+	users, _ := d.Get("users").Array()
+	for it := users.Iter(); it.Next(); {
+		u, ok := it.Value.Doc()
+		if it.Value.Type == bson.TypeNull {
+			continue
+		}
+		if !ok {
+			return mongoerr.WrongType(name+".users", it.Value.Type.String(), "object")
+		}
+		if err := checkOptions(name+".users", u, 40415, option{"user", bson.TypeString}, option{"db", bson.TypeString}); err != nil {
+			return err
+		}
+		for _, f := range [...]string{"user", "db"} {
+			if u.Get(f).IsNullish() {
+				return mongoerr.New(40414, "BSON field '%s.users.%s' is missing but a required field", name, f)
+			}
+		}
+	}
+	if all, _ := d.Get("allUsers").Boolean(); all && !users.IsEmpty() {
+		return mongoerr.New(mongoerr.UnsupportedFormat, "%s may not specify {allUsers:true} and {users:[...]} at the same time", name)
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+var stageQueryStats = StageDef{Name: "$queryStats", Parse: parseInfo(checkQueryStats), Skim: skimInfo, Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "queryStatsRead", On: OnCluster}}, Doc: "reference/operator/aggregation/queryStats"}
+
+func checkQueryStats(v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(mongoerr.FailedToParse, "$queryStats value must be an object. Found: %s", v.Type)
+	}
+	return checkOptions("$queryStats", d, 40415, option{"transformIdentifiers", bson.TypeDocument})
+}

@@ -1,0 +1,4 @@
+package agg
+
+var stageShardedData = StageDef{Name: "$shardedDataDistribution", Parse: parseInfo(checkEmpty("$shardedDataDistribution", 6789100)), Skim: skimInfo, Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "shardedDataDistribution", On: OnCluster}}, Doc: "reference/operator/aggregation/shardedDataDistribution"}
