@@ -24,7 +24,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/update"
-	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/rooms"
 )
 
 func main() {
@@ -84,7 +84,7 @@ type row struct {
 }
 
 // refusing are the functions that answer every use of a name with an error.
-var refusing = []string{"agg.parseSearch", "command.runGetLastError", "command.runNotSharding", "command.runSearchIndexes"}
+var refusing = []string{"agg.parseSearch", "data.runGetLastError", "schema.runSearchIndexes", "shards.runNotSharding"}
 
 // refuses reports whether a function of a table's row is one of them.
 func refuses(function any) bool {
@@ -126,8 +126,8 @@ func tables() []table {
 		}
 		indexes.rows = append(indexes.rows, row{name, k.Doc, false})
 	}
-	commands := table{title: "Commands", source: "wire/command.Commands"}
-	for _, c := range command.Commands {
+	commands := table{title: "Commands", source: "wire/command/*.Commands"}
+	for _, c := range rooms.Commands() {
 		commands.rows = append(commands.rows, row{c.Name, c.Doc, refuses(c.Run)})
 	}
 	return []table{matching, updates, stages, accumulators, windows, expressions, indexes, commands}

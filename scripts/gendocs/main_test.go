@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/rooms"
 )
 
 // TestInStep fails if the files were not printed from the tables as they are.
@@ -61,7 +61,7 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%s: refused %v, want %v", name, got, want)
 		}
 	}
-	if len(command.Commands) < 100 {
-		t.Errorf("only %d commands", len(command.Commands))
+	if len(rooms.Commands()) < 100 {
+		t.Errorf("only %d commands", len(rooms.Commands()))
 	}
 }

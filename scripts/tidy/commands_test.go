@@ -43,7 +43,7 @@ func (r *repo) commandHomes() map[string]string {
 	functions := map[string]string{} // by folder and name
 	for _, f := range r.files {
 		for _, d := range f.syntax.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+			if fn, ok := d.(*ast.FuncDecl); ok {
 				functions[f.dir+"."+fn.Name.Name] = f.path
 			}
 		}
@@ -143,7 +143,7 @@ func (s *commandSearch) names(n ast.Node) []string {
 			return s.foreign(words)
 		}
 	case *ast.CallExpr:
-		if lastName(n.Fun) == "lookup" && len(n.Args) == 1 {
+		if lastName(n.Fun) == "Lookup" && len(n.Args) == 1 {
 			return s.foreign(literals(n.Args...))
 		}
 	}

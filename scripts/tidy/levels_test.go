@@ -19,10 +19,11 @@ var levels = [][]string{
 	11: {"shard/ddl", "wire/auth", "wire/session"},
 	12: {"wire/cursor"},
 	13: {"wire/command"},
-	14: {"wire/server"},
-	15: {"cmd/cantle/daemon"},
-	16: {"cmd/cantle/cli"},
-	17: {"cmd/cantle"},
+	14: {"wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
+	15: {"wire/rooms"},
+	16: {"cmd/cantle/daemon"},
+	17: {"cmd/cantle/cli"},
+	18: {"cmd/cantle"},
 }
 
 // levelOf returns the level of a package; ok is false for one without a row.
@@ -57,4 +58,5 @@ var separations = []struct{ from, to, but, why string }{
 	{"wire/server", "shard", "", "the connection loop hands messages to a Handler and knows nothing else"},
 	{"wire/server", "storage", "", "the connection loop hands messages to a Handler and knows nothing else"},
 	{"wire/server", "wire/command", "", "wire/command stands behind server.Handler"},
+	{"wire/server", "wire/rooms", "", "wire/rooms stands behind server.Handler"},
 }

@@ -27,7 +27,7 @@ func TestRulesFail(t *testing.T) {
 		{"commands", "wire/command/a.go", "package command\nvar rows = []Def{{Name: \"find\", Run: runFind}, {Name: \"drop\", Aliases: []string{\"Drop\"}}}\nfunc runFind() {}\n" +
 			"func f(c *Call, s string) bool { name := c.Name(); return name == \"drop\" || c.Def.Name != \"Drop\" || c.Name() == \"find\" || s == \"drop\" }\n", 2},
 		{"commands", "wire/command/a.go", "package command\nvar rows = []Def{{Name: \"find\", Run: runFind}, {Name: \"drop\"}}\nfunc runFind() {}\n" +
-			"var both = []string{\"drop\", \"find\"}\nvar other = []string{\"drop\", \"twist\"}\nfunc f(s string) { switch s {\ncase \"drop\", \"find\":\n}\n\tlookup(\"drop\")\n}\n", 3},
+			"var both = []string{\"drop\", \"find\"}\nvar other = []string{\"drop\", \"twist\"}\nfunc f(s string) { switch s {\ncase \"drop\", \"find\":\n}\n\tLookup(\"drop\")\n}\n", 3},
 		{"commands", "wire/command/sasl.go", "package command\nvar rows = []Def{{Name: \"drop\"}}\nfunc f(c *Call) bool { return c.Name() == \"drop\" }\n", 0},
 		{"comments", "bson/a.go", "package bson\nfunc Loud() {}\nfunc quiet() {}\n// Said is.\nfunc Said() {}\ntype T int\nconst (\n\tA = 1 // a\n\tB = 2\n)\n", 3},
 		{"comments", "bson/a.go", "package bson\ntype t int\nfunc (t) M() {}\n", 0},

@@ -11,7 +11,7 @@ import (
 var stageWords = map[string]string{
 	"array_push.go":      "$push has a $sort of its own",
 	"changes.go":         "Cosmos DB wants $match and $project, in this order, behind $changeStream",
-	"create_options.go":  "validators may not have the query operators that sort, of which $geoNear is an old one",
+	"validator.go":       "validators may not have the query operators that sort, of which $geoNear is an old one",
 	"geo_near.go":        "$geoNear is an old name of the query operator $near",
 	"keydistribution.go": "updates have $set and $unset, and $replaceWith as a stage",
 	"near.go":            "$geoNear is an old name of the query operator $near",

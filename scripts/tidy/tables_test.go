@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tables are the package-level literals whose rows are things a client can name, and
+// tables are the package-level literals, or those that a method returns, whose rows are things a client can name, and
 // where the cases of a row stand; the star is its name. A table that does not exist yet
 // is no violation.
 var tables = []struct{ dir, name, cases string }{
@@ -22,7 +22,16 @@ var tables = []struct{ dir, name, cases string }{
 	{"collection/index", "Kinds", "testdata/*.txt"},
 	{"collection/match", "Operators", "testdata/*.txt"},
 	{"collection/update", "Operators", "testdata/*.txt"},
-	{"wire/command", "Commands", ""}, // by what a client does, in compat-tests/cases
+	// The commands have their cases by what a client does, in compat-tests/cases.
+	{"wire/command/access", "Commands", ""},
+	{"wire/command/data", "Commands", ""},
+	{"wire/command/failpoint", "Commands", ""},
+	{"wire/command/plans", "Commands", ""},
+	{"wire/command/schema", "Commands", ""},
+	{"wire/command/sessions", "Commands", ""},
+	{"wire/command/settings", "Commands", ""},
+	{"wire/command/shards", "Commands", ""},
+	{"wire/command/status", "Commands", ""},
 }
 
 // row is one row of a table.
@@ -43,6 +52,9 @@ func (r *repo) tableRows(dir, name string) (where ast.Node, rows []row) {
 			continue
 		}
 		for _, d := range f.syntax.Decls {
+			if lit := returned(d, name); lit != nil {
+				table = lit
+			}
 			g, ok := d.(*ast.GenDecl)
 			if !ok {
 				continue
@@ -83,6 +95,20 @@ func (r *repo) tableRows(dir, name string) (where ast.Node, rows []row) {
 		}
 	}
 	return table, rows
+}
+
+// returned is the literal that a method of this name returns, nil if it does something else.
+func returned(d ast.Decl, name string) *ast.CompositeLit {
+	fn, ok := d.(*ast.FuncDecl)
+	if !ok || fn.Recv == nil || fn.Name.Name != name || len(fn.Body.List) != 1 {
+		return nil
+	}
+	r, ok := fn.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 {
+		return nil
+	}
+	lit, _ := r.Results[0].(*ast.CompositeLit)
+	return lit
 }
 
 // readRow reads the fields the rules look at.
@@ -142,7 +168,7 @@ func checkTested(r *repo, report reporter) {
 		}
 		cases := path.Join(t.dir, "testdata")
 		text := r.allText(cases)
-		if t.dir == "wire/command" {
+		if under(t.dir, "wire/command") {
 			cases += " or compat-tests"
 			text += r.allText("compat-tests")
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -9,10 +10,10 @@ import (
 
 // stages compares the stages of a pipeline on a collection.
 // Manual: the pages of the stages under reference/operator/aggregation.
-func (q *asking) stages(ns collection.Namespace, o *agg.Outline, bypass bool) {
+func (q *PrivilegeCheck) stages(ns collection.Namespace, o *agg.Outline, bypass bool) {
 	// A pipeline on a database that begins otherwise is refused by the parser.
 	if ns.Coll != "" && o.ReadsCollection() {
-		q.need(auth.Find, ns)
+		q.Need(auth.Find, ns)
 	}
 	if o.Err != nil {
 		return // the command says why
@@ -25,31 +26,31 @@ func (q *asking) stages(ns collection.Namespace, o *agg.Outline, bypass bool) {
 		}
 		q.stage(s, input)
 		if bypass && s.Writes && s.NS != (collection.Namespace{}) {
-			q.need(auth.BypassDocumentValidation, q.within(s.NS))
+			q.Need(auth.BypassDocumentValidation, q.within(s.NS))
 		}
 	}
 }
 
 // stage compares the privileges in the row of a stage whose pipeline runs on input.
-func (q *asking) stage(s *agg.Involved, input collection.Namespace) {
+func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
 	arg, _ := s.Arg.Doc()
 	for _, p := range s.Privileges {
-		if p.If != nil && !p.If(arg, q.c.Peer.user) {
+		if p.If != nil && !p.If(arg, q.Call.Peer.User) {
 			continue
 		}
 		a := stageAction(p.Action)
 		switch p.On {
 		case agg.OnTarget:
 			if s.NS != (collection.Namespace{}) {
-				q.need(a, q.within(s.NS))
+				q.Need(a, q.within(s.NS))
 			}
 		case agg.OnInput:
-			q.need(a, input)
+			q.Need(a, input)
 		case agg.OnCluster:
-			q.cluster(a)
+			q.NeedOnCluster(a)
 		case agg.Everywhere:
-			if !q.grants.MayEverywhere(a) {
-				q.denied = true
+			if !q.Grants.MayEverywhere(a) {
+				q.Denied = true
 			}
 		}
 	}
@@ -66,9 +67,15 @@ func stageAction(name string) auth.Action {
 
 // within is a namespace as a stage names it, in the command's database if it names
 // none.
-func (q *asking) within(ns collection.Namespace) collection.Namespace {
+func (q *PrivilegeCheck) within(ns collection.Namespace) collection.Namespace {
 	if ns.DB == "" {
-		ns.DB = q.db
+		ns.DB = q.DB
 	}
 	return ns
+}
+
+// Pipeline compares a pipeline on a collection, or with an empty ns.Coll on a
+// database. What is no pipeline is denied: the command would not say what it is.
+func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, list bson.Raw) {
+	q.stages(ns, q.Call.OutlineOf(list), q.Arg("bypassDocumentValidation").Truthy())
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/session"
 )
 
 // scope is what the action of a row is on.
@@ -47,100 +48,100 @@ func (d *Def) resolve() {
 	}
 }
 
-// asking is one command being compared with the privileges of who runs it. The
+// PrivilegeCheck is one command being compared with the privileges of who runs it. The
 // command may be part of another one, as in explain.
-type asking struct {
-	c       *Call
-	def     *Def
-	db      string
-	body    bson.Raw
-	value   bson.Value    // of the first field of body
+type PrivilegeCheck struct {
+	Call    *Call
+	Def     *Def
+	DB      string
+	Body    bson.Raw
+	Value   bson.Value    // of the first field of body
 	message *wire.Message // whose document sequences belong to body; nil: none
-	grants  *auth.Grants
-	denied  bool
+	Grants  *auth.Grants
+	Denied  bool
 }
 
 // authorize refuses commands that the user of the connection may not run.
 // Errors: Unauthorized (13).
 func (c *Call) authorize() error {
-	l := c.currentLogin()
+	l := c.Hooks.Login(c)
 	if l != nil {
-		c.Op.Env.UserRoles = l.rolesValue
+		c.Op.Env.UserRoles = l.RolesValue
 	}
 	if !c.RequireAuth || c.Def.scope == forAnybody {
 		return nil
 	}
 	if l == nil {
-		if c.firstUser() {
+		if c.Hooks.FirstUser(c) {
 			return nil
 		}
 		return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name())
 	}
-	c.asking = asking{c: c, def: c.Def, db: c.DB, body: c.Body, value: c.Value, message: c.Msg, grants: l.grants}
+	c.asking = PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Body: c.Body, Value: c.Value, message: c.Msg, Grants: l.Grants}
 	q := &c.asking
-	if q.run(); q.denied {
-		return c.unauthorized(c.Body)
+	if q.run(); q.Denied {
+		return c.Unauthorized(c.Body)
 	}
-	return c.mayUse(c.Args.ID)
+	return c.MayUse(c.Args.ID)
 }
 
-// unauthorized is the error for a command that the user may not run.
-func (c *Call) unauthorized(body bson.Raw) error {
+// Unauthorized is the error for a command that the user may not run.
+func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"
-	if len(body) <= commandBytesMax {
+	if len(body) <= CommandBytesMax {
 		text = redact(c.Def, body).Value().String()
 	}
 	return mongoerr.NotAuthorized(c.DB, text)
 }
 
 // run compares the row and the arguments.
-func (q *asking) run() {
-	switch q.def.scope {
+func (q *PrivilegeCheck) run() {
+	switch q.Def.scope {
 	case onCluster:
-		q.cluster(q.def.action)
+		q.NeedOnCluster(q.Def.action)
 	case onDatabase:
-		q.need(q.def.action, collection.Namespace{DB: q.db})
+		q.Need(q.Def.action, collection.Namespace{DB: q.DB})
 	case onNamespace:
-		q.need(q.def.action, q.namespace())
+		q.Need(q.Def.action, q.Namespace())
 	}
-	if q.def.Ask != nil && !q.denied {
-		q.def.Ask(q)
+	if q.Def.Ask != nil && !q.Denied {
+		q.Def.Ask(q)
 	}
 }
 
-// namespace is what the command names; without a valid name the command ends with
+// Namespace is what the command names; without a valid name the command ends with
 // an error of its own.
-func (q *asking) namespace() collection.Namespace {
-	if q.body != nil && q.c != nil && q.def == q.c.Def && q.def.Namespace == FirstField {
-		return q.c.op.NS // read already
+func (q *PrivilegeCheck) Namespace() collection.Namespace {
+	if q.Body != nil && q.Call != nil && q.Def == q.Call.Def && q.Def.Namespace == FirstField {
+		return q.Call.Running.NS // read already
 	}
-	s, _ := q.value.Str()
-	if q.def.Namespace == FullName {
+	s, _ := q.Value.Str()
+	if q.Def.Namespace == FullName {
 		return collection.ParseNamespace(s)
 	}
-	return collection.Namespace{DB: q.db, Coll: s}
+	return collection.Namespace{DB: q.DB, Coll: s}
 }
 
-// need notes that an action on a namespace is needed.
-func (q *asking) need(a auth.Action, ns collection.Namespace) {
-	if !q.grants.May(a, ns) {
-		q.denied = true
+// Need notes that an action on a namespace is needed.
+func (q *PrivilegeCheck) Need(a auth.Action, ns collection.Namespace) {
+	if !q.Grants.May(a, ns) {
+		q.Denied = true
 	}
 }
 
-// cluster notes that an action on the cluster is needed.
-func (q *asking) cluster(a auth.Action) {
-	if !q.grants.MayCluster(a) {
-		q.denied = true
+// NeedOnCluster notes that an action on the cluster is needed.
+func (q *PrivilegeCheck) NeedOnCluster(a auth.Action) {
+	if !q.Grants.MayCluster(a) {
+		q.Denied = true
 	}
 }
 
-// arg is an argument of the command.
-func (q *asking) arg(name string) bson.Value { return q.body.Get(name) }
+// Arg is an argument of the command.
+func (q *PrivilegeCheck) Arg(name string) bson.Value { return q.Body.Get(name) }
 
-// docs visits the documents of an argument that comes as an array or as a document
+// Docs visits the documents of an argument that comes as an array or as a document
 // sequence.
-func (q *asking) docs(name string, visit func(bson.Raw)) {
+func (q *PrivilegeCheck) Docs(name string, visit func(bson.Raw)) {
 	if q.message != nil {
 		if s, ok := q.message.Sequence(name); ok {
 			for _, d := range s.AppendDocs(nil) {
@@ -149,7 +150,7 @@ func (q *asking) docs(name string, visit func(bson.Raw)) {
 			return
 		}
 	}
-	list, _ := q.arg(name).Array()
+	list, _ := q.Arg(name).Array()
 	for it := list.Iter(); it.Next(); {
 		if d, ok := it.Value.Doc(); ok {
 			visit(d)
@@ -157,25 +158,25 @@ func (q *asking) docs(name string, visit func(bson.Raw)) {
 	}
 }
 
-// other compares a command that is part of this one.
-func (q *asking) other(body bson.Raw) {
+// Nested compares a command that is part of this one.
+func (q *PrivilegeCheck) Nested(body bson.Raw) {
 	f, ok := body.First()
 	if !ok {
 		return
 	}
-	def := q.c.lookup(string(f.Name))
-	if def == nil || def == q.def {
+	def := q.Call.Lookup(string(f.Name))
+	if def == nil || def == q.Def {
 		return
 	}
-	inner := asking{c: q.c, def: def, db: q.db, body: body, value: f.Value, grants: q.grants}
+	inner := PrivilegeCheck{Call: q.Call, Def: def, DB: q.DB, Body: body, Value: f.Value, Grants: q.Grants}
 	inner.run()
-	q.denied = q.denied || inner.denied
+	q.Denied = q.Denied || inner.Denied
 }
 
 // redact hides passwords and proofs in a command that somebody else may see.
 func redact(d *Def, body bson.Raw) bson.Raw {
-	hides := d != nil && d.Facts.has(Secret)
-	if !hides && !hasField(body, "speculativeAuthenticate") {
+	hides := d != nil && d.Facts.Has(Secret)
+	if !hides && !HasField(body, "speculativeAuthenticate") {
 		return body
 	}
 	b := bson.NewBuilder(nil)
@@ -188,4 +189,19 @@ func redact(d *Def, body bson.Raw) bson.Raw {
 		}
 	}
 	return b.Doc()
+}
+
+// CommandBytesMax is how much of a command a truncated description shows.
+const CommandBytesMax = 1000
+
+// MayUse refuses a session that names another user as its own.
+// Errors: Unauthorized (13).
+func (c *Call) MayUse(id session.ID) error {
+	if !c.RequireAuth || id.IsZero() || id.Owner == c.Peer.Owner {
+		return nil
+	}
+	if l := c.Peer.Login; l != nil && l.Grants.MayCluster(auth.Impersonate) {
+		return nil
+	}
+	return c.Unauthorized(c.Body)
 }

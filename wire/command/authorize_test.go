@@ -3,19 +3,35 @@ package command
 import (
 	"testing"
 
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage/memkv"
 	"github.com/cantledb/cantle/wire/auth"
 )
 
+// find is a room with one command, which needs the action of its name.
+type find struct{}
+
+func (find) Commands() []Def {
+	return []Def{{Name: "find", Action: "find", Namespace: FirstField, Run: func(*Call) error { return nil }}}
+}
+
 // authorizing is a call of a find, by a user with a role or by anybody.
-func authorizing(tb testing.TB, w *world, role string) *Call {
-	c := w.dial()
-	p := c.state.(*peer)
-	call := &Call{Server: w.Server, Peer: p, Conn: c, Def: w.lookup("find"), DB: "test"}
-	call.op.NS.DB, call.op.NS.Coll = "test", "c"
+func authorizing(tb testing.TB, role string) *Call {
+	store := memkv.Open(memkv.Options{})
+	tb.Cleanup(func() { store.Close() })
+	users, err := auth.Open(tb.Context(), store)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := New(Config{Auth: users, RequireAuth: role != ""})
+	s.Add(find{})
+	s.Hooks.Login = func(c *Call) *Login { return c.Peer.Login }
+	call := &Call{Server: s, Peer: &Peer{}, Def: s.Lookup("find"), DB: "test", Body: bson.NewBuilder(nil).Doc()}
+	call.Running.NS.DB, call.Running.NS.Coll = "test", "c"
 	call.Op.Env = &call.env
 	if role != "" {
-		w.RequireAuth = true
-		call.setLogin(call.newLogin(&auth.User{Name: auth.Name{Name: "u", DB: "test"}, Roles: []auth.Name{{Name: role, DB: "test"}}}, auth.ScramSHA256))
+		roles := []auth.Name{{Name: role, DB: "test"}}
+		call.Peer.Login = &Login{Name: auth.Name{Name: "u", DB: "test"}, Version: users.Version(), Grants: auth.NewGrants(users.Privileges(roles))}
 	}
 	if err := call.authorize(); err != nil {
 		tb.Fatal(err)
@@ -26,7 +42,7 @@ func authorizing(tb testing.TB, w *world, role string) *Call {
 // TestAllocsAuthorize: the check in front of every command costs no memory.
 func TestAllocsAuthorize(t *testing.T) {
 	for _, role := range []string{"", "readWrite"} {
-		call := authorizing(t, newWorld(t, nil), role)
+		call := authorizing(t, role)
 		if n := testing.AllocsPerRun(100, func() {
 			if err := call.authorize(); err != nil {
 				t.Fatal(err)
@@ -40,7 +56,7 @@ func TestAllocsAuthorize(t *testing.T) {
 func BenchmarkAuthorize(b *testing.B) {
 	for _, role := range []string{"", "readWrite"} {
 		b.Run("role="+role, func(b *testing.B) {
-			call := authorizing(b, newWorld(b, nil), role)
+			call := authorizing(b, role)
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := call.authorize(); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -20,7 +21,7 @@ type Call struct {
 	*Server
 	Ctx   context.Context
 	Conn  wire.Conn
-	Peer  *peer // what the server remembers of the connection
+	Peer  *Peer // what the server remembers of the connection
 	Def   *Def
 	Msg   *wire.Message
 	Body  bson.Raw   // the command document
@@ -37,29 +38,29 @@ type Call struct {
 	// asked once, as for an engine with a timestamp oracle that is a round trip.
 	Time storage.Timestamp
 
-	WriteConcern writeConcern
+	WriteConcern WriteConcern
 	ReadConcern  string // as the client says
-	readDefault  string // when it says nothing: see setDefaultRWConcern
+	ReadDefault  string // when it says nothing: see setDefaultRWConcern
 	Comment      bson.Value
 
 	// forcedUUID is the UUID of the collection that the command makes; zero: any.
-	forcedUUID [16]byte
+	ForcedUUID [16]byte
 
 	kept       []kept  // results of statements, for the session
 	retried    []int32 // statements that were answered from what the session remembers
 	failed     []int32 // statements that failed, which are not among them
 	hasOK      bool    // ok stands in the reply already: see respond
-	pageCharge int64   // what a getMore cost, in micro request units
-	ofStream   bool    // a getMore of a change stream
+	PageCharge int64   // what a getMore cost, in micro request units
+	OfStream   bool    // a getMore of a change stream
 	writes     bool    // it writes, or puts what it reads into a collection
 
-	bodyAt int      // where the elements of the reply begin
-	opened bson.Raw // the command that opened the cursor of a getMore
+	BodyAt int      // where the elements of the reply begin
+	Opened bson.Raw // the command that opened the cursor of a getMore
 
 	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
 
-	op     operation // its entry in the list of running commands
-	asking asking    // memory of authorize
+	Running Operation      // its entry in the list of running commands
+	asking  PrivilegeCheck // memory of authorize
 
 	// Memory of the environment. A cursor that outlives the command keeps all of
 	// the Call alive: retained.
@@ -70,17 +71,17 @@ type Call struct {
 	retained bool
 
 	// What a fail point asks for.
-	hangUp       bool            // to close the connection instead of replying
-	labels       mongoerr.Labels // instead of those the error would have
-	hasLabels    bool
-	concernError bson.Raw // writeConcernError of a command that succeeds
+	HangUp       bool            // to close the connection instead of replying
+	Labels       mongoerr.Labels // instead of those the error would have
+	HasLabels    bool
+	ConcernError bson.Raw // writeConcernError of a command that succeeds
 }
 
 // Env is the language environment of the command.
 func (c *Call) Env() *mql.Env { return c.Op.Env }
 
 // Strict reports that the client came through the Cosmos listener.
-func (c *Call) Strict() bool { return c.Peer.cosmos }
+func (c *Call) Strict() bool { return c.Peer.Cosmos }
 
 // Name is the command's canonical name.
 func (c *Call) Name() string { return c.Def.Name }
@@ -94,14 +95,14 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 			return collection.Namespace{}, mongoerr.WrongType(c.Name(), c.Value.Type.String(), "string")
 		}
 		ns := collection.ParseNamespace(s)
-		return ns, checkNamespace(ns)
+		return ns, CheckNamespace(ns)
 	}
 	s, ok := c.Value.Str()
 	if !ok {
 		return collection.Namespace{}, mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", c.Value.Type)
 	}
 	ns := collection.Namespace{DB: c.DB, Coll: s}
-	return ns, checkNamespace(ns)
+	return ns, CheckNamespace(ns)
 }
 
 // Each visits the command's own arguments in order: not the first field, not
@@ -115,7 +116,7 @@ func (c *Call) Each(fn func(name string, v bson.Value) (known bool, err error)) 
 	n := 0
 	for it.Next() {
 		name := intern(it.Name)
-		if generic(name) {
+		if Generic(name) {
 			continue
 		}
 		for _, s := range seen[:n] {
@@ -143,9 +144,9 @@ func (c *Call) Each(fn func(name string, v bson.Value) (known bool, err error)) 
 	return nil
 }
 
-// generic reports arguments that any command takes; the chain reads them.
+// Generic reports arguments that any command takes; the chain reads them.
 // Spec: driver-sessions, versioned-api, max-staleness and others.
-func generic(name string) bool {
+func Generic(name string) bool {
 	switch name {
 	case "$db", "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds", "$readPreference",
 		"readConcern", "writeConcern", "maxTimeMS", "comment", "apiVersion", "apiStrict", "apiDeprecationErrors",
@@ -163,7 +164,7 @@ func generic(name string) bool {
 func (c *Call) Docs(name string, most int) ([]bson.Raw, error) {
 	if s, ok := c.Msg.Sequence(name); ok {
 		if s.Count > most {
-			return nil, tooMany(most, s.Count)
+			return nil, TooMany(most, s.Count)
 		}
 		return s.AppendDocs(make([]bson.Raw, 0, s.Count)), nil
 	}
@@ -171,10 +172,12 @@ func (c *Call) Docs(name string, most int) ([]bson.Raw, error) {
 	if !ok || v.IsNullish() {
 		return nil, mongoerr.MissingField(c.Name() + "." + name)
 	}
-	return c.docArray(name, v, most)
+	return c.DocArray(name, v, most)
 }
 
-func (c *Call) docArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
+// DocArray reads an argument that is an array of at most so many documents.
+// Errors: TypeMismatch (14), InvalidLength (16).
+func (c *Call) DocArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
 	list, ok := v.Array()
 	if !ok {
 		return nil, mongoerr.WrongType(c.Name()+"."+name, v.Type.String(), "array")
@@ -186,13 +189,41 @@ func (c *Call) docArray(name string, v bson.Value, most int) ([]bson.Raw, error)
 			return nil, mongoerr.WrongType(c.Name()+"."+name+"."+string(it.Name), it.Value.Type.String(), "object")
 		}
 		if len(docs) == most {
-			return nil, tooMany(most, list.Len())
+			return nil, TooMany(most, list.Len())
 		}
 		docs = append(docs, d)
 	}
 	return docs, nil
 }
 
-func tooMany(most, n int) error {
+// TooMany is the error for a batch of too many writes, or of none: InvalidLength (16).
+func TooMany(most, n int) error {
 	return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", most, n)
+}
+
+// ReadNamespace is Namespace, which for reads may also name a collection by its
+// UUID.
+func (c *Call) ReadNamespace() (collection.Namespace, error) {
+	if sub, b, ok := c.Value.Binary(); ok && sub == 4 && len(b) == 16 {
+		for _, coll := range c.Cluster.Catalog.Peek().Collections(c.DB) {
+			if string(coll.UUID[:]) == string(b) {
+				return coll.Namespace, nil
+			}
+		}
+		return collection.Namespace{}, mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %x", b)
+	}
+	return c.Namespace()
+}
+
+// Collection finds a collection that is no view.
+// Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
+func (c *Call) Collection(ns collection.Namespace) (*catalog.Collection, error) {
+	coll, err := c.Cluster.Catalog.Peek().Lookup(ns)
+	if err != nil {
+		return nil, err
+	}
+	if coll.IsView() {
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
+	return coll, nil
 }

@@ -19,11 +19,11 @@ import (
 // Connect sees a new connection.
 func (s *Server) Connect(c wire.Conn) error {
 	s.seenAt.CompareAndSwap(nil, c.Local().String())
-	p := &peer{cosmos: c.Tag() == TagCosmos, owner: session.OwnerOf(""), uuid: session.NewID(session.Owner{}).UUID}
+	p := &Peer{Cosmos: c.Tag() == TagCosmos, Owner: session.OwnerOf(""), UUID: session.NewID(session.Owner{}).UUID}
 	c.SetState(p)
 	c.SetStranger(s.RequireAuth)
-	s.conns.Store(c.ID(), &connection{c, p})
-	s.ops.open(c.ID(), &p.slot)
+	s.conns.Store(c.ID(), &Connection{c, p})
+	s.Ops.open(c.ID(), &p.slot)
 	return nil
 }
 
@@ -31,26 +31,26 @@ func (s *Server) Connect(c wire.Conn) error {
 // timeout, or when their session ends; except the one whose batches were sent
 // without being asked for, since its client does not know how far it came.
 func (s *Server) Disconnect(c wire.Conn) {
-	if p, ok := c.State().(*peer); ok && p.streamed != 0 {
-		s.Cursors.Kill(p.streamed, func(*cursor.Options) error { return nil })
+	if p, ok := c.State().(*Peer); ok && p.Streamed != 0 {
+		s.Cursors.Kill(p.Streamed, func(*cursor.Options) error { return nil })
 	}
-	s.ops.close(c.ID())
+	s.Ops.close(c.ID())
 	s.conns.Delete(c.ID())
 }
 
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
-	p := conn.State().(*peer)
+	p := conn.State().(*Peer)
 	c := p.spare
 	if p.spare = nil; c == nil {
 		c = &Call{memory: mql.NewMemory(mql.StageBytesMax)}
 	}
 	*c = Call{Server: s, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
-	c.bodyAt = c.Reply.Len()
-	s.stats.requests.Add(1)
-	s.stats.bytesIn.Add(int64(m.Header.Length))
+	c.BodyAt = c.Reply.Len()
+	s.Stats.Requests.Add(1)
+	s.Stats.BytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
-	if c.hangUp || errors.Is(err, wire.ErrHangUp) {
+	if c.HangUp || errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
 	}
 	if err != nil {
@@ -59,8 +59,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		s.fail(c, err)
 	}
 	s.finish(c, err)
-	s.profile(c, err)
-	s.stats.bytesOut.Add(int64(c.Reply.Len()))
+	s.Stats.BytesOut.Add(int64(c.Reply.Len()))
 	if !c.retained {
 		c.memory.Release()
 		p.spare = c
@@ -87,9 +86,9 @@ func (s *Server) run(c *Call) error {
 		}
 	}
 	c.Value = first.Value
-	c.Def = s.lookup(name)
+	c.Def = s.Lookup(name)
 	if c.Def == nil {
-		s.stats.unknown.Add(1)
+		s.Stats.Unknown.Add(1)
 		return mongoerr.NoCommand(name)
 	}
 	c.DB, c.writes = c.Msg.Database(), c.Def.writes(c.Body)
@@ -102,22 +101,22 @@ func (s *Server) run(c *Call) error {
 	if err := s.generic(c); err != nil {
 		return err
 	}
-	if c.Args.InTxn && !c.Def.Facts.has(InTxn) {
+	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", c.Name())
 	}
-	if c.Def.Facts.has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
+	if c.Def.Facts.Has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
 	}
 	if c.Op.Env == nil {
 		c.environment()
 	}
-	s.ops.enter(c)
-	defer s.ops.leave(c)
+	s.Ops.enter(c)
+	defer s.Ops.leave(c)
 	defer c.Op.Env.Pause()
 	if d, limited, err := c.timeLimit(); err != nil {
 		return err
 	} else if limited {
-		if err := s.failTimeLimit(c); err != nil {
+		if err := s.Hooks.Fail(c, FailTimeLimit); err != nil {
 			return err
 		}
 		limit, stop := context.WithTimeoutCause(c.Ctx, d, cluster.ErrTimeLimit)
@@ -128,7 +127,7 @@ func (s *Server) run(c *Call) error {
 	if err := c.authorize(); err != nil {
 		return err
 	}
-	if err := s.failPoint(c); err != nil {
+	if err := s.Hooks.Fail(c, FailCommand); err != nil {
 		return err
 	}
 	if c.Msg.Header.Length >= wire.LargeBytes {
@@ -137,15 +136,15 @@ func (s *Server) run(c *Call) error {
 		}
 	}
 	if c.writes {
-		if err := s.fsyncLock.enter(c.Ctx); err != nil {
+		if err := s.Hooks.EnterWrite(c.Ctx); err != nil {
 			return err
 		}
-		defer s.fsyncLock.leave()
+		defer s.Hooks.LeaveWrite()
 	}
 	if err := s.enterSession(c); err != nil {
 		return err
 	}
-	s.traceProfiled(c)
+	s.Hooks.Begin(c)
 	through := false
 	defer func() {
 		if !through { // it panicked
@@ -180,27 +179,27 @@ func checkDB(body bson.Raw) error {
 	if !ok || v.Type != bson.TypeString {
 		return mongoerr.WrongType("$db", v.Type.String(), "string")
 	}
-	return checkDatabaseName(db)
+	return CheckDatabaseName(db)
 }
 
 // environment makes the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
-	c.memory.Reset(c.Server.memory.bytes(), c.WorkMemory)
+	c.memory.Reset(c.Server.Memory.bytes(), c.WorkMemory)
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Time)
 	env.DB = c.DB
 	env.JavaScript = c.JavaScript
-	env.Strict = c.Peer.cosmos
+	env.Strict = c.Peer.Cosmos
 	c.turn.Begin(c.Processor)
 	env.Turn = &c.turn
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
-	c.Op.AppName, c.Op.User = c.Peer.appName, c.Peer.user
+	c.Op.AppName, c.Op.User = c.Peer.AppName, c.Peer.User
 	c.Op.Strong = c.strongReads()
-	c.Op.Unmetered = c.unmetered.Load()
+	c.Op.Unmetered = c.Unmetered.Load()
 	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
 }
 
@@ -213,11 +212,11 @@ func (s *Server) generic(c *Call) (err error) {
 		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds":
 			hasSession = true
 		case "writeConcern":
-			if c.WriteConcern, err = parseWriteConcern(it.Value); err != nil {
+			if c.WriteConcern, err = ParseWriteConcern(it.Value); err != nil {
 				return err
 			}
 		case "readConcern":
-			level, after, at, err := parseReadConcern(it.Value)
+			level, after, at, err := ParseReadConcern(it.Value)
 			if err != nil {
 				return err
 			}
@@ -243,11 +242,11 @@ func (s *Server) generic(c *Call) (err error) {
 		}
 	}
 	if hasSession {
-		if c.Args, err = session.ParseArgs(c.Body, c.Name(), c.Peer.owner); err != nil {
+		if c.Args, err = session.ParseArgs(c.Body, c.Name(), c.Peer.Owner); err != nil {
 			return err
 		}
 	}
-	if s.RequireAuth && c.Peer.login == nil {
+	if s.RequireAuth && c.Peer.Login == nil {
 		c.Args = session.Args{TxnNumber: -1} // who nobody knows has no sessions, and makes none
 	}
 	if err := c.checkAPI(); err != nil {
@@ -256,7 +255,7 @@ func (s *Server) generic(c *Call) (err error) {
 	if err := c.checkConcerns(); err != nil {
 		return err
 	}
-	s.rwDefaults.fill(c)
+	s.Hooks.DefaultConcerns(c)
 	return nil
 }
 
@@ -266,16 +265,16 @@ func (s *Server) generic(c *Call) (err error) {
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")
 	if !ok || v.IsNullish() {
-		if c.Peer.cosmos {
+		if c.Peer.Cosmos {
 			return cosmosTimeLimit, true, nil
 		}
-		if ms := c.clusterSettings.readMillis.Load(); ms > 0 && c.Def.Facts.has(Limited) && !c.writes {
-			return time.Duration(ms) * time.Millisecond, true, nil
+		if d := c.Hooks.ReadLimit(); d > 0 && c.Def.Facts.Has(Limited) && !c.writes {
+			return d, true, nil
 		}
 		return 0, false, nil
 	}
 	if !v.IsNumber() {
-		return 0, false, mongoerr.WrongType(c.field("maxTimeMS"), v.Type.String(), "long", "int", "decimal", "double")
+		return 0, false, mongoerr.WrongType(c.Field("maxTimeMS"), v.Type.String(), "long", "int", "decimal", "double")
 	}
 	n, ok := v.AsInt64()
 	if !ok {
@@ -297,22 +296,22 @@ const cosmosTimeLimit = 60 * time.Second
 // fail writes an error reply.
 func (s *Server) fail(c *Call, err error) {
 	e := s.clientError(c, err)
-	if c.hasLabels {
-		e = e.With(c.labels)
-		e.Labels = c.labels
+	if c.HasLabels {
+		e = e.With(c.Labels)
+		e.Labels = c.Labels
 	} else if l := c.labelsOf(e); l != 0 {
 		e = e.With(l)
 	}
 	if c.Def != nil {
-		c.Def.counter.failed.Add(1)
+		c.Def.Counter.Failed.Add(1)
 	}
 	c.Out.Fail()
 	// The error is appended as elements: ok, errmsg, code, codeName, labels.
 	c.Reply.Splice(e.AppendTo(nil))
 }
 
-// shutDown is the error of a command that the end of the server interrupts.
-func shutDown() *mongoerr.Error {
+// ShutDown is the error of a command that the end of the server interrupts.
+func ShutDown() *mongoerr.Error {
 	return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
 }
 
@@ -321,7 +320,7 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	if cause := context.Cause(c.Ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
 		switch {
 		case errors.Is(cause, wire.ErrShutdown):
-			return shutDown()
+			return ShutDown()
 		case errors.Is(cause, wire.ErrClientGone):
 			return mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because the client disconnected")
 		case errors.Is(cause, cursor.ErrKilled):
@@ -335,7 +334,7 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 		err = cause
 	}
 	e := mongoerr.From(cluster.Translate(err))
-	if c.Peer.cosmos && e.Code == ratelimit.CodeThrottled {
+	if c.Peer.Cosmos && e.Code == ratelimit.CodeThrottled {
 		return mongoerr.New(e.Code, "%s", e.Msg) // the service has no labels: its text alone says when to come again
 	}
 	if e.Code == mongoerr.InternalError {
@@ -355,14 +354,14 @@ func (c *Call) nameOr() string {
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
-		if c.WriteConcern.unacknowledged() && c.Def.Statements != "" {
+		if c.WriteConcern.Unacknowledged() && c.Def.Statements != "" {
 			c.Out.Restart() // nobody asked what became of it
 		}
-		if c.concernError != nil {
-			b.Value("writeConcernError", c.concernError.Value())
-			c.appendLabels(c.concernLabels(c.concernError))
+		if c.ConcernError != nil {
+			b.Value("writeConcernError", c.ConcernError.Value())
+			c.appendLabels(c.concernLabels(c.ConcernError))
 		} else if c.writes {
-			if e := c.WriteConcern.failure(); e != nil {
+			if e := c.WriteConcern.Failure(); e != nil {
 				b.BeginDoc("writeConcernError")
 				b.Splice(e.AppendWriteConcernError(nil))
 				b.End()
@@ -371,43 +370,40 @@ func (s *Server) finish(c *Call, err error) {
 		if !c.hasOK {
 			b.Double("ok", 1)
 		}
-		if c.Op.Txn != nil && !isMember(c) {
+		if c.Op.Txn != nil && !IsMember(c) {
 			appendRecoveryToken(b)
 		}
 	}
 	if c.Def == nil {
 		return
 	}
-	c.Def.counter.total.Add(1)
+	c.Def.Counter.Total.Add(1)
 	took := s.Cluster.Now().Sub(c.Start)
-	s.timed(c.Name(), took)
-	s.latencies.add(c.Def.Kind, took)
-	if c.op.NS.Coll != "" {
-		s.usage.add(c.op.NS, c.Def.Op, took)
+	charge := s.price(c, took)
+	if c.Msg.Header.OpCode == wire.OpMsg {
+		c.appendTimes()
 	}
-	s.price(c, err, took)
-	if c.Msg.Header.OpCode != wire.OpMsg {
-		return
+	for _, fn := range s.onEnd {
+		fn(c, Ended{err, took, charge})
 	}
-	c.appendTimes()
 }
 
 // price notes what the command cost and, where asked for, puts it into the
 // reply.
-func (s *Server) price(c *Call, err error, took time.Duration) {
-	if c.Def.Facts.has(Silent) || c.Op.Unmetered {
-		return
+func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
+	if c.Def.Facts.Has(Silent) || c.Op.Unmetered {
+		return 0
 	}
-	s.stats.loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
-	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.pageCharge)
-	st := statement{command: c.Name(), charge: int64(total), took: took}
-	s.noteShape(c, err, total, st.took)
+	s.Stats.Loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
+	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.PageCharge)
+	st := statement{Command: c.Name(), Charge: int64(total), Took: took}
 	if c.Args.ID.IsZero() {
-		c.Peer.last = st
+		c.Peer.Last = st
 	} else {
-		s.charges.put(c.Args.ID, st)
+		s.Charges.put(c.Args.ID, st)
 	}
-	if c.Peer.cosmos || s.replyCharge.Load() || wantsCharge(c.Comment) {
+	if c.Peer.Cosmos || s.ChargeReplies.Load() || wantsCharge(c.Comment) {
 		c.Reply.Double("requestCharge", total.Float())
 	}
+	return total
 }

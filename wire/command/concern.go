@@ -8,42 +8,42 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// writeConcern is what a client wants to know of its write.
+// WriteConcern is what a client wants to know of its write.
 // Manual: reference/write-concern.
-type writeConcern struct {
-	given      bool
-	w          int64
-	majority   bool
-	tagged     bool // by a mode, which nobody has defined here
+type WriteConcern struct {
+	Given      bool
+	W          int64
+	Majority   bool
+	Tagged     bool // by a mode, which nobody has defined here
 	tag        string
 	tags       bson.Raw // {tag: number, …} instead of a tag's name
 	journal    bool
 	hasJournal bool
 	timeout    int64 // wtimeout, milliseconds
-	inherited  bool  // from setDefaultRWConcern
+	Inherited  bool  // from setDefaultRWConcern
 }
 
 // durability is what a commit under the concern promises: on disk, unless the
 // client asked for no acknowledgement or no journal.
-func (w writeConcern) durability(standard storage.Durability) storage.Durability {
-	if w.given && (w.hasJournal && !w.journal || w.unacknowledged()) {
+func (w WriteConcern) durability(standard storage.Durability) storage.Durability {
+	if w.Given && (w.hasJournal && !w.journal || w.Unacknowledged()) {
 		return storage.Buffered
 	}
 	return standard
 }
 
-// unacknowledged reports that the client does not want to know.
-func (w writeConcern) unacknowledged() bool {
-	return w.given && w.w == 0 && !w.majority && !w.tagged && !w.journal
+// Unacknowledged reports that the client does not want to know.
+func (w WriteConcern) Unacknowledged() bool {
+	return w.Given && w.W == 0 && !w.Majority && !w.Tagged && !w.journal
 }
 
-// failure is the error of a write concern that cannot be met: the mode is not
+// Failure is the error of a write concern that cannot be met: the mode is not
 // defined, or there are too few members. nil if it can.
-func (w writeConcern) failure() *mongoerr.Error {
+func (w WriteConcern) Failure() *mongoerr.Error {
 	switch {
-	case w.tagged:
+	case w.Tagged:
 		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", w.tag).WithFields(w.info())
-	case w.w > 1:
+	case w.W > 1:
 		return mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes").WithFields(w.info())
 	}
 	return nil
@@ -51,23 +51,23 @@ func (w writeConcern) failure() *mongoerr.Error {
 
 // info is the errInfo of an error: the concern that was not met and where it came
 // from. Manual: reference/method/WriteResult#writeresult.writeconcernerror.
-func (w writeConcern) info() []byte {
+func (w WriteConcern) info() []byte {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("errInfo")
 	b.BeginDoc("writeConcern")
 	switch {
 	case w.tags != nil:
 		b.Raw("w", w.tags)
-	case w.tagged:
+	case w.Tagged:
 		b.String("w", w.tag)
 	default:
-		b.Int32("w", int32(w.w))
+		b.Int32("w", int32(w.W))
 	}
 	if w.hasJournal {
 		b.Bool("j", w.journal)
 	}
 	b.Int("wtimeout", w.timeout)
-	if w.inherited {
+	if w.Inherited {
 		b.String("provenance", "customDefault")
 	} else {
 		b.String("provenance", "clientSupplied")
@@ -77,7 +77,9 @@ func (w writeConcern) info() []byte {
 	return b.Doc().Elements()
 }
 
-func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
+// ParseWriteConcern reads the argument writeConcern.
+// Errors: TypeMismatch (14), FailedToParse (9), BadValue (2).
+func ParseWriteConcern(v bson.Value) (w WriteConcern, err error) {
 	if v.IsNullish() {
 		return w, nil
 	}
@@ -85,7 +87,7 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 	if !ok {
 		return w, mongoerr.WrongType("writeConcern", v.Type.String(), "object")
 	}
-	w.given, w.w = true, 1
+	w.Given, w.W = true, 1
 	fsync := false
 	for it := d.Iter(); it.Next(); {
 		v := it.Value
@@ -125,17 +127,17 @@ func parseWriteConcern(v bson.Value) (w writeConcern, err error) {
 
 // parseW reads w: a number of members, "majority", the name of a mode, or
 // numbers by tag. Errors: FailedToParse (9).
-func (w *writeConcern) parseW(v bson.Value) error {
+func (w *WriteConcern) parseW(v bson.Value) error {
 	switch {
 	case v.IsNumber():
 		f, _ := v.AsFloat()
 		if !(f > -1 && f < 51) { // NaN too
 			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than 50; found: %g", f)
 		}
-		w.w = int64(f)
+		w.W = int64(f)
 	case v.Type == bson.TypeString:
 		s, _ := v.Str()
-		w.majority, w.tagged = s == "majority", s != "majority"
+		w.Majority, w.Tagged = s == "majority", s != "majority"
 		w.tag = s
 	case v.Type == bson.TypeDocument:
 		d, _ := v.Doc()
@@ -147,18 +149,18 @@ func (w *writeConcern) parseW(v bson.Value) error {
 				return mongoerr.New(mongoerr.FailedToParse, "tags must be a single level document with only number values; found: %s for tag '%s'", n.Type, tag)
 			}
 		}
-		w.tagged, w.tag, w.tags = true, d.String(), d
+		w.Tagged, w.tag, w.tags = true, d.String(), d
 	case v.IsNullish():
-		w.tagged = true
+		w.Tagged = true
 	default:
 		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
 	}
 	return nil
 }
 
-// parseReadConcern returns the level and the times of a read concern.
+// ParseReadConcern returns the level and the times of a read concern.
 // Manual: reference/read-concern.
-func parseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, err error) {
+func ParseReadConcern(v bson.Value) (level string, after, at storage.Timestamp, err error) {
 	if v.IsNullish() {
 		return "", 0, 0, nil
 	}
@@ -239,9 +241,9 @@ func (c *Call) fixReadTime() (err error) {
 	return err
 }
 
-// appendReadTime tells the client of a snapshot read at which time it read, so
+// AppendReadTime tells the client of a snapshot read at which time it read, so
 // that it can read on there. Spec: snapshot-sessions#atclustertime.
-func (c *Call) appendReadTime() {
+func (c *Call) AppendReadTime() {
 	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At != 0 {
 		c.Reply.Timestamp("atClusterTime", c.Op.At.Seconds(), c.Op.At.Increment())
 	}
@@ -252,7 +254,7 @@ func (c *Call) readLevel() string {
 	if c.ReadConcern != "" {
 		return c.ReadConcern
 	}
-	return c.readDefault
+	return c.ReadDefault
 }
 
 // confirmRead waits until what a read has seen is durable, where the client may

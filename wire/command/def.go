@@ -20,7 +20,7 @@ type Def struct {
 	// database. "" runs before authentication; "user" needs nothing but a user.
 	Action string
 	// Ask says what the command's arguments need beyond that; nil for nothing.
-	Ask   func(q *asking)
+	Ask   func(q *PrivilegeCheck)
 	Facts Facts
 	// Kind is what the command does to documents. The latencies and locks of
 	// serverStatus, the request report, the transactions and the samples of queries go
@@ -48,13 +48,14 @@ type Def struct {
 	Outputs func(body bson.Raw) bool
 	// Explain reads the arguments of the command for explain and the query settings; nil
 	// for a command without a plan. Manual: reference/command/explain.
-	Explain func(c *Call) (*explained, error)
+	Explain func(c *Call) (*Explained, error)
 	// Doc is the manual's page, relative to its root; "cosmos" for Azure's.
 	Doc string
 
-	scope   scope // what Action is on, and Action itself: see Def.resolve
-	action  auth.Action
-	counter *counter // of the server that has the row
+	Counter *Counter // of its runs, made by Server.Add
+
+	scope  scope // what Action is on, and Action itself: see Def.resolve
+	action auth.Action
 }
 
 // NamespaceFrom says how a command names what it works on.
@@ -69,9 +70,9 @@ const (
 	SeveralNamespaces                      // {bulkWrite: 1, nsInfo: [{ns: "db.coll"}, …]}
 )
 
-// severalNamespaces is what stands for the collections of a command with SeveralNamespaces: as the
+// ManyNamespaces is what stands for the collections of a command with SeveralNamespaces: as the
 // namespace of its cursor and in the request report.
-var severalNamespaces = collection.Namespace{DB: "admin", Coll: "$cmd.bulkWrite"}
+var ManyNamespaces = collection.Namespace{DB: "admin", Coll: "$cmd.bulkWrite"}
 
 // Facts are what is true of a command or not. The chain acts on them, but where it
 // says so.
@@ -121,7 +122,7 @@ const (
 	Settable
 )
 
-func (f Facts) has(g Facts) bool { return f&g != 0 }
+func (f Facts) Has(g Facts) bool { return f&g != 0 }
 
 // Kind is what a command does to documents, as opLatencies tells commands apart.
 // Manual: reference/command/serverStatus#oplatencies.
@@ -133,7 +134,7 @@ const (
 	KindRead
 	KindWrite
 	KindTxn // ends a transaction
-	kinds
+	Kinds
 )
 
 // OpType is the type of operation that a command counts as.
@@ -148,12 +149,12 @@ const (
 	OpInsert
 	OpUpdate
 	OpRemove
-	opTypes
+	OpTypes
 )
 
 // String returns the name that currentOp and the profiler print.
 func (o OpType) String() string {
-	return [opTypes]string{"command", "query", "getmore", "insert", "update", "remove"}[o]
+	return [OpTypes]string{"command", "query", "getmore", "insert", "update", "remove"}[o]
 }
 
 // ReadLevels are the levels of read concern that a command takes outside of
@@ -169,17 +170,17 @@ const (
 	AnyLevel
 )
 
-// takesWriteConcern reports commands that write, or may write what they find into a
+// TakesWriteConcern reports commands that write, or may write what they find into a
 // collection.
-func (d *Def) takesWriteConcern() bool { return d.Facts.has(Writes) || d.Outputs != nil }
+func (d *Def) TakesWriteConcern() bool { return d.Facts.Has(Writes) || d.Outputs != nil }
 
 // writes reports that a command with this body writes.
 func (d *Def) writes(body bson.Raw) bool {
-	return d.Facts.has(Writes) || d.Outputs != nil && d.Outputs(body)
+	return d.Facts.Has(Writes) || d.Outputs != nil && d.Outputs(body)
 }
 
-// ends reports a command that ends a transaction.
-func (d *Def) ends() bool { return d.Kind == KindTxn }
+// Ends reports a command that ends a transaction.
+func (d *Def) Ends() bool { return d.Kind == KindTxn }
 
-// costly reports commands whose request units belong to the shape of their query.
-func (d *Def) costly() bool { return d.Kind == KindRead || d.Kind == KindWrite }
+// Costly reports commands whose request units belong to the shape of their query.
+func (d *Def) Costly() bool { return d.Kind == KindRead || d.Kind == KindWrite }

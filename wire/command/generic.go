@@ -27,13 +27,13 @@ func (c *Call) checkAPI() error {
 		return nil
 	}
 	if !version.IsMissing() && version.Type != bson.TypeString {
-		return mongoerr.WrongType(c.field("apiVersion"), version.Type.String(), "string")
+		return mongoerr.WrongType(c.Field("apiVersion"), version.Type.String(), "string")
 	}
-	isStrict, err := c.strictBool("apiStrict", strict)
+	isStrict, err := c.StrictBool("apiStrict", strict)
 	if err != nil {
 		return err
 	}
-	if _, err := c.strictBool("apiDeprecationErrors", deprecation); err != nil {
+	if _, err := c.StrictBool("apiDeprecationErrors", deprecation); err != nil {
 		return err
 	}
 	if version.IsMissing() {
@@ -42,7 +42,7 @@ func (c *Call) checkAPI() error {
 	if v, _ := version.Str(); v != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
 	}
-	if isStrict && !c.Def.Facts.has(Stable) {
+	if isStrict && !c.Def.Facts.Has(Stable) {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1. "+
 			"Information on supported commands and migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api", c.Name())
 	}
@@ -53,7 +53,7 @@ func (c *Call) checkAPI() error {
 // transaction any command may carry the read concern of its first.
 // Errors: InvalidOptions (72).
 func (c *Call) checkConcerns() error {
-	if c.WriteConcern.given && !c.Def.takesWriteConcern() {
+	if c.WriteConcern.Given && !c.Def.TakesWriteConcern() {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
 	}
 	if c.Args.InTxn {

@@ -19,14 +19,14 @@ func (c *Call) checkTxn() error {
 	a := &c.Args
 	if a.Ending {
 		if v, ok := c.Body.Lookup("recoveryToken"); ok && !v.IsNullish() && v.Type != bson.TypeDocument {
-			return mongoerr.WrongType(c.field("recoveryToken"), v.Type.String(), "object")
+			return mongoerr.WrongType(c.Field("recoveryToken"), v.Type.String(), "object")
 		}
 		return nil
 	}
-	if a.Start && c.Def.Facts.has(NotFirst) {
+	if a.Start && c.Def.Facts.Has(NotFirst) {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run %s as the first operation in a multi-document transaction.", c.Name())
 	}
-	if c.WriteConcern.given {
+	if c.WriteConcern.Given {
 		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
 	}
 	if v, ok := c.Body.Lookup("readConcern"); ok && !v.IsNullish() {
@@ -52,11 +52,11 @@ func notInTxn(db string) error {
 	return nil
 }
 
-// checkTxnLevel refuses to make collections and indexes explicitly in a transaction
+// CheckTxnLevel refuses to make collections and indexes explicitly in a transaction
 // that reads at another level than local.
 // Manual: reference/read-concern-local#read-concern--local--and-transactions.
 // Errors: InvalidOptions (72).
-func (c *Call) checkTxnLevel() error {
+func (c *Call) CheckTxnLevel() error {
 	if c.Op.Txn == nil {
 		return nil
 	}
@@ -67,12 +67,12 @@ func (c *Call) checkTxnLevel() error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } } of its transaction", c.Name(), c.Op.Txn.Level)
 }
 
-// mayWriteInTxn refuses namespaces that transactions do not write. how says what the
+// MayWriteInTxn refuses namespaces that transactions do not write. how says what the
 // statement does with a collection, for the error.
 // Manual: core/transactions-operations#restricted-operations,
 // core/timeseries/timeseries-limitations.
 // Errors: OperationNotSupportedInTransaction (263), 50791.
-func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {
+func (c *Call) MayWriteInTxn(ns collection.Namespace, how string) error {
 	if c.Op.Txn == nil {
 		return nil
 	}

@@ -22,12 +22,12 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 		}
 	case c.Args.Ending && code == mongoerr.NoSuchTransaction: // nothing can have been committed
 		l |= mongoerr.TransientTransactionError
-	case c.Args.Ending || c.Args.Retryable() && c.Def.Facts.has(Writes):
+	case c.Args.Ending || c.Args.Retryable() && c.Def.Facts.Has(Writes):
 		if retryableWriteError(code) {
 			l |= mongoerr.RetryableWriteError
 		}
 	}
-	if (c.ofStream || c.opensStream()) && resumable(code) {
+	if (c.OfStream || c.opensStream()) && resumable(code) {
 		l |= mongoerr.ResumableChangeStreamError
 	}
 	return l
@@ -76,7 +76,7 @@ func (c *Call) opensStream() bool {
 		return false
 	}
 	list, _ := c.Body.Get("pipeline").Array()
-	return c.outlineOf(list).Watches()
+	return c.OutlineOf(list).Watches()
 }
 
 // appendLabels writes error labels into the reply of a command that succeeded.
@@ -94,8 +94,8 @@ func (c *Call) appendLabels(l mongoerr.Labels) {
 // concernLabels are the labels of a write concern error that a fail point made.
 // The command itself has succeeded, so a transaction goes on.
 func (c *Call) concernLabels(concern bson.Raw) mongoerr.Labels {
-	if c.hasLabels {
-		return c.labels
+	if c.HasLabels {
+		return c.Labels
 	}
 	code, _ := concern.Get("code").AsInt64()
 	return c.labelsFor(mongoerr.Code(code)) &^ mongoerr.TransientTransactionError

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// declareLet evaluates the variables of a let document, in order, so that each
+// DeclareLet evaluates the variables of a let document, in order, so that each
 // may use those before it, and declares them.
 // Errors: FailedToParse (9) for bad names, those of expressions.
-func declareLet(env *mql.Env, d bson.Raw) error {
+func DeclareLet(env *mql.Env, d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)
 		if name == "" || name[0] < 'a' || name[0] > 'z' {

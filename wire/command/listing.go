@@ -50,54 +50,55 @@ func (l *docList) Held() int64 {
 // Park see cursor.Holder.
 func (l *docList) Park() bool { return true }
 
-// replyList answers with a cursor over documents. size is negative when the
+// ReplyList answers with a cursor over documents. size is negative when the
 // client named none: then all that fits comes at once.
-func (c *Call) replyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
+func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
 	if size == 0 && len(docs) > 0 {
-		return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, 0, false)
+		return c.OpenCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, 0, false)
 	}
 	if size < 0 {
 		size = int64(len(docs))
 	}
-	return c.openCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, int(min(size, int64(len(docs)+1)))+boolInt(len(docs) == 0), false)
+	return c.OpenCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, int(min(size, int64(len(docs)+1)))+BoolInt(len(docs) == 0), false)
 }
 
-func boolInt(b bool) int {
+// BoolInt is 1 for true and 0 for false.
+func BoolInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// cursorArg reads {cursor: {batchSize: n}}; -1 when there is no size.
+// CursorArg reads {cursor: {batchSize: n}}; -1 when there is no size.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
-func (c *Call) cursorArg(name string, v bson.Value) (size int64, err error) {
+func (c *Call) CursorArg(name string, v bson.Value) (size int64, err error) {
 	size = -1
-	d, err := c.docArg(name, v)
+	d, err := c.DocArg(name, v)
 	if err != nil {
 		return size, err
 	}
-	return size, eachField(d, c.field(name), func(field string, v bson.Value) (bool, error) {
+	return size, EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
 		if field != "batchSize" {
 			return false, nil
 		}
 		if v.IsMissing() {
 			return true, nil
 		}
-		if size, err = c.longArg(name+"."+field, v); err == nil && size < 0 {
+		if size, err = c.LongArg(name+"."+field, v); err == nil && size < 0 {
 			err = mongoerr.OutOfRange("batchSize", size, ">=", 0)
 		}
 		return true, err
 	})
 }
 
-// filterDocs keeps the documents that match a filter; nil keeps all.
+// FilterDocs keeps the documents that match a filter; nil keeps all.
 // Errors: those of match.Parse and of the expressions in the filter.
-func (c *Call) filterDocs(docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
+func (c *Call) FilterDocs(docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 	if filter.IsEmpty() {
 		return docs, nil
 	}
-	if err := refuseInValidator(filter); err != nil {
+	if err := RefuseInValidator(filter); err != nil {
 		return nil, err
 	}
 	f, err := match.Parse(c.Env(), filter)
@@ -120,5 +121,5 @@ func (c *Call) filterDocs(docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) 
 	return out, nil
 }
 
-// millis is a duration in milliseconds, for replies.
-func millis(d time.Duration) int64 { return d.Milliseconds() }
+// Millis is a duration in milliseconds, for replies.
+func Millis(d time.Duration) int64 { return d.Milliseconds() }

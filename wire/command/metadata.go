@@ -10,7 +10,7 @@ import (
 // Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
 // Errors: 16500 when the budget is used up.
 func (c *Call) payMetadata() error {
-	if !c.Def.Facts.has(Metadata) {
+	if !c.Def.Facts.Has(Metadata) {
 		return nil
 	}
 	now := c.Cluster.Now()

@@ -20,12 +20,12 @@ func TestRoundedLong(t *testing.T) {
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if n, ok := roundedLong(d.Get("v")); !ok || n != want {
+		if n, ok := RoundedLong(d.Get("v")); !ok || n != want {
 			t.Errorf("%s: got %d, %v, want %d", text, n, ok, want)
 		}
 	}
 	d, _ := ejson.Parse(`{v: true}`)
-	if _, ok := roundedLong(d.Get("v")); ok {
+	if _, ok := RoundedLong(d.Get("v")); ok {
 		t.Error("a boolean is no number")
 	}
 }

@@ -15,9 +15,9 @@ type outlined struct {
 	outline agg.Outline
 }
 
-// outlineOf returns the outline of a pipeline, an argument of the command. An element
+// OutlineOf returns the outline of a pipeline, an argument of the command. An element
 // that is no document is an empty stage in it.
-func (c *Call) outlineOf(list bson.Raw) *agg.Outline {
+func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
 	x := &c.outlined
 	if x.list != nil && bytes.Equal(x.list, list) {
 		return &x.outline
@@ -32,13 +32,13 @@ func (c *Call) outlineOf(list bson.Raw) *agg.Outline {
 	return &x.outline
 }
 
-// aggregatePipeline reads the pipeline of an aggregate. Errors: TypeMismatch (14).
-func (c *Call) aggregatePipeline(v bson.Value) (*agg.Outline, error) {
+// AggregatePipeline reads the pipeline of an aggregate. Errors: TypeMismatch (14).
+func (c *Call) AggregatePipeline(v bson.Value) (*agg.Outline, error) {
 	list, ok := v.Array()
 	if !ok {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
-	o := c.outlineOf(list)
+	o := c.OutlineOf(list)
 	if slices.ContainsFunc(o.Stages, func(d bson.Raw) bool { return d == nil }) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 	}

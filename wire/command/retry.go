@@ -14,13 +14,13 @@ import (
 // the session remembers and not executed again.
 // Spec: retryable-writes. Manual: core/retryable-writes.
 
-// retryable reports that the command is a retryable write.
-func (c *Call) retryable() bool { return c.Session != nil && c.Args.Retryable() }
+// Retryable reports that the command is a retryable write.
+func (c *Call) Retryable() bool { return c.Session != nil && c.Args.Retryable() }
 
-// remembered returns the result of a statement that was executed before, and
+// Remembered returns the result of a statement that was executed before, and
 // notes that it is answered from that.
-func (c *Call) remembered(i int) (bson.Raw, bool, error) {
-	if !c.retryable() {
+func (c *Call) Remembered(i int) (bson.Raw, bool, error) {
+	if !c.Retryable() {
 		return nil, false, nil
 	}
 	stmt := c.Args.Statement(i)
@@ -31,14 +31,14 @@ func (c *Call) remembered(i int) (bson.Raw, bool, error) {
 	return r, ok, err
 }
 
-// unfinished lists the places of the statements that still have to run; done
+// Unfinished lists the places of the statements that still have to run; done
 // counts the others. A nil list means all.
-func (c *Call) unfinished(docs []bson.Raw) (todo []int, done int, err error) {
-	if !c.retryable() {
+func (c *Call) Unfinished(docs []bson.Raw) (todo []int, done int, err error) {
+	if !c.Retryable() {
 		return nil, 0, nil
 	}
 	for i := range docs {
-		_, ok, err := c.remembered(i)
+		_, ok, err := c.Remembered(i)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -57,8 +57,8 @@ func (c *Call) unfinished(docs []bson.Raw) (todo []int, done int, err error) {
 	return todo, done, nil
 }
 
-// pick takes the documents at the listed places; nil takes all.
-func pick(docs []bson.Raw, todo []int) []bson.Raw {
+// Pick takes the documents at the listed places; nil takes all.
+func Pick(docs []bson.Raw, todo []int) []bson.Raw {
 	if todo == nil {
 		return docs
 	}
@@ -69,8 +69,8 @@ func pick(docs []bson.Raw, todo []int) []bson.Raw {
 	return out
 }
 
-// renumber makes places among the unfinished statements places in the command.
-func renumber(errs []mongoerr.WriteError, todo []int) {
+// Renumber makes places among the unfinished statements places in the command.
+func Renumber(errs []mongoerr.WriteError, todo []int) {
 	if todo == nil {
 		return
 	}
@@ -79,16 +79,16 @@ func renumber(errs []mongoerr.WriteError, todo []int) {
 	}
 }
 
-// recorder keeps the common result of the statements first to last of those
+// Recorder keeps the common result of the statements first to last of those
 // still to do, in the same commit as their effect.
-func (c *Call) recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(txn storage.Txn, first, last int, m *cluster.Modified) error {
-	if !c.retryable() {
+func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(txn storage.Txn, first, last int, m *cluster.Modified) error {
+	if !c.Retryable() {
 		return nil
 	}
 	c.number(todo)
 	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 		if txn != nil {
-			if err := c.failWrite(); err != nil {
+			if err := c.Hooks.Fail(c, FailWrite); err != nil {
 				return err
 			}
 		}
@@ -147,10 +147,10 @@ type kept struct {
 	txn         storage.Txn // in which they ran, nil for one that needed none
 }
 
-// statementFailed says that the i-th statement took no effect, whatever it was
+// StatementFailed says that the i-th statement took no effect, whatever it was
 // about to remember, and that the transaction it ran in is lost.
 // Manual: core/transactions-in-applications (errors abort the transaction).
-func (c *Call) statementFailed(i int32) { c.failed = append(c.failed, c.Args.Statement(int(i))) }
+func (c *Call) StatementFailed(i int32) { c.failed = append(c.failed, c.Args.Statement(int(i))) }
 
 // keepResults hands the results to the session, but not of statements that failed
 // in the end.
@@ -166,9 +166,9 @@ func (c *Call) keepResults() {
 	c.kept = nil
 }
 
-// appendRetried names the statements that were answered from memory.
+// AppendRetried names the statements that were answered from memory.
 // Manual: core/retryable-writes. Observed: mongod 7.0 (retriedStmtIds).
-func (c *Call) appendRetried() {
+func (c *Call) AppendRetried() {
 	if len(c.retried) == 0 {
 		return
 	}

@@ -1,24 +1,22 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"crypto/x509"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
@@ -40,24 +38,16 @@ type Config struct {
 	// RequireAuth refuses commands that the user of the connection may not run;
 	// without it everybody may do everything.
 	RequireAuth bool
-	// Account is whom the Cosmos listener knows beside the users of Auth: the
-	// account's name and key. nil = nobody.
-	Account *auth.User
 	// Jobs is the background work, for currentOp and the parameters about it.
 	Jobs *jobs.Runner
-	// Balance switches automatic splits on or off; nil = there are none.
-	Balance func(on bool)
-	Log     zerolog.Logger
+	Log  zerolog.Logger
+	// Version of the program.
+	Version string
 	// Durability of writes without a write concern that says otherwise.
 	Durability storage.Durability
-	// Compressors a client may negotiate.
-	Compressors wire.Compressors
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
-	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos
-	// listener.
-	ReplyCharge bool
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
 	ChargeStrongReads bool
@@ -66,27 +56,10 @@ type Config struct {
 	// WorkMemory is what the blocking operators of all commands share; nil is without
 	// end.
 	WorkMemory *ratelimit.Memory
-	// MemoryShares are shown by serverStatus.
-	MemoryShares []MemoryShare
 	// JavaScript allows $where, $function, $accumulator and mapReduce.
 	JavaScript bool
 	// TestCommands allows configureFailPoint and other commands for tests.
 	TestCommands bool
-	// Certificate is the server's, nil without TLS; ClientAuthorities says that clients'
-	// certificates are looked at. A nil Certificate func is one without TLS.
-	Certificate       func() *x509.Certificate
-	ClientAuthorities bool
-	// CommandLine is the program's arguments, for getCmdLineOpts.
-	CommandLine []string
-	// Version of the program, for buildInfo.
-	Version string
-	// Connections counts connections; nil = unknown.
-	Connections func() wire.ConnStats
-	// Establish changes how fast connections may be opened; nil = they may.
-	Establish func(wire.Establishment)
-	// Recent returns the last log lines, oldest first, and how many there have been since
-	// the start, for getLog; nil = none.
-	Recent func() (lines []string, total int)
 }
 
 // Server runs commands. It is the Handler of wire/server. Safe for concurrent
@@ -95,132 +68,123 @@ type Server struct {
 	Config
 	Started time.Time
 
-	table   []Def // Commands, resolved; alphabetical too
-	byName  map[string]*Def
-	stats   statistics
-	ops     operations
-	params  parameters
-	memory  memoryLimits
-	charges charges
-	shapes  shapes
-	seconds *prometheus.HistogramVec // by command; nil unless Metrics was called
+	// Hooks are set by rooms as they join, before the server serves.
+	Hooks    Hooks
+	onEnd    []func(c *Call, e Ended)
+	virtuals []Virtual
+	sources  []StageSource
 
-	replyCharge atomic.Bool // the parameter of that name
-	unmetered   atomic.Bool // noMeteringPoint
-	failPoints  failPoints
-	jobKill     jobKill
-	seenAt      atomic.Value // string: the address of the first connection
-	balancerOff atomic.Bool  // balancerStop was called
-	processID   [12]byte     // of topologyVersion
-	conns       sync.Map     // int64 → *connection
-	usage       usages
-	latencies   latencies
-	profiler    profiler
-	fsyncLock   fsyncLock
-	rwDefaults  rwDefaults
-	autoCompact autoCompact
+	byName   map[string]*Def
+	commands []*Def // in alphabetical order
+	Stats    Statistics
+	Ops      Operations
+	Memory   MemoryLimits
+	Charges  charges
 
-	clusterSettings clusterSettings
-	querySettings   querySettings
-	zones           zoneShards
-	planned         plannedZones
-	analyzers       queryAnalyzers
-	settings        configSettings
-
-	slowdown auth.Slowdown // of logins that fail
-	loginLog wire.LogRate
-	logins   loginCounts
+	ChargeReplies atomic.Bool  // every reply says what its command cost: the parameter replyCharge
+	Unmetered     atomic.Bool  // noMeteringPoint
+	seenAt        atomic.Value // string: the address of the first connection
+	conns         sync.Map     // int64 → *Connection
 }
 
-// counter counts one command for serverStatus.
-type counter struct{ total, failed atomic.Int64 }
+// Counter counts the runs of one command.
+type Counter struct{ Total, Failed atomic.Int64 }
 
-// New makes a Server with the commands of the table.
+// Room is a family of commands with what they share.
+type Room interface {
+	// Commands are the rows of the room, in alphabetical order.
+	Commands() []Def
+}
+
+// New makes a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, processID: bson.NewObjectID()}
-	s.table = slices.Clone(Commands)
-	for i := range s.table {
-		d := &s.table[i]
-		d.resolve()
-		s.byName[d.Name] = d
-		for _, a := range d.Aliases {
-			s.byName[a] = d
-		}
-		d.counter = &counter{}
-	}
-	s.params.init()
-	if cfg.ReplyCharge {
-		s.params.now[s.params.at["replyCharge"]].num = 1
-		s.replyCharge.Store(true)
-	}
-	s.memory.init()
-	if cfg.Cluster != nil {
-		s.loadKept(cfg.Cluster.Store)
-	}
-	if cfg.TestCommands && cfg.Jobs != nil {
-		cfg.Jobs.OnStep(s.jobKill.at)
-	}
+	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks()}
+	s.Memory.init()
 	return s
 }
 
-// Attach makes the server the layer above its cluster, which New leaves as it is. It is
-// called once, before the first command.
-func (s *Server) Attach() {
-	s.Cluster.Attach(cluster.Upper{Info: s.stageInfo, Virtual: s.virtual, Dropped: s.namespaceGone})
-	s.clusterSettings.takeEffect(s.Cluster)
+// Add adds the commands of rooms, before the server serves. It panics for a name that two
+// commands have.
+func (s *Server) Add(rooms ...Room) {
+	for _, room := range rooms {
+		table := room.Commands()
+		for i := range table {
+			s.add(&table[i])
+		}
+	}
+	slices.SortFunc(s.commands, func(a, b *Def) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// loadKept reads what commands have set for good. What cannot be read is as if it had
-// never been set, which is better than a server that does not start.
-func (s *Server) loadKept(store storage.Store) {
-	planned := func(ctx context.Context, store storage.Store) error { return s.planned.load(ctx, store, s.isSharded) }
-	for _, kept := range []struct {
-		what string
-		load func(context.Context, storage.Store) error
-	}{
-		{"the cluster parameters", s.clusterSettings.load},
-		{"the query settings", s.querySettings.load},
-		{"the zones", s.zones.load},
-		{"the zones of collections that are not sharded", planned},
-		{"the query analyzers", s.analyzers.load},
-		{"config.settings", s.settings.load},
-		{"the default concerns", s.rwDefaults.load},
-	} {
-		if err := kept.load(context.Background(), store); err != nil {
-			s.Log.Error().Err(err).Msg(kept.what + " cannot be read: the server goes on as if they were not set")
+func (s *Server) add(d *Def) {
+	d.resolve()
+	d.Counter = &Counter{}
+	s.commands = append(s.commands, d)
+	for _, name := range append([]string{d.Name}, d.Aliases...) {
+		if s.byName[name] != nil {
+			mongoerr.Bug("two commands are named %s", name)
 		}
+		s.byName[name] = d
 	}
 }
 
-// lookup finds a command by its exact name or another of its spellings.
-func (s *Server) lookup(name string) *Def { return s.byName[name] }
+// Attach makes the server the layer above its cluster, which New leaves as it is. It is
+// called once, when all rooms have joined and before the first command.
+func (s *Server) Attach() {
+	s.Cluster.Attach(cluster.Upper{Info: s.stageInfo, Virtual: s.VirtualDocs, Dropped: s.Hooks.Gone})
+	s.Hooks.Attached()
+}
 
-// peer is what the server remembers of one connection.
-type peer struct {
-	cosmos      bool
-	appName     string
-	user        string        // "name@db", "" for nobody
-	owner       session.Owner // the digest of user
-	login       *login        // nil for nobody
-	sasl        *saslState    // nil unless somebody is logging in
-	speculative bool          // the login under way came with a hello
-	uuid        [16]byte
-	client      atomic.Pointer[clientInfo] // what it says of itself; nil before its first hello
-	helloSeen   bool
-	last        statement // of getLastRequestStatistics, without a session
+// Table is the commands there are, in alphabetical order.
+func (s *Server) Table() []*Def { return s.commands }
+
+// EachConn visits the connections until visit returns false.
+func (s *Server) EachConn(visit func(*Connection) bool) {
+	s.conns.Range(func(_, v any) bool { return visit(v.(*Connection)) })
+}
+
+// Keep reads what commands have set for good; what says what that is. What cannot be read
+// is as if it had never been set, which is better than a server that does not start.
+func (s *Server) Keep(what string, load func(context.Context, storage.Store) error) {
+	if s.Cluster == nil {
+		return
+	}
+	if err := load(context.Background(), s.Cluster.Store); err != nil {
+		s.Log.Error().Err(err).Msg(what + " cannot be read: the server goes on as if they were not set")
+	}
+}
+
+// Lookup finds a command by its exact name or another of its spellings.
+func (s *Server) Lookup(name string) *Def { return s.byName[name] }
+
+// Called reports the name of the command, or another spelling of it.
+func (d *Def) Called(name string) bool { return d.Name == name || slices.Contains(d.Aliases, name) }
+
+// Peer is what the server remembers of one connection.
+type Peer struct {
+	Cosmos      bool
+	AppName     string
+	User        string        // "name@db", "" for nobody
+	Owner       session.Owner // the digest of user
+	Login       *Login        // nil for nobody
+	SASL        any           // the login under way, of the room access; nil for none
+	Speculative bool          // the login under way came with a hello
+	UUID        [16]byte
+	Client      atomic.Pointer[ClientInfo] // what it says of itself; nil before its first hello
+	HelloSeen   bool
+	Last        statement // of getLastRequestStatistics, without a session
 	slot        slot      // the command that runs
-	shape       []byte    // memory for the text of its shape
+	Shape       []byte    // memory for the text of its shape
 	spare       *Call     // memory for the next command
 	// streamed is the cursor whose batches follow each other without being asked
 	// for, 0 = none: nobody else goes on with it.
-	streamed cursor.ID
+	Streamed cursor.ID
 }
 
 // statement is the price of one command, for getLastRequestStatistics.
 type statement struct {
-	command string
-	charge  int64 // micro request units
-	took    time.Duration
+	Command string
+	Charge  int64 // micro request units
+	Took    time.Duration
 }
 
 // charges remembers the last statement of each session, for some time.
@@ -242,7 +206,7 @@ func (c *charges) put(id session.ID, s statement) {
 	c.mu.Unlock()
 }
 
-func (c *charges) get(id session.ID) (statement, bool) {
+func (c *charges) Get(id session.ID) (statement, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.now[id]

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"errors"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -22,8 +20,8 @@ func (s *Server) enterSession(c *Call) error {
 	if !a.Numbered() {
 		return s.Sessions.Touch(a.ID)
 	}
-	a.Ending = c.Def.ends()
-	if a.Retryable() && !c.Def.Facts.has(Retryable) {
+	a.Ending = c.Def.Ends()
+	if a.Retryable() && !c.Def.Facts.Has(Retryable) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", c.Name())
 	}
@@ -31,8 +29,8 @@ func (s *Server) enterSession(c *Call) error {
 		if err := c.checkTxn(); err != nil {
 			return err
 		}
-		op := c.op // a copy: the Call serves the next command of the connection too
-		a.Interrupt = op.interrupt
+		op := c.Running // a copy: the Call serves the next command of the connection too
+		a.Interrupt = op.Interrupt
 		if c.Strict() {
 			a.TxnMax = cosmosTxnMax
 		}
@@ -120,54 +118,6 @@ func (s *Server) dropSession(c *Call) {
 // each address knows. Spec: transactions#recoverytoken-field.
 func appendRecoveryToken(b *bson.Builder) {
 	b.BeginDoc("recoveryToken")
-	b.String("recoveryShardId", shardName(0))
+	b.String("recoveryShardId", ShardName(0))
 	b.End()
-}
-
-// runCommit commits the transaction of the session.
-// Manual: reference/command/commitTransaction.
-func runCommit(c *Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
-		return err
-	}
-	if !c.Args.InTxn {
-		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
-	}
-	t, _ := c.Session.Txn().View.(*cluster.Txn)
-	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
-	at, err := c.Session.Commit(c.Ctx, c.Op.Durability)
-	switch {
-	case err == nil:
-		if t != nil {
-			c.Cluster.Committed(t, at)
-		}
-		c.Op.Committed = at
-		return nil
-	case errors.Is(err, storage.ErrUndetermined):
-		return mongoerr.From(cluster.Translate(err)).With(mongoerr.UnknownTransactionCommitResult)
-	case errors.Is(err, storage.ErrConflict):
-		return mongoerr.From(cluster.Translate(err)).With(mongoerr.TransientTransactionError)
-	}
-	e := mongoerr.From(cluster.Translate(err))
-	if e.Code == mongoerr.NoSuchTransaction {
-		e = e.With(mongoerr.TransientTransactionError)
-	}
-	return e
-}
-
-// runAbort aborts the transaction of the session.
-// Manual: reference/command/abortTransaction.
-func runAbort(c *Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
-		return err
-	}
-	if !c.Args.InTxn {
-		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
-	}
-	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
-	err := c.Session.Abort()
-	if e := mongoerr.From(err); err != nil && e.Code == mongoerr.NoSuchTransaction {
-		return e.With(mongoerr.TransientTransactionError)
-	}
-	return err
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// loadSetting reads a server-wide setting; nil if it was never saved.
-func loadSetting(ctx context.Context, s storage.Store, name string) (bson.Raw, error) {
+// LoadSetting reads a server-wide setting; nil if it was never saved.
+func LoadSetting(ctx context.Context, s storage.Store, name string) (bson.Raw, error) {
 	r, err := s.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func loadSetting(ctx context.Context, s storage.Store, name string) (bson.Raw, e
 	return bson.Raw(b), err
 }
 
-// saveSetting writes a server-wide setting and waits until it is durable.
-func saveSetting(ctx context.Context, s storage.Store, name string, doc bson.Raw) error {
+// SaveSetting writes a server-wide setting and waits until it is durable.
+func SaveSetting(ctx context.Context, s storage.Store, name string, doc bson.Raw) error {
 	t, err := s.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
 		return err

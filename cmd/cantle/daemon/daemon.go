@@ -30,7 +30,12 @@ import (
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/command/access"
+	"github.com/cantledb/cantle/wire/command/settings"
+	"github.com/cantledb/cantle/wire/command/shards"
+	"github.com/cantledb/cantle/wire/command/status"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/rooms"
 	"github.com/cantledb/cantle/wire/server"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -115,7 +120,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		return err
 	}
 	if d.cfg.Metrics != "" {
-		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, handler.Metrics(), d.failed); err != nil {
+		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, handler.Status.Metrics(), d.failed); err != nil {
 			return err
 		}
 	}
@@ -125,7 +130,7 @@ func (d *Daemon) start(ctx context.Context) error {
 }
 
 // wire makes the rooms and connects them.
-func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*command.Server, error) {
+func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*rooms.Server, error) {
 	size, err := parseSize(d.cfg.PartitionSize)
 	if err != nil {
 		return nil, fmt.Errorf("--partition-size: %w", err)
@@ -192,7 +197,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	var account *auth.User
 	if d.cfg.CosmosListen != "" {
-		if account, d.key, err = command.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey); err != nil {
+		if account, d.key, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey); err != nil {
 			return nil, fmt.Errorf("--cosmos-account: %w", err)
 		}
 	}
@@ -200,12 +205,18 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, fmt.Errorf("--replica-set: %w", err)
 	}
-	handler := command.New(command.Config{
-		Auth: users, RequireAuth: d.cfg.Auth, Account: account, ReplicaSet: set,
-		Cluster: d.cluster, DDL: definer, Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Balance: d.balancer.Enable, Log: d.log, Durability: durability, Compressors: wire.AllCompressors,
-		ReplyCharge: d.cfg.ReplyCharge, ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
-		WorkMemory: d.shares.queries, MemoryShares: d.shares.list(), Processor: d.processor, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != "",
-		CommandLine: os.Args, Version: Version, Connections: d.connections, Establish: d.establish, Recent: d.recent.lines,
+	handler := rooms.New(rooms.Config{
+		Config: command.Config{
+			Auth: users, RequireAuth: d.cfg.Auth, ReplicaSet: set, Cluster: d.cluster, DDL: definer,
+			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
+			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
+			WorkMemory: d.shares.queries, Processor: d.processor,
+		},
+		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
+		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
+		Shards:   shards.Config{Balance: d.balancer.Enable},
+		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: os.Args, Connections: d.connections,
+			Recent: d.recent.lines},
 	})
 	handler.Attach()
 	d.runner.Start(ctx)

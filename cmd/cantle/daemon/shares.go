@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/command/status"
 )
 
 // shares is how the memory of the process is divided. The block cache and the memtables
@@ -65,8 +65,8 @@ func (d *Daemon) share() error {
 }
 
 // list names the shares for serverStatus.
-func (s *shares) list() []command.MemoryShare {
-	return []command.MemoryShare{
+func (s *shares) list() []status.MemoryShare {
+	return []status.MemoryShare{
 		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
 		{Name: "replies", Memory: s.replies}, {Name: "writes", Memory: s.writes},
 	}

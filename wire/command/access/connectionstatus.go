@@ -1,0 +1,46 @@
+package access
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runConnectionStatus tells who the client is.
+// Manual: reference/command/connectionStatus.
+func (s *State) runConnectionStatus(c *command.Call) error {
+	privileges := false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		if name != "showPrivileges" {
+			return false, nil
+		}
+		privileges, err = c.BoolArg(name, v)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginDoc("authInfo")
+	var users, roles []auth.Name
+	var grants *auth.Grants
+	if l := s.currentLogin(c); l != nil {
+		users, roles, grants = []auth.Name{l.Name}, l.Roles, l.Grants
+	}
+	auth.AppendNames(b, "authenticatedUsers", "user", users)
+	auth.AppendNames(b, "authenticatedUserRoles", "role", roles)
+	if privileges {
+		appendPrivileges(b, "authenticatedUserPrivileges", grants.Privileges())
+	}
+	b.End()
+	b.Binary("uuid", 4, c.Peer.UUID[:])
+	return nil
+}
+
+// runWhatsMyURI tells the client its address as seen from here. Unknown
+// arguments are ignored. Manual: reference/command/whatsmyuri.
+func runWhatsMyURI(c *command.Call) error {
+	c.Reply.String("you", c.Conn.Remote().String())
+	return nil
+}

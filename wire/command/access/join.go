@@ -1,0 +1,20 @@
+package access
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// join hands the room's answers to the server.
+func (s *State) join() {
+	s.Hooks.Login = func(c *command.Call) *command.Login { return s.currentLogin(c) }
+	s.Hooks.FirstUser = func(c *command.Call) bool { return firstUser(c) }
+	s.Hooks.Speculate = func(c *command.Call, first bson.Value) { s.speculate(c, first) }
+	s.Hooks.Mechanisms = func(c *command.Call, user auth.Name) { s.appendUserMechanisms(c, user) }
+	s.Hooks.Security = func(c *command.Call, b *bson.Builder) { s.statusSecurity(c, b) }
+	s.AddVirtual(
+		command.Virtual{DB: "admin", Coll: "system.roles", Docs: s.roleDocs, WhenFilled: true},
+		command.Virtual{DB: "admin", Coll: "system.users", Docs: s.userDocs, WhenFilled: true},
+	)
+}

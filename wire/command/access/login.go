@@ -1,0 +1,162 @@
+package access
+
+import (
+	"net"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// currentLogin returns who uses the connection, with the privileges of this
+// moment; nil for nobody.
+func (s *State) currentLogin(c *command.Call) *command.Login {
+	p := c.Peer
+	l := p.Login
+	if l == nil || l.Version == c.Auth.Version() {
+		return l
+	}
+	u := s.loginUser(c, l.Name)
+	if u == nil || u.ID != l.ID {
+		setLogin(c, nil) // dropped
+		return nil
+	}
+	n := s.newLogin(c, u, l.Mechanism)
+	setLogin(c, n)
+	return n
+}
+
+// loginUser finds a user that the connection may log in as.
+func (s *State) loginUser(c *command.Call, n auth.Name) *auth.User { return s.users(c).User(n) }
+
+// users are the users that the connection may log in as.
+func (s *State) users(c *command.Call) peerUsers {
+	if c.Peer.Cosmos {
+		return peerUsers{c.Auth, s.Account}
+	}
+	return peerUsers{c.Auth, nil}
+}
+
+// peerUsers are the users that a connection may log in as: those of the directory,
+// and through the Cosmos listener the account.
+type peerUsers struct {
+	directory *auth.Directory
+	account   *auth.User // nil for another listener, or none
+}
+
+// User see auth.Users. The account is known in every database.
+func (p peerUsers) User(n auth.Name) *auth.User {
+	if a := p.account; a != nil && n.Name == a.Name.Name && n.DB != auth.External {
+		return a
+	}
+	return p.directory.User(n)
+}
+
+// newLogin resolves what a user may do.
+func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) *command.Login {
+	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: c.Auth.Version(), Account: u == s.Account}
+	l.Roles = c.Auth.Inherited(u.Roles)
+	l.Grants = auth.NewGrants(c.Auth.Privileges(u.Roles))
+	b := bson.NewArrayBuilder(nil)
+	for _, r := range l.Roles {
+		b.BeginDoc("")
+		b.String("_id", r.DB+"."+r.Name)
+		b.String("role", r.Name)
+		b.String("db", r.DB)
+		b.End()
+	}
+	l.RolesValue = b.Doc().ArrayValue()
+	return l
+}
+
+// setLogin makes a user that of the connection; nil for nobody.
+func setLogin(c *command.Call, l *command.Login) {
+	p := c.Peer
+	p.Login, p.User = l, ""
+	if l != nil {
+		p.User = l.Name.String()
+	}
+	p.Owner = session.OwnerOf(p.User)
+	c.Conn.SetStranger(c.RequireAuth && l == nil)
+}
+
+// enter makes a proven user that of the connection.
+// Errors: AuthenticationFailed (18), ProtocolError (17) if there is one already.
+func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
+	if l := s.currentLogin(c); l != nil {
+		if l.Name == u.Name && l.ID == u.ID {
+			return nil
+		}
+		return mongoerr.New(mongoerr.ProtocolError, "Another user is already authenticated; a connection belongs to one user until it logs out")
+	}
+	for _, r := range c.Auth.Restrictions(u) {
+		if !r.Met(c.Conn.Remote(), c.Conn.Local()) {
+			return s.loginFailed(c, u.Name, m, "its authentication restrictions do not allow this address")
+		}
+	}
+	s.slowdown.Succeeded(slowKey(c.Conn.Remote()))
+	s.slowdown.Succeeded(u.Name.String())
+	setLogin(c, s.newLogin(c, u, m))
+	s.loggedIn(c, m)
+	c.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
+	return nil
+}
+
+// loginFailed notes a failed attempt, holds the answer back if there were many, and
+// returns the error, which does not say why.
+// Errors: AuthenticationFailed (18).
+func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) error {
+	now := c.Cluster.Now()
+	delay := max(s.slowdown.Failed(slowKey(c.Conn.Remote()), now), s.slowdown.Failed(n.String(), now))
+	if missed, ok := s.loginLog.Admit(now); ok {
+		e := c.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
+			Str("mechanism", string(m)).Str("reason", reason)
+		if missed > 0 {
+			e = e.Int64("notLogged", missed)
+		}
+		e.Msg("login failed")
+	}
+	if delay > 0 {
+		if err := command.Wait(c.Ctx, delay); err != nil {
+			return err
+		}
+	}
+	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+}
+
+// slowKey is what failures of one client are counted by: its host.
+func slowKey(a net.Addr) string {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.IP.String()
+	}
+	return a.Network()
+}
+
+// firstUser reports a client on this machine that may make the first user or role,
+// as nobody could log in before there is one.
+// Manual: core/localhost-exception.
+func firstUser(c *command.Call) bool {
+	if !c.Def.Facts.Has(command.FirstUser) {
+		return false
+	}
+	return c.DB == "admin" && c.Auth.Empty() && isLocal(c.Conn.Remote())
+}
+
+func isLocal(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return !ok || t.IP.IsLoopback()
+}
+
+// runLogout forgets the user of the connection.
+// Manual: reference/command/logout.
+func runLogout(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	c.Peer.SASL = nil
+	setLogin(c, nil)
+	return nil
+}

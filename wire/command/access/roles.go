@@ -1,0 +1,282 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// roleArgs are the arguments of createRole and updateRole.
+type roleArgs struct {
+	role                                  auth.Role
+	hasPrivileges, hasRoles, hasRestrictd bool
+}
+
+func parseRoleArgs(c *command.Call) (a roleArgs, err error) {
+	if a.role.Name, err = entryName(c); err != nil {
+		return a, err
+	}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		present := !v.IsMissing()
+		switch name {
+		case "privileges":
+			if a.hasPrivileges = present; present {
+				a.role.Privileges, err = privilegesArg(c, name, v)
+			}
+		case "roles":
+			a.hasRoles = present
+			a.role.Roles, err = namesArg(c, name, "role", v)
+		case "authenticationRestrictions":
+			if a.hasRestrictd = present; present {
+				a.role.Restrictions, err = auth.ParseRestrictions(v)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	return a, err
+}
+
+func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error) {
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
+	}
+	return auth.ParsePrivileges(list)
+}
+
+func noRole(n auth.Name) error { return mongoerr.New(mongoerr.RoleNotFound, "Role '%s' not found", n) }
+
+// checkRole refuses a role that would be about more than its database, that leads to
+// a role which is not there, or back to itself.
+// Errors: RoleNotFound (31), InvalidRoleModification (49).
+func checkRole(e *auth.Edit, r *auth.Role) error {
+	if err := checkRoles(e.Directory, r.Roles); err != nil {
+		return err
+	}
+	for _, n := range r.Roles {
+		if n == r.Name || slices.Contains(e.Inherited([]auth.Name{n}), r.Name) {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "Granting %s to %s would introduce a cycle in the role graph", n, r.Name)
+		}
+	}
+	if r.DB == "admin" {
+		return nil
+	}
+	for _, n := range r.Roles {
+		if n.DB != r.DB {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted roles from other databases", r.DB)
+		}
+	}
+	for _, p := range r.Privileges {
+		if p.Resource.DB != r.DB || p.Resource.Kind == auth.OnCluster || p.Resource.Kind == auth.OnAny {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted privileges that target other databases or the cluster", r.DB)
+		}
+	}
+	return nil
+}
+
+// runCreateRole makes a role. Manual: reference/command/createRole.
+// Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31),
+// InvalidRoleModification (49), 51002 if there is one.
+func runCreateRole(c *command.Call) error {
+	a, err := parseRoleArgs(c)
+	if err != nil {
+		return err
+	}
+	r := &a.role
+	switch {
+	case !a.hasPrivileges:
+		return mongoerr.MissingField(c.Field("privileges"))
+	case !a.hasRoles:
+		return mongoerr.MissingField(c.Field("roles"))
+	case c.DB == "local":
+		return mongoerr.New(mongoerr.BadValue, "Cannot create roles in the local database")
+	case c.DB == auth.External:
+		return mongoerr.New(mongoerr.BadValue, "Cannot create roles in the $external database")
+	case auth.IsBuiltin(r.Name):
+		return mongoerr.New(mongoerr.BadValue, "Cannot create roles with the same name as a built-in role")
+	}
+	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		if e.Role(r.Name) != nil {
+			return mongoerr.New(51002, "Role \"%s\" already exists", r.Name)
+		}
+		if c.RequireAuth && c.Peer.Login == nil && !e.Empty() {
+			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
+		}
+		e.PutRole(r)
+		return checkRole(e, r)
+	})
+}
+
+// changeRole changes a copy of a role and puts it in its place.
+// Errors: RoleNotFound (31), InvalidRoleModification (49), those of fn.
+func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role) error) error {
+	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		if auth.IsBuiltin(n) {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "%s is a built-in role and cannot be modified", n)
+		}
+		was := e.Role(n)
+		if was == nil {
+			return noRole(n)
+		}
+		r := *was
+		if err := fn(e, &r); err != nil {
+			return err
+		}
+		e.PutRole(&r)
+		return checkRole(e, &r)
+	})
+}
+
+// runUpdateRole changes what is given and leaves the rest.
+// Manual: reference/command/updateRole.
+func runUpdateRole(c *command.Call) error {
+	a, err := parseRoleArgs(c)
+	if err != nil {
+		return err
+	}
+	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictd {
+		return mongoerr.New(mongoerr.BadValue, "updateRole requires at least one of \"roles\", \"privileges\" and \"authenticationRestrictions\"")
+	}
+	return changeRole(c, a.role.Name, func(_ *auth.Edit, r *auth.Role) error {
+		if a.hasPrivileges {
+			r.Privileges = a.role.Privileges
+		}
+		if a.hasRoles {
+			r.Roles = a.role.Roles
+		}
+		if a.hasRestrictd {
+			r.Restrictions = a.role.Restrictions
+		}
+		return nil
+	})
+}
+
+// runDropRole takes a role away, also from everybody who has it.
+// Manual: reference/command/dropRole.
+// Errors: RoleNotFound (31), InvalidRoleModification (49).
+func runDropRole(c *command.Call) error {
+	n, err := entryName(c)
+	if err == nil {
+		err = c.NoArguments()
+	}
+	if err != nil {
+		return err
+	}
+	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		if auth.IsBuiltin(n) {
+			return mongoerr.New(mongoerr.InvalidRoleModification, "%s is a built-in role and cannot be modified", n)
+		}
+		if e.Role(n) == nil {
+			return noRole(n)
+		}
+		e.DropRole(n)
+		return nil
+	})
+}
+
+// runDropAllRoles takes the roles of a database away that somebody made.
+// Manual: reference/command/dropAllRolesFromDatabase.
+func runDropAllRoles(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	n := 0
+	err := c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		for _, r := range c.Auth.Roles(c.DB) {
+			e.DropRole(r.Name)
+			n++
+		}
+		return nil
+	})
+	if err == nil {
+		c.Reply.Int32("n", int32(n))
+	}
+	return err
+}
+
+// runGrantRolesToRole adds roles. Manual: reference/command/grantRolesToRole.
+func runGrantRolesToRole(c *command.Call) error {
+	n, roles, err := rolesArg(c)
+	if err != nil {
+		return err
+	}
+	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
+		r.Roles = addNames(r.Roles, roles)
+		return nil
+	})
+}
+
+// runRevokeRolesFromRole takes roles away.
+// Manual: reference/command/revokeRolesFromRole.
+func runRevokeRolesFromRole(c *command.Call) error {
+	n, roles, err := rolesArg(c)
+	if err != nil {
+		return err
+	}
+	return changeRole(c, n, func(e *auth.Edit, r *auth.Role) error {
+		r.Roles = withoutNames(r.Roles, roles)
+		return checkRoles(e.Directory, roles)
+	})
+}
+
+// privilegesOnly reads the one argument of the commands that grant and revoke
+// privileges.
+func privilegesOnly(c *command.Call) (n auth.Name, list []auth.Privilege, err error) {
+	if n, err = entryName(c); err != nil {
+		return n, nil, err
+	}
+	given := false
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "privileges" {
+			return false, nil
+		}
+		if v.IsMissing() {
+			return true, nil
+		}
+		var err error
+		given = true
+		list, err = privilegesArg(c, name, v)
+		return true, err
+	})
+	switch {
+	case err != nil:
+	case !given:
+		err = mongoerr.MissingField(c.Field("privileges"))
+	case len(list) == 0:
+		err = mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"privileges\" array", c.Name())
+	}
+	return n, list, err
+}
+
+// runGrantPrivileges adds privileges.
+// Manual: reference/command/grantPrivilegesToRole.
+func runGrantPrivileges(c *command.Call) error {
+	n, list, err := privilegesOnly(c)
+	if err != nil {
+		return err
+	}
+	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
+		r.Privileges = auth.Merge(slices.Clone(r.Privileges), list)
+		return nil
+	})
+}
+
+// runRevokePrivileges takes privileges away: actions on resources named exactly as
+// they were granted. Manual: reference/command/revokePrivilegesFromRole.
+func runRevokePrivileges(c *command.Call) error {
+	n, list, err := privilegesOnly(c)
+	if err != nil {
+		return err
+	}
+	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
+		r.Privileges = auth.Without(r.Privileges, list)
+		return nil
+	})
+}

@@ -1,0 +1,227 @@
+package access
+
+import (
+	"encoding/base64"
+	"errors"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// saslState is the conversation of a connection that logs in.
+type saslState struct {
+	talk *auth.Conversation
+	// skipEmpty says that the client does without a last, empty exchange.
+	skipEmpty bool
+	proven    bool // only the empty exchange is missing
+}
+
+// saslPayloadMax bounds a client's message; real ones have a few hundred bytes.
+const saslPayloadMax = 16 << 10
+
+// conversationID is that of every conversation: a connection has one at a time.
+const conversationID = 1
+
+// runSaslStart begins to log in. Manual: reference/command/saslStart.
+// Spec: auth (SCRAM). Errors: AuthenticationFailed (18), MechanismUnavailable
+// (334), TypeMismatch (14), IDLFailedToParse (40414).
+func (s *State) runSaslStart(c *command.Call) error {
+	return s.saslStart(c, c.Body, c.DB, c.Reply, false)
+}
+
+// saslStart handles the body of saslStart, which may be part of hello.
+func (state *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Builder, speculative bool) error {
+	c.Peer.SASL = nil
+	mechanism, payload := body.Get("mechanism"), body.Get("payload")
+	if mechanism.IsMissing() {
+		return mongoerr.MissingField("saslStart.mechanism")
+	}
+	name, ok := mechanism.Str()
+	if !ok || mechanism.Type != bson.TypeString {
+		return mongoerr.WrongType("saslStart.mechanism", mechanism.Type.String(), "string")
+	}
+	message, err := saslPayload("saslStart", payload)
+	if err != nil {
+		return err
+	}
+	m := auth.Mechanism(name)
+	if m == auth.X509 {
+		return state.x509(c, auth.Name{Name: string(message), DB: db}, speculative)
+	}
+	if m != auth.ScramSHA1 && m != auth.ScramSHA256 {
+		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", name)
+	}
+	state.begun(c, m, speculative)
+	s := &saslState{}
+	if o, ok := body.Get("options").Doc(); ok {
+		s.skipEmpty = o.Get("skipEmptyExchange").Truthy()
+	}
+	if s.talk, err = c.Auth.Start(state.users(c), m, db); err != nil {
+		return err
+	}
+	answer, err := s.talk.Step(message)
+	if err != nil {
+		return state.loginFailed(c, s.talk.User, m, err.Error())
+	}
+	c.Peer.SASL = s
+	appendExchange(b, false, answer)
+	return nil
+}
+
+// runSaslContinue goes on. Manual: reference/command/saslContinue.
+// Errors: AuthenticationFailed (18), ProtocolError (17).
+func (state *State) runSaslContinue(c *command.Call) error {
+	s := loginUnderWay(c.Peer)
+	if s == nil {
+		return mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
+	}
+	id := c.Body.Get("conversationId")
+	if id.IsMissing() {
+		return mongoerr.MissingField("saslContinue.conversationId")
+	}
+	if n, ok := id.AsInt64(); !ok || n != conversationID {
+		c.Peer.SASL = nil
+		return mongoerr.New(mongoerr.ProtocolError, "Mismatched conversation id")
+	}
+	message, err := saslPayload("saslContinue", c.Body.Get("payload"))
+	if err != nil {
+		return err
+	}
+	if s.proven {
+		c.Peer.SASL = nil
+		if len(message) > 0 {
+			return mongoerr.New(mongoerr.ProtocolError, "The conversation is over")
+		}
+		if err := state.enter(c, s.talk.Found, s.talk.Mechanism); err != nil {
+			return err
+		}
+		appendExchange(c.Reply, true, nil)
+		return nil
+	}
+	answer, err := s.talk.Step(message)
+	if err != nil {
+		c.Peer.SASL = nil
+		reason := err.Error()
+		switch {
+		case errors.Is(err, auth.ErrProof), s.talk.Found != nil:
+		default:
+			reason = "there is no such user, or it cannot log in this way"
+		}
+		return state.loginFailed(c, s.talk.User, s.talk.Mechanism, reason)
+	}
+	if !s.skipEmpty {
+		s.proven = true
+		appendExchange(c.Reply, false, answer)
+		return nil
+	}
+	c.Peer.SASL = nil
+	if err := state.enter(c, s.talk.Found, s.talk.Mechanism); err != nil {
+		return err
+	}
+	appendExchange(c.Reply, true, answer)
+	return nil
+}
+
+// saslPayload reads a message: bytes, or their base64.
+func saslPayload(command string, v bson.Value) ([]byte, error) {
+	if v.IsMissing() {
+		return nil, mongoerr.MissingField(command + ".payload")
+	}
+	_, p, ok := v.Binary()
+	if !ok {
+		s, isText := v.Str()
+		if !isText || v.Type != bson.TypeString {
+			return nil, mongoerr.WrongType(command+".payload", v.Type.String(), "binData", "string")
+		}
+		var err error
+		if p, err = base64.StdEncoding.DecodeString(s); err != nil {
+			return nil, mongoerr.New(mongoerr.BadValue, "The payload is not base64")
+		}
+	}
+	if len(p) > saslPayloadMax {
+		return nil, mongoerr.New(mongoerr.InvalidLength, "A message of a login may have at most %d bytes, not %d", saslPayloadMax, len(p))
+	}
+	return p, nil
+}
+
+func appendExchange(b *bson.Builder, done bool, payload []byte) {
+	b.Int32("conversationId", conversationID)
+	b.Bool("done", done)
+	b.Binary("payload", 0, payload)
+}
+
+// speculate handles the beginning of a login that a client sends along with its
+// first hello. If it fails, the client tries in the usual way.
+// Spec: auth (speculative authentication).
+func (state *State) speculate(c *command.Call, v bson.Value) {
+	body, ok := v.Doc()
+	if !ok {
+		return
+	}
+	first, ok := body.First()
+	if !ok {
+		return
+	}
+	db, _ := body.Get("db").Str()
+	b := bson.NewBuilder(nil)
+	var err error
+	switch string(first.Name) {
+	case "saslStart":
+		err = state.saslStart(c, body, db, b, true)
+		if s := loginUnderWay(c.Peer); s != nil && s.talk.Otherwise {
+			// The client guessed the mechanism, and the user's are in this very reply.
+			c.Peer.SASL = nil
+			return
+		}
+	case "authenticate":
+		var n auth.Name
+		n.Name, _ = body.Get("user").Str()
+		if n.DB = db; db == "" {
+			n.DB = auth.External
+		}
+		if m, _ := body.Get("mechanism").Str(); m != string(auth.X509) {
+			return
+		}
+		if err = state.x509(c, n, true); err == nil {
+			appendAuthenticated(b, c.Peer.Login.Name)
+		}
+	default:
+		return
+	}
+	if err == nil {
+		c.Reply.Raw("speculativeAuthenticate", b.Doc())
+	}
+}
+
+func appendAuthenticated(b *bson.Builder, n auth.Name) {
+	b.String("dbname", n.DB)
+	b.String("user", n.Name)
+}
+
+// appendMechanisms answers saslSupportedMechs. A user who does not exist has them
+// all, so that nobody learns who exists.
+// Manual: reference/command/hello (saslSupportedMechs).
+func (s *State) appendUserMechanisms(c *command.Call, name auth.Name) {
+	s.logins.asked.Add(1)
+	list := []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256}
+	if u := s.loginUser(c, name); u != nil && name.DB != auth.External {
+		list = u.Mechanisms()
+	}
+	c.Reply.BeginArray("saslSupportedMechs")
+	if name.DB == auth.External {
+		list = []auth.Mechanism{auth.X509}
+	}
+	for _, m := range list {
+		c.Reply.String("", string(m))
+	}
+	c.Reply.End()
+}
+
+// loginUnderWay is the login that a connection has begun, nil for none.
+func loginUnderWay(p *command.Peer) *saslState {
+	s, _ := p.SASL.(*saslState)
+	return s
+}

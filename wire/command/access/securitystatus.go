@@ -1,0 +1,86 @@
+package access
+
+import (
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// loginCounts counts attempts to log in, for serverStatus.
+type loginCounts struct {
+	asked               atomic.Int64 // hellos that ask for a user's mechanisms
+	sha1, sha256, other attempts
+}
+
+// attempts are those of one mechanism.
+type attempts struct{ usual, speculative received }
+
+type received struct{ all, successful atomic.Int64 }
+
+// of are the attempts by a mechanism.
+func (l *loginCounts) of(m auth.Mechanism) *attempts {
+	switch m {
+	case auth.ScramSHA1:
+		return &l.sha1
+	case auth.ScramSHA256:
+		return &l.sha256
+	}
+	return &l.other
+}
+
+// begun counts an attempt, and remembers for its end whether it came with a hello.
+func (s *State) begun(c *command.Call, m auth.Mechanism, speculative bool) {
+	a := s.logins.of(m)
+	c.Peer.Speculative = speculative
+	if speculative {
+		a.speculative.all.Add(1)
+	} else {
+		a.usual.all.Add(1)
+	}
+}
+
+// loggedIn counts the success of what was begun last.
+func (s *State) loggedIn(c *command.Call, m auth.Mechanism) {
+	a := s.logins.of(m)
+	if c.Peer.Speculative {
+		a.speculative.successful.Add(1)
+	} else {
+		a.usual.successful.Add(1)
+	}
+}
+
+func (r *received) append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.Int64("received", r.all.Load())
+	b.Int64("successful", r.successful.Load())
+	b.End()
+}
+
+// statusSecurity tells of logins and of the server's certificate.
+// Manual: reference/command/serverStatus#security.
+func (s *State) statusSecurity(c *command.Call, b *bson.Builder) {
+	b.BeginDoc("authentication")
+	b.Int64("saslSupportedMechsReceived", s.logins.asked.Load())
+	b.BeginDoc("mechanisms")
+	for _, m := range []auth.Mechanism{auth.X509, auth.ScramSHA1, auth.ScramSHA256} {
+		a := s.logins.of(m)
+		b.BeginDoc(string(m))
+		a.speculative.append(b, "speculativeAuthenticate")
+		(&received{}).append(b, "clusterAuthenticate")
+		a.usual.append(b, "authenticate")
+		b.End()
+	}
+	b.End()
+	b.End()
+	if s.Certificate == nil {
+		return
+	}
+	if cert := s.Certificate(); cert != nil {
+		b.String("SSLServerSubjectName", auth.Subject(cert))
+		b.Bool("SSLServerHasCertificateAuthority", s.ClientAuthorities)
+		b.DateTime("SSLServerCertificateExpirationDate", cert.NotAfter.UnixMilli())
+	}
+}

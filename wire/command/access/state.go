@@ -1,0 +1,37 @@
+package access
+
+import (
+	"crypto/x509"
+
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// Config is what only this room is told.
+type Config struct {
+	// Account is whom the Cosmos listener knows beside the users of the directory: the
+	// account's name and key. nil = nobody.
+	Account *auth.User
+	// Certificate is the server's, nil without TLS. A nil Certificate func is one without
+	// TLS.
+	Certificate func() *x509.Certificate
+	// ClientAuthorities says that clients' certificates are looked at.
+	ClientAuthorities bool
+}
+
+// State is the room: what its commands share. Safe for concurrent use.
+type State struct {
+	*command.Server
+	Config
+	slowdown auth.Slowdown // of logins that fail
+	loginLog wire.LogRate
+	logins   loginCounts
+}
+
+// New makes the room, and joins it to the server.
+func New(server *command.Server, cfg Config) *State {
+	s := &State{Server: server, Config: cfg}
+	s.join()
+	return s
+}

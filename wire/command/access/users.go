@@ -1,0 +1,453 @@
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// userArgs are the arguments of createUser and updateUser.
+type userArgs struct {
+	name                         auth.Name
+	pwd                          string
+	digested                     bool // pwd is what Digest makes of a password
+	roles                        []auth.Name
+	customData                   bson.Raw
+	mechanisms                   []auth.Mechanism
+	restrictions                 auth.Restrictions
+	hasPwd, hasRoles, hasData    bool
+	hasMechanisms, hasRestricted bool
+}
+
+// userName reads the first field: a user or role of the command's database.
+// Errors: TypeMismatch (14), BadValue (2).
+func entryName(c *command.Call) (auth.Name, error) {
+	if c.Value.Type != bson.TypeString {
+		return auth.Name{}, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string")
+	}
+	s, _ := c.Value.Str()
+	return auth.Name{Name: s, DB: c.DB}, checkEntryName(s)
+}
+
+// entryNameMax bounds the names of users and roles.
+const entryNameMax = 1024
+
+func checkEntryName(s string) error {
+	switch {
+	case s == "":
+		return mongoerr.New(mongoerr.BadValue, "A user or role must have a name")
+	case strings.ContainsRune(s, 0):
+		return mongoerr.New(mongoerr.BadValue, "Username cannot contain NULL characters")
+	case len(s) > entryNameMax:
+		return mongoerr.New(mongoerr.BadValue, "The name of a user or role may have at most %d bytes", entryNameMax)
+	}
+	return nil
+}
+
+func parseUserArgs(c *command.Call) (a userArgs, err error) {
+	if a.name, err = entryName(c); err != nil {
+		return a, err
+	}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		present := !v.IsMissing()
+		switch name {
+		case "pwd":
+			a.hasPwd = present
+			a.pwd, err = c.StringArg(name, v)
+		case "digestPassword":
+			var digest bool
+			digest, err = c.BoolArg(name, v)
+			a.digested = present && !digest
+		case "roles":
+			a.hasRoles = present
+			a.roles, err = namesArg(c, name, "role", v)
+		case "customData":
+			a.hasData = present
+			a.customData, err = c.DocArg(name, v)
+			a.customData = a.customData.Clone()
+		case "mechanisms":
+			a.hasMechanisms = present
+			a.mechanisms, err = mechanismsArg(c, name, v)
+		case "authenticationRestrictions":
+			if a.hasRestricted = present; present {
+				a.restrictions, err = auth.ParseRestrictions(v)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	return a, err
+}
+
+// namesArg reads an array of names in the command's database and of documents with
+// a db; kind is the field that holds the name there.
+// Errors: TypeMismatch (14), BadValue (2), IDLFailedToParse (40414),
+// IDLUnknownField (40415).
+func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, error) {
+	if v.IsMissing() {
+		return nil, nil
+	}
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Field(field), v.Type.String(), "array")
+	}
+	var names []auth.Name
+	for v := range list.Values() {
+		n, err := nameOf(c, field, kind, v)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names, nil
+}
+
+func nameOf(c *command.Call, field, kind string, v bson.Value) (n auth.Name, err error) {
+	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
+		return auth.Name{Name: s, DB: c.DB}, checkEntryName(s)
+	}
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return n, mongoerr.New(mongoerr.BadValue, "%s must be names or documents with %s and db, but found %s", field, kind, v.Type)
+	}
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Name)
+		if name != kind && name != "db" {
+			return n, mongoerr.UnknownField(c.Field(field) + "." + name)
+		}
+		s, ok := it.Value.Str()
+		if !ok || it.Value.Type != bson.TypeString {
+			return n, mongoerr.WrongType(c.Field(field)+"."+name, it.Value.Type.String(), "string")
+		}
+		if name == "db" {
+			n.DB = s
+		} else {
+			n.Name = s
+		}
+	}
+	switch {
+	case !command.HasField(d, kind):
+		return n, mongoerr.MissingField(c.Field(field) + "." + kind)
+	case !command.HasField(d, "db"):
+		return n, mongoerr.MissingField(c.Field(field) + ".db")
+	}
+	return n, checkEntryName(n.Name)
+}
+
+func mechanismsArg(c *command.Call, field string, v bson.Value) ([]auth.Mechanism, error) {
+	if v.IsMissing() {
+		return nil, nil
+	}
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Field(field), v.Type.String(), "array")
+	}
+	if list.IsEmpty() {
+		return nil, mongoerr.New(mongoerr.BadValue, "mechanisms field must not be empty")
+	}
+	var out []auth.Mechanism
+	for v := range list.Values() {
+		s, ok := v.Str()
+		if !ok || v.Type != bson.TypeString {
+			return nil, mongoerr.WrongType(c.Field(field), v.Type.String(), "string")
+		}
+		m := auth.Mechanism(s)
+		switch {
+		case m != auth.ScramSHA1 && m != auth.ScramSHA256:
+			return nil, mongoerr.New(mongoerr.BadValue, "Unknown auth mechanism '%s'", s)
+		case slices.Contains(out, m):
+			return nil, mongoerr.New(mongoerr.BadValue, "Duplicate mechanism '%s'", s)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// credentials makes what is kept of a password.
+// Errors: BadValue (2).
+func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Credential, error) {
+	list := a.mechanisms
+	if list == nil {
+		list = []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256}
+		if a.digested {
+			list = list[:1]
+		}
+	}
+	if a.pwd == "" {
+		return nil, mongoerr.New(mongoerr.BadValue, "Password cannot be empty")
+	}
+	out := map[auth.Mechanism]auth.Credential{}
+	for _, m := range list {
+		iterations := int(c.Hooks.Parameter("scramSHA256IterationCount"))
+		if m == auth.ScramSHA1 {
+			iterations = int(c.Hooks.Parameter("scramIterationCount"))
+		} else if a.digested {
+			return nil, mongoerr.New(mongoerr.BadValue, "Use of SCRAM-SHA-256 requires undigested passwords")
+		}
+		cred, err := auth.NewCredential(m, a.name.Name, a.pwd, a.digested, iterations)
+		if err != nil {
+			return nil, err
+		}
+		out[m] = cred
+	}
+	return out, nil
+}
+
+// checkRoles refuses roles that do not exist. Errors: RoleNotFound (31).
+func checkRoles(d *auth.Directory, roles []auth.Name) error {
+	for _, r := range roles {
+		if !d.HasRole(r) {
+			return mongoerr.New(mongoerr.RoleNotFound, "Could not find role: %s", r)
+		}
+	}
+	return nil
+}
+
+func noUser(n auth.Name) error {
+	return mongoerr.New(mongoerr.UserNotFound, "User '%s' not found", n)
+}
+
+// runCreateUser makes a user. Manual: reference/command/createUser.
+// Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31), 51003 if there is one,
+// IDLFailedToParse (40414), IDLUnknownField (40415).
+func runCreateUser(c *command.Call) error {
+	a, err := parseUserArgs(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !a.hasRoles:
+		return mongoerr.MissingField(c.Field("roles"))
+	case c.DB == "local":
+		return mongoerr.New(mongoerr.BadValue, "Cannot create users in the local database")
+	case c.DB == auth.External && a.hasPwd:
+		return mongoerr.New(mongoerr.BadValue, "Cannot set the password for users defined on the '$external' database")
+	case c.DB == auth.External && a.hasMechanisms:
+		return mongoerr.New(mongoerr.BadValue, "Cannot set mechanisms for users defined on the '$external' database")
+	case c.DB != auth.External && !a.hasPwd:
+		return mongoerr.New(mongoerr.BadValue, "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db")
+	}
+	u := &auth.User{Name: a.name, ID: auth.NewUserID(), Roles: a.roles, CustomData: a.customData, Restrictions: a.restrictions}
+	if a.hasPwd {
+		if u.Credentials, err = parseCredentials(c, &a); err != nil {
+			return err
+		}
+	}
+	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		if e.User(u.Name) != nil {
+			return mongoerr.New(51003, "User \"%s\" already exists", u.Name)
+		}
+		if c.RequireAuth && c.Peer.Login == nil && !e.Empty() {
+			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
+		}
+		e.PutUser(u)
+		return checkRoles(e.Directory, u.Roles)
+	})
+}
+
+// runUpdateUser changes what is given and leaves the rest.
+// Manual: reference/command/updateUser. Errors: UserNotFound (11) and those of
+// createUser.
+func runUpdateUser(c *command.Call) error {
+	a, err := parseUserArgs(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !a.hasPwd && !a.hasRoles && !a.hasData && !a.hasMechanisms && !a.hasRestricted:
+		return mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
+	case c.DB == auth.External && (a.hasPwd || a.hasMechanisms):
+		return mongoerr.New(mongoerr.BadValue, "Cannot set the password for users defined on the '$external' database")
+	}
+	was := c.Auth.User(a.name)
+	if was == nil {
+		return noUser(a.name)
+	}
+	var credentials map[auth.Mechanism]auth.Credential
+	switch {
+	case a.hasPwd:
+		if credentials, err = parseCredentials(c, &a); err != nil {
+			return err
+		}
+	case a.hasMechanisms:
+		credentials = map[auth.Mechanism]auth.Credential{}
+		for _, m := range a.mechanisms {
+			cred, ok := was.Credentials[m]
+			if !ok {
+				return mongoerr.New(mongoerr.BadValue, "mechanisms field must be a subset of previously set mechanisms")
+			}
+			credentials[m] = cred
+		}
+	}
+	return changeUser(c, a.name, func(e *auth.Edit, u *auth.User) error {
+		if credentials != nil {
+			u.Credentials = credentials
+		}
+		if a.hasData {
+			u.CustomData = a.customData
+		}
+		if a.hasRestricted {
+			u.Restrictions = a.restrictions
+		}
+		if a.hasRoles {
+			u.Roles = a.roles
+		}
+		return checkRoles(e.Directory, a.roles)
+	})
+}
+
+// changeUser changes a copy of a user and puts it in its place.
+// Errors: UserNotFound (11), those of fn.
+func changeUser(c *command.Call, n auth.Name, fn func(e *auth.Edit, u *auth.User) error) error {
+	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		was := e.User(n)
+		if was == nil {
+			return noUser(n)
+		}
+		u := *was
+		if err := fn(e, &u); err != nil {
+			return err
+		}
+		e.PutUser(&u)
+		return nil
+	})
+}
+
+// runDropUser takes a user away; whoever is logged in as it is not any more.
+// Manual: reference/command/dropUser. Errors: UserNotFound (11).
+func runDropUser(c *command.Call) error {
+	n, err := entryName(c)
+	if err == nil {
+		err = c.NoArguments()
+	}
+	if err != nil {
+		return err
+	}
+	err = c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		if e.User(n) == nil {
+			return noUser(n)
+		}
+		e.DropUser(n)
+		return nil
+	})
+	if err == nil {
+		c.Cursors.KillUser(n.String())
+	}
+	return err
+}
+
+// runDropAllUsers takes the users of a database away.
+// Manual: reference/command/dropAllUsersFromDatabase.
+func runDropAllUsers(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	var gone []*auth.User
+	err := c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		gone = c.Auth.Users(c.DB)
+		for _, u := range gone {
+			e.DropUser(u.Name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, u := range gone {
+		c.Cursors.KillUser(u.Name.String())
+	}
+	c.Reply.Int32("n", int32(len(gone)))
+	return nil
+}
+
+// rolesArg reads the one argument of the commands that grant and revoke roles.
+func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
+	if n, err = entryName(c); err != nil {
+		return n, nil, err
+	}
+	given := false
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "roles" {
+			return false, nil
+		}
+		var err error
+		given = !v.IsMissing()
+		roles, err = namesArg(c, name, "role", v)
+		return true, err
+	})
+	switch {
+	case err != nil:
+	case !given:
+		err = mongoerr.MissingField(c.Field("roles"))
+	case len(roles) == 0:
+		err = mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"roles\" array", c.Name())
+	}
+	return n, roles, err
+}
+
+// runGrantRolesToUser adds roles. Manual: reference/command/grantRolesToUser.
+// Errors: UserNotFound (11), RoleNotFound (31).
+func runGrantRolesToUser(c *command.Call) error {
+	n, roles, err := rolesArg(c)
+	if err != nil {
+		return err
+	}
+	return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
+		u.Roles = addNames(u.Roles, roles)
+		return checkRoles(e.Directory, roles)
+	})
+}
+
+// runRevokeRolesFromUser takes roles away.
+// Manual: reference/command/revokeRolesFromUser.
+// Errors: UserNotFound (11), RoleNotFound (31).
+func runRevokeRolesFromUser(c *command.Call) error {
+	n, roles, err := rolesArg(c)
+	if err != nil {
+		return err
+	}
+	return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
+		u.Roles = withoutNames(u.Roles, roles)
+		return checkRoles(e.Directory, roles)
+	})
+}
+
+// addNames makes a new list with more names, each once.
+func addNames(list, more []auth.Name) []auth.Name {
+	out := slices.Clone(list)
+	for _, n := range more {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// withoutNames makes a new list with fewer.
+func withoutNames(list, less []auth.Name) (out []auth.Name) {
+	for _, n := range list {
+		if !slices.Contains(less, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// runInvalidateUserCache makes every connection look its privileges up again, which
+// it does anyway when they change. Manual: reference/command/invalidateUserCache.
+func runInvalidateUserCache(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	c.Auth.Invalidate()
+	return nil
+}

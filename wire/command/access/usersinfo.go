@@ -1,0 +1,145 @@
+package access
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// usersInfoArgs say what usersInfo shows beside the users themselves.
+type usersInfoArgs struct {
+	credentials, privileges, restrictions bool
+	customData                            bool
+	filter                                bson.Raw
+}
+
+// runUsersInfo describes users: one, some, those of a database, all.
+// Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2),
+// InvalidOptions (72).
+func runUsersInfo(c *command.Call) error {
+	a := usersInfoArgs{customData: true}
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "showCredentials":
+			a.credentials, err = c.BoolArg(name, v)
+		case "showPrivileges":
+			a.privileges, err = c.BoolArg(name, v)
+		case "showAuthenticationRestrictions":
+			a.restrictions, err = c.BoolArg(name, v)
+		case "showCustomData":
+			if !v.IsMissing() {
+				a.customData, err = c.BoolArg(name, v)
+			}
+		case "filter":
+			a.filter, err = c.DocArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	users, listed, err := usersNamed(c)
+	if err != nil {
+		return err
+	}
+	if listed && (a.privileges || a.restrictions) {
+		return mongoerr.New(mongoerr.BadValue, "Privilege or restriction details require exact-match usersInfo queries")
+	}
+	if a.filter != nil && (a.privileges || a.restrictions) {
+		return mongoerr.New(mongoerr.BadValue, "Filters cannot be used with privilege or restriction details")
+	}
+	var docs []bson.Raw
+	for _, u := range users {
+		docs = append(docs, userInfo(c, u, &a))
+	}
+	if docs, err = c.FilterDocs(docs, a.filter); err != nil {
+		return err
+	}
+	c.Reply.BeginArray("users")
+	for _, d := range docs {
+		c.Reply.Raw("", d)
+	}
+	c.Reply.End()
+	return nil
+}
+
+// usersNamed finds the users that the first field means; listed says that it named
+// none.
+func usersNamed(c *command.Call) (users []*auth.User, listed bool, err error) {
+	if c.Value.IsNumber() {
+		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
+			return nil, false, mongoerr.New(mongoerr.BadValue, "usersInfo takes 1, a name, or names")
+		}
+		return c.Auth.Users(c.DB), true, nil
+	}
+	if d, ok := c.Value.Doc(); ok && c.Value.Type == bson.TypeDocument && command.HasField(d, "forAllDBs") {
+		if b, ok := d.Get("forAllDBs").Boolean(); !ok || !b || d.Len() != 1 {
+			return nil, false, mongoerr.New(mongoerr.BadValue, "forAllDBs must be true and stand alone")
+		}
+		return c.Auth.Users(""), true, nil
+	}
+	names, err := namesOf(c, "user")
+	for _, n := range names {
+		if u := c.Auth.User(n); u != nil {
+			users = append(users, u)
+		}
+	}
+	return users, false, err
+}
+
+// namesOf reads a first field that is a name or an array of names.
+func namesOf(c *command.Call, kind string) ([]auth.Name, error) {
+	if _, ok := c.Value.Array(); ok {
+		return namesArg(c, c.Name(), kind, c.Value)
+	}
+	if c.Value.Type != bson.TypeString && c.Value.Type != bson.TypeDocument {
+		return nil, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "object", "array", "int")
+	}
+	n, err := nameOf(c, c.Name(), kind, c.Value)
+	return []auth.Name{n}, err
+}
+
+// userInfo describes one user.
+func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("_id", u.DB+"."+u.Name.Name)
+	b.Binary("userId", 4, u.ID[:])
+	b.String("user", u.Name.Name)
+	b.String("db", u.DB)
+	if a.credentials {
+		u.AppendCredentials(b)
+	}
+	if u.CustomData != nil && a.customData {
+		b.Raw("customData", u.CustomData)
+	}
+	auth.AppendNames(b, "roles", "role", u.Roles)
+	if a.privileges {
+		auth.AppendNames(b, "inheritedRoles", "role", c.Auth.Inherited(u.Roles))
+		b.BeginArray("inheritedPrivileges")
+		for _, p := range c.Auth.Privileges(u.Roles) {
+			p.Append(b, "")
+		}
+		b.End()
+	}
+	if a.privileges || a.restrictions {
+		all := c.Auth.Restrictions(u)
+		all[0].Append(b, "authenticationRestrictions")
+		b.BeginArray("inheritedAuthenticationRestrictions")
+		for _, r := range all[1:] {
+			if r != nil {
+				r.Append(b, "")
+			}
+		}
+		b.End()
+	}
+	b.BeginArray("mechanisms")
+	for _, m := range u.Mechanisms() {
+		b.String("", string(m))
+	}
+	b.End()
+	return b.Doc()
+}

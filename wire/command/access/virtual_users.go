@@ -1,0 +1,19 @@
+package access
+
+import "github.com/cantledb/cantle/bson"
+
+// userDocs is admin.system.users, roleDocs is admin.system.roles.
+// Manual: reference/system-users-collection, reference/system-roles-collection.
+func (s *State) userDocs() (docs []bson.Raw) {
+	for _, u := range s.Auth.Users("") {
+		docs = append(docs, u.Doc())
+	}
+	return docs
+}
+
+func (s *State) roleDocs() (docs []bson.Raw) {
+	for _, r := range s.Auth.Roles("") {
+		docs = append(docs, r.Doc())
+	}
+	return docs
+}

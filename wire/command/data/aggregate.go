@@ -1,0 +1,209 @@
+package data
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/cursor"
+)
+
+// aggregateArgs are the arguments of aggregate.
+type aggregateArgs struct {
+	pipeline *agg.Outline
+	batch    int64
+	hasBatch bool
+	cursor   bool
+	explain  bool
+	hint     bson.Value
+}
+
+// runAggregate answers aggregate. Manual: reference/command/aggregate.
+func runAggregate(c *command.Call) error {
+	c.Body = c.Body.Clone() // the cursor may outlive the request
+	first, _ := c.Body.First()
+	c.Value = first.Value
+	a, err := parseAggregate(c)
+	if err != nil {
+		return err
+	}
+	if err := checkStages(c, &a); err != nil {
+		return err
+	}
+	ns, err := aggregateNamespace(c)
+	if err != nil {
+		return err
+	}
+	if !a.cursor && !a.explain {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
+	}
+	if c.ReadConcern == "linearizable" && a.pipeline.Writes() {
+		return mongoerr.New(mongoerr.InvalidOptions, "$out and $merge cannot be used with a 'linearizable' read concern level")
+	}
+	c.Stats.Command.Add(1)
+	if a.explain && c.Args.InTxn {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run 'explain' in a multi-document transaction.")
+	}
+	if a.explain {
+		return c.Hooks.Explain(c, &command.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: command.PlanOnly})
+	}
+	if c.Hooks.HasSettings(ns) {
+		if err := c.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
+			return err
+		}
+	}
+	size := command.FirstBatch
+	if a.hasBatch {
+		size = int(a.batch)
+	}
+	if err := streamPipeline(c, ns, a.pipeline, a.hint, size); err != nil || !a.pipeline.Writes() {
+		return err
+	}
+	if e := c.WriteConcern.Failure(); e != nil && c.ConcernError == nil {
+		b := bson.NewBuilder(nil)
+		b.Splice(e.AppendWriteConcernError(nil))
+		c.ConcernError = b.Doc()
+	}
+	return nil
+}
+
+// streamPipeline opens a pipeline and answers with its first batch.
+func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outline, hint bson.Value, size int) error {
+	if err := checkStableFirst(c, pipeline); err != nil {
+		return err
+	}
+	s, err := c.Cluster.Aggregate(&c.Op, ns, pipeline, hint)
+	if err != nil {
+		return err
+	}
+	named := ns
+	if named.Coll == "" {
+		named.Coll = "$cmd.aggregate"
+	}
+	if s.Changes != nil {
+		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, Outlives: true}
+		return c.OpenCursor(o, newChangeSource(s, &c.Op), size, false)
+	}
+	return c.OpenCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)
+}
+
+// aggregateNamespace is the collection, or the database for {aggregate: 1}.
+func aggregateNamespace(c *command.Call) (collection.Namespace, error) {
+	if c.Value.IsNumber() {
+		if n, ok := c.Value.AsFloat(); !ok || n != 1 {
+			return collection.Namespace{}, mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+		}
+		return collection.Namespace{DB: c.DB}, nil
+	}
+	return c.ReadNamespace()
+}
+
+func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
+	hasPipeline := false
+	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
+		known = true
+		switch name {
+		case "pipeline":
+			hasPipeline = !v.IsMissing()
+			if hasPipeline {
+				a.pipeline, err = c.AggregatePipeline(v)
+			}
+		case "cursor":
+			a.cursor = true
+			err = aggregateCursor(c, &a, v)
+		case "explain":
+			a.explain, err = c.BoolArg(name, v)
+		case "allowDiskUse":
+			if v.IsMissing() {
+				return true, mongoerr.WrongType(c.Field(name), bson.TypeNull.String(), "bool")
+			}
+			c.Env().Memory.Spill, err = c.StrictBool(name, v)
+		case "bypassDocumentValidation":
+			c.Op.BypassValidation, err = c.BoolArg(name, v)
+		case "hint":
+			a.hint, err = c.GivenHint(v)
+		case "collation":
+			err = c.SetCollation(v)
+		case "let":
+			err = setLet(c, v)
+		case "fromMongos", "needsMerge", "exchange", "requestResumeToken", "isMapReduceCommand", "collectionUUID", "fromRouter", "includeQueryStatsMetrics":
+		default:
+			known = false
+		}
+		return known, err
+	})
+	if err == nil && !hasPipeline {
+		err = mongoerr.MissingField(c.Field("pipeline"))
+	}
+	return a, err
+}
+
+func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
+	}
+	return command.EachField(d, "cursor", func(name string, v bson.Value) (bool, error) {
+		if name != "batchSize" {
+			return false, nil
+		}
+		var err error
+		a.hasBatch = !v.IsMissing()
+		if a.batch, err = c.LongArg(name, v); a.batch < 0 {
+			err = mongoerr.New(mongoerr.BadValue, "cursor.batchSize must not be negative")
+		}
+		return true, err
+	})
+}
+
+// A read of a view is an aggregation: the view's pipeline, then stages that do
+// what the read asks for. Manual: core/views.
+
+func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
+	if ns == cluster.OplogNamespace && a.fromTheEnd() {
+		if err := lastEntries(c, &a); err != nil {
+			return err
+		}
+	}
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(command.FindStages(a.Find)), a.Hint)
+	if err != nil {
+		return err
+	}
+	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(), a.single)
+}
+
+func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
+	b := bson.NewBuilder(nil)
+	b.String("$count", "n")
+	n := int64(0)
+	err := c.Drain(ns, append(command.FindStages(f), b.Doc()), f.Hint, func(d bson.Raw) error {
+		n, _ = d.Get("n").Int64()
+		return nil
+	})
+	if err == nil {
+		c.Reply.Int("n", n)
+	}
+	return err
+}
+
+func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) error {
+	set, err := cluster.NewValueSet(a.key)
+	if err != nil {
+		return err
+	}
+	defer set.Release(c.Env())
+	out := bson.NewArrayBuilder(nil)
+	err = c.Drain(ns, command.FindStages(plan.Find{Filter: a.filter}), a.hint, func(d bson.Raw) error {
+		if err := set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) }); err != nil {
+			return err
+		}
+		return cluster.CheckDistinct(out.Len())
+	})
+	if err == nil {
+		c.Reply.Array("values", cluster.SortValues(c.Env(), out.Doc()))
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package data
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// applyDocument applies an insert, update or delete. All can be done again: an
+// insert replaces a document with its _id, and a delete of what is gone succeeds.
+// Errors: NamespaceNotFound (26), NoSuchKey (4), UpdateOperationFailed (218), those
+// of writes.
+func applyDocument(c *command.Call, e *entry, upsert bool) error {
+	env := c.Env()
+	env.Collation, env.DB = nil, e.ns.DB // each collection has its own
+	if e.ns.Coll == "system.views" {
+		return applyView(c, e)
+	}
+	snap := c.Cluster.Catalog.Peek()
+	if series := snap.Series(e.ns); series != nil {
+		return applyBucket(c, e, series)
+	}
+	coll := snap.Collection(e.ns)
+	switch {
+	case coll != nil:
+	case e.op == "d":
+		return nil
+	default:
+		return mongoerr.New(mongoerr.NamespaceNotFound, "An entry changes a document of %s, which does not exist", e.ns)
+	}
+	switch e.op {
+	case "i":
+		return applyInsert(c, e, coll)
+	case "u":
+		return applyUpdate(c, e, upsert)
+	}
+	filter, err := exactly(e.o)
+	if err != nil {
+		return err
+	}
+	_, err = c.Cluster.Modify(&c.Op, e.ns, &cluster.Modify{Find: plan.Find{Filter: filter}})
+	return err
+}
+
+// applyInsert inserts, or replaces what has the _id already.
+func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
+	if _, ok := e.o.Lookup("_id"); !ok {
+		return mongoerr.New(mongoerr.NoSuchKey, "An entry inserts a document without _id into %s", e.ns)
+	}
+	if coll.Options.TimeSeries != nil {
+		if there, err := measured(c, e, coll); there || err != nil {
+			return err
+		}
+	}
+	_, errs, err := c.Cluster.Insert(&c.Op, e.ns, []bson.Raw{e.o}, true)
+	if err != nil || len(errs) == 0 {
+		return err
+	}
+	if errs[0].Err.Code != mongoerr.DuplicateKey {
+		return errs[0].Err
+	}
+	b := bson.NewBuilder(nil)
+	coll.Key.AppendDocumentKey(b, e.o)
+	filter, err := exactly(b.Doc())
+	if err != nil {
+		return err
+	}
+	p, err := update.Parse(c.Env(), e.o.Value(), nil, update.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = c.Cluster.Modify(&c.Op, e.ns, &cluster.Modify{Find: plan.Find{Filter: filter}, Update: p, Upsert: true})
+	return err
+}
+
+// measured reports that a time-series collection has a measurement already: _id
+// alone does not keep it from being there twice. It is found by the index that a
+// collection with a metaField has.
+func measured(c *command.Call, e *entry, coll *catalog.Collection) (there bool, err error) {
+	b := bson.NewBuilder(nil)
+	for _, name := range [...]string{coll.Options.MetaField, coll.Options.TimeField, "_id"} {
+		if v, ok := e.o.Lookup(name); ok && name != "" {
+			b.BeginDoc(name)
+			b.Value("$eq", v)
+			b.End()
+		}
+	}
+	err = c.Drain(e.ns, command.FindStages(plan.Find{Filter: b.Doc(), Limit: 1}), bson.Value{}, func(bson.Raw) error {
+		there = true
+		return nil
+	})
+	return there, err
+}
+
+// applyUpdate updates the document that o2 names.
+func applyUpdate(c *command.Call, e *entry, upsert bool) error {
+	if e.o2 == nil {
+		return mongoerr.New(mongoerr.FailedToParse, "An entry updates a document of %s without naming it in o2", e.ns)
+	}
+	filter, err := exactly(e.o2)
+	if err != nil {
+		return err
+	}
+	p, err := entryProgram(c, e.o)
+	if err != nil {
+		return err
+	}
+	r, err := c.Cluster.Modify(&c.Op, e.ns, &cluster.Modify{Find: plan.Find{Filter: filter}, Update: p, Upsert: upsert})
+	if err == nil && r.Matched == 0 && r.Upserted.IsMissing() {
+		return mongoerr.New(mongoerr.UpdateOperationFailed, "An entry updates a document of %s that does not exist: %s", e.ns, shownEntry(e.o2))
+	}
+	return err
+}
+
+// entryProgram reads the o of an update: a diff ({$v: 2}), operators ({$v: 1}, or
+// none of older versions), or a replacement.
+// Errors: FailedToParse (9), those of update.Parse.
+func entryProgram(c *command.Call, o bson.Raw) (*update.Program, error) {
+	v, ok := o.Lookup("$v")
+	if !ok {
+		return update.Parse(c.Env(), o.Value(), nil, update.Options{})
+	}
+	switch n, _ := v.AsInt64(); n {
+	case 2:
+		diff, ok := o.Get("diff").Doc()
+		if !ok {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "An update entry with $v: 2 needs a document diff")
+		}
+		return update.ParseDiff(diff)
+	case 1:
+		b := bson.NewBuilder(nil)
+		for name, v := range o.Fields() {
+			if string(name) != "$v" {
+				b.ValueBytes(name, v)
+			}
+		}
+		return update.Parse(c.Env(), b.Doc().Value(), nil, update.Options{})
+	}
+	return nil, mongoerr.New(mongoerr.FailedToParse, "An update entry has the unknown version $v: %s", v)
+}
+
+// exactly makes the filter of the document that a document key names.
+// Errors: NoSuchKey (4).
+func exactly(key bson.Raw) (bson.Raw, error) {
+	if _, ok := key.Lookup("_id"); !ok {
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "An entry names its document without _id")
+	}
+	b := bson.NewBuilder(nil)
+	for name, v := range key.Fields() {
+		b.BeginDocBytes(name)
+		b.Value("$eq", v)
+		b.End()
+	}
+	return b.Doc(), nil
+}
+
+// applyBucket adds the measurements of a bucket, as MongoDB's oplogs have them. A
+// later change of a bucket cannot be applied: there are none here.
+// Errors: CommandNotSupported (115).
+func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
+	if e.op != "i" {
+		return mongoerr.New(mongoerr.CommandNotSupported, "Only inserts of whole buckets can be applied to %s: measurements are not kept in buckets", e.ns)
+	}
+	_, errs, err := insertBuckets(c, series, []bson.Raw{e.o}, true)
+	if err == nil && len(errs) > 0 && errs[0].Err.Code != mongoerr.DuplicateKey {
+		return errs[0].Err
+	}
+	return err
+}
+
+// applyView makes or drops a view: MongoDB's oplogs have views as documents of
+// system.views.
+func applyView(c *command.Call, e *entry) error {
+	s, _ := e.o.Get("_id").Str()
+	view, ok := strings.CutPrefix(s, e.ns.DB+".")
+	if e.o2 != nil || !ok {
+		return mongoerr.New(mongoerr.CommandNotSupported, "Only inserts and deletes of views can be applied to %s", e.ns)
+	}
+	b := bson.NewBuilder(nil)
+	if e.op == "d" {
+		b.String("drop", view)
+	} else {
+		b.String("create", view)
+		for name, v := range e.o.Fields() {
+			if string(name) != "_id" {
+				b.ValueBytes(name, v)
+			}
+		}
+	}
+	command := entry{op: "c", ns: e.ns, o: b.Doc()}
+	return applyCommand(c, &command, false)
+}

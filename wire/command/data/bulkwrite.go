@@ -1,0 +1,452 @@
+package data
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// bulkKind is what an operation of bulkWrite does.
+type bulkKind uint8
+
+// The kinds.
+const (
+	bulkInsert bulkKind = iota
+	bulkUpdate
+	bulkDelete
+)
+
+// bulkOp is one operation of bulkWrite.
+type bulkOp struct {
+	kind bulkKind
+	ns   int
+	doc  bson.Raw // of an insert
+	statementArgs
+}
+
+// bulkTarget is one namespace of bulkWrite.
+type bulkTarget struct {
+	ns   collection.Namespace
+	uuid bson.Value // that the collection must have; missing: any
+}
+
+// bulkArgs are the arguments of bulkWrite.
+type bulkArgs struct {
+	writeArgs
+	ops        []bulkOp
+	targets    []bulkTarget
+	errorsOnly bool
+	batch      int64
+}
+
+// bulkRun is a bulkWrite being run: its counts and the results of its
+// operations so far.
+type bulkRun struct {
+	*command.Call
+	bulkArgs
+	results                                                []bson.Raw
+	errors, inserted, matched, modified, upserted, deleted int64
+}
+
+// runBulkWrite runs inserts, updates and deletes on several collections in the
+// order they are given. Manual: reference/command/bulkWrite.
+func runBulkWrite(c *command.Call) error {
+	a, err := parseBulk(c)
+	if err != nil {
+		return err
+	}
+	r := &bulkRun{Call: c, bulkArgs: a}
+	for i := 0; i < len(r.ops); {
+		n := 1
+		if r.ops[i].kind == bulkInsert {
+			n = r.insertsFrom(i)
+			err = r.insert(i, n)
+		} else {
+			err = r.modify(i)
+		}
+		if err != nil {
+			return err
+		}
+		if r.ordered && r.errors > 0 {
+			break
+		}
+		i += n
+	}
+	if c.WriteConcern.Unacknowledged() {
+		return nil // and opens no cursor, which nobody would know of
+	}
+	if err := c.ReplyList(command.ManyNamespaces, r.results, a.batch); err != nil {
+		return err
+	}
+	b := c.Reply
+	b.Int32("nErrors", int32(r.errors))
+	b.Int32("nInserted", int32(r.inserted))
+	b.Int32("nMatched", int32(r.matched))
+	b.Int32("nModified", int32(r.modified))
+	b.Int32("nUpserted", int32(r.upserted))
+	b.Int32("nDeleted", int32(r.deleted))
+	r.AppendRetried()
+	return nil
+}
+
+// insertsFrom counts the inserts into one namespace that begin at an operation.
+func (r *bulkRun) insertsFrom(i int) int {
+	n := 1
+	for i+n < len(r.ops) && r.ops[i+n].kind == bulkInsert && r.ops[i+n].ns == r.ops[i].ns {
+		n++
+	}
+	return n
+}
+
+// insert runs n inserts into one namespace together.
+func (r *bulkRun) insert(i, n int) error {
+	target := r.targets[r.ops[i].ns]
+	r.Stats.Insert.Add(int64(n))
+	var docs []bson.Raw
+	var todo []int // places of docs among the operations
+	for at := i; at < i+n; at++ {
+		_, done, err := r.Remembered(at)
+		if err != nil {
+			return err
+		}
+		if !done {
+			docs, todo = append(docs, r.ops[at].doc), append(todo, at)
+		}
+	}
+	var errs []mongoerr.WriteError
+	if len(docs) > 0 {
+		if err := r.expectUUID(target); err != nil {
+			for _, at := range todo {
+				errs = append(errs, mongoerr.WriteError{Index: int32(at), Err: mongoerr.From(err)})
+				if r.ordered {
+					break
+				}
+			}
+		} else {
+			r.Env().DB = target.ns.DB
+			r.Op.Record = r.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
+			var err error
+			var inserted int
+			if inserted, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
+				if i == 0 && len(todo) == n {
+					if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
+						return err
+					}
+				}
+				command.Renumber(errs, todo)
+			} else if errs, err = statementError(r.Call, nil, todo[0], err); err != nil {
+				return err
+			}
+		}
+		if len(errs) > 0 && abortsTxn(r.Call, errs[0].Err) {
+			return errs[0].Err
+		}
+	}
+	for at := i; at < i+n; at++ {
+		if len(errs) > 0 && errs[0].Index == int32(at) {
+			r.fail(errs[0])
+			if errs = errs[1:]; r.ordered {
+				return nil
+			}
+			continue
+		}
+		r.inserted++
+		r.succeed(at, 1, nil)
+	}
+	return nil
+}
+
+// modify runs one update or delete.
+func (r *bulkRun) modify(i int) error {
+	op := &r.ops[i]
+	target := r.targets[op.ns]
+	var parse func(*mql.Env, *statementArgs) (*update.Program, error)
+	if op.kind == bulkUpdate {
+		r.Stats.Update.Add(1)
+		parse = func(env *mql.Env, a *statementArgs) (*update.Program, error) {
+			return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
+		}
+	} else {
+		r.Stats.Delete.Add(1)
+	}
+	r.Env().DB = target.ns.DB
+	err := r.expectUUID(target)
+	var m cluster.Modified
+	if err == nil {
+		m, err = runStatement(r.Call, target.ns, i, &op.statementArgs, parse)
+	}
+	if err != nil {
+		errs, err := statementError(r.Call, nil, i, err)
+		if err != nil {
+			return err
+		}
+		r.fail(errs[0])
+		return nil
+	}
+	if op.kind == bulkDelete {
+		r.deleted += m.Changed
+		r.succeed(i, m.Changed, nil)
+		return nil
+	}
+	r.matched += m.Matched
+	r.modified += m.Changed
+	n := m.Matched
+	if !m.Upserted.IsMissing() {
+		r.upserted++
+		n = 1
+	}
+	r.succeed(i, n, &m)
+	return nil
+}
+
+// expectUUID checks the collectionUUID of a namespace.
+// Errors: CollectionUUIDMismatch (361).
+func (r *bulkRun) expectUUID(t bulkTarget) error {
+	return r.CheckUUID(t.ns, r.Cluster.Catalog.Peek().Collection(t.ns), t.uuid)
+}
+
+// succeed notes the result of an operation; m is that of an update.
+func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
+	if r.errorsOnly {
+		return
+	}
+	b := bson.NewBuilder(nil)
+	b.Double("ok", 1)
+	b.Int32("idx", int32(i))
+	b.Int32("n", int32(n))
+	if m != nil {
+		b.Int32("nModified", int32(m.Changed))
+		if !m.Upserted.IsMissing() {
+			b.BeginDoc("upserted")
+			b.Value("_id", m.Upserted)
+			b.End()
+		}
+	}
+	r.results = append(r.results, b.Doc())
+}
+
+// fail notes the error of an operation.
+func (r *bulkRun) fail(e mongoerr.WriteError) {
+	r.errors++
+	r.StatementFailed(e.Index)
+	b := bson.NewBuilder(nil)
+	b.Double("ok", 0)
+	b.Int32("idx", e.Index)
+	b.Int32("code", int32(e.Err.Code))
+	b.String("errmsg", e.Err.Msg)
+	b.Splice(e.Err.Fields)
+	b.Int32("n", 0)
+	if r.ops[e.Index].kind == bulkUpdate {
+		b.Int32("nModified", 0)
+	}
+	r.results = append(r.results, b.Doc())
+}
+
+// parseBulk reads the arguments.
+// Errors: TypeMismatch (14), BadValue (2), InvalidLength (16),
+// InvalidNamespace (73), IDLFailedToParse (40414), IDLUnknownField (40415).
+func parseBulk(c *command.Call) (a bulkArgs, err error) {
+	a = bulkArgs{writeArgs: writeArgs{ordered: true}, batch: -1}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "ops", "nsInfo":
+		case "errorsOnly":
+			a.errorsOnly, err = c.StrictBool(name, v)
+		case "let":
+			err = setLet(c, v)
+		case "cursor":
+			a.batch, err = c.CursorArg(name, v)
+		default:
+			return writeArg(c, &a.writeArgs, name, v)
+		}
+		return true, err
+	})
+	if err != nil {
+		return a, err
+	}
+	ops, err := c.Docs("ops", batchLimit(c))
+	if err != nil {
+		return a, err
+	}
+	infos, err := c.Docs("nsInfo", batchLimit(c))
+	if err != nil {
+		return a, err
+	}
+	if len(ops) == 0 {
+		return a, command.TooMany(batchLimit(c), 0)
+	}
+	if err := c.Args.CheckStatements(len(ops)); err != nil {
+		return a, err
+	}
+	for _, d := range infos {
+		t, err := parseTarget(c, d)
+		if err != nil {
+			return a, err
+		}
+		if err := c.MayWriteInTxn(t.ns, "write"); err != nil {
+			return a, err
+		}
+		a.targets = append(a.targets, t)
+	}
+	for _, d := range ops {
+		op, err := parseBulkOp(c, d)
+		if err != nil {
+			return a, err
+		}
+		if op.ns < 0 || op.ns >= len(a.targets) {
+			return a, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %d has an invalid nsInfo index.", op.ns)
+		}
+		if c.Retryable() && op.multi {
+			return a, mongoerr.New(mongoerr.InvalidOptions, "Cannot use retryable writes with multi=true")
+		}
+		a.ops = append(a.ops, op)
+	}
+	return a, nil
+}
+
+// parseTarget reads one member of nsInfo.
+func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
+	const field = "bulkWrite.nsInfo"
+	has := false
+	err = command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+		switch name {
+		case "ns":
+			if v.IsMissing() {
+				return true, nil
+			}
+			if v.Type != bson.TypeString {
+				return true, mongoerr.WrongType(field+".ns", v.Type.String(), "string")
+			}
+			s, _ := v.Str()
+			has = true
+			t.ns = collection.ParseNamespace(s)
+			return true, command.CheckNamespace(t.ns)
+		case "collectionUUID":
+			t.uuid = v
+			return true, c.CheckUUIDArg("nsInfo."+name, v)
+		case "encryptionInformation", "isTimeseriesNamespace":
+			return true, nil
+		}
+		return false, nil
+	})
+	if err == nil && !has {
+		err = mongoerr.MissingField(field + ".ns")
+	}
+	return t, err
+}
+
+// parseBulkOp reads one member of ops: its first field says what it does.
+func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
+	first, _ := d.First()
+	kind := string(first.Name)
+	field := "bulkWrite." + kind
+	required := []string{"filter"}
+	switch kind {
+	case "insert":
+		op.kind, required = bulkInsert, []string{"document"}
+	case "update":
+		op.kind, required = bulkUpdate, []string{"filter", "updateMods"}
+	case "delete":
+		op.kind = bulkDelete
+	default:
+		return op, mongoerr.UnknownField(field)
+	}
+	if first.Value.IsNullish() {
+		return op, mongoerr.MissingField(field + "." + kind)
+	}
+	n, ok := command.RoundedLong(first.Value)
+	if !ok {
+		return op, mongoerr.WrongType(field+"."+kind, first.Value.Type.String(), "int", "decimal", "double", "long")
+	}
+	op.ns = int(max(-1, min(n, batchMax+1)))
+	err = command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+		if name == kind {
+			return true, nil
+		}
+		var known bool
+		var err error
+		switch op.kind {
+		case bulkInsert:
+			known = name == "document"
+			op.doc, err = bulkDoc(c, field+"."+name, v)
+		default:
+			known, err = parseBulkStatement(c, &op, field, name, v, d)
+		}
+		return known, err
+	})
+	if err != nil {
+		return op, err
+	}
+	for _, name := range required {
+		if d.Get(name).IsNullish() {
+			return op, mongoerr.MissingField(field + "." + name)
+		}
+	}
+	if op.multi && len(op.sort) > 0 {
+		return op, mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+	}
+	return op, nil
+}
+
+// bulkDoc reads a document; missing is left to the check of required fields.
+func bulkDoc(c *command.Call, field string, v bson.Value) (bson.Raw, error) {
+	if v.IsMissing() {
+		return nil, nil
+	}
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return nil, mongoerr.WrongType(field, v.Type.String(), "object")
+	}
+	return d, nil
+}
+
+// parseBulkStatement reads a field of an update or delete.
+func parseBulkStatement(c *command.Call, op *bulkOp, field, name string, v bson.Value, d bson.Raw) (known bool, err error) {
+	updates := op.kind == bulkUpdate
+	full := field + "." + name
+	switch {
+	case name == "filter":
+		var doc bson.Raw
+		doc, err = bulkDoc(c, full, v)
+		op.q = doc.Value()
+	case name == "multi":
+		op.multi, err = c.StrictBool(name, v)
+	case name == "hint":
+		if v.IsMissing() {
+			return true, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
+		}
+		op.hint, err = c.HintArg(v)
+	case name == "collation":
+		op.collation = v
+		_, err = bulkDoc(c, full, v)
+	case name == "sampleId":
+	case !updates:
+		return false, nil
+	case name == "updateMods":
+		op.u = v
+		if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+			err = mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+		}
+	case name == "upsert":
+		op.upsert, err = c.StrictBool(name, v)
+	case name == "upsertSupplied":
+		op.upsertSupply, err = c.StrictBool(name, v)
+	case name == "arrayFilters":
+		if !v.IsMissing() {
+			op.filters, err = c.DocArray(name, v, batchMax)
+		}
+	case name == "constants":
+		op.constants, err = bulkDoc(c, full, v)
+	case name == "sort":
+		op.sort, err = bulkDoc(c, full, v)
+	case name == "allowShardKeyUpdatesWithoutFullShardKeyInQuery":
+	default:
+		return false, nil
+	}
+	return true, err
+}

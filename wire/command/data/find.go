@@ -1,0 +1,204 @@
+package data
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/cursor"
+)
+
+// findArgs are the arguments of find.
+type findArgs struct {
+	plan.Find
+	batch     int64
+	hasBatch  bool
+	single    bool
+	tailable  bool
+	awaitData bool
+	noTimeout bool
+}
+
+// runFind answers find. Manual: reference/command/find.
+func runFind(c *command.Call) error {
+	c.Body = c.Body.Clone() // the cursor may outlive the request
+	ns, err := c.ReadNamespace()
+	if err != nil {
+		return err
+	}
+	a, err := parseFind(c)
+	if err != nil {
+		return err
+	}
+	if c.Hooks.HasSettings(ns) {
+		if err := c.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Find: a.Find}); err != nil {
+			return err
+		}
+	}
+	c.Stats.Query.Add(1)
+	if a.tailable && c.Args.InTxn {
+		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
+	}
+	if a.tailable {
+		return findTail(c, ns, a)
+	}
+	if c.IsDerived(ns) {
+		return findOnView(c, ns, a)
+	}
+	s, err := c.Cluster.Find(&c.Op, ns, a.Find)
+	if err != nil {
+		return err
+	}
+	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}
+	return c.OpenCursor(o, &streamSource{s: s, op: &c.Op, limit: a.limitOf(s)}, a.batchSize(), a.single)
+}
+
+func (a *findArgs) batchSize() int {
+	if !a.hasBatch {
+		return command.FirstBatch
+	}
+	return int(a.batch)
+}
+
+func parseFind(c *command.Call) (a findArgs, err error) {
+	env := c.Env()
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "filter":
+			a.Filter, err = c.DocArg(name, v)
+		case "sort":
+			a.Sort, err = c.DocArg(name, v)
+		case "projection":
+			a.Projection, err = c.DocArg(name, v)
+		case "hint":
+			a.Hint, err = c.HintArg(v)
+		case "skip":
+			a.Skip, err = c.AtLeast(name, v, 0)
+		case "limit":
+			a.Limit, err = c.AtLeast(name, v, 0)
+		case "batchSize":
+			a.hasBatch = !v.IsMissing()
+			a.batch, err = c.AtLeast(name, v, 0)
+		case "singleBatch":
+			a.single, err = c.StrictBool(name, v)
+		case "min":
+			a.Min, err = c.DocArg(name, v)
+		case "max":
+			a.Max, err = c.DocArg(name, v)
+		case "returnKey":
+			a.ReturnKey, err = c.StrictBool(name, v)
+		case "showRecordId":
+			a.ShowRecordID, err = c.StrictBool(name, v)
+		case "tailable":
+			a.tailable, err = c.StrictBool(name, v)
+		case "awaitData":
+			a.awaitData, err = c.StrictBool(name, v)
+		case "noCursorTimeout":
+			a.noTimeout, err = c.StrictBool(name, v)
+		case "allowDiskUse":
+			var yes bool
+			if yes, err = c.StrictBool(name, v); !v.IsMissing() {
+				env.Memory.Spill = yes
+			}
+		case "oplogReplay", "allowPartialResults", "requestResumeToken", "includeQueryStatsMetrics":
+			_, err = c.StrictBool(name, v)
+		case "collation":
+			err = c.SetCollation(v)
+		case "let":
+			err = setLet(c, v)
+		case "term", "resumeAfter", "startAt", "options":
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && a.awaitData && !a.tailable {
+		err = mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
+	}
+	return a, err
+}
+
+// limitOf is how many documents the stream of a find can deliver, 0 if that is open.
+func (a *findArgs) limitOf(s *cluster.Stream) int64 {
+	if s.Solution != nil && s.Solution.Point {
+		return 1
+	}
+	return a.Limit
+}
+
+// streamSource makes a cursor's source of a cluster stream.
+type streamSource struct {
+	s    *cluster.Stream
+	op   *cluster.Op
+	held *heldRow
+	// parked is what the stream held beside its memory budget when it was parked last.
+	parked int64
+	// limit is how many documents the stream can deliver, 0 if that is not known: with the
+	// last of them it is at its end, without another look.
+	limit, given int64
+}
+
+// heldRow is a document that did not fit into the last batch.
+type heldRow struct{ doc bson.Raw }
+
+// Append see cursor.Source.
+func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
+	env := x.op.Env
+	env.SetContext(ctx)
+	start := b.Len()
+	defer x.s.Settle()
+	defer env.Pause()
+	for most == 0 || n < most {
+		var doc bson.Raw
+		if x.held != nil {
+			doc, x.held = x.held.doc, nil
+		} else {
+			row, err := x.s.Next(env)
+			if err != nil {
+				return n, false, err
+			}
+			if row == nil {
+				return n, false, nil
+			}
+			if doc = row.Doc; len(doc) > bson.MaxInternalBytes {
+				return n, false, mongoerr.DocumentTooLarge(len(doc), bson.MaxInternalBytes)
+			}
+		}
+		if n > 0 && b.Len()-start+len(doc) > maxBytes {
+			x.held = &heldRow{doc.Clone()}
+			return n, true, nil
+		}
+		b.Value("", doc.Value())
+		n++
+		if x.given++; x.given == x.limit {
+			return n, false, nil
+		}
+	}
+	return n, true, nil
+}
+
+// Close see cursor.Source.
+func (x *streamSource) Close() {
+	x.s.Close()
+	x.op.Env.Memory.Release()
+}
+
+// Held see cursor.Holder.
+func (x *streamSource) Held() int64 {
+	n := x.op.Env.Memory.Used() + x.parked
+	if x.held != nil {
+		n += int64(len(x.held.doc))
+	}
+	return n
+}
+
+// Park see cursor.Holder.
+func (x *streamSource) Park() (done bool) {
+	x.parked, done = x.s.Park()
+	return done
+}

@@ -1,0 +1,209 @@
+package data
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/project"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// famArgs are the arguments of findAndModify.
+type famArgs struct {
+	query, sort, fields bson.Raw
+	update              bson.Value
+	remove, upsert, new bool
+	filters             []bson.Raw
+	hasFilters          bool
+	hint                bson.Value
+}
+
+// runFindAndModify answers findAndModify.
+// Manual: reference/command/findAndModify.
+func runFindAndModify(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	a, err := parseFindAndModify(c)
+	if err != nil {
+		return err
+	}
+	if err := c.MayWriteInTxn(ns, "modify"); err != nil {
+		return err
+	}
+	if err := c.Args.CheckStatements(1); err != nil {
+		return err
+	}
+	if r, ok, err := c.Remembered(0); err != nil {
+		return err
+	} else if ok {
+		if err := a.repeats(r); err != nil {
+			return err
+		}
+		c.Reply.Splice(r.Elements())
+		c.Reply.Int32("retriedStmtId", c.Args.Statement(0))
+		return nil
+	}
+	env := c.Env()
+	filter, err := match.Parse(env, a.query)
+	if err != nil {
+		return err
+	}
+	var fields project.Transform
+	if !a.fields.IsEmpty() {
+		if fields, err = project.ParseFind(env, a.fields, filter); err != nil {
+			return err
+		}
+	}
+	m := cluster.Modify{Find: plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint}, Upsert: a.upsert, Return: cluster.OldImage}
+	if a.new {
+		m.Return = cluster.NewImage
+	}
+	if a.remove {
+		c.Stats.Delete.Add(1)
+	} else {
+		c.Stats.Update.Add(1)
+		if m.Update, err = update.Parse(env, a.update, a.filters, update.Options{}); err != nil {
+			return err
+		}
+	}
+	result := func(r *cluster.Modified) (bson.Raw, error) { return famReply(c, &a, r, fields) }
+	var failed error
+	if c.Retryable() {
+		keep := c.Recorder(nil, func(r *cluster.Modified) bson.Raw {
+			reply, err := result(r)
+			failed = err
+			return reply
+		})
+		c.Op.Record = func(txn storage.Txn, first, last int, r *cluster.Modified) error {
+			if err := keep(txn, first, last, r); err != nil {
+				return err
+			}
+			return failed
+		}
+	}
+	r, err := c.Cluster.Modify(&c.Op, ns, &m)
+	if err != nil {
+		return err
+	}
+	reply, err := result(&r)
+	if err != nil {
+		return err
+	}
+	c.Reply.Splice(reply.Elements())
+	return nil
+}
+
+// repeats makes sure that what is remembered of the statement is the reply of a
+// command like this one.
+// Errors: 40606 for another kind of command, 40607 and 40608 for a remove instead of
+// an update and the reverse.
+func (a *famArgs) repeats(was bson.Raw) error {
+	last, ok := was.Get("lastErrorObject").Doc()
+	updated := !last.Get("updatedExisting").IsMissing()
+	switch {
+	case !ok:
+		return mongoerr.New(40606, "findAndModify retry request is not compatible with previous write in the transaction, which was another command")
+	case a.remove && updated:
+		return mongoerr.New(40607, "findAndModify retry request wants to remove, but previous write in the transaction was an update")
+	case !a.remove && !updated:
+		return mongoerr.New(40608, "findAndModify retry request wants to update, but previous write in the transaction was a remove")
+	}
+	return nil
+}
+
+// famReply is the reply's own fields: lastErrorObject and value.
+func famReply(c *command.Call, a *famArgs, r *cluster.Modified, fields project.Transform) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("lastErrorObject")
+	n := r.Matched
+	if !r.Upserted.IsMissing() {
+		n = 1
+	}
+	b.Int("n", n)
+	if !a.remove {
+		b.Bool("updatedExisting", r.Matched > 0)
+		b.Value("upserted", r.Upserted)
+	}
+	b.End()
+	if r.Doc == nil {
+		b.Null("value")
+		return b.Doc(), nil
+	}
+	doc := r.Doc
+	if fields != nil {
+		var s expr.Scratch
+		p := bson.NewBuilder(nil)
+		if err := fields.Apply(c.Env(), p, doc, &s); err != nil {
+			return nil, err
+		}
+		doc = p.Doc()
+	}
+	b.Raw("value", doc)
+	return b.Doc(), nil
+}
+
+func parseFindAndModify(c *command.Call) (a famArgs, err error) {
+	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
+		known = true
+		switch name {
+		case "query":
+			a.query, err = c.DocArg(name, v)
+		case "sort":
+			a.sort, err = c.DocArg(name, v)
+		case "fields", "projection":
+			a.fields, err = c.DocArg(name, v)
+		case "update":
+			a.update = v
+			if !v.IsMissing() && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+				err = mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+			}
+		case "remove":
+			a.remove, err = c.BoolArg(name, v)
+		case "new":
+			a.new, err = c.BoolArg(name, v)
+		case "upsert":
+			a.upsert, err = c.BoolArg(name, v)
+		case "arrayFilters":
+			if !v.IsMissing() {
+				a.hasFilters = true
+				a.filters, err = c.DocArray(name, v, batchMax)
+			}
+		case "hint":
+			a.hint, err = c.HintArg(v)
+		case "collation":
+			err = c.SetCollation(v)
+		case "let":
+			err = setLet(c, v)
+		case "bypassDocumentValidation":
+			c.Op.BypassValidation, err = c.BoolArg(name, v)
+		case "bypassEmptyTsReplacement", "sampleId":
+		default:
+			known = false
+		}
+		return known, err
+	})
+	if err != nil {
+		return a, err
+	}
+	bad := func(text string) error { return mongoerr.New(mongoerr.FailedToParse, "%s", text) }
+	switch {
+	case a.remove && !a.update.IsMissing():
+		err = bad("Cannot specify both an update and remove=true")
+	case a.remove && a.upsert:
+		err = bad("Cannot specify both upsert=true and remove=true")
+	case a.remove && a.new:
+		err = bad("Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+	case a.remove && a.hasFilters:
+		err = bad("Cannot specify arrayFilters and remove=true")
+	case !a.remove && a.update.IsMissing():
+		err = bad("Either an update or remove=true must be specified")
+	}
+	return a, err
+}

@@ -1,0 +1,132 @@
+package data
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// batchMax is how many statements one write command may hold.
+// Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
+const batchMax = 100_000
+
+// cosmosBatchMax is that of the Cosmos listener.
+const cosmosBatchMax = 1000
+
+func batchLimit(c *command.Call) int {
+	if c.Peer.Cosmos {
+		return cosmosBatchMax
+	}
+	return batchMax
+}
+
+// writeArgs are the arguments that all write commands share.
+type writeArgs struct {
+	ordered bool
+}
+
+// writeArg reads one of them; known is false for others.
+func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known bool, err error) {
+	switch name {
+	case "ordered":
+		if !v.IsMissing() {
+			w.ordered, err = c.StrictBool(name, v)
+		}
+	case "bypassDocumentValidation":
+		c.Op.BypassValidation, err = c.BoolArg(name, v)
+	case "bypassEmptyTsReplacement":
+		_, err = c.BoolArg(name, v)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// runInsert answers insert. Manual: reference/command/insert.
+func runInsert(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	if err := c.MayWriteInTxn(ns, "insert into"); err != nil {
+		return err
+	}
+	w := writeArgs{ordered: true}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		if name == "documents" {
+			return true, nil
+		}
+		return writeArg(c, &w, name, v)
+	})
+	if err != nil {
+		return err
+	}
+	docs, err := c.Docs("documents", batchLimit(c))
+	if err != nil {
+		return err
+	}
+	if len(docs) == 0 {
+		return command.TooMany(batchLimit(c), 0)
+	}
+	if err := c.Args.CheckStatements(len(docs)); err != nil {
+		return err
+	}
+	c.Stats.Insert.Add(int64(len(docs)))
+	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+		n, errs, err := insertBuckets(c, series, docs, w.ordered)
+		if err != nil {
+			return err
+		}
+		c.Reply.Int32("n", int32(n))
+		writeErrors(c, errs)
+		return nil
+	}
+	todo, done, err := c.Unfinished(docs)
+	if err != nil {
+		return err
+	}
+	c.Op.Record = c.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
+	n, errs, err := c.Cluster.Insert(&c.Op, ns, command.Pick(docs, todo), w.ordered)
+	if err == nil && done == 0 {
+		err = c.Op.WhollyRefused(n, len(todo), errs, w.ordered)
+	}
+	if err != nil {
+		return err
+	}
+	command.Renumber(errs, todo)
+	if len(errs) > 0 && abortsTxn(c, errs[0].Err) {
+		return errs[0].Err
+	}
+	c.Reply.Int32("n", int32(n+done))
+	writeErrors(c, errs)
+	c.AppendRetried()
+	return nil
+}
+
+// oneInserted is the remembered result of one inserted document.
+var oneInserted = bson.Raw{12, 0, 0, 0, 0x10, 'n', 0, 1, 0, 0, 0, 0}
+
+// writeErrorBytesMax bounds what the errors of one command say. Those after it
+// only give their code, as in MongoDB: a reply that does not fit into a message
+// would tell nothing.
+const writeErrorBytesMax = 1 << 20
+
+// writeErrors appends writeErrors, if there are any.
+func writeErrors(c *command.Call, errs []mongoerr.WriteError) {
+	if len(errs) == 0 {
+		return
+	}
+	c.Reply.BeginArray("writeErrors")
+	start := c.Reply.Len()
+	for i := range errs {
+		c.StatementFailed(errs[i].Index)
+		if c.Reply.Len()-start > writeErrorBytesMax {
+			errs[i].Err = mongoerr.New(errs[i].Err.Code, "")
+		}
+		c.Reply.BeginDoc("")
+		c.Reply.Splice(errs[i].AppendTo(nil))
+		c.Reply.End()
+	}
+	c.Reply.End()
+}

@@ -1,0 +1,40 @@
+package data
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// insertBuckets stores the measurements of buckets, which mongorestore writes under the name
+// that begins with system.buckets. A retry of the command stores them again, as measurements need
+// no _id by which they would be known.
+//
+// Errors: per bucket, those of its first measurement that is refused, and BadValue (2) for what
+// is no bucket, or a compressed one.
+func insertBuckets(c *command.Call, series *catalog.Collection, buckets []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
+	for i, doc := range buckets {
+		rows, bad := agg.Unpack(doc, cluster.BucketsOf(&series.Options))
+		if bad == nil && len(rows) > 0 {
+			_, refused, err := c.Cluster.Insert(&c.Op, series.Namespace, rows, true)
+			if err != nil {
+				return n, errs, err
+			}
+			if len(refused) > 0 {
+				bad = refused[0].Err
+			}
+		}
+		if bad == nil {
+			n++
+			continue
+		}
+		errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: bad})
+		if ordered {
+			break
+		}
+	}
+	return n, errs, nil
+}

@@ -1,0 +1,196 @@
+package data
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// mapReduceArgs are the arguments of mapReduce.
+type mapReduceArgs struct {
+	plan.Find
+	mapper, reduce, finalize *expr.Script // finalize may be nil
+	scope                    bson.Raw
+	out                      *mapReduceOut
+}
+
+// runMapReduce answers mapReduce. Manual: reference/command/mapReduce.
+func runMapReduce(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	if !c.JavaScript {
+		return mongoerr.New(16149, "cannot run map reduce without the js engine")
+	}
+	a, err := parseMapReduce(c)
+	if err != nil {
+		return err
+	}
+	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.IsView() {
+		return mongoerr.ViewNotAllowed(ns.String())
+	}
+	c.Stats.Command.Add(1)
+	e := &emitted{env: c.Env(), args: a}
+	defer e.close()
+	if err := mapAll(c, ns, e); err != nil {
+		return err
+	}
+	if a.out.inline {
+		b := bson.NewArrayBuilder(nil)
+		err := e.each(func(d bson.Raw) error {
+			b.Value("", d.Value())
+			if b.Len() > bson.MaxDocumentBytes {
+				return mongoerr.DocumentTooLarge(b.Len(), bson.MaxDocumentBytes)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		c.Reply.Array("results", b.Doc())
+		return nil
+	}
+	if err := writeResults(c, a, e); err != nil {
+		return err
+	}
+	if a.out.ns.DB == c.DB {
+		c.Reply.String("result", a.out.ns.Coll)
+	} else {
+		c.Reply.BeginDoc("result")
+		c.Reply.String("db", a.out.ns.DB)
+		c.Reply.String("collection", a.out.ns.Coll)
+		c.Reply.End()
+	}
+	return nil
+}
+
+// mapAll runs the map function on every document that is asked for.
+func mapAll(c *command.Call, ns collection.Namespace, e *emitted) error {
+	if err := e.start(); err != nil {
+		return err
+	}
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(command.FindStages(e.args.Find)), bson.Value{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer s.Settle()
+	for {
+		row, err := s.Next(c.Env())
+		if row == nil || err != nil {
+			return err
+		}
+		if err := c.Env().Tick(); err != nil {
+			return err
+		}
+		if err := e.add(row.Doc); err != nil {
+			return err
+		}
+	}
+}
+
+// writeResults hands the results to the target collection.
+func writeResults(c *command.Call, a *mapReduceArgs, e *emitted) error {
+	sink, err := c.Cluster.Sink(&c.Op, a.out.sink(e))
+	if err != nil {
+		return err
+	}
+	defer sink.Close()
+	var docs []bson.Raw
+	size := 0
+	flush := func() error {
+		err := sink.Write(c.Env(), docs)
+		docs, size = docs[:0], 0
+		return err
+	}
+	err = e.each(func(d bson.Raw) error {
+		docs = append(docs, d)
+		if size += len(d); size < mapReduceBatchBytes && len(docs) < mapReduceBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil && len(docs) > 0 {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	return sink.Finish(c.Env())
+}
+
+// How much is written at a time.
+const (
+	mapReduceBatch      = 1000
+	mapReduceBatchBytes = 4 << 20
+)
+
+// parseMapReduce reads the arguments.
+func parseMapReduce(c *command.Call) (*mapReduceArgs, error) {
+	a := &mapReduceArgs{}
+	err := c.Each(func(name string, v bson.Value) (known bool, err error) {
+		known = true
+		switch name {
+		case "map":
+			a.mapper, err = mapReduceScript(name, v)
+		case "reduce":
+			a.reduce, err = mapReduceScript(name, v)
+		case "finalize":
+			a.finalize, err = mapReduceScript(name, v)
+		case "out":
+			if !v.IsMissing() {
+				a.out, err = parseMapReduceOut(c.DB, v)
+			}
+		case "query":
+			a.Filter, err = c.DocArg(name, v)
+		case "sort":
+			a.Sort, err = c.DocArg(name, v)
+		case "limit":
+			a.Limit, err = c.AtLeast(name, v, 0)
+		case "scope":
+			a.scope, err = c.DocArg(name, v)
+		case "collation":
+			err = c.SetCollation(v)
+		case "bypassDocumentValidation":
+			c.Op.BypassValidation, err = c.BoolArg(name, v)
+		case "jsMode", "verbose": // there is one way to run and to answer
+			_, err = c.BoolArg(name, v)
+		default:
+			known = false
+		}
+		return known, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case a.mapper == nil:
+		return nil, mongoerr.MissingField(c.Field("map"))
+	case a.reduce == nil:
+		return nil, mongoerr.MissingField(c.Field("reduce"))
+	case a.out == nil:
+		return nil, mongoerr.MissingField(c.Field("out"))
+	}
+	return a, nil
+}
+
+// mapReduceScript compiles one of the functions; a missing value has none.
+// Errors: BadValue (2), JSInterpreterFailure (139).
+func mapReduceScript(name string, v bson.Value) (*expr.Script, error) {
+	switch v.Type {
+	case bson.TypeMissing:
+		return nil, nil
+	case bson.TypeString, bson.TypeCode:
+	default:
+		return nil, mongoerr.New(mongoerr.BadValue, "'%s' must be of string or code type", name)
+	}
+	source, err := expr.ScriptSource(v)
+	if err != nil {
+		return nil, err
+	}
+	return expr.CompileScript(source)
+}

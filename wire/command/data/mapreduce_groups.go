@@ -1,0 +1,196 @@
+package data
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// emitted gathers what the map function of a mapReduce emits, by key, and
+// reduces it. The key's keystring tells keys apart, so the collation counts.
+type emitted struct {
+	env    *mql.Env
+	args   *mapReduceArgs
+	vm     *expr.VM
+	s      expr.Scratch
+	groups map[string]*emittedKey
+	key    []byte
+	held   int // bytes that the memory budget was told of
+}
+
+// emittedKey is one key and the values that wait to be reduced.
+type emittedKey struct {
+	key    bson.Value
+	values []bson.Value
+	bytes  int
+}
+
+const (
+	// emittedKeyBytes is about what a key takes beside its bytes, and
+	// emittedValueBytes what a value does.
+	emittedKeyBytes   = 160
+	emittedValueBytes = 40
+	// reduceBytes is how much waits for one key before it is reduced early: the
+	// argument of the function has to fit into a document.
+	reduceBytes = 4 << 20
+)
+
+// start makes the VM and its globals.
+func (e *emitted) start() (err error) {
+	e.groups = map[string]*emittedKey{}
+	if e.vm, err = e.s.Script(e.env); err != nil {
+		return err
+	}
+	e.vm.OnEmit(e.emit)
+	return e.vm.SetScope(e.args.scope)
+}
+
+// add maps one document.
+func (e *emitted) add(doc bson.Raw) error {
+	e.s.Reset()
+	_, err := e.vm.Call(e.env, e.args.mapper, &e.s.Arena, doc.Value())
+	if err != nil || e.fits() {
+		return err
+	}
+	for _, g := range e.groups { // every key down to one value
+		if err := e.reduce(g); err != nil {
+			return err
+		}
+	}
+	if !e.fits() {
+		return e.env.Memory.TooMuch("mapReduce")
+	}
+	return nil
+}
+
+// fits reports whether the memory budget still holds.
+func (e *emitted) fits() bool { return e.env.Memory.Grow(0) }
+
+// grow tells the budget.
+func (e *emitted) grow(n int) {
+	e.held += n
+	if n > 0 {
+		e.env.Memory.Grow(n)
+	} else {
+		e.env.Memory.Shrink(-n)
+	}
+}
+
+// emit takes one key and value of the map function.
+func (e *emitted) emit(key, value bson.Value) error {
+	if key.IsMissing() || key.Type == bson.TypeUndefined {
+		key = bson.Null
+	}
+	if len(value.Data) > bson.MaxDocumentBytes/2 {
+		return mongoerr.New(mongoerr.BadValue, "Size of a value emitted by the map function is too large: %d bytes", len(value.Data))
+	}
+	e.key = keystring.Append(e.key[:0], key, keystring.Ascending, e.env.Order(), nil)
+	g := e.groups[string(e.key)]
+	if g == nil {
+		g = &emittedKey{key: key.Clone()}
+		e.groups[string(e.key)] = g
+		e.grow(emittedKeyBytes + 2*len(e.key))
+	}
+	g.values = append(g.values, value.Clone())
+	g.bytes += len(value.Data)
+	e.grow(emittedValueBytes + len(value.Data))
+	if e.held > 2*int(e.env.Memory.Max()) { // one call emits more than all the memory
+		return e.env.Memory.TooMuch("mapReduce")
+	}
+	return nil
+}
+
+// reduce makes one value of those that wait.
+func (e *emitted) reduce(g *emittedKey) error {
+	if len(g.values) == 1 {
+		return nil
+	}
+	for len(g.values) > 1 {
+		n, size := 0, 0
+		for n < len(g.values) && (n < 2 || size+len(g.values[n].Data) <= reduceBytes) {
+			size += len(g.values[n].Data)
+			n++
+		}
+		v, err := e.reduced(g.key, g.values[:n])
+		if err != nil {
+			return err
+		}
+		e.grow(len(v.Data) - size - (n-1)*emittedValueBytes)
+		g.bytes += len(v.Data) - size
+		g.values[n-1] = v
+		g.values = g.values[n-1:]
+	}
+	g.values = slices.Clone(g.values)
+	return nil
+}
+
+// reduced calls the reduce function.
+func (e *emitted) reduced(key bson.Value, values []bson.Value) (bson.Value, error) {
+	e.s.Reset()
+	v, err := e.vm.Call(e.env, e.args.reduce, &e.s.Arena, bson.Value{}, key, e.s.Array(values))
+	return defined(v).Clone(), err
+}
+
+// result is the document of a key: finalize may change the value.
+func (e *emitted) result(key, v bson.Value) (bson.Raw, error) {
+	if e.args.finalize != nil {
+		e.s.Reset()
+		f, err := e.vm.Call(e.env, e.args.finalize, &e.s.Arena, bson.Value{}, key, v)
+		if err != nil {
+			return nil, err
+		}
+		v = f
+	}
+	b := bson.NewBuilder(nil)
+	b.Value("_id", key)
+	b.Value("value", defined(v))
+	return b.Doc(), nil
+}
+
+// defined is what is stored of a value that may not be there.
+func defined(v bson.Value) bson.Value {
+	if v.IsMissing() || v.Type == bson.TypeUndefined {
+		return bson.Null
+	}
+	return v
+}
+
+// again reduces the value of an earlier run together with a new one.
+func (e *emitted) again(key, old, fresh bson.Value) (bson.Raw, error) {
+	v, err := e.reduced(key, []bson.Value{defined(old), fresh})
+	if err != nil {
+		return nil, err
+	}
+	return e.result(key, v)
+}
+
+// each visits the results in the order of their keys.
+func (e *emitted) each(visit func(bson.Raw) error) error {
+	keys := make([]string, 0, len(e.groups))
+	for k := range e.groups {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, strings.Compare)
+	for _, k := range keys {
+		g := e.groups[k]
+		if err := e.reduce(g); err != nil {
+			return err
+		}
+		d, err := e.result(g.key, g.values[0])
+		if err != nil {
+			return err
+		}
+		if err := visit(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close gives the memory back.
+func (e *emitted) close() { e.grow(-e.held) }

@@ -1,0 +1,88 @@
+package data
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/cursor"
+)
+
+// tailOplog answers a find with tailable on local.oplog.rs.
+// Manual: core/tailable-cursors, core/replica-set-oplog.
+func tailOplog(c *command.Call, a findArgs) error {
+	ns := cluster.OplogNamespace
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(command.FindStages(a.Find)), bson.Value{})
+	if err != nil {
+		return err
+	}
+	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout, Tailable: true, AwaitData: a.awaitData}
+	return c.OpenCursor(o, &oplogSource{streamSource{s: s, op: &c.Op}}, a.batchSize(), false)
+}
+
+// oplogSource makes a cursor's source of the change log: it has no end.
+type oplogSource struct{ streamSource }
+
+// Append see cursor.Source.
+func (x *oplogSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
+	n, _, err = x.streamSource.Append(ctx, b, most, maxBytes)
+	return n, err == nil, err
+}
+
+// Wait see cursor.Waiter.
+func (x *oplogSource) Wait(ctx context.Context) error { return x.s.WaitOplog(ctx) }
+
+// lastEntriesMax is the largest limit that reads the log's end alone.
+const lastEntriesMax = 1000
+
+// fromTheEnd reports a find of the last few entries of the log, with which tools
+// begin: sort {$natural: -1} and a limit.
+func (a *findArgs) fromTheEnd() bool {
+	n, ok := a.Sort.Get("$natural").AsInt64()
+	return ok && n < 0 && a.Sort.Len() == 1 && a.Limit > 0 && a.Limit+a.Skip <= lastEntriesMax
+}
+
+// lastEntries narrows a find of the last few entries to a time in which there are
+// so many, so that the log is not read as a whole for them: the last second, or
+// eight, or sixty-four, and so on to the oldest entry.
+// Errors: those of an aggregate.
+func lastEntries(c *command.Call, a *findArgs) error {
+	oldest, newest, err := c.Cluster.OplogRange(c.Ctx)
+	if err != nil {
+		return err
+	}
+	for seconds := uint32(1); newest.Seconds() > seconds; seconds *= 8 {
+		from := newest.Seconds() - seconds
+		if from < oldest.Seconds() || seconds > 1<<28 {
+			break
+		}
+		filter, want, n := since(from, a.Filter), a.Skip+a.Limit, int64(0)
+		count := func(bson.Raw) error { n++; return nil }
+		if err := c.Drain(cluster.OplogNamespace, command.FindStages(plan.Find{Filter: filter, Limit: want}), bson.Value{}, count); err != nil {
+			return err
+		}
+		if n == want {
+			a.Filter = filter
+			break
+		}
+	}
+	return nil
+}
+
+// since adds to a filter that ts is at least a second.
+func since(seconds uint32, filter bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.BeginArray("$and")
+	b.BeginDoc("")
+	b.BeginDoc("ts")
+	b.Timestamp("$gte", seconds, 0)
+	b.End()
+	b.End()
+	b.Raw("", filter)
+	b.End()
+	return b.Doc()
+}

@@ -1,0 +1,83 @@
+package data
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/cursor"
+)
+
+// findTail answers a find with tailable.
+// Manual: reference/command/find (tailable). Errors: BadValue (2),
+// InvalidPipelineOperator (168) on a view.
+func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
+	if a.single {
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
+	}
+	if ns == cluster.OplogNamespace && c.IsVirtual(ns) {
+		return tailOplog(c, a)
+	}
+	if c.IsDerived(ns) {
+		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option tailable not supported in aggregation: %s is not a collection", ns)
+	}
+	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout, Tailable: true, AwaitData: a.awaitData}
+	t, err := c.Cluster.Tail(&c.Op, ns, a.Find)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		s, err := c.Cluster.Find(&c.Op, ns, a.Find)
+		if err != nil {
+			return err
+		}
+		return c.OpenCursor(o, &streamSource{s: s, op: &c.Op}, max(a.batchSize(), 1), false)
+	}
+	if a.batchSize() == 0 {
+		t.Pause()
+	}
+	return c.OpenCursor(o, &tailSource{t, &c.Op}, a.batchSize(), false)
+}
+
+// tailSource makes a cursor's source of a tail: every batch is a turn.
+type tailSource struct {
+	t  *cluster.Tail
+	op *cluster.Op
+}
+
+// Append see cursor.Source.
+func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
+	env := x.op.Env
+	env.SetContext(ctx)
+	start := b.Len()
+	defer x.t.Pause()
+	defer env.Pause()
+	for most == 0 || n < most {
+		row, err := x.t.Next(env)
+		if err != nil {
+			return n, false, err
+		}
+		if row == nil {
+			return n, !x.t.Dead(), nil
+		}
+		if n > 0 && b.Len()-start+len(row.Doc) > maxBytes {
+			break
+		}
+		b.Value("", row.Doc.Value())
+		x.t.Take()
+		n++
+	}
+	return n, true, nil
+}
+
+// Wait see cursor.Waiter.
+func (x *tailSource) Wait(ctx context.Context) error { return x.t.Wait(ctx) }
+
+// Close see cursor.Source.
+func (x *tailSource) Close() { x.t.Pause() }
+
+func (x *tailSource) charge() int64 { return int64(x.op.Receipt.Total()) }

@@ -1,0 +1,340 @@
+package data
+
+import (
+	"errors"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// statementArgs are the arguments of one update or delete statement.
+type statementArgs struct {
+	q, u         bson.Value
+	filters      []bson.Raw
+	multi        bool
+	upsert       bool
+	hint         bson.Value
+	sort         bson.Raw
+	collation    bson.Value
+	constants    bson.Raw
+	limit        int64
+	hasLimit     bool
+	upsertSupply bool
+}
+
+// statements is the body of an update or delete command.
+type statements struct {
+	ns      collection.Namespace
+	ordered bool
+	list    []statementArgs
+}
+
+// parseStatements reads an update or delete command, whose statements stand in
+// the argument list.
+func parseStatements(c *command.Call, list string, read func(bson.Raw) (statementArgs, error)) (s statements, err error) {
+	if s.ns, err = c.Namespace(); err != nil {
+		return s, err
+	}
+	if err := c.MayWriteInTxn(s.ns, c.Name()); err != nil {
+		return s, err
+	}
+	w := writeArgs{ordered: true}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		switch name {
+		case list:
+			return true, nil
+		case "let":
+			return true, setLet(c, v)
+		}
+		return writeArg(c, &w, name, v)
+	})
+	if err != nil {
+		return s, err
+	}
+	docs, err := c.Docs(list, batchLimit(c))
+	if err != nil {
+		return s, err
+	}
+	if len(docs) == 0 {
+		return s, command.TooMany(batchLimit(c), 0)
+	}
+	if err := c.Args.CheckStatements(len(docs)); err != nil {
+		return s, err
+	}
+	s.ordered = w.ordered
+	s.list = make([]statementArgs, len(docs))
+	for i, d := range docs {
+		if s.list[i], err = read(d); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// runStatements runs the statements one after the other, up to the first error
+// if they are ordered. done is told what each did.
+func runStatements(c *command.Call, s statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
+	for i := range s.list {
+		r, err := runStatement(c, s.ns, i, &s.list[i], parse)
+		if err == nil {
+			done(i, r)
+			continue
+		}
+		if errs, err = statementError(c, errs, i, err); err != nil {
+			return nil, err
+		}
+		if s.ordered {
+			break
+		}
+	}
+	return errs, nil
+}
+
+// checkStages refuses the whole command when a pipeline in it has a stage that
+// does not exist; stages that updates may not use are errors of their statement.
+// Spec: command-logging (operation-id). Errors: 40323, 40324.
+func (s *statements) checkStages() error {
+	for i := range s.list {
+		list, ok := s.list[i].u.Array()
+		if !ok {
+			continue
+		}
+		var stages []bson.Raw
+		for v := range list.Values() {
+			d, ok := v.Doc()
+			if !ok {
+				break // an error of the statement
+			}
+			stages = append(stages, d)
+		}
+		if err := agg.NewOutline(stages).Err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// programParser makes the update program of a statement; nil deletes.
+type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
+
+// runUpdate answers update. Manual: reference/command/update.
+func runUpdate(c *command.Call) error {
+	s, err := parseStatements(c, "updates", func(d bson.Raw) (statementArgs, error) { return updateStatement(c, d) })
+	if err != nil {
+		return err
+	}
+	if err := s.checkStages(); err != nil {
+		return err
+	}
+	c.Stats.Update.Add(int64(len(s.list)))
+	var matched, modified int64
+	var upserted []upsert
+	parse := func(env *mql.Env, a *statementArgs) (*update.Program, error) {
+		return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
+	}
+	errs, err := runStatements(c, s, parse, func(i int, r cluster.Modified) {
+		matched += r.Matched
+		modified += r.Changed
+		if !r.Upserted.IsMissing() {
+			upserted = append(upserted, upsert{i, r.Upserted})
+			matched++
+		}
+	})
+	if err != nil {
+		return err
+	}
+	c.Reply.Int("n", matched)
+	c.Reply.Int("nModified", modified)
+	if len(upserted) > 0 {
+		c.Reply.BeginArray("upserted")
+		for _, u := range upserted {
+			c.Reply.BeginDoc("")
+			c.Reply.Int32("index", int32(u.index))
+			c.Reply.Value("_id", u.id)
+			c.Reply.End()
+		}
+		c.Reply.End()
+	}
+	writeErrors(c, errs)
+	c.AppendRetried()
+	return nil
+}
+
+type upsert struct {
+	index int
+	id    bson.Value
+}
+
+// updateStatement reads one member of updates.
+func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
+	hasQ, hasU := false, false
+	err = command.EachField(d, "update.updates", func(name string, v bson.Value) (known bool, err error) {
+		known = true
+		switch name {
+		case "q":
+			hasQ, a.q = true, v
+			if v.Type != bson.TypeDocument {
+				err = mongoerr.WrongType("update.updates.q", v.Type.String(), "object")
+			}
+		case "u":
+			hasU, a.u = true, v
+			if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+				err = mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+			}
+		case "multi":
+			a.multi, err = c.BoolArg("updates.multi", v)
+		case "upsert":
+			a.upsert, err = c.BoolArg("updates.upsert", v)
+		case "upsertSupplied":
+			a.upsertSupply, err = c.BoolArg("updates.upsertSupplied", v)
+		case "arrayFilters":
+			if !v.IsMissing() {
+				a.filters, err = c.DocArray("updates.arrayFilters", v, batchMax)
+			}
+		case "hint":
+			a.hint, err = c.HintArg(v)
+		case "collation":
+			a.collation = v
+		case "sort":
+			a.sort, err = c.DocArg("updates.sort", v)
+		case "c":
+			a.constants, err = c.DocArg("updates.c", v)
+		case "sampleId", "allowShardKeyUpdatesWithoutFullShardKeyInQuery":
+		default:
+			known = false
+		}
+		return known, err
+	})
+	switch {
+	case err != nil:
+		return a, err
+	case !hasQ:
+		return a, mongoerr.MissingField("update.updates.q")
+	case !hasU:
+		return a, mongoerr.MissingField("update.updates.u")
+	case a.multi && len(a.sort) > 0:
+		return a, mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+	}
+	return a, nil
+}
+
+// runStatement runs the i-th update or delete statement, or answers from
+// memory. parse makes its update program; nil deletes.
+func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementArgs, parse programParser) (cluster.Modified, error) {
+	if r, ok, err := c.Remembered(i); err != nil {
+		return cluster.Modified{}, err
+	} else if ok {
+		return rememberedModify(r), nil
+	}
+	if c.Retryable() && a.multi {
+		return cluster.Modified{}, mongoerr.New(mongoerr.InvalidOptions, "Cannot use retryable writes with multi=true; run the statement without a transaction number")
+	}
+	env := c.Env()
+	saved, simple := env.Collation, env.SimpleCollation
+	defer func() { env.Collation, env.SimpleCollation = saved, simple }()
+	if err := c.SetCollation(a.collation); err != nil {
+		return cluster.Modified{}, err
+	}
+	q, _ := a.q.Doc()
+	m := cluster.Modify{Find: plan.Find{Filter: q, Hint: a.hint, Sort: a.sort}, Multi: a.multi, Upsert: a.upsert}
+	if parse != nil {
+		if a.constants != nil {
+			if a.u.Type != bson.TypeArray {
+				return cluster.Modified{}, mongoerr.New(51198, "Constant values may only be specified for pipeline updates")
+			}
+			if err := setLet(c, a.constants.Value()); err != nil {
+				return cluster.Modified{}, err
+			}
+		}
+		p, err := parse(env, a)
+		if err != nil {
+			return cluster.Modified{}, err
+		}
+		m.Update = p
+		if a.multi && p.IsReplacement() {
+			return cluster.Modified{}, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
+		}
+	}
+	if c.Cluster.Catalog.Peek().Collection(ns) == nil { // a wrong filter is wrong on nothing too
+		if _, err := match.Parse(env, q); err != nil {
+			return cluster.Modified{}, err
+		}
+	}
+	if r, done, err := c.Hooks.UpdateVirtual(c, ns, &m); done {
+		return r, err
+	}
+	c.Op.Record = c.Recorder([]int{i}, modifyResult)
+	return c.Cluster.Modify(&c.Op, ns, &m)
+}
+
+// modifyResult is what the session remembers of an update or delete statement.
+func modifyResult(m *cluster.Modified) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int64("n", m.Matched)
+	b.Int64("changed", m.Changed)
+	b.Value("upserted", m.Upserted)
+	return b.Doc()
+}
+
+func rememberedModify(r bson.Raw) (m cluster.Modified) {
+	m.Matched, _ = r.Get("n").Int64()
+	m.Changed, _ = r.Get("changed").Int64()
+	m.Upserted = r.Get("upserted")
+	return m
+}
+
+// statementError adds the error of one statement to the write errors, or
+// returns it when it ends the whole command.
+func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err error) ([]mongoerr.WriteError, error) {
+	e := mongoerr.From(cluster.Translate(err))
+	switch {
+	case abortsTxn(c, e):
+		return errs, err
+	case e.Code == ratelimit.CodeThrottled && (c.Peer.Cosmos || i > 0 || len(errs) > 0):
+		// Some statements took effect: not to be retried as a whole. Azure Cosmos DB
+		// never says that one is to be.
+		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
+			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
+		}
+	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
+		e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
+		return errs, err
+	}
+	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil
+}
+
+// abortsTxn reports the error of a statement that ends the transaction the command runs
+// in, and so is the command's.
+func abortsTxn(c *command.Call, e *mongoerr.Error) bool {
+	if c.Op.Txn == nil {
+		return false
+	}
+	switch e.Code {
+	case mongoerr.WriteConflict, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction:
+		return true
+	}
+	return false
+}
+
+// setLet declares the variables of let. Each value is a constant expression.
+// Manual: reference/command/find#std-label-find-let-example.
+func setLet(c *command.Call, v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return mongoerr.WrongType(c.Field("let"), v.Type.String(), "object")
+	}
+	return command.DeclareLet(c.Env(), d)
+}

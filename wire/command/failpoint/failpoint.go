@@ -1,0 +1,403 @@
+package failpoint
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire"
+)
+
+// failPoints are the failures a test has asked for. Each address the server
+// listens on has its own, as each mongos has: a test of pinning makes the one
+// fail that it talks to and not the other.
+// Spec: the drivers' tests (fail points), MongoDB's failCommand.
+type failPoints struct {
+	on    atomic.Int32 // how many are enabled: all that commands look at otherwise
+	mu    sync.Mutex
+	fails map[failPlace]*failCommand
+}
+
+// failPlace is where a fail point stands.
+type failPlace struct{ name, address string }
+
+// The fail points there are.
+const (
+	// failCommandPoint makes commands fail before they run.
+	failCommandPoint = "failCommand"
+	// failGetMorePoint makes a getMore fail that has found its cursor.
+	failGetMorePoint = "failGetMoreAfterCursorCheckout"
+	// timeOutPoint makes every time limit be over at once.
+	timeOutPoint = "maxTimeAlwaysTimeOut"
+	// noMeteringPoint lets commands run without counting and charging what they do,
+	// on all addresses: for measuring what that costs.
+	noMeteringPoint = "noMetering"
+)
+
+// failMode says how often a fail point fails.
+type failMode struct {
+	always bool
+	skip   int64
+	times  int64 // left; counts down to 0
+	chance float64
+}
+
+// next reports whether this time is one. done reports that none will follow.
+func (m *failMode) next() (yes, done bool) {
+	switch {
+	case m.always:
+		return true, false
+	case m.skip > 0:
+		m.skip--
+		m.always = m.skip == 0
+		return false, false
+	case m.times > 0:
+		m.times--
+		return true, m.times == 0
+	case m.chance > 0:
+		return rand.Float64() < m.chance, false
+	}
+	return false, true
+}
+
+// failCommand makes commands fail.
+type failCommand struct {
+	mode      failMode
+	enabled   bool
+	entered   int64
+	commands  []string
+	appName   string
+	namespace string
+	code      mongoerr.Code
+	hasCode   bool
+	labels    mongoerr.Labels
+	hasLabels bool
+	thread    string // of the connection, "conn" and its number; "" for any
+	all       bool   // commands, whatever their names
+	close     bool
+	block     time.Duration
+	concern   bson.Raw // writeConcernError of a command that succeeds
+	extra     []byte   // errorExtraInfo, as elements
+}
+
+// failAt fails a command at a place if a test has asked for that. Errors: any; for a
+// connection to be closed wire.ErrHangUp.
+func (s *State) failAt(c *command.Call, at command.FailPlace) error {
+	if s.failPoints.on.Load() == 0 {
+		return nil
+	}
+	switch at {
+	case command.FailTimeLimit:
+		return s.failTimeLimit(c)
+	case command.FailGetMore:
+		return s.failGetMore(c)
+	case command.FailWrite:
+		return s.failWrite(c)
+	}
+	return s.failAny(c)
+}
+
+// failAny fails any command. Errors: as failAt.
+func (s *State) failAny(c *command.Call) error {
+	if c.Name() == "configureFailPoint" {
+		return nil
+	}
+	p, yes := s.failPoints.enter(failPlace{failCommandPoint, c.Conn.Local().String()}, c)
+	if !yes {
+		return nil
+	}
+	return p.fail(c)
+}
+
+// failGetMore fails a getMore whose cursor was found. Errors: as failPoint.
+func (s *State) failGetMore(c *command.Call) error {
+	p, yes := s.failPoints.enter(failPlace{failGetMorePoint, c.Conn.Local().String()}, c)
+	if !yes {
+		return nil
+	}
+	return p.fail(c)
+}
+
+// failTimeLimit fails a command with maxTimeMS. Errors: cluster.ErrTimeLimit.
+func (s *State) failTimeLimit(c *command.Call) error {
+	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); !yes {
+		return nil
+	}
+	return cluster.ErrTimeLimit
+}
+
+// enter counts a command that comes by and reports whether it has to fail.
+func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.fails[at]
+	if p == nil || !p.enabled || at.name == failCommandPoint && !p.concerns(c) {
+		return failCommand{}, false
+	}
+	yes, done := p.mode.next()
+	if yes {
+		p.entered++
+	}
+	if done {
+		p.enabled = false
+		f.on.Add(-1)
+	}
+	return *p, yes
+}
+
+// set replaces a fail point and returns how often it was entered so far.
+func (f *failPoints) set(at failPlace, p failCommand) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if old := f.fails[at]; old != nil {
+		p.entered = old.entered
+		if old.enabled {
+			f.on.Add(-1)
+		}
+	}
+	if p.enabled = p.mode != (failMode{}); p.enabled {
+		f.on.Add(1)
+	}
+	if f.fails == nil {
+		f.fails = map[failPlace]*failCommand{}
+	}
+	f.fails[at] = &p
+	return p.entered
+}
+
+// fail does what was asked for.
+func (p *failCommand) fail(c *command.Call) error {
+	if p.block > 0 {
+		if err := command.Wait(c.Ctx, p.block); err != nil {
+			return err
+		}
+	}
+	if p.close {
+		return wire.ErrHangUp
+	}
+	if p.hasCode {
+		e := mongoerr.New(p.code, "Failing command via 'failCommand' failpoint").WithFields(p.extra)
+		if p.hasLabels {
+			c.Labels, c.HasLabels = p.labels, true
+		}
+		return e
+	}
+	if p.concern != nil {
+		c.ConcernError = p.concern
+		if p.hasLabels {
+			c.Labels, c.HasLabels = p.labels, true
+		}
+	}
+	return nil
+}
+
+// concerns reports that the fail point is about the command.
+func (p *failCommand) concerns(c *command.Call) bool {
+	if p.appName != "" && p.appName != appName(c) || p.thread != "" && p.thread != fmt.Sprintf("conn%d", c.Conn.ID()) {
+		return false
+	}
+	if p.namespace != "" {
+		coll, _ := c.Value.Str()
+		if p.namespace != c.DB+"."+coll {
+			return false
+		}
+	}
+	if p.all {
+		return true
+	}
+	for _, name := range p.commands {
+		if c.Def.Called(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// appName is the name of the client's application. The hello that opens a
+// connection brings it along, and fail points look before that hello runs.
+func appName(c *command.Call) string {
+	if c.Peer.Client.Load() != nil {
+		return c.Peer.AppName
+	}
+	metadata, _ := c.Body.Get("client").Doc()
+	application, _ := metadata.Get("application").Doc()
+	name, _ := application.Get("name").Str()
+	return name
+}
+
+// runConfigureFailPoint turns a fail point on or off.
+// Source: MongoDB's source tree, docs/fail_points.md.
+func (s *State) runConfigureFailPoint(c *command.Call) error {
+	if !c.TestCommands {
+		return mongoerr.NoCommand(c.Name())
+	}
+	name, ok := c.Value.Str()
+	if !ok {
+		return mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string")
+	}
+	var mode failMode
+	var data bson.Raw
+	hasMode := false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "mode":
+			hasMode = true
+			mode, err = parseFailMode(v)
+		case "data":
+			data, err = c.DocArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !hasMode {
+		return mongoerr.MissingField(c.Field("mode"))
+	}
+	p := failCommand{mode: mode}
+	switch name {
+	case killAtJobStepPoint:
+		return s.jobKill.set(mode, data)
+	case noMeteringPoint:
+		c.Unmetered.Store(mode != (failMode{}))
+		return nil
+	case failCommandPoint, failGetMorePoint:
+		if err := p.parse(data); err != nil {
+			return err
+		}
+	case failWritePoint:
+		if err := p.parseWrite(data); err != nil {
+			return err
+		}
+	case timeOutPoint:
+	default:
+		return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name)
+	}
+	c.Reply.Int64("count", s.failPoints.set(failPlace{name, c.Conn.Local().String()}, p))
+	return nil
+}
+
+// parseFailMode reads "off", "alwaysOn", {times}, {skip}, {activationProbability}.
+// Errors: BadValue (2), FailedToParse (9).
+func parseFailMode(v bson.Value) (m failMode, err error) {
+	if s, ok := v.Str(); ok {
+		switch s {
+		case "off":
+			return m, nil
+		case "alwaysOn":
+			return failMode{always: true}, nil
+		}
+		return m, mongoerr.New(mongoerr.BadValue, "unknown mode: %s", s)
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return m, mongoerr.New(mongoerr.TypeMismatch, "'mode' must be a string or JSON object")
+	}
+	how := ""
+	for it := d.Iter(); it.Next(); {
+		n, ok := it.Value.TruncInt64()
+		if !ok || n < 0 {
+			return m, mongoerr.New(mongoerr.BadValue, "'%s' option to 'mode' must be a non-negative number", it.Name)
+		}
+		name := string(it.Name)
+		switch name {
+		case "times", "skip", "activationProbability":
+		default:
+			return m, mongoerr.New(mongoerr.BadValue, "unknown mode option: %s", it.Name)
+		}
+		if how == "times" || how == "skip" && name != "times" { // drivers send those they do not mean as zeros
+			continue
+		}
+		how, m = name, failMode{}
+		switch name {
+		case "times":
+			m.times = n
+		case "skip":
+			m.skip, m.always = n, n == 0
+		case "activationProbability":
+			m.chance, _ = it.Value.AsFloat()
+		}
+	}
+	return m, nil
+}
+
+// parse reads the data of failCommand. Errors: TypeMismatch (14), BadValue (2),
+// InvalidOptions (72).
+func (p *failCommand) parse(data bson.Raw) error {
+	var millis int64
+	blocks := false
+	for it := data.Iter(); it.Next(); {
+		v := it.Value
+		var ok bool
+		switch string(it.Name) {
+		case "failCommands":
+			var list bson.Raw
+			if list, ok = v.Array(); ok {
+				for v := range list.Values() {
+					s, _ := v.Str()
+					p.commands = append(p.commands, s)
+				}
+			}
+		case "errorCode":
+			var n int64
+			n, ok = v.TruncInt64()
+			p.code, p.hasCode = mongoerr.Code(n), true
+		case "errorLabels":
+			var list bson.Raw
+			if list, ok = v.Array(); ok {
+				p.hasLabels = true
+				for v := range list.Values() {
+					s, _ := v.Str()
+					p.labels |= mongoerr.LabelByName(s)
+				}
+			}
+		case "closeConnection":
+			p.close, ok = v.Boolean()
+		case "blockConnection":
+			blocks, ok = v.Boolean()
+		case "blockTimeMS":
+			millis, ok = v.TruncInt64()
+		case "appName":
+			p.appName, ok = v.Str()
+		case "namespace":
+			p.namespace, ok = v.Str()
+		case "writeConcernError":
+			var d bson.Raw
+			d, ok = v.Doc()
+			p.concern = d.Clone()
+		case "errorExtraInfo":
+			var d bson.Raw
+			if d, ok = v.Doc(); ok {
+				p.extra = append([]byte(nil), d.Elements()...)
+			}
+		case "threadName":
+			p.thread, ok = v.Str()
+		case "failAllCommands":
+			p.all, ok = v.Boolean()
+		case "failInternalCommands", "failLocalClients": // which there are none of
+			_, ok = v.Boolean()
+		default:
+			return mongoerr.New(mongoerr.BadValue, "unknown data of failCommand: %s", it.Name)
+		}
+		if !ok {
+			return mongoerr.WrongType("failCommand."+string(it.Name), v.Type.String(), "another type")
+		}
+	}
+	if blocks {
+		if millis <= 0 {
+			return mongoerr.New(mongoerr.InvalidOptions, "must specify 'blockTimeMS' when 'blockConnection' is true")
+		}
+		p.block = time.Duration(millis) * time.Millisecond
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package failpoint
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// killAtJobStepPoint is a fail point of ours: the server process kills itself when a
+// background job comes to a step, as kill -9 would.
+//
+//	{configureFailPoint: "killAtJobStep", mode: "alwaysOn", data: {step: "copied", pauseMS: 5}}
+const killAtJobStepPoint = "killAtJobStep"
+
+// jobKill is that fail point. Safe for concurrent use.
+type jobKill struct {
+	mu    sync.Mutex
+	mode  failMode
+	step  string
+	pause time.Duration // between coming to the step and the end: others go on
+}
+
+// set turns it on or off. Errors: TypeMismatch (14), BadValue (2).
+func (k *jobKill) set(mode failMode, data bson.Raw) error {
+	step, pause := "", int64(0)
+	for it := data.Iter(); it.Next(); {
+		ok := false
+		switch string(it.Name) {
+		case "step":
+			step, ok = it.Value.Str()
+			step = strings.Clone(step)
+		case "pauseMS":
+			pause, ok = it.Value.TruncInt64()
+		default:
+			return mongoerr.New(mongoerr.BadValue, "unknown data of %s: %s", killAtJobStepPoint, it.Name)
+		}
+		if !ok {
+			return mongoerr.WrongType(killAtJobStepPoint+"."+string(it.Name), it.Value.Type.String(), "another type")
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mode, k.step, k.pause = mode, step, time.Duration(pause)*time.Millisecond
+	return nil
+}
+
+// at is told of the steps of jobs.
+func (k *jobKill) at(step string) {
+	k.mu.Lock()
+	yes := false
+	if k.step == step && k.mode != (failMode{}) {
+		yes, _ = k.mode.next()
+	}
+	pause := k.pause
+	k.mu.Unlock()
+	if !yes {
+		return
+	}
+	time.Sleep(pause)
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Kill()
+	}
+	select {} // nothing more is done until the end comes
+}

@@ -1,0 +1,50 @@
+package failpoint
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// failWritePoint makes retryable writes fail, and writes of transactions, around
+// the commit of a statement. Spec: retryable-writes/tests (onPrimaryTransactionalWrite).
+const failWritePoint = "onPrimaryTransactionalWrite"
+
+// parseWrite reads the data of onPrimaryTransactionalWrite: closeConnection, true
+// unless it says otherwise, and failBeforeCommitExceptionCode.
+// Errors: TypeMismatch (14), BadValue (2).
+func (p *failCommand) parseWrite(data bson.Raw) error {
+	p.close = true
+	for it := data.Iter(); it.Next(); {
+		ok := true
+		switch string(it.Name) {
+		case "closeConnection":
+			p.close, ok = it.Value.Boolean()
+		case "failBeforeCommitExceptionCode":
+			var n int64
+			n, ok = it.Value.TruncInt64()
+			p.code, p.hasCode = mongoerr.Code(n), true
+		default:
+			return mongoerr.New(mongoerr.BadValue, "unknown data of %s: %s", failWritePoint, it.Name)
+		}
+		if !ok {
+			return mongoerr.WrongType(failWritePoint+"."+string(it.Name), it.Value.Type.String(), "another type")
+		}
+	}
+	return nil
+}
+
+// failWrite is called inside the transaction that has the effect of a statement.
+// An error keeps it from committing; the connection may be closed either way.
+// Errors: the one that the fail point names.
+func (s *State) failWrite(c *command.Call) error {
+	p, yes := s.failPoints.enter(failPlace{failWritePoint, c.Conn.Local().String()}, c)
+	if !yes {
+		return nil
+	}
+	c.HangUp = c.HangUp || p.close
+	if p.hasCode {
+		return mongoerr.New(p.code, "Failing write for '%s' failpoint before its commit", failWritePoint)
+	}
+	return nil
+}

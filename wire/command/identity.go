@@ -1,0 +1,33 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// Login is the proven user of a connection, with what it may do. Immutable: when
+// users or roles change, the next command of the connection makes a new one.
+type Login struct {
+	Name      auth.Name
+	ID        [16]byte // of the user, which tells it from a later one of that name
+	Mechanism auth.Mechanism
+	Account   bool // the account of the Cosmos listener, which no directory holds
+	Version   uint64
+	Roles     []auth.Name // all it leads to
+	Grants    *auth.Grants
+	// rolesValue is $$USER_ROLES.
+	RolesValue bson.Value
+}
+
+// Has reports whether the user has a role, at whatever remove.
+func (l *Login) Has(n auth.Name) bool {
+	if l == nil {
+		return false
+	}
+	for _, r := range l.Roles {
+		if r == n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package plans
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runExplain answers explain: the plan of a command, and with executionStats
+// what running it did. Writes are not carried out.
+// Manual: reference/command/explain, reference/explain-results.
+func (state *State) runExplain(c *command.Call) error {
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField("explain.explain")
+	}
+	cmd, ok := c.Value.Doc()
+	if !ok {
+		return mongoerr.WrongType("explain.explain", c.Value.Type.String(), "object")
+	}
+	level := command.AllPlans
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "verbosity" {
+			return false, nil
+		}
+		if asked, ok, err := cosmosVerbosity(c, v); ok {
+			level = asked
+			return true, err
+		}
+		s, err := c.EnumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
+		switch s {
+		case "queryPlanner":
+			level = command.PlanOnly
+		case "executionStats":
+			level = command.WithStats
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	cmd = cmd.Clone()
+	first, ok := cmd.First()
+	if !ok {
+		return mongoerr.NoCommand("")
+	}
+	def := c.Lookup(string(first.Name))
+	if def == nil {
+		return mongoerr.NoCommand(string(first.Name))
+	}
+	if db, ok := cmd.Get("$db").Str(); ok && db != c.DB {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.DB, db)
+	}
+	if def.Explain == nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
+	}
+	inner := *c
+	inner.Body, inner.Value, inner.Def = cmd, first.Value, def
+	x, err := def.Explain(&inner)
+	if err != nil {
+		return err
+	}
+	x.Command, x.Level = cmd, level
+	return state.explain(&inner, x)
+}
+
+// explain opens the read, runs it if asked for, and prints what it knows.
+func (state *State) explain(c *command.Call, x *command.Explained) error {
+	r := &report{c: c, x: x, trace: &cluster.Trace{}}
+	if shape, err := queryShape(c, x); err == nil { // else the command has the error to tell
+		r.shapeHash = shapeHash(shape)
+		if r.setting = state.querySettings.of(x, r.shapeHash); r.setting != nil {
+			c.Op.Allowed = r.setting.allowed
+		}
+	}
+	if x.Pipeline == nil && c.IsDerived(x.Ns) {
+		x.Pipeline = agg.NewOutline(command.FindStages(x.Find))
+	}
+	c.Op.Trace = r.trace
+	var s *cluster.Stream
+	var err error
+	switch {
+	case x.Pipeline != nil:
+		s, err = c.Cluster.Aggregate(&c.Op, x.Ns, x.Pipeline, x.Find.Hint)
+	case x.Only && c.Cluster.Catalog.Peek().Collection(x.Ns) != nil:
+		s, err = c.Cluster.FindKeys(&c.Op, x.Ns, x.Find, x.Keys)
+	case x.Stage != "":
+		s, err = c.Cluster.FindInside(&c.Op, x.Ns, x.Find) // the documents of a write do not leave their partition
+	default:
+		s, err = c.Cluster.Find(&c.Op, x.Ns, x.Find)
+	}
+	if err != nil {
+		return err
+	}
+	r.s = s
+	r.estimate, err = s.Estimate(c.Env(), x.Modify)
+	if err == nil {
+		err = r.run()
+	}
+	s.Close()
+	if err != nil {
+		return err
+	}
+	r.print(c.Reply)
+	return nil
+}

@@ -1,0 +1,509 @@
+package plans
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// report prints one explanation.
+type report struct {
+	c         *command.Call
+	x         *command.Explained
+	s         *cluster.Stream
+	trace     *cluster.Trace
+	shapeHash string        // of the query
+	setting   *querySetting // of its shape, or nil
+	estimate  cluster.Estimate
+	returned  int64
+	bytes     int64 // of the documents returned
+	took      time.Duration
+}
+
+// run reads to the end where counters are asked for. A pipeline that writes is
+// only planned.
+func (r *report) run() error {
+	defer r.s.Settle()
+	if r.x.Level == command.PlanOnly || r.s.Pipeline != nil && r.s.Pipeline.Writes() {
+		return nil
+	}
+	start := r.c.Cluster.Now()
+	for {
+		row, err := r.s.Next(r.c.Env())
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			break
+		}
+		r.returned++
+		r.bytes += int64(len(row.Doc))
+	}
+	r.took = r.c.Cluster.Now().Sub(start)
+	return nil
+}
+
+// print writes the reply.
+func (r *report) print(b *bson.Builder) {
+	b.String("explainVersion", "1")
+	if r.x.Pipeline != nil {
+		r.printPipeline(b)
+	} else {
+		r.queryPlanner(b, r.plan)
+		if r.x.Level != command.PlanOnly {
+			b.BeginDoc("executionStats")
+			r.executionStats(b, r.executed)
+			b.End()
+		}
+		if r.c.Peer.Cosmos {
+			r.cosmosStages(b)
+		}
+	}
+	b.String("queryShapeHash", r.shapeHash)
+	r.charge(b)
+	b.Raw("command", r.withDB())
+	r.serverInfo(b)
+	b.BeginDoc("serverParameters")
+	memory := &r.c.Server.Memory
+	b.Int64("internalQueryMaxBlockingSortMemoryUsageBytes", memory.Sort.Load())
+	b.Int64("internalDocumentSourceGroupMaxMemoryBytes", memory.Group.Load())
+	b.Int64("internalLookupStageIntermediateDocumentMaxSizeBytes", 104857600)
+	b.End()
+}
+
+// withDB is the command with its database.
+func (r *report) withDB() bson.Raw {
+	b := bson.NewBuilder(nil)
+	for it := r.x.Command.Iter(); it.Next(); {
+		if !command.Generic(string(it.Name)) {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	b.String("$db", r.c.DB)
+	return b.Doc()
+}
+
+func (r *report) serverInfo(b *bson.Builder) {
+	host, port, _ := net.SplitHostPort(r.c.Address())
+	n, _ := strconv.Atoi(port)
+	b.BeginDoc("serverInfo")
+	b.String("host", host)
+	b.Int32("port", int32(n))
+	b.String("version", command.CompatibleVersion)
+	b.String("gitVersion", r.c.Version)
+	b.End()
+}
+
+// queryPlanner prints the plan; winning prints the winning one.
+func (r *report) queryPlanner(b *bson.Builder, winning func(b *bson.Builder)) {
+	b.BeginDoc("queryPlanner")
+	r.plannerHead(b)
+	b.BeginDoc("winningPlan")
+	winning(b)
+	b.End()
+	b.BeginArray("rejectedPlans")
+	if r.s.Coll != nil && !r.s.Coll.Sharded() {
+		r.rejected(b)
+	}
+	b.End()
+	b.End()
+}
+
+// plannerHead prints what is known before there is a plan.
+func (r *report) plannerHead(b *bson.Builder) {
+	ns := r.x.Ns
+	if r.s.Coll != nil {
+		ns = r.s.Coll.Namespace
+	}
+	b.String("namespace", ns.String())
+	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, r.filter()))
+	b.Bool("indexFilterSet", r.s.Solution != nil && r.s.Solution.Filtered)
+	if r.setting != nil {
+		b.Raw("querySettings", r.setting.settings)
+	}
+	shape := r.planShape()
+	b.String("queryHash", shape)
+	b.String("planCacheShapeHash", shape)
+	b.String("planCacheKey", shape)
+	b.Int32("optimizationTimeMillis", 0)
+	b.Bool("maxIndexedOrSolutionsReached", false)
+	b.Bool("maxIndexedAndSolutionsReached", false)
+	b.Bool("maxScansToExplodeReached", false)
+	b.Bool("prunedSimilarIndexes", false)
+}
+
+// filter is that of the read: a pipeline's leading $match.
+func (r *report) filter() bson.Raw {
+	if r.x.Pipeline == nil {
+		return r.x.Find.Filter
+	}
+	if d := r.x.Pipeline.Filter(); d != nil {
+		return d
+	}
+	return bson.Empty
+}
+
+// rejected prints the plans that were not chosen.
+func (r *report) rejected(b *bson.Builder) {
+	if r.s.Solution == nil {
+		return
+	}
+	for _, s := range r.s.Solution.Rejected {
+		b.BeginDoc("")
+		plan.Append(b, s.Shards)
+		b.End()
+	}
+}
+
+// trials prints how the candidates did before one of them was chosen.
+func (r *report) trials(b *bson.Builder) {
+	b.BeginArray("allPlansExecution")
+	defer b.End()
+	if r.s.Solution == nil || len(r.s.Solution.Rejected) == 0 || r.s.Solution.Tried == nil {
+		return
+	}
+	for _, s := range append([]*plan.Solution{r.s.Solution}, r.s.Solution.Rejected...) {
+		n, _ := s.Tried.Get("nReturned").AsInt64()
+		b.BeginDoc("")
+		b.Int("nReturned", n)
+		b.Int32("executionTimeMillisEstimate", 0)
+		b.Int("totalKeysExamined", command.SumOf(s.Tried, "keysExamined"))
+		b.Int("totalDocsExamined", command.SumOf(s.Tried, "docsExamined"))
+		b.Double("score", s.Score)
+		b.Raw("executionStages", s.Tried)
+		b.End()
+	}
+}
+
+// plan prints the winning plan: the tree of an unsharded collection, or what
+// every shard does and how the rows meet.
+func (r *report) plan(b *bson.Builder) {
+	r.wrap(b, false, func(b *bson.Builder) {
+		if r.s.Coll == nil {
+			b.String("stage", "EOF")
+			return
+		}
+		if !r.s.Coll.Sharded() {
+			r.s.Operator.Explain(b, false)
+			return
+		}
+		b.String("stage", r.mergeStage())
+		b.BeginArray("shards")
+		for _, p := range r.trace.Parts {
+			b.BeginDoc("")
+			r.shardHead(b, p)
+			r.plannerHead(b)
+			b.BeginDoc("winningPlan")
+			p.Operator.Explain(b, false)
+			b.End()
+			b.BeginArray("rejectedPlans")
+			r.rejected(b)
+			b.End()
+			b.End()
+		}
+		b.End()
+	})
+}
+
+// wrap prints the stage of a write or count around a plan.
+func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder)) {
+	if r.x.Stage == "" || r.s.Coll != nil && r.s.Coll.Sharded() && !stats {
+		inside(b)
+		return
+	}
+	b.String("stage", r.x.Stage)
+	if stats {
+		b.Int("nReturned", 0)
+		b.Int32("executionTimeMillisEstimate", int32(r.took.Milliseconds()))
+		switch r.x.Stage {
+		case "COUNT":
+			b.Int("nCounted", max(0, r.returned-r.x.Skipped))
+			b.Int("nSkipped", min(r.returned, r.x.Skipped))
+		case "UPDATE":
+			b.Int("nMatched", r.returned)
+			b.Int("nWouldModify", r.returned)
+			b.Int32("nWouldUpsert", int32(command.BoolInt(r.x.Upsert && r.returned == 0)))
+		case "DELETE":
+			b.Int("nWouldDelete", r.returned)
+		}
+	}
+	b.BeginDoc("inputStage")
+	inside(b)
+	b.End()
+}
+
+// mergeStage names how the rows of shards meet.
+func (r *report) mergeStage() string {
+	switch {
+	case len(r.s.Shards) == 1:
+		return "SINGLE_SHARD"
+	case r.s.Solution != nil && r.s.Solution.Pattern != nil:
+		return "SHARD_MERGE_SORT"
+	}
+	return "SHARD_MERGE"
+}
+
+// shardHead prints which shard a part of a plan is about.
+func (r *report) shardHead(b *bson.Builder, p cluster.Part) {
+	b.String("shardName", command.ShardName(p.Shard.ID))
+	b.String("connectionString", r.c.Address())
+}
+
+// executionStats prints counters; stages prints the tree with them.
+func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
+	tree := bson.NewBuilder(nil)
+	stages(tree)
+	d := tree.Doc()
+	b.Bool("executionSuccess", true)
+	b.Int("nReturned", r.rows())
+	b.Int("executionTimeMillis", r.took.Milliseconds())
+	b.Int("totalKeysExamined", command.SumOf(d, "keysExamined"))
+	b.Int("totalDocsExamined", command.SumOf(d, "docsExamined"))
+	b.Raw("executionStages", d)
+	if r.x.Level == command.AllPlans {
+		r.trials(b)
+	}
+}
+
+// rows is what the command would return.
+func (r *report) rows() int64 {
+	if r.x.Stage != "" {
+		return 0
+	}
+	return r.returned
+}
+
+// executed prints the stages with their counters.
+func (r *report) executed(b *bson.Builder) {
+	r.wrap(b, true, func(b *bson.Builder) {
+		if r.s.Coll == nil {
+			b.String("stage", "EOF")
+			return
+		}
+		if !r.s.Coll.Sharded() {
+			r.s.Operator.Explain(b, true)
+			return
+		}
+		b.String("stage", r.mergeStage())
+		b.Int("nReturned", r.returned)
+		b.Int("executionTimeMillis", r.took.Milliseconds())
+		b.Int64("totalChildMillis", r.took.Milliseconds())
+		b.BeginArray("shards")
+		for _, p := range r.trace.Parts {
+			b.BeginDoc("")
+			r.shardStats(b, p.Operator, command.ShardName(p.Shard.ID))
+			b.End()
+		}
+		b.End()
+	})
+}
+
+// shardStats prints the counters of one shard.
+func (r *report) shardStats(b *bson.Builder, op exec.Operator, name string) {
+	tree := bson.NewBuilder(nil)
+	op.Explain(tree, true)
+	d := tree.Doc()
+	n, _ := d.Get("nReturned").Int64()
+	b.String("shardName", name)
+	b.Bool("executionSuccess", true)
+	b.Int("nReturned", n)
+	b.Int("executionTimeMillis", r.took.Milliseconds())
+	b.Int("totalKeysExamined", command.SumOf(d, "keysExamined"))
+	b.Int("totalDocsExamined", command.SumOf(d, "docsExamined"))
+	b.Raw("executionStages", d)
+}
+
+// printPipeline prints the plan of an aggregation: as a find's when the query
+// does all the work, else its stages; by shard when there are several.
+func (r *report) printPipeline(b *bson.Builder) {
+	if r.s.Coll != nil && r.s.Coll.Sharded() {
+		r.printDivided(b)
+		return
+	}
+	op := r.s.Operator
+	if len(r.trace.Parts) == 1 {
+		op = r.trace.Parts[0].Operator
+	}
+	r.printStages(b, op)
+}
+
+// printStages prints what runs in one place.
+func (r *report) printStages(b *bson.Builder, op exec.Operator) {
+	bare, full := stagesOf(op, false), stagesOf(op, true)
+	first, _ := bare.Index(0)
+	head, _ := first.Doc()
+	tree, fromCursor := head.Get("$cursor").Doc()
+	if !fromCursor {
+		r.stageList(b, bare, full, nil, nil)
+		return
+	}
+	counted, _ := full.Index(0)
+	countedDoc, _ := counted.Doc()
+	stats, _ := countedDoc.Get("$cursor").Doc()
+	if bare.Len() == 1 && (r.s.Pipeline == nil || !r.s.Pipeline.Writes()) {
+		r.cursor(b, tree, stats)
+		return
+	}
+	r.stageList(b, bare, full, tree, stats)
+}
+
+func stagesOf(op exec.Operator, stats bool) bson.Raw {
+	b := bson.NewArrayBuilder(nil)
+	agg.ExplainStages(b, op, stats)
+	return b.Doc()
+}
+
+// cursor prints the part of a pipeline that is a query.
+func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
+	r.queryPlanner(b, func(b *bson.Builder) { b.Splice(tree.Elements()) })
+	if r.x.Level == command.PlanOnly {
+		return
+	}
+	b.BeginDoc("executionStats")
+	n, _ := stats.Get("nReturned").Int64()
+	b.Bool("executionSuccess", true)
+	b.Int("nReturned", n)
+	b.Int("executionTimeMillis", r.took.Milliseconds())
+	b.Int("totalKeysExamined", command.SumOf(stats, "keysExamined"))
+	b.Int("totalDocsExamined", command.SumOf(stats, "docsExamined"))
+	b.Raw("executionStages", stats)
+	if r.x.Level == command.AllPlans {
+		r.trials(b)
+	}
+	b.End()
+}
+
+// stageList prints the stages of a pipeline; the first may be a query.
+func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
+	list := full
+	if r.x.Level == command.PlanOnly {
+		list = bare
+	}
+	b.BeginArray("stages")
+	for i, it := 0, list.Iter(); it.Next(); i++ {
+		if i > 0 || tree == nil {
+			b.Value("", it.Value)
+			continue
+		}
+		b.BeginDoc("")
+		b.BeginDoc("$cursor")
+		r.cursor(b, tree, stats)
+		b.End()
+		if r.x.Level != command.PlanOnly {
+			n, _ := stats.Get("nReturned").Int64()
+			b.Int("nReturned", n)
+			b.Int32("executionTimeMillisEstimate", 0)
+		}
+		b.End()
+	}
+	b.End()
+}
+
+// printDivided prints a pipeline that is cut into what runs on the shards and
+// what runs on their rows.
+func (r *report) printDivided(b *bson.Builder) {
+	if len(r.s.Shards) <= 1 || r.s.Pipeline == nil {
+		b.String("mergeType", "none")
+		b.Null("splitPipeline")
+	} else {
+		b.String("mergeType", "router")
+		part, rest, by := r.s.Pipeline.Optimize().Divide()
+		b.BeginDoc("splitPipeline")
+		appendStages(b, "shardsPart", part)
+		if by != nil {
+			by.Append(b, "sortKey")
+		}
+		appendStages(b, "mergerPart", rest)
+		b.End()
+	}
+	b.BeginDoc("shards")
+	for _, p := range r.trace.Parts {
+		b.BeginDoc(command.ShardName(p.Shard.ID))
+		b.String("host", r.c.Address())
+		b.String("explainVersion", "1")
+		r.printStages(b, p.Operator)
+		b.End()
+	}
+	b.End()
+}
+
+func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
+	b.BeginArray(name)
+	for _, s := range p.Stages() {
+		b.BeginDoc("")
+		s.Append(b)
+		b.End()
+	}
+	b.End()
+}
+
+// charge prints the request units by partition, in the words of Azure Cosmos DB:
+// what the command was expected to cost, and, if it ran, what it has cost. A write
+// is not carried out, so its bill leaves out what the estimate has of writing.
+func (r *report) charge(b *bson.Builder) {
+	receipt := r.c.Op.Receipt.Receipt()
+	if r.s.Coll != nil && len(r.estimate.Receipt.Lines) > 0 {
+		b.BeginDoc("requestChargeEstimate")
+		b.Double("total", r.estimate.Receipt.Total.Float())
+		b.Bool("atLeast", r.estimate.AtLeast)
+		b.Int("documents", r.estimate.Rows)
+		r.charges(b, r.estimate.Receipt)
+		b.String("prices", r.estimate.Receipt.Prices)
+		b.End()
+	}
+	if r.x.Level != command.PlanOnly {
+		b.Double("requestCharge", receipt.Total.Float())
+	}
+	if r.s.Coll == nil {
+		return
+	}
+	b.BeginArray("shardInformation")
+	for _, d := range r.s.Shards {
+		b.BeginDoc("")
+		b.String("shardKeyRangeId", d.ID.String())
+		for _, line := range receipt.Lines {
+			if line.Shard != int(d.ID) || line.Collection != uint64(r.s.Coll.ID) {
+				continue
+			}
+			b.Double("requestCharge", line.Total.Float())
+			b.BeginDoc("items")
+			for _, i := range line.Items {
+				b.Int(i.Item.String(), i.Quantity)
+			}
+			b.End()
+			b.BeginDoc("charges")
+			for _, i := range line.Items {
+				b.Double(i.Item.String(), i.Charge.Float())
+			}
+			b.End()
+		}
+		b.End()
+	}
+	b.End()
+}
+
+// charges prints the parts of a receipt over all shards.
+func (r *report) charges(b *bson.Builder, receipt ratelimit.Receipt) {
+	sums := map[ratelimit.Item]ratelimit.MicroRU{}
+	for _, line := range receipt.Lines {
+		for _, i := range line.Items {
+			sums[i.Item] += i.Charge
+		}
+	}
+	b.BeginDoc("charges")
+	for _, i := range slices.Sorted(maps.Keys(sums)) {
+		b.Double(i.String(), sums[i].Float())
+	}
+	b.End()
+}

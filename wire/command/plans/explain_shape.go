@@ -1,0 +1,196 @@
+package plans
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/match"
+)
+
+// Shapes are commands without their values, as hashes: by them logs and explain
+// put together what is the same query with other arguments.
+//
+// The plan's shape (planCacheShapeHash) is what the planner looks at: filter in
+// any order, sort, projection, collation. The query's shape (queryShapeHash) is
+// the command as it was written.
+// Manual: core/query-plans#plan-cache-query-shape.
+
+// planShape is the hash of the plan's shape.
+func (r *report) planShape() string {
+	b := bson.NewBuilder(nil)
+	if f, err := match.Parse(r.c.Env(), r.filter()); err == nil {
+		b.Raw("filter", shaper{plan: true}.doc(match.String(match.Normalize(f))))
+	}
+	if !r.x.Find.Sort.IsEmpty() {
+		b.Raw("sort", r.x.Find.Sort)
+	}
+	if p := r.x.Find.Projection; !p.IsEmpty() {
+		b.Raw("projection", sortedFields(p))
+	}
+	if env := r.c.Env(); env.Collation != nil {
+		env.Collation.Append(b, "collation")
+	}
+	if r.x.Pipeline != nil {
+		for _, s := range r.x.Pipeline.Stages {
+			f, _ := s.First()
+			if def := agg.FindStage(string(f.Name)); def != nil && def.ShapesPlan {
+				b.Raw("stage", shaper{}.doc(s))
+			}
+		}
+	}
+	sum := sha256.Sum256(b.Doc())
+	return strings.ToUpper(hex.EncodeToString(sum[:4]))
+}
+
+// queryShape is the query's shape: a command as $querySettings shows it.
+// Manual: core/query-shapes. Errors: those of parsing the filter.
+func queryShape(c *command.Call, x *command.Explained) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("cmdNs")
+	b.String("db", x.Ns.DB)
+	b.String("coll", x.Ns.Coll)
+	b.End()
+	b.String("command", c.Name())
+	if len(x.Keys) > 0 { // a distinct
+		b.String("key", x.Keys[0])
+	}
+	if !x.Find.Filter.IsEmpty() {
+		f, err := match.Parse(c.Env(), x.Find.Filter)
+		if err != nil {
+			return nil, err
+		}
+		field := "filter"
+		if len(x.Keys) > 0 {
+			field = "query"
+		}
+		b.Raw(field, shaper{}.doc(match.String(f)))
+	}
+	for _, part := range []struct {
+		name string
+		doc  bson.Raw
+	}{{"sort", x.Find.Sort}, {"projection", x.Find.Projection}} {
+		if !part.doc.IsEmpty() {
+			b.Raw(part.name, part.doc)
+		}
+	}
+	if x.Find.Limit > 0 {
+		b.String("limit", "?number")
+	}
+	if x.Find.Skip > 0 {
+		b.String("skip", "?number")
+	}
+	if env := c.Env(); env.Collation != nil {
+		env.Collation.Append(b, "collation")
+	}
+	if x.Pipeline != nil {
+		b.BeginArray("pipeline")
+		for _, s := range x.Pipeline.Stages {
+			b.Raw("", shaper{}.doc(s))
+		}
+		b.End()
+	}
+	return b.Doc(), nil
+}
+
+// shapeHash is the hash that stands for a query's shape.
+func shapeHash(shape bson.Raw) string {
+	sum := sha256.Sum256(shape)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}
+
+// sortedFields is a document with its fields in order of their names.
+func sortedFields(d bson.Raw) bson.Raw {
+	var fields []bson.Field
+	for it := d.Iter(); it.Next(); {
+		fields = append(fields, bson.Field{Name: it.Name, Value: it.Value})
+	}
+	slices.SortStableFunc(fields, func(a, b bson.Field) int { return bytes.Compare(a.Name, b.Name) })
+	b := bson.NewBuilder(nil)
+	for _, f := range fields {
+		b.ValueBytes(f.Name, f.Value)
+	}
+	return b.Doc()
+}
+
+// shaper takes the values out of filters, expressions and stages.
+type shaper struct {
+	plan bool // as the planner sees it
+}
+
+// doc is a document without its values.
+func (s shaper) doc(d bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for it := d.Iter(); it.Next(); {
+		b.ValueBytes(it.Name, s.value(string(it.Name), it.Value))
+	}
+	out := b.Doc()
+	if s.plan {
+		return sortedFields(out)
+	}
+	return out
+}
+
+// value is what stands for the value of an operator or path.
+func (s shaper) value(name string, v bson.Value) bson.Value {
+	switch name {
+	case "$exists", "$jsonSchema":
+		return v
+	case "$type":
+		if !s.plan {
+			return v
+		}
+		return mark("?")
+	case "$expr":
+		if s.plan {
+			return mark("?")
+		}
+	case "$in", "$nin", "$mod":
+		return mark("?array")
+	case "$const", "$literal":
+		return mark("?")
+	}
+	if d, ok := v.Doc(); ok {
+		return s.doc(d).Value()
+	}
+	if list, ok := v.Array(); ok {
+		return s.list(name, list)
+	}
+	if text, ok := v.Str(); ok && strings.HasPrefix(text, "$") {
+		return v // a path
+	}
+	if v.IsNumber() && !s.plan {
+		return mark("?number") // drivers choose the type by the value
+	}
+	return mark("?" + v.Type.String())
+}
+
+// list is an array without its values; the branches of a logical operator are
+// in no order for the planner.
+func (s shaper) list(name string, list bson.Raw) bson.Value {
+	var parts []bson.Value
+	for v := range list.Values() {
+		parts = append(parts, s.value("", v))
+	}
+	if s.plan && (name == "$and" || name == "$or" || name == "$nor") {
+		slices.SortFunc(parts, func(a, b bson.Value) int { return bytes.Compare(a.Data, b.Data) })
+	}
+	b := bson.NewArrayBuilder(nil)
+	for _, v := range parts {
+		b.Value("", v)
+	}
+	return b.Doc().ArrayValue()
+}
+
+// mark is a text value that stands for others.
+func mark(s string) bson.Value {
+	b := bson.NewBuilder(nil)
+	b.String("v", s)
+	return b.Doc().Get("v")
+}

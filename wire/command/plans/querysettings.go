@@ -1,0 +1,295 @@
+package plans
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+)
+
+// querySetting is what was set for one query shape. Immutable.
+type querySetting struct {
+	hash     string   // of the shape
+	query    bson.Raw // one of its queries; nil if it was named by its hash
+	shape    bson.Raw // nil without query
+	settings bson.Raw
+
+	allowed []plan.Allowed // of the settings
+	reject  bool
+}
+
+// newQuerySetting reads the settings once for all queries of the shape.
+func newQuerySetting(hash string, query, shape, settings bson.Raw) *querySetting {
+	q := &querySetting{hash: hash, query: query, shape: shape, settings: settings, reject: settings.Get("reject").Truthy()}
+	hints, _ := settings.Get("indexHints").Array()
+	for v := range hints.Values() {
+		d, _ := v.Doc()
+		ns, _ := d.Get("ns").Doc()
+		a := plan.Allowed{Namespace: shapeNamespace(ns)}
+		list, _ := d.Get("allowedIndexes").Array()
+		for v := range list.Values() {
+			a.Indexes = append(a.Indexes, v)
+		}
+		q.allowed = append(q.allowed, a)
+	}
+	return q
+}
+
+// shapeNamespace reads {db, coll}.
+func shapeNamespace(d bson.Raw) (ns collection.Namespace) {
+	ns.DB, _ = d.Get("db").Str()
+	ns.Coll, _ = d.Get("coll").Str()
+	return ns
+}
+
+func (q *querySetting) append(b *bson.Builder) {
+	b.String("queryShapeHash", q.hash)
+	if q.query != nil {
+		b.Raw("representativeQuery", q.query)
+	}
+	b.Raw("settings", q.settings)
+}
+
+// settingsTable is the settings of all shapes. Immutable.
+type settingsTable struct {
+	list       []*querySetting // in the order they were first set
+	byHash     map[string]*querySetting
+	namespaces map[collection.Namespace]bool // of the queries
+	nameless   bool                          // a setting has no query
+}
+
+func newSettingsTable(list []*querySetting) *settingsTable {
+	t := &settingsTable{list: list, byHash: map[string]*querySetting{}, namespaces: map[collection.Namespace]bool{}}
+	for _, q := range list {
+		t.byHash[q.hash] = q
+		if q.shape == nil {
+			t.nameless = true
+			continue
+		}
+		d, _ := q.shape.Get("cmdNs").Doc()
+		t.namespaces[shapeNamespace(d)] = true
+	}
+	return t
+}
+
+// querySettings are the settings of query shapes, which last beyond a restart.
+// Safe for concurrent use: readers see one table, writers make the next.
+// Manual: reference/command/setQuerySettings.
+type querySettings struct {
+	mu    sync.Mutex // of writers
+	table atomic.Pointer[settingsTable]
+}
+
+// querySettingsName is the setting that keeps them.
+const querySettingsName = "querySettings"
+
+// load reads what was set before a restart.
+func (s *querySettings) load(ctx context.Context, store storage.Store) error {
+	doc, err := command.LoadSetting(ctx, store, querySettingsName)
+	if err != nil {
+		return err
+	}
+	var all []*querySetting
+	list, _ := doc.Get("list").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		hash, _ := d.Get("queryShapeHash").Str()
+		query, _ := d.Get("representativeQuery").Doc()
+		shape, _ := d.Get("shape").Doc()
+		settings, _ := d.Get("settings").Doc()
+		all = append(all, newQuerySetting(hash, query, shape, settings))
+	}
+	s.table.Store(newSettingsTable(all))
+	return nil
+}
+
+// all are the settings as they are now.
+func (s *querySettings) all() []*querySetting {
+	if t := s.table.Load(); t != nil {
+		return t.list
+	}
+	return nil
+}
+
+// put keeps the settings, then lets them take effect. The caller holds mu.
+// Errors: BSONObjectTooLarge (10334) for more than a document holds.
+func (s *querySettings) put(ctx context.Context, store storage.Store, list []*querySetting) error {
+	b := bson.NewBuilder(nil)
+	b.BeginArray("list")
+	for _, q := range list {
+		b.BeginDoc("")
+		q.append(b)
+		if q.shape != nil {
+			b.Raw("shape", q.shape)
+		}
+		b.End()
+	}
+	b.End()
+	doc := b.Doc()
+	if len(doc) > bson.MaxDocumentBytes {
+		return mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
+	}
+	if err := command.SaveSetting(ctx, store, querySettingsName, doc); err != nil {
+		return err
+	}
+	s.table.Store(newSettingsTable(list))
+	return nil
+}
+
+// concern reports that a read of a collection may have settings: only then is its
+// shape worth finding out.
+func (s *querySettings) concern(ns collection.Namespace) bool {
+	t := s.table.Load()
+	return t != nil && (t.nameless || t.namespaces[ns])
+}
+
+// of finds the settings of a read's shape, nil if there are none. What shows the
+// settings has none, lest it be shut out.
+func (s *querySettings) of(x *command.Explained, hash string) *querySetting {
+	t := s.table.Load()
+	if t == nil {
+		return nil
+	}
+	if x.Pipeline != nil && x.Pipeline.First != nil && x.Pipeline.First.NoSettings {
+		return nil
+	}
+	return t.byHash[hash]
+}
+
+// querySettingsDocs is $querySettings.
+// Manual: reference/operator/aggregation/querySettings.
+func (s *State) querySettingsDocs(_ *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
+}
+
+// docs describes all settings, with their shapes if debug asks for them.
+func (s *querySettings) docs(debug bool) (out []bson.Raw) {
+	for _, q := range s.all() {
+		b := bson.NewBuilder(nil)
+		q.append(b)
+		if debug && q.shape != nil {
+			b.Raw("debugQueryShape", q.shape)
+		}
+		out = append(out, b.Doc())
+	}
+	return out
+}
+
+// applyQuerySettings lets the settings of its shape take effect on a read.
+// Errors: QueryRejectedBySettings (411).
+func (s *State) applyQuerySettings(c *command.Call, x *command.Explained) error {
+	shape, err := queryShape(c, x)
+	if err != nil {
+		return nil // running it tells what is wrong with it
+	}
+	q := s.querySettings.of(x, shapeHash(shape))
+	if q == nil {
+		return nil
+	}
+	if q.reject {
+		return mongoerr.New(mongoerr.QueryRejectedBySettings, "the query settings of shape %s reject this query: see setQuerySettings", q.hash)
+	}
+	c.Op.Allowed = q.allowed
+	return nil
+}
+
+// runSetQuerySettings answers setQuerySettings: what is set is added to what
+// was set for the shape before, field by field.
+// Manual: reference/command/setQuerySettings.
+func (state *State) runSetQuerySettings(c *command.Call) error {
+	var change bson.Raw
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "settings" || v.IsMissing() {
+			return name == "settings", nil
+		}
+		d, ok := v.Doc()
+		if !ok {
+			return true, mongoerr.WrongType(c.Field(name), v.Type.String(), "object")
+		}
+		var err error
+		change, err = settingsArg(c, d)
+		return true, err
+	})
+	if err == nil && change == nil {
+		err = mongoerr.MissingField(c.Field("settings"))
+	}
+	if err != nil {
+		return err
+	}
+	hash, query, shape, err := shapeOrHash(c, mayHaveSettings)
+	if err != nil {
+		return err
+	}
+	s := &state.querySettings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.all())
+	at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
+	if at >= 0 {
+		change = mergedSettings(list[at].settings, change)
+		if query == nil {
+			query, shape = list[at].query, list[at].shape
+		}
+	}
+	settings, err := effectiveSettings(change)
+	if err != nil {
+		return err
+	}
+	q := newQuerySetting(hash, query, shape, settings)
+	if at >= 0 {
+		defer forgetPlans(c, list[at])
+		list[at] = q
+	} else {
+		list = append(list, q)
+	}
+	if err := s.put(c.Ctx, c.Cluster.Store, list); err != nil {
+		return err
+	}
+	forgetPlans(c, q)
+	q.append(c.Reply)
+	return nil
+}
+
+// runRemoveQuerySettings answers removeQuerySettings; there need be none.
+// Manual: reference/command/removeQuerySettings.
+func (state *State) runRemoveQuerySettings(c *command.Call) error {
+	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+		return err
+	}
+	hash, _, _, err := shapeOrHash(c, nil)
+	if err != nil {
+		return err
+	}
+	s := &state.querySettings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.all()
+	at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
+	if at < 0 {
+		return nil
+	}
+	q := list[at]
+	if err := s.put(c.Ctx, c.Cluster.Store, slices.Delete(slices.Clone(list), at, at+1)); err != nil {
+		return err
+	}
+	forgetPlans(c, q)
+	return nil
+}
+
+// forgetPlans drops the plans that were made without the settings, or with them.
+func forgetPlans(c *command.Call, q *querySetting) {
+	for _, a := range q.allowed {
+		if coll := c.Cluster.Catalog.Peek().Collection(a.Namespace); coll != nil {
+			c.Cluster.Plans.Clear(coll, nil)
+		}
+	}
+}

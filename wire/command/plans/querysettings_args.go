@@ -1,0 +1,308 @@
+package plans
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// shapeOrHash reads the query shape that a command about settings names: by its
+// hash, or by a query of the shape with its database as $db.
+// Errors: BadValue (2) and InvalidLength (16) for what is no hash, TypeMismatch
+// (14), those of representative.
+func shapeOrHash(c *command.Call, check func(*command.Def, *command.Explained) error) (hash string, query, shape bson.Raw, err error) {
+	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
+		hash = strings.ToUpper(s)
+		if strings.Trim(hash, "0123456789ABCDEF") != "" {
+			return "", nil, nil, mongoerr.New(mongoerr.BadValue, "a query shape hash has hexadecimal digits only, got: %s", s)
+		}
+		if len(hash) != 64 {
+			return "", nil, nil, mongoerr.New(mongoerr.InvalidLength, "a query shape hash has 64 hexadecimal digits, got %d", len(hash))
+		}
+		return hash, nil, nil, nil
+	}
+	d, ok := c.Value.Doc()
+	if !ok || c.Value.Type != bson.TypeDocument {
+		return "", nil, nil, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "object")
+	}
+	query = d.Clone()
+	shape, err = representative(c, query, check)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	return shapeHash(shape), query, shape, nil
+}
+
+// representative is the shape of a query that stands for others like it. check looks at
+// the query too, unless it is nil.
+// Errors: 7746402 for a command that has no settings, IDLFailedToParse (40414)
+// without $db; those of check and of the command itself.
+func representative(c *command.Call, query bson.Raw, check func(*command.Def, *command.Explained) error) (bson.Raw, error) {
+	first, _ := query.First()
+	def := c.Lookup(string(first.Name))
+	if def == nil || !def.Facts.Has(command.Settable) {
+		return nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
+	}
+	v := query.Get("$db")
+	if v.IsNullish() {
+		return nil, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
+	}
+	db, ok := v.Str()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
+	}
+	if err := command.CheckDatabaseName(db); err != nil {
+		return nil, err
+	}
+	inner := *c
+	inner.Body, inner.Value, inner.Def, inner.DB = query, first.Value, def, db
+	x, err := def.Explain(&inner)
+	if err != nil {
+		return nil, err
+	}
+	if x.Pipeline != nil {
+		if _, err := agg.Parse(c.Env(), x.Pipeline.Stages, agg.Options{NS: x.Ns}); err != nil {
+			return nil, err
+		}
+	}
+	if check != nil {
+		if err := check(def, x); err != nil {
+			return nil, err
+		}
+	}
+	return queryShape(&inner, x)
+}
+
+// mayHaveSettings refuses queries for which nothing can be set.
+// Errors: 8584900 for the server's own collections, 7746606 for a lookup by _id.
+func mayHaveSettings(def *command.Def, x *command.Explained) error {
+	if ownCollection(x.Ns) {
+		return mongoerr.New(8584900, "query settings cannot be set for %s, which belongs to the server", x.Ns)
+	}
+	if def.Op == command.OpQuery && findsByID(x) {
+		return mongoerr.New(7746606, "query settings cannot be set for a lookup by _id, which has one plan only")
+	}
+	return nil
+}
+
+// ownCollection reports the collections that the server keeps for itself.
+func ownCollection(ns collection.Namespace) bool {
+	return ns.DB == "admin" || ns.DB == "config" || ns.DB == "local" || strings.HasPrefix(ns.Coll, "system.")
+}
+
+// findsByID reports a find of one document by its _id.
+func findsByID(x *command.Explained) bool {
+	f := &x.Find
+	if f.Filter.Len() != 1 || f.Skip > 0 || !f.Hint.IsMissing() || !f.Min.IsEmpty() || !f.Max.IsEmpty() || f.ShowRecordID {
+		return false
+	}
+	first, _ := f.Filter.First()
+	if string(first.Name) != "_id" || first.Value.Type == bson.TypeRegex {
+		return false
+	}
+	d, ok := first.Value.Doc()
+	if !ok {
+		return true
+	}
+	op, _ := d.First()
+	return !strings.HasPrefix(string(op.Name), "$") || d.Len() == 1 && string(op.Name) == "$eq"
+}
+
+// settingsArg reads and tidies the argument settings: indexHints become an array.
+// Errors: 8727502 without any, BadValue (2), FailedToParse (9), TypeMismatch
+// (14), those of indexHintArg.
+func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
+	if d.IsEmpty() {
+		return nil, mongoerr.New(8727502, "settings names nothing to be set: give indexHints, queryFramework or reject")
+	}
+	field := c.Field("settings")
+	b := bson.NewBuilder(nil)
+	err := command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+		switch name {
+		case "indexHints":
+			if v.IsMissing() {
+				return true, nil
+			}
+			return true, indexHintsArg(c, b, v)
+		case "queryFramework":
+			s, err := c.EnumArg("settings.queryFramework", v, "classic", "sbe")
+			if s != "" {
+				b.String(name, s)
+			}
+			return true, err
+		case "reject":
+			v = d.Get(name)
+			reject, ok := v.Boolean()
+			if !ok {
+				return true, mongoerr.WrongType(field+"."+name, v.Type.String(), "bool")
+			}
+			b.Bool(name, reject)
+		case "comment":
+			b.Value(name, d.Get(name))
+		default:
+			return name == "serialization_context", nil
+		}
+		return true, nil
+	})
+	return b.Doc(), err
+}
+
+// indexHintsArg reads one index hint or an array of them.
+// Errors: 7746608 for two of one collection, those of indexHintArg.
+func indexHintsArg(c *command.Call, b *bson.Builder, v bson.Value) error {
+	hints := []bson.Value{v}
+	if list, ok := v.Array(); ok {
+		hints = hints[:0]
+		for v := range list.Values() {
+			hints = append(hints, v)
+		}
+	}
+	seen := map[collection.Namespace]bool{}
+	b.BeginArray("indexHints")
+	for _, v := range hints {
+		ns, indexes, err := indexHintArg(c, v)
+		if err != nil {
+			return err
+		}
+		if seen[ns] {
+			return mongoerr.New(7746608, "indexHints names the collection %s twice", ns)
+		}
+		seen[ns] = true
+		b.BeginDoc("")
+		b.BeginDoc("ns")
+		b.String("db", ns.DB)
+		b.String("coll", ns.Coll)
+		b.End()
+		b.Array("allowedIndexes", indexes)
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// indexHintArg reads {ns: {db, coll}, allowedIndexes: [name or key pattern, …]}.
+// Errors: FailedToParse (9), TypeMismatch (14), IDLFailedToParse (40414), 8727500
+// and 8727501 for a namespace that lacks its database or collection.
+func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, indexes bson.Raw, err error) {
+	field := c.Field("settings.indexHints")
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return ns, nil, mongoerr.WrongType(field, v.Type.String(), "array", "object")
+	}
+	named := false
+	err = command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+		switch name {
+		case "ns":
+			if v.IsMissing() {
+				return true, nil
+			}
+			d, ok := v.Doc()
+			if !ok || v.Type != bson.TypeDocument {
+				return true, mongoerr.WrongType(field+".ns", v.Type.String(), "object")
+			}
+			named = true
+			return true, command.EachField(d, field+".ns", func(name string, v bson.Value) (_ bool, err error) {
+				switch name {
+				case "db":
+					ns.DB, err = c.StringArg("settings.indexHints.ns.db", v)
+				case "coll":
+					ns.Coll, err = c.StringArg("settings.indexHints.ns.coll", v)
+				default:
+					return false, nil
+				}
+				return true, err
+			})
+		case "allowedIndexes":
+			if v.IsMissing() {
+				return true, nil
+			}
+			list, ok := v.Array()
+			if !ok {
+				return true, mongoerr.WrongType(field+".allowedIndexes", v.Type.String(), "array")
+			}
+			indexes = list
+			return true, nil
+		}
+		return false, nil
+	})
+	switch {
+	case err != nil:
+	case !named:
+		err = mongoerr.MissingField(field + ".ns")
+	case ns.DB == "":
+		err = mongoerr.New(8727500, "the ns of an index hint has to name its database: db")
+	case ns.Coll == "":
+		err = mongoerr.New(8727501, "the ns of an index hint has to name its collection: coll")
+	case indexes == nil:
+		err = mongoerr.MissingField(field + ".allowedIndexes")
+	default:
+		err = command.CheckNamespace(ns)
+	}
+	if err != nil {
+		return ns, nil, err
+	}
+	for v := range indexes.Values() {
+		if v.Type != bson.TypeString && v.Type != bson.TypeDocument {
+			return ns, nil, mongoerr.New(mongoerr.FailedToParse, "an allowed index is a name or a key pattern, not of type %s", v.Type)
+		}
+	}
+	return ns, indexes, nil
+}
+
+// settingsFields are the fields of settings in the order they are shown.
+var settingsFields = [...]string{"indexHints", "queryFramework", "reject", "comment"}
+
+// mergedSettings are earlier settings with the fields of a change in their place.
+func mergedSettings(old, change bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for _, name := range settingsFields {
+		v, ok := change.Lookup(name)
+		if !ok {
+			v, ok = old.Lookup(name)
+		}
+		if ok {
+			b.Value(name, v)
+		}
+	}
+	return b.Doc()
+}
+
+// effectiveSettings leaves out of merged settings what says nothing: hints that
+// allow no index, and reject: false.
+// Errors: 7746604 if nothing but a comment remains.
+func effectiveSettings(d bson.Raw) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	says := false
+	for _, name := range settingsFields {
+		v, ok := d.Lookup(name)
+		if !ok || name == "reject" && !v.Truthy() {
+			continue
+		}
+		if list, isArray := v.Array(); isArray && name == "indexHints" {
+			hints := bson.NewArrayBuilder(nil)
+			n := 0
+			for v := range list.Values() {
+				hint, _ := v.Doc()
+				if allowed, _ := hint.Get("allowedIndexes").Array(); !allowed.IsEmpty() {
+					hints.Value("", v)
+					n++
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			v = hints.Doc().ArrayValue()
+		}
+		says = says || name != "comment"
+		b.Value(name, v)
+	}
+	if !says {
+		return nil, mongoerr.New(7746604, "the settings would change nothing: to take settings away use removeQuerySettings")
+	}
+	return b.Doc(), nil
+}

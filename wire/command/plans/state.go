@@ -1,0 +1,16 @@
+package plans
+
+import "github.com/cantledb/cantle/wire/command"
+
+// State is the room: what its commands share. Safe for concurrent use.
+type State struct {
+	*command.Server
+	querySettings querySettings
+}
+
+// New makes the room, and joins it to the server.
+func New(server *command.Server) *State {
+	s := &State{Server: server}
+	s.join()
+	return s
+}

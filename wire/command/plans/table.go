@@ -1,0 +1,17 @@
+package plans
+
+import "github.com/cantledb/cantle/wire/command"
+
+// Commands are the commands of the room, in alphabetical order.
+func (s *State) Commands() []command.Def {
+	return []command.Def{
+		{Name: "explain", Run: s.runExplain, Action: "user", Ask: askExplain,
+			Facts: command.Stable, ReadConcern: command.NotSnapshot, Doc: "reference/command/explain"},
+		{Name: "planCacheClear", Run: runPlanCacheClear, Namespace: command.FirstField, Action: "planCacheWrite", Doc: "reference/command/planCacheClear"},
+		{Name: "planCacheClearFilters", Run: runPlanCacheClear, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheClearFilters"},
+		{Name: "planCacheListFilters", Run: runPlanCacheListFilters, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheListFilters"},
+		{Name: "planCacheSetFilter", Run: runPlanCacheSetFilter, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheSetFilter"},
+		{Name: "removeQuerySettings", Run: s.runRemoveQuerySettings, Action: "querySettings", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/removeQuerySettings"},
+		{Name: "setQuerySettings", Run: s.runSetQuerySettings, Action: "querySettings", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setQuerySettings"},
+	}
+}

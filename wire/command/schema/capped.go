@@ -1,0 +1,91 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// runConvertToCapped answers convertToCapped. Fields that it does not know are
+// ignored. Observed: mongod 8.2. Manual: reference/command/convertToCapped.
+func runConvertToCapped(c *command.Call) error {
+	s, ok := c.Value.Str()
+	ns := collection.Namespace{DB: c.DB, Coll: s}
+	switch {
+	case !ok || s == "" || s[0] == '.' || strings.ContainsRune(s, 0):
+		return mongoerr.BadNamespace(ns.String())
+	case len(ns.String()) > command.NamespaceNameMax:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, command.NamespaceNameMax)
+	}
+	if err := cappable(ns); err != nil {
+		return err
+	}
+	size, err := capSize(c)
+	if err != nil {
+		return err
+	}
+	return c.DDL.ConvertToCapped(&c.Op, ns, size)
+}
+
+// runCloneAsCapped answers cloneCollectionAsCapped. Fields that it does not know
+// are ignored. Observed: mongod 8.2.
+// Manual: reference/command/cloneCollectionAsCapped.
+func runCloneAsCapped(c *command.Call) error {
+	from, ok := c.Value.Str()
+	if !ok {
+		return mongoerr.New(mongoerr.TypeMismatch, "'cloneCollectionAsCapped' must be of type String, but was %s", c.Value.Type)
+	}
+	to, ok := c.Body.Get("toCollection").Str()
+	if !ok {
+		return mongoerr.New(mongoerr.TypeMismatch, "'toCollection' must be of type String")
+	}
+	source, target := collection.Namespace{DB: c.DB, Coll: from}, collection.Namespace{DB: c.DB, Coll: to}
+	for _, ns := range [...]collection.Namespace{source, target} {
+		long := ns == source && len(ns.String()) > command.NamespaceNameMax
+		if err := command.CheckNamespace(ns); err != nil && !long {
+			return err
+		}
+		if err := cappable(ns); err != nil {
+			return err
+		}
+	}
+	size, err := capSize(c)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(to, "system.") && to != "system.users" && to != "system.views" && to != "system.js" && to != "system.profile" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", target)
+	}
+	return c.DDL.CloneAsCapped(&c.Op, source, target, size)
+}
+
+// cappable refuses collections that belong to the server.
+// Errors: IllegalOperation (20), BadValue (2).
+func cappable(ns collection.Namespace) error {
+	switch {
+	case strings.HasPrefix(ns.Coll, "system.buckets."):
+		return mongoerr.New(mongoerr.IllegalOperation, "cannot make a capped collection of the buckets of a time-series collection: %s", ns)
+	case ns.Coll == "system.views":
+		return mongoerr.New(mongoerr.BadValue, "system.views cannot be capped: %s", ns)
+	}
+	return nil
+}
+
+// capSize reads size. Errors: InvalidOptions (72), BadValue (2).
+func capSize(c *command.Call) (int64, error) {
+	v := c.Body.Get("size")
+	n, ok := command.RoundedLong(v)
+	switch {
+	case !ok || v.Type == bson.TypeBool:
+		return 0, mongoerr.New(mongoerr.InvalidOptions, "Capped collection size must be a number greater than zero")
+	case n <= 0:
+		return 0, mongoerr.New(mongoerr.InvalidOptions, "Capped collection size must be greater than zero")
+	case n > cappedBytesMax:
+		return 0, mongoerr.New(mongoerr.BadValue, "Capped collection size must be at most %d bytes", int64(cappedBytesMax))
+	}
+	return n, nil
+}

@@ -1,0 +1,227 @@
+package schema
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// collModArgs are the arguments of collMod.
+type collModArgs struct {
+	set       *bson.Builder // options in the words of create
+	options   bson.Raw      // set, once all arguments are read
+	index     *indexChange
+	dryRun    bool
+	capped    bool // cappedSize or cappedMax was given
+	images    bool
+	expire    bool
+	series    *seriesChange
+	validator bson.Raw
+	validates bool // any option of validation was given
+	viewOn    string
+	pipeline  bson.Raw
+}
+
+// runCollMod answers collMod. Manual: reference/command/collMod.
+func runCollMod(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	a := &collModArgs{set: bson.NewBuilder(nil)}
+	if err := c.Each(func(name string, v bson.Value) (bool, error) { return collModArg(c, a, name, v) }); err != nil {
+		return err
+	}
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
+	}
+	if err := checkCollMod(c, ns, coll, a); err != nil {
+		return err
+	}
+	if a.series != nil {
+		if err := a.series.apply(coll, a); err != nil {
+			return err
+		}
+	}
+	a.options = a.set.Doc()
+	mod := ddl.CollMod{Options: a.options}
+	if a.index != nil {
+		done, err := prepareIndexChange(c, ns, coll, a)
+		if err != nil || done {
+			return err
+		}
+		mod.IndexName, mod.IndexKey, mod.IndexOptions = a.index.name, a.index.key, a.index.document()
+	}
+	changed, err := c.DDL.CollMod(&c.Op, ns, mod)
+	if err != nil {
+		return err
+	}
+	if changed.Before != nil {
+		a.index.report(c.Reply, changed.Before, changed.After)
+	}
+	return nil
+}
+
+// collModArg reads one argument.
+func collModArg(c *command.Call, a *collModArgs, name string, v bson.Value) (known bool, err error) {
+	given := !v.IsMissing()
+	switch name {
+	case "index":
+		if given {
+			a.index, err = indexChangeArg(c, name, v)
+		}
+	case "validator":
+		a.validates = a.validates || given
+		if a.validator, err = c.DocArg(name, v); err == nil && given {
+			if err = checkValidator(c, a.validator); err == nil {
+				if a.validator.IsEmpty() {
+					a.set.Null("validator")
+				} else {
+					a.set.Raw("validator", a.validator)
+				}
+			}
+		}
+	case "validationLevel":
+		a.validates = a.validates || given
+		_, err = c.EnumArg(name, v, validationLevels...)
+		a.set.Value(name, v)
+	case "validationAction":
+		a.validates = a.validates || given
+		_, err = c.EnumArg(name, v, validationActions...)
+		a.set.Value(name, v)
+	case "viewOn":
+		if a.viewOn, err = c.StringArg(name, v); err == nil && given && a.viewOn == "" {
+			err = mongoerr.New(mongoerr.BadValue, "'viewOn' option cannot be empty")
+		}
+		a.set.Value(name, v)
+	case "pipeline":
+		if a.pipeline, err = pipelineArg(c, name, v); err == nil && given {
+			a.set.Array(name, a.pipeline)
+		}
+	case "cappedSize", "cappedMax":
+		if given {
+			err = cappedArg(c, a, name, v)
+		}
+	case "expireAfterSeconds":
+		if !given { // unlike elsewhere, null is no way to leave it out
+			return true, mongoerr.WrongType(c.Field(name), bson.TypeNull.String(), "string", "long", "int", "decimal", "double")
+		}
+		err = expireArg(c, a, name, v)
+	case "changeStreamPreAndPostImages":
+		var on bool
+		if on, a.images, err = imagesArg(c, name, v); err == nil && a.images {
+			if on {
+				a.set.Raw(name, enabledDoc())
+			} else {
+				a.set.Null(name)
+			}
+		}
+	case "timeseries":
+		if given {
+			a.series, err = seriesChangeArg(c, name, v)
+		}
+	case "dryRun":
+		a.dryRun, err = c.BoolArg(name, v)
+	case "collectionUUID":
+		err = c.CheckUUIDArg(name, v)
+	case "isTimeseriesNamespace":
+		_, err = c.BoolArg(name, v)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+func enabledDoc() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Bool("enabled", true)
+	return b.Doc()
+}
+
+// cappedArg reads cappedSize and cappedMax.
+func cappedArg(c *command.Call, a *collModArgs, name string, v bson.Value) error {
+	n, err := c.LongArg(name, v)
+	if err != nil {
+		return err
+	}
+	a.capped = true
+	if name == "cappedSize" {
+		if err := command.Between(name, n, 1, cappedBytesMax); err != nil {
+			return err
+		}
+		a.set.Int("size", (n+255)/256*256)
+		return nil
+	}
+	switch {
+	case n >= cappedDocsMax+1:
+		return mongoerr.OutOfRange(name, n, "<", cappedDocsMax+1)
+	case n <= 0:
+		a.set.Null("max")
+	default:
+		a.set.Int("max", n)
+	}
+	return nil
+}
+
+// expireArg reads the time to live of a clustered collection, or "off".
+func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error {
+	a.expire = true
+	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
+		if s != "off" {
+			return mongoerr.New(mongoerr.InvalidOptions, "Invalid string value for the 'clusteredIndex::expireAfterSeconds' option. Got: '%s'. Accepted value is 'off'", s)
+		}
+		a.set.Null(name)
+		return nil
+	}
+	n, ok := command.RoundedLong(v)
+	if !ok {
+		return mongoerr.WrongType(c.Field(name), v.Type.String(), "string", "long", "int", "decimal", "double")
+	}
+	a.set.Int64(name, n)
+	if n < 0 || n > 1<<53 {
+		return checkExpire(c, n)
+	}
+	return nil
+}
+
+// checkCollMod looks whether the options suit the collection.
+// Errors: InvalidOptions (72), those of checkView.
+func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) error {
+	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }
+	switch {
+	case a.index != nil && coll.IsView():
+		return invalid("option not supported on a view: index")
+	case a.capped && !coll.Options.Capped:
+		return invalid("Collection %s is not capped", ns)
+	case a.images && coll.IsView():
+		return invalid("option not supported on a view: changeStreamPreAndPostImages")
+	case a.expire && !coll.Options.Clustered && coll.Options.TimeSeries == nil:
+		return invalid("'expireAfterSeconds' is only supported on time-series collections and those clustered by _id")
+	case coll.Options.TimeSeries != nil && a.validates:
+		return invalid("option not supported on a time-series collection: validator")
+	case coll.Options.TimeSeries != nil && a.images:
+		return invalid("option not supported on a time-series collection: changeStreamPreAndPostImages")
+	case a.series != nil && coll.Options.TimeSeries == nil:
+		return invalid("option only supported on a time-series collection: timeseries")
+	case a.dryRun && (a.index == nil || !a.index.has["unique"]):
+		return invalid("'dryRun' is only supported for the conversion of an index to a unique one")
+	}
+	if err := checkValidated(ns, a.validator); err != nil && a.validator != nil {
+		return err
+	}
+	if coll.IsView() && (a.viewOn != "" || a.pipeline != nil) {
+		viewOn, pipeline := a.viewOn, a.pipeline
+		if viewOn == "" {
+			viewOn = coll.Options.ViewOn
+		}
+		if pipeline == nil {
+			pipeline, _ = coll.Options.Raw.Get("pipeline").Array()
+		}
+		return checkView(c, ns, viewOn, pipeline)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+)
+
+// runCreate answers create. Manual: reference/command/create.
+func runCreate(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	if err := c.CheckTxnLevel(); err != nil {
+		return err
+	}
+	o, err := parseCreate(c, ns)
+	if err != nil {
+		return err
+	}
+	if err := checkCreatable(ns, o); err != nil {
+		return err
+	}
+	if o.isView() {
+		if err := checkView(c, ns, o.viewOn, o.pipeline); err != nil {
+			return err
+		}
+	}
+	return create(c, ns, o)
+}
+
+// create makes the collection, with the shard key and the indexes that Azure
+// Cosmos DB's create may name.
+func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
+	if ns.Coll == "system.views" {
+		return nil // it is there as soon as there is a view
+	}
+	// Tools that restore a time-series collection name its buckets.
+	ns.Coll = strings.TrimPrefix(ns.Coll, bucketsPrefix)
+	key, err := command.WithSuffix(o.shardKey, o.suffix)
+	if err != nil {
+		return err
+	}
+	return c.DDL.Create(&c.Op, ns, ddl.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.ForcedUUID})
+}
+
+// systemCollections are the names with the prefix "system." that a client may
+// create. Manual: reference/system-collections.
+var systemCollections = map[string]bool{
+	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
+	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
+}
+
+// checkCreatable refuses reserved names.
+// Errors: InvalidNamespace (73), IllegalOperation (20), InvalidOptions (72).
+func checkCreatable(ns collection.Namespace, o *createOptions) error {
+	if strings.HasPrefix(ns.Coll, bucketsPrefix) {
+		if o.timeseries == nil {
+			return mongoerr.New(mongoerr.IllegalOperation, "Creation of a timeseries bucket collection without timeseries options is not allowed: %s", ns)
+		}
+		return nil
+	}
+	if strings.HasPrefix(ns.Coll, "system.") && !systemCollections[ns.Coll] {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
+	}
+	return checkValidated(ns, o.validator)
+}
+
+// checkValidated refuses validators where none may be.
+// Manual: core/schema-validation#restrictions. Errors: InvalidOptions (72).
+func checkValidated(ns collection.Namespace, validator bson.Raw) error {
+	if validator.IsEmpty() {
+		return nil
+	}
+	switch {
+	case ns.DB == "admin", ns.DB == "local", ns.DB == "config":
+		return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collections in the %s database", ns.DB)
+	case strings.HasPrefix(ns.Coll, "system."):
+		return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on system collection %s", ns)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package schema
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// clusteredArg reads clusteredIndex and completes it; nil for a false one.
+// Records of unsharded collections lie in _id order in any case.
+// Manual: core/clustered-collections.
+// Errors: TypeMismatch (14), 5979700, 5979703, 5979704,
+// InvalidIndexSpecificationOption (197), IDLFailedToParse (40414).
+func clusteredArg(c *command.Call, v bson.Value) (bson.Raw, error) {
+	const field = "clusteredIndex"
+	if v.Type == bson.TypeBool || v.IsNumber() {
+		if v.Truthy() {
+			return nil, mongoerr.New(5979703, "The clusteredIndex: true format is only for internal collections; name the key: {clusteredIndex: {key: {_id: 1}, unique: true}}")
+		}
+		return nil, nil
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Field(field), v.Type.String(), "bool", "object", "long", "int", "decimal", "double")
+	}
+	var key bson.Raw
+	var hasUnique, unique bool
+	version, name := int64(2), "_id_"
+	err := command.EachField(d, c.Field(field), func(option string, v bson.Value) (_ bool, err error) {
+		switch option {
+		case "key":
+			key, err = c.DocArg(field+"."+option, v)
+		case "unique":
+			hasUnique = !v.IsMissing()
+			unique, err = c.BoolArg(field+"."+option, v)
+		case "v":
+			if version, err = c.LongArg(field+"."+option, v); v.IsMissing() {
+				version = 2
+			}
+		case "name":
+			if !v.IsMissing() {
+				name, err = c.StringArg(field+"."+option, v)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case key == nil:
+		return nil, mongoerr.MissingField(c.Field(field + ".key"))
+	case !hasUnique:
+		return nil, mongoerr.MissingField(c.Field(field + ".unique"))
+	case !unique:
+		return nil, mongoerr.New(5979700, "The clusteredIndex option requires unique: true to be specified")
+	case version != 2:
+		return nil, mongoerr.New(5979704, "The clusteredIndex option does not support v: %d", version)
+	}
+	if n, ok := key.Get("_id").AsInt64(); !ok || n != 1 || key.Len() != 1 {
+		return nil, mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The clusteredIndex option is not supported for key %s; the key must be {_id: 1}", key)
+	}
+	b := bson.NewBuilder(nil)
+	b.Int32("v", 2)
+	b.Raw("key", key)
+	b.String("name", name)
+	b.Bool("unique", true)
+	return b.Doc(), nil
+}

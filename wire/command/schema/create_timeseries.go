@@ -1,0 +1,134 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// bucketSpanMax is the longest span of a bucket, a year in seconds.
+const bucketSpanMax = 31536000
+
+// bucketSpans are the seconds a bucket spans by granularity.
+// Manual: core/timeseries/timeseries-granularity.
+var bucketSpans = map[string]int64{"seconds": 3600, "minutes": 86400, "hours": 2592000}
+
+// bucketsPrefix begins the names of the collections that hold the buckets in
+// MongoDB. Here they are listed, made when they are read, and taken apart when they are
+// written, for tools that copy them.
+const bucketsPrefix = catalog.BucketsPrefix
+
+// bucketsInfo describes the buckets of a time-series collection as
+// listCollections prints it.
+func bucketsInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("name", bucketsPrefix+coll.Namespace.Coll)
+	b.String("type", "collection")
+	if nameOnly {
+		return b.Doc()
+	}
+	b.BeginDoc("options")
+	b.Splice(coll.Options.Raw.Elements())
+	b.Bool("clusteredIndex", true)
+	b.End()
+	b.BeginDoc("info")
+	b.Bool("readOnly", false)
+	b.Binary("uuid", 4, coll.UUID[:])
+	b.End()
+	return b.Doc()
+}
+
+// timeseriesArg reads the timeseries option and completes it; nil for none.
+// Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72),
+// IDLFailedToParse (40414), IDLUnknownField (40415).
+func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
+	d, err := c.DocArg(name, v)
+	if err != nil || v.IsMissing() {
+		return nil, err
+	}
+	var timeField, metaField, granularity string
+	var hasTime, hasMeta bool
+	var span, rounding int64
+	var hasSpan, hasRounding bool
+	err = command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+		full := name + "." + field
+		switch field {
+		case "timeField":
+			hasTime = !v.IsMissing()
+			timeField, err = c.StringArg(full, v)
+		case "metaField":
+			hasMeta = !v.IsMissing()
+			metaField, err = c.StringArg(full, v)
+		case "granularity":
+			granularity, err = c.EnumArg(full, v, "seconds", "minutes", "hours")
+		case "bucketMaxSpanSeconds":
+			hasSpan = !v.IsMissing()
+			if span, err = c.LongArg(full, v); err == nil && hasSpan {
+				err = command.Between(field, span, 1, bucketSpanMax)
+			}
+		case "bucketRoundingSeconds":
+			hasRounding = !v.IsMissing()
+			if rounding, err = c.LongArg(full, v); err == nil && hasRounding {
+				err = command.Between(field, rounding, 1, bucketSpanMax)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !hasTime {
+		return nil, mongoerr.MissingField(c.Field(name + ".timeField"))
+	}
+	if err := checkTimeField("timeField", timeField); err != nil {
+		return nil, err
+	}
+	if hasMeta {
+		if err := checkTimeField("metaField", metaField); err != nil {
+			return nil, err
+		}
+		if metaField == "_id" || metaField == timeField {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "The 'metaField' cannot be \"_id\" or the same as 'timeField'")
+		}
+	}
+	switch {
+	case hasSpan && !hasRounding && span == bucketSpans[granularity]:
+		hasSpan = false // what the granularity says anyway
+	case hasSpan != hasRounding || span != rounding:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
+	case hasSpan && granularity != "" && span != bucketSpans[granularity]:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' is not configurable to a value other than the default of %d for the provided granularity", bucketSpans[granularity])
+	}
+	b := bson.NewBuilder(nil)
+	b.String("timeField", timeField)
+	if hasMeta {
+		b.String("metaField", metaField)
+	}
+	if !hasSpan {
+		if granularity == "" {
+			granularity = "seconds"
+		}
+		b.String("granularity", granularity)
+		span = bucketSpans[granularity]
+	} else {
+		b.Int("bucketRoundingSeconds", rounding)
+	}
+	b.Int("bucketMaxSpanSeconds", span)
+	return b.Doc(), nil
+}
+
+func checkTimeField(option, name string) error {
+	if strings.Contains(name, ".") {
+		return mongoerr.New(mongoerr.InvalidOptions, "'%s' must be a top-level field and not contain a '.'", option)
+	}
+	if strings.ContainsRune(name, 0) {
+		return mongoerr.New(mongoerr.BadValue, "'%s' must not contain null bytes", option)
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+//go:build unix
+
+package schema
+
+import "syscall"
+
+// disk is how much of the disk is used, and how large it is, in bytes.
+func (s *State) disk() (used, total int64) {
+	dir := s.Cluster.ScratchDir
+	if dir == "" {
+		dir = "."
+	}
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0, 0
+	}
+	size := int64(fs.Bsize)
+	total = int64(fs.Blocks) * size
+	return total - int64(fs.Bfree)*size, total
+}

@@ -1,0 +1,313 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// runCreateIndexes answers createIndexes.
+// Manual: reference/command/createIndexes.
+func runCreateIndexes(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	if err := c.CheckTxnLevel(); err != nil {
+		return err
+	}
+	var specs []bson.Raw
+	given := false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "indexes":
+			if given = !v.IsMissing(); given {
+				specs, err = c.DocArray(name, v, command.IndexesMax)
+			}
+		case "commitQuorum":
+			switch v.Type {
+			case bson.TypeMissing, bson.TypeString, bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
+			default:
+				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "string", "long", "int", "decimal", "double")
+			}
+		case "ignoreUnknownIndexOptions", "returnOnStart", "background":
+			_, err = c.BoolArg(name, v)
+		case "v", "isTimeseriesNamespace": // old tools send the version here too
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !given:
+		return mongoerr.MissingField(c.Field("indexes"))
+	case len(specs) == 0:
+		return mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
+	}
+	if strings.HasPrefix(ns.Coll, "system.") && !systemCollections[ns.Coll] {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
+	}
+	for i, s := range specs {
+		if strings.HasPrefix(ns.Coll, "system.") && s.Get("hidden").Truthy() {
+			return mongoerr.New(mongoerr.BadValue, "Can't hide index on system collection")
+		}
+		if specs[i], err = indexSpec(c, s); err != nil {
+			return err
+		}
+	}
+	c.Respond("CreateIndexesResponse")
+	made, err := c.DDL.CreateIndexes(&c.Op, ns, specs)
+	if err != nil {
+		return err
+	}
+	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil {
+		hidden := len(coll.Indexes) - len(shownIndexes(coll))
+		made.Before, made.After = made.Before-hidden, made.After-hidden
+	}
+	c.Reply.Int32("numIndexesBefore", int32(made.Before))
+	c.Reply.Int32("numIndexesAfter", int32(made.After))
+	c.Reply.Bool("createdCollectionAutomatically", made.Created)
+	if made.Note != "" {
+		c.Reply.String("note", made.Note)
+	}
+	return nil
+}
+
+// indexSpec drops from a specification what concerns another server: the
+// namespace that old dumps carry. With ignoreUnknownIndexOptions the unknown
+// options go too.
+// Errors: BadValue (2) for the name of the _id index on another key.
+func indexSpec(c *command.Call, s bson.Raw) (bson.Raw, error) {
+	key, _ := s.Get("key").Doc()
+	name, _ := s.Get("name").Str()
+	first, _ := key.First()
+	if name == "_id_" && (key.Len() != 1 || string(first.Name) != "_id") && !key.IsEmpty() {
+		return nil, mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s", key)
+	}
+	if key.Len() == 1 && string(first.Name) == "_id" && first.Value.IsNumber() {
+		if n, ok := first.Value.AsInt64(); ok && n < 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", key)
+		}
+	}
+	if v, ok := s.Lookup("clustered"); ok && v.Truthy() {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot create an index with the option 'clustered': the clustered index is made by create")
+	}
+	ignore := c.Body.Get("ignoreUnknownIndexOptions").Truthy()
+	b := bson.NewBuilder(nil)
+	for it := s.Iter(); it.Next(); {
+		if field := string(it.Name); field == "ns" || ignore && !indexOptions[field] {
+			continue
+		}
+		b.ValueBytes(it.Name, it.Value)
+	}
+	return b.Doc(), nil
+}
+
+// indexOptions are the fields of an index specification.
+// Manual: reference/command/createIndexes.
+var indexOptions = map[string]bool{
+	"v": true, "key": true, "name": true, "unique": true, "sparse": true, "background": true, "hidden": true,
+	"expireAfterSeconds": true, "partialFilterExpression": true, "collation": true, "wildcardProjection": true,
+	"weights": true, "default_language": true, "language_override": true, "textIndexVersion": true,
+	"2dsphereIndexVersion": true, "bits": true, "min": true, "max": true, "prepareUnique": true, "storageEngine": true,
+	"dropDups": true, "bucketSize": true, index.LastWriteOption: true,
+}
+
+// runListIndexes answers listIndexes. Manual: reference/command/listIndexes.
+func runListIndexes(c *command.Call) error {
+	ns, err := c.ReadNamespace()
+	if err != nil {
+		return err
+	}
+	size := int64(-1)
+	var uuids, info bool
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "cursor":
+			size, err = c.CursorArg(name, v)
+		case "includeBuildUUIDs":
+			uuids, err = c.BoolArg(name, v)
+		case "includeIndexBuildInfo":
+			info, err = c.BoolArg(name, v)
+		case "isTimeseriesNamespace":
+			_, err = c.BoolArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if uuids && info {
+		return mongoerr.New(mongoerr.InvalidOptions, "The includeBuildUUIDs and includeIndexBuildInfo flags cannot both be set in the listIndexes command")
+	}
+	docs, err := indexDocs(c, ns, info)
+	if err != nil {
+		return err
+	}
+	return c.ReplyList(ns, docs, size)
+}
+
+// indexDocs describes the indexes of a collection.
+// Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
+func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw, error) {
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+			return bucketIndexDocs(series), nil
+		}
+		if _, ok := c.VirtualDocs(&c.Op, ns); ok {
+			b := bson.NewBuilder(nil)
+			appendIDIndex(b)
+			return []bson.Raw{b.Doc()}, nil
+		}
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
+	}
+	if coll.IsView() {
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
+	var docs []bson.Raw
+	if coll.Options.Clustered {
+		b := bson.NewBuilder(nil)
+		d, _ := coll.Options.Raw.Get("clusteredIndex").Doc()
+		b.Splice(d.Elements())
+		b.Bool("clustered", true)
+		docs = append(docs, b.Doc())
+	}
+	for _, ix := range shownIndexes(coll) {
+		if ix.State == catalog.IndexDropping {
+			continue
+		}
+		if !info {
+			docs = append(docs, ix.Raw())
+			continue
+		}
+		b := bson.NewBuilder(nil)
+		b.Raw("spec", ix.Raw())
+		if ix.State == catalog.IndexBuilding {
+			b.BeginDoc("indexBuildInfo")
+			b.End()
+		}
+		docs = append(docs, b.Doc())
+	}
+	return docs, nil
+}
+
+// runDropIndexes answers dropIndexes. Manual: reference/command/dropIndexes.
+func runDropIndexes(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	var names []string
+	var key bson.Raw
+	given := false
+	index, _ := c.Body.Lookup("index")
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "index":
+			given = true
+			names, key, err = indexChoice(c, index)
+		case "collectionUUID":
+			err = c.CheckUUIDArg(name, v)
+		case "isTimeseriesNamespace":
+			_, err = c.BoolArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !given {
+		return mongoerr.MissingField(c.Field("index"))
+	}
+	c.Respond("DropIndexesResponse")
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll != nil && coll.Options.Clustered && clusteredChosen(coll, names, key) {
+		return mongoerr.New(5979800, "It is illegal to drop the clusteredIndex")
+	}
+	was, err := c.DDL.DropIndexes(&c.Op, ns, names, key)
+	if err != nil {
+		return err
+	}
+	if coll != nil && (coll.Options.Clustered || coll.Options.TimeSeries != nil) {
+		was--
+	}
+	c.Reply.Int32("nIndexesWas", int32(was))
+	switch {
+	case key == nil && len(names) == 1 && names[0] == "*":
+		c.Reply.String("msg", "non-_id indexes dropped for collection")
+	}
+	return nil
+}
+
+// indexChoice reads which indexes to drop: a name, several, "*" or a key.
+// Errors: TypeMismatch (14).
+func indexChoice(c *command.Call, v bson.Value) (names []string, key bson.Raw, err error) {
+	switch v.Type {
+	case bson.TypeString:
+		s, _ := v.Str()
+		return []string{s}, nil, nil
+	case bson.TypeDocument:
+		d, _ := v.Doc()
+		return nil, d, nil
+	case bson.TypeArray:
+		list, _ := v.Array()
+		for it := list.Iter(); it.Next(); {
+			s, ok := it.Value.Str()
+			if !ok {
+				return nil, nil, mongoerr.WrongType(c.Field("index."+string(it.Name)), it.Value.Type.String(), "string")
+			}
+			names = append(names, s)
+		}
+		return names, nil, nil
+	}
+	return nil, nil, mongoerr.WrongType(c.Field("index"), v.Type.String(), "string", "array", "object")
+}
+
+// clusteredChosen reports that a choice names the clustered index.
+func clusteredChosen(coll *catalog.Collection, names []string, key bson.Raw) bool {
+	for _, n := range names {
+		if n == coll.Options.ClusteredName {
+			return true
+		}
+	}
+	n, ok := key.Get("_id").AsInt64()
+	return key != nil && key.Len() == 1 && ok && n == 1
+}
+
+// runReIndex answers reIndex: entries are always kept in step with their
+// documents, so there is nothing to rebuild.
+// Manual: reference/command/reIndex.
+func runReIndex(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+		return err
+	}
+	coll, err := c.Collection(ns)
+	if err != nil {
+		return err
+	}
+	c.Reply.Int32("nIndexesWas", int32(len(shownIndexes(coll))))
+	c.Reply.Int32("nIndexes", int32(len(shownIndexes(coll))))
+	c.Reply.BeginArray("indexes")
+	for _, ix := range shownIndexes(coll) {
+		c.Reply.Raw("", ix.Raw())
+	}
+	c.Reply.End()
+	return nil
+}

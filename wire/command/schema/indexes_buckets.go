@@ -1,0 +1,56 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
+// bucketIndexDocs describes the indexes of a time-series collection as those of its
+// buckets: over "meta" for the meta field, and over the least and greatest value in a
+// bucket for the time and for measured fields.
+// Manual: core/timeseries/timeseries-secondary-index.
+func bucketIndexDocs(series *catalog.Collection) []bson.Raw {
+	meta := series.Options.MetaField
+	var docs []bson.Raw
+	for _, ix := range shownIndexes(series) {
+		if ix.State == catalog.IndexDropping {
+			continue
+		}
+		b := bson.NewBuilder(nil)
+		for it := ix.Raw().Iter(); it.Next(); {
+			if string(it.Name) != "key" {
+				b.ValueBytes(it.Name, it.Value)
+				continue
+			}
+			key, _ := it.Value.Doc()
+			b.BeginDoc("key")
+			appendBucketKey(b, key, meta)
+			b.End()
+		}
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// appendBucketKey appends the key pattern over buckets of one over measurements.
+func appendBucketKey(b *bson.Builder, key bson.Raw, meta string) {
+	for it := key.Iter(); it.Next(); {
+		name := string(it.Name)
+		if rest, ok := strings.CutPrefix(name, meta); ok && meta != "" && (rest == "" || rest[0] == '.') {
+			b.Value("meta"+rest, it.Value)
+			continue
+		}
+		switch f, number := it.Value.AsFloat(); {
+		case !number:
+			b.Value("data."+name, it.Value)
+		case f < 0:
+			b.Value("control.max."+name, it.Value)
+			b.Value("control.min."+name, it.Value)
+		default:
+			b.Value("control.min."+name, it.Value)
+			b.Value("control.max."+name, it.Value)
+		}
+	}
+}

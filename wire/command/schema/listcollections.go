@@ -1,0 +1,196 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// runListCollections answers listCollections. Every user sees the collections
+// that a role lets it see; without authentication all.
+// Manual: reference/command/listCollections.
+func runListCollections(c *command.Call) error {
+	var filter bson.Raw
+	var nameOnly, authorized bool
+	size := int64(-1)
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "filter":
+			filter, err = c.DocArg(name, v)
+		case "nameOnly":
+			nameOnly, err = c.StrictBool(name, v)
+		case "authorizedCollections":
+			authorized, err = c.StrictBool(name, v)
+		case "includePendingDrops":
+			_, err = c.StrictBool(name, v)
+		case "cursor":
+			size, err = c.CursorArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	infos := collectionInfos(c, c.DB, nameOnly)
+	if authorized && c.RequireAuth {
+		infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
+			name, _ := d.Get("name").Str()
+			return !c.Peer.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
+		})
+	}
+	docs, err := c.FilterDocs(infos, filter)
+	if err != nil {
+		return err
+	}
+	return c.ReplyList(collection.Namespace{DB: c.DB, Coll: "$cmd.listCollections"}, docs, size)
+}
+
+// collectionInfos describes the collections of a database, as listCollections
+// prints them.
+func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
+	var docs []bson.Raw
+	views := false
+	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+		views = views || coll.IsView()
+		docs = append(docs, collectionInfo(coll, nameOnly))
+		if coll.Options.TimeSeries != nil {
+			docs = append(docs, bucketsInfo(coll, nameOnly))
+		}
+		views = views || coll.Options.TimeSeries != nil
+	}
+	if views {
+		docs = append(docs, systemViewsInfo(db, nameOnly))
+	}
+	for _, name := range c.VirtualNames(db) {
+		docs = append(docs, virtualInfo(db, name, nameOnly))
+	}
+	return docs
+}
+
+// collectionKind is the type that listCollections prints.
+func collectionKind(coll *catalog.Collection) string {
+	switch {
+	case coll.IsView():
+		return "view"
+	case coll.Options.TimeSeries != nil:
+		return "timeseries"
+	}
+	return "collection"
+}
+
+func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("name", coll.Namespace.Coll)
+	b.String("type", collectionKind(coll))
+	if nameOnly {
+		return b.Doc()
+	}
+	options := coll.Options.Raw
+	if options == nil {
+		options = bson.Empty
+	}
+	b.Raw("options", options)
+	b.BeginDoc("info")
+	if coll.IsView() || coll.Options.TimeSeries != nil {
+		b.Bool("readOnly", coll.IsView())
+		b.End()
+		return b.Doc()
+	}
+	b.Bool("readOnly", false)
+	b.Binary("uuid", 4, coll.UUID[:])
+	b.End()
+	if !coll.Options.Clustered {
+		b.Raw("idIndex", coll.IDIndex().Raw())
+	}
+	return b.Doc()
+}
+
+// systemViewsInfo describes the collection that holds a database's views. It is
+// there as soon as there is a view.
+func systemViewsInfo(db string, nameOnly bool) bson.Raw {
+	return virtualInfo(db, "system.views", nameOnly)
+}
+
+// virtualInfo describes a collection that is made up when it is read.
+func virtualInfo(db, name string, nameOnly bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("name", name)
+	b.String("type", "collection")
+	if nameOnly {
+		return b.Doc()
+	}
+	b.BeginDoc("options")
+	if (collection.Namespace{DB: db, Coll: name}) == cluster.OplogNamespace {
+		b.Bool("capped", true) // what tools tell a log by that they can tail
+	}
+	b.End()
+	b.BeginDoc("info")
+	b.Bool("readOnly", false)
+	uuid := command.VirtualUUID(db + "." + name)
+	b.Binary("uuid", 4, uuid[:])
+	b.End()
+	b.BeginDoc("idIndex")
+	appendIDIndex(b)
+	b.End()
+	return b.Doc()
+}
+
+// appendIDIndex prints an _id index without options.
+func appendIDIndex(b *bson.Builder) {
+	b.Int32("v", 2)
+	b.BeginDoc("key")
+	b.Int32("_id", 1)
+	b.End()
+	b.String("name", "_id_")
+}
+
+// clusterCatalogDocs is $listClusterCatalog: the collections of a database, of
+// all on admin. Manual: reference/operator/aggregation/listClusterCatalog.
+func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+	db, all := ns.DB, ns.DB == "admin"
+	if all {
+		db = ""
+	}
+	add := func(db string, info bson.Raw, sharded bool, shards []*shard.Descriptor) {
+		b := bson.NewBuilder(nil)
+		b.String("db", db)
+		for it := info.Iter(); it.Next(); {
+			if string(it.Name) == "name" {
+				name, _ := it.Value.Str()
+				b.String("ns", db+"."+name)
+			} else {
+				b.ValueBytes(it.Name, it.Value)
+			}
+		}
+		b.Bool("sharded", sharded)
+		if spec.Get("shards").Truthy() {
+			b.BeginArray("shards")
+			for _, d := range shards {
+				b.String("", command.ShardName(d.ID))
+			}
+			b.End()
+		}
+		docs = append(docs, b.Doc())
+	}
+	for _, coll := range s.Cluster.Catalog.Peek().Collections(db) {
+		var shards []*shard.Descriptor
+		if coll.Map != nil {
+			shards = coll.Map.Shards()
+		}
+		add(coll.Namespace.DB, collectionInfo(coll, false), coll.Sharded(), shards)
+	}
+	for _, v := range s.Virtuals() {
+		if all || v.DB == db {
+			add(v.DB, virtualInfo(v.DB, v.Coll, false), false, nil)
+		}
+	}
+	return docs, nil
+}

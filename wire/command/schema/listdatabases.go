@@ -1,0 +1,91 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// runListDatabases answers listDatabases.
+// Manual: reference/command/listDatabases.
+func runListDatabases(c *command.Call) error {
+	var filter bson.Raw
+	var nameOnly, authorized bool
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "filter":
+			filter, err = c.DocArg(name, v)
+		case "nameOnly":
+			nameOnly, err = c.BoolArg(name, v)
+		case "authorizedDatabases":
+			authorized, err = c.StrictBool(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	var docs []bson.Raw
+	authorized = c.RequireAuth && (authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
+	for _, name := range databaseNames(c) {
+		if authorized && !c.Peer.Login.Grants.SomethingIn(name) {
+			continue
+		}
+		b := bson.NewBuilder(nil)
+		b.String("name", name)
+		if !nameOnly {
+			size, empty := databaseSize(c, name)
+			b.Int64("sizeOnDisk", size)
+			b.Bool("empty", empty)
+		}
+		docs = append(docs, b.Doc())
+	}
+	if docs, err = c.FilterDocs(docs, filter); err != nil {
+		return err
+	}
+	total := int64(0)
+	c.Reply.BeginArray("databases")
+	for _, d := range docs {
+		c.Reply.Raw("", d)
+		n, _ := d.Get("sizeOnDisk").Int64()
+		total += n
+	}
+	c.Reply.End()
+	if !nameOnly {
+		c.Reply.Int64("totalSize", total)
+		c.Reply.Int64("totalSizeMb", total>>20)
+	}
+	return nil
+}
+
+// databaseNames lists the databases, and the ones that every server has.
+func databaseNames(c *command.Call) []string {
+	names := []string{"admin", "config", "local"}
+	for _, d := range c.Cluster.Catalog.Peek().Databases() {
+		if d.Name != "admin" && d.Name != "config" && d.Name != "local" {
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// databaseSize is what a database takes, and whether it holds no collection.
+func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
+	empty = len(c.VirtualNames(db)) == 0
+	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+		empty = false
+		if !coll.IsView() {
+			bytes += c.Cluster.Tally.Of(coll.ID).Total(coll.Map).Bytes + int64(len(coll.Indexes))*collectionBytesMin
+		}
+	}
+	return max(bytes, collectionBytesMin), empty
+}
+
+// collectionBytesMin is the smallest size reported of anything: one page.
+const collectionBytesMin = 4096

@@ -1,0 +1,191 @@
+package schema
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runValidate answers validate: records against index entries, at one snapshot,
+// while others go on. Manual: reference/command/validate.
+func runValidate(c *command.Call) error {
+	ns, err := validateNamespace(c)
+	if err != nil {
+		return err
+	}
+	flags := map[string]bool{}
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		switch name {
+		case "full", "repair", "metadata", "checkBSONConformance", "background", "fixMultikey", "enforceFastCount",
+			"collHash", "hashPrefixes", "unrevealHashes", "logDiagnostics", "wiredTigerVerifyConfigurationOverride", "scandata":
+			flags[name] = v.Truthy()
+		}
+		return true, nil // unknown options are ignored. Observed: mongod 8.0
+	})
+	if err != nil {
+		return err
+	}
+	for _, pair := range [][2]string{{"metadata", "full"}, {"metadata", "repair"}, {"metadata", "fixMultikey"}, {"metadata", "checkBSONConformance"},
+		{"metadata", "background"}, {"checkBSONConformance", "repair"}, {"background", "full"}, {"background", "repair"}} {
+		if flags[pair[0]] && flags[pair[1]] {
+			return mongoerr.New(mongoerr.InvalidOptions, "Running the validate command with both {%s: true} and {%s: true} is not supported.", pair[0], pair[1])
+		}
+	}
+	coll, err := c.Collection(ns)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.String("ns", ns.String())
+	b.Binary("uuid", 4, coll.UUID[:])
+	if flags["metadata"] {
+		b.Int32("nIndexes", int32(len(shownIndexes(coll))))
+		validateTail(c, nil, flags)
+		return nil
+	}
+	v, err := c.Cluster.Validate(&c.Op, ns)
+	if err != nil {
+		return err
+	}
+	b.Int("nInvalidDocuments", v.Invalid)
+	b.Int("nNonCompliantDocuments", v.NonCompliant)
+	b.Int("nrecords", v.Records)
+	b.Int32("nIndexes", int32(len(shownIndexes(v.Coll))))
+	shown := v.Indexes[len(v.Indexes)-len(shownIndexes(v.Coll)):]
+	b.BeginDoc("keysPerIndex")
+	for i := range shown {
+		b.Int(shown[i].Index.Name, shown[i].Keys)
+	}
+	b.End()
+	b.BeginDoc("indexDetails")
+	for i := range shown {
+		b.BeginDoc(shown[i].Index.Name)
+		b.Bool("valid", shown[i].Valid())
+		b.Raw("spec", shown[i].Index.Raw())
+		b.End()
+	}
+	b.End()
+	validateTail(c, v, flags)
+	return nil
+}
+
+// validateNamespace is Namespace, except that a name with a dollar sign is one
+// that does not exist.
+func validateNamespace(c *command.Call) (ns collection.Namespace, err error) {
+	if ns, err = c.Namespace(); err != nil {
+		if s, ok := c.Value.Str(); ok && s != "" && s[0] == '$' {
+			return ns, mongoerr.NoNamespace(c.DB + "." + s)
+		}
+	}
+	return ns, err
+}
+
+// validateTail prints the findings; v is nil when nothing was read.
+func validateTail(c *command.Call, v *cluster.Validation, flags map[string]bool) {
+	var errs, warnings []string
+	var missing, extra, corrupt []bson.Raw
+	if v != nil {
+		errs, warnings = verdict(v)
+		corrupt = v.Corrupt
+		for i := range v.Indexes {
+			missing = append(missing, v.Indexes[i].Missing...)
+			extra = append(extra, v.Indexes[i].Extra...)
+		}
+	}
+	b := c.Reply
+	b.Bool("valid", len(errs) == 0)
+	b.Bool("repaired", false)
+	mode := "None"
+	switch {
+	case flags["repair"]:
+		mode = "FixErrors"
+	case flags["fixMultikey"]:
+		mode = "AdjustMultikey"
+	}
+	b.String("repairMode", mode)
+	for _, list := range []struct {
+		name  string
+		texts []string
+	}{{"warnings", warnings}, {"errors", errs}} {
+		b.BeginArray(list.name)
+		for _, s := range list.texts {
+			b.String("", s)
+		}
+		b.End()
+	}
+	for _, list := range []struct {
+		name string
+		docs []bson.Raw
+	}{{"extraIndexEntries", extra}, {"missingIndexEntries", missing}, {"corruptRecords", corrupt}} {
+		b.BeginArray(list.name)
+		for _, d := range list.docs {
+			b.Raw("", d)
+		}
+		b.End()
+	}
+}
+
+// verdict puts what was found into words.
+func verdict(v *cluster.Validation) (errs, warnings []string) {
+	say := func(format string, args ...any) { errs = append(errs, mongoerr.New(0, format, args...).Msg) }
+	if v.Invalid > 0 {
+		say("Detected %d invalid documents.", v.Invalid)
+	}
+	for i := range v.Indexes {
+		x := &v.Indexes[i]
+		if x.MissingCount > 0 {
+			say("Detected %d missing index entries in %s.", x.MissingCount, x.Index.Name)
+		}
+		if x.ExtraCount > 0 {
+			say("Detected %d extra index entries in %s.", x.ExtraCount, x.Index.Name)
+		}
+		if x.Index.State == catalog.IndexBuilding {
+			warnings = append(warnings, "Index "+x.Index.Name+" is still being built and was not checked.")
+		}
+	}
+	if v.NonCompliant > 0 {
+		warnings = append(warnings, "Detected one or more documents not compliant with the collection's schema. Check logs for log id 5363500.")
+	}
+	return errs, warnings
+}
+
+// runCompact answers compact: the engine compacts by itself.
+// Manual: reference/command/compact.
+func runCompact(c *command.Call) error {
+	ns, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	dry := false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "force":
+			_, err = c.StrictBool(name, v)
+		case "dryRun":
+			dry, err = c.StrictBool(name, v)
+		case "freeSpaceTargetMB":
+			var n int64
+			if n, err = c.LongArg(name, v); err == nil && !v.IsMissing() && n < 1 {
+				err = mongoerr.OutOfRange(name, n, ">=", 1)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := c.Collection(ns); err != nil {
+		return err
+	}
+	if dry {
+		c.Reply.Int64("estimatedBytesFreed", 0)
+	} else {
+		c.Reply.Int64("bytesFreed", 0)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package sessions
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// runKillAllSessions aborts what the sessions of users do now; without any user,
+// what all do. Manual: reference/command/killAllSessions.
+func runKillAllSessions(c *command.Call) error {
+	const field = "KillAllSessionsCmd.killAllSessions"
+	list, err := sessionList(c, field)
+	if err != nil {
+		return err
+	}
+	owners, err := parseUsers(list, field)
+	if err != nil {
+		return err
+	}
+	killSessions(c, func(id session.ID) bool { return list.IsEmpty() || owners[id.Owner] })
+	return nil
+}
+
+// parseUsers reads a list of {user, db}; nulls in it are skipped.
+// Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415).
+func parseUsers(list bson.Raw, field string) (map[session.Owner]bool, error) {
+	owners := map[session.Owner]bool{}
+	for it := list.Iter(); it.Next(); {
+		if it.Value.IsNullish() {
+			continue
+		}
+		d, ok := it.Value.Doc()
+		if !ok || it.Value.Type != bson.TypeDocument {
+			return nil, mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
+		}
+		var user, db string
+		var hasUser, hasDB bool
+		for it := d.Iter(); it.Next(); {
+			name := string(it.Name)
+			if name != "user" && name != "db" {
+				return nil, mongoerr.UnknownField(field + "." + name)
+			}
+			if it.Value.IsNullish() {
+				continue
+			}
+			if it.Value.Type != bson.TypeString {
+				return nil, mongoerr.WrongType(field+"."+name, it.Value.Type.String(), "string")
+			}
+			if s, _ := it.Value.Str(); name == "user" {
+				user, hasUser = s, true
+			} else {
+				db, hasDB = s, true
+			}
+		}
+		switch {
+		case !hasUser:
+			return nil, mongoerr.MissingField(field + ".user")
+		case !hasDB:
+			return nil, mongoerr.MissingField(field + ".db")
+		}
+		owners[session.OwnerOf(user+"@"+db)] = true
+	}
+	return owners, nil
+}
+
+// sessionPattern is what a session must fit.
+type sessionPattern struct {
+	id     session.ID // zero: any
+	users  map[session.Owner]bool
+	owner  session.Owner
+	hasUID bool
+}
+
+func (p *sessionPattern) fits(id session.ID) bool {
+	return (p.id.IsZero() || p.id == id) && (p.users == nil || p.users[id.Owner]) && (!p.hasUID || p.owner == id.Owner)
+}
+
+// runKillAllSessionsByPattern aborts what the sessions that fit one of the
+// patterns do now; without any, what all do.
+// Manual: reference/command/killAllSessionsByPattern.
+func runKillAllSessionsByPattern(c *command.Call) error {
+	const field = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"
+	list, err := sessionList(c, field)
+	if err != nil {
+		return err
+	}
+	var patterns []sessionPattern
+	for it := list.Iter(); it.Next(); {
+		if it.Value.IsNullish() {
+			continue
+		}
+		d, ok := it.Value.Doc()
+		if !ok || it.Value.Type != bson.TypeDocument {
+			return mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
+		}
+		p, err := parseSessionPattern(c, d, field)
+		if err != nil {
+			return err
+		}
+		patterns = append(patterns, p)
+	}
+	killSessions(c, func(id session.ID) bool {
+		for i := range patterns {
+			if patterns[i].fits(id) {
+				return true
+			}
+		}
+		return list.IsEmpty()
+	})
+	return nil
+}
+
+// sessionPattern reads {lsid, uid, users, roles}.
+// Errors: TypeMismatch (14), IDLUnknownField (40415), those of session.ParseID.
+func parseSessionPattern(c *command.Call, d bson.Raw, field string) (p sessionPattern, err error) {
+	for it := d.Iter(); it.Next(); {
+		switch name := string(it.Name); name {
+		case "lsid":
+			p.id, err = session.ParseID(it.Value, c.Peer.Owner, field+"."+name)
+		case "uid":
+			sub, b, ok := it.Value.Binary()
+			if !ok || sub != 0 || len(b) != len(p.owner) {
+				return p, mongoerr.WrongType(field+"."+name, it.Value.Type.String(), "binData")
+			}
+			copy(p.owner[:], b)
+			p.hasUID = true
+		case "users":
+			list, ok := it.Value.Array()
+			if !ok {
+				return p, mongoerr.WrongType(field+"."+name, it.Value.Type.String(), "array")
+			}
+			p.users, err = parseUsers(list, field+"."+name)
+		case "roles":
+			if _, ok := it.Value.Array(); !ok {
+				return p, mongoerr.WrongType(field+"."+name, it.Value.Type.String(), "array")
+			}
+		default:
+			err = mongoerr.UnknownField(field + "." + name)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,80 @@
+package sessions
+
+import (
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// listSessionDocs is $listSessions.
+// Manual: reference/operator/aggregation/listSessions.
+func (s *State) listSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	return s.sessionsOf(o.User, spec, "$listSessions.users")
+}
+
+// localSessionDocs is $listLocalSessions: there is one server, which knows them all.
+// Manual: reference/operator/aggregation/listLocalSessions.
+func (s *State) localSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	return s.sessionsOf(o.User, spec, "$listLocalSessions.users")
+}
+
+// sessionsOf describes the sessions that a user asks about: by default the user's own.
+// field is where the users of others are named.
+func (s *State) sessionsOf(user string, spec bson.Raw, field string) ([]bson.Raw, error) {
+	own := session.OwnerOf(user)
+	all := !s.RequireAuth || spec.Get("allUsers").Truthy()
+	var of map[session.Owner]bool
+	if list, ok := spec.Get("users").Array(); ok {
+		var err error
+		if of, err = parseUsers(list, field); err != nil {
+			return nil, err
+		}
+	}
+	return s.sessionDocs(func(id session.ID) bool {
+		if of != nil {
+			return of[id.Owner]
+		}
+		return all || id.Owner == own
+	}), nil
+}
+
+// sessionDocs describes the sessions that are wanted:
+// {_id: {id: UUID, uid: digest}, lastUse: date, user: {name: "user@db"}}, the user
+// where there are some.
+// Manual: reference/operator/aggregation/listSessions.
+func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
+	names := map[session.Owner]string{}
+	if s.RequireAuth {
+		for _, u := range s.Auth.Users("") {
+			names[session.OwnerOf(u.Name.String())] = u.Name.String()
+		}
+	}
+	s.Sessions.Each(func(id session.ID, used time.Time) bool {
+		if !wanted(id) {
+			return true
+		}
+		b := bson.NewBuilder(nil)
+		b.BeginDoc("_id")
+		b.Binary("id", 4, id.UUID[:])
+		b.Binary("uid", 0, id.Owner[:])
+		b.End()
+		b.DateTime("lastUse", used.UnixMilli())
+		if name := names[id.Owner]; name != "" {
+			b.BeginDoc("user")
+			b.String("name", name)
+			b.End()
+		}
+		docs = append(docs, b.Doc())
+		return true
+	})
+	return docs
+}
+
+// allSessionDocs is config.system.sessions.
+// Manual: reference/config-database#config.system.sessions.
+func (s *State) allSessionDocs() []bson.Raw {
+	return s.sessionDocs(func(session.ID) bool { return true })
+}

@@ -1,0 +1,315 @@
+package settings
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+)
+
+// clusterKind is the shape of a cluster parameter's field.
+type clusterKind uint8
+
+// The shapes: a boolean, a number of at least 1, a number of at least 0, and
+// {expireAfterSeconds: number or "off"}.
+const (
+	clusterBool clusterKind = iota
+	clusterPositive
+	clusterNatural
+	clusterImages
+)
+
+// clusterParam is a parameter of the whole cluster. Each has one field.
+type clusterParam struct {
+	name, field string
+	kind        clusterKind
+	num         int64 // the standard value; 1 is true, and -1 "off"
+}
+
+// clusterParams lists the parameters in alphabetical order.
+// Manual: reference/cluster-parameters.
+func clusterParams() []clusterParam {
+	return []clusterParam{
+		{"changeStreamOptions", "preAndPostImages", clusterImages, -1},
+		{"changeStreams", "expireAfterSeconds", clusterPositive, 3600},
+		{"defaultMaxTimeMS", "readOperations", clusterNatural, 0},
+		{"pauseMigrationsDuringMultiUpdates", "enabled", clusterBool, 0},
+	}
+}
+
+// clusterSettings are the present values. Safe for concurrent use.
+type clusterSettings struct {
+	readMillis atomic.Int64 // defaultMaxTimeMS.readOperations
+
+	mu  sync.Mutex
+	now map[string]clusterSetting // those that were set
+}
+
+// clusterSetting is the value of a parameter and when it was set.
+type clusterSetting struct {
+	num int64
+	at  storage.Timestamp
+}
+
+// clusterParamsName is the setting that keeps them.
+const clusterParamsName = "clusterParameters"
+
+// load reads what was set before a restart.
+func (p *clusterSettings) load(ctx context.Context, s storage.Store) error {
+	doc, err := command.LoadSetting(ctx, s, clusterParamsName)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = map[string]clusterSetting{}
+	for it := doc.Iter(); it.Next(); {
+		d, _ := it.Value.Doc()
+		n, _ := d.Get("n").Int64()
+		t, i, _ := d.Get("at").Timestamp()
+		p.now[string(it.Name)] = clusterSetting{n, storage.MakeTimestamp(t, i)}
+	}
+	return nil
+}
+
+// put keeps a value.
+func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterParam, num int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := max(s.Latest(), p.now[d.name].at+1)
+	b := bson.NewBuilder(nil)
+	for _, q := range clusterParams() {
+		v, ok := p.now[q.name]
+		if q.name == d.name {
+			v, ok = clusterSetting{num, at}, true
+		}
+		if ok {
+			b.BeginDoc(q.name)
+			b.Int64("n", v.num)
+			b.Timestamp("at", v.at.Seconds(), v.at.Increment())
+			b.End()
+		}
+	}
+	if err := command.SaveSetting(ctx, s, clusterParamsName, b.Doc()); err != nil {
+		return err
+	}
+	p.now[d.name] = clusterSetting{num, at}
+	return nil
+}
+
+// takeEffect tells those who do not ask for the values.
+func (p *clusterSettings) takeEffect(c *cluster.Cluster) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
+	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
+}
+
+func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
+	v, ok := p.now[d.name]
+	if !ok {
+		v.num = d.num
+	}
+	b.BeginDoc("")
+	b.String("_id", d.name)
+	if ok {
+		b.Timestamp("clusterParameterTime", v.at.Seconds(), v.at.Increment())
+	}
+	switch d.kind {
+	case clusterBool:
+		b.Bool(d.field, v.num != 0)
+	case clusterImages:
+		b.BeginDoc(d.field)
+		if v.num < 0 {
+			b.String("expireAfterSeconds", "off")
+		} else {
+			b.Int64("expireAfterSeconds", v.num)
+		}
+		b.End()
+	default:
+		b.Int64(d.field, v.num)
+	}
+	b.End()
+}
+
+// runGetClusterParameter returns one parameter, some, or with "*" all. Unknown
+// arguments are ignored. Manual: reference/command/getClusterParameter.
+func (state *State) runGetClusterParameter(c *command.Call) error {
+	var names []string
+	all := false
+	if list, ok := c.Value.Array(); ok {
+		if list.IsEmpty() {
+			return mongoerr.New(mongoerr.BadValue, "Must supply at least one cluster parameter name to getClusterParameter")
+		}
+		for it := list.Iter(); it.Next(); {
+			s, ok := it.Value.Str()
+			if !ok {
+				return mongoerr.WrongType(c.Field(c.Name())+"."+string(it.Name), it.Value.Type.String(), "string")
+			}
+			names = append(names, s)
+		}
+	} else if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
+		names, all = []string{s}, s == "*"
+	} else {
+		return mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "array")
+	}
+	var out []clusterParam
+	if all {
+		out = clusterParams()
+	} else {
+		for _, name := range names {
+			d, ok := findClusterParam(name)
+			if !ok {
+				return unknownClusterParam(name)
+			}
+			out = append(out, d)
+		}
+	}
+	p := &state.clusterSettings
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.Reply.BeginArray("clusterParameters")
+	for _, d := range out {
+		p.append(c.Reply, d)
+	}
+	c.Reply.End()
+	return nil
+}
+
+func findClusterParam(name string) (clusterParam, bool) {
+	for _, d := range clusterParams() {
+		if d.name == name {
+			return d, true
+		}
+	}
+	return clusterParam{}, false
+}
+
+func unknownClusterParam(name string) error {
+	return mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
+}
+
+// runSetClusterParameter sets one parameter. Unknown arguments are ignored.
+// Manual: reference/command/setClusterParameter.
+func (s *State) runSetClusterParameter(c *command.Call) error {
+	field := c.Field(c.Name())
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField(field)
+	}
+	doc, ok := c.Value.Doc()
+	if !ok || c.Value.Type != bson.TypeDocument {
+		return mongoerr.WrongType(field, c.Value.Type.String(), "object")
+	}
+	first, ok := doc.First()
+	if !ok {
+		return unknownClusterParam("")
+	}
+	if doc.Len() > 1 {
+		return mongoerr.New(mongoerr.InvalidOptions, "setClusterParameter only supports setting exactly one parameter")
+	}
+	d, ok := findClusterParam(string(first.Name))
+	if !ok {
+		return unknownClusterParam(string(first.Name))
+	}
+	v, ok := first.Value.Doc()
+	if !ok || first.Value.Type != bson.TypeDocument {
+		return mongoerr.New(mongoerr.BadValue, "Cluster parameter value must be an object")
+	}
+	num, set, err := d.parse(v)
+	if err != nil || !set {
+		return err
+	}
+	if err := s.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num); err != nil {
+		return err
+	}
+	s.clusterSettings.takeEffect(c.Cluster)
+	return nil
+}
+
+// parse reads a parameter's value; set is false for one that changes nothing. A
+// null resets a plain field.
+// Errors: BadValue (2), TypeMismatch (14), DollarPrefixedFieldName (52).
+func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
+	num = d.num
+	for it := v.Iter(); it.Next(); {
+		name := string(it.Name)
+		field := d.name + "." + name
+		switch {
+		case strings.HasPrefix(name, "$"):
+			return 0, false, mongoerr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' is not valid for storage.", name)
+		case name == "_id" || name == "clusterParameterTime":
+			continue
+		case name != d.field:
+			return 0, false, mongoerr.New(mongoerr.BadValue, "BSON field '%s' is an unknown field.", field)
+		}
+		set = true
+		if d.kind == clusterImages {
+			if num, err = parseImages(it.Value); err != nil {
+				return 0, false, err
+			}
+			continue
+		}
+		if it.Value.IsNullish() {
+			continue
+		}
+		if d.kind == clusterBool {
+			yes, ok := it.Value.Boolean()
+			if !ok {
+				return 0, false, mongoerr.WrongType(field, it.Value.Type.String(), "bool")
+			}
+			num = 0
+			if yes {
+				num = 1
+			}
+			continue
+		}
+		n, ok := command.RoundedLong(it.Value)
+		if !ok {
+			return 0, false, mongoerr.WrongType(field, it.Value.Type.String(), "long", "int", "decimal", "double")
+		}
+		least := int64(1)
+		if d.kind == clusterNatural {
+			least = 0
+		}
+		if n < least {
+			return 0, false, mongoerr.OutOfRange(d.field, n, ">=", least)
+		}
+		num = n
+	}
+	if d.kind == clusterImages && !set {
+		return 0, false, mongoerr.New(mongoerr.BadValue, "Expected preAndPostImages options")
+	}
+	return num, set, nil
+}
+
+// parseImages reads {expireAfterSeconds: number or "off"}; -1 is off.
+// Errors: BadValue (2).
+func parseImages(v bson.Value) (int64, error) {
+	doc, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return 0, mongoerr.New(mongoerr.BadValue, "preAndPostImages must be an object")
+	}
+	num := int64(-1)
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Name) != "expireAfterSeconds" {
+			return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'preAndPostImages.%s' is an unknown field.", it.Name)
+		}
+		if s, ok := it.Value.Str(); ok && s == "off" {
+			continue
+		}
+		n, ok := command.RoundedLong(it.Value)
+		if !ok || n <= 0 {
+			return 0, mongoerr.New(mongoerr.BadValue, "Expected a number greater than 0 or 'off' for expireAfterSeconds")
+		}
+		num = n
+	}
+	return num, nil
+}

@@ -1,0 +1,143 @@
+package settings
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runGetParameter answers getParameter: some parameters by name, or all.
+// Manual: reference/command/getParameter.
+func (state *State) runGetParameter(c *command.Call) error {
+	all, details := false, false
+	when := uint8(0)
+	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
+		all = s == "*"
+	}
+	if c.Value.Type == bson.TypeDocument {
+		d, _ := c.Value.Doc()
+		for it := d.Iter(); it.Next(); {
+			var err error
+			v := it.Value
+			if v.IsNullish() {
+				v = bson.Value{}
+			}
+			switch name := string(it.Name); name {
+			case "allParameters":
+				all, err = c.BoolArg(name, v)
+			case "showDetails":
+				details, err = c.BoolArg(name, v)
+			case "setAt":
+				var at string
+				if at, err = c.StringArg(name, v); err == nil && !v.IsMissing() {
+					switch at {
+					case "startup":
+						when = atStartup
+					case "runtime":
+						when = atRuntime
+					default:
+						err = mongoerr.BadEnum(c.Field(name), at)
+					}
+				}
+			default:
+				err = mongoerr.UnknownField(c.Field(name))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	p := &state.params
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	found := false
+	add := func(i int) {
+		found = true
+		d := &p.defs[i]
+		if !details {
+			p.appendValue(state, c.Reply, d.name, i)
+			return
+		}
+		c.Reply.BeginDoc(d.name)
+		p.appendValue(state, c.Reply, "value", i)
+		c.Reply.Bool("settableAtRuntime", d.when&atRuntime != 0)
+		c.Reply.Bool("settableAtStartup", d.when&atStartup != 0)
+		c.Reply.End()
+	}
+	if all {
+		for i := range p.defs {
+			if when == 0 || p.defs[i].when&when != 0 {
+				add(i)
+			}
+		}
+		return nil
+	}
+	err := c.Each(func(name string, _ bson.Value) (bool, error) {
+		if i, ok := p.at[name]; ok {
+			add(i)
+		}
+		return true, nil
+	})
+	if err == nil && !found {
+		err = mongoerr.New(mongoerr.InvalidOptions, "no option found to get")
+	}
+	return err
+}
+
+// runSetParameter changes parameters, all of them or, after an error, none. The
+// reply tells the value that the first one had.
+// Manual: reference/command/setParameter.
+func (s *State) runSetParameter(c *command.Call) error {
+	type change struct {
+		i  int
+		to setting
+		v  bson.Value
+	}
+	var changes []change
+	p := &s.params
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		i, ok := p.at[name]
+		if !ok {
+			return true, mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", name)
+		}
+		d := &p.defs[i]
+		if name == "featureCompatibilityVersion" {
+			return true, mongoerr.New(mongoerr.IllegalOperation, "featureCompatibilityVersion cannot be set via setParameter, use setFeatureCompatibilityVersion")
+		}
+		if d.when&atRuntime == 0 {
+			return true, mongoerr.New(mongoerr.InvalidOptions, "not allowed to change [%s] at runtime", name)
+		}
+		ch := change{i: i, v: v}
+		var err error
+		if d.set != nil {
+			err = d.set(s, v, true)
+		} else {
+			ch.to, err = d.convert(v)
+		}
+		changes = append(changes, ch)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "no option found to set, use help:true to see options ")
+	}
+	p.appendValue(s, c.Reply, "was", changes[0].i)
+	for _, ch := range changes {
+		d := &p.defs[ch.i]
+		if d.set != nil {
+			if err := d.set(s, ch.v, false); err != nil {
+				return err
+			}
+			continue
+		}
+		p.now[ch.i] = ch.to
+		if d.apply != nil {
+			d.apply(s, ch.to.num)
+		}
+	}
+	return nil
+}

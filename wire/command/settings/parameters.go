@@ -1,0 +1,278 @@
+package settings
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire"
+)
+
+// paramKind is the type of a parameter's value.
+type paramKind uint8
+
+// The kinds. A computed parameter is appended by a function.
+const (
+	paramBool paramKind = iota
+	paramInt
+	paramLong
+	paramDouble
+	paramString
+	paramComputed
+)
+
+// When a parameter may be set.
+const (
+	atStartup = 1 << iota
+	atRuntime
+	always = atStartup | atRuntime
+)
+
+// paramDef is a server parameter.
+type paramDef struct {
+	name     string
+	kind     paramKind
+	when     uint8
+	num      float64 // the standard value, of whatever kind; 1 is true
+	text     string
+	min, max float64 // of a number; both 0: unbounded; of a string max is its length
+	// value appends a computed parameter.
+	value func(s *State, b *bson.Builder, name string)
+	// set changes a computed parameter; check alone finds errors without a change.
+	set func(s *State, v bson.Value, check bool) error
+	// apply makes a change take effect; nil for parameters that are looked up
+	// where they matter or that have no effect here.
+	apply func(s *State, n float64)
+}
+
+// paramTable lists the parameters in alphabetical order, capitals first. It is a
+// function because rows refer to methods that read the table.
+// Manual: reference/parameters.
+func paramTable() []paramDef {
+	return []paramDef{
+		{name: "KeysRotationIntervalSec", kind: paramInt, when: atStartup, num: 7776000},
+		{name: "ShardingTaskExecutorPoolMaxConnecting", kind: paramInt, when: always, num: 2, min: 1, max: math.MaxInt32},
+		{name: "ShardingTaskExecutorPoolMinSize", kind: paramInt, when: always, num: 1, max: math.MaxInt32},
+		{name: "ShardingTaskExecutorPoolReplicaSetMatching", kind: paramString, when: always, text: "automatic", max: 64},
+		{name: "allowDiskUseByDefault", kind: paramBool, when: always, num: 1},
+		{name: "auditAuthorizationSuccess", kind: paramBool, when: always},
+		{name: "authSchemaVersion", kind: paramInt, num: 5},
+		{name: "authenticationMechanisms", kind: paramComputed, when: atStartup, value: appendMechanisms},
+		{name: "automationServiceDescriptor", kind: paramString, when: always, max: 64},
+		{name: "clientCursorMonitorFrequencySecs", kind: paramInt, when: always, num: 4, min: 1, max: math.MaxInt32},
+		{name: "connPoolMaxConnsPerHost", kind: paramInt, when: atStartup, num: 200},
+		{name: "connPoolMaxInUseConnsPerHost", kind: paramInt, when: atStartup, num: math.MaxInt32},
+		{name: "cursorTimeoutMillis", kind: paramLong, when: always, num: 600000, min: 1, max: math.MaxInt64, apply: func(s *State, n float64) {
+			s.Cursors.SetIdleMax(time.Duration(min(n, 1e12)) * time.Millisecond)
+		}},
+		{name: "diagnosticDataCollectionEnabled", kind: paramBool, when: always},
+		{name: "enableLocalhostAuthBypass", kind: paramBool, when: atStartup, num: 1},
+		{name: "enableTestCommands", kind: paramComputed, when: atStartup, value: func(s *State, b *bson.Builder, name string) { b.Bool(name, s.TestCommands) }},
+		{name: "featureCompatibilityVersion", kind: paramComputed, when: 0, value: appendFCV},
+		{name: "ingressConnectionEstablishmentBurstCapacitySecs", kind: paramDouble, when: always, num: 1, min: 1e-3, max: math.MaxFloat64, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.BurstSeconds = n
+		})},
+		{name: "ingressConnectionEstablishmentMaxQueueDepth", kind: paramInt, when: always, max: math.MaxInt32, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.QueueMax = int(n)
+		})},
+		{name: "ingressConnectionEstablishmentRateLimiterEnabled", kind: paramBool, when: always, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.Enabled = n != 0
+		})},
+		{name: "ingressConnectionEstablishmentRatePerSec", kind: paramInt, when: always, num: math.MaxInt32, min: 1, max: math.MaxInt32, apply: establishing(func(e *wire.Establishment, n float64) {
+			e.PerSecond = n
+		})},
+		{name: "internalDocumentSourceGroupMaxMemoryBytes", kind: paramLong, when: always, num: mql.StageBytesMax, min: 1, max: math.MaxInt64, apply: func(s *State, n float64) {
+			s.Memory.Group.Store(asBytes(n))
+		}},
+		{name: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", kind: paramLong, when: always, num: mql.StageBytesMax, min: 1, max: math.MaxInt64, apply: func(s *State, n float64) {
+			s.Memory.Windows.Store(asBytes(n))
+		}},
+		{name: "internalLookupStageIntermediateDocumentMaxSizeBytes", kind: paramLong, when: always, num: 100 << 20, min: 16 << 20, max: math.MaxInt64},
+		{name: "internalQueryEnumerationMaxAndSolutions", kind: paramInt, when: always, num: 64, max: 64},
+		{name: "internalQueryEnumerationMaxOrSolutions", kind: paramInt, when: always, num: 10, max: math.MaxInt32},
+		{name: "internalQueryExecYieldIterations", kind: paramInt, when: always, num: 1000, min: -1, max: math.MaxInt32},
+		{name: "internalQueryExecYieldPeriodMS", kind: paramInt, when: always, num: 10, max: math.MaxInt32},
+		{name: "internalQueryFacetBufferSizeBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
+		{name: "internalQueryForceIntersectionPlans", kind: paramBool, when: always},
+		{name: "internalQueryFrameworkControl", kind: paramString, when: always, text: "forceClassicEngine", max: 64},
+		{name: "internalQueryMaxAddToSetBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
+		{name: "internalQueryMaxBlockingSortMemoryUsageBytes", kind: paramLong, when: always, num: mql.StageBytesMax, max: math.MaxInt64, apply: func(s *State, n float64) {
+			s.Memory.Sort.Store(asBytes(n))
+		}},
+		{name: "internalQueryMaxJsEmitBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
+		{name: "internalQueryMaxPushBytes", kind: paramInt, when: always, num: 100 << 20, min: 1, max: math.MaxInt32},
+		{name: "internalQueryPlanEvaluationMaxResults", kind: paramInt, when: always, num: 101, max: math.MaxInt32},
+		{name: "internalQueryPlanEvaluationWorks", kind: paramInt, when: always, num: 10000, min: 1, max: math.MaxInt32},
+		{name: "internalQueryPlannerEnableHashIntersection", kind: paramBool, when: always},
+		{name: "internalQueryPlannerEnableIndexIntersection", kind: paramBool, when: always, num: 1},
+		{name: "internalQueryPlannerGenerateCoveredWholeIndexScans", kind: paramBool, when: always},
+		{name: "internalQueryPlannerMaxIndexedSolutions", kind: paramInt, when: always, num: 64, max: math.MaxInt32},
+		{name: "internalQueryStatsRateLimit", kind: paramInt, when: always, min: -1, max: math.MaxInt32},
+		{name: "javascriptProtection", kind: paramBool, when: atStartup},
+		{name: "localLogicalSessionTimeoutMinutes", kind: paramComputed, when: atStartup, value: func(s *State, b *bson.Builder, name string) {
+			b.Int32(name, int32(s.Sessions.IdleMax()/time.Minute))
+		}},
+		{name: "logComponentVerbosity", kind: paramComputed, when: always, value: appendVerbosity, set: setVerbosity},
+		{name: "logLevel", kind: paramInt, when: always, max: math.MaxInt32},
+		{name: "logicalSessionRefreshMillis", kind: paramInt, when: atStartup, num: 300000},
+		{name: "maxBSONDepth", kind: paramInt, when: atStartup, num: bson.MaxDepth},
+		{name: "maxIndexBuildMemoryUsageMegabytes", kind: paramInt, when: always, num: 200, min: 50, max: math.MaxInt32},
+		{name: "maxNumActiveUserIndexBuilds", kind: paramInt, when: always, num: 3, max: math.MaxInt32},
+		{name: "maxSessions", kind: paramInt, when: atStartup, num: 1_000_000},
+		{name: "maxTransactionLockRequestTimeoutMillis", kind: paramInt, when: always, num: 5, min: -1, max: math.MaxInt32},
+		{name: "minSnapshotHistoryWindowInSeconds", kind: paramInt, when: always, num: cluster.HistoryWindow.Seconds(), max: math.MaxInt32, apply: func(s *State, n float64) {
+			s.Cluster.SetHistoryWindow(time.Duration(n) * time.Second)
+		}},
+		{name: "planCacheSize", kind: paramString, when: always, text: "5%", max: 64},
+		{name: "quiet", kind: paramBool, when: always},
+		{name: "replyCharge", kind: paramBool, when: always, apply: func(s *State, n float64) { s.ChargeReplies.Store(n != 0) }}, // ours
+		{name: "scramIterationCount", kind: paramInt, when: always, num: 10000, min: 5000, max: math.MaxInt32},
+		{name: "scramSHA256IterationCount", kind: paramInt, when: always, num: 15000, min: 5000, max: math.MaxInt32},
+		{name: "syncdelay", kind: paramDouble, when: always, num: 60, max: 9e6},
+		{name: "transactionLifetimeLimitSeconds", kind: paramInt, when: always, num: 60, min: 1, max: math.MaxInt32, apply: func(s *State, n float64) {
+			s.Sessions.SetTxnMax(time.Duration(n) * time.Second)
+		}},
+		{name: "ttlMonitorEnabled", kind: paramBool, when: always, num: 1},
+		{name: "ttlMonitorSleepSecs", kind: paramInt, when: always, num: 60, min: 1, max: math.MaxInt32},
+	}
+}
+
+// establishing makes a change of one of the parameters about new connections take
+// effect. Manual: tutorial/configure-rate-limiter.
+func establishing(change func(e *wire.Establishment, n float64)) func(s *State, n float64) {
+	return func(s *State, n float64) {
+		change(&s.params.establishment, n)
+		if s.Establish != nil {
+			s.Establish(s.params.establishment)
+		}
+	}
+}
+
+// parameters are the settings of the server that change while it runs. Safe for
+// concurrent use.
+type parameters struct {
+	mu    sync.RWMutex
+	defs  []paramDef
+	at    map[string]int // place in defs and now
+	now   []setting
+	verbo map[string]int32 // log components that were set, by dotted name
+
+	establishment wire.Establishment // the parameters about new connections
+}
+
+// setting is the present value of a parameter.
+type setting struct {
+	num  float64
+	text string
+}
+
+func (p *parameters) init() {
+	p.defs = paramTable()
+	p.at = make(map[string]int, len(p.defs))
+	p.now = make([]setting, len(p.defs))
+	p.verbo = map[string]int32{}
+	p.establishment = wire.Establishment{PerSecond: math.MaxInt32, BurstSeconds: 1}
+	for i := range p.defs {
+		p.at[p.defs[i].name] = i
+		p.now[i] = setting{p.defs[i].num, p.defs[i].text}
+	}
+}
+
+// number returns the value of a parameter that is a number or a boolean.
+func (p *parameters) number(name string) float64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.now[p.at[name]].num
+}
+
+// Parameter returns the value of a parameter that is a number or a boolean (1 is
+// true), for the parts of the program that a parameter steers.
+func (s *State) Parameter(name string) float64 { return s.params.number(name) }
+
+// convert checks a value against the parameter's type and bounds.
+// Errors: TypeMismatch (14), BadValue (2), Overflow (15).
+func (d *paramDef) convert(v bson.Value) (setting, error) {
+	switch d.kind {
+	case paramBool:
+		if v.Truthy() {
+			return setting{num: 1}, nil
+		}
+		return setting{}, nil
+	case paramString:
+		s, ok := v.Str()
+		if !ok {
+			return setting{}, mongoerr.New(mongoerr.TypeMismatch, "Invalid type '%s' for parameter %s, expected string", v.Type, d.name)
+		}
+		if d.max > 0 && len(s) > int(d.max) {
+			return setting{}, mongoerr.New(mongoerr.Overflow, "Value for parameter %s must be no more than %d bytes", d.name, int(d.max))
+		}
+		return setting{text: s}, nil
+	}
+	n, ok := v.AsFloat()
+	if b, isBool := v.Boolean(); isBool {
+		n, ok = 0, true
+		if b {
+			n = 1
+		}
+	}
+	if !ok || math.IsNaN(n) {
+		return setting{}, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: expected a number", d.name)
+	}
+	if d.kind != paramDouble {
+		n = math.Trunc(n)
+	}
+	if (d.min != 0 || d.max != 0) && (n < d.min || n > d.max) {
+		return setting{}, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %g is not between %g and %g", d.name, n, d.min, d.max)
+	}
+	return setting{num: n}, nil
+}
+
+// appendValue appends the present value under a name.
+func (p *parameters) appendValue(s *State, b *bson.Builder, name string, i int) {
+	d, now := &p.defs[i], p.now[i]
+	switch d.kind {
+	case paramBool:
+		b.Bool(name, now.num != 0)
+	case paramInt:
+		b.Int32(name, int32(now.num))
+	case paramLong:
+		b.Int64(name, longOf(now.num))
+	case paramDouble:
+		b.Double(name, now.num)
+	case paramString:
+		b.String(name, now.text)
+	default:
+		d.value(s, b, name)
+	}
+}
+
+// longOf is int64(f), clamped.
+func longOf(f float64) int64 {
+	if f >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(f)
+}
+
+func appendMechanisms(_ *State, b *bson.Builder, name string) {
+	b.BeginArray(name)
+	b.String("", "SCRAM-SHA-1")
+	b.String("", "SCRAM-SHA-256")
+	b.String("", "MONGODB-X509")
+	b.End()
+}
+
+func appendFCV(_ *State, b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.String("version", command.CompatibleVersion[:3])
+	b.End()
+}
+
+// asBytes converts the value of a parameter.
+func asBytes(n float64) int64 { return int64(min(n, 1<<62)) }

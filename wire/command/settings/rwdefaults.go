@@ -1,0 +1,284 @@
+package settings
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
+)
+
+// rwDefaults are the default read and write concern of all commands. Safe for
+// concurrent use.
+type rwDefaults struct {
+	mu     sync.Mutex
+	loaded bool
+	read   bson.Raw // nil: never set, or unset again
+	write  bson.Raw
+	at     storage.Timestamp // of the last change, 0 if none
+	wall   int64
+	local  int64 // when this server saw it
+
+	holds atomic.Pointer[heldDefaults] // what commands without a concern have; nil: nothing was set
+}
+
+// heldDefaults are the default concerns as commands take them.
+type heldDefaults struct {
+	read  string
+	write command.WriteConcern
+}
+
+// hold makes commands take what is set.
+func (d *rwDefaults) hold() {
+	h := &heldDefaults{}
+	if d.read != nil {
+		h.read, _, _, _ = command.ParseReadConcern(d.read.Value())
+	}
+	if d.write != nil {
+		h.write, _ = command.ParseWriteConcern(d.write.Value())
+		h.write.Inherited = true
+	}
+	d.holds.Store(h)
+}
+
+// fill gives a command that names no concern the default. The statements of a
+// transaction have none of their own: its commit has.
+// Manual: reference/command/setDefaultRWConcern#behavior.
+func (d *rwDefaults) fill(c *command.Call) {
+	h := d.holds.Load()
+	if h == nil {
+		return
+	}
+	def := c.Def
+	if h.write.Given && !c.WriteConcern.Given && (!c.Args.InTxn || def.Ends()) && def.TakesWriteConcern() && !def.Facts.Has(command.OwnConcern) {
+		c.WriteConcern = h.write
+	}
+	if c.ReadConcern == "" && !c.Args.InTxn {
+		c.ReadDefault = h.read
+	}
+}
+
+// rwDefaultsName is the setting that keeps them.
+const rwDefaultsName = "rwDefaults"
+
+// load reads what was set before a restart.
+func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
+	if d.loaded {
+		return nil
+	}
+	doc, err := command.LoadSetting(ctx, s, rwDefaultsName)
+	if err != nil {
+		return err
+	}
+	d.loaded, d.local = true, time.Now().UnixMilli()
+	if doc == nil {
+		return nil
+	}
+	defer d.hold()
+	d.read, _ = doc.Get("defaultReadConcern").Doc()
+	d.write, _ = doc.Get("defaultWriteConcern").Doc()
+	t, i, _ := doc.Get("updateOpTime").Timestamp()
+	d.at = storage.MakeTimestamp(t, i)
+	d.wall, _ = doc.Get("updateWallClockTime").DateTime()
+	return nil
+}
+
+// save keeps a change before it takes effect.
+func (d *rwDefaults) save(ctx context.Context, s storage.Store, next *rwDefaults) error {
+	b := bson.NewBuilder(nil)
+	next.appendSet(b)
+	if err := command.SaveSetting(ctx, s, rwDefaultsName, b.Doc()); err != nil {
+		return err
+	}
+	d.read, d.write, d.at, d.wall, d.local = next.read, next.write, next.at, next.wall, next.local
+	d.hold()
+	return nil
+}
+
+// appendSet appends what was set.
+func (d *rwDefaults) appendSet(b *bson.Builder) {
+	if d.read != nil {
+		b.Raw("defaultReadConcern", d.read)
+	}
+	if d.write != nil {
+		b.Raw("defaultWriteConcern", d.write)
+	}
+	if d.at != 0 {
+		b.Timestamp("updateOpTime", d.at.Seconds(), d.at.Increment())
+		b.DateTime("updateWallClockTime", d.wall)
+	}
+}
+
+// append appends what holds, set or not.
+func (d *rwDefaults) append(b *bson.Builder) {
+	source := func(set bson.Raw) string {
+		if set == nil {
+			return "implicit"
+		}
+		return "global"
+	}
+	shown := rwDefaults{read: d.read, write: d.write, at: d.at, wall: d.wall}
+	if shown.read == nil {
+		r := bson.NewBuilder(nil)
+		r.String("level", "local")
+		shown.read = r.Doc()
+	}
+	if shown.write == nil {
+		w := bson.NewBuilder(nil)
+		w.String("w", "majority")
+		w.Int32("wtimeout", 0)
+		shown.write = w.Doc()
+	}
+	shown.appendSet(b)
+	b.String("defaultWriteConcernSource", source(d.write))
+	b.String("defaultReadConcernSource", source(d.read))
+	b.DateTime("localUpdateWallClockTime", d.local)
+}
+
+// runGetDefaultRWConcern tells the default concerns.
+// Manual: reference/command/getDefaultRWConcern.
+func (s *State) runGetDefaultRWConcern(c *command.Call) error {
+	memory := false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "inMemory" {
+			return false, nil
+		}
+		var err error
+		memory, err = c.StrictBool(name, v)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	d := &s.rwDefaults
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.load(c.Ctx, c.Cluster.Store); err != nil {
+		return err
+	}
+	d.append(c.Reply)
+	if memory {
+		c.Reply.Bool("inMemory", true)
+	}
+	return nil
+}
+
+// runSetDefaultRWConcern changes the default concerns. An empty read concern
+// unsets it; a write concern once set stays.
+// Manual: reference/command/setDefaultRWConcern.
+func (s *State) runSetDefaultRWConcern(c *command.Call) error {
+	var read, write bson.Raw
+	var hasRead, hasWrite bool
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "defaultReadConcern":
+			hasRead = !v.IsMissing()
+			read, err = c.DocArg(name, v)
+		case "defaultWriteConcern":
+			hasWrite = !v.IsMissing()
+			write, err = c.DocArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !hasRead && !hasWrite {
+		return mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
+	}
+	d := &s.rwDefaults
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.load(c.Ctx, c.Cluster.Store); err != nil {
+		return err
+	}
+	next := rwDefaults{read: d.read, write: d.write}
+	if hasWrite {
+		if next.write, err = defaultWrite(c, write, d.write != nil); err != nil {
+			return err
+		}
+	}
+	if hasRead {
+		if next.read, err = defaultRead(read); err != nil {
+			return err
+		}
+	}
+	// A change has a time of its own, later than all commits it follows.
+	next.at = max(c.Time, d.at+1)
+	next.wall = c.Cluster.Now().UnixMilli()
+	next.local = next.wall
+	if err := d.save(c.Ctx, c.Cluster.Store, &next); err != nil {
+		return err
+	}
+	d.append(c.Reply)
+	return nil
+}
+
+// defaultRead checks a default read concern; {} gives nil.
+// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
+func defaultRead(doc bson.Raw) (bson.Raw, error) {
+	level, after, at, err := command.ParseReadConcern(doc.Value())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case after != 0 || at != 0:
+		return nil, mongoerr.New(mongoerr.BadValue, "The default read concern must not have a time")
+	case level == "linearizable" || level == "snapshot":
+		return nil, mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
+	case level == "":
+		return nil, nil
+	}
+	return doc.Clone(), nil
+}
+
+// defaultWrite checks a default write concern and completes it.
+// Errors: those of parseWriteConcern, BadValue (2), IllegalOperation (20),
+// UnknownReplWriteConcern (79).
+func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {
+	if doc.IsEmpty() {
+		if was {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
+		}
+		return nil, nil
+	}
+	w, err := command.ParseWriteConcern(doc.Value())
+	if err != nil {
+		return nil, err
+	}
+	_, hasW := doc.Lookup("w")
+	switch {
+	case !hasW:
+		return nil, mongoerr.New(mongoerr.BadValue, "The default write concern must have a 'w' field")
+	case w.Tagged:
+		return nil, w.Failure()
+	case w.W == 0 && !w.Majority:
+		return nil, mongoerr.New(mongoerr.BadValue, "The default write concern must not be unacknowledged")
+	}
+	b := bson.NewBuilder(nil)
+	timeout := int64(0)
+	for it := doc.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "wtimeout":
+			timeout, _ = it.Value.TruncInt64()
+		case "w":
+			if n, ok := it.Value.TruncInt64(); ok {
+				b.Int32("w", int32(n))
+				continue
+			}
+			fallthrough
+		default:
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	b.Int("wtimeout", timeout)
+	return b.Doc(), nil
+}

@@ -1,0 +1,261 @@
+package shards
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/shard"
+)
+
+// keyAnalysis is the arguments of analyzeShardKey.
+type keyAnalysis struct {
+	key             shard.KeyPattern
+	characteristics bool
+	distribution    bool
+	rate            float64
+	size            int64
+}
+
+// analyzedMax is how many documents are looked at unless the client asks for less:
+// it bounds the memory for distinct values.
+const analyzedMax = 1 << 20
+
+// runAnalyzeShardKey answers analyzeShardKey: what the values of a key are like, and
+// which of the queries that configureQueryAnalyzer had sampled would have named it.
+// Manual: reference/command/analyzeShardKey. Errors: NamespaceNotFound (26),
+// CommandNotSupportedOnView (166), InvalidOptions (72), IllegalOperation (20).
+func (s *State) runAnalyzeShardKey(c *command.Call) error {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return err
+	}
+	a, err := parseKeyAnalysis(c)
+	if err != nil {
+		return err
+	}
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	switch {
+	case coll == nil:
+		return mongoerr.NoNamespace(ns.String())
+	case coll.IsView():
+		return mongoerr.ViewNotAllowed(ns.String())
+	}
+	if bson.Equal(a.key.Spec().Value(), coll.Key.Spec().Value(), nil) {
+		a.key = coll.Key // whose buckets are those there are
+	}
+	if a.characteristics {
+		if err := keyCharacteristics(c, coll, &a); err != nil {
+			return err
+		}
+	}
+	if a.distribution {
+		return s.keyDistributions(c, coll, a.key)
+	}
+	return nil
+}
+
+func parseKeyAnalysis(c *command.Call) (a keyAnalysis, err error) {
+	a.characteristics, a.distribution = true, true
+	var key, suffix bson.Raw
+	rated, sized := false, false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "key":
+			key, err = c.DocArg(name, v)
+		case "suffix":
+			suffix, err = c.DocArg(name, v)
+		case "keyCharacteristics":
+			if !v.IsMissing() {
+				a.characteristics, err = c.BoolArg(name, v)
+			}
+		case "readWriteDistribution":
+			if !v.IsMissing() {
+				a.distribution, err = c.BoolArg(name, v)
+			}
+		case "sampleRate":
+			if rated = !v.IsMissing(); rated {
+				var ok bool
+				if a.rate, ok = v.AsFloat(); !ok {
+					err = mongoerr.WrongType(c.Field(name), v.Type.String(), "double")
+				} else if !(a.rate > 0 && a.rate <= 1) {
+					err = mongoerr.New(mongoerr.BadValue, "sampleRate must be greater than 0 and at most 1, got %v", a.rate)
+				}
+			}
+		case "sampleSize":
+			if sized = !v.IsMissing(); sized {
+				if a.size, err = c.LongArg(name, v); err == nil && a.size < 1 {
+					err = mongoerr.New(mongoerr.BadValue, "sampleSize must be at least 1, got %d", a.size)
+				}
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return a, err
+	case key == nil:
+		return a, mongoerr.MissingField(c.Field("key"))
+	case !a.characteristics && !a.distribution:
+		return a, mongoerr.New(mongoerr.InvalidOptions, "Cannot analyze a shard key without analyzing the key characteristics or read and write distribution")
+	case rated && sized:
+		return a, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify both 'sampleRate' and 'sampleSize'")
+	}
+	if key, err = command.WithSuffix(key, suffix); err == nil {
+		a.key, err = shard.ParseKeyPattern(key)
+	}
+	return a, err
+}
+
+// hashKey stands for the bytes of a shard key value in counts (FNV-1a): the same at
+// every run, so that equally common values come in the same order.
+func hashKey(key []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, b := range key {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h
+}
+
+// keySample is what was met of one shard key value.
+type keySample struct {
+	hash uint64
+	n    int64
+}
+
+// keyCharacteristics appends what the values of the key are like.
+func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysis) error {
+	total := c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
+	if total.Docs == 0 {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot analyze the characteristics of a shard key for an empty collection")
+	}
+	want := int64(analyzedMax)
+	if a.size > 0 {
+		want = min(want, a.size)
+	}
+	if a.rate > 0 {
+		want = min(want, max(1, int64(a.rate*float64(total.Docs))))
+	}
+	step := max(1, float64(total.Docs)/float64(want))
+	counts := map[uint64]int64{}
+	var sampled, pairs, ascending int64
+	var logical, last []byte
+	err := eachDoc(c, coll, step, func(doc bson.Raw) bool {
+		logical = a.key.AppendLogical(logical[:0], doc)
+		counts[hashKey(logical)]++
+		if sampled++; sampled > 1 {
+			pairs++
+			if slices.Compare(last, logical) < 0 {
+				ascending++
+			}
+		}
+		last = append(last[:0], logical...)
+		return sampled < want
+	})
+	if err != nil {
+		return err
+	}
+	most := make([]keySample, 0, len(counts))
+	for h, n := range counts {
+		most = append(most, keySample{h, n})
+	}
+	slices.SortFunc(most, func(a, b keySample) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.hash, b.hash)) })
+	most = most[:min(len(most), mostCommonMax)]
+	values, err := valuesOf(c, coll, a.key, step, most)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginDoc("keyCharacteristics")
+	b.Int64("numDocsTotal", total.Docs)
+	b.Int64("numOrphanDocs", 0)
+	b.Int64("avgDocSizeBytes", total.Bytes/total.Docs)
+	b.Int64("numDocsSampled", sampled)
+	b.Bool("isUnique", isUniqueKey(coll, a.key))
+	b.Int64("numDistinctValues", int64(len(counts)))
+	b.BeginArray("mostCommonValues")
+	for _, m := range most {
+		b.BeginDoc("")
+		b.Raw("value", values[m.hash])
+		b.Int64("frequency", m.n)
+		b.End()
+	}
+	b.End()
+	b.BeginDoc("monotonicity")
+	switch {
+	case coll.Sharded() || a.key.Kind() != shard.Ranged || pairs == 0:
+		b.String("type", "unknown") // documents are not met in the order they came
+	case ascending*10 >= pairs*7:
+		b.String("type", "monotonic")
+	default:
+		b.String("type", "not monotonic")
+	}
+	b.End()
+	b.End()
+	return nil
+}
+
+// mostCommonMax is how many of the most common values are told.
+const mostCommonMax = 5
+
+// isUniqueKey reports that no two documents have the key in common.
+func isUniqueKey(coll *catalog.Collection, key shard.KeyPattern) bool {
+	return key.IsID() && !coll.Sharded() || slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
+		return ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil)
+	})
+}
+
+// eachDoc visits every step-th document until visit returns false.
+func eachDoc(c *command.Call, coll *catalog.Collection, step float64, visit func(doc bson.Raw) bool) error {
+	s, err := c.Cluster.Find(&c.Op, coll.Namespace, plan.Find{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	next := 0.0
+	for i := 0.0; ; i++ {
+		row, err := s.Next(c.Env())
+		if row == nil || err != nil {
+			return err
+		}
+		if i < next {
+			continue
+		}
+		next += step
+		if !visit(row.Doc) {
+			return nil
+		}
+	}
+}
+
+// valuesOf finds a document of each of some values, and returns the values.
+func valuesOf(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, step float64, most []keySample) (map[uint64]bson.Raw, error) {
+	wanted := map[uint64]bool{}
+	for _, m := range most {
+		wanted[m.hash] = true
+	}
+	values := map[uint64]bson.Raw{}
+	var logical []byte
+	err := eachDoc(c, coll, step, func(doc bson.Raw) bool {
+		logical = key.AppendLogical(logical[:0], doc)
+		if h := hashKey(logical); wanted[h] && values[h] == nil {
+			b := bson.NewBuilder(nil)
+			key.AppendValues(b, doc)
+			values[h] = b.Doc()
+		}
+		return len(values) < len(wanted)
+	})
+	for h := range wanted {
+		if values[h] == nil {
+			values[h] = bson.Empty // deleted between the two passes
+		}
+	}
+	return values, err
+}

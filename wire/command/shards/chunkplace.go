@@ -1,0 +1,83 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// chunkPlace is where a command wants to split, merge or move: a document or a
+// value of the shard key, a bound, or a pair of bounds.
+type chunkPlace struct {
+	find, middle, min, max bson.Raw
+	bounds                 []bson.Raw
+	to                     string
+}
+
+// parsePlace reads the arguments of the commands about chunks.
+func parsePlace(c *command.Call, allowed ...string) (p chunkPlace, err error) {
+	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
+		for _, a := range allowed {
+			known = known || a == name
+		}
+		if !known {
+			return false, nil
+		}
+		switch name {
+		case "find":
+			p.find, err = c.DocArg(name, v)
+		case "middle":
+			p.middle, err = c.DocArg(name, v)
+		case "min":
+			p.min, err = c.DocArg(name, v)
+		case "max":
+			p.max, err = c.DocArg(name, v)
+		case "bounds":
+			if !v.IsMissing() {
+				if p.bounds, err = c.DocArray(name, v, 2); err == nil && len(p.bounds) != 2 {
+					err = mongoerr.New(mongoerr.BadValue, "'bounds' must hold two documents")
+				}
+			}
+		case "to", "toShard", "shard":
+			p.to, err = c.StringArg(name, v)
+		}
+		return true, err
+	})
+	return p, err
+}
+
+// chunk finds the partition that a place is in.
+// Errors: BadValue (2), ShardKeyNotFound (61).
+func (p *chunkPlace) chunk(coll *catalog.Collection) (*shard.Descriptor, error) {
+	switch {
+	case p.find != nil:
+		if path, missing := coll.Key.Missing(p.find); missing {
+			return nil, mongoerr.New(mongoerr.ShardKeyNotFound, "no shard key found in chunk query %s: '%s' is missing", p.find, path)
+		}
+		h, err := coll.Position(p.find)
+		if err != nil {
+			return nil, err
+		}
+		return coll.Home(p.find, h), nil
+	case len(p.bounds) == 2:
+		return chunkAt(coll, p.bounds[0])
+	case p.min != nil:
+		return chunkAt(coll, p.min)
+	}
+	return nil, mongoerr.New(mongoerr.BadValue, "one of 'find', 'bounds' and 'min' must be given")
+}
+
+// chunkAt finds the partition that begins at a bound.
+// Errors: BadValue (2).
+func chunkAt(coll *catalog.Collection, bound bson.Raw) (*shard.Descriptor, error) {
+	p, end, err := coll.Key.ParseBound(bound, true)
+	if err != nil {
+		return nil, err
+	}
+	if d := coll.Map.FindBegin(p); d != nil && !end {
+		return d, nil
+	}
+	return nil, mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, bound)
+}

@@ -1,0 +1,388 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// customArgs are the arguments of Azure Cosmos DB's extension commands.
+type customArgs struct {
+	ns          collection.Namespace
+	hasColl     bool
+	throughput  catalog.Throughput
+	shardKey    bson.Raw
+	suffix      bson.Raw
+	indexes     []bson.Raw
+	hasIndexes  bool
+	showIndexes bool
+	top         int64
+	startAt     bson.Value // a timestamp, missing for now
+	rule        ratelimit.RefuseRule
+	off         bool
+	reset       bool
+	whatIf      bool
+	clock       clockArgs
+	migrateTo   string // "autoscale" or "manual"
+	targets     []ratelimit.Share
+	sources     []int
+	equal       bool
+}
+
+// runCustomAction answers customAction: databases and collections with
+// provisioned throughput, on both listeners.
+// Source: Azure Cosmos DB for MongoDB, "custom-commands".
+func (s *State) runCustomAction(c *command.Call) error {
+	if c.Value.Type != bson.TypeString {
+		return mongoerr.WrongType("customAction", c.Value.Type.String(), "string")
+	}
+	action, _ := c.Value.Str()
+	run, ok := s.customActions()[action]
+	if !ok {
+		return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
+	}
+	if c.Op.Txn != nil {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run customAction in a multi-document transaction.")
+	}
+	var a customArgs
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		for _, field := range run.fields {
+			if field == name {
+				return true, customArg(c, &a, name, v)
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	if run.fields[0] == "collection" {
+		if !a.hasColl {
+			return mongoerr.MissingField("customAction.collection")
+		}
+		if err := command.CheckNamespace(a.ns); err != nil {
+			return err
+		}
+	}
+	return run.do(c, &a)
+}
+
+// customAction is one of them: its arguments, and what does it.
+type customAction struct {
+	fields []string
+	do     func(*command.Call, *customArgs) error
+}
+
+// customActions are the actions with the fields they take; those that concern a
+// collection begin with it.
+func (s *State) customActions() map[string]customAction {
+	return map[string]customAction{
+		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, setClock},
+		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), createCollection},
+		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
+
+		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
+		"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
+		"GetDatabase":            {[]string{""}, getDatabase},
+		"GetPartitions":          {[]string{"collection", "top"}, getPartitions},
+		"GetRequestReport":       {[]string{"top", "collection", "reset"}, s.getRequestReport},
+		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
+		"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
+		"MigrateThroughput":      {[]string{"throughputType", "collection"}, migrateThroughput},
+		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, redistribute},
+		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), updateCollection},
+		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), updateDatabase},
+	}
+}
+
+// customArg reads one argument.
+func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err error) {
+	switch name {
+	case "collection":
+		a.hasColl = !v.IsMissing()
+		a.ns.DB = c.DB
+		a.ns.Coll, err = c.StringArg(name, v)
+	case "offerThroughput":
+		if v.IsMissing() {
+			return nil
+		}
+		if a.throughput.Mode != catalog.ThroughputNone {
+			return bothModes()
+		}
+		a.throughput.Mode = catalog.ThroughputManual
+		a.throughput.RU, err = wholeArg(c, name, v)
+	case "autoScaleSettings":
+		return autoscaleArg(c, a, name, v)
+	case "serverless":
+		var yes bool
+		if yes, err = c.BoolArg(name, v); yes && err == nil {
+			if a.throughput.Mode != catalog.ThroughputNone {
+				return mongoerr.New(mongoerr.BadValue, "a serverless collection takes neither offerThroughput nor autoScaleSettings")
+			}
+			a.throughput.Mode = catalog.ThroughputServerless
+		}
+	case "shardKey":
+		if a.shardKey, err = c.ShardKeyArg(name, v); err == nil {
+			a.shardKey = a.shardKey.Clone()
+		}
+	case "suffix":
+		a.suffix, err = c.DocArg(name, v)
+	case "indexes":
+		if a.hasIndexes = !v.IsMissing(); a.hasIndexes {
+			a.indexes, err = c.DocArray(name, v, command.IndexesMax)
+			if err == nil {
+				err = checkCustomIndexes(c, a)
+			}
+		}
+	case "showIndexes":
+		a.showIndexes, err = c.BoolArg(name, v)
+	case "top":
+		if a.top, err = c.LongArg(name, v); err == nil && !v.IsMissing() {
+			err = command.Between(name, a.top, 1, topMax)
+		}
+	case "startAtOperationTime":
+		if _, _, ok := v.Timestamp(); !ok && !v.IsMissing() {
+			err = mongoerr.WrongType(c.Field(name), v.Type.String(), "timestamp")
+		}
+		a.startAt = v
+	case "serverSideRetry", "burst", "ruPerMinute", "throughputBuckets":
+		err = switchArg(c, &a.throughput.Switches, name, v)
+	case "nth", "count", "every", "kind", "retryAfterMs":
+		err = injectArg(c, &a.rule, name, v)
+	case "off":
+		a.off, err = c.BoolArg(name, v)
+	case "reset":
+		a.reset, err = c.BoolArg(name, v)
+	case "whatIf":
+		a.whatIf, err = c.BoolArg(name, v)
+	case "stop", "advanceMs", "run":
+		err = clockArg(c, &a.clock, name, v)
+	case "throughputType":
+		if !v.IsMissing() {
+			a.migrateTo, err = c.EnumArg(name, v, "autoscale", "manual")
+		}
+	case "targets", "sources", "equal":
+		err = sharesArg(c, a, name, v)
+	}
+	return err
+}
+
+func bothModes() error {
+	return mongoerr.New(mongoerr.BadValue, "offerThroughput and autoScaleSettings cannot both be given")
+}
+
+// wholeArg reads a number without a fraction. Errors: TypeMismatch (14),
+// BadValue (2).
+func wholeArg(c *command.Call, name string, v bson.Value) (int64, error) {
+	if !v.IsNumber() {
+		return 0, mongoerr.WrongType(c.Field(name), v.Type.String(), "int", "long", "double", "decimal")
+	}
+	n, ok := v.AsInt64()
+	if !ok {
+		return 0, mongoerr.New(mongoerr.BadValue, "%s must be a whole number, got %s", name, v)
+	}
+	return n, nil
+}
+
+// autoscaleArg reads {maxThroughput: n}.
+func autoscaleArg(c *command.Call, a *customArgs, name string, v bson.Value) error {
+	d, err := c.DocArg(name, v)
+	if err != nil || v.IsMissing() {
+		return err
+	}
+	if a.throughput.Mode != catalog.ThroughputNone {
+		return bothModes()
+	}
+	given := false
+	err = command.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
+		if field != "maxThroughput" {
+			return false, nil
+		}
+		given = !v.IsMissing()
+		var err error
+		if given {
+			a.throughput.RU, err = wholeArg(c, name+"."+field, v)
+		}
+		return true, err
+	})
+	if err == nil && !given {
+		err = mongoerr.MissingField(c.Field(name + ".maxThroughput"))
+	}
+	a.throughput.Mode = catalog.ThroughputAutoscale
+	return err
+}
+
+// checkCustomIndexes wants the _id index in the list and takes it out, and names
+// indexes that have no name.
+func checkCustomIndexes(c *command.Call, a *customArgs) error {
+	hasID := false
+	var rest []bson.Raw
+	for _, spec := range a.indexes {
+		key, ok := spec.Get("key").Doc()
+		if !ok {
+			return mongoerr.New(mongoerr.BadValue, "The field 'key' of an index specification must be an object: %s", spec)
+		}
+		if n, ok := key.Get("_id").AsInt64(); ok && n == 1 && key.Len() == 1 {
+			if command.HasField(spec, "unique") {
+				return mongoerr.New(mongoerr.BadValue, "The field 'unique' is not valid for _id index specification")
+			}
+			hasID = true
+			continue
+		}
+		if !command.HasField(spec, "name") {
+			b := bson.NewBuilder(nil)
+			b.Splice(spec.Elements())
+			b.String("name", index.DefaultName(key))
+			spec = b.Doc()
+		}
+		rest = append(rest, spec)
+	}
+	if !hasID {
+		return mongoerr.New(mongoerr.BadValue, "indexes must contain the _id index: {key: {_id: 1}, name: \"_id_\"}")
+	}
+	a.indexes = rest
+	return nil
+}
+
+func createDatabase(c *command.Call, a *customArgs) error {
+	return c.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
+}
+
+// updateDatabase changes the throughput of a database; without one it only
+// looks whether there is such a database.
+func updateDatabase(c *command.Call, a *customArgs) error {
+	if a.throughput == (catalog.Throughput{}) {
+		_, err := c.DDL.DatabaseThroughput(c.DB)
+		return err
+	}
+	return c.DDL.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
+}
+
+func getDatabase(c *command.Call, _ *customArgs) error {
+	t, err := c.DDL.DatabaseThroughput(c.DB)
+	if err != nil {
+		return err
+	}
+	c.Reply.String("database", c.DB)
+	ddl.AppendThroughput(c.Reply, t)
+	appendSwitches(c.Reply, t.Switches)
+	return nil
+}
+
+// createCollection makes a collection. One without throughput, in a database
+// without throughput, gets the smallest that there is.
+func createCollection(c *command.Call, a *customArgs) error {
+	shared := catalog.Throughput{}
+	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
+		shared = d.Throughput
+	}
+	switch {
+	case a.throughput.Mode == catalog.ThroughputNone && shared.Mode == catalog.ThroughputNone:
+		a.throughput.Mode, a.throughput.RU = catalog.ThroughputManual, ratelimit.ManualMin
+	case a.throughput.Mode == catalog.ThroughputNone && a.shardKey == nil:
+		return mongoerr.New(mongoerr.BadValue, "Shared throughput collection should have a partition key")
+	}
+	if c.Cluster.Catalog.Peek().Collection(a.ns) != nil {
+		return mongoerr.NamespaceTaken(a.ns.String())
+	}
+	key, err := command.WithSuffix(a.shardKey, a.suffix)
+	if err != nil {
+		return err
+	}
+	return c.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
+}
+
+// updateCollection changes the throughput, and makes the indexes those given.
+func updateCollection(c *command.Call, a *customArgs) error {
+	coll, err := c.Collection(a.ns)
+	if err != nil {
+		return err
+	}
+	if a.throughput != (catalog.Throughput{}) {
+		if err := c.DDL.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
+			return err
+		}
+	}
+	if !a.hasIndexes {
+		return nil
+	}
+	var drop []string
+	for _, ix := range coll.Indexes[1:] {
+		kept := false
+		for _, spec := range a.indexes {
+			kept = kept || bson.Equal(spec.Get("key"), ix.Key.Value(), nil)
+		}
+		if !kept {
+			drop = append(drop, ix.Name)
+		}
+	}
+	if len(drop) > 0 {
+		if _, err := c.DDL.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
+			return err
+		}
+	}
+	var add []bson.Raw
+	for _, spec := range a.indexes {
+		exists := false
+		for _, ix := range coll.Indexes[1:] {
+			exists = exists || bson.Equal(spec.Get("key"), ix.Key.Value(), nil)
+		}
+		if !exists {
+			add = append(add, spec)
+		}
+	}
+	if len(add) == 0 {
+		return nil
+	}
+	_, err = c.DDL.CreateIndexes(&c.Op, a.ns, add)
+	return err
+}
+
+func getCollection(c *command.Call, a *customArgs) error {
+	coll, err := c.Collection(a.ns)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.String("database", c.DB)
+	b.String("collection", a.ns.Coll)
+	if coll.Sharded() {
+		b.Raw("shardKeyDefinition", coll.Key.Spec())
+	}
+	ddl.AppendThroughput(b, coll.Throughput)
+	appendSwitches(b, coll.Throughput.Switches)
+	if have, needed := c.DDL.Scaling(coll); !coll.IsView() && have < needed {
+		b.BeginDoc("scaling")
+		b.Int32("partitions", int32(have))
+		b.Int32("needed", int32(needed))
+		b.End()
+	}
+	if !a.showIndexes {
+		return nil
+	}
+	b.BeginArray("indexes")
+	for _, ix := range coll.Indexes {
+		b.BeginDoc("")
+		b.Int32("v", 1)
+		b.Raw("key", ix.Key)
+		b.String("name", ix.Name)
+		b.String("ns", a.ns.String())
+		if ix.Unique && !ix.IsID() {
+			b.Bool("unique", true)
+		}
+		if ix.HasTTL {
+			b.Int("expireAfterSeconds", ix.ExpireAfterSeconds)
+		}
+		if ix.State == catalog.IndexBuilding {
+			b.Bool("requiresReIndex", true)
+		}
+		b.End()
+	}
+	b.End()
+	return nil
+}

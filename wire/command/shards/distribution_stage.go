@@ -1,0 +1,32 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// distributionDocs is $shardedDataDistribution.
+// Manual: reference/operator/aggregation/shardedDataDistribution.
+func (s *State) distributionDocs(*cluster.Op, collection.Namespace, bson.Raw) (docs []bson.Raw, err error) {
+	s.Sharded(func(coll *catalog.Collection) {
+		b := bson.NewBuilder(nil)
+		b.String("ns", coll.Namespace.String())
+		b.BeginArray("shards")
+		for _, d := range coll.Map.Shards() {
+			n := s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get()
+			b.BeginDoc("")
+			b.String("shardName", command.ShardName(d.ID))
+			b.Int32("numOrphanedDocs", 0)
+			b.Int("numOwnedDocuments", n.Docs)
+			b.Int("ownedSizeBytes", n.Bytes)
+			b.Int32("orphanedSizeBytes", 0)
+			b.End()
+		}
+		b.End()
+		docs = append(docs, b.Doc())
+	})
+	return docs, nil
+}

@@ -1,0 +1,29 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// migrateThroughput answers {customAction: "MigrateThroughput", throughputType:
+// "autoscale", collection: "c"}; without a collection it is the database's.
+// Source: Azure Cosmos DB, "set-throughput" (migrate between manual and autoscale),
+// which has it outside of the wire protocol.
+func migrateThroughput(c *command.Call, a *customArgs) error {
+	if a.migrateTo == "" {
+		return mongoerr.MissingField("customAction.throughputType")
+	}
+	a.ns.DB = c.DB
+	if a.hasColl {
+		if err := command.CheckNamespace(a.ns); err != nil {
+			return err
+		}
+	}
+	t, err := c.DDL.MigrateThroughput(&c.Op, a.ns, a.migrateTo == "autoscale")
+	if err != nil {
+		return err
+	}
+	ddl.AppendThroughput(c.Reply, t)
+	return nil
+}

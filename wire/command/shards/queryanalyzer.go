@@ -1,0 +1,266 @@
+package shards
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+)
+
+// queryAnalyzer is what configureQueryAnalyzer set for one collection. Immutable but
+// for its bucket.
+type queryAnalyzer struct {
+	ns      collection.Namespace
+	uuid    [16]byte
+	rate    float64 // samples per second, 0 = off
+	started time.Time
+	stopped time.Time // zero while it is on
+	bucket  *sampleBucket
+}
+
+// queryAnalyzers are those of all collections. Safe for concurrent use.
+type queryAnalyzers struct {
+	on  atomic.Pointer[map[collection.Namespace]*queryAnalyzer] // nil: none; all that commands look at otherwise
+	mu  sync.Mutex
+	all map[collection.Namespace]*queryAnalyzer
+}
+
+// queryAnalyzersName is the setting that keeps them. sampledNS is where samples are
+// kept, sampleExpiry for how long. samplesPerSecondMax is the most that may be asked
+// for, sampledBytesMax of one sample and sampledListMax of all that a stage lists.
+const (
+	queryAnalyzersName  = "queryAnalyzers"
+	sampleExpiry        = 7 * 24 * time.Hour
+	samplesPerSecondMax = 50
+	sampledBytesMax     = 64 << 10
+	sampledListMax      = 64 << 20
+	sampleTimeMax       = 5 * time.Second
+)
+
+var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
+
+// load reads what was set before a restart.
+func (q *queryAnalyzers) load(ctx context.Context, s storage.Store) error {
+	doc, err := command.LoadSetting(ctx, s, queryAnalyzersName)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := map[collection.Namespace]*queryAnalyzer{}
+	list, _ := doc.Get("analyzers").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get("_id").Str()
+		a := &queryAnalyzer{ns: collection.ParseNamespace(strings.Clone(name)), bucket: &sampleBucket{}}
+		_, uuid, _ := d.Get("collUuid").Binary()
+		copy(a.uuid[:], uuid)
+		a.rate, _ = d.Get("samplesPerSecond").AsFloat()
+		at, _ := d.Get("startTime").DateTime()
+		a.started = time.UnixMilli(at)
+		if at, ok := d.Get("stopTime").DateTime(); ok {
+			a.stopped, a.rate = time.UnixMilli(at), 0
+		}
+		all[a.ns] = a
+	}
+	q.publish(all)
+	return nil
+}
+
+// publish makes all what there is. The caller holds the mutex.
+func (q *queryAnalyzers) publish(all map[collection.Namespace]*queryAnalyzer) {
+	q.all = all
+	on := map[collection.Namespace]*queryAnalyzer{}
+	for ns, a := range all {
+		if a.rate > 0 {
+			on[ns] = a
+		}
+	}
+	if len(on) == 0 {
+		q.on.Store(nil)
+		return
+	}
+	q.on.Store(&on)
+}
+
+// set keeps the analyzer of a collection, or none with nil, and returns the one
+// before.
+func (q *queryAnalyzers) set(ctx context.Context, s storage.Store, ns collection.Namespace, a *queryAnalyzer) (was *queryAnalyzer, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if was = q.all[ns]; was == nil && a == nil {
+		return nil, nil
+	}
+	next := maps.Clone(q.all)
+	if next == nil {
+		next = map[collection.Namespace]*queryAnalyzer{}
+	}
+	delete(next, ns)
+	if a != nil {
+		next[ns] = a
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginArray("analyzers")
+	for _, d := range analyzerDocs(next) {
+		b.Raw("", d)
+	}
+	b.End()
+	if err := command.SaveSetting(ctx, s, queryAnalyzersName, b.Doc()); err != nil {
+		return nil, err
+	}
+	q.publish(next)
+	return was, nil
+}
+
+// queryAnalyzerDocs is config.queryAnalyzers.
+func (s *State) queryAnalyzerDocs() []bson.Raw {
+	s.analyzers.mu.Lock()
+	defer s.analyzers.mu.Unlock()
+	return analyzerDocs(s.analyzers.all)
+}
+
+func analyzerDocs(all map[collection.Namespace]*queryAnalyzer) (docs []bson.Raw) {
+	order := slices.SortedFunc(maps.Keys(all), func(a, b collection.Namespace) int { return strings.Compare(a.String(), b.String()) })
+	for _, ns := range order {
+		a := all[ns]
+		b := bson.NewBuilder(nil)
+		b.String("_id", ns.String())
+		b.Binary("collUuid", 4, a.uuid[:])
+		a.append(b)
+		b.DateTime("startTime", a.started.UnixMilli())
+		if !a.stopped.IsZero() {
+			b.DateTime("stopTime", a.stopped.UnixMilli())
+		}
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// append writes the configuration as clients give it.
+func (a *queryAnalyzer) append(b *bson.Builder) {
+	if a.rate == 0 {
+		b.String("mode", "off")
+		return
+	}
+	b.String("mode", "full")
+	b.Double("samplesPerSecond", a.rate)
+}
+
+// runConfigureQueryAnalyzer answers configureQueryAnalyzer: from now on some of the
+// queries of a collection are kept in config.sampledQueries, for analyzeShardKey.
+// Manual: reference/command/configureQueryAnalyzer. Errors: NamespaceNotFound (26),
+// CommandNotSupportedOnView (166), BadValue (2), InvalidOptions (72).
+func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return err
+	}
+	mode, rate, rated := "", 0.0, false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "mode":
+			mode, err = c.StringArg(name, v)
+		case "samplesPerSecond":
+			if rated = !v.IsMissing(); rated {
+				var ok bool
+				if rate, ok = v.AsFloat(); !ok {
+					err = mongoerr.WrongType(c.Field(name), v.Type.String(), "double", "long", "int", "decimal")
+				}
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case mode == "":
+		return mongoerr.MissingField(c.Field("mode"))
+	case mode != "full" && mode != "off":
+		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", mode, c.Field("mode"))
+	case mode == "full" && !rated:
+		return mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be given for mode 'full'")
+	case mode == "full" && !(rate > 0 && rate <= samplesPerSecondMax):
+		return mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be greater than 0 and at most %d, got %v", samplesPerSecondMax, rate)
+	}
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	switch {
+	case coll == nil:
+		return mongoerr.NoNamespace(ns.String())
+	case coll.IsView():
+		return mongoerr.ViewNotAllowed(ns.String())
+	}
+	now := c.Cluster.Now()
+	a := &queryAnalyzer{ns: collection.ParseNamespace(strings.Clone(ns.String())), uuid: coll.UUID, rate: rate, started: now, bucket: &sampleBucket{}}
+	if mode == "off" {
+		a.rate, a.stopped = 0, now
+	} else if err := makeSampled(c); err != nil {
+		return err
+	}
+	was, err := s.analyzers.set(c.Ctx, c.Cluster.Store, a.ns, a)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		c.Reply.BeginDoc("oldConfiguration")
+		was.append(c.Reply)
+		c.Reply.End()
+	}
+	c.Reply.BeginDoc("newConfiguration")
+	a.append(c.Reply)
+	c.Reply.End()
+	return nil
+}
+
+// makeSampled makes the collection of the samples, in which they expire.
+func makeSampled(c *command.Call) error {
+	var specs []bson.Raw
+	for _, field := range []string{"expireAt", "collectionUuid"} {
+		b := bson.NewBuilder(nil)
+		b.Int32("v", 2)
+		b.BeginDoc("key")
+		b.Int32(field, 1)
+		b.End()
+		b.String("name", field)
+		if field == "expireAt" {
+			b.Int32("expireAfterSeconds", 0)
+		}
+		specs = append(specs, b.Doc())
+	}
+	env := mql.NewEnv(c.Ctx)
+	env.NowMillis, env.DB = c.Cluster.Now().UnixMilli(), sampledNS.DB
+	_, err := c.DDL.CreateIndexes(&cluster.Op{Env: env, TxnNumber: -1}, sampledNS, specs)
+	return err
+}
+
+// sampledDocs is $listSampledQueries: the samples of a collection, or of all.
+// Manual: reference/operator/aggregation/listSampledQueries.
+// Errors: ExceededMemoryLimit (146).
+func (s *State) sampledDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+	ns, _ := spec.Get("namespace").Str()
+	size := 0
+	err = s.eachSample(o, func(doc bson.Raw) error {
+		if name, _ := doc.Get("ns").Str(); ns != "" && name != ns {
+			return nil
+		}
+		if size += len(doc); size > sampledListMax {
+			return mongoerr.New(mongoerr.ExceededMemoryLimit, "there are more than %d MB of sampled queries: read config.sampledQueries instead", sampledListMax>>20)
+		}
+		docs = append(docs, doc.Clone())
+		return nil
+	})
+	return docs, err
+}

@@ -1,0 +1,349 @@
+package shards
+
+import (
+	"errors"
+	"hash/maphash"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// shapes adds up what commands cost by their shape: the command, its collection,
+// filter and sort without the values. Memory is bounded: when a part of the table
+// is full, the cheapest of a few takes the way out. The zero shapes is ready.
+type shapes struct {
+	seed  maphash.Seed
+	once  sync.Once
+	since time.Time
+	parts [shapeParts]struct {
+		mu sync.Mutex
+		by map[string]*shape
+	}
+}
+
+const (
+	shapeParts    = 16
+	shapesMax     = 128 // of one part
+	shapeTextMax  = 600 // bytes of filter and sort
+	shapeListMax  = 16  // branches of $or that are looked at
+	shapeDepthMax = 8
+	evictLooks    = 8
+	// fanOutsWarned is after how many fan-outs of one shape the log says so.
+	fanOutsWarned = 100
+)
+
+// shape is the sums of one shape. Guarded by its part's mutex.
+type shape struct {
+	ns            collection.Namespace
+	command       string
+	filter, sort  string
+	fields        []filterField
+	runs, failed  int64
+	refused       int64
+	charge, most  ratelimit.MicroRU
+	took, slowest time.Duration
+	loaded        int64 // documents
+	visited       int64 // partitions, summed over runs
+	visits        int64 // runs that visited any
+	fanOuts       int64 // runs that visited several partitions
+	fanned        ratelimit.MicroRU
+	partitions    int // of the collection, at the last fan-out
+	last          time.Time
+}
+
+// filterField is a path that a filter confines, and how.
+type filterField struct {
+	path string
+	by   string // equal, in, range or other
+}
+
+// shapeRun is what one command did.
+type shapeRun struct {
+	charge  ratelimit.MicroRU
+	took    time.Duration
+	loaded  int64
+	visited int
+	of      int // partitions of the collection
+	failed  bool
+	refused bool
+	more    bool // a page of a cursor: its query is counted already
+}
+
+// note counts a command; body is that of a batch's first statement. text is memory
+// that is reused, and given back. warn is a copy of a shape that has just reached
+// fanOutsWarned.
+func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, warn *shape) {
+	x.once.Do(func() { x.seed, x.since = maphash.MakeSeed(), now })
+	var filter, sort bson.Raw
+	if d.Query != nil {
+		filter, sort = d.Query(body)
+	}
+	text = append(append(append(append(append(text[:0], ns.DB...), '.'), ns.Coll...), ' '), d.Name...)
+	text = append(text, ' ')
+	from := len(text)
+	text = appendShape(text, filter, 0)
+	to := len(text)
+	if !sort.IsEmpty() {
+		text = appendSort(append(text, ' '), sort)
+	}
+	text = text[:min(len(text), from+shapeTextMax)]
+	to = min(to, len(text))
+	part := &x.parts[maphash.Bytes(x.seed, text)%shapeParts]
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	s := part.by[string(text)]
+	if s == nil {
+		if part.by == nil {
+			part.by = map[string]*shape{}
+		}
+		if len(part.by) >= shapesMax {
+			evict(part.by)
+		}
+		s = &shape{ns: ns, command: d.Name, filter: string(text[from:to]), sort: strings.TrimSpace(string(text[to:])), fields: filterFields(nil, filter)}
+		s.ns.DB, s.ns.Coll = strings.Clone(ns.DB), strings.Clone(ns.Coll)
+		part.by[string(text)] = s
+	}
+	return text, s.add(r, now)
+}
+
+// add counts one run.
+func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
+	if !r.more {
+		s.runs++
+	}
+	if r.failed {
+		s.failed++
+	}
+	if r.refused {
+		s.refused++
+	}
+	s.charge += r.charge
+	s.most = max(s.most, r.charge)
+	s.took += r.took
+	s.slowest = max(s.slowest, r.took)
+	s.loaded += r.loaded
+	s.last = now
+	if r.visited > 0 {
+		s.visited += int64(r.visited)
+		s.visits++
+	}
+	if r.visited > 1 && len(s.fields) > 0 {
+		s.fanOuts++
+		s.fanned += r.charge
+		s.partitions = r.of
+		if s.fanOuts == fanOutsWarned {
+			copied := *s
+			return &copied
+		}
+	}
+	return nil
+}
+
+// evict removes the cheapest of a few shapes.
+func evict(by map[string]*shape) {
+	cheapest, n := "", 0
+	for k, s := range by {
+		if n == 0 || s.charge < by[cheapest].charge {
+			cheapest = k
+		}
+		if n++; n == evictLooks {
+			break
+		}
+	}
+	delete(by, cheapest)
+}
+
+// list returns copies of the shapes that are wanted.
+func (x *shapes) list(wanted func(collection.Namespace) bool) (out []shape) {
+	for i := range x.parts {
+		p := &x.parts[i]
+		p.mu.Lock()
+		for _, s := range p.by {
+			if wanted(s.ns) {
+				out = append(out, *s)
+			}
+		}
+		p.mu.Unlock()
+	}
+	return out
+}
+
+// forget drops shapes.
+func (x *shapes) forget(wanted func(collection.Namespace) bool) {
+	for i := range x.parts {
+		p := &x.parts[i]
+		p.mu.Lock()
+		for k, s := range p.by {
+			if wanted(s.ns) {
+				delete(p.by, k)
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
+// appendShape prints a filter with ? for its values: {a: ?, b: {$gt: ?}}.
+func appendShape(dst []byte, d bson.Raw, depth int) []byte {
+	dst = append(dst, '{')
+	n := 0
+	for it := d.Iter(); it.Next(); n++ {
+		if n > 0 {
+			dst = append(dst, ", "...)
+		}
+		if len(dst) > shapeTextMax+200 {
+			return append(dst, "…}"...)
+		}
+		dst = append(append(dst, it.Name...), ": "...)
+		inner, isDoc := it.Value.Doc()
+		list, isList := it.Value.Array()
+		switch {
+		case isDoc && it.Value.Type == bson.TypeDocument && depth < shapeDepthMax && hasOperator(inner):
+			dst = appendShape(dst, inner, depth+1)
+		case isList && depth < shapeDepthMax && isLogical(it.Name):
+			dst = append(dst, '[')
+			i := 0
+			for v := range list.Values() {
+				if i > 0 {
+					dst = append(dst, ", "...)
+				}
+				if i++; i > shapeListMax {
+					dst = append(dst, "…"...)
+					break
+				}
+				branch, _ := v.Doc()
+				dst = appendShape(dst, branch, depth+1)
+			}
+			dst = append(dst, ']')
+		default:
+			dst = append(dst, '?')
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendSort prints a sort: {a: 1, b: -1}.
+func appendSort(dst []byte, d bson.Raw) []byte {
+	dst = append(dst, '{')
+	n := 0
+	for it := d.Iter(); it.Next(); n++ {
+		if n > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(append(dst, it.Name...), ": "...)
+		if dir, ok := it.Value.AsInt64(); ok {
+			dst = strconv.AppendInt(dst, dir, 10)
+		} else {
+			dst = append(dst, '?')
+		}
+	}
+	return append(dst, '}')
+}
+
+// hasOperator tells {$gt: 5} from a document to compare with.
+func hasOperator(d bson.Raw) bool {
+	f, ok := d.First()
+	return ok && len(f.Name) > 0 && f.Name[0] == '$'
+}
+
+func isLogical(name []byte) bool {
+	switch string(name) {
+	case "$and", "$or", "$nor":
+		return true
+	}
+	return false
+}
+
+// filterFields lists the paths that every match is confined by: those of the
+// filter itself and of its $and.
+func filterFields(out []filterField, d bson.Raw) []filterField {
+	for it := d.Iter(); it.Next() && len(out) < shapeListMax; {
+		name := string(it.Name)
+		if name == "$and" {
+			list, _ := it.Value.Array()
+			for v := range list.Values() {
+				inner, _ := v.Doc()
+				out = filterFields(out, inner)
+			}
+			continue
+		}
+		if strings.HasPrefix(name, "$") {
+			continue
+		}
+		out = append(out, filterField{strings.Clone(name), howConfined(it.Value)})
+	}
+	return out
+}
+
+// howConfined says what a condition makes of its path.
+func howConfined(v bson.Value) string {
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument || !hasOperator(d) {
+		if v.Type == bson.TypeRegex {
+			return "other"
+		}
+		return "equal"
+	}
+	f, _ := d.First()
+	switch string(f.Name) {
+	case "$eq":
+		return "equal"
+	case "$in":
+		return "in"
+	case "$gt", "$gte", "$lt", "$lte":
+		return "range"
+	}
+	return "other"
+}
+
+// noteShape counts a command that is over.
+func (s *State) noteShape(c *command.Call, e command.Ended) {
+	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered {
+		return
+	}
+	err := e.Err
+	ns := c.Running.NS
+	if c.Def.Namespace == command.SeveralNamespaces {
+		ns = command.ManyNamespaces
+	}
+	if ns.Coll == "" || !c.Def.Costly() {
+		return
+	}
+	s.sampleQuery(c, err)
+	def, body := c.Def, c.Body
+	if first, ok := c.Opened.First(); ok {
+		def, body = s.Lookup(string(first.Name)), c.Opened
+	} else if d := c.Statement(); d != nil {
+		body = d
+	}
+	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), failed: err != nil}
+	if err != nil {
+		var known *mongoerr.Error
+		var throttled *ratelimit.Throttled
+		r.refused = errors.As(err, &throttled) || errors.As(err, &known) && known.Code == ratelimit.CodeThrottled
+	}
+	coll, shards := c.Op.Receipt.Spread()
+	if r.visited = shards; shards > 1 {
+		if x := s.Cluster.Catalog.Peek().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {
+			r.of = x.Map.Len()
+		}
+	}
+	if c.Opened != nil {
+		r.visited, r.more = 0, true
+	}
+	var warn *shape
+	c.Peer.Shape, warn = s.shapes.note(c.Peer.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	if warn != nil {
+		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
+			Int("partitions", warn.partitions).Stringer("ru", warn.fanned).
+			Msg("a query keeps visiting several partitions, for the shard key is not in its filter: see cantle report and cantle advise")
+	}
+}

@@ -1,0 +1,47 @@
+package shards
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// noting counts a find by its shape.
+func noting() func() {
+	var x shapes
+	body := bson.NewBuilder(nil)
+	body.String("find", "c")
+	body.BeginDoc("filter")
+	body.Int32("_id", 1)
+	body.End()
+	d := body.Doc()
+	ns := collection.Namespace{DB: "test", Coll: "c"}
+	var text []byte
+	query := func(d bson.Raw) (filter, sort bson.Raw) {
+		filter, _ = d.Get("filter").Doc()
+		return filter, nil
+	}
+	now, def := time.Unix(1000, 0), &command.Def{Name: "find", Query: query}
+	return func() { text, _ = x.note(text, ns, def, d, shapeRun{charge: 5}, now) }
+}
+
+// Counting a command does not allocate once its shape is known.
+func TestAllocsShape(t *testing.T) {
+	note := noting()
+	note()
+	if n := testing.AllocsPerRun(100, note); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// What counting a command by its shape costs.
+func BenchmarkShape(b *testing.B) {
+	note := noting()
+	b.ReportAllocs()
+	for b.Loop() {
+		note()
+	}
+}

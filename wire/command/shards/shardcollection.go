@@ -1,0 +1,144 @@
+package shards
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+)
+
+// runShardCollection answers shardCollection, on any database and on both
+// listeners in the shape of Azure Cosmos DB.
+// Manual: reference/command/shardCollection; Azure Cosmos DB, "partition-data".
+func (s *State) runShardCollection(c *command.Call) error {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return err
+	}
+	var suffix bson.Raw
+	opts := ddl.ShardOptions{Zones: s.planned.of(ns)}
+	presplit := false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "key":
+			opts.Key, err = c.DocArg(name, v)
+		case "suffix":
+			suffix, err = c.DocArg(name, v)
+		case "unique":
+			opts.Unique, err = c.BoolArg(name, v)
+		case "numInitialChunks":
+			opts.Shards, err = chunksArg(c, name, v)
+		case "presplitHashedZones":
+			presplit, err = c.BoolArg(name, v)
+		case "implicitlyCreateIndex", "enforceUniquenessCheck", "unsplittable":
+			_, err = c.BoolArg(name, v)
+		case "collation":
+			err = simpleCollation(c, name, v)
+		case "timeseries":
+			if !v.IsMissing() {
+				err = mongoerr.NotImplementedYet("option timeseries of shardCollection")
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case opts.Key == nil:
+		return mongoerr.MissingField(c.Field("key"))
+	case opts.Key.IsEmpty():
+		return mongoerr.New(mongoerr.InvalidOptions, "Empty shard key")
+	case presplit && !command.HasHashedField(opts.Key):
+		return mongoerr.New(mongoerr.InvalidOptions, "presplitHashedZones is only supported when the shard key has a hashed field")
+	case presplit && len(opts.Zones) == 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "presplitHashedZones needs zones of %s, which has none: see updateZoneKeyRange", ns)
+	}
+	if opts.Key, err = command.WithSuffix(opts.Key, suffix); err != nil {
+		return err
+	}
+	if err := c.DDL.ShardCollection(&c.Op, ns, opts); err != nil {
+		return err
+	}
+	if err := s.planned.forget(c.Ctx, c.Cluster.Store, ns); err != nil {
+		return err
+	}
+	c.RespondAlways("ShardCollectionResponse")
+	c.Reply.String("collectionsharded", ns.String())
+	return nil
+}
+
+// chunksArg reads numInitialChunks, 0 if it is missing.
+// Errors: TypeMismatch (14), InvalidOptions (72).
+func chunksArg(c *command.Call, name string, v bson.Value) (int, error) {
+	n, err := c.LongArg(name, v)
+	if err != nil || v.IsMissing() {
+		return 0, err
+	}
+	if n < 1 {
+		return 0, mongoerr.New(mongoerr.InvalidOptions, "%s must be at least 1, got %d", name, n)
+	}
+	return int(min(n, 1<<30)), nil
+}
+
+// simpleCollation reads a collation that can only be the simple one: shard keys
+// compare byte by byte. Errors: TypeMismatch (14), BadValue (2).
+func simpleCollation(c *command.Call, name string, v bson.Value) error {
+	d, err := c.DocArg(name, v)
+	if err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
+		err = mongoerr.New(mongoerr.BadValue, "The collation for %s must be {locale: 'simple'}, but found: %s", c.Name(), d)
+	}
+	return err
+}
+
+// shardedNamespace reads the "db.coll" that a sharding command is about.
+// Errors: TypeMismatch (14), InvalidNamespace (73), IllegalOperation (20).
+func shardedNamespace(c *command.Call) (collection.Namespace, error) {
+	if c.Value.Type != bson.TypeString {
+		return collection.Namespace{}, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string")
+	}
+	s, _ := c.Value.Str()
+	ns := collection.ParseNamespace(s)
+	if ns.Coll == "" {
+		return ns, mongoerr.BadNamespace(s)
+	}
+	if err := command.CheckNamespace(ns); err != nil {
+		return ns, err
+	}
+	if ns.DB == "local" || ns.DB == "config" || strings.HasPrefix(ns.Coll, "system.") {
+		return ns, mongoerr.New(mongoerr.IllegalOperation, "can't shard %s", ns)
+	}
+	return ns, nil
+}
+
+// runEnableSharding answers enableSharding: every database may hold sharded
+// collections, so there is nothing to do but check the name.
+// Manual: reference/command/enableSharding.
+func runEnableSharding(c *command.Call) error {
+	if c.Value.Type != bson.TypeString {
+		return mongoerr.WrongType("enableSharding.enableSharding", c.Value.Type.String(), "string")
+	}
+	db, _ := c.Value.Str()
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "primaryShard" {
+			return false, nil
+		}
+		_, err := c.StringArg(name, v)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := command.CheckDatabaseName(db); err != nil {
+		return err
+	}
+	if db == "local" || db == "config" || db == "admin" {
+		return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s database", db)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// switchFields are how CreateCollection and its relatives name the switches of a
+// throughput: an extension of ours to customAction.
+var switchFields = []string{"serverSideRetry", "burst", "ruPerMinute", "throughputBuckets"}
+
+// switchArg reads one switch.
+func switchArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	if name == "throughputBuckets" {
+		return bucketsArg(c, s, name, v)
+	}
+	on, err := c.BoolArg(name, v)
+	switch name {
+	case "serverSideRetry":
+		s.ServerSideRetry = catalog.SwitchOf(on)
+	case "burst":
+		s.Burst = catalog.SwitchOf(on)
+	case "ruPerMinute":
+		s.PerMinute = catalog.SwitchOf(on)
+	}
+	return err
+}
+
+// bucketsArg reads [{id: 1, maxThroughputPercentage: 20, appName: "reports"}]:
+// the buckets that there shall be. Source: Azure Cosmos DB,
+// "throughput-buckets"; appName is ours. Errors: BadValue (2), TypeMismatch (14).
+func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) error {
+	list, err := c.DocArray(name, v, catalog.BucketsMax)
+	if err != nil {
+		return err
+	}
+	for i := range s.Buckets {
+		s.Buckets[i].Percent = -1
+	}
+	for _, d := range list {
+		id, percent, app := int64(0), int64(0), ""
+		err := command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+			switch field {
+			case "id":
+				if id, err = wholeArg(c, name+".id", v); err == nil {
+					err = command.Between(name+".id", id, 1, catalog.BucketsMax)
+				}
+			case "maxThroughputPercentage":
+				if percent, err = wholeArg(c, name+"."+field, v); err == nil {
+					err = command.Between(name+"."+field, percent, 1, 100)
+				}
+			case "appName":
+				app, err = c.StringArg(name+".appName", v)
+			default:
+				return false, nil
+			}
+			return true, err
+		})
+		switch {
+		case err != nil:
+			return err
+		case id == 0:
+			return mongoerr.MissingField(c.Field(name + ".id"))
+		case percent == 0:
+			return mongoerr.MissingField(c.Field(name + ".maxThroughputPercentage"))
+		case s.Buckets[id-1].Percent > 0:
+			return mongoerr.New(mongoerr.BadValue, "throughput bucket %d is given twice", id)
+		}
+		s.Buckets[id-1] = catalog.Bucket{Percent: int32(percent), AppName: app}
+	}
+	return nil
+}
+
+// appendSwitches prints the switches that have been set.
+func appendSwitches(b *bson.Builder, s catalog.Switches) {
+	for _, x := range [...]struct {
+		name  string
+		value catalog.Switch
+	}{{"serverSideRetry", s.ServerSideRetry}, {"burst", s.Burst}, {"ruPerMinute", s.PerMinute}} {
+		if x.value != catalog.Inherit {
+			b.Bool(x.name, x.value == catalog.On)
+		}
+	}
+	if s.Buckets == ([catalog.BucketsMax]catalog.Bucket{}) {
+		return
+	}
+	b.BeginArray("throughputBuckets")
+	for i, k := range s.Buckets {
+		if k.Percent == 0 {
+			continue
+		}
+		b.BeginDoc("")
+		b.Int32("id", int32(i+1))
+		b.Int32("maxThroughputPercentage", k.Percent)
+		if k.AppName != "" {
+			b.String("appName", k.AppName)
+		}
+		b.End()
+	}
+	b.End()
+}

@@ -1,0 +1,279 @@
+package shards
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/storage"
+)
+
+// A zone is ranges of shard keys that have partitions of their own, with their own
+// parts of the throughput. On one server it says nothing about where bytes lie; the
+// shards it is given to are kept, and every partition that lies in one of its
+// ranges counts as one of its shards. Manual: core/zone-sharding.
+
+// zoneShards are the zones that addShardToZone made, each with its shards. Safe for
+// concurrent use.
+type zoneShards struct {
+	mu  sync.Mutex
+	now map[string][]string // shards by zone
+}
+
+// zonesName is the setting that keeps them.
+const zonesName = "zones"
+
+// load reads what was set before a restart.
+func (z *zoneShards) load(ctx context.Context, s storage.Store) error {
+	doc, err := command.LoadSetting(ctx, s, zonesName)
+	if err != nil {
+		return err
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.now = map[string][]string{}
+	list, _ := doc.Get("zones").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		zone, _ := d.Get("zone").Str()
+		shards, _ := d.Get("shards").Array()
+		for v := range shards.Values() {
+			name, _ := v.Str()
+			z.now[zone] = append(z.now[zone], name)
+		}
+	}
+	return nil
+}
+
+// change keeps the shards of one zone; none forget it.
+func (z *zoneShards) change(ctx context.Context, s storage.Store, zone string, fn func(shards []string) []string) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	next := maps.Clone(z.now)
+	if next == nil {
+		next = map[string][]string{}
+	}
+	if next[zone] = fn(slices.Clone(next[zone])); len(next[zone]) == 0 {
+		delete(next, zone)
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginArray("zones")
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		b.BeginDoc("")
+		b.String("zone", name)
+		b.BeginArray("shards")
+		for _, s := range next[name] {
+			b.String("", s)
+		}
+		b.End()
+		b.End()
+	}
+	b.End()
+	if err := command.SaveSetting(ctx, s, zonesName, b.Doc()); err != nil {
+		return err
+	}
+	z.now = next
+	return nil
+}
+
+// of lists the shards of a zone.
+func (z *zoneShards) of(zone string) []string {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return slices.Clone(z.now[zone])
+}
+
+// tags lists the zones of a shard: those it was given, and those of the ranges in
+// which partitions of its number lie.
+func (s *State) tags(shard string) []string {
+	seen := map[string]bool{}
+	s.zones.mu.Lock()
+	for zone, shards := range s.zones.now {
+		if slices.Contains(shards, shard) {
+			seen[zone] = true
+		}
+	}
+	s.zones.mu.Unlock()
+	s.Sharded(func(coll *catalog.Collection) {
+		for _, d := range coll.Map.Shards() {
+			if zone := coll.ZoneOf(d); zone != "" && command.ShardName(d.ID) == shard {
+				seen[zone] = true
+			}
+		}
+	})
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// tagDocs is config.tags: the ranges of zones.
+func (s *State) tagDocs() (docs []bson.Raw) {
+	s.Sharded(func(coll *catalog.Collection) {
+		for _, z := range coll.Zones {
+			docs = append(docs, tagDoc(coll.Namespace, ddl.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
+		}
+	})
+	for _, z := range s.planned.list() {
+		docs = append(docs, tagDoc(z.ns, z.ZoneRange))
+	}
+	return docs
+}
+
+func tagDoc(ns collection.Namespace, z ddl.ZoneRange) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("_id")
+	b.String("ns", ns.String())
+	b.Raw("min", z.Min)
+	b.End()
+	b.String("ns", ns.String())
+	b.Raw("min", z.Min)
+	b.Raw("max", z.Max)
+	b.String("tag", z.Name)
+	return b.Doc()
+}
+
+// parseZone reads the arguments of addShardToZone and removeShardFromZone.
+func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
+	if c.Value.Type != bson.TypeString {
+		return "", "", mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string")
+	}
+	shard, _ = c.Value.Str()
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		if name != "zone" {
+			return false, nil
+		}
+		zone, err = c.StringArg(name, v)
+		return true, err
+	})
+	if err == nil && zone == "" {
+		err = mongoerr.MissingField(c.Field("zone"))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	_, err = s.shardNamed(shard)
+	return shard, zone, err
+}
+
+// runAddShardToZone answers addShardToZone. Manual: reference/command/addShardToZone.
+func (s *State) runAddShardToZone(c *command.Call) error {
+	shard, zone, err := s.parseZone(c)
+	if err != nil {
+		return err
+	}
+	return s.zones.change(c.Ctx, c.Cluster.Store, zone, func(shards []string) []string {
+		if slices.Contains(shards, shard) {
+			return shards
+		}
+		return append(shards, shard)
+	})
+}
+
+// runRemoveShardFromZone answers removeShardFromZone. The last shard stays as long
+// as the zone has ranges. Manual: reference/command/removeShardFromZone.
+// Errors: ZoneStillInUse (163).
+func (state *State) runRemoveShardFromZone(c *command.Call) error {
+	shard, zone, err := state.parseZone(c)
+	if err != nil {
+		return err
+	}
+	if now := state.zones.of(zone); len(now) == 1 && now[0] == shard {
+		used := ""
+		c.Sharded(func(coll *catalog.Collection) {
+			for _, z := range coll.Zones {
+				if z.Name == zone {
+					used = coll.Namespace.String()
+				}
+			}
+		})
+		for _, z := range state.planned.list() {
+			if z.Name == zone {
+				used = z.ns.String()
+			}
+		}
+		if used != "" {
+			return mongoerr.New(mongoerr.ZoneStillInUse, "shard %s is the only one of zone %s, in which ranges of %s lie: remove those first", shard, zone, used)
+		}
+	}
+	return state.zones.change(c.Ctx, c.Cluster.Store, zone, func(shards []string) []string {
+		return slices.DeleteFunc(shards, func(s string) bool { return s == shard })
+	})
+}
+
+// runUpdateZoneKeyRange answers updateZoneKeyRange; zone null takes the range out of
+// its zone. The collection need not be sharded, or there, yet. Manual: reference/command/updateZoneKeyRange. Errors: ZoneNotFound (177).
+func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return err
+	}
+	var min, max bson.Raw
+	zone, given := "", false
+	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "min":
+			min, err = c.DocArg(name, v)
+		case "max":
+			max, err = c.DocArg(name, v)
+		case "zone":
+			given = true // null among them
+			zone, err = c.StringArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case min == nil:
+		return mongoerr.MissingField(c.Field("min"))
+	case max == nil:
+		return mongoerr.MissingField(c.Field("max"))
+	case !given:
+		return mongoerr.MissingField(c.Field("zone"))
+	case zone != "" && len(s.zones.of(zone)) == 0:
+		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist; addShardToZone makes it", zone)
+	}
+	if !s.isSharded(ns) {
+		return s.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, ddl.ZoneRange{Name: zone, Min: min, Max: max}})
+	}
+	return c.DDL.SetZone(&c.Op, ns, min, max, zone)
+}
+
+// runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie
+// on one shard become one. Each partition is a shard by itself, so there are none.
+// Manual: reference/command/mergeAllChunksOnShard. Errors: ShardNotFound (70).
+func (state *State) runMergeAllChunksOnShard(c *command.Call) error {
+	if _, err := shardedCollection(c); err != nil {
+		return err
+	}
+	shard := ""
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "shard":
+			shard, err = c.StringArg(name, v)
+		case "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS":
+			_, err = c.LongArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if shard == "" {
+		return mongoerr.MissingField(c.Field("shard"))
+	}
+	if !slices.ContainsFunc(state.shardDocs(), func(d bson.Raw) bool { s, _ := d.Get("_id").Str(); return s == shard }) {
+		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", shard)
+	}
+	return nil
+}

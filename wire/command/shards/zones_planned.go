@@ -1,0 +1,227 @@
+package shards
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Ranges of zones may be set before their collection is sharded, or made:
+// shardCollection then begins with them. They go with the collection.
+// Manual: reference/command/updateZoneKeyRange.
+
+// plannedZone is a range of a collection without a shard key.
+type plannedZone struct {
+	ns collection.Namespace
+	ddl.ZoneRange
+}
+
+// plannedZones are all of them. Safe for concurrent use.
+type plannedZones struct {
+	mu  sync.Mutex
+	now []plannedZone
+}
+
+// plannedZonesName is the setting that keeps them, plannedZonesMax bounds them.
+const (
+	plannedZonesName = "plannedZones"
+	plannedZonesMax  = 1024
+)
+
+// load reads what was set before a restart, but for collections that have a shard
+// key now.
+func (p *plannedZones) load(ctx context.Context, s storage.Store, sharded func(collection.Namespace) bool) error {
+	doc, err := command.LoadSetting(ctx, s, plannedZonesName)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = nil
+	list, _ := doc.Get("ranges").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		ns, _ := d.Get("ns").Str()
+		z := plannedZone{ns: collection.ParseNamespace(ns)}
+		z.Name, _ = d.Get("zone").Str()
+		lo, _ := d.Get("min").Doc()
+		hi, _ := d.Get("max").Doc()
+		z.Min, z.Max = lo.Clone(), hi.Clone()
+		if !sharded(z.ns) {
+			p.now = append(p.now, z)
+		}
+	}
+	return nil
+}
+
+// keep makes next the ranges there are. The caller holds the mutex.
+func (p *plannedZones) keep(ctx context.Context, s storage.Store, next []plannedZone) error {
+	b := bson.NewBuilder(nil)
+	b.BeginArray("ranges")
+	for _, z := range next {
+		b.BeginDoc("")
+		b.String("ns", z.ns.String())
+		b.Raw("min", z.Min)
+		b.Raw("max", z.Max)
+		b.String("zone", z.Name)
+		b.End()
+	}
+	b.End()
+	if err := command.SaveSetting(ctx, s, plannedZonesName, b.Doc()); err != nil {
+		return err
+	}
+	p.now = next
+	return nil
+}
+
+// set puts a range into a zone, or takes it out of its zone with an empty name.
+// Errors: BadValue (2), RangeOverlapConflict (178).
+func (p *plannedZones) set(ctx context.Context, s storage.Store, z plannedZone) error {
+	if err := checkPlanned(z.Min, z.Max); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	less := func(a, b bson.Raw) bool { return bson.Compare(a.Value(), b.Value(), nil) < 0 }
+	next := slices.DeleteFunc(slices.Clone(p.now), func(o plannedZone) bool {
+		return o.ns == z.ns && bson.Equal(o.Min.Value(), z.Min.Value(), nil) && bson.Equal(o.Max.Value(), z.Max.Value(), nil)
+	})
+	if z.Name != "" {
+		for _, o := range next {
+			if o.ns == z.ns && less(z.Min, o.Max) && less(o.Min, z.Max) {
+				return mongoerr.New(mongoerr.RangeOverlapConflict, "Zone range: %s -->> %s is overlapping with existing: %s -->> %s of zone %s",
+					z.Min, z.Max, o.Min, o.Max, o.Name)
+			}
+		}
+		z.Min, z.Max = z.Min.Clone(), z.Max.Clone()
+		next = append(next, z)
+	}
+	if len(next) > plannedZonesMax {
+		return mongoerr.New(mongoerr.IllegalOperation, "collections without a shard key have at most %d ranges in zones altogether", plannedZonesMax)
+	}
+	return p.keep(ctx, s, next)
+}
+
+// checkPlanned checks what can be known of a range without its key.
+// Errors: BadValue (2).
+func checkPlanned(lo, hi bson.Raw) error {
+	a, b := lo.Iter(), hi.Iter()
+	n := 0
+	for ; a.Next(); n++ {
+		if !b.Next() || string(a.Name) != string(b.Name) {
+			return mongoerr.New(mongoerr.BadValue, "min: %s and max: %s do not have the same fields", lo, hi)
+		}
+	}
+	switch {
+	case b.Next():
+		return mongoerr.New(mongoerr.BadValue, "min: %s and max: %s do not have the same fields", lo, hi)
+	case n == 0:
+		return mongoerr.New(mongoerr.BadValue, "min and max name no field of a shard key")
+	case bson.Compare(lo.Value(), hi.Value(), nil) >= 0:
+		return mongoerr.New(mongoerr.BadValue, "min: %s should be less than max: %s", lo, hi)
+	}
+	return nil
+}
+
+// of lists the ranges of a collection.
+func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, z := range p.now {
+		if z.ns == ns {
+			out = append(out, z.ZoneRange)
+		}
+	}
+	return out
+}
+
+// list returns all ranges.
+func (p *plannedZones) list() []plannedZone {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.now)
+}
+
+// forget drops the ranges of a collection: it is gone, or has them by its key.
+func (p *plannedZones) forget(ctx context.Context, s storage.Store, ns collection.Namespace) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return z.ns == ns })
+	if len(next) == len(p.now) {
+		return nil
+	}
+	return p.keep(ctx, s, next)
+}
+
+// isSharded reports a collection with a shard key.
+func (s *State) isSharded(ns collection.Namespace) bool {
+	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	return coll != nil && coll.Sharded()
+}
+
+// namespaceGone is told of collections that were dropped or renamed.
+func (s *State) namespaceGone(ns collection.Namespace) {
+	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the zones of a collection that is gone are still stored; a new one of this name will have them")
+	}
+	if _, err := s.analyzers.set(context.Background(), s.Cluster.Store, ns, nil); err != nil {
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the query analyzer of a collection that is gone is still stored; a new one of this name will have it")
+	}
+}
+
+// zonesArg reads zones of reshardCollection: [{min, max, zone: string | null}]. A
+// zone of null is none. Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
+func (s *State) zonesArg(c *command.Call, name string, v bson.Value) ([]ddl.ZoneRange, error) {
+	if v.IsMissing() {
+		return nil, nil
+	}
+	list, err := c.DocArray(name, v, plannedZonesMax)
+	if err != nil {
+		return nil, err
+	}
+	out := []ddl.ZoneRange{}
+	for _, d := range list {
+		z := ddl.ZoneRange{}
+		given := false
+		for it := d.Iter(); it.Next(); {
+			field, isNull := name+"."+string(it.Name), it.Value.IsNullish()
+			switch string(it.Name) {
+			case "min":
+				z.Min, err = c.DocArg(field, it.Value)
+			case "max":
+				z.Max, err = c.DocArg(field, it.Value)
+			case "zone":
+				if given = true; !isNull {
+					z.Name, err = c.StringArg(field, it.Value)
+				}
+			default:
+				err = mongoerr.New(40415, "BSON field '%s' is an unknown field.", c.Field(field))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case z.Min == nil:
+			return nil, mongoerr.MissingField(c.Field(name + ".min"))
+		case z.Max == nil:
+			return nil, mongoerr.MissingField(c.Field(name + ".max"))
+		case !given:
+			return nil, mongoerr.MissingField(c.Field(name + ".zone"))
+		case z.Name == "":
+			continue
+		case len(s.zones.of(z.Name)) == 0:
+			return nil, mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist; addShardToZone makes it", z.Name)
+		}
+		out = append(out, z)
+	}
+	return out, nil
+}

@@ -1,0 +1,23 @@
+package status
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// currentOpDocs is $currentOp. Manual: reference/operator/aggregation/currentOp.
+func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
+	flag := func(name string) bool { return spec.Get(name).Truthy() }
+	return s.currentOps(currentOpArgs{
+		idle: flag("idleConnections"), cursors: flag("idleCursors"), truncate: flag("truncateOps"),
+		sessions: !command.HasField(spec, "idleSessions") || flag("idleSessions"),
+		own:      s.RequireAuth && !flag("allUsers"), user: o.User,
+	}), nil
+}
+
+// queryStatsDocs is $queryStats: there are none.
+func (s *State) queryStatsDocs(*cluster.Op, collection.Namespace, bson.Raw) ([]bson.Raw, error) {
+	return nil, nil
+}

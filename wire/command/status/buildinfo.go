@@ -1,0 +1,65 @@
+package status
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// runBuildInfo answers buildInfo. Manual: reference/command/buildInfo.
+func runBuildInfo(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	b := c.Reply
+	b.String("version", command.CompatibleVersion)
+	b.String("gitVersion", c.Version)
+	emptyArray(b, "modules")
+	b.String("allocator", "system")
+	engine := "none"
+	if c.JavaScript {
+		engine = "goja"
+	}
+	b.String("javascriptEngine", engine)
+	b.String("sysInfo", "deprecated")
+	b.BeginArray("versionArray")
+	for part := range strings.SplitSeq(command.CompatibleVersion, ".") {
+		n := int32(0)
+		for _, d := range part {
+			n = n*10 + d - '0'
+		}
+		b.Int32("", n)
+	}
+	b.Int32("", 0)
+	b.End()
+	b.BeginDoc("openssl")
+	b.String("running", "crypto/tls of "+runtime.Version())
+	b.String("compiled", "crypto/tls of "+runtime.Version())
+	b.End()
+	b.BeginDoc("buildEnvironment")
+	b.String("distmod", "")
+	b.String("distarch", runtime.GOARCH)
+	b.String("cc", runtime.Version())
+	b.String("target_arch", runtime.GOARCH)
+	b.String("target_os", runtime.GOOS)
+	b.End()
+	b.Int32("bits", 64)
+	b.Bool("debug", false)
+	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
+	b.BeginArray("storageEngines")
+	b.String("", command.EngineName)
+	b.End()
+	b.BeginDoc("cantle")
+	b.String("version", c.Version)
+	b.End()
+	return nil
+}
+
+// emptyArray appends an array without elements.
+func emptyArray(b *bson.Builder, name string) {
+	b.BeginArray(name)
+	b.End()
+}

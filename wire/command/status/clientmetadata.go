@@ -1,0 +1,84 @@
+package status
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// Limits of what a client says of itself.
+// Spec: mongodb-handshake (Limitations).
+const (
+	clientMetadataMax = 512
+	appNameMax        = 128
+)
+
+// introduce reads what the client says of itself in its first hello.
+// Errors: TypeMismatch (14), ClientMetadataMissingField (183),
+// ClientMetadataAppNameTooLarge (184), ClientMetadataDocumentTooLarge (185),
+// ClientMetadataCannotBeMutated (186).
+func introduce(c *command.Call, v bson.Value) error {
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document")
+	}
+	if c.Peer.Client.Load() != nil {
+		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
+	}
+	if len(d) > clientMetadataMax {
+		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge,
+			"The client metadata document must be less then or equal to %d bytes", clientMetadataMax)
+	}
+	app := ""
+	if v, ok := d.Lookup("application"); ok {
+		sub, ok := v.Doc()
+		if !ok {
+			return mongoerr.New(mongoerr.TypeMismatch, "The 'application' field is required to be a BSON document in the client metadata document")
+		}
+		if n, ok := sub.Lookup("name"); ok {
+			if app, ok = n.Str(); !ok {
+				return mongoerr.New(mongoerr.TypeMismatch, "The 'application.name' field must be a string in the client metadata document")
+			}
+			if len(app) > appNameMax {
+				return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge,
+					"The 'application.name' field in the client metadata document must be less then or equal to %d bytes", appNameMax)
+			}
+		}
+	}
+	driver, err := metadataFields(d, "driver", "name", "version")
+	if err != nil {
+		return err
+	}
+	if _, err := metadataFields(d, "os", "type"); err != nil {
+		return err
+	}
+	c.Peer.AppName = app
+	c.Peer.Client.Store(&command.ClientInfo{AppName: app, Driver: driver, Doc: d.Clone()})
+	return nil
+}
+
+// metadataFields checks the required strings of a part and returns the first.
+func metadataFields(d bson.Raw, part string, names ...string) (first string, err error) {
+	v, ok := d.Lookup(part)
+	if !ok {
+		return "", mongoerr.New(mongoerr.ClientMetadataMissingField, "Missing required sub-document '%s' in the client metadata document", part)
+	}
+	sub, ok := v.Doc()
+	if !ok {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "The '%s' field is required to be a BSON document in the client metadata document", part)
+	}
+	for i, name := range names {
+		v, ok := sub.Lookup(name)
+		if !ok {
+			return "", mongoerr.New(mongoerr.ClientMetadataMissingField, "Missing required field '%s.%s' in the client metadata document", part, name)
+		}
+		s, ok := v.Str()
+		if !ok {
+			return "", mongoerr.New(mongoerr.TypeMismatch, "The '%s.%s' field must be a string in the client metadata document", part, name)
+		}
+		if i == 0 {
+			first = s
+		}
+	}
+	return first, nil
+}

@@ -1,0 +1,320 @@
+package status
+
+import (
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// currentOpArgs says what currentOp lists.
+type currentOpArgs struct {
+	idle     bool // connections without a command too
+	cursors  bool // idle cursors too
+	sessions bool // transactions between two commands too
+	truncate bool // long commands
+	own      bool // nothing of other users
+	user     string
+}
+
+// userNames takes "name@db" apart.
+func userNames(user string) []auth.Name {
+	i := strings.LastIndexByte(user, '@')
+	if i < 0 {
+		return nil
+	}
+	return []auth.Name{{Name: user[:i], DB: user[i+1:]}}
+}
+
+// runCurrentOp lists what the server does, filtered by its other fields.
+// Manual: reference/command/currentOp.
+func (s *State) runCurrentOp(c *command.Call) error {
+	a := currentOpArgs{sessions: true, truncate: true, user: c.Peer.User}
+	filter := bson.NewBuilder(nil)
+	it := c.Body.Iter()
+	it.Next()
+	for it.Next() {
+		switch name := string(it.Name); name {
+		case "$all":
+			a.idle = it.Value.Truthy()
+		case "$ownOps":
+			a.own = it.Value.Truthy()
+		case "$truncateOps":
+		default:
+			if !command.Generic(name) {
+				filter.Value(name, it.Value)
+			}
+		}
+	}
+	docs, err := c.FilterDocs(s.currentOps(a), filter.Doc())
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginArray("inprog")
+	for _, d := range docs {
+		b.Value("", d.Value())
+	}
+	b.End()
+	if s.fsyncLock.count() > 0 {
+		b.Bool("fsyncLock", true)
+		b.String("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock")
+	}
+	return nil
+}
+
+// currentOps describes what runs: commands, background jobs and, if asked for,
+// what waits.
+func (s *State) currentOps(a currentOpArgs) []bson.Raw {
+	now := s.Cluster.Now()
+	var docs []bson.Raw
+	busy := map[int64]bool{}
+	for _, op := range s.Ops.List() {
+		busy[op.Conn.ID()] = true
+		if a.own && op.User != a.user {
+			continue
+		}
+		if body := op.Command(); body != nil {
+			docs = append(docs, s.describeOp(op, body, now, a))
+		}
+	}
+	if a.own {
+		return docs
+	}
+	docs = append(docs, s.jobOps(now)...)
+	if a.idle {
+		var idle []*command.Connection
+		s.EachConn(func(c *command.Connection) bool {
+			if !busy[c.Conn.ID()] {
+				idle = append(idle, c)
+			}
+			return true
+		})
+		sort.Slice(idle, func(i, j int) bool { return idle[i].Conn.ID() < idle[j].Conn.ID() })
+		for _, c := range idle {
+			b := bson.NewBuilder(nil)
+			appendConnection(b, c.Conn, c.Peer.Client.Load())
+			b.Bool("active", false)
+			b.String("currentOpTime", isoTime(now))
+			docs = append(docs, b.Doc())
+		}
+	}
+	if a.sessions {
+		docs = append(docs, s.idleTxns(now)...)
+	}
+	if a.cursors {
+		list := s.Cursors.List()
+		sort.Slice(list, func(i, j int) bool { return list[i].Opened.Before(list[j].Opened) })
+		for _, i := range list {
+			if i.Pinned {
+				continue // listed with the getMore that has it
+			}
+			b := bson.NewBuilder(nil)
+			b.String("type", "idleCursor")
+			b.String("host", command.Hostname())
+			b.String("ns", i.Options.Namespace.String())
+			if !i.Options.Session.IsZero() {
+				i.Options.Session.Append(b, "lsid")
+			}
+			appendCursor(b, i, 0)
+			docs = append(docs, b.Doc())
+		}
+	}
+	return docs
+}
+
+// idleTxns describes the transactions that no command works in now.
+func (s *State) idleTxns(now time.Time) []bson.Raw {
+	busy := map[session.ID]bool{}
+	for _, op := range s.Ops.List() {
+		busy[op.Session] = true
+	}
+	list := s.Sessions.Transactions()
+	sort.Slice(list, func(i, j int) bool { return list[i].Since.Before(list[j].Since) })
+	var docs []bson.Raw
+	for _, t := range list {
+		if busy[t.ID] {
+			continue
+		}
+		b := bson.NewBuilder(nil)
+		b.String("type", "idleSession")
+		b.String("host", command.Hostname())
+		b.String("desc", "inactive transaction")
+		b.Bool("active", false)
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, t.ID.UUID[:])
+		b.Binary("uid", 0, t.ID.Owner[:])
+		b.End()
+		b.BeginDoc("transaction")
+		b.BeginDoc("parameters")
+		b.Int64("txnNumber", t.Number)
+		b.Bool("autocommit", false)
+		b.End()
+		b.String("startWallClockTime", isoTime(t.Since))
+		b.Int64("timeOpenMicros", now.Sub(t.Since).Microseconds())
+		b.End()
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// appendConnection appends the fields that tell of the client.
+func appendConnection(b *bson.Builder, conn wire.Conn, client *command.ClientInfo) {
+	b.String("type", "op")
+	b.String("host", command.Hostname()+":"+port(conn.Local()))
+	b.String("desc", connName(conn.ID()))
+	b.Int64("connectionId", conn.ID())
+	b.String("client", conn.Remote().String())
+	if client != nil {
+		if client.AppName != "" {
+			b.String("appName", client.AppName)
+		}
+		b.Raw("clientMetadata", client.Doc)
+	}
+}
+
+// describeOp describes a running command.
+func (s *State) describeOp(op *command.Operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
+	b := bson.NewBuilder(nil)
+	appendConnection(b, op.Conn, op.Client)
+	b.Bool("active", true)
+	b.String("currentOpTime", isoTime(now))
+	auth.AppendNames(b, "effectiveUsers", "user", userNames(op.User))
+	b.Bool("isFromUserConnection", true)
+	b.Bool("threaded", true)
+	b.Int32("opid", int32(op.ID))
+	if !op.Session.IsZero() {
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, op.Session.UUID[:])
+		b.Binary("uid", 0, op.Session.Owner[:])
+		b.End()
+	}
+	micros := max(now.Sub(op.Start).Microseconds(), 1)
+	b.Int64("secs_running", micros/1e6)
+	b.Int64("microsecs_running", micros)
+	b.String("op", op.Def.Op.String())
+	ns := op.NS.DB + "." + op.NS.Coll
+	if op.NS.Coll == "" {
+		ns = op.NS.DB + ".$cmd"
+	}
+	b.String("ns", ns)
+	b.Bool("redacted", false)
+	appendCommand(b, body, a.truncate)
+	if op.Def.Op == command.OpGetMore {
+		first, _ := body.First()
+		if id, ok := first.Value.Int64(); ok {
+			if i, ok := s.Cursors.Find(cursor.ID(id)); ok {
+				appendCursor(b, i, op.ID)
+			}
+		}
+	}
+	b.Int32("numYields", 0)
+	appendNoLocks(b)
+	return b.Doc()
+}
+
+// appendCommand appends the command, or of a long one its text.
+// Manual: reference/operator/aggregation/currentOp (truncateOps).
+func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
+	if !truncate || len(body) <= command.CommandBytesMax {
+		b.Raw("command", body)
+		return
+	}
+	head := bson.NewBuilder(nil)
+	for it := body.Iter(); it.Next(); {
+		if len(it.Value.Data) < 64 {
+			head.ValueBytes(it.Name, it.Value)
+		}
+	}
+	text := head.Doc().String()
+	b.BeginDoc("command")
+	b.String("$truncated", text[:min(len(text), command.CommandBytesMax)])
+	if comment, ok := body.Lookup("comment"); ok {
+		b.Value("comment", comment)
+	}
+	b.End()
+}
+
+// appendNoLocks appends what MongoDB tells of locks, of which there are none.
+func appendNoLocks(b *bson.Builder) {
+	b.BeginDoc("locks")
+	b.End()
+	b.Bool("waitingForLock", false)
+	b.BeginDoc("lockStats")
+	b.End()
+	b.Bool("waitingForFlowControl", false)
+	b.BeginDoc("flowControlStats")
+	b.End()
+}
+
+// jobOps describes the background work.
+func (s *State) jobOps(now time.Time) []bson.Raw {
+	if s.Jobs == nil {
+		return nil
+	}
+	var docs []bson.Raw
+	for _, r := range s.Jobs.InProgress() {
+		b := bson.NewBuilder(nil)
+		b.String("type", "op")
+		b.String("host", command.Hostname())
+		b.String("desc", r.Kind)
+		b.Bool("active", true)
+		b.String("currentOpTime", isoTime(now))
+		b.Int32("opid", -int32(r.ID)) // no command: killOp does not end it
+		micros := max(now.Sub(r.Started).Microseconds(), 1)
+		b.Int64("secs_running", micros/1e6)
+		b.Int64("microsecs_running", micros)
+		b.String("op", "command")
+		b.String("ns", r.Namespace.String())
+		if r.Command != nil {
+			appendCommand(b, r.Command, true)
+		}
+		b.String("msg", r.Kind)
+		b.BeginDoc("progress")
+		b.Int64("done", r.Done)
+		b.Int64("total", r.Total)
+		b.End()
+		b.Int64("percent", r.Percent())
+		if r.Phase != "" {
+			b.String("coordinatorState", r.Phase)
+			b.Int64("approxDocumentsToCopy", r.Total)
+			b.Int64("documentsCopied", r.Done)
+			b.Int64("oplogEntriesApplied", r.Applied)
+			b.Int64("totalOperationTimeElapsedSecs", micros/1e6)
+			b.Int64("remainingOperationTimeEstimatedSecs", int64(r.Left/time.Second))
+		}
+		b.Int64("secondsLeft", int64(r.Left/time.Second))
+		b.Int32("numYields", 0)
+		appendNoLocks(b)
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// appendCursor appends what is known of an open cursor; user is the operation that
+// has it, 0 for none. Manual: reference/operator/aggregation/currentOp (cursor).
+func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
+	b.BeginDoc("cursor")
+	b.Int64("cursorId", int64(i.ID))
+	b.DateTime("createdDate", i.Opened.UnixMilli())
+	b.DateTime("lastAccessDate", i.Used.UnixMilli())
+	b.Int64("nDocsReturned", i.Returned)
+	b.Int64("nBatchesReturned", i.Batches)
+	b.Bool("noCursorTimeout", i.Options.NoTimeout)
+	b.Bool("tailable", i.Options.Tailable)
+	b.Bool("awaitData", i.Options.AwaitData)
+	if i.Options.Command != nil {
+		b.Raw("originatingCommand", i.Options.Command)
+	}
+	if user != 0 {
+		b.Int64("operationUsingCursorId", user)
+	}
+	b.End()
+}

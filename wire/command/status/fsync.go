@@ -1,0 +1,154 @@
+package status
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// fsyncLock keeps writes out while it is held. It is held by nobody in
+// particular and counts. Safe for concurrent use.
+type fsyncLock struct {
+	on      atomic.Bool  // held: all that a write looks at otherwise
+	writing atomic.Int64 // commands that went in
+
+	mu   sync.Mutex
+	held int64
+	free chan struct{} // closed when held falls to 0
+}
+
+// enter waits until the lock is free and counts a write in; leave follows.
+func (l *fsyncLock) enter(ctx context.Context) error {
+	for {
+		l.writing.Add(1)
+		if !l.on.Load() {
+			return nil
+		}
+		l.leave()
+		l.mu.Lock()
+		free := l.free
+		l.mu.Unlock()
+		if free == nil {
+			continue
+		}
+		select {
+		case <-free:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (l *fsyncLock) leave() { l.writing.Add(-1) }
+
+// lock takes the lock once more and waits for the writes that went in before.
+// Errors: LockTimeout (24), ctx's cause.
+func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, err error) {
+	l.mu.Lock()
+	if l.held == 0 {
+		l.free = make(chan struct{})
+		l.on.Store(true)
+	}
+	l.held++
+	held = l.held
+	l.mu.Unlock()
+	for end := time.Now().Add(limit); l.writing.Load() > 0; {
+		if err = command.Wait(ctx, time.Millisecond); err == nil && limit > 0 && time.Now().After(end) {
+			err = mongoerr.New(mongoerr.LockTimeout, "Fsync lock timed out")
+		}
+		if err != nil {
+			l.unlock()
+			return 0, err
+		}
+	}
+	return held, nil
+}
+
+// unlock gives the lock back once; ok is false if it was not held.
+func (l *fsyncLock) unlock() (held int64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == 0 {
+		return 0, false
+	}
+	if l.held--; l.held == 0 {
+		l.on.Store(false)
+		close(l.free)
+		l.free = nil
+	}
+	return l.held, true
+}
+
+// count is how often the lock is held.
+func (l *fsyncLock) count() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held
+}
+
+// runFsync makes all writes durable; with lock it keeps further ones out.
+// Manual: reference/command/fsync.
+func (s *State) runFsync(c *command.Call) error {
+	lock := false
+	limit := 90 * time.Second
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "lock":
+			lock, err = c.BoolArg(name, v)
+		case "fsyncLockAcquisitionTimeoutMillis":
+			if v.IsMissing() {
+				break
+			}
+			n, ok := v.Int32()
+			if !ok || v.Type != bson.TypeInt32 {
+				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "int")
+			}
+			limit = time.Duration(n) * time.Millisecond
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !lock {
+		if err := c.Cluster.Store.Sync(c.Ctx); err != nil {
+			return err
+		}
+		c.Reply.Int32("numFiles", 1)
+		return nil
+	}
+	held, err := s.fsyncLock.lock(c.Ctx, limit)
+	if err != nil {
+		return err
+	}
+	if err := c.Cluster.Store.Sync(c.Ctx); err != nil {
+		s.fsyncLock.unlock()
+		return err
+	}
+	b := c.Reply
+	b.String("info", "now locked against writes, use db.fsyncUnlock() to unlock")
+	b.Int64("lockCount", held)
+	b.String("seeAlso", "http://dochub.mongodb.org/core/fsynccommand")
+	return nil
+}
+
+// runFsyncUnlock gives the lock back. Unknown arguments are ignored.
+// Manual: reference/command/fsyncUnlock.
+func (s *State) runFsyncUnlock(c *command.Call) error {
+	held, ok := s.fsyncLock.unlock()
+	if !ok {
+		return mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
+	}
+	c.Reply.String("info", "fsyncUnlock completed")
+	c.Reply.Int64("lockCount", held)
+	return nil
+}

@@ -1,0 +1,105 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// lineBytesMax is how long a line of getLog may be. Manual: reference/command/getLog.
+const lineBytesMax = 1024
+
+// runGetLog returns the last lines of the log.
+// Manual: reference/command/getLog.
+func (s *State) runGetLog(c *command.Call) error {
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField(c.Field(c.Name()))
+	}
+	if c.Value.Type != bson.TypeString {
+		return mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string")
+	}
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	name, _ := c.Value.Str()
+	b := c.Reply
+	var lines []string
+	total := 0
+	switch name {
+	case "*":
+		b.BeginArray("names")
+		b.String("", "global")
+		b.String("", "startupWarnings")
+		b.End()
+		return nil
+	case "global":
+		if s.Recent != nil {
+			lines, total = s.Recent()
+		}
+	case "startupWarnings":
+	default:
+		return mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
+	}
+	b.Int("totalLinesWritten", int64(total))
+	b.BeginArray("log")
+	for _, l := range lines {
+		l = strings.ToValidUTF8(l, "\uFFFD")
+		if len(l) > lineBytesMax {
+			l = strings.ToValidUTF8(l[:lineBytesMax], "")
+		}
+		b.String("", l)
+	}
+	b.End()
+	return nil
+}
+
+// runGetCmdLineOpts returns the arguments of the program.
+// Manual: reference/command/getCmdLineOpts.
+func (s *State) runGetCmdLineOpts(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginArray("argv")
+	if len(s.CommandLine) == 0 {
+		b.String("", "cantle")
+	}
+	for _, a := range hideSecrets(s.CommandLine) {
+		b.String("", a)
+	}
+	b.End()
+	b.BeginDoc("parsed")
+	b.BeginDoc("net")
+	b.End()
+	if r, ok := c.ShownSet(); ok {
+		b.BeginDoc("replication")
+		b.String("replSet", r.Name)
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// hideSecrets is a command line without the passwords in it.
+func hideSecrets(args []string) []string {
+	out := make([]string, len(args))
+	hide := false
+	for i, a := range args {
+		name, _, assigned := strings.Cut(a, "=")
+		secret := slices.Contains([]string{"cosmos-key", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
+		switch {
+		case hide:
+			out[i] = "<password>"
+		case secret && assigned:
+			out[i] = name + "=<password>"
+		default:
+			out[i] = a
+		}
+		hide = secret && !assigned && !hide
+	}
+	return out
+}

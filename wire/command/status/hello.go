@@ -1,0 +1,249 @@
+package status
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// What a client may send. Manual: reference/command/hello.
+const (
+	writeBatchMax  = 100_000
+	wireVersionMin = 0
+	wireVersionMax = 21
+)
+
+// helloArgs are the arguments of hello.
+type helloArgs struct {
+	helloOK     bool
+	client      bson.Value
+	compression bson.Value
+	mechs       auth.Name
+	speculative bson.Value
+	process     [12]byte
+	counter     int64
+	hasTopology bool
+	await       time.Duration
+	hasAwait    bool
+}
+
+// runHello answers hello, and isMaster with the old spelling of one field. It
+// opens a connection (metadata, compression) and watches a server: with
+// topologyVersion and maxAwaitTimeMS it waits for a change, which never comes
+// because the topology of one server does not change.
+// Manual: reference/command/hello. Spec: mongodb-handshake,
+// server-discovery-and-monitoring, server-monitoring.
+func (s *State) runHello(c *command.Call) error {
+	a, err := parseHello(c)
+	if err != nil {
+		return err
+	}
+	if !a.client.IsMissing() {
+		if err := introduce(c, a.client); err != nil {
+			return err
+		}
+	}
+	c.Peer.HelloSeen = true
+	if a.hasTopology {
+		if c.Out.Exhausts() {
+			c.Out.More = true
+		}
+		if c.Msg.Repeat > 0 || a.process == s.processID && a.counter == 0 {
+			c.Stats.Awaiting.Add(1)
+			err := waitRunning(c, a.await)
+			c.Stats.Awaiting.Add(-1)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return s.replyHello(c, a)
+}
+
+func parseHello(c *command.Call) (a helloArgs, err error) {
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "helloOk", "loadBalanced":
+			yes, e := c.BoolArg(name, v)
+			a.helloOK, err = a.helloOK || yes && name == "helloOk", e
+		case "client":
+			a.client = v
+		case "compression":
+			a.compression = v
+		case "saslSupportedMechs":
+			a.mechs, err = userName(c, name, v)
+		case "speculativeAuthenticate":
+			a.speculative = v
+		case "topologyVersion":
+			a.hasTopology = !v.IsMissing()
+			a.process, a.counter, err = topologyVersion(c, v)
+		case "maxAwaitTimeMS":
+			a.hasAwait = !v.IsMissing()
+			var ms int64
+			if ms, err = c.IntArg(name, v); err == nil && (ms < 0 || ms > int64(24*time.Hour/time.Millisecond)) {
+				err = mongoerr.New(31373, "maxAwaitTimeMS must be a non-negative integer")
+			}
+			a.await = time.Duration(ms) * time.Millisecond
+		} // others are ignored, so that newer clients can say more
+		return true, err
+	})
+	switch {
+	case err != nil:
+	case a.hasTopology && !a.hasAwait:
+		err = mongoerr.New(31368, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
+	case a.hasAwait && !a.hasTopology:
+		err = mongoerr.New(31372, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
+	case c.Out.Exhausts() && c.Msg.Header.OpCode == wire.OpMsg && !a.hasTopology:
+		c.Out.More = false
+	}
+	return a, err
+}
+
+// userName reads "db.user". Errors: TypeMismatch (14), BadValue (2).
+func userName(c *command.Call, name string, v bson.Value) (n auth.Name, err error) {
+	if _, ok := v.Doc(); ok && v.Type == bson.TypeDocument {
+		return n, mongoerr.New(mongoerr.BadValue, "UserName must contain a field named 'user'")
+	}
+	if v.Type != bson.TypeString {
+		got := v.Type.String()
+		if v.IsMissing() {
+			got = "null"
+		}
+		return n, mongoerr.WrongType(c.Field(name), got, "string")
+	}
+	s, _ := v.Str()
+	db, user, ok := strings.Cut(s, ".")
+	if !ok {
+		return n, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
+	}
+	return auth.Name{Name: user, DB: db}, nil
+}
+
+// topologyVersion reads {processId, counter}. Errors: TypeMismatch (14),
+// IDLFailedToParse (40414), 31370.
+func topologyVersion(c *command.Call, v bson.Value) (process [12]byte, counter int64, err error) {
+	if v.IsMissing() {
+		return process, 0, nil
+	}
+	d, err := c.DocArg("topologyVersion", v)
+	if err != nil {
+		return process, 0, err
+	}
+	id, ok := d.Lookup("processId")
+	if !ok {
+		return process, 0, mongoerr.MissingField("TopologyVersion.processId")
+	}
+	if process, ok = id.ObjectID(); !ok {
+		return process, 0, mongoerr.WrongType("TopologyVersion.processId", id.Type.String(), "objectId")
+	}
+	n, ok := d.Lookup("counter")
+	if !ok {
+		return process, 0, mongoerr.MissingField("TopologyVersion.counter")
+	}
+	if counter, ok = n.Int64(); !ok {
+		return process, 0, mongoerr.WrongType("TopologyVersion.counter", n.Type.String(), "long")
+	}
+	if counter < 0 {
+		return process, 0, mongoerr.New(31370, "topologyVersion must have a non-negative counter")
+	}
+	return process, counter, nil
+}
+
+// waitRunning is wait, which the end of the server cuts short.
+// Errors: InterruptedAtShutdown (11600).
+func waitRunning(c *command.Call, d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(c.Ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.Conn.Draining(), func() { cancel(command.ShutDown()) })()
+	return command.Wait(ctx, d)
+}
+
+// replyHello writes what a client learns of the server: a mongos, or the only
+// member of a replica set.
+func (s *State) replyHello(c *command.Call, a helloArgs) error {
+	b := c.Reply
+	if a.helloOK {
+		b.Bool("helloOk", true)
+	}
+	if c.Name() == "hello" {
+		b.Bool("isWritablePrimary", true)
+	} else {
+		b.Bool("ismaster", true)
+	}
+	if r, ok := c.ShownSet(); ok {
+		appendSet(c, b, r)
+	} else {
+		b.String("msg", "isdbgrid")
+	}
+	s.appendTopologyVersion(c, b)
+	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
+	b.Int32("maxMessageSizeBytes", wire.MessageSizeMax)
+	b.Int32("maxWriteBatchSize", writeBatchMax)
+	b.DateTime("localTime", c.Start.UnixMilli())
+	b.Int32("logicalSessionTimeoutMinutes", int32(c.Sessions.IdleMax()/time.Minute))
+	b.Int32("connectionId", int32(c.Conn.ID()))
+	b.Int32("minWireVersion", wireVersionMin)
+	b.Int32("maxWireVersion", wireVersionMax)
+	b.Bool("readOnly", false)
+	if a.mechs.Name != "" {
+		c.Hooks.Mechanisms(c, a.mechs)
+	}
+	if err := negotiate(c, a.compression); err != nil || a.speculative.IsMissing() {
+		return err
+	}
+	c.Hooks.Speculate(c, a.speculative)
+	return nil
+}
+
+// appendTopologyVersion appends which topology the client has seen: the one there
+// is while the process lives. Spec: server-discovery-and-monitoring (topologyVersion).
+func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
+	b.BeginDoc("topologyVersion")
+	b.ObjectID("processId", s.processID)
+	b.Int64("counter", 0)
+	b.End()
+}
+
+// negotiate answers with the compressors both sides know, in the client's
+// order. Spec: compression/OP_COMPRESSED. Errors: TypeMismatch (14).
+func negotiate(c *command.Call, v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	list, ok := v.Array()
+	if !ok {
+		return mongoerr.WrongType(c.Field("compression"), v.Type.String(), "array")
+	}
+	var offered wire.Compressors
+	var order []wire.Compressor
+	for v := range list.Values() {
+		s, ok := v.Str()
+		if !ok {
+			return mongoerr.WrongType(c.Field("compression.0"), v.Type.String(), "string")
+		}
+		if m, ok := wire.CompressorByName(s); ok && !offered.Has(m) {
+			offered = offered.With(m)
+			order = append(order, m)
+		}
+	}
+	agreed := c.Conn.Agree(offered)
+	if agreed == 0 {
+		return nil
+	}
+	c.Reply.BeginArray("compression")
+	for _, m := range order {
+		if agreed.Has(m) {
+			c.Reply.String("", m.String())
+		}
+	}
+	c.Reply.End()
+	return nil
+}

@@ -1,0 +1,38 @@
+package status
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// join hands the room's answers to the server.
+func (s *State) join() {
+	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.fsyncLock.enter, s.fsyncLock.leave
+	s.Hooks.Begin = s.traceProfiled
+	s.Hooks.Profiled = func(db string) bool {
+		_, _, _, on := s.profiler.profiled(db)
+		return on
+	}
+	s.OnEnd(s.note)
+	s.OnEnd(s.profile)
+	none := func() []bson.Raw { return nil }
+	s.AddVirtual(
+		command.Virtual{DB: "admin", Coll: "system.version", Docs: s.versionDocs},
+		command.Virtual{DB: "local", Coll: "oplog.rs", Docs: none}, // the cluster has an operator for it
+		command.Virtual{DB: "local", Coll: "startup_log", Docs: s.startupDocs},
+		command.Virtual{DB: "local", Coll: "system.replset", Docs: s.setDocs, WhenFilled: true},
+	)
+	s.AddSources([]command.StageSource{
+		{Stage: "$currentOp", Docs: s.currentOpDocs},
+		{Stage: "$queryStats", Docs: s.queryStatsDocs},
+	})
+}
+
+// note counts a command that is over, for the latencies, for top and for Prometheus.
+func (s *State) note(c *command.Call, e command.Ended) {
+	s.timed(c.Name(), e.Took)
+	s.latencies.add(c.Def.Kind, e.Took)
+	if c.Running.NS.Coll != "" {
+		s.usage.add(c.Running.NS, c.Def.Op, e.Took)
+	}
+}

@@ -1,0 +1,37 @@
+package status
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// runKillOp interrupts a command. Whether there is one makes no difference to
+// the answer, and unknown arguments are ignored.
+// Manual: reference/command/killOp.
+func runKillOp(c *command.Call) error {
+	v, ok := c.Body.Lookup("op")
+	if !ok {
+		return mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"op\"")
+	}
+	if !v.IsNumber() {
+		return mongoerr.New(mongoerr.TypeMismatch, "Expected field \"op\" to have numeric type, but found %s", v.Type)
+	}
+	n, ok := v.AsInt64()
+	if !ok {
+		f, _ := v.AsFloat()
+		if f != math.Trunc(f) || math.IsNaN(f) {
+			return mongoerr.New(mongoerr.BadValue, "Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %v", f)
+		}
+		n = math.MaxInt64
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
+	}
+	c.Reply.String("info", "attempting to kill op")
+	c.Ops.Kill(n, cluster.ErrKilled)
+	return nil
+}

@@ -1,0 +1,53 @@
+package status
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// latencyNames are the fields of opLatencies, in its order.
+var latencyNames = [...]struct {
+	of   command.Kind
+	name string
+}{{command.KindRead, "reads"}, {command.KindWrite, "writes"}, {command.KindCommand, "commands"}, {command.KindTxn, "transactions"}}
+
+// latencies sum up how long commands took, by their kind. Safe for concurrent use.
+type latencies [command.Kinds]struct{ micros, count atomic.Int64 }
+
+func (l *latencies) add(k command.Kind, d time.Duration) {
+	x := &l[k]
+	x.count.Add(1)
+	x.micros.Add(max(d.Microseconds(), 1))
+}
+
+// statusLatencies is the section opLatencies. Manual: reference/command/serverStatus.
+func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
+	for _, l := range latencyNames {
+		x := &s.latencies[l.of]
+		b.BeginDoc(l.name)
+		b.Int64("latency", x.micros.Load())
+		b.Int64("ops", x.count.Load())
+		b.End()
+	}
+}
+
+// active counts the commands that read and write documents at the moment, and those in
+// transactions.
+func active(o *command.Operations) (readers, writers, txns int32) {
+	for _, op := range o.List() {
+		if op.InTxn {
+			txns++
+		}
+		switch op.Def.Kind {
+		case command.KindRead:
+			readers++
+		case command.KindWrite:
+			writers++
+		}
+	}
+	return readers, writers, txns
+}

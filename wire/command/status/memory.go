@@ -1,0 +1,26 @@
+package status
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// MemoryShare is one of the shares into which the server's memory is divided.
+type MemoryShare struct {
+	Name   string
+	Memory *ratelimit.Memory
+}
+
+// statusWorkMemory tells what clients make the server hold: all of it, and its parts.
+func (state *State) statusWorkMemory(c *command.Call, b *bson.Builder) {
+	for _, s := range state.MemoryShares {
+		st := s.Memory.Stats()
+		b.BeginDoc(s.Name)
+		b.Int64("maxBytes", st.Max)
+		b.Int64("bytes", st.Used)
+		b.Int64("peakBytes", st.Peak)
+		b.Int64("refused", st.Refused)
+		b.End()
+	}
+}

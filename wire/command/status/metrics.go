@@ -1,0 +1,212 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Metrics is the server's state for a Prometheus registry: request units and
+// throttles of partitions, commands and their latencies, connections, the store.
+// How many series there are is bounded whatever clients do.
+type Metrics struct {
+	s       *State
+	seconds *prometheus.HistogramVec
+}
+
+const (
+	// metricCollectionsMax are the collections with series of their own, those that
+	// used most; the others share one. metricPartitionsMax is the same for the
+	// partitions of one.
+	metricCollectionsMax = 100
+	metricPartitionsMax  = 50
+	// otherLabel stands for what has no series of its own. No collection has this
+	// name, for a dollar is not allowed in it.
+	otherLabel = "$other"
+)
+
+// Metrics makes the collector; commands are timed from now on. Call it once,
+// before the server serves.
+func (s *State) Metrics() *Metrics {
+	m := &Metrics{s: s, seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "cantle_command_duration_seconds", Help: "Time from a command's arrival to its reply.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
+	}, []string{"command"})}
+	s.seconds = m.seconds
+	return m
+}
+
+// Descriptions of the series that are made when they are asked for.
+var (
+	ofPartition = []string{"database", "collection", "partition"}
+
+	descUnits      = prometheus.NewDesc("cantle_request_units_total", "Request units charged.", ofPartition, nil)
+	descThrottled  = prometheus.NewDesc("cantle_throttled_requests_total", "Requests refused or made to wait for lack of request units.", ofPartition, nil)
+	descShare      = prometheus.NewDesc("cantle_provisioned_request_units", "Request units per second that are provisioned; absent when unlimited.", ofPartition, nil)
+	descNormalized = prometheus.NewDesc("cantle_normalized_ru_consumption_percent", "Busiest second of the last minute in percent of the provisioned request units.", ofPartition, nil)
+	descWaiting    = prometheus.NewDesc("cantle_waiting_requests", "Requests that wait for request units (server-side retry).", ofPartition, nil)
+	descDocuments  = prometheus.NewDesc("cantle_documents", "Documents stored.", ofPartition, nil)
+	descBytes      = prometheus.NewDesc("cantle_document_bytes", "Bytes of the documents stored.", ofPartition, nil)
+
+	descCommands    = prometheus.NewDesc("cantle_commands_total", "Commands answered.", []string{"command"}, nil)
+	descFailures    = prometheus.NewDesc("cantle_command_failures_total", "Commands answered with an error.", []string{"command"}, nil)
+	descConns       = prometheus.NewDesc("cantle_connections", "Open connections.", nil, nil)
+	descConnsMade   = prometheus.NewDesc("cantle_connections_accepted_total", "Connections accepted.", nil, nil)
+	descReceived    = prometheus.NewDesc("cantle_network_received_bytes_total", "Bytes of requests.", nil, nil)
+	descSent        = prometheus.NewDesc("cantle_network_sent_bytes_total", "Bytes of replies.", nil, nil)
+	descDisk        = prometheus.NewDesc("cantle_store_disk_bytes", "Files of the store.", nil, nil)
+	descCommits     = prometheus.NewDesc("cantle_store_commits_total", "Transactions of the store that wrote something.", nil, nil)
+	descConflicts   = prometheus.NewDesc("cantle_store_conflicts_total", "Transactions of the store refused for a conflict.", nil, nil)
+	descSyncs       = prometheus.NewDesc("cantle_store_syncs_total", "Syncs of the store's log, each for a group of commits.", nil, nil)
+	descStalls      = prometheus.NewDesc("cantle_store_write_stalls_total", "Times the store held back writers.", nil, nil)
+	descCacheHits   = prometheus.NewDesc("cantle_store_cache_hits_total", "Blocks found in the cache.", nil, nil)
+	descCacheMisses = prometheus.NewDesc("cantle_store_cache_misses_total", "Blocks read from files.", nil, nil)
+	descInfo        = prometheus.NewDesc("cantle_info", "Version of the program and of the price list.", []string{"version", "prices"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
+		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descCommits, descConflicts,
+		descSyncs, descStalls, descCacheHits, descCacheMisses, descInfo} {
+		out <- d
+	}
+	m.seconds.Describe(out)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	m.partitions(out)
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(d *prometheus.Desc, v int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	s := m.s
+	for _, d := range s.Table() {
+		if n := d.Counter.Total.Load(); n > 0 {
+			count(descCommands, n, d.Name)
+			count(descFailures, d.Counter.Failed.Load(), d.Name)
+		}
+	}
+	m.seconds.Collect(out)
+	if s.Connections != nil {
+		st := s.Connections()
+		gauge(descConns, float64(st.Current))
+		count(descConnsMade, st.Total)
+	}
+	count(descReceived, s.Stats.BytesIn.Load())
+	count(descSent, s.Stats.BytesOut.Load())
+	gauge(descInfo, 1, s.Version, ratelimit.Standard().Version)
+	x := s.Cluster.Store.Metrics()
+	gauge(descDisk, float64(x.DiskBytes))
+	count(descCommits, x.Commits)
+	count(descConflicts, x.Conflicts)
+	count(descSyncs, x.Syncs)
+	count(descStalls, x.Stalls)
+	count(descCacheHits, x.CacheHits)
+	count(descCacheMisses, x.CacheMisses)
+}
+
+// partitionMetrics are the numbers of one series.
+type partitionMetrics struct {
+	ratelimit.BucketStats
+	docs, bytes int64
+}
+
+// add joins what shares a series.
+func (p *partitionMetrics) add(q partitionMetrics) {
+	p.Total += q.Total
+	p.Throttled += q.Throttled
+	p.Limit += q.Limit
+	p.Normalized = max(p.Normalized, q.Normalized)
+	p.Waiting += q.Waiting
+	p.docs += q.docs
+	p.bytes += q.bytes
+}
+
+// partitions makes the series of collections and partitions: those that used
+// most have their own.
+func (m *Metrics) partitions(out chan<- prometheus.Metric) {
+	type used struct {
+		coll  *catalog.Collection
+		parts []partitionMetrics
+		total ratelimit.MicroRU
+	}
+	now := m.s.Cluster.Now()
+	var all []used
+	for _, coll := range m.s.Cluster.Catalog.Peek().Collections("") {
+		if coll.IsView() || coll.Map == nil {
+			continue
+		}
+		u := used{coll: coll}
+		counts := m.s.Cluster.Tally.Of(coll.ID)
+		stats := map[int]ratelimit.BucketStats{}
+		for _, b := range m.s.Cluster.Budgets.Collection(uint64(coll.ID)).Stats(now) {
+			stats[b.Shard] = b
+		}
+		for _, d := range coll.Map.Shards() {
+			n := counts.Shard(d.ID).Get()
+			p := partitionMetrics{stats[int(d.ID)], n.Docs, n.Bytes}
+			p.Shard = int(d.ID)
+			u.parts = append(u.parts, p)
+			u.total += p.Total
+		}
+		all = append(all, u)
+	}
+	slices.SortStableFunc(all, func(a, b used) int { return cmp.Compare(b.total, a.total) })
+	var others partitionMetrics
+	for i, u := range all {
+		if i >= metricCollectionsMax {
+			for _, p := range u.parts {
+				others.add(p)
+			}
+			continue
+		}
+		slices.SortStableFunc(u.parts, func(a, b partitionMetrics) int { return cmp.Compare(b.Total, a.Total) })
+		var rest partitionMetrics
+		for j, p := range u.parts {
+			if j >= metricPartitionsMax {
+				rest.add(p)
+				continue
+			}
+			p.send(out, u.coll.Namespace.DB, u.coll.Namespace.Coll, strconv.Itoa(p.Shard))
+		}
+		if len(u.parts) > metricPartitionsMax {
+			rest.send(out, u.coll.Namespace.DB, u.coll.Namespace.Coll, otherLabel)
+		}
+	}
+	if len(all) > metricCollectionsMax {
+		others.send(out, otherLabel, otherLabel, otherLabel)
+	}
+}
+
+// send makes the metrics of one series.
+func (p *partitionMetrics) send(out chan<- prometheus.Metric, labels ...string) {
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64) {
+		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	send(descUnits, prometheus.CounterValue, float64(p.Total)/float64(ratelimit.RU))
+	send(descThrottled, prometheus.CounterValue, float64(p.Throttled))
+	if p.Limit > 0 {
+		send(descShare, prometheus.GaugeValue, float64(p.Limit)/float64(ratelimit.RU))
+	}
+	send(descNormalized, prometheus.GaugeValue, float64(p.Normalized))
+	send(descWaiting, prometheus.GaugeValue, float64(p.Waiting))
+	send(descDocuments, prometheus.GaugeValue, float64(p.docs))
+	send(descBytes, prometheus.GaugeValue, float64(p.bytes))
+}
+
+// timed notes how long a command took, when somebody wants to know.
+func (s *State) timed(name string, took time.Duration) {
+	if s.seconds != nil {
+		s.seconds.WithLabelValues(name).Observe(took.Seconds())
+	}
+}

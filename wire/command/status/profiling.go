@@ -1,0 +1,275 @@
+package status
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
+)
+
+// profiled returns how the commands on a database are recorded, and whether they are.
+func (p *profiler) profiled(db string) (of profileOf, slowms int32, rate float64, on bool) {
+	if !p.on.Load() {
+		return profileOf{}, 0, 0, false
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	of = p.dbs[db]
+	return of, p.slowms, p.rate, of.level > 0
+}
+
+// traceProfiled has the operators of a command remembered where the profiler may ask
+// for them.
+func (s *State) traceProfiled(c *command.Call) {
+	if c.Op.Trace != nil || c.Def.Facts.Has(command.Silent) {
+		return
+	}
+	if _, _, _, on := s.profiler.profiled(c.DB); on {
+		c.Op.Trace = &cluster.Trace{Earnest: true}
+	}
+}
+
+// profile records a command that is over, if the level of its database says so: level 2
+// every one, level 1 those that are slow (a sample of them) or, where there is a filter,
+// those that it matches. The entry is there before the client has the reply. What goes
+// wrong with it is logged and does not concern the client.
+// Manual: tutorial/manage-the-database-profiler.
+func (s *State) profile(c *command.Call, e command.Ended) {
+	if c.Def.Facts.Has(command.Silent) {
+		return
+	}
+	of, slowms, rate, on := s.profiler.profiled(c.DB)
+	if !on {
+		return
+	}
+	if of.level == 1 && of.filter == nil && (e.Took.Milliseconds() < int64(slowms) || rand.Float64() >= rate) {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), command.ProfileTimeMax)
+	defer stop()
+	env := mql.NewEnv(ctx)
+	env.NowMillis, env.DB = s.Cluster.Now().UnixMilli(), c.DB
+	doc := profileEntry(c, e.Err, e.Took)
+	if of.level == 1 && of.filter != nil {
+		if yes, ferr := of.filter.Matches(env, doc, &expr.Scratch{}); ferr != nil || !yes {
+			return
+		}
+	}
+	ns := collection.Namespace{DB: c.DB, Coll: command.ProfileCollection}
+	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
+		if err := s.createProfile(env, ns); err != nil {
+			s.Log.Warn().Err(err).Str("database", c.DB).Msg("system.profile cannot be made: commands of this database are not profiled")
+			return
+		}
+	}
+	_, failed, ierr := s.Cluster.Insert(&cluster.Op{Env: env, TxnNumber: -1}, ns, []bson.Raw{doc}, true)
+	if ierr == nil && len(failed) > 0 {
+		ierr = failed[0].Err
+	}
+	if ierr != nil {
+		s.Log.Warn().Err(ierr).Str("database", c.DB).Msg("a command is missing from system.profile, as it cannot be written")
+	}
+}
+
+// createProfile makes the capped collection of the profiler where it is missing.
+func (s *State) createProfile(env *mql.Env, ns collection.Namespace) error {
+	b := bson.NewBuilder(nil)
+	b.Bool("capped", true)
+	b.Int64("size", command.ProfileBytes)
+	return s.DDL.Create(&cluster.Op{Env: env, TxnNumber: -1}, ns, ddl.CreateOptions{Raw: b.Doc(), Implicit: true})
+}
+
+// profileEntry describes a command that is over.
+// Manual: reference/database-profiler.
+func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("op", c.Def.Op.String())
+	ns := c.Running.NS
+	if ns.Coll == "" {
+		ns = collection.Namespace{DB: c.DB, Coll: "$cmd"}
+	}
+	b.String("ns", ns.String())
+	appendProfiled(c, b, "command", profiledCommand(c))
+	if c.Opened != nil {
+		appendProfiled(c, b, "originatingCommand", c.Opened)
+	}
+	reply := replyDoc(c)
+	open := appendReplied(c, b, reply)
+	appendWork(c, b, open)
+	b.Int32("numYield", 0)
+	if err != nil {
+		e := mongoerr.From(cluster.Translate(err))
+		b.Bool("ok", false)
+		b.String("errMsg", e.Msg)
+		b.String("errName", e.Code.String())
+		b.Int32("errCode", int32(e.Code))
+	}
+	b.Int("responseLength", int64(len(reply)))
+	b.String("protocol", "op_msg")
+	b.Int("millis", took.Milliseconds())
+	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.PageCharge)).Float())
+	if c.Op.Waited > 0 { // Source: Azure Cosmos DB for MongoDB, "prevent-rate-limiting-errors"
+		b.Double("estimatedDelayFromRateLimitingInMilliseconds", command.InMillis(c.Op.Waited))
+	}
+	b.DateTime("ts", c.Cluster.Now().UnixMilli())
+	b.String("client", clientHost(c.Conn.Remote().String()))
+	if c.Peer.AppName != "" {
+		b.String("appName", c.Peer.AppName)
+	}
+	appendUser(c, b)
+	return b.Doc()
+}
+
+// appendUser appends who ran the command.
+func appendUser(c *command.Call, b *bson.Builder) {
+	b.BeginArray("allUsers")
+	user, db, known := strings.Cut(c.Peer.User, "@")
+	if known {
+		b.BeginDoc("")
+		b.String("user", user)
+		b.String("db", db)
+		b.End()
+	}
+	b.End()
+	b.String("user", c.Peer.User)
+}
+
+// clientHost is an address without its port.
+func clientHost(addr string) string {
+	if i := strings.LastIndexByte(addr, ':'); i > 0 {
+		return strings.Trim(addr[:i], "[]")
+	}
+	return addr
+}
+
+// profiledCommand is what the entry shows of the command: an update or delete by its
+// first statement, anything else whole, a getMore with the comment of its cursor.
+func profiledCommand(c *command.Call) bson.Raw {
+	if d := c.Statement(); d != nil {
+		return d
+	}
+	if _, own := c.Body.Lookup("comment"); own || c.Opened == nil {
+		return c.Body
+	}
+	comment, ok := c.Opened.Lookup("comment")
+	if !ok {
+		return c.Body
+	}
+	b := bson.NewBuilder(nil)
+	b.Splice(c.Body.Elements())
+	b.Value("comment", comment)
+	return b.Doc()
+}
+
+// appendProfiled appends a command, or the beginning of its text where it is long.
+func appendProfiled(c *command.Call, b *bson.Builder, name string, d bson.Raw) {
+	if len(d) <= command.ProfiledCommandMax {
+		b.Raw(name, d)
+		return
+	}
+	b.BeginDoc(name)
+	first, _ := d.First()
+	b.String("$truncated", string(first.Name)+": "+first.Value.String()+", ...")
+	b.End()
+}
+
+// replyDoc is the reply as far as it is written.
+func replyDoc(c *command.Call) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Splice(c.Reply.Since(c.BodyAt))
+	return b.Doc()
+}
+
+// appendReplied appends what the reply tells, and reports whether it leaves a cursor open.
+func appendReplied(c *command.Call, b *bson.Builder, reply bson.Raw) (open bool) {
+	n, _ := reply.Get("n").AsInt64()
+	if cursor, ok := reply.Get("cursor").Doc(); ok {
+		if id, _ := cursor.Get("id").AsInt64(); id != 0 {
+			b.Int64("cursorid", id)
+			open = true
+		} else {
+			b.Bool("cursorExhausted", true)
+		}
+		for _, name := range []string{"firstBatch", "nextBatch"} {
+			if list, ok := cursor.Get(name).Array(); ok {
+				b.Int("nreturned", int64(list.Len()))
+			}
+		}
+	}
+	switch c.Def.Op {
+	case command.OpInsert:
+		b.Int("ninserted", n)
+	case command.OpRemove:
+		b.Int("ndeleted", n)
+	case command.OpUpdate:
+		upserted, made := reply.Get("upserted").Array()
+		b.Int("nMatched", n-int64(upserted.Len()))
+		changed, _ := reply.Get("nModified").AsInt64()
+		b.Int("nModified", changed)
+		if made {
+			b.Int("nUpserted", int64(upserted.Len()))
+		}
+	}
+	return open
+}
+
+// appendWork appends what the command looked at. The operators of an open cursor go on
+// working, so only their documents are told.
+func appendWork(c *command.Call, b *bson.Builder, open bool) {
+	docs := c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead)
+	if t := c.Op.Trace; t != nil && len(t.Parts) > 0 && !open {
+		keys, seen, sorts, summary := int64(0), int64(0), false, ""
+		for _, p := range t.Parts {
+			tree := bson.NewBuilder(nil)
+			p.Operator.Explain(tree, true)
+			d := tree.Doc()
+			keys += command.SumOf(d, "keysExamined")
+			seen += command.SumOf(d, "docsExamined")
+			text, sorted := planSummary(d)
+			summary, sorts = text, sorts || sorted
+		}
+		b.Int("keysExamined", keys)
+		b.Int("docsExamined", seen)
+		if sorts {
+			b.Bool("hasSortStage", true)
+		}
+		b.String("planSummary", summary)
+		return
+	}
+	b.Int("docsExamined", docs)
+}
+
+// planSummary is the lowest stage of a plan, with the keys of its index, and whether
+// something above it sorts.
+func planSummary(stage bson.Raw) (text string, sorts bool) {
+	for {
+		name, _ := stage.Get("stage").Str()
+		sorts = sorts || name == "SORT"
+		next, ok := stage.Get("inputStage").Doc()
+		if !ok {
+			if list, many := stage.Get("inputStages").Array(); many {
+				first, _ := list.Index(0)
+				next, ok = first.Doc()
+			}
+		}
+		if ok {
+			stage = next
+			continue
+		}
+		if key, ok := stage.Get("keyPattern").Doc(); ok {
+			return name + " " + key.String(), sorts
+		}
+		return name, sorts
+	}
+}

@@ -1,0 +1,273 @@
+package status
+
+import (
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
+)
+
+// The one election there ever was.
+const electionTerm = 1
+
+// electionID is that of the election: the largest that a term can have.
+// Spec: server-discovery-and-monitoring (electionId).
+var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: electionTerm}
+
+// setVersion is the version of the set's configuration, which never changes.
+const setVersion = 1
+
+// appendSet describes the set in a hello.
+// Manual: reference/command/hello#replica-sets.
+func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
+	b.String("setName", r.Name)
+	b.Int32("setVersion", setVersion)
+	b.Bool("secondary", false)
+	b.BeginArray("hosts")
+	b.String("", r.Member)
+	b.End()
+	b.String("primary", r.Member)
+	b.String("me", r.Member)
+	if c.Peer.Cosmos {
+		b.BeginDoc("tags")
+		b.String("region", "local")
+		b.End()
+	}
+	b.ObjectID("electionId", electionID)
+	latest := c.Cluster.Store.Latest() // and not c.Time: a hello may have waited
+	b.BeginDoc("lastWrite")
+	appendOpTime(b, "opTime", latest)
+	b.DateTime("lastWriteDate", wallMillis(latest))
+	appendOpTime(b, "majorityOpTime", latest)
+	b.DateTime("majorityWriteDate", wallMillis(latest))
+	b.End()
+}
+
+// appendOpTime appends the time of the last commit: with one member all the times
+// of a set are that.
+func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
+	b.BeginDoc(name)
+	b.Timestamp("ts", latest.Seconds(), latest.Increment())
+	b.Int64("t", electionTerm)
+	b.End()
+}
+
+// wallMillis is when a commit was, in milliseconds of Unix time.
+func wallMillis(at storage.Timestamp) int64 { return int64(at.Seconds()) * 1000 }
+
+// ownSet is the set of the commands about replication, which the Cosmos address
+// does not have. Errors: NoReplicationEnabled (76).
+func ownSet(c *command.Call) (command.ReplicaSet, error) {
+	r, ok := c.ShownSet()
+	if !ok || c.Peer.Cosmos {
+		return r, mongoerr.New(mongoerr.NoReplicationEnabled, "This server is not a member of a replica set: it was started without --replica-set")
+	}
+	return r, nil
+}
+
+// runReplSetInitiate refuses: the set is there from the start.
+// Manual: reference/command/replSetInitiate. Errors: AlreadyInitialized (23).
+func runReplSetInitiate(c *command.Call) error {
+	if _, err := ownSet(c); err != nil {
+		return err
+	}
+	return mongoerr.New(mongoerr.AlreadyInitialized, "already initialized")
+}
+
+// runReplSetReconfig takes the configuration that there is, and refuses others:
+// the set has the one member.
+// Manual: reference/command/replSetReconfig.
+// Errors: NewReplicaSetConfigurationIncompatible (103).
+func runReplSetReconfig(c *command.Call) error {
+	r, err := ownSet(c)
+	if err != nil {
+		return err
+	}
+	d, err := c.DocArg(c.Name(), c.Value)
+	if err != nil {
+		return err
+	}
+	if name, _ := d.Get("_id").Str(); name != r.Name {
+		return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
+			"New and old configurations differ in replica set name; old was %s, and new is %s", r.Name, name)
+	}
+	if list, ok := d.Get("members").Array(); ok && list.Len() == 1 {
+		if m, ok := list.Get("0").Doc(); ok {
+			if host, _ := m.Get("host").Str(); host == r.Member {
+				return nil
+			}
+		}
+	}
+	return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
+		"The set has the one member %s, which is set by the flag --replica-set name/host:port", r.Member)
+}
+
+// runReplSetStepDown refuses: nobody can take over.
+// Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262).
+func runReplSetStepDown(c *command.Call) error {
+	if _, err := ownSet(c); err != nil {
+		return err
+	}
+	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: the set has one member")
+}
+
+// runReplSetGetConfig tells the configuration.
+// Manual: reference/command/replSetGetConfig.
+func runReplSetGetConfig(c *command.Call) error {
+	r, err := ownSet(c)
+	if err != nil {
+		return err
+	}
+	c.Reply.Raw("config", config(r))
+	if v, ok := c.Body.Lookup("commitmentStatus"); ok && v.Truthy() {
+		c.Reply.Bool("commitmentStatus", true)
+	}
+	return nil
+}
+
+// config is the configuration of the set, as in local.system.replset.
+// Manual: reference/replica-configuration.
+func config(r command.ReplicaSet) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("_id", r.Name)
+	b.Int32("version", setVersion)
+	b.Int32("term", electionTerm)
+	b.BeginArray("members")
+	b.BeginDoc("")
+	b.Int32("_id", 0)
+	b.String("host", r.Member)
+	b.Bool("arbiterOnly", false)
+	b.Bool("buildIndexes", true)
+	b.Bool("hidden", false)
+	b.Double("priority", 1)
+	b.BeginDoc("tags")
+	b.End()
+	b.Int64("secondaryDelaySecs", 0)
+	b.Int32("votes", 1)
+	b.End()
+	b.End()
+	b.Int64("protocolVersion", 1)
+	b.Bool("writeConcernMajorityJournalDefault", true)
+	b.BeginDoc("settings")
+	b.Bool("chainingAllowed", true)
+	b.Int32("heartbeatIntervalMillis", heartbeatMillis)
+	b.Int32("heartbeatTimeoutSecs", 10)
+	b.Int32("electionTimeoutMillis", electionMillis)
+	b.Int32("catchUpTimeoutMillis", -1)
+	b.Int32("catchUpTakeoverDelayMillis", 30_000)
+	b.BeginDoc("getLastErrorModes")
+	b.End()
+	b.BeginDoc("getLastErrorDefaults")
+	b.Int32("w", 1)
+	b.Int32("wtimeout", 0)
+	b.End()
+	id := command.VirtualUUID("replica set " + r.Name)
+	b.ObjectID("replicaSetId", [12]byte(id[:12]))
+	b.End()
+	return b.Doc()
+}
+
+// MongoDB's settings of a set; nobody sends heartbeats to nobody here.
+const (
+	heartbeatMillis = 2_000
+	electionMillis  = 10_000
+)
+
+// runReplSetGetStatus tells how the set is: its member is primary since the server
+// was started. Manual: reference/command/replSetGetStatus.
+func runReplSetGetStatus(c *command.Call) error {
+	r, err := ownSet(c)
+	if err != nil {
+		return err
+	}
+	const primary = 1 // Manual: reference/replica-states
+	b := c.Reply
+	b.String("set", r.Name)
+	b.DateTime("date", c.Start.UnixMilli())
+	b.Int32("myState", primary)
+	b.Int64("term", electionTerm)
+	b.String("syncSourceHost", "")
+	b.Int32("syncSourceId", -1)
+	b.Int64("heartbeatIntervalMillis", heartbeatMillis)
+	for _, name := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
+		b.Int32(name, 1)
+	}
+	written := wallMillis(c.Time)
+	b.BeginDoc("optimes")
+	appendOpTime(b, "lastCommittedOpTime", c.Time)
+	b.DateTime("lastCommittedWallTime", written)
+	appendOpTime(b, "readConcernMajorityOpTime", c.Time)
+	appendOpTime(b, "appliedOpTime", c.Time)
+	appendOpTime(b, "durableOpTime", c.Time)
+	b.DateTime("lastAppliedWallTime", written)
+	b.DateTime("lastDurableWallTime", written)
+	b.End()
+	b.Timestamp("lastStableRecoveryTimestamp", c.Time.Seconds(), c.Time.Increment())
+	appendElection(c, b)
+	b.BeginArray("members")
+	b.BeginDoc("")
+	b.Int32("_id", 0)
+	b.String("name", r.Member)
+	b.Double("health", 1)
+	b.Int32("state", primary)
+	b.String("stateStr", "PRIMARY")
+	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Started)/time.Second))
+	appendOpTime(b, "optime", c.Time)
+	b.DateTime("optimeDate", written)
+	b.DateTime("lastAppliedWallTime", written)
+	b.DateTime("lastDurableWallTime", written)
+	b.String("syncSourceHost", "")
+	b.Int32("syncSourceId", -1)
+	b.String("infoMessage", "")
+	b.Timestamp("electionTime", uint32(c.Started.Unix()), 1)
+	b.DateTime("electionDate", c.Started.UnixMilli())
+	b.Int32("configVersion", setVersion)
+	b.Int32("configTerm", electionTerm)
+	b.Bool("self", true)
+	b.String("lastHeartbeatMessage", "")
+	b.End()
+	b.End()
+	return nil
+}
+
+// appendElection tells of the election, which was won at the server's start.
+func appendElection(c *command.Call, b *bson.Builder) {
+	started := c.Started.UnixMilli()
+	b.BeginDoc("electionCandidateMetrics")
+	b.String("lastElectionReason", "electionTimeout")
+	b.DateTime("lastElectionDate", started)
+	b.Int64("electionTerm", electionTerm)
+	b.Int32("numVotesNeeded", 1)
+	b.Double("priorityAtElection", 1)
+	b.Int64("electionTimeoutMillis", electionMillis)
+	b.DateTime("newTermStartDate", started)
+	b.DateTime("wMajorityWriteAvailabilityDate", started)
+	b.End()
+}
+
+// setDocs is local.system.replset. Manual: reference/local-database.
+func (s *State) setDocs() []bson.Raw {
+	r := s.ReplicaSet
+	if r.Name == "" {
+		return nil
+	}
+	if r.Member == "" {
+		r.Member = s.Address()
+	}
+	return []bson.Raw{config(r)}
+}
+
+// statusReplication is the section repl of serverStatus.
+func (s *State) statusReplication(c *command.Call, b *bson.Builder) {
+	r, _ := c.ShownSet()
+	s.appendTopologyVersion(c, b)
+	b.Bool("isWritablePrimary", true)
+	b.Bool("ismaster", true) // what mongostat reads
+	appendSet(c, b, r)
+	b.BeginDoc("primaryOnlyServices")
+	b.End()
+	b.Int32("rbid", 1)
+}

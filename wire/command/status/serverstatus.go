@@ -1,0 +1,361 @@
+package status
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire"
+)
+
+// section is a part of serverStatus that can be left out or asked for.
+type section struct {
+	name   string
+	asked  bool                       // only when asked for
+	when   func(c *command.Call) bool // nil: always
+	append func(c *command.Call, b *bson.Builder)
+}
+
+// sections lists the parts in the order of the reply.
+func (s *State) sections() []section {
+	return []section{
+		{name: "asserts", append: statusAsserts},
+		{name: "catalogStats", append: statusCatalog},
+		{name: "connections", append: s.statusConnections},
+		{name: "electionMetrics", asked: true, append: statusNothing},
+		{name: "extra_info", append: statusExtra},
+		{name: "flowControl", append: statusFlowControl},
+		{name: "globalLock", append: statusGlobalLock},
+		{name: "logicalSessionRecordCache", append: statusSessions},
+		{name: "metrics", append: statusMetrics},
+		{name: "mirroredReads", asked: true, append: statusNothing},
+		{name: "network", append: statusNetwork},
+		{name: "opLatencies", append: s.statusLatencies},
+		{name: "opcounters", append: statusOpcounters},
+		{name: "opcountersRepl", append: statusNoOpcounters},
+		{name: "latchAnalysis", asked: true, append: statusNothing},
+		{name: "repl", when: command.IsMember, append: s.statusReplication},
+		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Hooks.Security(c, b) }},
+		{name: "storageEngine", append: statusEngine},
+		{name: "tcmalloc", asked: true, append: statusHeap},
+		{name: "trafficRecording", append: statusRecording},
+		{name: "transactions", append: statusTransactions},
+		{name: "wiredTiger", append: s.statusCache},
+		{name: "workMemory", append: s.statusWorkMemory},
+		{name: "mem", append: statusMem},
+	}
+}
+
+// runServerStatus tells how the server is doing. A section whose name is given
+// with a false value is left out. Numbers of MongoDB's engine that monitoring
+// tools cannot do without are filled from what is nearest here.
+// Manual: reference/command/serverStatus.
+func (state *State) runServerStatus(c *command.Call) error {
+	b := c.Reply
+	now := c.Cluster.Now()
+	up := now.Sub(c.Started)
+	b.String("host", command.Hostname()+":"+port(c.Conn.Local()))
+	b.String("version", command.CompatibleVersion)
+	b.String("process", process(c))
+	b.Int64("pid", int64(os.Getpid()))
+	b.Double("uptime", float64(int64(up.Seconds()))) // whole: mongostat reads an integer
+	b.Int64("uptimeMillis", up.Milliseconds())
+	b.Int64("uptimeEstimate", int64(up.Seconds()))
+	b.DateTime("localTime", now.UnixMilli())
+	all := false
+	if v, ok := c.Body.Lookup("all"); ok {
+		all = v.Truthy()
+	}
+	for _, s := range state.sections() {
+		want := all || !s.asked
+		if v, ok := c.Body.Lookup(s.name); ok {
+			want = v.Truthy()
+		}
+		if want && (s.when == nil || s.when(c)) {
+			b.BeginDoc(s.name)
+			s.append(c, b)
+			b.End()
+		}
+	}
+	return nil
+}
+
+// process is the program that the server resembles.
+func process(c *command.Call) string {
+	if command.IsMember(c) {
+		return "mongod"
+	}
+	return "mongos"
+}
+
+func statusNothing(*command.Call, *bson.Builder) {}
+
+func statusAsserts(c *command.Call, b *bson.Builder) {
+	var user int64
+	for _, d := range c.Table() {
+		user += d.Counter.Failed.Load()
+	}
+	b.Int64("regular", 0)
+	b.Int64("warning", 0)
+	b.Int64("msg", 0)
+	b.Int64("user", user)
+	b.Int64("tripwire", 0)
+	b.Int64("rollovers", 0)
+}
+
+func statusCatalog(c *command.Call, b *bson.Builder) {
+	var colls, capped, views, timeseries int32
+	snap := c.Cluster.Catalog.Peek()
+	for _, db := range snap.Databases() {
+		for _, coll := range snap.Collections(db.Name) {
+			switch {
+			case coll.IsView():
+				views++
+			default:
+				colls++
+				if coll.Options.Capped {
+					capped++
+				}
+				if coll.Options.TimeSeries != nil {
+					timeseries++
+				}
+			}
+		}
+	}
+	b.Int32("collections", colls)
+	b.Int32("capped", capped)
+	b.Int32("clustered", 0)
+	b.Int32("timeseries", timeseries)
+	b.Int32("views", views)
+	b.Int32("internalCollections", 0)
+	b.Int32("internalViews", 0)
+}
+
+// connections is what the listener says of its connections, or what we have seen of them.
+func (s *State) connections(c *command.Call) wire.ConnStats {
+	if s.Connections != nil {
+		return s.Connections()
+	}
+	st := wire.ConnStats{Total: c.Conn.ID()}
+	c.EachConn(func(*command.Connection) bool { st.Current++; return true })
+	return st
+}
+
+func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
+	st := s.connections(c)
+	b.Int32("current", int32(st.Current-st.Queued))
+	b.Int32("available", int32(st.Free))
+	b.Int64("totalCreated", st.Total)
+	b.Int32("queued", int32(st.Queued))
+	b.Int64("rejected", st.Rejected)
+	b.Int32("active", int32(len(c.Ops.List())))
+	b.Int32("threaded", int32(st.Current-st.Queued))
+	b.Int32("exhaustIsMaster", 0)
+	b.Int32("exhaustHello", 0)
+	b.Int32("awaitingTopologyChanges", c.Stats.Awaiting.Load())
+	b.BeginDoc("establishmentRateLimit")
+	b.Int64("totalRejectedConnections", st.TooFast)
+	b.Int64("totalExemptedFromEstablishmentRateLimiting", 0)
+	b.End()
+}
+
+func statusExtra(_ *command.Call, b *bson.Builder) {
+	b.String("note", "fields vary by platform")
+	b.Int64("page_faults", pageFaults())
+	b.Int32("threads", int32(runtime.NumGoroutine())) // what a thread is here
+}
+
+func statusFlowControl(_ *command.Call, b *bson.Builder) {
+	b.Bool("enabled", false)
+	b.Int32("targetRateLimit", 1_000_000_000)
+	b.Int64("timeAcquiringMicros", 0)
+	b.Int64("isLaggedCount", 0)
+}
+
+func statusGlobalLock(c *command.Call, b *bson.Builder) {
+	b.Int64("totalTime", c.Cluster.Now().Sub(c.Started).Microseconds())
+	readers, writers, _ := active(&c.Ops)
+	appendCount(b, "currentQueue", 0, 0)
+	appendCount(b, "activeClients", readers, writers)
+}
+
+func appendCount(b *bson.Builder, name string, readers, writers int32) {
+	b.BeginDoc(name)
+	b.Int32("total", readers+writers)
+	b.Int32("readers", readers)
+	b.Int32("writers", writers)
+	b.End()
+}
+
+func statusSessions(c *command.Call, b *bson.Builder) {
+	b.Int32("activeSessionsCount", int32(c.Sessions.Stats().Sessions))
+	b.Int32("sessionsCollectionJobCount", 0)
+	b.Int32("lastSessionsCollectionJobDurationMillis", 0)
+	b.DateTime("lastSessionsCollectionJobTimestamp", c.Started.UnixMilli())
+	b.Int32("transactionReaperJobCount", 0)
+	b.Int32("lastTransactionReaperJobDurationMillis", 0)
+	b.DateTime("lastTransactionReaperJobTimestamp", c.Started.UnixMilli())
+}
+
+func statusMetrics(c *command.Call, b *bson.Builder) {
+	b.BeginDoc("commands")
+	b.Int64("<UNKNOWN>", c.Stats.Unknown.Load())
+	for _, d := range c.Table() {
+		b.BeginDoc(d.Name)
+		b.Int64("failed", d.Counter.Failed.Load())
+		b.Int64("total", d.Counter.Total.Load())
+		b.End()
+	}
+	b.End()
+	cur := c.Cursors.Stats()
+	b.BeginDoc("cursor")
+	b.Int64("evicted", cur.Evicted) // ours: closed because all together held too much
+	b.Int64("heldBytes", cur.Bytes)
+	b.Int64("timedOut", cur.TimedOut)
+	b.Int64("totalOpened", cur.Opened)
+	b.BeginDoc("open")
+	b.Int64("noTimeout", int64(cur.NoTimeout))
+	b.Int64("pinned", int64(cur.Pinned))
+	b.Int64("total", int64(cur.Open))
+	b.End()
+	b.End()
+	b.BeginDoc("document")
+	b.Int64("deleted", c.Stats.Delete.Load())
+	b.Int64("inserted", c.Stats.Insert.Load())
+	b.Int64("returned", c.Stats.Returned.Load())
+	b.Int64("updated", c.Stats.Update.Load())
+	b.End()
+	b.BeginDoc("operation")
+	b.Int64("writeConflicts", c.Cluster.Store.Metrics().Conflicts)
+	b.End()
+	b.BeginDoc("queryExecutor")
+	b.Int64("scannedObjects", c.Stats.Loaded.Load())
+	b.End()
+	var passes, deleted int64
+	if c.Jobs != nil {
+		passes, deleted = c.Jobs.Expired()
+	}
+	b.BeginDoc("ttl")
+	b.Int64("deletedDocuments", deleted)
+	b.Int64("passes", passes)
+	b.End()
+}
+
+func statusNetwork(c *command.Call, b *bson.Builder) {
+	b.Int64("bytesIn", c.Stats.BytesIn.Load())
+	b.Int64("bytesOut", c.Stats.BytesOut.Load())
+	b.Int64("physicalBytesIn", c.Stats.BytesIn.Load())
+	b.Int64("physicalBytesOut", c.Stats.BytesOut.Load())
+	b.Int64("numRequests", c.Stats.Requests.Load())
+}
+
+func statusOpcounters(c *command.Call, b *bson.Builder) {
+	commands := int64(0)
+	for _, d := range c.Table() {
+		if d.Op == command.OpCommand {
+			commands += d.Counter.Total.Load()
+		}
+	}
+	s := &c.Stats
+	b.Int64("insert", s.Insert.Load())
+	b.Int64("query", s.Query.Load())
+	b.Int64("update", s.Update.Load())
+	b.Int64("delete", s.Delete.Load())
+	b.Int64("getmore", s.Getmore.Load())
+	b.Int64("command", commands)
+}
+
+func statusNoOpcounters(_ *command.Call, b *bson.Builder) {
+	for name := range strings.FieldsSeq("insert query update delete getmore command") {
+		b.Int64(name, 0)
+	}
+}
+
+func statusEngine(_ *command.Call, b *bson.Builder) {
+	b.String("name", command.EngineName)
+	b.Bool("supportsCommittedReads", true)
+	b.Bool("supportsPendingDrops", false)
+	b.Bool("supportsSnapshotReadConcern", true)
+	b.Bool("readOnly", false)
+	b.Bool("persistent", true)
+	b.Bool("backupCursorOpen", false)
+}
+
+func statusRecording(_ *command.Call, b *bson.Builder) { b.Bool("running", false) }
+
+func statusTransactions(c *command.Call, b *bson.Builder) {
+	s := c.Sessions.Stats()
+	b.Int64("retriedCommandsCount", 0)
+	b.Int64("retriedStatementsCount", s.Replayed)
+	b.Int64("transactionsCollectionWriteCount", 0)
+	_, _, active := active(&c.Ops)
+	b.Int64("currentActive", int64(active))
+	b.Int64("currentInactive", int64(max(s.Open-int(active), 0)))
+	b.Int64("currentOpen", int64(s.Open))
+	b.Int64("totalStarted", s.Started)
+	b.Int64("totalCommitted", s.Committed)
+	b.Int64("totalAborted", s.Aborted)
+	b.Int64("currentPrepared", 0)
+	b.Int64("totalPrepared", 0)
+	b.Int64("totalPreparedThenCommitted", 0)
+	b.Int64("totalPreparedThenAborted", 0)
+}
+
+// statusCache has the fields of MongoDB's engine that mongostat computes with, filled from
+// what they are of our store: what is written and not yet in a sorted file is dirty, a
+// flush of that is a checkpoint, and as every connection may run a command, there are as many
+// tickets as connections. Source: mongo-tools, mongostat/status.
+func (s *State) statusCache(c *command.Call, b *bson.Builder) {
+	m := c.Cluster.Store.Metrics()
+	b.BeginDoc("cache")
+	b.Int64("tracked dirty bytes in the cache", int64(m.DirtyBytes))
+	b.Int64("bytes currently in the cache", m.CacheBytes+int64(m.DirtyBytes))
+	b.Int64("maximum bytes configured", max(m.CacheMax, 1))
+	b.End()
+	b.BeginDoc("transaction")
+	b.Int64("transaction checkpoints", m.Checkpoints)
+	b.End()
+	readers, writers, _ := active(&c.Ops)
+	st := s.connections(c)
+	b.BeginDoc("concurrentTransactions")
+	for _, kind := range [...]struct {
+		name string
+		out  int32
+	}{{"read", readers}, {"write", writers}} {
+		total := max(int32(min(st.Current+st.Free, math.MaxInt32)), kind.out)
+		b.BeginDoc(kind.name)
+		b.Int32("out", kind.out)
+		b.Int32("available", total-kind.out)
+		b.Int32("totalTickets", total)
+		b.End()
+	}
+	b.End()
+}
+
+func statusMem(_ *command.Call, b *bson.Builder) {
+	var m runtime.MemStats
+	resident, virtual := procField("/proc/self/status", "VmRSS:"), procField("/proc/self/status", "VmSize:")
+	if resident == 0 {
+		runtime.ReadMemStats(&m)
+		resident, virtual = int64(m.HeapInuse), int64(m.Sys)
+	}
+	b.Int32("bits", 64)
+	b.Int32("resident", int32(max(resident>>20, 1)))
+	b.Int32("virtual", int32(max(virtual>>20, 1)))
+	b.Bool("supported", true)
+}
+
+// statusHeap tells of the memory the server manages, where MongoDB tells of its
+// allocator. Garbage not collected yet counts as allocated.
+func statusHeap(_ *command.Call, b *bson.Builder) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.BeginDoc("generic")
+	b.Int64("current_allocated_bytes", int64(m.HeapAlloc))
+	b.Int64("heap_size", int64(m.HeapSys))
+	b.End()
+}

@@ -1,0 +1,100 @@
+package status
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/wire/command"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+)
+
+// usageNames are the fields of top, in its order, after total, readLock and writeLock.
+var usageNames = [...]struct {
+	of   command.OpType
+	name string
+}{{command.OpQuery, "queries"}, {command.OpGetMore, "getmore"}, {command.OpInsert, "insert"}, {command.OpUpdate, "update"}, {command.OpRemove, "remove"}, {command.OpCommand, "commands"}}
+
+// usage counts the commands on one collection, by the operations they count as.
+type usage [command.OpTypes]struct{ micros, count atomic.Int64 }
+
+// usages counts the commands on all collections. Safe for concurrent use.
+type usages struct {
+	mu sync.RWMutex
+	m  map[collection.Namespace]*usage
+}
+
+// usagesMax bounds the namespaces that are counted: names of collections that
+// do not exist are counted too.
+const usagesMax = 10_000
+
+// add counts a command.
+func (u *usages) add(ns collection.Namespace, op command.OpType, d time.Duration) {
+	u.mu.RLock()
+	x := u.m[ns]
+	u.mu.RUnlock()
+	if x == nil {
+		u.mu.Lock()
+		if x = u.m[ns]; x == nil {
+			if u.m == nil || len(u.m) >= usagesMax {
+				u.m = map[collection.Namespace]*usage{}
+			}
+			x = &usage{}
+			u.m[ns] = x
+		}
+		u.mu.Unlock()
+	}
+	x[op].count.Add(1)
+	x[op].micros.Add(max(d.Microseconds(), 1))
+}
+
+// runTop tells how long the commands on each collection took. Unknown arguments
+// are ignored. Manual: reference/command/top.
+func (s *State) runTop(c *command.Call) error {
+	b := c.Reply
+	b.BeginDoc("totals")
+	b.String("note", "all times in microseconds")
+	snap := c.Cluster.Catalog.Peek()
+	u := &s.usage
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	for _, db := range snap.Databases() {
+		for _, coll := range snap.Collections(db.Name) {
+			x := u.m[coll.Namespace]
+			if x == nil {
+				x = &usage{}
+			}
+			b.BeginDoc(coll.Namespace.String())
+			x.append(b)
+			b.End()
+		}
+	}
+	b.End()
+	return nil
+}
+
+// append writes the counters: reads and writes together first, then each kind.
+func (u *usage) append(b *bson.Builder) {
+	var micros, count [command.OpTypes]int64
+	for k := range u {
+		micros[k], count[k] = u[k].micros.Load(), u[k].count.Load()
+	}
+	entry := func(name string, ops ...command.OpType) {
+		var t, n int64
+		for _, k := range ops {
+			t, n = t+micros[k], n+count[k]
+		}
+		b.BeginDoc(name)
+		b.Int64("time", t)
+		b.Int64("count", n)
+		b.End()
+	}
+	entry("total", command.OpQuery, command.OpGetMore, command.OpInsert, command.OpUpdate, command.OpRemove, command.OpCommand)
+	entry("readLock", command.OpQuery, command.OpGetMore, command.OpCommand)
+	entry("writeLock", command.OpInsert, command.OpUpdate, command.OpRemove)
+	for _, f := range usageNames {
+		entry(f.name, f.of)
+	}
+}

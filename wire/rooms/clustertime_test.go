@@ -1,0 +1,87 @@
+package rooms
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// askedStore counts how often it is asked for the newest time, and lets others commit
+// just before a read opens its state.
+type askedStore struct {
+	storage.Store
+	asked  atomic.Int64
+	before func()
+}
+
+func (s *askedStore) Latest() storage.Timestamp {
+	s.asked.Add(1)
+	return s.Store.Latest()
+}
+
+func (s *askedStore) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
+	if before := s.before; before != nil {
+		s.before = nil
+		before()
+	}
+	return s.Store.Snapshot(ctx, at)
+}
+
+// A command that reads or writes asks the store for the time once.
+func TestTimeAskedOnce(t *testing.T) {
+	store := &askedStore{Store: memkv.Open(memkv.Options{})}
+	t.Cleanup(func() { store.Close() })
+	c := newWorld(t, store).dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	for command, most := range map[string]int64{
+		`{insert: "c", documents: [{}, {}]}`:                                            1,
+		`{insert: "c", documents: [{t: {$timestamp: {t: 0, i: 0}}}]}`:                   2, // for the field
+		`{update: "c", updates: [{q: {_id: 1}, u: {$inc: {n: 1}}}]}`:                    1,
+		`{findAndModify: "c", query: {_id: 1}, update: {$inc: {n: 1}}}`:                 1,
+		`{delete: "c", deletes: [{q: {_id: 2}, limit: 1}, {q: {}, limit: 1}]}`:          1,
+		`{find: "c", filter: {n: {$gt: 0}}}`:                                            1,
+		`{find: "c", readConcern: {level: "majority"}}`:                                 1,
+		`{find: "c", readConcern: {afterClusterTime: {$timestamp: {t: 0, i: 1}}}}`:      1,
+		`{aggregate: "c", pipeline: [{$match: {a: "$$CLUSTER_TIME"}}], cursor: {}}`:     1,
+		`{aggregate: "c", pipeline: [{$group: {_id: null, n: {$sum: 1}}}], cursor: {}}`: 1,
+		`{hello: 1}`: 2, // how new what it shows is, is not known
+	} {
+		store.asked.Store(0)
+		c.ok(command)
+		if n := store.asked.Load(); n > most {
+			t.Errorf("%s: asked %d times", command, n)
+		}
+	}
+}
+
+// The times of a reply are not before what the command has seen or written.
+func TestTimesOfReply(t *testing.T) {
+	store := &askedStore{Store: memkv.Open(memkv.Options{})}
+	t.Cleanup(func() { store.Close() })
+	w := newWorld(t, store)
+	c, other := w.dial(), w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	for _, command := range []string{
+		`{find: "c"}`,
+		`{aggregate: "c", pipeline: [{$count: "n"}], cursor: {}}`,
+		`{distinct: "c", key: "_id"}`,
+		`{insert: "c", documents: [{}]}`,
+		`{listCollections: 1}`,
+	} {
+		var theirs storage.Timestamp
+		store.before = func() { theirs = timeOf(other.ok(`{insert: "c", documents: [{}]}`).Get("operationTime")) }
+		r := c.ok(command)
+		if store.before != nil { // it opens no state by itself
+			store.before()
+			store.before = nil
+			r = c.ok(command)
+		}
+		op, cluster := timeOf(r.Get("operationTime")), timeOf(at(r, "$clusterTime.clusterTime"))
+		if op < theirs || cluster < op {
+			t.Errorf("%s: operationTime %s, $clusterTime %s, another had committed at %s", command, op, cluster, theirs)
+		}
+	}
+}

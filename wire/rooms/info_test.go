@@ -1,0 +1,46 @@
+package rooms
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// Every source that does not make its documents by itself is answered by a room, and what
+// rooms answer are sources.
+func TestEverySourceHasDocuments(t *testing.T) {
+	answered := newWorld(t, nil).Sources()
+	byItself := []string{"$changeStream", "$documents", "$rankFusion"}
+	for _, d := range agg.Stages {
+		made := slices.ContainsFunc(answered, func(x command.StageSource) bool { return x.Stage == d.Name })
+		if want := d.Source && !slices.Contains(byItself, d.Name); made != want {
+			t.Errorf("%s is answered: %v, want %v", d.Name, made, want)
+		}
+	}
+	for _, x := range answered {
+		if agg.FindStage(x.Stage) == nil {
+			t.Errorf("a room answers %s, which is no stage", x.Stage)
+		}
+	}
+}
+
+// The privileges of stages are actions that exist, on what they may be on. A source
+// that shows something else than documents needs one, or says in its row when.
+func TestStagePrivileges(t *testing.T) {
+	for _, d := range agg.Stages {
+		for _, p := range d.Privileges {
+			a, ok := auth.ActionNamed(p.Action)
+			if !ok {
+				t.Errorf("%s needs the action %s, which does not exist", d.Name, p.Action)
+			} else if p.On == agg.OnCluster && !a.OfCluster() {
+				t.Errorf("%s needs %s on the cluster, which it is not for", d.Name, p.Action)
+			}
+		}
+		if d.Source && !d.BySelf && d.Name != "$documents" && len(d.Privileges) == 0 {
+			t.Errorf("%s shows what the server knows to everybody", d.Name)
+		}
+	}
+}

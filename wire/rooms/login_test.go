@@ -1,0 +1,280 @@
+package rooms
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// dialUser is a connection that a user of the directory has logged in on.
+func (w *world) dialUser(t *testing.T, name string) *client {
+	t.Helper()
+	c := w.dial()
+	u := w.Auth.User(auth.Name{Name: name, DB: "test"})
+	if u == nil {
+		t.Fatalf("there is no user %s", name)
+	}
+	w.enter(c, &command.Login{Name: u.Name, ID: u.ID, Mechanism: auth.ScramSHA256, Version: math.MaxUint64}) // the next command looks up what it may do
+	return c
+}
+
+// secured is a world with a root user and one who only reads.
+func secured(t *testing.T) (w *world, root, reader *client) {
+	w = newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{createUser: "root", pwd: "p", roles: [{role: "root", db: "admin"}]}`)
+	c.ok(`{createUser: "reader", pwd: "p", roles: ["read"]}`)
+	for i := range 5 {
+		c.ok(fmt.Sprintf(`{insert: "c", documents: [{_id: %d}]}`, i))
+	}
+	w.RequireAuth = true
+	return w, w.dialUser(t, "root"), w.dialUser(t, "reader")
+}
+
+func openCursor(t *testing.T, c *client, cmd string) int64 {
+	t.Helper()
+	id := number(at(c.ok(cmd), "cursor.id"))
+	if id == 0 {
+		t.Fatalf("%s opened no cursor", cmd)
+	}
+	return id
+}
+
+// TestChangesTakeEffect: what is granted, revoked or dropped counts from the next
+// command on, for connections and cursors that are open.
+func TestChangesTakeEffect(t *testing.T) {
+	_, root, reader := secured(t)
+	id := openCursor(t, reader, `{find: "c", batchSize: 1}`)
+	reader.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", batchSize: 1}`, id))
+	if got := reader.code(`{insert: "c", documents: [{}]}`); got != 13 {
+		t.Errorf("a reader inserts: %d", got)
+	}
+	root.ok(`{grantRolesToUser: "reader", roles: ["readWrite"]}`)
+	reader.ok(`{insert: "c", documents: [{}]}`)
+	root.ok(`{updateUser: "reader", roles: []}`)
+	if got := reader.code(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", batchSize: 1}`, id)); got != 13 {
+		t.Errorf("getMore without the role: %d", got)
+	}
+	root.ok(`{createRole: "finds", privileges: [{resource: {db: "test", collection: "c"}, actions: ["find"]}], roles: []}`)
+	root.ok(`{updateUser: "reader", roles: ["finds"]}`)
+	reader.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", batchSize: 1}`, id))
+	root.ok(`{dropRole: "finds"}`)
+	if got := reader.code(`{find: "c"}`); got != 13 {
+		t.Errorf("find without the role: %d", got)
+	}
+	root.ok(`{dropUser: "reader"}`)
+	root.ok(`{createUser: "reader", pwd: "p", roles: ["root"], $db: "admin"}`)
+	root.ok(`{createUser: "reader", pwd: "p", roles: ["read"]}`)
+	if got := len(at(reader.ok(`{connectionStatus: 1}`), "authInfo.authenticatedUsers").Data); got != 5 {
+		t.Errorf("logged in as a user who was dropped and made anew")
+	}
+	if got := reader.code(`{find: "c"}`); got != 13 {
+		t.Errorf("find of a dropped user: %d", got)
+	}
+}
+
+// TestOthersCursorsAndSessions: a user cannot use or end what belongs to another.
+func TestOthersCursorsAndSessions(t *testing.T) {
+	w, root, reader := secured(t)
+	id := openCursor(t, root, `{find: "c", batchSize: 1}`)
+	if got := reader.code(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, id)); got != 13 {
+		t.Errorf("getMore of another's cursor: %d", got)
+	}
+	root.ok(`{createUser: "weak", pwd: "p", roles: []}`)
+	weak := w.dialUser(t, "weak")
+	kill := fmt.Sprintf(`{killCursors: "c", cursors: [{$numberLong: "%d"}]}`, id)
+	if got := weak.code(kill); got != 13 {
+		t.Errorf("killCursors of another's cursor: %d", got)
+	}
+	own := openCursor(t, reader, `{find: "c", batchSize: 1}`)
+	reader.ok(fmt.Sprintf(`{killCursors: "c", cursors: [{$numberLong: "%d"}]}`, own))
+	root.ok(kill)
+
+	const uuid = `id: {$binary: {base64: "AAECAwQFBgcICQoLDA0ODw==", subType: "04"}}`
+	begin := `{insert: "c", documents: [{_id: "t"}], lsid: {` + uuid + `}, txnNumber: {$numberLong: "1"}, autocommit: false, startTransaction: true}`
+	root.ok(begin)
+	commit := func(uid string) string {
+		return `{commitTransaction: 1, $db: "admin", lsid: {` + uuid + uid + `}, txnNumber: {$numberLong: "1"}, autocommit: false}`
+	}
+	if got := reader.code(commit("")); got != 251 {
+		t.Errorf("a session of the same id belongs to another user: %d", got)
+	}
+	uid := root.state.(*command.Peer).Owner
+	if got := reader.code(commit(fmt.Sprintf(`, uid: {$binary: {base64: "%s", subType: "00"}}`, base64.StdEncoding.EncodeToString(uid[:])))); got != 13 {
+		t.Errorf("another user's session by its uid: %d", got)
+	}
+	root.ok(commit(""))
+	if got := reader.code(`{endSessions: [{` + uuid + fmt.Sprintf(`, uid: {$binary: {base64: "%s", subType: "00"}}`, base64.StdEncoding.EncodeToString(uid[:])) + `}]}`); got != 13 {
+		t.Errorf("ending another user's session: %d", got)
+	}
+}
+
+// TestFirstUser: without users a client on this machine may make the first one, in
+// admin, and nothing else.
+func TestFirstUser(t *testing.T) {
+	w := newWorld(t, nil)
+	w.RequireAuth = true
+	far, near := w.dial(), w.dial()
+	near.local = true
+	const create = `{createUser: "first", pwd: "p", roles: ["root"], $db: "admin"}`
+	if got := far.code(create); got != 13 {
+		t.Errorf("from another machine: %d", got)
+	}
+	for _, cmd := range []string{`{createUser: "first", pwd: "p", roles: [{role: "root", db: "admin"}]}`, `{find: "c"}`, `{usersInfo: 1, $db: "admin"}`} {
+		if got := near.code(cmd); got != 13 {
+			t.Errorf("%s: %d", cmd, got)
+		}
+	}
+	near.ok(create)
+	if got := near.code(`{createUser: "second", pwd: "p", roles: ["root"], $db: "admin"}`); got != 13 {
+		t.Errorf("a second user: %d", got)
+	}
+}
+
+// TestViewsAreNoWayAround: a reader of a view needs nothing below it; its maker has
+// to be allowed to read all of it.
+func TestViewsAreNoWayAround(t *testing.T) {
+	w, root, _ := secured(t)
+	root.ok(`{create: "v", viewOn: "c", pipeline: []}`)
+	c := w.dialWith(t, []string{"test.v: find"})
+	c.ok(`{find: "v"}`)
+	c.ok(`{aggregate: "v", pipeline: [], cursor: {}}`)
+	c.ok(`{count: "v"}`)
+	if got := c.code(`{find: "c"}`); got != 13 {
+		t.Errorf("what the view reads: %d", got)
+	}
+	maker := w.dialWith(t, []string{"test.w: createCollection", "test.w: find"})
+	if got := maker.code(`{create: "w", viewOn: "c", pipeline: []}`); got != 13 {
+		t.Errorf("a view on what its maker cannot read: %d", got)
+	}
+	maker = w.dialWith(t, []string{"test.w: createCollection", "test.w: find", "test.c: find"})
+	if got := maker.code(`{create: "w", viewOn: "c", pipeline: [{$lookup: {from: "secret", pipeline: [], as: "x"}}]}`); got != 13 {
+		t.Errorf("a view that joins what its maker cannot read: %d", got)
+	}
+	maker.ok(`{create: "w", viewOn: "c", pipeline: []}`)
+	changer := w.dialWith(t, []string{"test.w: collMod", "test.w: find"})
+	if got := changer.code(`{collMod: "w", viewOn: "secret", pipeline: []}`); got != 13 {
+		t.Errorf("a view turned to what its changer cannot read: %d", got)
+	}
+}
+
+// TestListsShowWhatIsAllowed: names of databases and collections that a user has
+// nothing to do with stay hidden.
+func TestListsShowWhatIsAllowed(t *testing.T) {
+	w, root, reader := secured(t)
+	root.ok(`{insert: "c", documents: [{}], $db: "hidden"}`)
+	root.ok(`{insert: "other", documents: [{}]}`)
+	names := func(c *client, cmd, list string) (out []string) {
+		a, _ := at(c.ok(cmd), list).Array()
+		for v := range a.Values() {
+			d, _ := v.Doc()
+			out = append(out, text(d.Get("name")))
+		}
+		return out
+	}
+	if got := fmt.Sprint(names(reader, `{listDatabases: 1, $db: "admin"}`, "databases")); got != "[test]" {
+		t.Errorf("databases of a reader: %s", got)
+	}
+	if got := len(names(root, `{listDatabases: 1, $db: "admin"}`, "databases")); got != 5 {
+		t.Errorf("databases of root: %d", got)
+	}
+	c := w.dialWith(t, []string{"test.c: find"})
+	if got := fmt.Sprint(names(c, `{listCollections: 1, nameOnly: true, authorizedCollections: true}`, "cursor.firstBatch")); got != "[c]" {
+		t.Errorf("collections: %s", got)
+	}
+}
+
+// TestOwnPassword: a role may let users change their own password and nothing else.
+func TestOwnPassword(t *testing.T) {
+	w, root, _ := secured(t)
+	root.ok(`{createRole: "self", privileges: [{resource: {db: "test", collection: ""}, actions: ["changeOwnPassword", "changeOwnCustomData"]}], roles: []}`)
+	root.ok(`{createUser: "me", pwd: "p", roles: ["self"]}`)
+	me := w.dialUser(t, "me")
+	me.ok(`{updateUser: "me", pwd: "new", customData: {a: 1}}`)
+	me.ok(`{usersInfo: "me"}`)
+	for _, cmd := range []string{`{updateUser: "reader", pwd: "x"}`, `{updateUser: "me", roles: ["read"]}`, `{usersInfo: "reader"}`} {
+		if got := me.code(cmd); got != 13 {
+			t.Errorf("%s: %d", cmd, got)
+		}
+	}
+}
+
+// TestSecretsAreHidden: neither errors nor currentOp show passwords.
+func TestSecretsAreHidden(t *testing.T) {
+	_, _, reader := secured(t)
+	r := reader.run(`{createUser: "x", pwd: "hush", roles: []}`)
+	if s := text(r.Get("errmsg")); s == "" || strings.Contains(s, "hush") {
+		t.Errorf("the error tells the password: %s", s)
+	}
+}
+
+// TestSpeculation: a hello begins the login, but not by a mechanism that the user
+// does not have. Names that nobody has are met as if they had all.
+func TestSpeculation(t *testing.T) {
+	_, root, _ := secured(t)
+	root.ok(`{createUser: "old", pwd: "p", roles: [], mechanisms: ["SCRAM-SHA-1"]}`)
+	for _, tc := range []struct {
+		user, mechanism string
+		want            bool
+	}{
+		{"reader", "SCRAM-SHA-256", true},
+		{"old", "SCRAM-SHA-256", false},
+		{"old", "SCRAM-SHA-1", true},
+		{"nobody", "SCRAM-SHA-256", true},
+	} {
+		first := base64.StdEncoding.EncodeToString([]byte("n,,n=" + tc.user + ",r=abcdefghijklmnopqrstuvwx"))
+		r := root.ok(`{hello: 1, saslSupportedMechs: "test.` + tc.user + `", speculativeAuthenticate: {saslStart: 1, mechanism: "` + tc.mechanism +
+			`", payload: BinData(0, "` + first + `"), db: "test"}}`)
+		if got := !r.Get("speculativeAuthenticate").IsMissing(); got != tc.want {
+			t.Errorf("%s by %s: begun %v, want %v", tc.user, tc.mechanism, got, tc.want)
+		}
+	}
+}
+
+// TestSlowdown: failures are free at first, then dearer and dearer, and forgotten
+// after a success or some time.
+func TestSlowdown(t *testing.T) {
+	var s auth.Slowdown
+	now := time.Unix(1000, 0)
+	for range 3 {
+		if d := s.Failed("a", now); d != 0 {
+			t.Fatalf("one of the first costs %v", d)
+		}
+	}
+	last := time.Duration(0)
+	for range 4 {
+		d := s.Failed("a", now)
+		if d <= last {
+			t.Fatalf("%v after %v", d, last)
+		}
+		last = d
+	}
+	if d := s.Failed("b", now); d != 0 {
+		t.Errorf("another one's costs %v", d)
+	}
+	s.Succeeded("a")
+	if d := s.Failed("a", now); d != 0 {
+		t.Errorf("after a success: %v", d)
+	}
+	for range 10 {
+		s.Failed("a", now)
+	}
+	if d := s.Failed("a", now.Add(time.Hour)); d != 0 {
+		t.Errorf("after an hour: %v", d)
+	}
+}
+
+// TestUserRoles: $$USER_ROLES are the roles of who asks.
+func TestUserRoles(t *testing.T) {
+	_, _, reader := secured(t)
+	r := reader.ok(`{aggregate: "c", pipeline: [{$limit: 1}, {$project: {r: "$$USER_ROLES"}}], cursor: {}}`)
+	if got := text(at(r, "cursor.firstBatch.0.r.0._id")); got != "test.read" {
+		t.Errorf("%v", r)
+	}
+}

@@ -1,0 +1,208 @@
+package rooms
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// needs is a command and everything it needs, one "resource: action" each; a
+// resource is "cluster", a database with a dot at its end, or a namespace.
+type needsOf struct {
+	cmd  string
+	need []string
+}
+
+// argumentNeeds are the commands whose arguments say what they need. The others get
+// along with a name, and the table says what they need.
+var argumentNeeds = map[string][]needsOf{
+	"aggregate": {
+		{`{aggregate: "c", pipeline: [], cursor: {}}`, []string{"test.c: find"}},
+		{`{aggregate: "c", pipeline: [{$lookup: {from: "d", pipeline: [{$unionWith: "e"}], as: "x"}}], cursor: {}}`, []string{"test.c: find", "test.d: find", "test.e: find"}},
+		{`{aggregate: "c", pipeline: [{$facet: {x: [{$graphLookup: {from: "d", startWith: "$a", connectFromField: "a", connectToField: "b", as: "x"}}]}}], cursor: {}}`,
+			[]string{"test.c: find", "test.d: find"}},
+		{`{aggregate: "c", pipeline: [{$unionWith: {coll: "d", pipeline: [{$collStats: {}}]}}], cursor: {}}`, []string{"test.c: find", "test.d: find", "test.d: collStats"}},
+		{`{aggregate: "c", pipeline: [{$out: {db: "other", coll: "d"}}], cursor: {}}`, []string{"test.c: find", "other.d: insert", "other.d: remove"}},
+		{`{aggregate: "c", pipeline: [{$merge: "d"}], cursor: {}, bypassDocumentValidation: true}`,
+			[]string{"test.c: find", "test.d: insert", "test.d: update", "test.d: bypassDocumentValidation"}},
+		{`{aggregate: "c", pipeline: [{$merge: {into: "d", whenMatched: "fail"}}], cursor: {}}`, []string{"test.c: find", "test.d: insert"}},
+		{`{aggregate: "c", pipeline: [{$merge: {into: "d", whenNotMatched: "discard"}}], cursor: {}}`, []string{"test.c: find", "test.d: update"}},
+		{`{aggregate: "c", pipeline: [{$collStats: {}}], cursor: {}}`, []string{"test.c: collStats"}},
+		{`{aggregate: "c", pipeline: [{$indexStats: {}}], cursor: {}}`, []string{"test.c: indexStats"}},
+		{`{aggregate: "c", pipeline: [{$planCacheStats: {}}], cursor: {}}`, []string{"test.c: planCacheRead"}},
+		{`{aggregate: "c", pipeline: [{$changeStream: {}}], cursor: {}}`, []string{"test.c: find", "test.c: changeStream"}},
+		{`{aggregate: 1, pipeline: [{$changeStream: {}}], cursor: {}}`, []string{"test.: find", "test.: changeStream"}},
+		{`{aggregate: 1, pipeline: [{$currentOp: {allUsers: true}}], cursor: {}, $db: "admin"}`, []string{"cluster: inprog"}},
+		{`{aggregate: 1, pipeline: [{$listLocalSessions: {allUsers: true}}], cursor: {}}`, []string{"cluster: listSessions"}},
+		{`{aggregate: 1, pipeline: [{$shardedDataDistribution: {}}], cursor: {}, $db: "admin"}`, []string{"cluster: shardedDataDistribution"}},
+		{`{aggregate: 1, pipeline: [{$listClusterCatalog: {}}], cursor: {}}`, []string{"test.: listClusterCatalog"}},
+		{`{aggregate: 1, pipeline: [{$documents: []}, {$lookup: {from: "d", pipeline: [], as: "x"}}], cursor: {}}`, []string{"test.d: find"}},
+	},
+	"applyOps": {
+		{`{applyOps: [{op: "i", ns: "test.c", o: {_id: 1}}, {op: "d", ns: "other.c", o: {_id: 1}}, {op: "n", ns: "", o: {}}], $db: "admin"}`,
+			[]string{"test.c: insert", "test.c: update", "other.c: remove", "cluster: appendOplogNote"}},
+		{`{applyOps: [{op: "u", ns: "test.c", ui: {$uuid: "00000000-0000-4000-8000-000000000001"}, o2: {_id: 1}, o: {$v: 2, diff: {}}}], $db: "admin"}`,
+			[]string{"test.c: insert", "test.c: update", "cluster: useUUID", "cluster: forceUUID"}},
+		{`{applyOps: [{op: "c", ns: "other.$cmd", o: {drop: "c"}}, {op: "c", ns: "admin.$cmd", o: {applyOps: [{op: "d", ns: "test.c", o: {_id: 1}}]}}], $db: "admin"}`,
+			[]string{"other.c: dropCollection", "test.c: remove"}},
+	},
+	"balancerCollectionStatus": {{`{balancerCollectionStatus: "test.c", $db: "admin"}`, []string{"config.settings: find"}}},
+	"balancerStart":            {{`{balancerStart: 1, $db: "admin"}`, []string{"config.settings: update"}}},
+	"balancerStatus":           {{`{balancerStatus: 1, $db: "admin"}`, []string{"config.settings: find"}}},
+	"balancerStop":             {{`{balancerStop: 1, $db: "admin"}`, []string{"config.settings: update"}}},
+	"bulkWrite": {{`{bulkWrite: 1, ops: [{insert: 0, document: {}}, {update: 1, filter: {}, updateMods: {$set: {a: 1}}, upsert: true}, {delete: 2, filter: {}}],
+		nsInfo: [{ns: "test.a"}, {ns: "test.b"}, {ns: "other.c"}], $db: "admin"}`, []string{"test.a: insert", "test.b: update", "test.b: insert", "other.c: remove"}}},
+	"cloneCollectionAsCapped": {{`{cloneCollectionAsCapped: "c", toCollection: "d", size: 4096}`,
+		[]string{"test.c: find", "test.d: insert", "test.d: createIndex", "test.d: convertToCapped"}}},
+	"collMod": {
+		{`{collMod: "c"}`, []string{"test.c: collMod"}},
+	},
+	"create": {
+		{`{create: "n"}`, []string{"test.n: insert"}},
+		{`{create: "m"}`, []string{"test.m: createCollection"}},
+		{`{create: "cap", capped: true, size: 4096}`, []string{"test.cap: createCollection"}},
+	},
+	"createRole": {{`{createRole: "r", roles: [{role: "read", db: "a"}], privileges: [{resource: {db: "b", collection: "c"}, actions: ["find"]}], authenticationRestrictions: [], $db: "admin"}`,
+		[]string{"admin.: createRole", "a.: grantRole", "b.: grantRole", "admin.: setAuthenticationRestriction"}}},
+	"createUser": {{`{createUser: "u", pwd: "p", roles: [{role: "read", db: "a"}], authenticationRestrictions: []}`,
+		[]string{"test.: createUser", "a.: grantRole", "test.: setAuthenticationRestriction"}}},
+	"currentOp":      {{`{currentOp: 1, $db: "admin"}`, []string{"cluster: inprog"}}},
+	"customAction":   {{`{customAction: "GetCollection", collection: "c"}`, []string{"test.c: collStats"}}, {`{customAction: "GetDatabase"}`, []string{"test.: dbStats"}}},
+	"enableSharding": {{`{enableSharding: "x", $db: "admin"}`, []string{"x.: enableSharding"}}},
+	"explain": {
+		{`{explain: {find: "c"}}`, []string{"test.c: find"}},
+		{`{explain: {update: "c", updates: [{q: {}, u: {$set: {a: 1}}, upsert: true}]}}`, []string{"test.c: update", "test.c: insert"}},
+		{`{explain: {aggregate: "c", pipeline: [{$unionWith: "d"}], cursor: {}}}`, []string{"test.c: find", "test.d: find"}},
+	},
+	"findAndModify": {
+		{`{findAndModify: "c", query: {}, update: {$set: {a: 1}}, upsert: true}`, []string{"test.c: find", "test.c: update", "test.c: insert"}},
+		{`{findAndModify: "c", query: {}, remove: true}`, []string{"test.c: find", "test.c: remove"}},
+	},
+	"grantPrivilegesToRole": {{`{grantPrivilegesToRole: "r", privileges: [{resource: {db: "b", collection: ""}, actions: ["find"]}]}`, []string{"test.: grantRole", "b.: grantRole"}}},
+	"grantRolesToRole":      {{`{grantRolesToRole: "r", roles: [{role: "read", db: "a"}]}`, []string{"a.: grantRole"}}},
+	"grantRolesToUser":      {{`{grantRolesToUser: "u", roles: ["read"]}`, []string{"test.: grantRole"}}},
+	"getDiagnosticData":     {{`{getDiagnosticData: 1, $db: "admin"}`, []string{"cluster: serverStatus", "cluster: replSetGetStatus"}}},
+	"insert": {
+		{`{insert: "c", documents: [{}]}`, []string{"test.c: insert"}},
+		{`{insert: "c", documents: [{}], bypassDocumentValidation: true}`, []string{"test.c: insert", "test.c: bypassDocumentValidation"}},
+	},
+	"killOp":          {{`{killOp: 1, op: 99999, $db: "admin"}`, []string{"cluster: killop"}}},
+	"listCollections": {{`{listCollections: 1}`, []string{"test.: listCollections"}}},
+	"listDatabases":   {{`{listDatabases: 1, authorizedDatabases: false, $db: "admin"}`, []string{"cluster: listDatabases"}}},
+	"mapReduce": {
+		{`{mapReduce: "c", map: "function() {}", reduce: "function() {}", out: {inline: 1}}`, []string{"test.c: find"}},
+		{`{mapReduce: "c", map: "function() {}", reduce: "function() {}", out: {replace: "o", db: "other"}}`, []string{"test.c: find", "other.o: insert", "other.o: remove"}},
+	},
+	"renameCollection": {
+		{`{renameCollection: "test.c", to: "test.e", dropTarget: true, $db: "admin"}`, []string{"test.c: renameCollectionSameDB", "test.e: renameCollectionSameDB", "test.e: dropCollection"}},
+		{`{renameCollection: "test.c", to: "other.e", $db: "admin"}`, []string{"test.c: find", "test.c: dropCollection", "other.e: insert", "other.e: createIndex"}},
+	},
+	"revokePrivilegesFromRole": {{`{revokePrivilegesFromRole: "r", privileges: [{resource: {db: "b", collection: ""}, actions: ["find"]}]}`, []string{"test.: revokeRole", "b.: revokeRole"}}},
+	"revokeRolesFromRole":      {{`{revokeRolesFromRole: "r", roles: ["read"]}`, []string{"test.: revokeRole"}}},
+	"revokeRolesFromUser":      {{`{revokeRolesFromUser: "u", roles: ["read"]}`, []string{"test.: revokeRole"}}},
+	"rolesInfo":                {{`{rolesInfo: 1}`, []string{"test.: viewRole"}}, {`{rolesInfo: {role: "read", db: "x"}}`, []string{"x.: viewRole"}}},
+	"update": {
+		{`{update: "c", updates: [{q: {}, u: {$set: {a: 1}}}]}`, []string{"test.c: update"}},
+		{`{update: "c", updates: [{q: {}, u: {$set: {a: 1}}}, {q: {}, u: {$set: {a: 1}}, upsert: true}]}`, []string{"test.c: update", "test.c: insert"}},
+	},
+	"updateRole": {{`{updateRole: "r", roles: [{role: "read", db: "a"}]}`, []string{"test.: revokeRole", "a.: grantRole"}}},
+	"updateUser": {{`{updateUser: "u", pwd: "x"}`, []string{"test.: changePassword"}}, {`{updateUser: "u", customData: {}}`, []string{"test.: changeCustomData"}}},
+	"usersInfo":  {{`{usersInfo: 1}`, []string{"test.: viewUser"}}, {`{usersInfo: {user: "u", db: "x"}}`, []string{"x.: viewUser"}}},
+}
+
+// privileges makes privileges of "resource: action".
+func privileges(t *testing.T, list []string) (out []auth.Privilege) {
+	t.Helper()
+	for _, s := range list {
+		where, name, _ := strings.Cut(s, ": ")
+		a, ok := auth.ActionNamed(name)
+		if !ok {
+			t.Fatalf("%q is no action", name)
+		}
+		r := auth.Cluster
+		if where != "cluster" {
+			r = auth.Resource{}
+			r.DB, r.Coll, _ = strings.Cut(where, ".")
+		}
+		out = append(out, auth.Privilege{Resource: r, Actions: auth.MakeActions(a)})
+	}
+	return out
+}
+
+// dialWith is a connection of a user with some privileges.
+func (w *world) dialWith(t *testing.T, need []string) *client {
+	t.Helper()
+	c := w.dial()
+	w.enter(c, &command.Login{Name: auth.Name{Name: "tester", DB: "test"}, Version: w.Auth.Version(), Grants: auth.NewGrants(privileges(t, need))})
+	return c
+}
+
+// tableNeeds makes a command of a row, and what the row says that it needs.
+func tableNeeds(d *command.Def) needsOf {
+	value, db := "1", "test"
+	switch d.Namespace {
+	case command.FirstField:
+		value = `"c"`
+	case command.FullName:
+		value = `"test.c"`
+	}
+	if d.Facts.Has(command.AdminOnly) {
+		db = "admin"
+	}
+	n := needsOf{cmd: fmt.Sprintf(`{%s: %s, $db: "%s"}`, d.Name, value, db)}
+	a, ok := auth.ActionNamed(d.Action)
+	switch {
+	case !ok: // nothing but a user, or nobody
+	case a.OfCluster():
+		n.need = []string{"cluster: " + d.Action}
+	case d.Namespace == command.NoNamespace:
+		n.need = []string{db + ".: " + d.Action}
+	default:
+		n.need = []string{"test.c: " + d.Action}
+	}
+	return n
+}
+
+// TestPrivileges: every command of the table runs with exactly what it needs and is
+// refused with one thing less, by somebody without privileges, and, but for those
+// that come before a login, by nobody at all.
+func TestPrivileges(t *testing.T) {
+	for _, row := range Commands() {
+		name := row.Name
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.RequireAuth = true
+			d := w.Lookup(name)
+			cases := argumentNeeds[name]
+			if d.Ask != nil && cases == nil {
+				t.Fatal("asks for privileges by its arguments; argumentNeeds has none")
+			}
+			if d.Ask == nil {
+				cases = append(cases, tableNeeds(d))
+			}
+			for _, n := range cases {
+				// The text tells a refusal by privilege from other uses of the code.
+				refused := func(c *client, text string) bool {
+					r := c.run(n.cmd)
+					s, _ := r.Get("errmsg").Str()
+					return number(r.Get("code")) == 13 && strings.Contains(s, text)
+				}
+				if got := refused(w.dial(), "requires authentication"); got != (d.Action != "") {
+					t.Errorf("%s by nobody: refused %v", n.cmd, got)
+				}
+				if refused(w.dialWith(t, n.need), "not authorized") {
+					t.Errorf("%s with %q is refused", n.cmd, n.need)
+				}
+				for i := range n.need {
+					less := append(append([]string(nil), n.need[:i]...), n.need[i+1:]...)
+					if !refused(w.dialWith(t, less), "not authorized") {
+						t.Errorf("%s without %q is not refused", n.cmd, n.need[i])
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package rooms
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// TestStrictSort: what Azure Cosmos DB for MongoDB refuses to sort.
+func TestStrictSort(t *testing.T) {
+	w := newWorld(t, nil)
+	c, relaxed := w.dialAs("cosmos"), w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1, a: 2, b: 1, d: {e: 1}}, {_id: 2, a: 1, b: 1}]}`)
+	const excluded = "The index path corresponding to the specified order-by item is excluded."
+	const composite = "The order by query does not have a corresponding composite index that it can be served from."
+	expect := func(sort, want string) {
+		t.Helper()
+		find := `{find: "c", sort: ` + sort + `}`
+		for _, cmd := range []string{
+			find,
+			`{aggregate: "c", pipeline: [{$sort: ` + sort + `}], cursor: {}}`,
+			`{findAndModify: "c", query: {}, sort: ` + sort + `, update: {$set: {x: 1}}}`,
+		} {
+			r := c.run(cmd)
+			if want == "" {
+				if !r.Get("ok").Truthy() {
+					t.Errorf("%s: %v", cmd, r)
+				}
+				continue
+			}
+			if got := text(r.Get("errmsg")); number(r.Get("code")) != 2 || !strings.HasPrefix(got, want) || !strings.Contains(got, "createIndex({") {
+				t.Errorf("%s: %v", cmd, r)
+			}
+		}
+		relaxed.ok(find)
+	}
+	expect(`{_id: -1}`, "")
+	expect(`{a: 1}`, excluded)
+	expect(`{"d.e": 1}`, excluded)
+	expect(`{a: 1, b: 1}`, composite)
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
+	expect(`{a: -1}`, "")
+	expect(`{a: 1, b: 1}`, composite)
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1, b: -1}, name: "ab"}]}`)
+	expect(`{a: 1, b: -1}`, "")
+	expect(`{a: -1, b: 1}`, "")
+	expect(`{a: 1, b: 1}`, composite)
+	expect(`{b: -1, a: 1}`, composite)
+	c.ok(`{createIndexes: "c", indexes: [{key: {"d.$**": 1}, name: "d"}]}`)
+	expect(`{"d.e": 1}`, "")
+	expect(`{b: 1}`, excluded)
+	c.ok(`{createIndexes: "c", indexes: [{key: {"$**": 1}, name: "all"}]}`)
+	expect(`{b: 1}`, "")
+	if got := c.code(`{createIndexes: "c", indexes: [{key: {b: 1, "d.$**": 1}, name: "x"}]}`); got != 67 {
+		t.Errorf("a compound wildcard index: %d", got)
+	}
+}
+
+// Single-document writes name one value of each field of the shard key. What holds an
+// array is told by its name.
+// Source: Azure Cosmos DB, "partitioning-overview".
+func TestStrictSingleShardKey(t *testing.T) {
+	w := newWorld(t, nil)
+	c, relaxed := w.dialAs("cosmos"), w.dial()
+	c.ok(`{shardCollection: "test.c", key: {a: "hashed", "b.x": "hashed"}}`)
+	c.ok(`{insert: "c", documents: [{_id: 1, a: 1, b: {x: 1}}, {_id: 2, a: 2, b: {x: null}}]}`)
+	for filter, want := range map[string]int64{
+		`{a: 1, "b.x": 1}`:                               0,
+		`{a: {$in: [1]}, "b.x": {$eq: 1}, _id: 1}`:       0,
+		`{a: 2, "b.x": null}`:                            0,
+		`{a: 1, "b.x": {$in: [1, 2]}}`:                   61,
+		`{a: {$in: [1, 2]}, "b.x": 1, _id: 1}`:           61,
+		`{$or: [{a: 1, "b.x": 1}, {a: 2, "b.x": null}]}`: 61,
+		`{a: 1}`:                  61,
+		`{a: 1, "b.x": {$gt: 0}}`: 61,
+		`{a: 1, b: {x: 1}}`:       61,
+		`{_id: 1}`:                61,
+	} {
+		for _, command := range []string{
+			`{update: "c", updates: [{q: ` + filter + `, u: {$set: {y: 1}}}]}`,
+			`{delete: "c", deletes: [{q: {$and: [` + filter + `, {none: 1}]}, limit: 1}]}`,
+			`{findAndModify: "c", query: ` + filter + `, update: {$inc: {z: 1}}}`,
+		} {
+			r := c.run(command)
+			got := number(r.Get("code"))
+			if e := at(r, "writeErrors.0.code"); !e.IsMissing() {
+				got = number(e)
+			}
+			if got != want {
+				t.Errorf("%s: %v", command, r)
+			}
+			relaxed.ok(command)
+		}
+	}
+	r := c.run(`{insert: "c", documents: [{a: 1, b: [{x: 1}]}]}`)
+	if got := text(at(r, "writeErrors.0.errmsg")); got != "The document does not contain shard key at 'b.x'" {
+		t.Error(got)
+	}
+}
+
+// TestStrictShardKey: which documents Azure Cosmos DB for MongoDB refuses for their
+// shard key, and what becomes of them elsewhere.
+func TestStrictShardKey(t *testing.T) {
+	w := newWorld(t, nil)
+	strict, relaxed := w.dialAs("cosmos"), w.dial()
+	for name, key := range map[string]string{"hashed": `{"k.a": "hashed"}`, "ranged": `{"k.a": 1}`} {
+		relaxed.ok(`{shardCollection: "test.` + name + `", key: ` + key + `}`)
+		for _, c := range []struct {
+			k               string
+			strict, relaxed int64
+		}{
+			{`{a: 1}`, 0, 0},
+			{`{a: null}`, 0, 0},
+			{`{b: 1}`, 61, 0},
+			{`5`, 61, 0},
+			{`{a: [1]}`, 61, 61},
+			{`[{a: 1}]`, 61, 61},
+			{`{a: "` + strings.Repeat("x", 2000) + `"}`, 0, 0},
+			{`{a: "` + strings.Repeat("x", 3000) + `"}`, 2, 0},
+		} {
+			for i, conn := range []*client{strict, relaxed} {
+				insert := conn.run(`{insert: "` + name + `", documents: [{k: ` + c.k + `}]}`)
+				upsert := conn.run(`{update: "` + name + `", updates: [{q: {"k.a": 7, _id: "up"}, u: {_id: "up", k: ` + c.k + `}, upsert: true}]}`)
+				want := []int64{c.strict, c.relaxed}[i]
+				for what, r := range map[string]bson.Raw{"insert": insert, "upsert": upsert} {
+					got := int64(0)
+					if list, ok := r.Get("writeErrors").Array(); ok {
+						for v := range list.Values() {
+							d, _ := v.Doc()
+							got = number(d.Get("code"))
+						}
+					}
+					if got != want {
+						t.Errorf("%s, connection %d, %s of %.40s: %d, want %d", name, i, what, c.k, got, want)
+					}
+				}
+				relaxed.ok(`{delete: "` + name + `", deletes: [{q: {}, limit: 0}]}`)
+			}
+		}
+	}
+}
