@@ -60,6 +60,8 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 	return err
 }
 
+// unsharded refuses a collection with a shard key.
+// Errors: IllegalOperation (20).
 func unsharded(coll *catalog.Collection) error {
 	if coll.Sharded() {
 		return mongoerr.New(mongoerr.IllegalOperation, "you can't convertToCapped a sharded collection: %s", coll.Namespace)

@@ -10,9 +10,10 @@ import (
 
 // CollMod changes options of a collection or view.
 type CollMod struct {
-	// IndexName or IndexKey name an index to change; neither changes none.
+	// IndexName names an index to change, or else IndexKey does; neither changes none.
 	IndexName string
-	IndexKey  bson.Raw
+	// IndexKey is the key pattern of the index to change.
+	IndexKey bson.Raw
 	// IndexOptions are the options of the index to set: hidden,
 	// expireAfterSeconds, prepareUnique, unique.
 	IndexOptions bson.Raw
@@ -21,20 +22,20 @@ type CollMod struct {
 	Options bson.Raw
 }
 
-// CollModded is what changed, for the reply.
-type CollModded struct {
+// CollModResult is what changed, for the reply.
+type CollModResult struct {
 	Before, After *catalog.Index // of the index that changed
 }
 
 // CollMod changes options of a collection, a view or an index.
 // Manual: reference/command/collMod. Errors: NamespaceNotFound (26),
 // IndexNotFound (27), InvalidOptions (72), those of the options.
-func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModded, err error) {
+func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
 	if err := noTxn(o, "collMod"); err != nil {
 		return r, err
 	}
 	err = d.alter(o, func(m *catalog.Mutation) error {
-		r = CollModded{}
+		r = CollModResult{}
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
@@ -101,8 +102,8 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 }
 
 // modIndex sets options of one index.
-func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection, CollModded, error) {
-	none := CollModded{}
+func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection, CollModResult, error) {
+	none := CollModResult{}
 	var ix *catalog.Index
 	if mod.IndexName != "" {
 		if ix = coll.Index(mod.IndexName); ix == nil {
@@ -145,7 +146,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 		}
 		changed.Spec = spec
 	}
-	return coll.WithIndex(&changed), CollModded{ix, &changed}, nil
+	return coll.WithIndex(&changed), CollModResult{ix, &changed}, nil
 }
 
 // modOptions merges options into those of a collection; null removes one.

@@ -93,37 +93,37 @@ func (d *Definer) CommitMade(ctx context.Context, txn storage.Txn, made []*catal
 // createIndexesInTxn is createIndexes for a transaction: with the collection, or
 // on one it has made and not filled yet. An index of an existing collection
 // would have to wait for the end of the transaction.
-func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r Indexed, err error) {
+func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	t := o.Txn
 	d.adopt(o, ns)
 	coll := t.Catalog.Collection(ns)
 	if coll == nil {
 		if err := d.createInTxn(o, ns, CreateOptions{Implicit: true, Indexes: specs}); err != nil {
-			return Indexed{}, err
+			return IndexesCreated{}, err
 		}
-		return Indexed{Before: 1, After: len(t.Catalog.Collection(ns).Indexes), Created: true}, nil
+		return IndexesCreated{Before: 1, After: len(t.Catalog.Collection(ns).Indexes), Created: true}, nil
 	}
 	if coll.IsView() {
-		return Indexed{}, mongoerr.ViewNotAllowed(ns.String())
+		return IndexesCreated{}, mongoerr.ViewNotAllowed(ns.String())
 	}
 	r.Before = len(coll.Indexes)
 	var added []*index.Spec
 	for _, raw := range specs {
 		spec, err := parseIndex(o, coll, raw)
 		if err != nil {
-			return Indexed{}, err
+			return IndexesCreated{}, err
 		}
 		same, err := checkIndex(o, coll, spec, 0)
 		switch {
 		case err != nil:
-			return Indexed{}, err
+			return IndexesCreated{}, err
 		case same:
 			continue
 		case !t.HasMade(coll):
-			return Indexed{}, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			return IndexesCreated{}, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 				"Cannot create new indexes on existing collection %s in a multi-document transaction.", ns)
 		case t.DocsAdded(coll.ID) > 0:
-			return Indexed{}, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			return IndexesCreated{}, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 				"Cannot create new indexes on non-empty collection %s in a multi-document transaction.", ns)
 		}
 		coll = withNewIndex(coll, spec, catalog.IndexReady)

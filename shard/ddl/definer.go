@@ -45,12 +45,11 @@ type Definer struct {
 	Config
 	data *cluster.Cluster // what documents are read and copied with
 
-	// Shared with the data plane.
-	store   storage.Store
-	catalog *catalog.Catalog
-	budgets *ratelimit.Budgets
-	tally   *tally.Board
-	now     func() time.Time
+	store   storage.Store      // the data plane's, as all that follow
+	catalog *catalog.Catalog   // where definitions are
+	budgets *ratelimit.Budgets // what throughput provisions
+	tally   *tally.Board       // how much collections hold
+	now     func() time.Time   // the clock of budgets
 }
 
 // New makes the Definer of a data plane, which does not know it before

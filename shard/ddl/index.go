@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Indexed is what CreateIndexes did.
-type Indexed struct {
+// IndexesCreated is what CreateIndexes did.
+type IndexesCreated struct {
 	Before, After int    // number of indexes, _id_ included
 	Created       bool   // the collection was made
 	Note          string // that there was nothing to do
@@ -26,14 +26,14 @@ type Indexed struct {
 // Manual: reference/command/createIndexes. Errors: those of index.ParseSpec and
 // Spec.Conflict, CannotCreateIndex (67), DuplicateKey (11000),
 // CommandNotSupportedOnView (166).
-func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (Indexed, error) {
+func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (IndexesCreated, error) {
 	create := d.createIndexes
 	if o.Txn != nil {
 		create = d.createIndexesInTxn
 	}
 	r, err := create(o, ns, specs)
 	if err != nil {
-		return Indexed{}, err
+		return IndexesCreated{}, err
 	}
 	if r.Before == r.After {
 		r.Note = "all indexes already exist"
@@ -42,24 +42,24 @@ func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []
 }
 
 // createIndexes is CreateIndexes outside of transactions.
-func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (Indexed, error) {
+func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (IndexesCreated, error) {
 	for {
 		coll := d.catalog.Peek().Collection(ns)
 		if coll == nil {
 			made, err := d.createIndexed(o, ns, specs)
 			if err != nil {
-				return Indexed{}, err
+				return IndexesCreated{}, err
 			}
 			if made != nil {
-				return Indexed{Before: 1, After: len(made.Indexes), Created: true}, nil
+				return IndexesCreated{Before: 1, After: len(made.Indexes), Created: true}, nil
 			}
 			continue // somebody else was faster
 		}
 		if coll.IsView() {
-			return Indexed{}, mongoerr.ViewNotAllowed(ns.String())
+			return IndexesCreated{}, mongoerr.ViewNotAllowed(ns.String())
 		}
 		if ready, err := haveIndexes(o, coll, specs); ready || err != nil {
-			return Indexed{Before: len(coll.Indexes), After: len(coll.Indexes)}, err
+			return IndexesCreated{Before: len(coll.Indexes), After: len(coll.Indexes)}, err
 		}
 		return d.addIndexes(o, ns, specs)
 	}
@@ -112,11 +112,11 @@ func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (boo
 }
 
 // addIndexes publishes the new indexes as Building and has them built.
-func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r Indexed, err error) {
+func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	ctx := o.Env.Context()
 	coll, unlock, err := d.Jobs.LockNamed(ctx, ns)
 	if err != nil {
-		return Indexed{}, err
+		return IndexesCreated{}, err
 	}
 	defer unlock()
 	id := coll.ID
@@ -160,7 +160,7 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 		return r, err
 	}
 	if err := d.Jobs.BuildIndexes(ctx, build); err != nil {
-		return Indexed{}, err
+		return IndexesCreated{}, err
 	}
 	d.committed(o)
 	return r, nil

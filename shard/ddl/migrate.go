@@ -50,6 +50,7 @@ func (d *Definer) MigrateThroughput(o *cluster.Op, ns collection.Namespace, auto
 	return t, nil
 }
 
+// migrateDatabase is MigrateThroughput for a database.
 func (d *Definer) migrateDatabase(o *cluster.Op, db string, autoscale bool) (t catalog.Throughput, err error) {
 	err = d.alter(o, func(m *catalog.Mutation) error {
 		snap := m.Snapshot()

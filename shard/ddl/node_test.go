@@ -29,9 +29,10 @@ type node struct {
 	*ddl.Definer
 	t      *testing.T
 	store  storage.Store
-	strict bool
+	strict bool // commands come in by the Cosmos address
 }
 
+// newNode makes a node over a fresh store.
 func newNode(t *testing.T, limits ddl.Limits) *node {
 	t.Helper()
 	store := memkv.Open(memkv.Options{})
@@ -43,6 +44,7 @@ func newNode(t *testing.T, limits ddl.Limits) *node {
 	return openNode(t, store, limits)
 }
 
+// openNode makes a node over a store, as a process that starts does.
 func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	t.Helper()
 	cat, err := catalog.Open(t.Context(), store)
@@ -61,12 +63,14 @@ func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	return d
 }
 
+// op is a command of a client.
 func (d *node) op() *cluster.Op {
 	o := &cluster.Op{Env: mql.NewEnv(context.Background())}
 	o.Env.Strict = d.strict
 	return o
 }
 
+// raw reads a document; the empty text is none.
 func (d *node) raw(text string) bson.Raw {
 	d.t.Helper()
 	if text == "" {
@@ -79,6 +83,7 @@ func (d *node) raw(text string) bson.Raw {
 	return r
 }
 
+// raws reads documents.
 func (d *node) raws(texts ...string) (out []bson.Raw) {
 	d.t.Helper()
 	for _, s := range texts {
@@ -99,8 +104,10 @@ func (d *node) want(what string, err error, code mongoerr.Code) {
 	}
 }
 
+// ns reads a namespace.
 func ns(s string) collection.Namespace { return collection.ParseNamespace(s) }
 
+// insert adds documents to a collection.
 func (d *node) insert(name string, docs ...string) {
 	d.t.Helper()
 	_, errs, err := d.Insert(d.op(), ns(name), d.raws(docs...), true)
@@ -137,4 +144,5 @@ func (d *node) logged() string {
 	return strings.Join(out, " ")
 }
 
-func second(_ ddl.Indexed, err error) error { return err }
+// second is the error of CreateIndexes.
+func second(_ ddl.IndexesCreated, err error) error { return err }

@@ -25,7 +25,7 @@ func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts
 				return nil, mongoerr.New(mongoerr.BadValue, "Must specify value for zones field: collection %s has zones, which are ranges of its present shard key; "+
 					"an empty array gives them up", coll.Namespace)
 			}
-			opts.KeepZones = true
+			opts.keepZones = true
 		}
 		if opts.Shards == 0 {
 			opts.Shards = min(coll.Map.Len(), d.firstShards(coll))
@@ -157,6 +157,8 @@ func (d *Definer) CommitReshard(ctx context.Context, ns collection.Namespace) er
 	return d.onReshard(ctx, ns, d.Jobs.CommitReshard)
 }
 
+// onReshard acts on the resharding of a collection.
+// Errors: NamespaceNotFound (26), those of act.
 func (d *Definer) onReshard(ctx context.Context, ns collection.Namespace, act func(context.Context, keyspace.CollectionID) error) error {
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {

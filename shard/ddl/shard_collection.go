@@ -12,19 +12,18 @@ import (
 // ShardOptions is what shardCollection asks for.
 type ShardOptions struct {
 	Key    bson.Raw // {region: "hashed"}
-	Unique bool
+	Unique bool     // no two documents have the same key
 	// Shards is numInitialChunks: how many shards to begin with, 0 = by
 	// throughput or the default.
 	Shards int
-	// Zones are the zones it begins with; nil none. KeepZones begins with those
-	// that it has, and is for the same key.
-	Zones     []ZoneRange
-	KeepZones bool
+	// Zones are the zones it begins with; nil none.
+	Zones []ZoneRange
 	// Force rewrites a collection that has the key already.
 	Force bool
 
-	sampled []shard.Position // where to divide a ranged key into Shards
-	seed    uint64           // that sampled was found with, 0 = none yet
+	keepZones bool             // begin with the zones that it has; for the same key
+	sampled   []shard.Position // where to divide a ranged key into Shards
+	seed      uint64           // that sampled was found with, 0 = none yet
 }
 
 // ShardCollection gives a collection a shard key; a missing one is created. A

@@ -27,6 +27,7 @@ func checkShardKey(opts ShardOptions) (shard.KeyPattern, error) {
 	return key, nil
 }
 
+// hasHashed reports a key with a hashed field.
 func hasHashed(key shard.KeyPattern) bool {
 	return slices.ContainsFunc(key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }

@@ -19,8 +19,8 @@ import (
 // ZoneRange is a zone as a client gives it: the shard keys from Min up to Max,
 // which is left out.
 type ZoneRange struct {
-	Name     string
-	Min, Max bson.Raw
+	Name     string   // of the zone
+	Min, Max bson.Raw // values of the shard key, or of its first fields
 }
 
 // sharded gives an entry without documents a shard key, zones and a map, in which
@@ -53,7 +53,7 @@ func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOpt
 	if err != nil {
 		return nil, err
 	}
-	if opts.KeepZones {
+	if opts.keepZones {
 		zones = coll.Zones
 	}
 	table, err := shard.NewMap(key.Kind(), epoch, shards)

@@ -119,48 +119,49 @@ func gigabytes(n int64) int64 { return (max(0, n) + 1<<30 - 1) >> 30 }
 // Source: Azure Cosmos DB, "custom-commands#create-database". Errors:
 // NamespaceExists (48), BadValue (2), InvalidNamespace (73).
 func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput) error {
-	return d.putDatabase(o, db, t, true)
+	return d.putDatabase(o, db, func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error) {
+		if old != nil {
+			return t, mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
+		}
+		if err := checkAccount(o, m.Snapshot()); err != nil {
+			return t, err
+		}
+		if err := ratelimit.CheckDatabase(jobs.Provisioned(t), ratelimit.Load{}); err != nil {
+			return t, err
+		}
+		return t, m.NeedDatabase(db)
+	})
 }
 
 // SetDatabaseThroughput changes what the collections of a database share.
 // Source: Azure Cosmos DB, "custom-commands#update-database". Errors:
 // NamespaceNotFound (26), BadValue (2).
 func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Throughput) error {
-	return d.putDatabase(o, db, t, false)
+	return d.putDatabase(o, db, func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error) {
+		if old == nil {
+			return t, mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
+		}
+		load := d.sharedLoad(m.Snapshot(), old)
+		return d.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
+	})
 }
 
-func (d *Definer) putDatabase(o *cluster.Op, db string, t catalog.Throughput, fresh bool) error {
+// putDatabase gives a database, nil when there is none yet, the throughput that fn
+// returns.
+// Errors: InvalidNamespace (73); those of fn and of the catalog.
+func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error)) error {
 	if err := checkDatabase(db); err != nil {
 		return err
 	}
 	err := d.alter(o, func(m *catalog.Mutation) error {
-		snap := m.Snapshot()
-		old := snap.Database(db)
-		switch {
-		case fresh && old != nil:
-			return mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
-		case !fresh && old == nil:
-			return mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
-		case fresh:
-			if err := checkAccount(o, snap); err != nil {
-				return err
-			}
-		}
-		next := &catalog.Database{Name: db, Throughput: t}
-		load := ratelimit.Load{}
-		if old != nil {
-			load = d.sharedLoad(snap, old)
-			var err error
-			next.Throughput, err = d.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
-			if err != nil {
-				return err
-			}
-		} else if err := ratelimit.CheckDatabase(jobs.Provisioned(t), load); err != nil {
+		t, err := fn(m, m.Snapshot().Database(db))
+		if err != nil {
 			return err
 		}
-		next.Throughput.HighestRU = max(next.Throughput.HighestRU, t.RU)
-		next.Throughput.Switches = catalog.Switches{}.With(next.Throughput.Switches)
-		return putDatabase(m, next)
+		t.HighestRU = max(t.HighestRU, t.RU)
+		t.Switches = catalog.Switches{}.With(t.Switches)
+		m.PutDatabase(&catalog.Database{Name: db, Throughput: t})
+		return nil
 	})
 	if err != nil {
 		return err
@@ -169,17 +170,6 @@ func (d *Definer) putDatabase(o *cluster.Op, db string, t catalog.Throughput, fr
 	for _, coll := range d.catalog.Peek().Collections(db) {
 		d.Changed(coll.Namespace)
 	}
-	return nil
-}
-
-// putDatabase adds a database under the rule on names that differ only in case.
-func putDatabase(m *catalog.Mutation, d *catalog.Database) error {
-	if m.Snapshot().Database(d.Name) == nil {
-		if err := m.NeedDatabase(d.Name); err != nil {
-			return err
-		}
-	}
-	m.PutDatabase(d)
 	return nil
 }
 

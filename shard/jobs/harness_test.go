@@ -273,7 +273,7 @@ func (n *node) keys(r storage.Range) (c int) {
 	return c
 }
 
-func (n *node) index(specs ...string) (ddl.Indexed, error) {
+func (n *node) index(specs ...string) (ddl.IndexesCreated, error) {
 	n.t.Helper()
 	rs := make([]bson.Raw, len(specs))
 	for i, s := range specs {
