@@ -1,6 +1,9 @@
 package cases
 
 import (
+	"flag"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/casefile"
@@ -27,6 +30,15 @@ func TestCases(t *testing.T) {
 				defer f.struck(t)
 			}
 			harness.RunCases(t, ".", c)
+			if c.InTxn && all() && c.Held < 200 {
+				t.Errorf("%d commands were in transactions, want 200 at least", c.Held)
+			}
 		})
 	}
+}
+
+// all reports whether every case file is run, with servers of their own.
+func all() bool {
+	some := strings.Count(flag.Lookup("test.run").Value.String(), "/") > 1 // -run TestCases/faults/crud
+	return !some && os.Getenv("CANTLE_URI") == ""
 }

@@ -98,6 +98,8 @@ type runner struct {
 	prepared  map[string]bool // namespaces sharded and indexed in this case
 	cursor    int64           // id of the cursor opened last
 	namespace string          // its namespace
+
+	transactions *transactions // nil where commands run by themselves
 }
 
 // connect starts the file's server and connects to it unless that was done. With
@@ -209,7 +211,7 @@ func (r *runner) setupFor(c *casefile.Case) *casefile.Case {
 // setup runs the commands of a setup case; each must succeed.
 func (r *runner) setup(t *testing.T, c *casefile.Case) {
 	for _, a := range c.Args {
-		reply := r.command(t, c, a)
+		reply := r.command(t, c, a, nil)
 		text := Render(reply, true)
 		if _, err := reply.LookupErr("writeErrors"); err == nil || strings.HasPrefix(text, "error") {
 			t.Fatalf("%s:%d: setup failed: %s\n%s", c.File, a.Line, a.Value, text)
@@ -229,17 +231,36 @@ func (r *runner) run(t *testing.T, c *casefile.Case) string {
 		if a.Key == "errmsg" || a.Key == "only" {
 			continue
 		}
-		reply := r.command(t, c, a)
+		reply := r.command(t, c, a, r.wanted(c, len(replies)))
 		if only != nil && reply.Lookup("ok").Type == bson.TypeDouble && reply.Lookup("ok").Double() == 1 {
 			reply = fieldsOf(reply, only)
 		}
 		commands = append(commands, a.Value)
 		replies = append(replies, Render(reply, messages))
 	}
+	if r.transactions != nil {
+		r.transactions.commit(t)
+	}
 	if r.config.Unordered && sameUnordered(commands, replies, c.Want()) {
 		return c.Want()
 	}
 	return strings.Join(replies, "\n")
+}
+
+// wanted returns the reply that a case expects of its command n, nil where commands do not
+// run in transactions.
+func (r *runner) wanted(c *casefile.Case, n int) *string {
+	if !r.config.InTxn {
+		return nil
+	}
+	if r.transactions == nil {
+		r.transactions = &transactions{conn: r.conn, held: &r.config.Held}
+	}
+	want := ""
+	if all := blocks(c.Want()); n < len(all) {
+		want = all[n][0]
+	}
+	return &want
 }
 
 // fieldsOf returns the named fields of a reply, and its ok.
@@ -283,7 +304,8 @@ func pick(doc bson.Raw, names []string) bson.D {
 }
 
 // command sends one argument of a case as a command and returns the reply.
-func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg) bson.Raw {
+// With want, the reply that is to come, it may be in a transaction.
+func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *string) bson.Raw {
 	t.Helper()
 	if a.Key != "" {
 		t.Fatalf("%s:%d: a command is a document or the word more, found key %q", c.File, a.Line, a.Key)
@@ -303,7 +325,11 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg) bson.Ra
 		r.databases[db] = true
 	}
 	r.prepare(t, db, doc, false)
-	reply, err := r.conn.Command(db, doc)
+	run := r.conn.Command
+	if want != nil {
+		run = func(db string, doc bson.Raw) (bson.Raw, error) { return r.transactions.run(t, db, doc, *want) }
+	}
+	reply, err := run(db, doc)
 	if err != nil {
 		t.Fatalf("%s:%d: %s: %v", c.File, a.Line, a.Value, err)
 	}

@@ -16,6 +16,7 @@ import (
 //	flag: --cache-size=8MB     a flag of the server, one per line
 //	shards: 7                  every collection is sharded over so many partitions by hashed _id
 //	faults: yes                the store makes mistakes that the server has to hide
+//	intxn: yes                 commands run in multi-document transactions where they may
 //	index: {a: 1}              every collection gets this index, one per line
 //	unordered: yes             results without a sort may come in another order
 //	skip: area/file.txt reason a file, or file.txt:line, that cannot hold here, and why
@@ -30,7 +31,11 @@ type Config struct {
 	Indexes   []string // key patterns in shell notation
 	Unordered bool
 	Faults    bool
+	InTxn     bool
 	Skips     map[string]string // file or file:line, relative to the cases directory, to its reason
+
+	// Held counts the commands that were in transactions.
+	Held int
 
 	// Launch starts the server of a file, for a configuration whose servers are not those
 	// of the function Launch; its caller sets it.
@@ -92,6 +97,8 @@ func (c *Config) set(key, value string) (err error) {
 	case "index":
 		_, err = parseCommand(value)
 		c.Indexes = append(c.Indexes, value)
+	case "intxn":
+		c.InTxn, err = yes(value)
 	case "faults":
 		c.Faults, err = yes(value)
 	case "unordered":

@@ -3,7 +3,7 @@
 // exactly the bytes it is given (Dial), and case files of the verb "run" (RunCases).
 //
 // The server is the real binary, started with a free port and stopped with
-// SIGTERM; a test that leaves a crash, a panic or a non-zero exit behind fails.
+// SIGTERM, or one that a test has assembled itself in its process (Hosted); a test that leaves a crash, a panic or a non-zero exit behind fails.
 // Nothing in here reaches into the server's packages except bson/ejson, the
 // notation of the case files: what these tests see is what a client sees.
 //
