@@ -20,8 +20,10 @@ type State struct {
 	at    storage.Timestamp
 	base  storage.Reader
 	store storage.Store
-	turn  chan struct{} // held by whoever makes a layer
-	held  holding       // for the layers and the one being made
+	// building is held by whoever makes a layer. It is a channel and no mutex, so that
+	// commands that wait for it can be interrupted.
+	building chan struct{}
+	held     holding // for the layers and the one being made
 	// layers is replaced, never changed.
 	layers atomic.Pointer[map[keyspace.CollectionID]*writebuf.Buffer]
 }
@@ -36,7 +38,7 @@ func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp,
 	if err != nil {
 		return nil, err
 	}
-	s := &State{at: at, base: base, store: store, turn: make(chan struct{}, 1), held: holding{of: memory}}
+	s := &State{at: at, base: base, store: store, building: make(chan struct{}, 1), held: holding{of: memory}}
 	s.layers.Store(&map[keyspace.CollectionID]*writebuf.Buffer{})
 	err = store.Sync(ctx)
 	if err == nil && at < since {
@@ -100,16 +102,16 @@ func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 		}
 		env.Pause()
 		select {
-		case s.turn <- struct{}{}:
+		case s.building <- struct{}{}:
 		case <-env.Context().Done():
 			return env.Interrupted()
 		}
 		if s.layer(coll.ID) == nil {
 			break
 		}
-		<-s.turn
+		<-s.building
 	}
-	defer func() { <-s.turn }()
+	defer func() { <-s.building }()
 	before := s.layersBytes()
 	layer, err := s.build(env, coll, before)
 	if err != nil {

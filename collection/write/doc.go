@@ -6,5 +6,6 @@
 //
 // A Target is for one collection, one shard and one transaction; the caller
 // commits. Everything it writes is one atomic commit: document, index entries,
-// log record. Tally says by how much the shard grows if that commit succeeds.
+// log record. Target.Docs and Target.Bytes say by how much the shard grows if that
+// commit succeeds.
 package write
