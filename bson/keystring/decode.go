@@ -125,19 +125,9 @@ func (d *Decoder) value(dst *bson.Builder, name, key []byte) (rest []byte, err e
 		n += bytes.IndexByte(key[n:], 0) + 1
 		v, key = bson.Value{Type: bson.TypeRegex, Data: key[:n]}, key[n:]
 	case tObject:
-		dst.BeginDocBytes(name)
-		key, err = d.fields(dst, key)
-		dst.End()
-		return key, err
+		return d.object(dst, name, key)
 	case tArray:
-		dst.BeginArrayBytes(name)
-		for key[0] != 0 {
-			if key, err = d.value(dst, nil, key); err != nil {
-				return nil, err
-			}
-		}
-		dst.End()
-		return key[1:], nil
+		return d.array(dst, name, key)
 	case tCodeScope:
 		v, key, err = d.codeScope(key)
 	default:
@@ -150,6 +140,27 @@ func (d *Decoder) value(dst *bson.Builder, name, key []byte) (rest []byte, err e
 	return key, nil
 }
 
+// object decodes a document behind its type.
+func (d *Decoder) object(dst *bson.Builder, name, key []byte) (rest []byte, err error) {
+	dst.BeginDocBytes(name)
+	rest, err = d.fields(dst, key)
+	dst.End()
+	return rest, err
+}
+
+// array decodes an array behind its type.
+func (d *Decoder) array(dst *bson.Builder, name, key []byte) (rest []byte, err error) {
+	dst.BeginArrayBytes(name)
+	for key[0] != 0 {
+		if key, err = d.value(dst, nil, key); err != nil {
+			return nil, err
+		}
+	}
+	dst.End()
+	return key[1:], nil
+}
+
+// fields decodes the fields of a document and steps over its end.
 func (d *Decoder) fields(dst *bson.Builder, key []byte) (rest []byte, err error) {
 	for key[0] != 0 {
 		n := bytes.IndexByte(key[1:], 0)

@@ -24,16 +24,7 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		v := it.Value
 		switch string(it.Name) {
 		case "groupBy":
-			text, _ := v.Str()
-			expression := v.Type == bson.TypeDocument || v.Type == bson.TypeString && text != "" && text[0] == '$'
-			if sub, ok := v.Doc(); ok {
-				f, some := sub.First()
-				expression = some && len(f.Name) > 0 && f.Name[0] == '$'
-			}
-			if !expression {
-				return nil, mongoerr.New(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s", v.Type)
-			}
-			if e.by, err = expr.Parse(p.env, v); err != nil {
+			if e.by, err = p.groupedBy(v); err != nil {
 				return nil, err
 			}
 		case "boundaries":
@@ -42,19 +33,10 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			}
 			some = true
 		case "default":
-			parsed, err := expr.Parse(p.env, v)
-			if err != nil {
+			if e.other, err = p.defaultBucket(v); err != nil {
 				return nil, err
 			}
-			c, ok := expr.IsConstant(parsed)
-			if !ok {
-				return nil, mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s", v.Type)
-			}
-			e.other, e.hasOther = stored(c), true
-			if text, ok := c.Code(); ok {
-				var a bson.Arena
-				e.other = a.String(text)
-			}
+			e.hasOther = true
 		case "output":
 			o, ok := v.Doc()
 			if !ok {
@@ -96,6 +78,38 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		return nil, err
 	}
 	return append([]Stage{&groupStage{id: e, out: out}}, sorts...), nil
+}
+
+// groupedBy reads groupBy. Errors: 40202; what is wrong with the expression.
+func (p *parser) groupedBy(v bson.Value) (expr.Expr, error) {
+	text, _ := v.Str()
+	expression := v.Type == bson.TypeDocument || v.Type == bson.TypeString && text != "" && text[0] == '$'
+	if sub, ok := v.Doc(); ok {
+		f, some := sub.First()
+		expression = some && len(f.Name) > 0 && f.Name[0] == '$'
+	}
+	if !expression {
+		return nil, mongoerr.New(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s", v.Type)
+	}
+	return expr.Parse(p.env, v)
+}
+
+// defaultBucket reads default, the _id of what lies in no bucket.
+// Errors: 40195; what is wrong with the expression.
+func (p *parser) defaultBucket(v bson.Value) (bson.Value, error) {
+	parsed, err := expr.Parse(p.env, v)
+	if err != nil {
+		return bson.Value{}, err
+	}
+	c, ok := expr.IsConstant(parsed)
+	if !ok {
+		return bson.Value{}, mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s", v.Type)
+	}
+	if text, ok := c.Code(); ok {
+		var a bson.Arena
+		return a.String(text), nil
+	}
+	return stored(c), nil
 }
 
 // stored is a constant as MongoDB hands it to accumulators: MinKey and MaxKey

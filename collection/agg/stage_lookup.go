@@ -33,111 +33,138 @@ type lookupStage struct {
 	joined match.Node
 }
 
+// lookupFailed is an error with the code of most mistakes in $lookup.
 func lookupFailed(format string, args ...any) error {
 	return mongoerr.New(mongoerr.FailedToParse, format, args...)
 }
 
+// lookupArgs are the arguments of $lookup as they were given.
+type lookupArgs struct {
+	as, local, foreign          string
+	hasAs, hasLocal, hasForeign bool
+	from                        collection.Namespace
+	hasFrom, named              bool // named says that from is the name of a collection alone
+	let                         bson.Raw
+	pipeline                    []bson.Raw
+	hasPipeline                 bool
+}
+
+// parseLookup joins with documents of another collection, or of a pipeline over it.
 func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
-	s := &lookupStage{arg: d, ns: collection.Namespace{DB: p.ns.DB}}
-	var text [4]string // as, local, foreign, from
-	var has [4]bool
-	var stages []bson.Raw
-	var let bson.Raw
-	pipeline, from := false, false
+	a := lookupArgs{from: collection.Namespace{DB: p.ns.DB}}
 	for it := d.Iter(); it.Next(); {
-		v, name := it.Value, string(it.Name)
-		at := 0
-		switch name {
-		case "pipeline":
-			if stages, err = wantPipeline(v); err != nil {
-				return nil, err
-			}
-			pipeline = true
-			continue
-		case "let":
-			if v.Type == bson.TypeNull {
-				continue
-			}
-			var ok bool
-			if let, ok = v.Doc(); !ok {
-				return nil, mongoerr.New(mongoerr.TypeMismatch, "$lookup argument 'let' must be an object, is type %s", v.Type)
-			}
-			continue
-		case "from":
-			if f, ok := v.Doc(); ok {
-				if s.ns, err = lookupFrom(p, f); err != nil {
-					return nil, err
-				}
-				from = true
-				continue
-			}
-			at = 3
-		case "as":
-		case "localField":
-			if at = 1; v.Type == bson.TypeNull {
-				continue
-			}
-		case "foreignField":
-			if at = 2; v.Type == bson.TypeNull {
-				continue
-			}
-		case "_internalCollation", "_internalUnwind":
-			fallthrough
-		default:
-			return nil, lookupFailed("unknown argument to $lookup: %s", name)
-		}
-		if v.Type != bson.TypeString {
-			return nil, lookupFailed("$lookup argument '%s' must be a string, is type %s", name, v.Type)
-		}
-		text[at], _ = v.Str()
-		has[at] = true
-	}
-	if has[3] {
-		s.ns.Coll, from = text[3], true
-		if badCollection(s.ns.Coll) {
-			return nil, mongoerr.BadNamespace(s.ns.String())
+		if err := a.read(p, string(it.Name), it.Value); err != nil {
+			return nil, err
 		}
 	}
-	if pipeline && text[1] == "" && text[2] == "" {
-		has[1], has[2] = false, false // no join without paths
-	}
-	switch {
-	case !has[0]:
-		return nil, lookupFailed("must specify 'as' field for a $lookup")
-	case has[1] != has[2]:
-		return nil, lookupFailed("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
-	case !pipeline && !has[1]:
-		return nil, lookupFailed("$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
-	case !pipeline && let != nil:
-		return nil, lookupFailed("$lookup with a 'let' argument must also specify 'pipeline'")
-	}
-	if s.as, err = wantField(text[0]); err != nil {
+	if err := a.check(); err != nil {
 		return nil, err
 	}
-	if has[1] {
-		if s.local, err = wantPath(text[1]); err != nil {
-			return nil, err
-		}
-		if s.foreign, err = wantPath(text[2]); err != nil {
-			return nil, err
-		}
-	}
-	if s.let, err = p.letVars(let, false); err != nil {
+	s := &lookupStage{arg: d, ns: a.from}
+	if s.as, err = wantField(a.as); err != nil {
 		return nil, err
 	}
-	if pipeline {
-		if s.sub, err = p.sub(declare(p.env, s.let), s.ns, InLookup, stages); err != nil {
+	if a.hasLocal {
+		if s.local, err = wantPath(a.local); err != nil {
+			return nil, err
+		}
+		if s.foreign, err = wantPath(a.foreign); err != nil {
 			return nil, err
 		}
 	}
-	if !from && (s.sub == nil || !startsWithDocuments(s.sub)) {
+	if s.let, err = p.letVars(a.let, false); err != nil {
+		return nil, err
+	}
+	if a.hasPipeline {
+		if s.sub, err = p.sub(declare(p.env, s.let), s.ns, InLookup, a.pipeline); err != nil {
+			return nil, err
+		}
+	}
+	if !a.hasFrom && (s.sub == nil || !startsWithDocuments(s.sub)) {
 		return nil, lookupFailed("must specify 'from' field for a $lookup")
 	}
 	return []Stage{s}, nil
+}
+
+// read reads one argument.
+func (a *lookupArgs) read(p *parser, name string, v bson.Value) (err error) {
+	switch name {
+	case "pipeline":
+		a.hasPipeline = true
+		a.pipeline, err = wantPipeline(v)
+		return err
+	case "let":
+		if v.Type == bson.TypeNull {
+			return nil
+		}
+		var ok bool
+		if a.let, ok = v.Doc(); !ok {
+			return mongoerr.New(mongoerr.TypeMismatch, "$lookup argument 'let' must be an object, is type %s", v.Type)
+		}
+		return nil
+	case "from":
+		a.hasFrom = true
+		if f, ok := v.Doc(); ok {
+			a.from, err = lookupFrom(p, f)
+			return err
+		}
+		a.named = true
+		a.from.Coll, err = lookupText(name, v)
+		return err
+	case "as":
+		a.hasAs = true
+		a.as, err = lookupText(name, v)
+		return err
+	case "localField":
+		if v.Type == bson.TypeNull {
+			return nil
+		}
+		a.hasLocal = true
+		a.local, err = lookupText(name, v)
+		return err
+	case "foreignField":
+		if v.Type == bson.TypeNull {
+			return nil
+		}
+		a.hasForeign = true
+		a.foreign, err = lookupText(name, v)
+		return err
+	}
+	return lookupFailed("unknown argument to $lookup: %s", name)
+}
+
+// lookupText is an argument that must be a string.
+func lookupText(name string, v bson.Value) (string, error) {
+	if v.Type != bson.TypeString {
+		return "", lookupFailed("$lookup argument '%s' must be a string, is type %s", name, v.Type)
+	}
+	text, _ := v.Str()
+	return text, nil
+}
+
+// check looks at what the arguments are together.
+func (a *lookupArgs) check() error {
+	if a.named && badCollection(a.from.Coll) {
+		return mongoerr.BadNamespace(a.from.String())
+	}
+	if a.hasPipeline && a.local == "" && a.foreign == "" {
+		a.hasLocal, a.hasForeign = false, false // no join without paths
+	}
+	switch {
+	case !a.hasAs:
+		return lookupFailed("must specify 'as' field for a $lookup")
+	case a.hasLocal != a.hasForeign:
+		return lookupFailed("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
+	case !a.hasPipeline && !a.hasLocal:
+		return lookupFailed("$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
+	case !a.hasPipeline && a.let != nil:
+		return lookupFailed("$lookup with a 'let' argument must also specify 'pipeline'")
+	}
+	return nil
 }
 
 // wantPath compiles a checked path; the fields of a DBRef are admitted.

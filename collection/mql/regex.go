@@ -95,24 +95,7 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 		return re, err
 	}
 	if !t.needsSlow {
-		head := ""
-		if t.fold {
-			head += "i"
-		}
-		if t.multiline {
-			head += "m"
-		}
-		if t.dotAll {
-			head += "s"
-		}
-		if head != "" {
-			head = "(?" + head + ")"
-		}
-		if re, err := regexp.Compile(head + t.fast.String()); err == nil {
-			r.linear, r.groups = re, re.NumSubexp()
-			tree, err := syntax.Parse(head+t.fast.String(), syntax.Perl)
-			r.empty = err != nil || minLength(tree) == 0
-		}
+		r.compileLinear(t)
 	}
 	if r.linear == nil {
 		re, err := compile()
@@ -131,6 +114,32 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 	return r, nil
 }
 
+// compileLinear compiles a translated pattern for the linear engine, and leaves that out
+// if it has no words for the pattern.
+func (r *Regex) compileLinear(t translator) {
+	head := ""
+	if t.fold {
+		head += "i"
+	}
+	if t.multiline {
+		head += "m"
+	}
+	if t.dotAll {
+		head += "s"
+	}
+	if head != "" {
+		head = "(?" + head + ")"
+	}
+	re, err := regexp.Compile(head + t.fast.String())
+	if err != nil {
+		return
+	}
+	r.linear, r.groups = re, re.NumSubexp()
+	tree, err := syntax.Parse(head+t.fast.String(), syntax.Perl)
+	r.empty = err != nil || minLength(tree) == 0
+}
+
+// badPattern is the error of a pattern that no engine compiles.
 func badPattern(why string) error {
 	return mongoerr.New(51091, "Regular expression is invalid: %s", why)
 }
