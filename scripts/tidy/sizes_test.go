@@ -1,0 +1,85 @@
+package tidy
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"slices"
+)
+
+// Bounds of what is read at one sitting, in lines.
+const (
+	fileMax     = 600
+	packageMax  = 6000
+	functionMax = 80
+)
+
+// languages are the packages without a bound: they grow by a file per word.
+var languages = []string{"collection/agg", "collection/expr"}
+
+// sizes are the packages, and the functions in them or below, that may be larger, with how
+// large and why. The table shrinks: a row that is not needed is a violation.
+var sizes = []struct {
+	dir      string
+	function string // function is "" for the package itself
+	limit    int
+	why      string
+}{
+	{"wire/command", "createOption", 90, "goes with its room"},
+	{"wire/command", "paramTable", 90, "goes with its room"},
+	{"wire/command", "run", 110, "the chain: its steps get names"},
+	{"wire/command", "runGetMore", 110, "goes with its room"},
+	{"wire/command", "violationStages", 100, "goes with its room"},
+}
+
+// checkSizes looks for files, functions and packages that are too long. What a program
+// wrote is not counted, and of tests only the files.
+func checkSizes(r *repo, report reporter) {
+	lines, needed := map[string]int{}, map[int]bool{}
+	for _, f := range r.files {
+		if ast.IsGenerated(f.syntax) {
+			continue
+		}
+		n := bytes.Count(f.source, []byte("\n"))
+		if n > fileMax {
+			report(f.path, fmt.Sprintf("%d lines, %d are enough", n, fileMax))
+		}
+		if f.test {
+			continue
+		}
+		lines[f.dir] += n
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				n := r.set.Position(fn.End()).Line - r.set.Position(fn.Pos()).Line + 1
+				if n > sizeLimit(f.dir, fn.Name.Name, needed, n, functionMax) {
+					report(r.position(fn.Pos()), fmt.Sprintf("%s has %d lines, %d are enough: what are its steps?", fn.Name.Name, n, functionMax))
+				}
+			}
+		}
+	}
+	for _, dir := range r.packages() {
+		if slices.Contains(languages, dir) {
+			continue
+		}
+		if n := lines[dir]; n > sizeLimit(dir, "", needed, n, packageMax) {
+			report(dir, fmt.Sprintf("%d lines, %d are enough: what are its parts?", n, packageMax))
+		}
+	}
+	for i, row := range sizes {
+		if lines[row.dir] > 0 && !needed[i] {
+			report("scripts/tidy/sizes_test.go", "the row "+row.dir+" "+row.function+" is not needed any more")
+		}
+	}
+}
+
+// sizeLimit is how many lines a function, or a package, may have, and notes the row that
+// something of n lines needs to have more than usual.
+func sizeLimit(dir, function string, needed map[int]bool, n, usual int) int {
+	for i, row := range sizes {
+		if row.function == function && (row.dir == dir || function != "" && under(dir, row.dir)) && n > usual {
+			needed[i] = true
+			return row.limit
+		}
+	}
+	return usual
+}
