@@ -23,12 +23,13 @@ type Options struct {
 	// FS is the file system; nil is the disk.
 	FS FS
 
-	// CacheBytes is the size of the block cache; 0 = 128 MiB, in memory 32 MiB. The cache lies outside of Go's heap and stays full: what
-	// does not fit is likely to be in the system's page cache, which gives way to others.
+	// CacheBytes is the size of the block cache; 0 = 128 MiB, in memory 32 MiB. The cache
+	// lies outside of Go's heap and stays full: what does not fit is likely to be in the
+	// system's page cache, which gives way to others.
 	CacheBytes int64
 
-	// MemtableBytes is the size of one memtable, of which there may be four; 0 =
-	// 64 MiB.
+	// MemtableBytes is the size of one memtable, of which there may be four; 0 = 64
+	// MiB.
 	MemtableBytes int64
 
 	// SyncInterval is the longest time a Buffered commit stays without a sync;
