@@ -151,6 +151,26 @@ func (c *Config) check() error {
 	return nil
 }
 
+// diskSizes are the settings about sizes on disk, in bytes.
+type diskSizes struct{ shard, logicalKey, log int64 }
+
+// diskSizes reads the settings about sizes on disk. Errors: what is no size.
+func (c *Config) diskSizes() (d diskSizes, err error) {
+	for _, size := range []struct {
+		flag, text string
+		to         *int64
+	}{
+		{"partition-size", c.PartitionSize, &d.shard},
+		{"logical-partition-size", c.LogicalSize, &d.logicalKey},
+		{"log-size", c.LogSize, &d.log},
+	} {
+		if *size.to, err = parseSize(size.text); err != nil {
+			return d, fmt.Errorf("--%s: %w", size.flag, err)
+		}
+	}
+	return d, nil
+}
+
 // parseSize reads "512MB", "50GB" or plain bytes.
 func parseSize(s string) (int64, error) {
 	text := strings.ToUpper(strings.TrimSpace(s))

@@ -131,17 +131,9 @@ func (d *Daemon) start(ctx context.Context) error {
 
 // wire makes the rooms and connects them.
 func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*rooms.Server, error) {
-	size, err := parseSize(d.cfg.PartitionSize)
+	size, err := d.cfg.diskSizes()
 	if err != nil {
-		return nil, fmt.Errorf("--partition-size: %w", err)
-	}
-	logical, err := parseSize(d.cfg.LogicalSize)
-	if err != nil {
-		return nil, fmt.Errorf("--logical-partition-size: %w", err)
-	}
-	logBytes, err := parseSize(d.cfg.LogSize)
-	if err != nil {
-		return nil, fmt.Errorf("--log-size: %w", err)
+		return nil, err
 	}
 	cat, err := catalog.Open(ctx, d.store)
 	if err != nil {
@@ -157,7 +149,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now,
-		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: logBytes,
+		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log,
 		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
@@ -169,7 +161,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
 	})
 	d.cluster = cluster.New(cluster.Config{
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: logical,
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
 		Dropped: func(ns collection.Namespace) {
 			d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 		},
@@ -177,20 +169,38 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	})
 	definer := ddl.New(d.cluster, ddl.Config{
 		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
-		Limits:  ddl.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
+		Limits:  ddl.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size.shard, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
 		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
 		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
 	})
 	d.cluster.AttachDefiner(definer)
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
-		Policy: balance.Policy{ShardBytes: size, ShardRU: perShard, LogicalBytes: logical, Merge: d.cfg.Merge},
+		Policy: balance.Policy{ShardBytes: size.shard, ShardRU: perShard, LogicalBytes: size.logicalKey, Merge: d.cfg.Merge},
 		Log:    d.log,
 	})
 	if err := d.runner.Recover(ctx); err != nil {
 		return nil, err
 	}
 	definer.RestoreBudgets()
+	handler, err := d.handler(ctx, definer, durability)
+	if err != nil {
+		return nil, err
+	}
+	handler.Attach()
+	d.runner.Start(ctx)
+	if err := definer.DropUnfinished(ctx); err != nil {
+		return nil, err
+	}
+	d.loop(ctx, d.cursors.Run)
+	d.loop(ctx, d.sessions.Run)
+	d.loop(ctx, d.balancer.Run)
+	return handler, nil
+}
+
+// handler makes what answers the commands, of the users and the settings.
+// Errors: what is wrong with the settings; storage errors.
+func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
 	users, err := auth.Open(ctx, d.store)
 	if err != nil {
 		return nil, fmt.Errorf("reading the users and roles: %w", err)
@@ -205,7 +215,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, fmt.Errorf("--replica-set: %w", err)
 	}
-	handler := rooms.New(rooms.Config{
+	return rooms.New(rooms.Config{
 		Config: command.Config{
 			Auth: users, RequireAuth: d.cfg.Auth, ReplicaSet: set, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
@@ -217,18 +227,10 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Shards:   shards.Config{Balance: d.balancer.Enable},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: os.Args, Connections: d.connections,
 			Recent: d.recent.lines},
-	})
-	handler.Attach()
-	d.runner.Start(ctx)
-	if err := definer.DropUnfinished(ctx); err != nil {
-		return nil, err
-	}
-	d.loop(ctx, d.cursors.Run)
-	d.loop(ctx, d.sessions.Run)
-	d.loop(ctx, d.balancer.Run)
-	return handler, nil
+	}), nil
 }
 
+// loop runs a loop until ctx ends; Stop waits for it.
 func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	d.loops.Add(1)
 	go func() {
