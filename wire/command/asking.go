@@ -64,15 +64,15 @@ type PrivilegeCheck struct {
 // authorize refuses commands that the user of the connection may not run.
 // Errors: Unauthorized (13).
 func (c *Call) authorize() error {
-	l := c.Hooks.Login(c)
+	l := c.Server.Hooks.Login(c)
 	if l != nil {
 		c.Op.Env.UserRoles = l.RolesValue
 	}
-	if !c.RequireAuth || c.Def.scope == forAnybody {
+	if !c.Server.RequireAuth || c.Def.scope == forAnybody {
 		return nil
 	}
 	if l == nil {
-		if c.Hooks.FirstUser(c) {
+		if c.Server.Hooks.FirstUser(c) {
 			return nil
 		}
 		return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name())
@@ -164,7 +164,7 @@ func (q *PrivilegeCheck) Nested(body bson.Raw) {
 	if !ok {
 		return
 	}
-	def := q.Call.Lookup(string(f.Name))
+	def := q.Call.Server.Lookup(string(f.Name))
 	if def == nil || def == q.Def {
 		return
 	}
@@ -197,7 +197,7 @@ const CommandBytesMax = 1000
 // MayUse refuses a session that names another user as its own.
 // Errors: Unauthorized (13).
 func (c *Call) MayUse(id session.ID) error {
-	if !c.RequireAuth || id.IsZero() || id.Owner == c.Peer.Owner {
+	if !c.Server.RequireAuth || id.IsZero() || id.Owner == c.Peer.Owner {
 		return nil
 	}
 	if l := c.Peer.Login; l != nil && l.Grants.MayCluster(auth.Impersonate) {

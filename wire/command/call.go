@@ -18,17 +18,18 @@ import (
 // Call is one command being run. Everything in it that aliases the request is
 // gone when the command ends.
 type Call struct {
-	*Server
-	Ctx   context.Context
-	Conn  wire.Conn
-	Peer  *Peer // what the server remembers of the connection
-	Def   *Def
-	Msg   *wire.Message
-	Body  bson.Raw   // the command document
-	Value bson.Value // of its first field
-	DB    string
-	Reply *bson.Builder
-	Out   *wire.Reply
+	Server  *Server
+	Cluster *cluster.Cluster // the server's
+	Ctx     context.Context
+	Conn    wire.Conn
+	Peer    *Peer // what the server remembers of the connection
+	Def     *Def
+	Msg     *wire.Message
+	Body    bson.Raw   // the command document
+	Value   bson.Value // of its first field
+	DB      string
+	Reply   *bson.Builder
+	Out     *wire.Reply
 
 	Op      cluster.Op
 	Args    session.Args
@@ -43,19 +44,15 @@ type Call struct {
 	ReadDefault  string // when it says nothing: see setDefaultRWConcern
 	Comment      bson.Value
 
-	// forcedUUID is the UUID of the collection that the command makes; zero: any.
+	// ForcedUUID is the UUID of the collection that the command makes; zero: any.
 	ForcedUUID [16]byte
 
-	kept       []kept  // results of statements, for the session
-	retried    []int32 // statements that were answered from what the session remembers
-	failed     []int32 // statements that failed, which are not among them
-	hasOK      bool    // ok stands in the reply already: see respond
-	PageCharge int64   // what a getMore cost, in micro request units
-	OfStream   bool    // a getMore of a change stream
-	writes     bool    // it writes, or puts what it reads into a collection
+	results statementResults // of a retryable write or a transaction
+	hasOK   bool             // ok stands in the reply already: see respond
+	writes  bool             // it writes, or puts what it reads into a collection
+	Page    Page             // what a getMore is about
 
-	BodyAt int      // where the elements of the reply begin
-	Opened bson.Raw // the command that opened the cursor of a getMore
+	BodyAt int // where the elements of the reply begin
 
 	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
 
@@ -70,11 +67,23 @@ type Call struct {
 	turn     mql.Turn
 	retained bool
 
-	// What a fail point asks for.
-	HangUp       bool            // to close the connection instead of replying
-	Labels       mongoerr.Labels // instead of those the error would have
-	HasLabels    bool
-	ConcernError bson.Raw // writeConcernError of a command that succeeds
+	Injected Injected // what a fail point asks for
+	// ConcernError is the writeConcernError of a command that succeeds, nil for none.
+	ConcernError bson.Raw
+}
+
+// Page is what a getMore is about: the next page of the results of another command.
+type Page struct {
+	Opened   bson.Raw // the command that opened the cursor; nil for another command
+	OfStream bool     // the cursor is that of a change stream
+	Charge   int64    // what the page cost, in micro request units
+}
+
+// Injected is what a fail point asks for, beside an error.
+type Injected struct {
+	HangUp    bool            // to close the connection instead of replying
+	Labels    mongoerr.Labels // instead of those the error would have
+	HasLabels bool
 }
 
 // Env is the language environment of the command.

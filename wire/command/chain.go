@@ -45,12 +45,12 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	if p.spare = nil; c == nil {
 		c = &Call{memory: mql.NewMemory(mql.StageBytesMax)}
 	}
-	*c = Call{Server: s, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
+	*c = Call{Server: s, Cluster: s.Cluster, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
 	c.BodyAt = c.Reply.Len()
 	s.Stats.Requests.Add(1)
 	s.Stats.BytesIn.Add(int64(m.Header.Length))
 	err := s.run(c)
-	if c.HangUp || errors.Is(err, wire.ErrHangUp) {
+	if c.Injected.HangUp || errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
 	}
 	if err != nil {
@@ -185,21 +185,21 @@ func checkDB(body bson.Raw) error {
 // environment makes the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
-	c.memory.Reset(c.Server.Memory.bytes(), c.WorkMemory)
+	c.memory.Reset(c.Server.Memory.bytes(), c.Server.WorkMemory)
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Time)
 	env.DB = c.DB
-	env.JavaScript = c.JavaScript
+	env.JavaScript = c.Server.JavaScript
 	env.Strict = c.Peer.Cosmos
-	c.turn.Begin(c.Processor)
+	c.turn.Begin(c.Server.Processor)
 	env.Turn = &c.turn
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
 	c.Op.AppName, c.Op.User = c.Peer.AppName, c.Peer.User
 	c.Op.Strong = c.strongReads()
-	c.Op.Unmetered = c.Unmetered.Load()
+	c.Op.Unmetered = c.Server.Unmetered.Load()
 	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
 }
 
@@ -268,7 +268,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 		if c.Peer.Cosmos {
 			return cosmosTimeLimit, true, nil
 		}
-		if d := c.Hooks.ReadLimit(); d > 0 && c.Def.Facts.Has(Limited) && !c.writes {
+		if d := c.Server.Hooks.ReadLimit(); d > 0 && c.Def.Facts.Has(Limited) && !c.writes {
 			return d, true, nil
 		}
 		return 0, false, nil
@@ -296,9 +296,9 @@ const cosmosTimeLimit = 60 * time.Second
 // fail writes an error reply.
 func (s *Server) fail(c *Call, err error) {
 	e := s.clientError(c, err)
-	if c.HasLabels {
-		e = e.With(c.Labels)
-		e.Labels = c.Labels
+	if c.Injected.HasLabels {
+		e = e.With(c.Injected.Labels)
+		e.Labels = c.Injected.Labels
 	} else if l := c.labelsOf(e); l != 0 {
 		e = e.With(l)
 	}
@@ -395,7 +395,7 @@ func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
 		return 0
 	}
 	s.Stats.Loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
-	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.PageCharge)
+	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)
 	st := statement{Command: c.Name(), Charge: int64(total), Took: took}
 	if c.Args.ID.IsZero() {
 		c.Peer.Last = st

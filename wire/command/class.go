@@ -42,7 +42,7 @@ func classOf(comment bson.Value) ratelimit.Class {
 // consistency level does.
 // Source: Azure Cosmos DB, "consistency-levels#consistency-levels-and-throughput".
 func (c *Call) strongReads() bool {
-	if !c.ChargeStrongReads || c.Def.ReadConcern == OnlyLocal {
+	if !c.Server.ChargeStrongReads || c.Def.ReadConcern == OnlyLocal {
 		return false
 	}
 	switch c.readLevel() {

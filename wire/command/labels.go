@@ -27,7 +27,7 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 			l |= mongoerr.RetryableWriteError
 		}
 	}
-	if (c.OfStream || c.opensStream()) && resumable(code) {
+	if (c.Page.OfStream || c.opensStream()) && resumable(code) {
 		l |= mongoerr.ResumableChangeStreamError
 	}
 	return l
@@ -94,8 +94,8 @@ func (c *Call) appendLabels(l mongoerr.Labels) {
 // concernLabels are the labels of a write concern error that a fail point made.
 // The command itself has succeeded, so a transaction goes on.
 func (c *Call) concernLabels(concern bson.Raw) mongoerr.Labels {
-	if c.HasLabels {
-		return c.Labels
+	if c.Injected.HasLabels {
+		return c.Injected.Labels
 	}
 	code, _ := concern.Get("code").AsInt64()
 	return c.labelsFor(mongoerr.Code(code)) &^ mongoerr.TransientTransactionError

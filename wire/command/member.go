@@ -42,10 +42,10 @@ func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	switch {
 	case c.Peer.Cosmos:
 		return ReplicaSet{accountSet, c.Conn.Local().String()}, true
-	case c.ReplicaSet.Name == "":
+	case c.Server.ReplicaSet.Name == "":
 		return r, false
 	}
-	if r = c.ReplicaSet; r.Member == "" {
+	if r = c.Server.ReplicaSet; r.Member == "" {
 		r.Member = c.Conn.Local().String()
 	}
 	return r, true

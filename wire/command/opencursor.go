@@ -49,7 +49,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 		}
 	}
 	b.End()
-	c.Stats.Returned.Add(int64(n))
+	c.Server.Stats.Returned.Add(int64(n))
 	id := cursor.ID(0)
 	if more && !single {
 		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.Peer.User, c.Conn.ID()
@@ -60,7 +60,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 		if d, limited, _ := c.timeLimit(); limited && !c.Body.Get("maxTimeMS").IsNullish() && !o.AwaitData {
 			o.TimeLeft = max(1, d-c.Cluster.Now().Sub(c.Start))
 		}
-		cur, err := c.Cursors.Add(o, src, nil)
+		cur, err := c.Server.Cursors.Add(o, src, nil)
 		if err != nil {
 			return err
 		}

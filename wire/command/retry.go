@@ -26,7 +26,7 @@ func (c *Call) Remembered(i int) (bson.Raw, bool, error) {
 	stmt := c.Args.Statement(i)
 	r, ok, err := c.Session.Replay(stmt)
 	if ok && err == nil {
-		c.retried = append(c.retried, stmt)
+		c.results.retried = append(c.results.retried, stmt)
 	}
 	return r, ok, err
 }
@@ -88,7 +88,7 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	c.number(todo)
 	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 		if txn != nil {
-			if err := c.Hooks.Fail(c, FailWrite); err != nil {
+			if err := c.Server.Hooks.Fail(c, FailWrite); err != nil {
 				return err
 			}
 		}
@@ -129,14 +129,22 @@ func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
 		}
 	}
 	k.result = r.Clone()
-	c.kept = append(c.kept, k)
+	c.results.kept = append(c.results.kept, k)
 	return nil
 }
 
 // forget drops what was kept of a transaction that did not commit: of its
 // statements that run again, not all may come so far.
 func (c *Call) forget(txn storage.Txn) {
-	c.kept = slices.DeleteFunc(c.kept, func(k kept) bool { return k.txn == txn })
+	c.results.kept = slices.DeleteFunc(c.results.kept, func(k kept) bool { return k.txn == txn })
+}
+
+// statementResults are what became of the statements of a command, as far as its session
+// has to know.
+type statementResults struct {
+	kept    []kept  // for the session to remember
+	retried []int32 // that were answered from what the session remembers
+	failed  []int32 // which are not among them
 }
 
 // kept is the common result of some statements, to be remembered once the
@@ -150,30 +158,32 @@ type kept struct {
 // StatementFailed says that the i-th statement took no effect, whatever it was
 // about to remember, and that the transaction it ran in is lost.
 // Manual: core/transactions-in-applications (errors abort the transaction).
-func (c *Call) StatementFailed(i int32) { c.failed = append(c.failed, c.Args.Statement(int(i))) }
+func (c *Call) StatementFailed(i int32) {
+	c.results.failed = append(c.results.failed, c.Args.Statement(int(i)))
+}
 
 // keepResults hands the results to the session, but not of statements that failed
 // in the end.
 func (c *Call) keepResults() {
-	slices.Sort(c.failed)
-	for _, k := range c.kept {
+	slices.Sort(c.results.failed)
+	for _, k := range c.results.kept {
 		for stmt := k.first; stmt <= k.last; stmt++ {
-			if _, failed := slices.BinarySearch(c.failed, stmt); !failed {
+			if _, failed := slices.BinarySearch(c.results.failed, stmt); !failed {
 				c.Session.Remember(stmt, k.result)
 			}
 		}
 	}
-	c.kept = nil
+	c.results.kept = nil
 }
 
 // AppendRetried names the statements that were answered from memory.
 // Manual: core/retryable-writes. Observed: mongod 7.0 (retriedStmtIds).
 func (c *Call) AppendRetried() {
-	if len(c.retried) == 0 {
+	if len(c.results.retried) == 0 {
 		return
 	}
 	c.Reply.BeginArray("retriedStmtIds")
-	for _, stmt := range c.retried {
+	for _, stmt := range c.results.retried {
 		c.Reply.Int32("", stmt)
 	}
 	c.Reply.End()

@@ -81,7 +81,7 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	if c.Session == nil {
 		return err
 	}
-	if (err != nil || len(c.failed) > 0) && c.Args.InTxn && !c.Args.Ending && c.Session.State() == session.InProgress {
+	if (err != nil || len(c.results.failed) > 0) && c.Args.InTxn && !c.Args.Ending && c.Session.State() == session.InProgress {
 		s.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 		if aerr := c.Session.Abort(); aerr != nil {
 			s.Log.Warn().Err(aerr).Msg("a failed transaction could not be aborted")

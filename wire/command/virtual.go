@@ -71,7 +71,7 @@ func (c *Call) IsVirtual(ns collection.Namespace) bool {
 	if ns.Coll == "system.views" {
 		return c.Cluster.Catalog.Peek().Collection(ns) == nil && c.HasViews(ns.DB)
 	}
-	return c.findVirtual(ns) != nil && c.Cluster.Catalog.Peek().Collection(ns) == nil
+	return c.Server.findVirtual(ns) != nil && c.Cluster.Catalog.Peek().Collection(ns) == nil
 }
 
 // VirtualNames lists the virtual collections of a database that listCollections shows.

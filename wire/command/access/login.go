@@ -16,7 +16,7 @@ import (
 func (s *State) currentLogin(c *command.Call) *command.Login {
 	p := c.Peer
 	l := p.Login
-	if l == nil || l.Version == c.Auth.Version() {
+	if l == nil || l.Version == c.Server.Auth.Version() {
 		return l
 	}
 	u := s.loginUser(c, l.Name)
@@ -35,9 +35,9 @@ func (s *State) loginUser(c *command.Call, n auth.Name) *auth.User { return s.us
 // users are the users that the connection may log in as.
 func (s *State) users(c *command.Call) peerUsers {
 	if c.Peer.Cosmos {
-		return peerUsers{c.Auth, s.Account}
+		return peerUsers{c.Server.Auth, s.Account}
 	}
-	return peerUsers{c.Auth, nil}
+	return peerUsers{c.Server.Auth, nil}
 }
 
 // peerUsers are the users that a connection may log in as: those of the directory,
@@ -57,9 +57,9 @@ func (p peerUsers) User(n auth.Name) *auth.User {
 
 // newLogin resolves what a user may do.
 func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) *command.Login {
-	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: c.Auth.Version(), Account: u == s.Account}
-	l.Roles = c.Auth.Inherited(u.Roles)
-	l.Grants = auth.NewGrants(c.Auth.Privileges(u.Roles))
+	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: c.Server.Auth.Version(), Account: u == s.Account}
+	l.Roles = c.Server.Auth.Inherited(u.Roles)
+	l.Grants = auth.NewGrants(c.Server.Auth.Privileges(u.Roles))
 	b := bson.NewArrayBuilder(nil)
 	for _, r := range l.Roles {
 		b.BeginDoc("")
@@ -80,7 +80,7 @@ func setLogin(c *command.Call, l *command.Login) {
 		p.User = l.Name.String()
 	}
 	p.Owner = session.OwnerOf(p.User)
-	c.Conn.SetStranger(c.RequireAuth && l == nil)
+	c.Conn.SetStranger(c.Server.RequireAuth && l == nil)
 }
 
 // enter makes a proven user that of the connection.
@@ -92,7 +92,7 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 		}
 		return mongoerr.New(mongoerr.ProtocolError, "Another user is already authenticated; a connection belongs to one user until it logs out")
 	}
-	for _, r := range c.Auth.Restrictions(u) {
+	for _, r := range c.Server.Auth.Restrictions(u) {
 		if !r.Met(c.Conn.Remote(), c.Conn.Local()) {
 			return s.loginFailed(c, u.Name, m, "its authentication restrictions do not allow this address")
 		}
@@ -101,7 +101,7 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	s.slowdown.Succeeded(u.Name.String())
 	setLogin(c, s.newLogin(c, u, m))
 	s.loggedIn(c, m)
-	c.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
+	c.Server.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reas
 	now := c.Cluster.Now()
 	delay := max(s.slowdown.Failed(slowKey(c.Conn.Remote()), now), s.slowdown.Failed(n.String(), now))
 	if missed, ok := s.loginLog.Admit(now); ok {
-		e := c.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
+		e := c.Server.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
 			Str("mechanism", string(m)).Str("reason", reason)
 		if missed > 0 {
 			e = e.Int64("notLogged", missed)
@@ -142,7 +142,7 @@ func firstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {
 		return false
 	}
-	return c.DB == "admin" && c.Auth.Empty() && isLocal(c.Conn.Remote())
+	return c.DB == "admin" && c.Server.Auth.Empty() && isLocal(c.Conn.Remote())
 }
 
 func isLocal(a net.Addr) bool {

@@ -102,11 +102,11 @@ func runCreateRole(c *command.Call) error {
 	case auth.IsBuiltin(r.Name):
 		return mongoerr.New(mongoerr.BadValue, "Cannot create roles with the same name as a built-in role")
 	}
-	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if e.Role(r.Name) != nil {
 			return mongoerr.New(51002, "Role \"%s\" already exists", r.Name)
 		}
-		if c.RequireAuth && c.Peer.Login == nil && !e.Empty() {
+		if c.Server.RequireAuth && c.Peer.Login == nil && !e.Empty() {
 			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
 		}
 		e.PutRole(r)
@@ -117,7 +117,7 @@ func runCreateRole(c *command.Call) error {
 // changeRole changes a copy of a role and puts it in its place.
 // Errors: RoleNotFound (31), InvalidRoleModification (49), those of fn.
 func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role) error) error {
-	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if auth.IsBuiltin(n) {
 			return mongoerr.New(mongoerr.InvalidRoleModification, "%s is a built-in role and cannot be modified", n)
 		}
@@ -169,7 +169,7 @@ func runDropRole(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if auth.IsBuiltin(n) {
 			return mongoerr.New(mongoerr.InvalidRoleModification, "%s is a built-in role and cannot be modified", n)
 		}
@@ -188,8 +188,8 @@ func runDropAllRoles(c *command.Call) error {
 		return err
 	}
 	n := 0
-	err := c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
-		for _, r := range c.Auth.Roles(c.DB) {
+	err := c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		for _, r := range c.Server.Auth.Roles(c.DB) {
 			e.DropRole(r.Name)
 			n++
 		}

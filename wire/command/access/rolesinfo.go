@@ -58,13 +58,13 @@ func runRolesInfo(c *command.Call) error {
 func rolesNamed(c *command.Call, builtin bool) ([]auth.Name, error) {
 	if !c.Value.IsNumber() {
 		names, err := namesOf(c, "role")
-		return slices.DeleteFunc(names, func(n auth.Name) bool { return !c.Auth.HasRole(n) }), err
+		return slices.DeleteFunc(names, func(n auth.Name) bool { return !c.Server.Auth.HasRole(n) }), err
 	}
 	if n, ok := c.Value.AsInt64(); !ok || n != 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "rolesInfo takes 1, a name, or names")
 	}
 	var names []auth.Name
-	for _, r := range c.Auth.Roles(c.DB) {
+	for _, r := range c.Server.Auth.Roles(c.DB) {
 		names = append(names, r.Name)
 	}
 	if builtin {
@@ -82,8 +82,8 @@ func roleFragment(c *command.Call, names []auth.Name) {
 	b := c.Reply
 	b.BeginDoc("userFragment")
 	auth.AppendNames(b, "roles", "role", names)
-	auth.AppendNames(b, "inheritedRoles", "role", c.Auth.Inherited(names))
-	appendPrivileges(b, "inheritedPrivileges", c.Auth.Privileges(names))
+	auth.AppendNames(b, "inheritedRoles", "role", c.Server.Auth.Inherited(names))
+	appendPrivileges(b, "inheritedPrivileges", c.Server.Auth.Privileges(names))
 	b.End()
 }
 
@@ -97,9 +97,9 @@ func appendPrivileges(b *bson.Builder, field string, list []auth.Privilege) {
 
 // roleInfo describes one role.
 func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) {
-	r, builtin := c.Auth.Role(n), auth.IsBuiltin(n)
+	r, builtin := c.Server.Auth.Role(n), auth.IsBuiltin(n)
 	if builtin {
-		r = &auth.Role{Name: n, Privileges: c.Auth.Privileges([]auth.Name{n})}
+		r = &auth.Role{Name: n, Privileges: c.Server.Auth.Privileges([]auth.Name{n})}
 	}
 	if r == nil {
 		return // dropped just now
@@ -111,10 +111,10 @@ func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) {
 	b.String("db", n.DB)
 	b.Bool("isBuiltin", builtin)
 	auth.AppendNames(b, "roles", "role", r.Roles)
-	auth.AppendNames(b, "inheritedRoles", "role", c.Auth.Inherited(r.Roles))
+	auth.AppendNames(b, "inheritedRoles", "role", c.Server.Auth.Inherited(r.Roles))
 	if privileges {
 		appendPrivileges(b, "privileges", r.Privileges)
-		appendPrivileges(b, "inheritedPrivileges", c.Auth.Privileges([]auth.Name{n}))
+		appendPrivileges(b, "inheritedPrivileges", c.Server.Auth.Privileges([]auth.Name{n}))
 	}
 	if restrictions {
 		r.Restrictions.Append(b, "authenticationRestrictions")

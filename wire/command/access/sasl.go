@@ -59,7 +59,7 @@ func (state *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson
 	if o, ok := body.Get("options").Doc(); ok {
 		s.skipEmpty = o.Get("skipEmptyExchange").Truthy()
 	}
-	if s.talk, err = c.Auth.Start(state.users(c), m, db); err != nil {
+	if s.talk, err = c.Server.Auth.Start(state.users(c), m, db); err != nil {
 		return err
 	}
 	answer, err := s.talk.Step(message)

@@ -187,9 +187,9 @@ func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Cre
 	}
 	out := map[auth.Mechanism]auth.Credential{}
 	for _, m := range list {
-		iterations := int(c.Hooks.Parameter("scramSHA256IterationCount"))
+		iterations := int(c.Server.Hooks.Parameter("scramSHA256IterationCount"))
 		if m == auth.ScramSHA1 {
-			iterations = int(c.Hooks.Parameter("scramIterationCount"))
+			iterations = int(c.Server.Hooks.Parameter("scramIterationCount"))
 		} else if a.digested {
 			return nil, mongoerr.New(mongoerr.BadValue, "Use of SCRAM-SHA-256 requires undigested passwords")
 		}
@@ -242,11 +242,11 @@ func runCreateUser(c *command.Call) error {
 			return err
 		}
 	}
-	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if e.User(u.Name) != nil {
 			return mongoerr.New(51003, "User \"%s\" already exists", u.Name)
 		}
-		if c.RequireAuth && c.Peer.Login == nil && !e.Empty() {
+		if c.Server.RequireAuth && c.Peer.Login == nil && !e.Empty() {
 			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
 		}
 		e.PutUser(u)
@@ -268,7 +268,7 @@ func runUpdateUser(c *command.Call) error {
 	case c.DB == auth.External && (a.hasPwd || a.hasMechanisms):
 		return mongoerr.New(mongoerr.BadValue, "Cannot set the password for users defined on the '$external' database")
 	}
-	was := c.Auth.User(a.name)
+	was := c.Server.Auth.User(a.name)
 	if was == nil {
 		return noUser(a.name)
 	}
@@ -308,7 +308,7 @@ func runUpdateUser(c *command.Call) error {
 // changeUser changes a copy of a user and puts it in its place.
 // Errors: UserNotFound (11), those of fn.
 func changeUser(c *command.Call, n auth.Name, fn func(e *auth.Edit, u *auth.User) error) error {
-	return c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		was := e.User(n)
 		if was == nil {
 			return noUser(n)
@@ -332,7 +332,7 @@ func runDropUser(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	err = c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	err = c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if e.User(n) == nil {
 			return noUser(n)
 		}
@@ -340,7 +340,7 @@ func runDropUser(c *command.Call) error {
 		return nil
 	})
 	if err == nil {
-		c.Cursors.KillUser(n.String())
+		c.Server.Cursors.KillUser(n.String())
 	}
 	return err
 }
@@ -352,8 +352,8 @@ func runDropAllUsers(c *command.Call) error {
 		return err
 	}
 	var gone []*auth.User
-	err := c.Auth.Change(c.Ctx, func(e *auth.Edit) error {
-		gone = c.Auth.Users(c.DB)
+	err := c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		gone = c.Server.Auth.Users(c.DB)
 		for _, u := range gone {
 			e.DropUser(u.Name)
 		}
@@ -363,7 +363,7 @@ func runDropAllUsers(c *command.Call) error {
 		return err
 	}
 	for _, u := range gone {
-		c.Cursors.KillUser(u.Name.String())
+		c.Server.Cursors.KillUser(u.Name.String())
 	}
 	c.Reply.Int32("n", int32(len(gone)))
 	return nil
@@ -448,6 +448,6 @@ func runInvalidateUserCache(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	c.Auth.Invalidate()
+	c.Server.Auth.Invalidate()
 	return nil
 }

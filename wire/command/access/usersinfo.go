@@ -74,17 +74,17 @@ func usersNamed(c *command.Call) (users []*auth.User, listed bool, err error) {
 		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
 			return nil, false, mongoerr.New(mongoerr.BadValue, "usersInfo takes 1, a name, or names")
 		}
-		return c.Auth.Users(c.DB), true, nil
+		return c.Server.Auth.Users(c.DB), true, nil
 	}
 	if d, ok := c.Value.Doc(); ok && c.Value.Type == bson.TypeDocument && command.HasField(d, "forAllDBs") {
 		if b, ok := d.Get("forAllDBs").Boolean(); !ok || !b || d.Len() != 1 {
 			return nil, false, mongoerr.New(mongoerr.BadValue, "forAllDBs must be true and stand alone")
 		}
-		return c.Auth.Users(""), true, nil
+		return c.Server.Auth.Users(""), true, nil
 	}
 	names, err := namesOf(c, "user")
 	for _, n := range names {
-		if u := c.Auth.User(n); u != nil {
+		if u := c.Server.Auth.User(n); u != nil {
 			users = append(users, u)
 		}
 	}
@@ -118,15 +118,15 @@ func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) bson.Raw {
 	}
 	auth.AppendNames(b, "roles", "role", u.Roles)
 	if a.privileges {
-		auth.AppendNames(b, "inheritedRoles", "role", c.Auth.Inherited(u.Roles))
+		auth.AppendNames(b, "inheritedRoles", "role", c.Server.Auth.Inherited(u.Roles))
 		b.BeginArray("inheritedPrivileges")
-		for _, p := range c.Auth.Privileges(u.Roles) {
+		for _, p := range c.Server.Auth.Privileges(u.Roles) {
 			p.Append(b, "")
 		}
 		b.End()
 	}
 	if a.privileges || a.restrictions {
-		all := c.Auth.Restrictions(u)
+		all := c.Server.Auth.Restrictions(u)
 		all[0].Append(b, "authenticationRestrictions")
 		b.BeginArray("inheritedAuthenticationRestrictions")
 		for _, r := range all[1:] {

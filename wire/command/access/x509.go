@@ -58,7 +58,7 @@ func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 		return s.loginFailed(c, n, auth.X509, "the certificate is that of "+subject)
 	}
 	n.Name = subject
-	u := c.Auth.User(n)
+	u := c.Server.Auth.User(n)
 	if u == nil {
 		return s.loginFailed(c, n, auth.X509, "there is no such user")
 	}

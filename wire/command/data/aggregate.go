@@ -43,15 +43,15 @@ func runAggregate(c *command.Call) error {
 	if c.ReadConcern == "linearizable" && a.pipeline.Writes() {
 		return mongoerr.New(mongoerr.InvalidOptions, "$out and $merge cannot be used with a 'linearizable' read concern level")
 	}
-	c.Stats.Command.Add(1)
+	c.Server.Stats.Command.Add(1)
 	if a.explain && c.Args.InTxn {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run 'explain' in a multi-document transaction.")
 	}
 	if a.explain {
-		return c.Hooks.Explain(c, &command.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: command.PlanOnly})
+		return c.Server.Hooks.Explain(c, &command.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: command.PlanOnly})
 	}
-	if c.Hooks.HasSettings(ns) {
-		if err := c.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
+	if c.Server.Hooks.HasSettings(ns) {
+		if err := c.Server.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
 			return err
 		}
 	}

@@ -103,7 +103,7 @@ func runPart(c *command.Call, e *entry, body bson.Raw) error {
 		c.Def, c.Value, c.Body, c.DB, c.Msg, c.Reply = def, value, own, db, msg, reply
 		c.Env().DB, c.ForcedUUID = db, [16]byte{}
 	}()
-	c.Def, c.Value, c.Body, c.DB = c.Lookup(string(first.Name)), first.Value, body, e.ns.DB
+	c.Def, c.Value, c.Body, c.DB = c.Server.Lookup(string(first.Name)), first.Value, body, e.ns.DB
 	c.Msg, c.Reply = &wire.Message{Header: msg.Header}, bson.NewBuilder(nil)
 	c.Env().DB = c.DB
 	if u, ok := uuidOf(e.uuid); ok && c.Name() == "create" {

@@ -105,7 +105,7 @@ func (r *bulkRun) insertsFrom(i int) int {
 // insert runs n inserts into one namespace together.
 func (r *bulkRun) insert(i, n int) error {
 	target := r.targets[r.ops[i].ns]
-	r.Stats.Insert.Add(int64(n))
+	r.Call.Server.Stats.Insert.Add(int64(n))
 	var docs []bson.Raw
 	var todo []int // places of docs among the operations
 	for at := i; at < i+n; at++ {
@@ -166,12 +166,12 @@ func (r *bulkRun) modify(i int) error {
 	target := r.targets[op.ns]
 	var parse func(*mql.Env, *statementArgs) (*update.Program, error)
 	if op.kind == bulkUpdate {
-		r.Stats.Update.Add(1)
+		r.Call.Server.Stats.Update.Add(1)
 		parse = func(env *mql.Env, a *statementArgs) (*update.Program, error) {
 			return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
 		}
 	} else {
-		r.Stats.Delete.Add(1)
+		r.Call.Server.Stats.Delete.Add(1)
 	}
 	r.Env().DB = target.ns.DB
 	err := r.expectUUID(target)

@@ -18,7 +18,7 @@ func runCount(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Stats.Command.Add(1)
+	c.Server.Stats.Command.Add(1)
 	if c.IsDerived(ns) {
 		return countOnView(c, ns, f)
 	}
@@ -68,12 +68,12 @@ func runDistinct(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Hooks.HasSettings(ns) {
-		if err := c.Hooks.ApplySettings(c, a.explained(ns)); err != nil {
+	if c.Server.Hooks.HasSettings(ns) {
+		if err := c.Server.Hooks.ApplySettings(c, a.explained(ns)); err != nil {
 			return err
 		}
 	}
-	c.Stats.Command.Add(1)
+	c.Server.Stats.Command.Add(1)
 	if c.IsDerived(ns) {
 		return distinctOnView(c, ns, &a)
 	}

@@ -13,7 +13,7 @@ func runDelete(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Stats.Delete.Add(int64(len(s.list)))
+	c.Server.Stats.Delete.Add(int64(len(s.list)))
 	var n int64
 	errs, err := runStatements(c, s, nil, func(_ int, r cluster.Modified) { n += r.Changed })
 	if err != nil {

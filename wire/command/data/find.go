@@ -34,12 +34,12 @@ func runFind(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Hooks.HasSettings(ns) {
-		if err := c.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Find: a.Find}); err != nil {
+	if c.Server.Hooks.HasSettings(ns) {
+		if err := c.Server.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Find: a.Find}); err != nil {
 			return err
 		}
 	}
-	c.Stats.Query.Add(1)
+	c.Server.Stats.Query.Add(1)
 	if a.tailable && c.Args.InTxn {
 		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
 	}

@@ -66,9 +66,9 @@ func runFindAndModify(c *command.Call) error {
 		m.Return = cluster.NewImage
 	}
 	if a.remove {
-		c.Stats.Delete.Add(1)
+		c.Server.Stats.Delete.Add(1)
 	} else {
-		c.Stats.Update.Add(1)
+		c.Server.Stats.Update.Add(1)
 		if m.Update, err = update.Parse(env, a.update, a.filters, update.Options{}); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func runGetMore(c *command.Call) error {
 	if coll == "" {
 		return mongoerr.MissingField("getMore.collection")
 	}
-	c.Stats.Getmore.Add(1)
+	c.Server.Stats.Getmore.Add(1)
 	c.Peer.Streamed = 0
 	ns := collection.Namespace{DB: c.DB, Coll: coll}
 	op := c.Running // a copy: the Call serves the next command of the connection too
@@ -59,11 +59,11 @@ func runGetMore(c *command.Call) error {
 	if c.Args.InTxn {
 		access.TxnNumber = c.Args.TxnNumber
 	}
-	cur, err := c.Cursors.Checkout(cursor.ID(id), access)
+	cur, err := c.Server.Cursors.Checkout(cursor.ID(id), access)
 	if err != nil {
 		return err
 	}
-	c.Opened = cur.Options.Command
+	c.Page.Opened = cur.Options.Command
 	if err := mayStill(c, cur.Options.Command); err != nil {
 		cur.Checkin(0, true)
 		return err
@@ -78,15 +78,15 @@ func runGetMore(c *command.Call) error {
 			cur.Checkin(0, false)
 		}
 	}()
-	c.OfStream = cur.Options.Outlives
-	if err := c.Hooks.Fail(c, command.FailGetMore); err != nil {
+	c.Page.OfStream = cur.Options.Outlives
+	if err := c.Server.Hooks.Fail(c, command.FailGetMore); err != nil {
 		through = true
 		cur.Checkin(0, true)
 		return err
 	}
 	began := c.Cluster.Now()
 	if left := cur.Options.TimeLeft; left > 0 {
-		if err := c.Hooks.Fail(c, command.FailTimeLimit); err != nil {
+		if err := c.Server.Hooks.Fail(c, command.FailTimeLimit); err != nil {
 			through = true
 			cur.Checkin(0, false)
 			return err
@@ -112,7 +112,7 @@ func runGetMore(c *command.Call) error {
 		cur.Options.TimeLeft = max(1, cur.Options.TimeLeft-c.Cluster.Now().Sub(began))
 	}
 	addReceipt(c, cur, before)
-	c.Stats.Returned.Add(int64(n))
+	c.Server.Stats.Returned.Add(int64(n))
 	b.End()
 	if t, ok := cur.Source().(command.Tokened); ok {
 		t.AppendToken(b)
@@ -131,7 +131,7 @@ func runGetMore(c *command.Call) error {
 // mayStill refuses to go on with a cursor whose command its user may not run any
 // more. Errors: Unauthorized (13).
 func mayStill(c *command.Call, opened bson.Raw) error {
-	if !c.RequireAuth || opened == nil {
+	if !c.Server.RequireAuth || opened == nil {
 		return nil
 	}
 	q := command.PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Grants: c.Peer.Login.Grants}
@@ -182,7 +182,7 @@ func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 
 func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	if s, ok := cur.Source().(charged); ok {
-		c.PageCharge = s.charge() - before
+		c.Page.Charge = s.charge() - before
 	}
 }
 
@@ -194,7 +194,7 @@ func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
 // mayKill refuses to close the cursors of others without a privilege for it.
 // Errors: Unauthorized (13).
 func mayKill(c *command.Call, o *cursor.Options) error {
-	if !c.RequireAuth || o.User == c.Peer.User {
+	if !c.Server.RequireAuth || o.User == c.Peer.User {
 		return nil
 	}
 	g := c.Peer.Login.Grants
@@ -238,7 +238,7 @@ func runKillCursors(c *command.Call) error {
 	}
 	var killed, missing []int64
 	for _, id := range ids {
-		found, err := c.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
+		found, err := c.Server.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
 			// Only the database counts, as it does for MongoDB.
 			if o.Namespace.DB != ns.DB {
 				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to database %s", id, ns.DB)

@@ -72,7 +72,7 @@ func runInsert(c *command.Call) error {
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return err
 	}
-	c.Stats.Insert.Add(int64(len(docs)))
+	c.Server.Stats.Insert.Add(int64(len(docs)))
 	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
 		n, errs, err := insertBuckets(c, series, docs, w.ordered)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 func runLastRequestStatistics(c *command.Call) error {
 	last := c.Peer.Last
 	if !c.Args.ID.IsZero() {
-		if s, ok := c.Charges.Get(c.Args.ID); ok {
+		if s, ok := c.Server.Charges.Get(c.Args.ID); ok {
 			last = s
 		}
 	}

@@ -24,7 +24,7 @@ func runMapReduce(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if !c.JavaScript {
+	if !c.Server.JavaScript {
 		return mongoerr.New(16149, "cannot run map reduce without the js engine")
 	}
 	a, err := parseMapReduce(c)
@@ -34,7 +34,7 @@ func runMapReduce(c *command.Call) error {
 	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.IsView() {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
-	c.Stats.Command.Add(1)
+	c.Server.Stats.Command.Add(1)
 	e := &emitted{env: c.Env(), args: a}
 	defer e.close()
 	if err := mapAll(c, ns, e); err != nil {

@@ -136,7 +136,7 @@ func runUpdate(c *command.Call) error {
 	if err := s.checkStages(); err != nil {
 		return err
 	}
-	c.Stats.Update.Add(int64(len(s.list)))
+	c.Server.Stats.Update.Add(int64(len(s.list)))
 	var matched, modified int64
 	var upserted []upsert
 	parse := func(env *mql.Env, a *statementArgs) (*update.Program, error) {
@@ -270,7 +270,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 			return cluster.Modified{}, err
 		}
 	}
-	if r, done, err := c.Hooks.UpdateVirtual(c, ns, &m); done {
+	if r, done, err := c.Server.Hooks.UpdateVirtual(c, ns, &m); done {
 		return r, err
 	}
 	c.Op.Record = c.Recorder([]int{i}, modifyResult)

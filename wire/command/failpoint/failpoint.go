@@ -185,14 +185,14 @@ func (p *failCommand) fail(c *command.Call) error {
 	if p.hasCode {
 		e := mongoerr.New(p.code, "Failing command via 'failCommand' failpoint").WithFields(p.extra)
 		if p.hasLabels {
-			c.Labels, c.HasLabels = p.labels, true
+			c.Injected.Labels, c.Injected.HasLabels = p.labels, true
 		}
 		return e
 	}
 	if p.concern != nil {
 		c.ConcernError = p.concern
 		if p.hasLabels {
-			c.Labels, c.HasLabels = p.labels, true
+			c.Injected.Labels, c.Injected.HasLabels = p.labels, true
 		}
 	}
 	return nil
@@ -235,7 +235,7 @@ func appName(c *command.Call) string {
 // runConfigureFailPoint turns a fail point on or off.
 // Source: MongoDB's source tree, docs/fail_points.md.
 func (s *State) runConfigureFailPoint(c *command.Call) error {
-	if !c.TestCommands {
+	if !c.Server.TestCommands {
 		return mongoerr.NoCommand(c.Name())
 	}
 	name, ok := c.Value.Str()
@@ -269,7 +269,7 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 	case killAtJobStepPoint:
 		return s.jobKill.set(mode, data)
 	case noMeteringPoint:
-		c.Unmetered.Store(mode != (failMode{}))
+		c.Server.Unmetered.Store(mode != (failMode{}))
 		return nil
 	case failCommandPoint, failGetMorePoint:
 		if err := p.parse(data); err != nil {

@@ -42,7 +42,7 @@ func (s *State) failWrite(c *command.Call) error {
 	if !yes {
 		return nil
 	}
-	c.HangUp = c.HangUp || p.close
+	c.Injected.HangUp = c.Injected.HangUp || p.close
 	if p.hasCode {
 		return mongoerr.New(p.code, "Failing write for '%s' failpoint before its commit", failWritePoint)
 	}

@@ -45,7 +45,7 @@ func (state *State) runExplain(c *command.Call) error {
 	if !ok {
 		return mongoerr.NoCommand("")
 	}
-	def := c.Lookup(string(first.Name))
+	def := c.Server.Lookup(string(first.Name))
 	if def == nil {
 		return mongoerr.NoCommand(string(first.Name))
 	}

@@ -95,13 +95,13 @@ func (r *report) withDB() bson.Raw {
 }
 
 func (r *report) serverInfo(b *bson.Builder) {
-	host, port, _ := net.SplitHostPort(r.c.Address())
+	host, port, _ := net.SplitHostPort(r.c.Server.Address())
 	n, _ := strconv.Atoi(port)
 	b.BeginDoc("serverInfo")
 	b.String("host", host)
 	b.Int32("port", int32(n))
 	b.String("version", command.CompatibleVersion)
-	b.String("gitVersion", r.c.Version)
+	b.String("gitVersion", r.c.Server.Version)
 	b.End()
 }
 
@@ -257,7 +257,7 @@ func (r *report) mergeStage() string {
 // shardHead prints which shard a part of a plan is about.
 func (r *report) shardHead(b *bson.Builder, p cluster.Part) {
 	b.String("shardName", command.ShardName(p.Shard.ID))
-	b.String("connectionString", r.c.Address())
+	b.String("connectionString", r.c.Server.Address())
 }
 
 // executionStats prints counters; stages prints the tree with them.
@@ -430,7 +430,7 @@ func (r *report) printDivided(b *bson.Builder) {
 	b.BeginDoc("shards")
 	for _, p := range r.trace.Parts {
 		b.BeginDoc(command.ShardName(p.Shard.ID))
-		b.String("host", r.c.Address())
+		b.String("host", r.c.Server.Address())
 		b.String("explainVersion", "1")
 		r.printStages(b, p.Operator)
 		b.End()

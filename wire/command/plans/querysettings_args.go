@@ -44,7 +44,7 @@ func shapeOrHash(c *command.Call, check func(*command.Def, *command.Explained) e
 // without $db; those of check and of the command itself.
 func representative(c *command.Call, query bson.Raw, check func(*command.Def, *command.Explained) error) (bson.Raw, error) {
 	first, _ := query.First()
-	def := c.Lookup(string(first.Name))
+	def := c.Server.Lookup(string(first.Name))
 	if def == nil || !def.Facts.Has(command.Settable) {
 		return nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
 	}

@@ -28,7 +28,7 @@ func runConvertToCapped(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.DDL.ConvertToCapped(&c.Op, ns, size)
+	return c.Server.DDL.ConvertToCapped(&c.Op, ns, size)
 }
 
 // runCloneAsCapped answers cloneCollectionAsCapped. Fields that it does not know
@@ -60,7 +60,7 @@ func runCloneAsCapped(c *command.Call) error {
 	if strings.HasPrefix(to, "system.") && to != "system.users" && to != "system.views" && to != "system.js" && to != "system.profile" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", target)
 	}
-	return c.DDL.CloneAsCapped(&c.Op, source, target, size)
+	return c.Server.DDL.CloneAsCapped(&c.Op, source, target, size)
 }
 
 // cappable refuses collections that belong to the server.

@@ -37,7 +37,7 @@ func runCheckMetadataConsistency(c *command.Call) error {
 		return err
 	}
 	docs := []bson.Raw{}
-	c.Sharded(func(coll *catalog.Collection) {
+	c.Server.Sharded(func(coll *catalog.Collection) {
 		ns := coll.Namespace
 		if (c.DB == "admin" || ns.DB == c.DB) && (only == "" || ns.Coll == only) {
 			docs = append(docs, inconsistencies(coll)...)

@@ -56,7 +56,7 @@ func runCollMod(c *command.Call) error {
 		}
 		mod.IndexName, mod.IndexKey, mod.IndexOptions = a.index.name, a.index.key, a.index.document()
 	}
-	changed, err := c.DDL.CollMod(&c.Op, ns, mod)
+	changed, err := c.Server.DDL.CollMod(&c.Op, ns, mod)
 	if err != nil {
 		return err
 	}

@@ -145,11 +145,11 @@ func makeUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index, dry
 		return mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'unique: true' without first setting 'prepareUnique: true'")
 	}
 	spare := uniqueSpec(ix, ix.Name+"_unique")
-	if _, err := c.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
+	if _, err := c.Server.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
 		return cannotConvert(c, ns, ix, err)
 	}
 	drop := func(name string) error {
-		_, err := c.DDL.DropIndexes(&c.Op, ns, []string{name}, nil)
+		_, err := c.Server.DDL.DropIndexes(&c.Op, ns, []string{name}, nil)
 		return err
 	}
 	if dry {
@@ -164,8 +164,8 @@ func makeUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index, dry
 	if err := drop(ix.Name + "_unique"); err != nil {
 		return err
 	}
-	if _, err := c.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{uniqueSpec(ix, ix.Name)}); err != nil {
-		if _, undo := c.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
+	if _, err := c.Server.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{uniqueSpec(ix, ix.Name)}); err != nil {
+		if _, undo := c.Server.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
 			return undo
 		}
 		return cannotConvert(c, ns, ix, err)

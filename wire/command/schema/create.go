@@ -47,7 +47,7 @@ func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	if err != nil {
 		return err
 	}
-	return c.DDL.Create(&c.Op, ns, ddl.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.ForcedUUID})
+	return c.Server.DDL.Create(&c.Op, ns, ddl.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.ForcedUUID})
 }
 
 // systemCollections are the names with the prefix "system." that a client may

@@ -31,7 +31,7 @@ func runDrop(c *command.Call) error {
 	if ns.DB == "admin" && strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't drop system collection %s", ns)
 	}
-	if ns.Coll == command.ProfileCollection && c.Hooks.Profiled(ns.DB) {
+	if ns.Coll == command.ProfileCollection && c.Server.Hooks.Profiled(ns.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "turn off profiling before dropping system.profile collection")
 	}
 	if ns.Coll == "system.views" && c.HasViews(ns.DB) {
@@ -41,9 +41,9 @@ func runDrop(c *command.Call) error {
 	if err := c.CheckUUID(ns, coll, uuid); err != nil {
 		return err
 	}
-	found, err := c.DDL.Drop(&c.Op, ns)
+	found, err := c.Server.DDL.Drop(&c.Op, ns)
 	if err == nil && !found {
-		c.Hooks.Gone(ns)
+		c.Server.Hooks.Gone(ns)
 	}
 	if err != nil || !found || coll == nil {
 		return err
@@ -59,7 +59,7 @@ func runDrop(c *command.Call) error {
 func dropViews(c *command.Call, ns collection.Namespace) error {
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(ns.DB) {
 		if coll.IsView() {
-			if _, err := c.DDL.Drop(&c.Op, coll.Namespace); err != nil {
+			if _, err := c.Server.DDL.Drop(&c.Op, coll.Namespace); err != nil {
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func runDropDatabase(c *command.Call) error {
 	if c.DB == "admin" || c.DB == "config" || c.DB == "local" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
 	}
-	return c.DDL.DropDatabase(&c.Op, c.DB)
+	return c.Server.DDL.DropDatabase(&c.Op, c.DB)
 }
 
 // runRename answers renameCollection.
@@ -164,7 +164,7 @@ func runRename(c *command.Call) error {
 			return err
 		}
 	}
-	return c.DDL.Rename(&c.Op, from, to, drop)
+	return c.Server.DDL.Rename(&c.Op, from, to, drop)
 }
 
 // checkRenamable refuses names that can be neither source nor target.

@@ -64,7 +64,7 @@ func runCreateIndexes(c *command.Call) error {
 		}
 	}
 	c.Respond("CreateIndexesResponse")
-	made, err := c.DDL.CreateIndexes(&c.Op, ns, specs)
+	made, err := c.Server.DDL.CreateIndexes(&c.Op, ns, specs)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 		if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
 			return bucketIndexDocs(series), nil
 		}
-		if _, ok := c.VirtualDocs(&c.Op, ns); ok {
+		if _, ok := c.Server.VirtualDocs(&c.Op, ns); ok {
 			b := bson.NewBuilder(nil)
 			appendIDIndex(b)
 			return []bson.Raw{b.Doc()}, nil
@@ -237,7 +237,7 @@ func runDropIndexes(c *command.Call) error {
 	if coll != nil && coll.Options.Clustered && clusteredChosen(coll, names, key) {
 		return mongoerr.New(5979800, "It is illegal to drop the clusteredIndex")
 	}
-	was, err := c.DDL.DropIndexes(&c.Op, ns, names, key)
+	was, err := c.Server.DDL.DropIndexes(&c.Op, ns, names, key)
 	if err != nil {
 		return err
 	}

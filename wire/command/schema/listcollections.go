@@ -40,7 +40,7 @@ func runListCollections(c *command.Call) error {
 		return err
 	}
 	infos := collectionInfos(c, c.DB, nameOnly)
-	if authorized && c.RequireAuth {
+	if authorized && c.Server.RequireAuth {
 		infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
 			name, _ := d.Get("name").Str()
 			return !c.Peer.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
@@ -69,7 +69,7 @@ func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	if views {
 		docs = append(docs, systemViewsInfo(db, nameOnly))
 	}
-	for _, name := range c.VirtualNames(db) {
+	for _, name := range c.Server.VirtualNames(db) {
 		docs = append(docs, virtualInfo(db, name, nameOnly))
 	}
 	return docs

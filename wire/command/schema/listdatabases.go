@@ -31,7 +31,7 @@ func runListDatabases(c *command.Call) error {
 		return err
 	}
 	var docs []bson.Raw
-	authorized = c.RequireAuth && (authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
+	authorized = c.Server.RequireAuth && (authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
 	for _, name := range databaseNames(c) {
 		if authorized && !c.Peer.Login.Grants.SomethingIn(name) {
 			continue
@@ -77,7 +77,7 @@ func databaseNames(c *command.Call) []string {
 
 // databaseSize is what a database takes, and whether it holds no collection.
 func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
-	empty = len(c.VirtualNames(db)) == 0
+	empty = len(c.Server.VirtualNames(db)) == 0
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
 		empty = false
 		if !coll.IsView() {

@@ -11,11 +11,11 @@ import (
 // Manual: reference/command/startSession.
 func runStartSession(c *command.Call) error {
 	id := session.NewID(c.Peer.Owner)
-	if err := c.Sessions.Touch(id); err != nil {
+	if err := c.Server.Sessions.Touch(id); err != nil {
 		return err
 	}
 	id.Append(c.Reply, "id")
-	c.Reply.Int32("timeoutMinutes", int32(c.Sessions.IdleMax().Minutes()))
+	c.Reply.Int32("timeoutMinutes", int32(c.Server.Sessions.IdleMax().Minutes()))
 	return nil
 }
 
@@ -27,7 +27,7 @@ func runRefreshSessions(c *command.Call) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := c.Sessions.Touch(id); err != nil {
+		if err := c.Server.Sessions.Touch(id); err != nil {
 			return err
 		}
 	}
@@ -41,7 +41,7 @@ func runEndSessions(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Sessions.End(ids...)
+	c.Server.Sessions.End(ids...)
 	return nil
 }
 
@@ -70,12 +70,12 @@ func runKillSessions(c *command.Call) error {
 // killSessions aborts the transactions, commands and cursors of sessions; the
 // command that asks for it goes on.
 func killSessions(c *command.Call, match func(session.ID) bool) {
-	for _, op := range c.Ops.List() {
+	for _, op := range c.Server.Ops.List() {
 		if op.ID != c.Running.ID && !op.Session.IsZero() && match(op.Session) {
 			op.Interrupt(session.ErrKilled)
 		}
 	}
-	c.Sessions.Kill(match)
+	c.Server.Sessions.Kill(match)
 }
 
 // sessionIDs reads the sessions a command is about: the array that is its first

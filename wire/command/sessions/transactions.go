@@ -21,7 +21,7 @@ func runCommit(c *command.Call) error {
 		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
 	}
 	t, _ := c.Session.Txn().View.(*cluster.Txn)
-	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
+	c.Server.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 	at, err := c.Session.Commit(c.Ctx, c.Op.Durability)
 	switch {
 	case err == nil:
@@ -51,7 +51,7 @@ func runAbort(c *command.Call) error {
 	if !c.Args.InTxn {
 		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
 	}
-	c.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
+	c.Server.Cursors.KillTxn(c.Args.ID, c.Args.TxnNumber)
 	err := c.Session.Abort()
 	if e := mongoerr.From(err); err != nil && e.Code == mongoerr.NoSuchTransaction {
 		return e.With(mongoerr.TransientTransactionError)

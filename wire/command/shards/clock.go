@@ -43,7 +43,7 @@ const clockAdvanceMax = 10 * 365 * 24 * time.Hour
 // requests wait (server-side retry), a wait moves the clock on instead.
 func setClock(c *command.Call, a *customArgs) error {
 	clock := c.Cluster.Budgets.Clock
-	if !c.TestCommands || clock == nil {
+	if !c.Server.TestCommands || clock == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "customAction Clock needs a server started with --enable-test-commands")
 	}
 	if a.clock.stop && a.clock.run {

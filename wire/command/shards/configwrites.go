@@ -86,7 +86,7 @@ func (state *State) updateConfig(c *command.Call, ns collection.Namespace, m *cl
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.IsVirtual(ns) {
 		return r, false, nil
 	}
-	docs, _ := c.VirtualDocs(&c.Op, ns)
+	docs, _ := c.Server.VirtualDocs(&c.Op, ns)
 	docs, err = c.FilterDocs(docs, m.Find.Filter)
 	if err != nil {
 		return r, true, err
@@ -134,7 +134,7 @@ func (s *State) keepConfig(c *command.Call, ns collection.Namespace, doc bson.Ra
 	switch {
 	case ns.Coll == "collections":
 		merge := doc.Get("enableAutoMerge")
-		return c.DDL.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
+		return c.Server.DDL.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
 	case id == "balancer":
 		mode, _ := doc.Get("mode").Str()
 		s.switchBalancer(c, doc.Get("stopped").Truthy() || mode == "off")

@@ -250,21 +250,21 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 }
 
 func createDatabase(c *command.Call, a *customArgs) error {
-	return c.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
+	return c.Server.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
 }
 
 // updateDatabase changes the throughput of a database; without one it only
 // looks whether there is such a database.
 func updateDatabase(c *command.Call, a *customArgs) error {
 	if a.throughput == (catalog.Throughput{}) {
-		_, err := c.DDL.DatabaseThroughput(c.DB)
+		_, err := c.Server.DDL.DatabaseThroughput(c.DB)
 		return err
 	}
-	return c.DDL.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
+	return c.Server.DDL.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
 }
 
 func getDatabase(c *command.Call, _ *customArgs) error {
-	t, err := c.DDL.DatabaseThroughput(c.DB)
+	t, err := c.Server.DDL.DatabaseThroughput(c.DB)
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func createCollection(c *command.Call, a *customArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
+	return c.Server.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
 }
 
 // updateCollection changes the throughput, and makes the indexes those given.
@@ -304,7 +304,7 @@ func updateCollection(c *command.Call, a *customArgs) error {
 		return err
 	}
 	if a.throughput != (catalog.Throughput{}) {
-		if err := c.DDL.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
+		if err := c.Server.DDL.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
 			return err
 		}
 	}
@@ -322,7 +322,7 @@ func updateCollection(c *command.Call, a *customArgs) error {
 		}
 	}
 	if len(drop) > 0 {
-		if _, err := c.DDL.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
+		if _, err := c.Server.DDL.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
 			return err
 		}
 	}
@@ -339,7 +339,7 @@ func updateCollection(c *command.Call, a *customArgs) error {
 	if len(add) == 0 {
 		return nil
 	}
-	_, err = c.DDL.CreateIndexes(&c.Op, a.ns, add)
+	_, err = c.Server.DDL.CreateIndexes(&c.Op, a.ns, add)
 	return err
 }
 
@@ -356,7 +356,7 @@ func getCollection(c *command.Call, a *customArgs) error {
 	}
 	ddl.AppendThroughput(b, coll.Throughput)
 	appendSwitches(b, coll.Throughput.Switches)
-	if have, needed := c.DDL.Scaling(coll); !coll.IsView() && have < needed {
+	if have, needed := c.Server.DDL.Scaling(coll); !coll.IsView() && have < needed {
 		b.BeginDoc("scaling")
 		b.Int32("partitions", int32(have))
 		b.Int32("needed", int32(needed))

@@ -56,7 +56,7 @@ func injectArg(c *command.Call, r *ratelimit.RefuseRule, name string, v bson.Val
 // statements, collection confines it; each call replaces what an earlier one set,
 // and {off: true} ends it.
 func injectThrottle(c *command.Call, a *customArgs) error {
-	if !c.TestCommands {
+	if !c.Server.TestCommands {
 		return mongoerr.New(mongoerr.CommandNotFound, "customAction InjectThrottle needs a server started with --enable-test-commands")
 	}
 	if a.off {
@@ -91,7 +91,7 @@ func redistribute(c *command.Call, a *customArgs) error {
 	if _, err := c.Collection(a.ns); err != nil {
 		return err
 	}
-	shares, err := c.DDL.Redistribute(&c.Op, a.ns, a.targets, a.sources)
+	shares, err := c.Server.DDL.Redistribute(&c.Op, a.ns, a.targets, a.sources)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key 
 		}
 		name, _ := doc.Get("cmdName").Str()
 		cmd, _ := doc.Get("cmd").Doc()
-		def := c.Lookup(name)
+		def := c.Server.Lookup(name)
 		if def == nil || !def.Facts.Has(command.Sampled) {
 			return nil // no sample of ours
 		}

@@ -61,7 +61,7 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.BadValue, "%s has one partition: it is not sharded", a.ns)
 	}
 	cl := c.Cluster
-	policy := balance.Policy{Merge: true, MergePercent: mergeFullness, ShardRU: c.DDL.Limits.ShardRU, ShardBytes: c.DDL.Limits.ShardBytes}
+	policy := balance.Policy{Merge: true, MergePercent: mergeFullness, ShardRU: c.Server.DDL.Limits.ShardRU, ShardBytes: c.Server.DDL.Limits.ShardBytes}
 	if policy.ShardRU <= 0 {
 		policy.ShardRU = ratelimit.ShardRateMax
 	}
@@ -74,7 +74,7 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 	b.Int32("before", int32(coll.Map.Len()))
 	if !a.whatIf {
 		for _, m := range plan {
-			if err := c.Jobs.Merge(c.Ctx, a.ns, m.Shard, m.With); err != nil {
+			if err := c.Server.Jobs.Merge(c.Ctx, a.ns, m.Shard, m.With); err != nil {
 				return err
 			}
 		}

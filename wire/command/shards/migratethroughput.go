@@ -20,7 +20,7 @@ func migrateThroughput(c *command.Call, a *customArgs) error {
 			return err
 		}
 	}
-	t, err := c.DDL.MigrateThroughput(&c.Op, a.ns, a.migrateTo == "autoscale")
+	t, err := c.Server.DDL.MigrateThroughput(&c.Op, a.ns, a.migrateTo == "autoscale")
 	if err != nil {
 		return err
 	}

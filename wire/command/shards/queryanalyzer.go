@@ -242,7 +242,7 @@ func makeSampled(c *command.Call) error {
 	}
 	env := mql.NewEnv(c.Ctx)
 	env.NowMillis, env.DB = c.Cluster.Now().UnixMilli(), sampledNS.DB
-	_, err := c.DDL.CreateIndexes(&cluster.Op{Env: env, TxnNumber: -1}, sampledNS, specs)
+	_, err := c.Server.DDL.CreateIndexes(&cluster.Op{Env: env, TxnNumber: -1}, sampledNS, specs)
 	return err
 }
 

@@ -54,7 +54,7 @@ func (s *State) runReshardCollection(c *command.Call) error {
 	if opts.Key, err = command.WithSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
-	return c.DDL.ReshardCollection(&c.Op, ns, opts)
+	return c.Server.DDL.ReshardCollection(&c.Op, ns, opts)
 }
 
 // runRefineShardKey answers refineCollectionShardKey.
@@ -87,7 +87,7 @@ func runRefineShardKey(c *command.Call) error {
 	if key, err = command.WithSuffix(key, suffix); err != nil {
 		return err
 	}
-	return c.DDL.RefineShardKey(&c.Op, ns, key)
+	return c.Server.DDL.RefineShardKey(&c.Op, ns, key)
 }
 
 // runAbortReshard answers abortReshardCollection, abortUnshardCollection and
@@ -101,7 +101,7 @@ func runAbortReshard(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	return c.DDL.AbortReshard(c.Ctx, ns)
+	return c.Server.DDL.AbortReshard(c.Ctx, ns)
 }
 
 // runCommitReshard answers commitReshardCollection: writers are blocked now, and
@@ -115,5 +115,5 @@ func runCommitReshard(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	return c.DDL.CommitReshard(c.Ctx, ns)
+	return c.Server.DDL.CommitReshard(c.Ctx, ns)
 }

@@ -319,8 +319,8 @@ func (s *State) noteShape(c *command.Call, e command.Ended) {
 	}
 	s.sampleQuery(c, err)
 	def, body := c.Def, c.Body
-	if first, ok := c.Opened.First(); ok {
-		def, body = s.Lookup(string(first.Name)), c.Opened
+	if first, ok := c.Page.Opened.First(); ok {
+		def, body = s.Lookup(string(first.Name)), c.Page.Opened
 	} else if d := c.Statement(); d != nil {
 		body = d
 	}
@@ -336,7 +336,7 @@ func (s *State) noteShape(c *command.Call, e command.Ended) {
 			r.of = x.Map.Len()
 		}
 	}
-	if c.Opened != nil {
+	if c.Page.Opened != nil {
 		r.visited, r.more = 0, true
 	}
 	var warn *shape

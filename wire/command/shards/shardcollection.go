@@ -62,7 +62,7 @@ func (s *State) runShardCollection(c *command.Call) error {
 	if opts.Key, err = command.WithSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
-	if err := c.DDL.ShardCollection(&c.Op, ns, opts); err != nil {
+	if err := c.Server.DDL.ShardCollection(&c.Op, ns, opts); err != nil {
 		return err
 	}
 	if err := s.planned.forget(c.Ctx, c.Cluster.Store, ns); err != nil {

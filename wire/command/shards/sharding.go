@@ -32,7 +32,7 @@ func (s *State) runGetShardMap(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	at := c.Address()
+	at := c.Server.Address()
 	c.Reply.BeginDoc("map")
 	for _, id := range s.shardIDs() {
 		c.Reply.String(command.ShardName(id), s.shardHost(id))
@@ -73,7 +73,7 @@ func runSetAllowMigrations(c *command.Call) error {
 	if !given {
 		return mongoerr.MissingField(c.Field("allowMigrations"))
 	}
-	return c.DDL.SetBalancing(&c.Op, coll.Namespace, !allow, coll.Unmerged)
+	return c.Server.DDL.SetBalancing(&c.Op, coll.Namespace, !allow, coll.Unmerged)
 }
 
 // balancerMode is how config.settings and balancerStatus call the state.
@@ -185,7 +185,7 @@ func runSplit(c *command.Call) error {
 		if at == nil || end {
 			return mongoerr.New(mongoerr.CannotSplit, "%s is an end of the range of shard keys, not a key to split at", p.middle)
 		}
-		return c.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
+		return c.Server.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
 	}
 	d, err := p.chunk(coll)
 	if err != nil {
@@ -198,7 +198,7 @@ func runSplit(c *command.Call) error {
 	if !ok {
 		return mongoerr.New(mongoerr.CannotSplit, "chunk of %s on %s cannot be split: all its documents have one shard key", coll.Namespace, command.ShardName(d.ID))
 	}
-	return c.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
+	return c.Server.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
 }
 
 // halfOf is where a partition is halved: in the middle of its hashes, which
@@ -242,7 +242,7 @@ func (s *State) runMoveChunk(c *command.Call) error {
 	case coll.Map.Shard(to) != nil:
 		return mongoerr.New(mongoerr.IllegalOperation, "%s holds another partition of %s: each has a number, and RU/s, of its own; mergeChunks makes one of two neighbours", p.to, coll.Namespace)
 	default:
-		if err := c.Jobs.Move(c.Ctx, coll.Namespace, d.ID, to); err != nil {
+		if err := c.Server.Jobs.Move(c.Ctx, coll.Namespace, d.ID, to); err != nil {
 			return err
 		}
 	}
@@ -302,7 +302,7 @@ func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error
 		if len(in) < 2 {
 			return nil
 		}
-		if err := c.Jobs.Merge(c.Ctx, coll.Namespace, in[0].ID, in[1].ID); err != nil {
+		if err := c.Server.Jobs.Merge(c.Ctx, coll.Namespace, in[0].ID, in[1].ID); err != nil {
 			return err
 		}
 	}

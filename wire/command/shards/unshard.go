@@ -20,7 +20,7 @@ func (s *State) runUnshardCollection(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.DDL.UnshardCollection(&c.Op, ns, to)
+	return c.Server.DDL.UnshardCollection(&c.Op, ns, to)
 }
 
 // runMoveCollection answers moveCollection. Where a partition lies is its own
@@ -38,7 +38,7 @@ func (s *State) runMoveCollection(c *command.Call) error {
 	if !given {
 		return mongoerr.MissingField(c.Field("toShard"))
 	}
-	return c.DDL.MoveCollection(&c.Op, ns, to)
+	return c.Server.DDL.MoveCollection(&c.Op, ns, to)
 }
 
 // toShard reads the argument of that name, the only one: a shard that listShards
@@ -102,5 +102,5 @@ func runCleanupReshard(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	return c.DDL.CleanupReshard(c.Ctx, ns)
+	return c.Server.DDL.CleanupReshard(c.Ctx, ns)
 }

@@ -185,7 +185,7 @@ func (state *State) runRemoveShardFromZone(c *command.Call) error {
 	}
 	if now := state.zones.of(zone); len(now) == 1 && now[0] == shard {
 		used := ""
-		c.Sharded(func(coll *catalog.Collection) {
+		c.Server.Sharded(func(coll *catalog.Collection) {
 			for _, z := range coll.Zones {
 				if z.Name == zone {
 					used = coll.Namespace.String()
@@ -244,7 +244,7 @@ func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 	if !s.isSharded(ns) {
 		return s.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, ddl.ZoneRange{Name: zone, Min: min, Max: max}})
 	}
-	return c.DDL.SetZone(&c.Op, ns, min, max, zone)
+	return c.Server.DDL.SetZone(&c.Op, ns, min, max, zone)
 }
 
 // runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie

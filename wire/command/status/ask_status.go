@@ -15,7 +15,7 @@ func askCurrentOp(q *command.PrivilegeCheck) {
 // askKillOp: everybody may end what it does itself.
 func askKillOp(q *command.PrivilegeCheck) {
 	n, ok := q.Arg("op").AsInt64()
-	for _, op := range q.Call.Ops.List() {
+	for _, op := range q.Call.Server.Ops.List() {
 		if ok && op.ID == n && op.User == q.Call.Peer.User {
 			return
 		}

@@ -16,11 +16,11 @@ func runBuildInfo(c *command.Call) error {
 	}
 	b := c.Reply
 	b.String("version", command.CompatibleVersion)
-	b.String("gitVersion", c.Version)
+	b.String("gitVersion", c.Server.Version)
 	emptyArray(b, "modules")
 	b.String("allocator", "system")
 	engine := "none"
-	if c.JavaScript {
+	if c.Server.JavaScript {
 		engine = "goja"
 	}
 	b.String("javascriptEngine", engine)
@@ -53,7 +53,7 @@ func runBuildInfo(c *command.Call) error {
 	b.String("", command.EngineName)
 	b.End()
 	b.BeginDoc("cantle")
-	b.String("version", c.Version)
+	b.String("version", c.Server.Version)
 	b.End()
 	return nil
 }

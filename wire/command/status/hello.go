@@ -56,9 +56,9 @@ func (s *State) runHello(c *command.Call) error {
 			c.Out.More = true
 		}
 		if c.Msg.Repeat > 0 || a.process == s.processID && a.counter == 0 {
-			c.Stats.Awaiting.Add(1)
+			c.Server.Stats.Awaiting.Add(1)
 			err := waitRunning(c, a.await)
-			c.Stats.Awaiting.Add(-1)
+			c.Server.Stats.Awaiting.Add(-1)
 			if err != nil {
 				return err
 			}
@@ -188,18 +188,18 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b.Int32("maxMessageSizeBytes", wire.MessageSizeMax)
 	b.Int32("maxWriteBatchSize", writeBatchMax)
 	b.DateTime("localTime", c.Start.UnixMilli())
-	b.Int32("logicalSessionTimeoutMinutes", int32(c.Sessions.IdleMax()/time.Minute))
+	b.Int32("logicalSessionTimeoutMinutes", int32(c.Server.Sessions.IdleMax()/time.Minute))
 	b.Int32("connectionId", int32(c.Conn.ID()))
 	b.Int32("minWireVersion", wireVersionMin)
 	b.Int32("maxWireVersion", wireVersionMax)
 	b.Bool("readOnly", false)
 	if a.mechs.Name != "" {
-		c.Hooks.Mechanisms(c, a.mechs)
+		c.Server.Hooks.Mechanisms(c, a.mechs)
 	}
 	if err := negotiate(c, a.compression); err != nil || a.speculative.IsMissing() {
 		return err
 	}
-	c.Hooks.Speculate(c, a.speculative)
+	c.Server.Hooks.Speculate(c, a.speculative)
 	return nil
 }
 

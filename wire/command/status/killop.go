@@ -32,6 +32,6 @@ func runKillOp(c *command.Call) error {
 		return mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
 	}
 	c.Reply.String("info", "attempting to kill op")
-	c.Ops.Kill(n, cluster.ErrKilled)
+	c.Server.Ops.Kill(n, cluster.ErrKilled)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func runListCommands(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("commands")
-	for _, d := range c.Table() {
+	for _, d := range c.Server.Table() {
 		b.BeginDoc(d.Name)
 		b.String("help", d.Doc)
 		b.Bool("requiresAuth", d.Action != "")

@@ -101,8 +101,8 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	}
 	b.String("ns", ns.String())
 	appendProfiled(c, b, "command", profiledCommand(c))
-	if c.Opened != nil {
-		appendProfiled(c, b, "originatingCommand", c.Opened)
+	if c.Page.Opened != nil {
+		appendProfiled(c, b, "originatingCommand", c.Page.Opened)
 	}
 	reply := replyDoc(c)
 	open := appendReplied(c, b, reply)
@@ -118,7 +118,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	b.Int("responseLength", int64(len(reply)))
 	b.String("protocol", "op_msg")
 	b.Int("millis", took.Milliseconds())
-	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.PageCharge)).Float())
+	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)).Float())
 	if c.Op.Waited > 0 { // Source: Azure Cosmos DB for MongoDB, "prevent-rate-limiting-errors"
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", command.InMillis(c.Op.Waited))
 	}
@@ -159,10 +159,10 @@ func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
 		return d
 	}
-	if _, own := c.Body.Lookup("comment"); own || c.Opened == nil {
+	if _, own := c.Body.Lookup("comment"); own || c.Page.Opened == nil {
 		return c.Body
 	}
-	comment, ok := c.Opened.Lookup("comment")
+	comment, ok := c.Page.Opened.Lookup("comment")
 	if !ok {
 		return c.Body
 	}

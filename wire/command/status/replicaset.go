@@ -214,7 +214,7 @@ func runReplSetGetStatus(c *command.Call) error {
 	b.Double("health", 1)
 	b.Int32("state", primary)
 	b.String("stateStr", "PRIMARY")
-	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Started)/time.Second))
+	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Server.Started)/time.Second))
 	appendOpTime(b, "optime", c.Time)
 	b.DateTime("optimeDate", written)
 	b.DateTime("lastAppliedWallTime", written)
@@ -222,8 +222,8 @@ func runReplSetGetStatus(c *command.Call) error {
 	b.String("syncSourceHost", "")
 	b.Int32("syncSourceId", -1)
 	b.String("infoMessage", "")
-	b.Timestamp("electionTime", uint32(c.Started.Unix()), 1)
-	b.DateTime("electionDate", c.Started.UnixMilli())
+	b.Timestamp("electionTime", uint32(c.Server.Started.Unix()), 1)
+	b.DateTime("electionDate", c.Server.Started.UnixMilli())
 	b.Int32("configVersion", setVersion)
 	b.Int32("configTerm", electionTerm)
 	b.Bool("self", true)
@@ -235,7 +235,7 @@ func runReplSetGetStatus(c *command.Call) error {
 
 // appendElection tells of the election, which was won at the server's start.
 func appendElection(c *command.Call, b *bson.Builder) {
-	started := c.Started.UnixMilli()
+	started := c.Server.Started.UnixMilli()
 	b.BeginDoc("electionCandidateMetrics")
 	b.String("lastElectionReason", "electionTimeout")
 	b.DateTime("lastElectionDate", started)

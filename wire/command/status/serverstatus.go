@@ -39,7 +39,7 @@ func (s *State) sections() []section {
 		{name: "opcountersRepl", append: statusNoOpcounters},
 		{name: "latchAnalysis", asked: true, append: statusNothing},
 		{name: "repl", when: command.IsMember, append: s.statusReplication},
-		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Hooks.Security(c, b) }},
+		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Server.Hooks.Security(c, b) }},
 		{name: "storageEngine", append: statusEngine},
 		{name: "tcmalloc", asked: true, append: statusHeap},
 		{name: "trafficRecording", append: statusRecording},
@@ -57,7 +57,7 @@ func (s *State) sections() []section {
 func (state *State) runServerStatus(c *command.Call) error {
 	b := c.Reply
 	now := c.Cluster.Now()
-	up := now.Sub(c.Started)
+	up := now.Sub(c.Server.Started)
 	b.String("host", command.Hostname()+":"+port(c.Conn.Local()))
 	b.String("version", command.CompatibleVersion)
 	b.String("process", process(c))
@@ -96,7 +96,7 @@ func statusNothing(*command.Call, *bson.Builder) {}
 
 func statusAsserts(c *command.Call, b *bson.Builder) {
 	var user int64
-	for _, d := range c.Table() {
+	for _, d := range c.Server.Table() {
 		user += d.Counter.Failed.Load()
 	}
 	b.Int64("regular", 0)
@@ -141,7 +141,7 @@ func (s *State) connections(c *command.Call) wire.ConnStats {
 		return s.Connections()
 	}
 	st := wire.ConnStats{Total: c.Conn.ID()}
-	c.EachConn(func(*command.Connection) bool { st.Current++; return true })
+	c.Server.EachConn(func(*command.Connection) bool { st.Current++; return true })
 	return st
 }
 
@@ -152,11 +152,11 @@ func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
 	b.Int64("totalCreated", st.Total)
 	b.Int32("queued", int32(st.Queued))
 	b.Int64("rejected", st.Rejected)
-	b.Int32("active", int32(len(c.Ops.List())))
+	b.Int32("active", int32(len(c.Server.Ops.List())))
 	b.Int32("threaded", int32(st.Current-st.Queued))
 	b.Int32("exhaustIsMaster", 0)
 	b.Int32("exhaustHello", 0)
-	b.Int32("awaitingTopologyChanges", c.Stats.Awaiting.Load())
+	b.Int32("awaitingTopologyChanges", c.Server.Stats.Awaiting.Load())
 	b.BeginDoc("establishmentRateLimit")
 	b.Int64("totalRejectedConnections", st.TooFast)
 	b.Int64("totalExemptedFromEstablishmentRateLimiting", 0)
@@ -177,8 +177,8 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 }
 
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
-	b.Int64("totalTime", c.Cluster.Now().Sub(c.Started).Microseconds())
-	readers, writers, _ := active(&c.Ops)
+	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
+	readers, writers, _ := active(&c.Server.Ops)
 	appendCount(b, "currentQueue", 0, 0)
 	appendCount(b, "activeClients", readers, writers)
 }
@@ -192,26 +192,26 @@ func appendCount(b *bson.Builder, name string, readers, writers int32) {
 }
 
 func statusSessions(c *command.Call, b *bson.Builder) {
-	b.Int32("activeSessionsCount", int32(c.Sessions.Stats().Sessions))
+	b.Int32("activeSessionsCount", int32(c.Server.Sessions.Stats().Sessions))
 	b.Int32("sessionsCollectionJobCount", 0)
 	b.Int32("lastSessionsCollectionJobDurationMillis", 0)
-	b.DateTime("lastSessionsCollectionJobTimestamp", c.Started.UnixMilli())
+	b.DateTime("lastSessionsCollectionJobTimestamp", c.Server.Started.UnixMilli())
 	b.Int32("transactionReaperJobCount", 0)
 	b.Int32("lastTransactionReaperJobDurationMillis", 0)
-	b.DateTime("lastTransactionReaperJobTimestamp", c.Started.UnixMilli())
+	b.DateTime("lastTransactionReaperJobTimestamp", c.Server.Started.UnixMilli())
 }
 
 func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("commands")
-	b.Int64("<UNKNOWN>", c.Stats.Unknown.Load())
-	for _, d := range c.Table() {
+	b.Int64("<UNKNOWN>", c.Server.Stats.Unknown.Load())
+	for _, d := range c.Server.Table() {
 		b.BeginDoc(d.Name)
 		b.Int64("failed", d.Counter.Failed.Load())
 		b.Int64("total", d.Counter.Total.Load())
 		b.End()
 	}
 	b.End()
-	cur := c.Cursors.Stats()
+	cur := c.Server.Cursors.Stats()
 	b.BeginDoc("cursor")
 	b.Int64("evicted", cur.Evicted) // ours: closed because all together held too much
 	b.Int64("heldBytes", cur.Bytes)
@@ -224,20 +224,20 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 	b.End()
 	b.BeginDoc("document")
-	b.Int64("deleted", c.Stats.Delete.Load())
-	b.Int64("inserted", c.Stats.Insert.Load())
-	b.Int64("returned", c.Stats.Returned.Load())
-	b.Int64("updated", c.Stats.Update.Load())
+	b.Int64("deleted", c.Server.Stats.Delete.Load())
+	b.Int64("inserted", c.Server.Stats.Insert.Load())
+	b.Int64("returned", c.Server.Stats.Returned.Load())
+	b.Int64("updated", c.Server.Stats.Update.Load())
 	b.End()
 	b.BeginDoc("operation")
 	b.Int64("writeConflicts", c.Cluster.Store.Metrics().Conflicts)
 	b.End()
 	b.BeginDoc("queryExecutor")
-	b.Int64("scannedObjects", c.Stats.Loaded.Load())
+	b.Int64("scannedObjects", c.Server.Stats.Loaded.Load())
 	b.End()
 	var passes, deleted int64
-	if c.Jobs != nil {
-		passes, deleted = c.Jobs.Expired()
+	if c.Server.Jobs != nil {
+		passes, deleted = c.Server.Jobs.Expired()
 	}
 	b.BeginDoc("ttl")
 	b.Int64("deletedDocuments", deleted)
@@ -246,21 +246,21 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 }
 
 func statusNetwork(c *command.Call, b *bson.Builder) {
-	b.Int64("bytesIn", c.Stats.BytesIn.Load())
-	b.Int64("bytesOut", c.Stats.BytesOut.Load())
-	b.Int64("physicalBytesIn", c.Stats.BytesIn.Load())
-	b.Int64("physicalBytesOut", c.Stats.BytesOut.Load())
-	b.Int64("numRequests", c.Stats.Requests.Load())
+	b.Int64("bytesIn", c.Server.Stats.BytesIn.Load())
+	b.Int64("bytesOut", c.Server.Stats.BytesOut.Load())
+	b.Int64("physicalBytesIn", c.Server.Stats.BytesIn.Load())
+	b.Int64("physicalBytesOut", c.Server.Stats.BytesOut.Load())
+	b.Int64("numRequests", c.Server.Stats.Requests.Load())
 }
 
 func statusOpcounters(c *command.Call, b *bson.Builder) {
 	commands := int64(0)
-	for _, d := range c.Table() {
+	for _, d := range c.Server.Table() {
 		if d.Op == command.OpCommand {
 			commands += d.Counter.Total.Load()
 		}
 	}
-	s := &c.Stats
+	s := &c.Server.Stats
 	b.Int64("insert", s.Insert.Load())
 	b.Int64("query", s.Query.Load())
 	b.Int64("update", s.Update.Load())
@@ -288,11 +288,11 @@ func statusEngine(_ *command.Call, b *bson.Builder) {
 func statusRecording(_ *command.Call, b *bson.Builder) { b.Bool("running", false) }
 
 func statusTransactions(c *command.Call, b *bson.Builder) {
-	s := c.Sessions.Stats()
+	s := c.Server.Sessions.Stats()
 	b.Int64("retriedCommandsCount", 0)
 	b.Int64("retriedStatementsCount", s.Replayed)
 	b.Int64("transactionsCollectionWriteCount", 0)
-	_, _, active := active(&c.Ops)
+	_, _, active := active(&c.Server.Ops)
 	b.Int64("currentActive", int64(active))
 	b.Int64("currentInactive", int64(max(s.Open-int(active), 0)))
 	b.Int64("currentOpen", int64(s.Open))
@@ -319,7 +319,7 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("transaction")
 	b.Int64("transaction checkpoints", m.Checkpoints)
 	b.End()
-	readers, writers, _ := active(&c.Ops)
+	readers, writers, _ := active(&c.Server.Ops)
 	st := s.connections(c)
 	b.BeginDoc("concurrentTransactions")
 	for _, kind := range [...]struct {
