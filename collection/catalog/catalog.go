@@ -131,6 +131,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		}
 	}
 	old := c.current.Swap(m.next)
+	close(old.replaced)
 	c.old = append(c.old, old)
 	old.Unpin()
 	c.forget()

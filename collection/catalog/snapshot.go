@@ -22,6 +22,8 @@ type Snapshot struct {
 
 	refs atomic.Int64
 	gone chan struct{} // closed when the last reference is dropped
+	// replaced is closed when another snapshot is current; nil in one that never was.
+	replaced chan struct{}
 }
 
 func newSnapshot(version uint64) *Snapshot {
@@ -31,6 +33,7 @@ func newSnapshot(version uint64) *Snapshot {
 		byName:    map[collection.Namespace]*Collection{},
 		byID:      map[keyspace.CollectionID]*Collection{},
 		gone:      make(chan struct{}),
+		replaced:  make(chan struct{}),
 	}
 	s.refs.Store(1) // held by being current
 	return s
@@ -42,6 +45,10 @@ func (s *Snapshot) Unpin() {
 		close(s.gone)
 	}
 }
+
+// Replaced is closed once another snapshot is current: whoever waits for a change of the
+// catalog looks again then.
+func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 
 // Adopt returns a view of the snapshot that has one more collection, made after
 // it for a transaction that goes on with it. It is never current and not to be

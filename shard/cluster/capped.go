@@ -58,15 +58,8 @@ func (a *attempt) leave() {
 	}
 }
 
-// position is where a new document goes: the next place of a capped collection.
-// Errors: as catalog.Collection.Position.
-func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
-	if a.coll.Options.TimeSeries != nil {
-		return a.timePosition(doc)
-	}
-	if !a.coll.Options.Capped {
-		return a.coll.Position(doc)
-	}
+// cappedPosition is the next place of a capped collection.
+func (a *attempt) cappedPosition() (keyspace.Hash, error) {
 	l := a.turn
 	if l.next == 0 {
 		last, err := lastPosition(a.op, a.txn, a.coll.ID)
@@ -94,18 +87,6 @@ func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.H
 		return 0, storage.ErrCorruption
 	}
 	return h, nil
-}
-
-// insert adds a document at a position. One that is larger than a capped collection may
-// be is taken too, and leaves with the next insert. Observed: mongod 8.2.
-// Errors: those of write.Target.Insert.
-func (a *attempt) insert(doc bson.Raw, h keyspace.Hash) error {
-	if err := a.grow(doc, int64(len(doc))); err != nil {
-		return err
-	}
-	d := a.coll.Home(doc, h)
-	a.op.touchDoc(a.coll, d, doc, len(doc))
-	return a.target(d).Insert(a.op.Env, doc, h)
 }
 
 // Bounds of what one commit deletes beyond what it inserted: a limit that collMod

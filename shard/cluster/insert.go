@@ -142,7 +142,11 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		o.begin(a.coll)
-		d := a.coll.Home(docs[0].Doc, docs[0].Hash)
+		own := a.coll.Options.OwnOrder() || a.coll.ID != by.ID // or it was sharded or replaced meanwhile
+		d := docs[0].Shard
+		if a.coll != by {
+			d = a.coll.Home(docs[0].Doc, docs[0].Hash)
+		}
 		if err := a.admit([]*shard.Descriptor{d}); err != nil {
 			return err
 		}
@@ -151,18 +155,21 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		}
 		var done successes
 		for _, p := range docs {
-			h := p.Hash
-			if a.coll.Options.OwnOrder() || a.coll.ID != by.ID { // or it was sharded or replaced meanwhile
+			h, d := p.Hash, p.Shard
+			if own {
 				var err error
 				if h, err = a.position(p.Doc); err != nil {
 					return err
 				}
 			}
+			if own || a.coll != by {
+				d = a.coll.Home(p.Doc, h)
+			}
 			save := a.txn.Savepoint()
-			t := a.target(a.coll.Home(p.Doc, h))
+			t := a.target(d)
 			docs, bytes, grown := t.Docs, t.Bytes, len(a.grown)
 			t.StmtID = o.Statement(p.Index)
-			if err := a.insert(p.Doc, h); err != nil {
+			if err := a.insert(p.Doc, h, d); err != nil {
 				var known *mongoerr.Error
 				if !errors.As(err, &known) {
 					return err
@@ -175,7 +182,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 				}
 				continue
 			}
-			if err := done.add(o, a, p.Index); err != nil {
+			if err := done.add(a, p.Index); err != nil {
 				return err
 			}
 			n++
@@ -183,7 +190,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if err := a.trim(); err != nil {
 			return err
 		}
-		return done.record(o, a)
+		return done.record(a)
 	})
 	c.settle(o)
 	if t := (*ratelimit.Throttled)(nil); errors.As(err, &t) {
@@ -207,22 +214,22 @@ type successes struct {
 }
 
 // add takes one more statement; a gap ends the run before it.
-func (s *successes) add(o *Op, a *attempt, i int) error {
+func (s *successes) add(a *attempt, i int) error {
 	if s.some && i == s.last+1 {
 		s.last = i
 		return nil
 	}
-	err := s.record(o, a)
+	err := s.record(a)
 	*s = successes{i, i, true}
 	return err
 }
 
 // record keeps the run, inside the transaction.
-func (s *successes) record(o *Op, a *attempt) error {
-	if !s.some || o.Record == nil {
+func (s *successes) record(a *attempt) error {
+	if !s.some || a.op.Record == nil {
 		return nil
 	}
-	return o.Record(a.txn, s.first, s.last, nil)
+	return a.op.Record(a.txn, s.first, s.last, nil)
 }
 
 // refusedWrite is a throttled statement of a bulk write.

@@ -81,7 +81,7 @@ type blocked struct{ ended <-chan struct{} }
 // Error implements error.
 func (b *blocked) Error() string { return "a transaction has written the document" }
 
-// wait waits until the transaction has ended, or returns why not any longer.
+// wait implements delay: until the transaction has ended.
 func (b *blocked) wait(ctx context.Context) error {
 	select {
 	case <-b.ended:

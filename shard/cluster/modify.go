@@ -94,7 +94,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		useCollation(o.Env, a.coll)
-		w, err := c.locate(o, a, m)
+		w, err := a.locate(m)
 		if err != nil {
 			return err
 		}
@@ -110,16 +110,16 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		if err := a.begin(latch...); err != nil {
 			return err
 		}
-		row, err := c.first(o, a, w.sol, w.shards)
+		row, err := a.first(w.sol, w.shards)
 		if err != nil {
 			return err
 		}
 		switch {
 		case row != nil:
 			r.Matched = 1
-			err = c.change(o, a, w.filter, m, row, &r)
+			err = a.change(w.filter, m, row, &r)
 		case m.Upsert:
-			err = c.upsert(o, a, w.filter, m, &r)
+			err = a.upsert(w.filter, m, &r)
 		}
 		if byKey {
 			o.meter.WaiveLocate()
@@ -140,7 +140,8 @@ type located struct {
 }
 
 // locate plans a single-document statement.
-func (c *Cluster) locate(o *Op, a *attempt, m *Modify) (located, error) {
+func (a *attempt) locate(m *Modify) (located, error) {
+	c, o := a.c, a.op
 	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
 	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
 		c.Uses.plan(a.coll, n)
@@ -183,7 +184,7 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 // first returns a copy of the first row of a solution, read through the
 // attempt's transaction, whose iterators are closed before it is written to. It
 // is valid until the attempt ends.
-func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
+func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
 	ops := make([]exec.Operator, 0, len(shards))
 	for _, d := range shards {
 		op, err := exec.BuildChosen(sol, 1, exec.Source{Coll: a.coll, Shard: d, Reader: a.txn})
@@ -199,7 +200,7 @@ func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.D
 		in = exec.Concat(ops)
 	}
 	defer in.Close()
-	row, err := in.Next(o.Env)
+	row, err := in.Next(a.op.Env)
 	if row == nil || err != nil {
 		return nil, err
 	}
@@ -209,7 +210,8 @@ func (c *Cluster) first(o *Op, a *attempt, sol *plan.Solution, shards []*shard.D
 }
 
 // change applies the update or delete to one matched row.
-func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *exec.Row, r *Modified) error {
+func (a *attempt) change(filter match.Node, m *Modify, row *exec.Row, r *Modified) error {
+	o := a.op
 	t := a.target(a.coll.Map.Find(row.Hash, row.ID))
 	if m.Update == nil {
 		if m.Return != NoImage {
@@ -248,7 +250,7 @@ func (c *Cluster) change(o *Op, a *attempt, filter match.Node, m *Modify, row *e
 		}
 	}
 	if field, changed := a.coll.Key.Changed(row.Doc, doc); changed || h != row.Hash {
-		return c.move(o, a, row, doc, h, field)
+		return a.move(row, doc, h, field)
 	}
 	if err := a.grow(doc, int64(len(doc)-len(row.Doc))); err != nil {
 		return err
@@ -291,7 +293,8 @@ func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, o
 // move changes the shard key of a document, in one field at least: it is deleted
 // here and inserted there, in the same commit.
 // Manual: core/sharding-change-shard-key-value.
-func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspace.Hash, field string) error {
+func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field string) error {
+	o := a.op
 	if o.Env.Strict {
 		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
 			"to move a document, delete it and insert it with the new shard key", field, field)
@@ -309,7 +312,8 @@ func (c *Cluster) move(o *Op, a *attempt, row *exec.Row, doc bson.Raw, h keyspac
 }
 
 // upsert inserts the document that filter and update describe.
-func (c *Cluster) upsert(o *Op, a *attempt, filter match.Node, m *Modify, r *Modified) error {
+func (a *attempt) upsert(filter match.Node, m *Modify, r *Modified) error {
+	c, o := a.c, a.op
 	var s expr.Scratch
 	doc, err := m.Update.Upsert(o.Env, filter, &s, func() bson.Value {
 		id := bson.NewObjectID()
@@ -330,7 +334,7 @@ func (c *Cluster) upsert(o *Op, a *attempt, filter match.Node, m *Modify, r *Mod
 	if err != nil {
 		return err
 	}
-	if err := a.insert(doc, h); err != nil {
+	if err := a.insert(doc, h, a.coll.Home(doc, h)); err != nil {
 		return err
 	}
 	if err := a.trim(); err != nil {
@@ -470,7 +474,7 @@ func (c *Cluster) changeBatch(o *Op, from *catalog.Collection, ns collection.Nam
 				continue
 			}
 			r.Matched++
-			if err := c.change(o, a, filter, m, &exec.Row{Doc: v, Hash: f.hash, ID: f.id}, &r); err != nil {
+			if err := a.change(filter, m, &exec.Row{Doc: v, Hash: f.hash, ID: f.id}, &r); err != nil {
 				return err
 			}
 		}

@@ -1,18 +1,14 @@
 package cluster
 
 import (
-	"slices"
+	"context"
 	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // Op is one command on its way through the cluster. Not safe for concurrent
@@ -74,62 +70,18 @@ type Op struct {
 	touches touches              // by it
 	refused *ratelimit.Throttled // the last refusal of a bulk write's statement
 	class   ratelimit.Class      // Class, with the throughput bucket of AppName
+	paid    *ratelimit.Scope     // where the write that runs has been admitted already
 	soft    bool                 // something was committed and may not be durable yet
 }
 
-// Txn is a multi-document transaction. Its statements read and write through
-// one storage transaction and go by one state of the catalog, which is not
-// pinned: see writeInTxn.
-type Txn struct {
-	Store   storage.Txn
-	Catalog *catalog.Snapshot
-	Level   string            // the read concern it began with, the caller's own; "" for none
-	laid    storage.Timestamp // where shards and indexes lie in Store: as of then
-	past    *pastTxn          // of a transaction at a time that nobody kept; nil otherwise
-	tallies []tallied
-	grown   []growth
-	written []*catalog.Collection   // by statement, repeated
-	made    []keyspace.CollectionID // by the transaction: see createInTxn
-	// only is the collection that the transaction is confined to under the rules
-	// of Azure Cosmos DB; 0 = none yet.
-	only keyspace.CollectionID
-	// Guarded by Cluster.intents: the record keys written, and whether the
-	// transaction has ended, which closes ended.
-	claimed []string
-	over    bool
-	ended   chan struct{}
-}
-
-// confine keeps a transaction within what Azure Cosmos DB allows: one unsharded
-// collection.
-// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
-// Errors: Location50841.
-func (o *Op) confine(coll *catalog.Collection) error {
-	if !o.Env.Strict || o.Txn == nil {
-		return nil
-	}
-	if coll.Sharded() {
-		return mongoerr.New(50841, "Multi-document transactions cannot be run in a sharded collection")
-	}
-	if o.Txn.only != 0 && o.Txn.only != coll.ID {
-		return mongoerr.New(50841, "Multi-document transactions cannot be run across collections")
-	}
-	o.Txn.only = coll.ID
-	return nil
-}
-
-// tallied is a change of counts to be applied after a commit.
-type tallied struct {
-	coll  keyspace.CollectionID
-	shard shard.ID
-	tally.Count
-}
-
-// under is the op as it is seen by a part of the command that has an environment
-// of its own.
+// under is the op as a pipeline inside the command's own sees it, which has an
+// environment of its own and may run beside the command. Such a pipeline only reads:
+// what is about writes is left out (Durability, Session, TxnNumber, StmtID, StmtIDs,
+// Owner, BypassValidation, Record, Forget). So are what the command counts for itself
+// (Waited, Receipt, Committed, Seen), which it goes on changing meanwhile, and Trace,
+// which shows the command's own pipeline only.
 func (o *Op) under(env *mql.Env) *Op {
-	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Durability: o.Durability, Txn: o.Txn, At: o.At, Session: o.Session,
-		TxnNumber: o.TxnNumber, StmtID: o.StmtID, Owner: o.Owner, User: o.User, BypassValidation: o.BypassValidation, Allowed: o.Allowed}
+	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
 }
 
 // Statement is the number of the i-th statement.
@@ -151,78 +103,14 @@ func (o *Op) begin(c *catalog.Collection) {
 	}
 }
 
-// settle charges what the statement did to the budgets and to the receipt.
-func (c *Cluster) settle(o *Op) {
-	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
-		return
-	}
-	c.Budgets.Charge(c.Now(), o.class, &o.meter)
-	if len(o.touches.list) > 0 {
-		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)
-	}
-	o.Receipt.Merge(&o.meter)
-	o.meter.Reset(o.meter.Collection(), nil)
-	o.meter.SetStrong(o.Strong)
-}
-
-// admit waits or refuses until the budgets let a statement start on the shards.
-func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) error {
-	place := ratelimit.Place{Collection: uint64(coll.ID)}
-	if len(shards) > 0 {
-		place.Shard = int(shards[0].ID)
-	}
-	if t := c.Budgets.Injected(place, kind); t != nil {
-		return t
-	}
-	pool := c.Budgets.Collection(uint64(coll.ID))
-	o.class = pool.ClassOf(o.Class, o.AppName)
-	if !pool.Limited() && !pool.Shared() {
+// Harden waits until what the statements of an op have written and read is durable,
+// if its write concern asks for that: one wait serves all of them. It is called
+// before the client is told of them, whatever became of the command.
+func (c *Cluster) Harden(o *Op) error {
+	if !o.soft || o.Durability != storage.Synced {
 		return nil
 	}
-	o.Env.Pause()
-	waited, err := c.Budgets.Enter(o.Env.Context(), c.Now(), scopeOf(coll, shards), o.class)
-	o.Waited += waited
-	return err
-}
-
-// limited reports that statements on a collection need to be admitted at all.
-func (c *Cluster) limited(coll *catalog.Collection) bool {
-	pool := c.Budgets.Collection(uint64(coll.ID))
-	return pool.Limited() || pool.Shared()
-}
-
-func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Scope {
-	ids := make([]int, len(shards))
-	for i, d := range shards {
-		ids[i] = int(d.ID)
-	}
-	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
-}
-
-// unpaid says that a write has to wait for request units in a place.
-type unpaid struct{ scope ratelimit.Scope }
-
-// Error implements error.
-func (u *unpaid) Error() string { return "the write waits for request units" }
-
-// admit is Cluster.admit for a write. Where throttled statements wait, the
-// attempt ends with *unpaid and the wait comes before the next one: a writer that
-// waited with a pin would hold up every change of the catalog.
-func (a *attempt) admit(shards []*shard.Descriptor) error {
-	if !a.c.limited(a.coll) || !a.c.Budgets.Waits(uint64(a.coll.ID)) {
-		return a.c.admit(a.op, a.coll, shards, ratelimit.WriteKind)
-	}
-	scope := scopeOf(a.coll, shards)
-	if p := a.paid; p != nil && p.Collection == scope.Collection && slices.Equal(p.Shards, scope.Shards) {
-		return nil
-	}
-	place := ratelimit.Place{Collection: scope.Collection}
-	if len(scope.Shards) > 0 {
-		place.Shard = scope.Shards[0]
-	}
-	if t := a.c.Budgets.Injected(place, ratelimit.WriteKind); t != nil {
-		return t // a test wants to see a refusal, whoever would wait otherwise
-	}
-	a.op.class = a.c.Budgets.Collection(uint64(a.coll.ID)).ClassOf(a.op.Class, a.op.AppName)
-	return &unpaid{scope}
+	o.soft = false
+	// Not the command's context: what is committed is not undone when its time is up.
+	return c.sync(context.Background())
 }

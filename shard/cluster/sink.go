@@ -258,7 +258,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 		if err := a.begin(); err != nil {
 			return err
 		}
-		row, err := s.c.first(s.o, a, sol, shards)
+		row, err := a.first(sol, shards)
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 			if err != nil {
 				return err
 			}
-			if err := a.insert(fresh, h); err != nil {
+			if err := a.insert(fresh, h, a.coll.Home(fresh, h)); err != nil {
 				return err
 			}
 			return a.trim()

@@ -34,34 +34,43 @@ type Group struct {
 	Docs  []Placed
 }
 
-// Placed is a document with the hash of its position and its place in the command.
+// Placed is a document with the hash of its position, its place in the command, and the
+// shard where it goes, which Place finds.
 type Placed struct {
 	Doc   bson.Raw
 	Hash  keyspace.Hash
 	Index int
+	Shard *shard.Descriptor
 }
 
-// Place puts consecutive documents into groups. Ordered: a new group begins
+// Place finds the shard of each document, notes it in docs, and puts consecutive
+// documents into groups. Ordered: a new group begins
 // whenever the shard changes, so that running the groups one after the other
 // keeps the order. Unordered: one group per shard.
 func Place(c *catalog.Collection, docs []Placed, ordered bool) []Group {
 	if c.Map.Len() == 1 {
-		return []Group{{c.Map.Shards()[0], docs}}
+		d := c.Map.Shards()[0]
+		for i := range docs {
+			docs[i].Shard = d
+		}
+		return []Group{{d, docs}}
 	}
 	var out []Group
 	at := map[shard.ID]int{}
-	for _, p := range docs {
+	for i := range docs {
+		p := &docs[i]
 		d := c.Home(p.Doc, p.Hash)
-		i, ok := at[d.ID]
+		p.Shard = d
+		g, ok := at[d.ID]
 		if ordered {
-			i, ok = len(out)-1, len(out) > 0 && out[len(out)-1].Shard == d
+			g, ok = len(out)-1, len(out) > 0 && out[len(out)-1].Shard == d
 		}
 		if !ok {
-			i = len(out)
-			at[d.ID] = i
+			g = len(out)
+			at[d.ID] = g
 			out = append(out, Group{Shard: d})
 		}
-		out[i].Docs = append(out[i].Docs, p)
+		out[g].Docs = append(out[g].Docs, *p)
 	}
 	return out
 }

@@ -102,3 +102,21 @@ func checkKey(coll *catalog.Collection, doc bson.Raw) error {
 	}
 	return nil
 }
+
+// confine keeps a transaction within what Azure Cosmos DB allows: one unsharded
+// collection.
+// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
+// Errors: Location50841.
+func (o *Op) confine(coll *catalog.Collection) error {
+	if !o.Env.Strict || o.Txn == nil {
+		return nil
+	}
+	if coll.Sharded() {
+		return mongoerr.New(50841, "Multi-document transactions cannot be run in a sharded collection")
+	}
+	if o.Txn.only != 0 && o.Txn.only != coll.ID {
+		return mongoerr.New(50841, "Multi-document transactions cannot be run across collections")
+	}
+	o.Txn.only = coll.ID
+	return nil
+}

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// settle charges what the statement did to the budgets and to the receipt.
+func (c *Cluster) settle(o *Op) {
+	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
+		return
+	}
+	c.Budgets.Charge(c.Now(), o.class, &o.meter)
+	if len(o.touches.list) > 0 {
+		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)
+	}
+	o.Receipt.Merge(&o.meter)
+	o.meter.Reset(o.meter.Collection(), nil)
+	o.meter.SetStrong(o.Strong)
+}
+
+// admit waits or refuses until the budgets let a statement start on the shards.
+func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) error {
+	if limited, err := c.classify(o, coll, shards, kind); !limited || err != nil {
+		return err
+	}
+	return c.enter(o.Env.Context(), o, scopeOf(coll, shards))
+}
+
+// admit is Cluster.admit for a write. Where throttled statements wait, the
+// attempt ends with *unpaid and the wait comes before the next one: a writer that
+// waited with a pin would hold up every change of the catalog.
+func (a *attempt) admit(shards []*shard.Descriptor) error {
+	if a.op.paid != nil {
+		scope := scopeOf(a.coll, shards)
+		if p := a.op.paid; p.Collection == scope.Collection && slices.Equal(p.Shards, scope.Shards) {
+			return nil
+		}
+	}
+	limited, err := a.c.classify(a.op, a.coll, shards, ratelimit.WriteKind)
+	if !limited || err != nil {
+		return err
+	}
+	scope := scopeOf(a.coll, shards)
+	if a.c.Budgets.Waits(uint64(a.coll.ID)) {
+		return &unpaid{a.c, a.op, scope}
+	}
+	return a.c.enter(a.op.Env.Context(), a.op, scope)
+}
+
+// classify decides by which class the budgets treat a statement on a collection, and
+// reports whether it has to ask them at all. A refusal that a test has injected comes
+// first, whoever would wait otherwise.
+func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) (limited bool, err error) {
+	place := ratelimit.Place{Collection: uint64(coll.ID)}
+	if len(shards) > 0 {
+		place.Shard = int(shards[0].ID)
+	}
+	if t := c.Budgets.Injected(place, kind); t != nil {
+		return false, t
+	}
+	pool := c.Budgets.Collection(uint64(coll.ID))
+	o.class = pool.ClassOf(o.Class, o.AppName)
+	return pool.Limited() || pool.Shared(), nil
+}
+
+// enter asks the budgets of a scope, which may take a while.
+func (c *Cluster) enter(ctx context.Context, o *Op, scope ratelimit.Scope) error {
+	o.Env.Pause()
+	waited, err := c.Budgets.Enter(ctx, c.Now(), scope, o.class)
+	o.Waited += waited
+	return err
+}
+
+// limited reports that statements on a collection need to be admitted at all.
+func (c *Cluster) limited(coll *catalog.Collection) bool {
+	pool := c.Budgets.Collection(uint64(coll.ID))
+	return pool.Limited() || pool.Shared()
+}
+
+func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Scope {
+	ids := make([]int, len(shards))
+	for i, d := range shards {
+		ids[i] = int(d.ID)
+	}
+	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
+}
+
+// unpaid says that a write has to wait for request units in a place.
+type unpaid struct {
+	c     *Cluster
+	op    *Op
+	scope ratelimit.Scope
+}
+
+// Error implements error.
+func (u *unpaid) Error() string { return "the write waits for request units" }
+
+// wait implements delay: the next attempt finds the scope paid.
+func (u *unpaid) wait(ctx context.Context) error {
+	if err := u.c.enter(ctx, u.op, u.scope); err != nil {
+		return err
+	}
+	u.op.paid = &u.scope
+	return nil
+}

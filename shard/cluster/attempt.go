@@ -1,0 +1,325 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// retriesMax bounds how often a statement that met a conflict runs again.
+const retriesMax = 64
+
+// errStale says that the catalog entry a write was routed by is not current any
+// more; the write begins again.
+var errStale = errors.New("stale catalog entry")
+
+// errVanished says that the collection a write needs, which was made if it was
+// missing, has been dropped since; the write makes it again.
+var errVanished = errors.New("the collection was dropped")
+
+// attempt is one try of a write: a pinned catalog entry and a transaction. It keeps the
+// cluster and the op, which its methods do not take again.
+type attempt struct {
+	c    *Cluster
+	op   *Op
+	ns   collection.Namespace
+	snap *catalog.Snapshot
+	coll *catalog.Collection // nil when the namespace does not exist
+	txn  storage.Txn         // nil until begin
+	// targets are the shards written to, made on demand.
+	targets map[shard.ID]*write.Target
+	one     write.Target  // for the common case of one shard
+	multi   bool          // inside a multi-document transaction
+	turn    *line         // of a capped collection, held from begin to end
+	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
+	grown   []growth      // of shard key values near their limit
+	old     exec.Row      // memory of the row to be changed
+	fresh   *bson.Builder // memory of what becomes of its document
+}
+
+// delay is the error of an attempt that could not go on for now. The next attempt
+// follows once wait has returned nil: until then nothing is held, no pin and no
+// transaction. Such attempts do not count towards retriesMax.
+type delay interface {
+	error
+	// wait returns when another attempt is worth making, or why the command ends.
+	wait(ctx context.Context) error
+}
+
+// frozen says that the collection is being rewritten: the write waits for the end of
+// that, which the catalog shows.
+type frozen struct{ snap *catalog.Snapshot }
+
+// Error implements error.
+func (f *frozen) Error() string { return "the collection is being rewritten" }
+
+// wait implements delay.
+func (f *frozen) wait(ctx context.Context) error {
+	select {
+	case <-f.snap.Replaced():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write runs fn until it commits without a conflict. fn calls a.begin before it
+// reads or writes and must start from nothing each time. In a multi-document
+// transaction fn runs once, inside a savepoint, and nothing is committed.
+func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	run := c.try
+	if o.Txn != nil {
+		run = c.writeInTxn
+	}
+	o.paid = nil
+	for try := 0; ; {
+		err := run(o, ns, fn)
+		if err == nil {
+			return nil
+		}
+		if d := delay(nil); errors.As(err, &d) {
+			o.Env.Pause()
+			if err := d.wait(o.Env.Context()); err != nil {
+				return err
+			}
+			continue
+		}
+		if o.Txn != nil {
+			return txnWriteError(o, ns, err)
+		}
+		if err := c.beforeRetry(o, ns, err, try); err != nil {
+			return err
+		}
+		try++
+	}
+}
+
+// txnWriteError is the error of a write in a transaction, of which there is one attempt.
+func txnWriteError(o *Op, ns collection.Namespace, err error) error {
+	switch {
+	case errors.Is(err, errVanished):
+		return mongoerr.NoNamespace(ns.String())
+	case errors.Is(err, storage.ErrConflict):
+		o.meter.Conflict()
+	}
+	return err
+}
+
+// beforeRetry does what is due between an attempt that ended with err and the next one,
+// or returns why there is none.
+func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int) error {
+	switch {
+	case errors.Is(err, errVanished) && try < retriesMax:
+		_, err := c.ensure(o, ns)
+		return err
+	case !errors.Is(err, storage.ErrConflict) && !errors.Is(err, errStale):
+		return err
+	case try >= retriesMax:
+		o.meter.Conflict()
+		return storage.ErrConflict
+	}
+	if err := o.Env.Interrupted(); err != nil {
+		return err
+	}
+	if try > 2 {
+		time.Sleep(rand.N(time.Millisecond << min(try, 5)))
+	}
+	return nil
+}
+
+// try is one attempt outside of transactions.
+func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	a := newAttempt()
+	a.c, a.op, a.ns, a.snap = c, o, ns, c.Catalog.Pin()
+	defer a.end()
+	a.coll = a.snap.Collection(ns)
+	if a.coll != nil && a.coll.Frozen {
+		return &frozen{a.snap}
+	}
+	done := false
+	defer func() {
+		if !done && a.txn != nil && o.Forget != nil {
+			o.Forget(a.txn)
+		}
+	}()
+	if err := fn(a); err != nil {
+		return err
+	}
+	if a.txn == nil {
+		return nil
+	}
+	if a.stale() {
+		return errStale
+	}
+	ts, err := a.txn.Commit(o.Env.Context(), storage.Buffered) // Harden waits for the disk
+	if err != nil {
+		return err
+	}
+	done, o.soft = true, true
+	o.Committed = max(o.Committed, ts)
+	for t := range a.all() {
+		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
+		if d != (tally.Count{}) {
+			c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Add(ts, d)
+		}
+	}
+	applyGrowth(a.grown)
+	if a.turn != nil {
+		a.pass()
+	}
+	return nil
+}
+
+// stale reports that the catalog has changed since the attempt began, so that it may
+// have written to the wrong places.
+func (a *attempt) stale() bool {
+	now := a.c.Catalog.Peek()
+	if now == a.snap {
+		return false
+	}
+	coll := now.Collection(a.ns)
+	return coll != a.coll && !sameRoute(coll, a.coll)
+}
+
+// sameRoute reports that a write planned with one entry may commit under the
+// other: nothing that decides where and what it writes has changed. A multikey
+// mark made by this very write is such a change.
+func sameRoute(now, then *catalog.Collection) bool {
+	if now == nil || then == nil || now.ID != then.ID || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
+		return false
+	}
+	for i, ix := range now.Indexes {
+		if ix.ID != then.Indexes[i].ID || ix.State != then.Indexes[i].State {
+			return false
+		}
+	}
+	return now.Options.Validator == then.Options.Validator
+}
+
+// begin opens the transaction, waiting for the given record keys.
+func (a *attempt) begin(latch ...[]byte) error {
+	if a.txn != nil {
+		return nil
+	}
+	err := a.takeTurn()
+	if err != nil {
+		return err
+	}
+	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch})
+	return err
+}
+
+// target is where documents of a shard are written.
+func (a *attempt) target(d *shard.Descriptor) *write.Target {
+	if a.one.Shard == d {
+		return &a.one
+	}
+	if t, ok := a.targets[d.ID]; ok {
+		return t
+	}
+	t := &a.one
+	if t.Shard != nil {
+		t = &write.Target{}
+		if a.targets == nil {
+			a.targets = map[shard.ID]*write.Target{}
+		}
+		a.targets[d.ID] = t
+	}
+	t.Coll, t.Shard, t.Txn = a.coll, d, a.txn
+	if t.Multikey == nil {
+		t.Multikey, t.Claim = a.markMultikey, a.claim
+	}
+	t.Session, t.TxnNumber, t.StmtID = a.op.Session, a.op.TxnNumber, a.op.Statement(0)
+	t.Multi, t.Owner = a.multi, a.op.Owner
+	t.Bypass = a.op.BypassValidation
+	return t
+}
+
+// claim is told of every record key, and of every key of a unique index, before it is
+// written.
+func (a *attempt) claim(key []byte) error {
+	if a.multi {
+		return a.c.intents.claim(a.op.Txn, key)
+	}
+	return a.c.intents.check(key)
+}
+
+// all yields the targets used.
+func (a *attempt) all() iter.Seq[*write.Target] {
+	return func(yield func(*write.Target) bool) {
+		if a.one.Shard == nil || !yield(&a.one) {
+			return
+		}
+		for _, t := range a.targets {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// position is where a new document goes.
+// Errors: as catalog.Collection.Position.
+func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
+	switch {
+	case a.coll.Options.TimeSeries != nil:
+		return a.timePosition(doc)
+	case a.coll.Options.Capped:
+		return a.cappedPosition()
+	}
+	return a.coll.Position(doc)
+}
+
+// insert adds a document at a position of a shard. One that is larger than a capped
+// collection may be is taken too, and leaves with the next insert. Observed: mongod 8.2.
+// Errors: those of write.Target.Insert.
+func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) error {
+	if err := a.grow(doc, int64(len(doc))); err != nil {
+		return err
+	}
+	a.op.touchDoc(a.coll, d, doc, len(doc))
+	return a.target(d).Insert(a.op.Env, doc, h)
+}
+
+// attempts is the memory of attempts that ended.
+var attempts = sync.Pool{New: func() any { return &attempt{fresh: bson.NewBuilder(nil)} }}
+
+// keepBytes is how much of each kind of memory an attempt leaves to the next one.
+const keepBytes = 64 << 10
+
+// newAttempt makes an attempt, to be ended.
+func newAttempt() *attempt { return attempts.Get().(*attempt) }
+
+// end closes what the attempt opened; it is not used again.
+func (a *attempt) end() {
+	if a.txn != nil && !a.multi {
+		a.txn.Close()
+	}
+	a.leave()
+	if a.snap != nil && !a.multi {
+		a.snap.Unpin()
+	}
+	a.one.Reset()
+	if cap(a.old.Doc) > keepBytes {
+		a.old.Doc = nil
+	}
+	if cap(a.fresh.Since(0)) > keepBytes {
+		a.fresh.Reset(nil)
+	}
+	*a = attempt{one: a.one, old: exec.Row{Doc: a.old.Doc[:0], ID: a.old.ID[:0]}, fresh: a.fresh}
+	attempts.Put(a)
+}

@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+)
+
+// markMultikey publishes that an index has met arrays. It is done before the
+// commit, so that a reader who sees the entries finds the mark too. A
+// transaction reads its own entries by a catalog of its own, which gets the mark
+// as well.
+func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
+	if withMark(a.c.Catalog.Peek().ByID(a.coll.ID), ix, paths) != nil {
+		err := a.c.Catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
+			now := m.Snapshot().ByID(a.coll.ID)
+			if now == nil {
+				return errStale
+			}
+			if marked := withMark(now, ix, paths); marked != nil {
+				return m.Put(marked)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.multi {
+		if marked := withMark(a.op.Txn.Catalog.ByID(a.coll.ID), ix, paths); marked != nil {
+			a.op.Txn.Catalog = a.op.Txn.Catalog.Adopt(marked)
+		}
+	}
+	return nil
+}
+
+// withMark returns the entry with the mark of an index, nil when it has it
+// already or lacks the index.
+func withMark(coll *catalog.Collection, ix *catalog.Index, paths index.MultikeyPaths) *catalog.Collection {
+	if coll == nil {
+		return nil
+	}
+	for _, x := range coll.Indexes {
+		if x.ID == ix.ID && !x.Multikey.Covers(paths) {
+			marked := *x
+			marked.Multikey = x.Multikey.Union(paths)
+			return coll.WithIndex(&marked)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/rewind"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Txn is a multi-document transaction. Its statements read and write through
+// one storage transaction and go by one state of the catalog, which is not
+// pinned: see writeInTxn.
+type Txn struct {
+	Store   storage.Txn
+	Catalog *catalog.Snapshot
+	Level   string            // the read concern it began with, the caller's own; "" for none
+	laid    storage.Timestamp // where shards and indexes lie in Store: as of then
+	past    *pastTxn          // of a transaction at a time that nobody kept; nil otherwise
+	tallies []tallied
+	grown   []growth
+	written []*catalog.Collection   // by statement, repeated
+	made    []keyspace.CollectionID // by the transaction: see createInTxn
+	// only is the collection that the transaction is confined to under the rules
+	// of Azure Cosmos DB; 0 = none yet.
+	only keyspace.CollectionID
+	// Guarded by Cluster.intents: the record keys written, and whether the
+	// transaction has ended, which closes ended.
+	claimed []string
+	over    bool
+	ended   chan struct{}
+}
+
+// tallied is a change of counts to be applied after a commit.
+type tallied struct {
+	coll  keyspace.CollectionID
+	shard shard.ID
+	tally.Count
+}
+
+// writeInTxn runs a statement of a multi-document transaction. A failed one
+// leaves no trace. The catalog is pinned only meanwhile, so that an open
+// transaction holds up no DDL; what the transaction was routed by is looked at
+// again by every statement and by the commit.
+func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	t := o.Txn
+	now := c.Catalog.Pin()
+	defer now.Unpin()
+	a := newAttempt()
+	a.c, a.op, a.ns, a.snap = c, o, ns, t.Catalog
+	a.coll, a.txn, a.multi = t.Catalog.Collection(ns), t.Store, true
+	defer a.end()
+	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.laid)
+	switch {
+	case t.HasMade(a.coll):
+		if now.Collection(ns) != nil {
+			return storage.ErrConflict // somebody else's is there by now
+		}
+	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
+		return snapshotUnavailable(ns)
+	}
+	if err := c.rewound(o, ns, a.coll); err != nil {
+		return err
+	}
+	if a.coll != nil {
+		if err := o.confine(a.coll); err != nil {
+			return err
+		}
+	}
+	if a.coll != nil && a.coll.Options.Capped {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", ns)
+	}
+	save := t.Store.Savepoint()
+	if err := fn(a); err != nil {
+		t.Store.RollbackTo(save)
+		return err
+	}
+	for w := range a.all() {
+		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
+	}
+	t.grown = append(t.grown, a.grown...)
+	if a.coll != nil {
+		t.written = append(t.written, a.coll)
+	}
+	return nil
+}
+
+// unchanged reports that everything a transaction has written may be committed
+// under a catalog: nothing it was routed by has changed.
+func (t *Txn) unchanged(now *catalog.Snapshot) bool {
+	for _, coll := range t.written {
+		if t.HasMade(coll) {
+			continue
+		}
+		if x := now.ByID(coll.ID); x != coll && (!sameRoute(x, coll) || x.Frozen) {
+			return false // a frozen one has been copied already, perhaps
+		}
+	}
+	return true
+}
+
+// BeginTxn opens a multi-document transaction.
+func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
+	for {
+		snap := c.Catalog.Pin()
+		t, err := c.beginAt(o, snap)
+		if err != nil {
+			snap.Unpin()
+			return nil, err
+		}
+		if c.Catalog.Peek() == snap {
+			snap.Unpin()
+			t.Store = &countingTxn{Txn: t.Store, c: c, t: t}
+			return t, nil
+		}
+		// The snapshot may hold what was written by a newer catalog: a reader
+		// would look for index entries in the wrong places.
+		t.Store.Close()
+		snap.Unpin()
+	}
+}
+
+// beginAt opens a transaction on the newest state, or on that of Op.At: one that is kept,
+// if nothing was laid out anew since, or else one made from the log.
+func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
+	ctx := o.Env.Context()
+	t := &Txn{Catalog: snap, ended: make(chan struct{})}
+	if o.At == 0 || o.At == c.Store.Latest() || c.history.catalogAt(o.At) == snap {
+		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At})
+		if err == nil {
+			t.Store, t.laid = txn, txn.ReadTimestamp()
+			return t, nil
+		}
+		if o.At == 0 || !errors.Is(err, storage.ErrSnapshotTooOld) {
+			return nil, err
+		}
+	}
+	txn, err := rewind.Begin(ctx, c.Store, o.At, c.history.since(), c.Memory)
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.numbers(ctx, o.At)
+	if err != nil {
+		txn.Close()
+		return nil, err
+	}
+	t.Store, t.laid, t.past = txn, txn.State().Base(), &pastTxn{txn.State(), names}
+	return t, nil
+}
+
+// countingTxn commits under a catalog pin: it makes sure that the transaction's
+// routes still hold, and counts what it changed before a drain can end.
+type countingTxn struct {
+	storage.Txn
+	c *Cluster
+	t *Txn
+}
+
+// Commit see storage.Txn.
+func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
+	now := x.c.Catalog.Pin()
+	defer now.Unpin()
+	if !x.t.unchanged(now) {
+		x.Close()
+		return 0, storage.ErrConflict
+	}
+	var ts storage.Timestamp
+	var err error
+	if len(x.t.made) > 0 {
+		ts, err = x.c.definer.CommitMade(ctx, x.Txn, x.t.collectionsMade(), d)
+	} else {
+		ts, err = x.Txn.Commit(ctx, d)
+	}
+	if err == nil {
+		x.c.Committed(x.t, ts)
+	}
+	x.c.intents.release(x.t)
+	return ts, err
+}
+
+// Close see storage.Txn.
+func (x *countingTxn) Close() {
+	x.Txn.Close()
+	x.c.intents.release(x.t)
+}
+
+// Committed counts what a transaction changed, after its commit at ts. The
+// transaction's own Commit has done so already; a second time does nothing.
+func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
+	for _, x := range t.tallies {
+		if x.Count != (tally.Count{}) {
+			c.Tally.Of(x.coll).Shard(x.shard).Add(ts, x.Count)
+		}
+	}
+	applyGrowth(t.grown)
+	t.tallies, t.grown = nil, nil
+}
+
+// snapshotUnavailable is the error of a transaction or snapshot read that met a
+// change of the collection; the client begins again.
+func snapshotUnavailable(ns collection.Namespace) error {
+	return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns).
+		With(mongoerr.TransientTransactionError)
+}
