@@ -47,6 +47,39 @@ func (p *Pipeline) Asks() match.Node {
 	return match.AllOf(all...)
 }
 
+// Filter is that of the leading stages, by which the shards are found that can have
+// matches: that of Front. nil means everything.
+func (p *Pipeline) Filter() match.Node {
+	n, _ := p.filter()
+	return n
+}
+
+// filter is the filter of the leading stages, and the stages without those that it
+// answers alone.
+func (p *Pipeline) filter() (n match.Node, rest []Stage) {
+	rest = p.stages
+	if g, ok := p.GeoNear(); ok && g.Key != "" {
+		// The stage sorts what the index finds; it stays in the rest.
+		n = match.NewNear(path.Must(g.Key), g.Near)
+		if g.Query != nil {
+			n = match.AllOf(n, g.Query)
+		}
+	}
+	for len(rest) > 0 {
+		m, ok := rest[0].(*matchStage)
+		if !ok {
+			break
+		}
+		if n == nil {
+			n = m.node
+		} else {
+			n = match.AllOf(n, m.node)
+		}
+		rest = rest[1:]
+	}
+	return n, rest
+}
+
 // Front takes the leading stages off that a find can answer. It expects a
 // pipeline from Optimize or its shards part from Divide.
 func (p *Pipeline) Front() Front {
@@ -54,25 +87,9 @@ func (p *Pipeline) Front() Front {
 	fields := p.reads()
 	f.Projection = fields.projection()
 	stages := p.stages
+	f.Filter, stages = p.filter()
 	if g, ok := p.GeoNear(); ok && g.Key != "" {
-		// The stage sorts what the index finds; it stays in Rest.
-		f.Filter = match.NewNear(path.Must(g.Key), g.Near)
-		if g.Query != nil {
-			f.Filter = match.AllOf(f.Filter, g.Query)
-		}
 		f.Projection = nil
-	}
-	for len(stages) > 0 {
-		m, ok := stages[0].(*matchStage)
-		if !ok {
-			break
-		}
-		if f.Filter == nil {
-			f.Filter = m.node
-		} else {
-			f.Filter = match.AllOf(f.Filter, m.node)
-		}
-		stages = stages[1:]
 	}
 	if len(stages) > 0 {
 		if s, ok := stages[0].(*sortStage); ok && !s.pattern.HasMeta() {

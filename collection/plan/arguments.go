@@ -3,27 +3,14 @@ package plan
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
-	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// check looks whether the arguments of the find go together. n is the filter as
-// it was given.
+// check looks whether the arguments of the find go together.
 //
 // Errors: BadValue (2); 51173 and 51176 of min and max; 40218 for metadata that
 // nothing provides.
-func (q *Query) check(n match.Node) error {
-	if err := match.CheckPlaces(n); err != nil {
-		return err
-	}
-	match.Walk(q.Match, func(n match.Node) {
-		switch n := n.(type) {
-		case *match.Text:
-			q.text = n
-		case *match.Near:
-			q.near = n
-		}
-	})
+func (q *Query) check() error {
 	hinted := !q.Hint.IsMissing()
 	switch {
 	case q.text != nil && (hinted || q.naturalHint):

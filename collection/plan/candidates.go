@@ -26,10 +26,19 @@ type Solution struct {
 	Point bool
 	// Index is the name of the index used, "" for a scan.
 	Index string
-	// SortedBy says that the index delivers the order, without a sort.
+	// Sorted says that the index delivers the order, without a sort.
 	Sorted bool
 	// Certain says that no other plan can be better: no trial is needed.
 	Certain bool
+	// guess is how good the planner thinks the plan is, beside the other candidates.
+	guess float64
+
+	Choice
+}
+
+// Choice is what became of a candidate, told by whoever chose among all of them: it is no
+// part of the plan.
+type Choice struct {
 	// Rejected are the other candidates, set by whoever chose.
 	Rejected []*Solution
 	// Filtered says that an index filter restricted the candidates.
@@ -44,8 +53,6 @@ type Solution struct {
 	// Score what it got; nil without a trial.
 	Tried bson.Raw
 	Score float64
-
-	score float64
 }
 
 // Candidates lists the ways to answer the query, best guess first. There is
@@ -55,16 +62,16 @@ type Solution struct {
 // max; IndexNotFound (27) for $text without a text index;
 // NoQueryExecutionPlans (291) where only an index could answer.
 func (q *Query) Candidates() ([]*Solution, error) {
-	sols, err := q.candidates()
+	sols, err := q.candidatesAllowed()
 	if q.free != nil && (err != nil || len(sols) == 0) {
 		return q.free.Candidates()
 	}
 	return sols, err
 }
 
-// candidates is Candidates with what the query's settings allow: none if that is
+// candidatesAllowed is Candidates with what the query's settings allow: none if that is
 // not enough.
-func (q *Query) candidates() ([]*Solution, error) {
+func (q *Query) candidatesAllowed() ([]*Solution, error) {
 	if q.text != nil {
 		return q.fullText()
 	}
@@ -127,9 +134,9 @@ func (q *Query) only(s *Solution) []*Solution {
 func sortByScore(s []*Solution) {
 	slices.SortStableFunc(s, func(a, b *Solution) int {
 		switch {
-		case a.score > b.score:
+		case a.guess > b.guess:
 			return -1
-		case a.score < b.score:
+		case a.guess < b.guess:
 			return 1
 		}
 		return 0
@@ -174,7 +181,7 @@ func (q *Query) scan(cs []conjunct) *Solution {
 	n := &RecordScan{Reverse: q.Natural < 0, Filter: rest(cs, make([]bool, len(cs))), Seeks: 1}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, false, "", false)
-	s.score = -1
+	s.guess = -1
 	return s
 }
 
@@ -188,7 +195,7 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	n := &RecordScan{Place: Place{Ranges: rs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(rs)}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, false, "", false)
-	s.score = 2
+	s.guess = 2
 	return s
 }
 
@@ -246,16 +253,16 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 		}
 	}
 	s := q.finish(n, sorted, ix.Name, covered)
-	s.score = a.score(q)
+	s.guess = a.score(q)
 	if sorted && q.Pattern != nil {
-		s.score += 8
+		s.guess += 8
 	}
 	if covered {
-		s.score += 3
+		s.guess += 3
 	}
 	if ix.Unique && a.points == len(a.bounds) && len(a.bounds) > 0 {
-		s.score += 20
-		s.Certain = s.score >= 30
+		s.guess += 20
+		s.Certain = s.guess >= 30
 	}
 	return s
 }

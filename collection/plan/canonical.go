@@ -19,9 +19,19 @@ type Find struct {
 	Min, Max                 bson.Raw   // index bounds by hand; need Hint
 	Skip, Limit              int64
 	ReturnKey, ShowRecordID  bool
+	// KeysOnly says that the caller reads the fields NeedKeys only, not whole documents
+	// (count, distinct); an empty NeedKeys then means that it counts rows.
+	KeysOnly bool
+	NeedKeys []string
+	// Distinct is the path of which the caller needs one row per value and reads
+	// nothing else; "" asks for every row.
+	Distinct string
+	// IndexKey wants the key of the index a row came from as its metadata.
+	IndexKey bool
 }
 
-// Query is a canonical query: everything parsed and normalised. Immutable.
+// Query is a canonical query: everything parsed and normalised. Immutable: what asks for
+// something else is a copy (Reading, InNaturalOrder, Allow, Cache.Restrict).
 type Query struct {
 	Find
 	Coll      *catalog.Collection
@@ -33,17 +43,6 @@ type Query struct {
 	naturalHint bool // $natural came as a hint
 	// collation is the effective one: the command's, else the collection's.
 	collation *mql.Collation
-	// NeedKeys are the fields the caller reads when it does not need whole
-	// documents (count, distinct); nil means whole documents.
-	NeedKeys []string
-	// KeysOnly says that the caller reads the fields NeedKeys only; an empty
-	// NeedKeys then means that it counts rows.
-	KeysOnly bool
-	// Distinct is the path of which the caller needs one row per value and reads
-	// nothing else; "" asks for every row.
-	Distinct string
-	// IndexKey wants the key of the index a row came from as its metadata.
-	IndexKey bool
 	// Only restricts the plan to some indexes, by name or key pattern, as an
 	// index filter does; nil does not.
 	Only []bson.Value
@@ -65,32 +64,9 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canonical(env, c, f, n)
-}
-
-// CanonicalParts is Canonical for a filter and a sort that are parsed already,
-// as the front of a pipeline has them; nil means everything and any order.
-func CanonicalParts(env *mql.Env, c *catalog.Collection, f Find, filter match.Node, sort *order.Pattern) (*Query, error) {
-	if filter == nil {
-		filter = match.AllOf()
-	}
-	q, err := canonical(env, c, f, filter)
-	if err == nil && sort != nil && !sort.IsEmpty() {
-		q.Pattern = sort
-		err = q.checkMeta()
-	}
-	if err == nil && q.text != nil {
-		q.metas |= 1 << expr.MetaTextScore // any later stage may read it
-	}
-	return q, err
-}
-
-func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Query, error) {
-	if d, ok := f.Hint.Doc(); ok && d.IsEmpty() {
-		f.Hint = bson.Value{}
-	}
 	n = BindText(c, n)
-	q := &Query{Find: f, Coll: c, Match: match.Normalize(n), collation: env.Collation}
+	q := ofFilter(env, c, n)
+	q.Find = f
 	if err := q.parseSort(env); err != nil {
 		return nil, err
 	}
@@ -101,19 +77,93 @@ func canonical(env *mql.Env, c *catalog.Collection, f Find, n match.Node) (*Quer
 		}
 		q.Transform = t
 	}
-	if d, ok := f.Hint.Doc(); ok {
-		if v, ok := d.Lookup("$natural"); ok {
-			if d.Len() > 1 {
-				return nil, mongoerr.New(mongoerr.BadValue, "$natural hint may not be combined with other fields")
-			}
-			if err := q.setNatural(v); err != nil {
-				return nil, err
-			}
-			q.naturalHint = true
-			q.Hint = bson.Value{}
-		}
+	if err := q.takeHint(); err != nil {
+		return nil, err
 	}
-	return q, q.check(n)
+	if err := match.CheckPlaces(n); err != nil {
+		return nil, err
+	}
+	return q, q.check()
+}
+
+// OfFilter is the query that asks for the matches of a filter which is parsed already, as
+// the front of a pipeline has it, and for nothing else: see Reading. nil means everything.
+// Errors: BadValue (2) for a bad combination.
+func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, error) {
+	if filter == nil {
+		filter = match.AllOf()
+	}
+	filter = BindText(c, filter)
+	return ofFilter(env, c, filter), match.CheckPlaces(filter)
+}
+
+// Reading is the query with what the front of a pipeline asks for beside its filter: a
+// find without filter, sort and projection, and a sort that is parsed already, nil for
+// any order.
+// Errors: BadValue (2) for a bad combination.
+func (q *Query) Reading(f Find, sort *order.Pattern) (*Query, error) {
+	r := *q
+	r.Find = f
+	if sort != nil && !sort.IsEmpty() {
+		r.Pattern = sort
+	}
+	if err := r.takeHint(); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.text != nil {
+		r.metas |= 1 << expr.MetaTextScore // any later stage may read it
+	}
+	return &r, nil
+}
+
+// InNaturalOrder is the query with rows in the order of their insertion, as with the sort
+// {$natural: 1}.
+func (q *Query) InNaturalOrder() *Query {
+	r := *q
+	r.Natural = 1
+	return &r
+}
+
+// ofFilter is the query of a filter alone, whose places are not checked yet.
+func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) *Query {
+	q := &Query{Coll: c, Match: match.Normalize(n), collation: env.Collation}
+	match.Walk(q.Match, func(n match.Node) {
+		switch n := n.(type) {
+		case *match.Text:
+			q.text = n
+		case *match.Near:
+			q.near = n
+		}
+	})
+	return q
+}
+
+// takeHint understands $natural in the hint, and an empty hint as none.
+func (q *Query) takeHint() error {
+	d, ok := q.Hint.Doc()
+	if !ok {
+		return nil
+	}
+	if d.IsEmpty() {
+		q.Hint = bson.Value{}
+		return nil
+	}
+	v, ok := d.Lookup("$natural")
+	if !ok {
+		return nil
+	}
+	if d.Len() > 1 {
+		return mongoerr.New(mongoerr.BadValue, "$natural hint may not be combined with other fields")
+	}
+	if err := q.setNatural(v); err != nil {
+		return err
+	}
+	q.naturalHint = true
+	q.Hint = bson.Value{}
+	return nil
 }
 
 func (q *Query) parseSort(env *mql.Env) error {

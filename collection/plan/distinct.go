@@ -30,7 +30,7 @@ func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 	scan := q.indexScan(ix, a, false)
 	scan.Distinct, scan.Rebuild, scan.Dedupe = at+1, true, false
 	s := q.finish(scan, true, ix.Name, true)
-	s.score = 40
+	s.guess = 40
 	s.Certain = true
 	return s
 }

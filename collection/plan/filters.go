@@ -60,16 +60,19 @@ func (c *Cache) Filters(coll *catalog.Collection) []IndexFilter {
 	return slices.Clone(c.filters[coll.ID])
 }
 
-// Restrict puts the index filter of its shape, if there is one, on a query.
-func (c *Cache) Restrict(q *Query) {
+// Restrict is the query with the index filter of its shape; the query itself without one.
+func (c *Cache) Restrict(q *Query) *Query {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if list := c.filters[q.Coll.ID]; len(list) > 0 {
 		shape := q.FilterShape()
 		for _, f := range list {
 			if f.shape == shape {
-				q.Only = f.Indexes
+				r := *q
+				r.Only = f.Indexes
+				return &r
 			}
 		}
 	}
+	return q
 }

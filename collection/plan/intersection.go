@@ -48,6 +48,6 @@ func (q *Query) intersection(cs []conjunct) *Solution {
 		node = newFetch(n, left)
 	}
 	s := q.finish(node, true, "", false)
-	s.score = 10.5 // below the better of its sides, before a trial
+	s.guess = 10.5 // below the better of its sides, before a trial
 	return s
 }

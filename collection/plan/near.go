@@ -68,7 +68,7 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, q.Pattern == nil, ix.Name, false)
-	s.score = float64(5 + bounded)
+	s.guess = float64(5 + bounded)
 	return s
 }
 

@@ -14,43 +14,43 @@ type Allowed struct {
 	Indexes   []bson.Value
 }
 
-// Allow puts the indexes that the settings allow on the query's collection, if
-// they name any, in place of its hint and index filter, and reports whether they
-// did. Where the allowed indexes give no plan, the query is planned as if there
+// Allow is the query with the indexes that the settings allow on its collection, if
+// they name any, in place of its hint and index filter; some reports whether they
+// do. Where the allowed indexes give no plan, the query is planned as if there
 // were no settings.
-func (q *Query) Allow(list []Allowed) bool {
+func (q *Query) Allow(list []Allowed) (allowed *Query, some bool) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() { // bounds belong to the index of the hint
-		return false
+		return q, false
 	}
 	for _, a := range list {
 		if a.Namespace == q.Coll.Namespace {
-			q.allow(a.Indexes)
-			return true
+			return q.allow(a.Indexes), true
 		}
 	}
-	return false
+	return q, false
 }
 
-func (q *Query) allow(indexes []bson.Value) {
-	free := *q
-	q.free = &free
-	q.Hint = bson.Value{}
-	if q.naturalHint {
-		q.Natural, q.naturalHint = 0, false
+func (q *Query) allow(indexes []bson.Value) *Query {
+	r := *q
+	r.free = q
+	r.Hint = bson.Value{}
+	if r.naturalHint {
+		r.Natural, r.naturalHint = 0, false
 	}
-	q.Only = []bson.Value{}
+	r.Only = []bson.Value{}
 	direction := 0
 	for _, v := range indexes {
 		if n := naturalIn(v); n != 0 {
 			direction = n
 			continue
 		}
-		q.Only = append(q.Only, v)
+		r.Only = append(r.Only, v)
 	}
-	q.scans = direction != 0
-	if q.scans && len(q.Only) == 0 && q.Natural == 0 {
-		q.Natural, q.naturalHint = direction, true
+	r.scans = direction != 0
+	if r.scans && len(r.Only) == 0 && r.Natural == 0 {
+		r.Natural, r.naturalHint = direction, true
 	}
+	return &r
 }
 
 // naturalIn is the direction of an allowed $natural, 0 for an index.

@@ -132,6 +132,6 @@ func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, r
 		node = newFetch(m, left)
 	}
 	s := q.finish(node, true, ix.Name, covered)
-	s.score = a.score(q) + 7
+	s.guess = a.score(q) + 7
 	return s
 }

@@ -44,7 +44,7 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	}
 	n = newFetch(n, outer)
 	s := q.finish(n, sorted || q.Pattern == nil, "", false)
-	s.score = 4
+	s.guess = 4
 	return s
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
@@ -31,7 +30,11 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline
 	if err != nil {
 		return nil, err
 	}
-	defer v.closeUnless(&s)
+	defer func() {
+		if s == nil { // an error, or a panic
+			v.close()
+		}
+	}()
 	return c.openStages(o, v, ns, outline, hint)
 }
 
@@ -99,10 +102,11 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 		o.Env.Meter = &o.meter
 	}
 	s := &Stream{Coll: coll, c: c, op: o, v: v}
-	s.Operator, s.Solution, s.Shards, err = op.pipeline(o.Env, coll, p.Optimize(), hint)
+	in, err := op.pipeline(o.Env, coll, p.Optimize(), hint)
 	if err != nil {
 		return nil, err
 	}
+	s.Operator, s.Solution, s.Shards = in.Operator, in.Solution, in.Shards
 	s.Pipeline, s.oplog = p, op.oplog
 	if s.oplog != nil {
 		v.close() // the log is no part of a snapshot, and may be followed for long
@@ -177,50 +181,53 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	// itself goes on, or is over until the next getMore.
 	inner := opener{c: x.c, o: x.o.under(env), v: x.v}
 	before := env.Meter.Probe(probing)
-	op, _, _, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
+	in, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
 	env.Meter.Probe(before)
 	if err != nil {
 		return nil, err
 	}
 	if coll != nil {
-		return &foreign{op, uint64(coll.ID), probing}, nil
+		return &foreign{in.Operator, uint64(coll.ID), probing}, nil
 	}
-	return op, nil
+	return in.Operator, nil
 }
 
 // pipeline opens an optimised pipeline on a collection entry, nil for a missing
 // one.
-func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
+func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value) (opened, error) {
 	p, err := withGeoKey(coll, p)
 	if err != nil {
-		return nil, nil, nil, err
+		return opened{}, err
 	}
-	if p.IsSource() {
-		op, err := p.Open(env, nil, x)
-		return op, nil, nil, err
+	if coll == nil || p.IsSource() {
+		op, err := p.Open(env, x.source(p), x)
+		return opened{Operator: op}, err
 	}
-	if coll == nil {
-		if p.NS == OplogNamespace {
-			x.oplog = &oplogOp{c: x.c, span: x.span}
-			op, err := p.Open(env, x.oplog, x)
-			return op, nil, nil, err
-		}
-		op, err := p.Open(env, x.c.madeUp(x.o, p.NS), x)
-		return op, nil, nil, err
-	}
-	whole := p.Front()
-	filter, err := plan.CanonicalParts(env, coll, plan.Find{}, whole.Filter, nil)
+	q, err := plan.OfFilter(env, coll, p.Filter())
 	if err != nil {
-		return nil, nil, nil, err
+		return opened{}, err
 	}
-	shards := router.Targets(coll, filter.Match, env.Collation == nil)
+	shards := router.Targets(coll, q.Match, env.Collation == nil)
 	if err := x.c.admit(x.o, coll, shards, ratelimit.ReadKind); err != nil {
-		return nil, nil, nil, err
+		return opened{}, err
 	}
 	if len(shards) == 1 {
-		return x.single(env, coll, whole, hint, shards)
+		return x.single(env, q, p, hint, shards)
 	}
-	return x.divided(env, coll, p, hint, shards)
+	return x.divided(env, q, p, hint, shards)
+}
+
+// source is what a pipeline reads that reads no collection; nil where it begins with a
+// source of its own.
+func (x *opener) source(p *agg.Pipeline) exec.Operator {
+	switch {
+	case p.IsSource():
+		return nil
+	case p.NS == OplogNamespace:
+		x.oplog = &oplogOp{c: x.c, span: x.span}
+		return x.oplog
+	}
+	return x.c.madeUp(x.o, p.NS)
 }
 
 // madeUp delivers the documents of a namespace that is not stored: those of a
@@ -234,86 +241,72 @@ func (c *Cluster) madeUp(o *Op, ns collection.Namespace) exec.Operator {
 	return exec.Concat(nil)
 }
 
-// query makes a plan query of the front of a pipeline.
-func (x *opener) query(env *mql.Env, coll *catalog.Collection, f agg.Front, hint bson.Value) (*plan.Solution, error) {
-	q, err := plan.CanonicalParts(env, coll, plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint}, f.Filter, f.Sort)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case f.Count:
-		q.KeysOnly = true
-	case f.Projection != nil:
-		q.KeysOnly = true
+// choose picks the plan for the front of a pipeline, of whose filter q is the query.
+func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solution, error) {
+	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, IndexKey: f.IndexKey}
+	if !f.Count && f.Projection != nil {
 		for name, v := range f.Projection.Fields() {
 			if v.Truthy() {
-				q.NeedKeys = append(q.NeedKeys, string(name))
+				find.NeedKeys = append(find.NeedKeys, string(name))
 			}
 		}
 	}
-	q.Distinct, q.IndexKey = f.Distinct, f.IndexKey
+	q, err := q.Reading(find, f.Sort)
+	if err != nil {
+		return nil, err
+	}
 	return x.c.choose(x.o, x.v, q)
 }
 
 // single runs the whole pipeline on the one shard that can hold matches.
-func (x *opener) single(env *mql.Env, coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
-	sol, err := x.query(env, coll, f, hint)
+func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
+	f := p.Front()
+	sol, err := x.choose(q, f, hint)
 	if err != nil {
-		return nil, nil, nil, err
+		return opened{}, err
 	}
-	in, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: shards[0], Reader: x.v.reader})
+	ops, err := x.each(q.Coll, sol, shards, func(in exec.Operator) (exec.Operator, error) {
+		return f.Rest.Open(env, cut(sol, in), x)
+	})
 	if err != nil {
-		return nil, nil, nil, err
+		return opened{}, err
 	}
-	if sol.Skip > 0 {
-		in = exec.Skip(in, sol.Skip)
-	}
-	if sol.Limit > 0 {
-		in = exec.Limit(in, sol.Limit)
-	}
-	op, err := f.Rest.Open(env, in, x)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	x.trace.add(shards[0], op)
-	return exec.CountReturnedAt(op, int(shards[0].ID)), sol, shards, nil
+	return opened{ops[0], sol, shards}, nil
 }
 
 // divided runs the pipeline's shard part on every shard and its merge part on
 // the rows of all.
-func (x *opener) divided(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (exec.Operator, *plan.Solution, []*shard.Descriptor, error) {
+func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	part, rest, by := p.Divide()
 	f := part.Front()
-	sol, err := x.query(env, coll, f, hint)
+	sol, err := x.choose(q, f, hint)
 	if err != nil {
-		return nil, nil, nil, err
+		return opened{}, err
 	}
-	ops := make([]exec.Operator, 0, len(shards))
-	for _, d := range shards {
-		in, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: d, Reader: x.v.reader})
-		if err == nil {
-			in, err = f.Rest.Open(env, in, x)
-		}
-		if err != nil {
-			exec.Concat(ops).Close()
-			return nil, nil, nil, err
-		}
-		x.trace.add(d, in)
-		ops = append(ops, exec.CountReturnedAt(in, int(d.ID)))
+	ops, err := x.each(q.Coll, sol, shards, func(in exec.Operator) (exec.Operator, error) {
+		return f.Rest.Open(env, in, x)
+	})
+	if err != nil {
+		return opened{}, err
 	}
 	if x.o.Txn == nil {
 		ops = exec.Prefetch(env, ops, x.c.Workers)
 	}
 	op, err := rest.Open(env, gather(ops, by), x)
-	return op, sol, shards, err
+	return opened{op, sol, shards}, err
 }
 
-// gather puts the rows of shards together, in an order if there is one.
-func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
-	if by != nil {
-		return exec.Merge(by, ops)
-	}
-	return exec.Concat(ops)
+// each opens a solution on each shard with a part of the pipeline on top, whose rows are
+// what the shard returns.
+func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
+	return onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: x.v.reader}, shards, func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error) {
+		op, err := top(in)
+		if err != nil {
+			return nil, err
+		}
+		x.trace.add(d, op)
+		return exec.CountReturnedAt(op, int(d.ID)), nil
+	})
 }
 
 // Info see agg.Opener.

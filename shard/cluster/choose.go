@@ -16,23 +16,24 @@ import (
 // trial of the query's shape, or the winner of a trial now. v may be nil for a
 // write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
-	s, err := c.chosen(o, v, q)
+	s, err := c.chooseUncounted(o, v, q)
 	if err == nil && !o.explained() {
 		c.Uses.plan(q.Coll, s.Shards)
 	}
 	return s, err
 }
 
-func (c *Cluster) chosen(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
+// chooseUncounted is choose, without counting the uses of indexes.
+func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	if o.Env.Strict {
 		if err := checkSort(q.Coll, q.Pattern); err != nil {
 			return nil, err
 		}
 	}
-	c.Plans.Restrict(q)
+	q = c.Plans.Restrict(q)
 	filtered := q.Only != nil
-	if q.Allow(o.Allowed) {
-		filtered = false
+	if allowed, some := q.Allow(o.Allowed); some {
+		q, filtered = allowed, false
 	}
 	sols, err := q.Candidates()
 	if err != nil {
@@ -51,7 +52,7 @@ func (c *Cluster) chosen(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 			return s, nil
 		}
 	}
-	return c.hold(o.Env, o, v, q, sols)
+	return c.runTrial(o.Env, o, v, q, sols)
 }
 
 // again chooses anew for a query whose plan from the cache disappoints, once for all
@@ -63,7 +64,7 @@ func (c *Cluster) again(o *Op, v *view, q *plan.Query, sols []*plan.Solution) fu
 	return func(env *mql.Env) (*plan.Solution, error) {
 		once.Do(func() {
 			c.Plans.Disappointed(q)
-			s, err = c.hold(env, o, v, q, sols)
+			s, err = c.runTrial(env, o, v, q, sols)
 		})
 		return s, err
 	}
@@ -80,8 +81,8 @@ func pick(sols []*plan.Solution, n int) *plan.Solution {
 	return s
 }
 
-// hold holds a trial on the first of the shards that can have matches.
-func (c *Cluster) hold(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
+// runTrial tries the solutions on the first of the shards that can have matches.
+func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
 	shards := router.Targets(q.Coll, q.Match, env.Collation == nil)
 	if len(shards) == 0 {
 		return pick(sols, 0), nil

@@ -80,7 +80,11 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 	if err != nil {
 		return nil, err
 	}
-	defer v.closeUnless(&s)
+	defer func() {
+		if s == nil { // an error, or a panic
+			v.close()
+		}
+	}()
 	coll := v.snap.Collection(ns)
 	if coll == nil {
 		return nil, mongoerr.NoNamespace(ns.String())
@@ -89,13 +93,13 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
 	useCollation(o.Env, coll)
+	f.KeysOnly, f.NeedKeys = true, fields
+	if len(fields) == 1 {
+		f.Distinct = fields[0]
+	}
 	q, err := plan.Canonical(o.Env, coll, f)
 	if err != nil {
 		return nil, err
-	}
-	q.KeysOnly, q.NeedKeys = true, fields
-	if len(fields) == 1 {
-		q.Distinct = fields[0]
 	}
 	return c.openQuery(o, v, q, len(fields) == 0)
 }

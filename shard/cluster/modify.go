@@ -185,20 +185,11 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 // attempt's transaction, whose iterators are closed before it is written to. It
 // is valid until the attempt ends.
 func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
-	ops := make([]exec.Operator, 0, len(shards))
-	for _, d := range shards {
-		op, err := exec.BuildChosen(sol, 1, exec.Source{Coll: a.coll, Shard: d, Reader: a.txn})
-		if err != nil {
-			return nil, err
-		}
-		ops = append(ops, op)
+	ops, err := onShards(sol, 1, exec.Source{Coll: a.coll, Reader: a.txn}, shards, nil)
+	if err != nil {
+		return nil, err
 	}
-	var in exec.Operator
-	if sol.Pattern != nil {
-		in = exec.Merge(sol.Pattern, ops)
-	} else {
-		in = exec.Concat(ops)
-	}
+	in := gather(ops, sol.Pattern)
 	defer in.Close()
 	row, err := in.Next(a.op.Env)
 	if row == nil || err != nil {

@@ -36,14 +36,6 @@ func (v *view) close() {
 	v.reader = nil
 }
 
-// closeUnless closes the view when no stream has taken it over: after an error
-// or a panic.
-func (v *view) closeUnless(s **Stream) {
-	if *s == nil {
-		v.close()
-	}
-}
-
 // view pins the catalog, opens a snapshot of the store, and begins again when a
 // collection of interest changed in between. The pin is dropped at once: a
 // reader needs none, since what it read by stays true at its snapshot.
@@ -283,7 +275,11 @@ func (c *Cluster) openFind(o *Op, ns collection.Namespace, f plan.Find, inside b
 	if err != nil {
 		return nil, err
 	}
-	defer v.closeUnless(&s)
+	defer func() {
+		if s == nil { // an error, or a panic
+			v.close()
+		}
+	}()
 	return c.open(o, v, v.snap.Collection(ns), f, inside)
 }
 
@@ -370,43 +366,20 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 
 // scatter opens a solution on every shard and puts the rows together.
 func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, inside bool) (exec.Operator, error) {
-	ops := make([]exec.Operator, 0, len(shards))
-	for _, d := range shards {
-		op, err := exec.BuildChosen(sol, rowsWanted(sol), exec.Source{Coll: coll, Shard: d, Reader: v.reader})
-		if err != nil {
-			exec.Concat(ops).Close()
-			return nil, err
-		}
+	ops, err := onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: v.reader}, shards, func(d *shard.Descriptor, op exec.Operator) (exec.Operator, error) {
 		o.Trace.add(d, op)
-		if !inside {
-			op = exec.CountReturned(op)
+		if inside {
+			return op, nil
 		}
-		ops = append(ops, op)
+		return exec.CountReturned(op), nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	var out exec.Operator
-	switch {
-	case len(ops) == 1:
-		out = ops[0]
-	case sol.Pattern != nil:
-		out = exec.Merge(sol.Pattern, c.parallel(o, sol, ops))
-	default:
-		out = exec.Concat(c.parallel(o, sol, ops))
+	if len(ops) > 1 {
+		ops = c.parallel(o, sol, ops)
 	}
-	if sol.Skip > 0 {
-		out = exec.Skip(out, sol.Skip)
-	}
-	if sol.Limit > 0 {
-		out = exec.Limit(out, sol.Limit)
-	}
-	return out, nil
-}
-
-// rowsWanted is how many rows of one shard are needed at most, 0 if all are.
-func rowsWanted(sol *plan.Solution) int64 {
-	if sol.Limit <= 0 {
-		return 0
-	}
-	return sol.Skip + sol.Limit
+	return cut(sol, gather(ops, sol.Pattern)), nil
 }
 
 // parallel lets the operators of several shards run at the same time, when

@@ -106,21 +106,20 @@ func (t *Tail) open() (err error) {
 	if err != nil {
 		return err
 	}
-	q.Natural = 1
-	sol, err := t.c.choose(t.op, v, q)
+	sol, err := t.c.choose(t.op, v, q.InNaturalOrder())
 	if err != nil {
 		return err
 	}
-	d := coll.Map.Shards()[0]
+	shards := coll.Map.Shards()[:1]
 	t.op.begin(coll)
-	if err := t.c.admit(t.op, coll, coll.Map.Shards()[:1], ratelimit.ReadKind); err != nil {
+	if err := t.c.admit(t.op, coll, shards, ratelimit.ReadKind); err != nil {
 		return err
 	}
-	in, err := exec.Build(sol.Shards, exec.Source{Coll: coll, Shard: d, Reader: v.reader, From: t.after + 1})
+	ops, err := onShards(sol, 0, exec.Source{Coll: coll, Reader: v.reader, From: t.after + 1}, shards, nil)
 	if err != nil {
 		return err
 	}
-	t.in, t.v = exec.CountReturned(in), v
+	t.in, t.v = exec.CountReturned(ops[0]), v
 	return nil
 }
 
