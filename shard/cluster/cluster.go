@@ -51,7 +51,7 @@ type Cluster struct {
 	definer Definer
 	upper   Upper // see Attach
 	intents intents
-	history history
+	states  states
 }
 
 // New makes a Cluster.
@@ -62,7 +62,7 @@ func New(c Config) *Cluster {
 	if c.Dropped == nil {
 		c.Dropped = func(collection.Namespace) {}
 	}
-	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), history: history{clock: c.Now, window: HistoryWindow}}
+	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}}
 }
 
 // sync makes everything committed so far durable.

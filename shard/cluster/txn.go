@@ -18,15 +18,15 @@ import (
 // one storage transaction and go by one state of the catalog, which is not
 // pinned: see writeInTxn.
 type Txn struct {
-	Store   storage.Txn
-	Catalog *catalog.Snapshot
-	Level   string            // the read concern it began with, the caller's own; "" for none
-	laid    storage.Timestamp // where shards and indexes lie in Store: as of then
-	past    *pastTxn          // of a transaction at a time that nobody kept; nil otherwise
-	tallies []tallied
-	grown   []growth
-	written []*catalog.Collection   // by statement, repeated
-	made    []keyspace.CollectionID // by the transaction: see createInTxn
+	Store    storage.Txn
+	Catalog  *catalog.Snapshot
+	Level    string            // the read concern it began with, the caller's own; "" for none
+	layoutAt storage.Timestamp // where shards and indexes lie in Store: as of then
+	rewound  *rewoundTxn       // of a transaction at a time that nobody kept; nil otherwise
+	tallies  []tallied
+	grown    []growth
+	written  []*catalog.Collection   // by statement, repeated
+	made     []keyspace.CollectionID // by the transaction: see createInTxn
 	// only is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
 	only keyspace.CollectionID
@@ -56,7 +56,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	a.c, a.op, a.ns, a.snap = c, o, ns, t.Catalog
 	a.coll, a.txn, a.multi = t.Catalog.Collection(ns), t.Store, true
 	defer a.end()
-	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.laid)
+	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.layoutAt)
 	switch {
 	case t.HasMade(a.coll):
 		if now.Collection(ns) != nil {
@@ -65,7 +65,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
 		return snapshotUnavailable(ns)
 	}
-	if err := c.rewound(o, ns, a.coll); err != nil {
+	if err := c.rewindInTxn(o, ns, a.coll); err != nil {
 		return err
 	}
 	if a.coll != nil {
@@ -132,26 +132,26 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	ctx := o.Env.Context()
 	t := &Txn{Catalog: snap, ended: make(chan struct{})}
-	if o.At == 0 || o.At == c.Store.Latest() || c.history.catalogAt(o.At) == snap {
+	if o.At == 0 || o.At == c.Store.Latest() || c.states.catalogAt(o.At) == snap {
 		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At})
 		if err == nil {
-			t.Store, t.laid = txn, txn.ReadTimestamp()
+			t.Store, t.layoutAt = txn, txn.ReadTimestamp()
 			return t, nil
 		}
 		if o.At == 0 || !errors.Is(err, storage.ErrSnapshotTooOld) {
 			return nil, err
 		}
 	}
-	txn, err := rewind.Begin(ctx, c.Store, o.At, c.history.since(), c.Memory)
+	txn, err := rewind.Begin(ctx, c.Store, o.At, c.states.since(), c.Memory)
 	if err != nil {
 		return nil, err
 	}
-	names, err := c.numbers(ctx, o.At)
+	names, err := c.namesAt(ctx, o.At)
 	if err != nil {
 		txn.Close()
 		return nil, err
 	}
-	t.Store, t.laid, t.past = txn, txn.State().Base(), &pastTxn{txn.State(), names}
+	t.Store, t.layoutAt, t.rewound = txn, txn.State().Base(), &rewoundTxn{txn.State(), names}
 	return t, nil
 }
 

@@ -18,14 +18,14 @@ import (
 // States made from the change log are kept for the next read at the same time: so
 // many, of so many bytes together, and so long after the last one.
 const (
-	pastsMax      = 16
-	pastBytesMax  = 2 * rewind.LayerBytesMax
-	pastIdleAfter = time.Minute
+	rewoundMax       = 16
+	rewoundBytesMax  = 2 * rewind.LayerBytesMax
+	rewoundIdleAfter = time.Minute
 )
 
-// past is the store at a time that nobody kept a snapshot of. The fields below state
-// are guarded by history.mu.
-type past struct {
+// rewoundState is the store at a time that nobody kept a snapshot of. The fields below state
+// are guarded by states.mu.
+type rewoundState struct {
 	state *rewind.State
 	names map[collection.Namespace]keyspace.CollectionID // at that time
 	refs  int
@@ -33,29 +33,29 @@ type past struct {
 	gone  bool // not in the list any more; closed by the last one that uses it
 }
 
-// past returns the state at a time, laid over a snapshot that is not older than
+// rewoundAt returns the state at a time, laid over a snapshot that is not older than
 // another time. It must be given back to release.
-func (c *Cluster) past(ctx context.Context, at, newer storage.Timestamp) (*past, error) {
-	h := &c.history
-	if p := h.find(at, newer); p != nil {
+func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*rewoundState, error) {
+	x := &c.states
+	if p := x.find(at, newer); p != nil {
 		return p, nil
 	}
-	s, err := rewind.Open(ctx, c.Store, at, h.since(), c.Memory)
+	s, err := rewind.Open(ctx, c.Store, at, x.since(), c.Memory)
 	if err != nil {
 		return nil, err
 	}
-	names, err := c.numbers(ctx, at)
+	names, err := c.namesAt(ctx, at)
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
-	p := &past{state: s, names: names, refs: 1}
-	h.add(p)
+	p := &rewoundState{state: s, names: names, refs: 1}
+	x.add(p)
 	return p, nil
 }
 
-// numbers tells what namespaces meant at a time. Errors: ErrSnapshotTooOld.
-func (c *Cluster) numbers(ctx context.Context, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
+// namesAt tells what namespaces meant at a time. Errors: ErrSnapshotTooOld.
+func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
 	names, err := changestream.Numbers(ctx, c.Store, c.Catalog.Peek, at)
 	var lost *mongoerr.Error
 	if errors.As(err, &lost) && lost.Code == mongoerr.ChangeStreamHistoryLost {
@@ -65,19 +65,19 @@ func (c *Cluster) numbers(ctx context.Context, at storage.Timestamp) (map[collec
 }
 
 // since is the beginning of the window in which every state can be read.
-func (h *history) since() storage.Timestamp {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return storage.MakeTimestamp(uint32(max(0, h.clock().Add(-h.window).Unix())), 0)
+func (x *states) since() storage.Timestamp {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return storage.MakeTimestamp(uint32(max(0, x.clock().Add(-x.window).Unix())), 0)
 }
 
 // find returns a state that is there, with one more user.
-func (h *history) find(at, newer storage.Timestamp) *past {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i, p := range h.pasts {
+func (x *states) find(at, newer storage.Timestamp) *rewoundState {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i, p := range x.rewound {
 		if p.state.At() == at && p.state.Base() >= newer {
-			h.pasts = append(slices.Delete(h.pasts, i, i+1), p)
+			x.rewound = append(slices.Delete(x.rewound, i, i+1), p)
 			p.refs++
 			return p
 		}
@@ -86,61 +86,61 @@ func (h *history) find(at, newer storage.Timestamp) *past {
 }
 
 // add keeps a state that has one user.
-func (h *history) add(p *past) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pasts = append(h.pasts, p)
-	h.trim()
+func (x *states) add(p *rewoundState) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rewound = append(x.rewound, p)
+	x.trim()
 }
 
 // release gives a state back.
-func (h *history) release(p *past) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (x *states) release(p *rewoundState) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	p.refs--
-	p.used = h.clock()
+	p.used = x.clock()
 	if p.gone && p.refs == 0 {
 		p.state.Close()
 	}
-	h.trim()
+	x.trim()
 }
 
 // trim drops the states that were not used for longest until the rest is within
 // bounds, and sees to it that all are dropped in the end; mu is held.
-func (h *history) trim() {
-	left, bytes := pastsMax, int64(pastBytesMax)
-	for _, p := range slices.Backward(h.pasts) {
+func (x *states) trim() {
+	left, bytes := rewoundMax, int64(rewoundBytesMax)
+	for _, p := range slices.Backward(x.rewound) {
 		if left, bytes = left-1, bytes-p.state.Bytes(); left < 0 || bytes < 0 {
 			break
 		}
 	}
 	if left < 0 || bytes < 0 {
-		oldest := h.pasts[0]
-		h.forget(func(p *past) bool { return p == oldest })
-		if len(h.pasts) > 0 {
-			h.trim()
+		oldest := x.rewound[0]
+		x.forget(func(p *rewoundState) bool { return p == oldest })
+		if len(x.rewound) > 0 {
+			x.trim()
 		}
 		return
 	}
-	if len(h.pasts) > 0 && h.idle == nil && !h.closed {
-		h.idle = time.AfterFunc(pastIdleAfter, h.dropIdle)
+	if len(x.rewound) > 0 && x.idle == nil && !x.closed {
+		x.idle = time.AfterFunc(rewoundIdleAfter, x.dropIdle)
 	}
 }
 
 // dropIdle drops the states that nobody has asked for lately.
-func (h *history) dropIdle() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.idle = nil
-	now := h.clock()
-	h.forget(func(p *past) bool { return h.closed || p.refs == 0 && now.Sub(p.used) >= pastIdleAfter })
-	h.trim()
+func (x *states) dropIdle() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.idle = nil
+	now := x.clock()
+	x.forget(func(p *rewoundState) bool { return x.closed || p.refs == 0 && now.Sub(p.used) >= rewoundIdleAfter })
+	x.trim()
 }
 
 // forget drops the states that are chosen; those in use are closed by their last
 // user. mu is held.
-func (h *history) forget(chosen func(*past) bool) {
-	h.pasts = slices.DeleteFunc(h.pasts, func(p *past) bool {
+func (x *states) forget(chosen func(*rewoundState) bool) {
+	x.rewound = slices.DeleteFunc(x.rewound, func(p *rewoundState) bool {
 		if !chosen(p) {
 			return false
 		}
@@ -165,21 +165,21 @@ func stillNamed(ns collection.Namespace, coll *catalog.Collection, id keyspace.C
 	return false, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read %s at the wanted time: it was dropped, renamed, resharded or made anew since", ns)
 }
 
-// pastTxn is what a transaction reads that began at a time nobody kept.
-type pastTxn struct {
+// rewoundTxn is what a transaction reads that began at a time nobody kept.
+type rewoundTxn struct {
 	state *rewind.State
 	names map[collection.Namespace]keyspace.CollectionID
 }
 
-// rewound makes the past of what a statement of the transaction reads or writes.
+// rewindInTxn rewinds what a statement of the transaction reads or writes.
 // Errors: SnapshotUnavailable (246), also for what did not exist yet.
-func (c *Cluster) rewound(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
+func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
 	t := o.Txn
-	if t.past == nil || coll != nil && coll.IsView() {
+	if t.rewound == nil || coll != nil && coll.IsView() {
 		return nil
 	}
 	if !t.HasMade(coll) {
-		missing, err := stillNamed(ns, coll, t.past.names[ns])
+		missing, err := stillNamed(ns, coll, t.rewound.names[ns])
 		if err != nil {
 			return err
 		}
@@ -190,14 +190,14 @@ func (c *Cluster) rewound(o *Op, ns collection.Namespace, coll *catalog.Collecti
 	if coll == nil {
 		return nil
 	}
-	return c.load(o, t.past.state, coll)
+	return c.rewindCollection(o, t.rewound.state, coll)
 }
 
-// load makes what a state lacks to read a collection. It may take long where much was
+// rewindCollection makes what a state lacks to read a collection. It may take long where much was
 // written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
-func (c *Cluster) load(o *Op, s *rewind.State, coll *catalog.Collection) error {
+func (c *Cluster) rewindCollection(o *Op, s *rewind.State, coll *catalog.Collection) error {
 	err := s.Load(o.Env, coll)
-	if errors.Is(err, rewind.ErrTooMuch) && c.history.dropUnused() {
+	if errors.Is(err, rewind.ErrTooMuch) && c.states.dropUnused() {
 		err = s.Load(o.Env, coll)
 	}
 	var unfit *mongoerr.Error
@@ -213,10 +213,10 @@ func (c *Cluster) load(o *Op, s *rewind.State, coll *catalog.Collection) error {
 }
 
 // dropUnused drops the states that nobody reads at the moment.
-func (h *history) dropUnused() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := len(h.pasts)
-	h.forget(func(p *past) bool { return p.refs == 0 })
-	return len(h.pasts) < n
+func (x *states) dropUnused() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := len(x.rewound)
+	x.forget(func(p *rewoundState) bool { return p.refs == 0 })
+	return len(x.rewound) < n
 }

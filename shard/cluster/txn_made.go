@@ -46,7 +46,7 @@ func (c *Cluster) AddMade(o *Op, coll *catalog.Collection) error {
 	t := o.Txn
 	t.made = append(t.made, coll.ID)
 	t.Catalog = t.Catalog.Adopt(coll)
-	return c.rewound(o, coll.Namespace, coll)
+	return c.rewindInTxn(o, coll.Namespace, coll)
 }
 
 // HasMade reports that the transaction made the collection itself.

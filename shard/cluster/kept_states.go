@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
+)
+
+// How long, and how many of, the states that snapshot reads have seen are kept
+// for further reads at the same time. An old state costs disk: what was
+// overwritten since cannot be removed.
+// Manual: reference/parameters#minSnapshotHistoryWindowInSeconds.
+const (
+	HistoryWindow = 5 * time.Minute // unless SetHistoryWindow says otherwise
+	keptMax       = 512
+)
+
+// states keeps states of the store open that clients know the time of: a
+// snapshot session reads on at the time of its first read. The state of any other
+// time is made from the change log when it is asked for: see rewoundState. Safe for
+// concurrent use.
+type states struct {
+	clock   func() time.Time
+	mu      sync.Mutex
+	window  time.Duration
+	kept    []keptState // oldest first
+	expiry  *time.Timer
+	rewound []*rewoundState // the one used last at the end
+	idle    *time.Timer
+	closed  bool
+}
+
+// keptState is one state, with the catalog that held then.
+type keptState struct {
+	reader  storage.Reader
+	catalog *catalog.Snapshot
+	since   time.Time
+}
+
+// SnapshotTime returns the newest time, and sees to it that Op.At may be that
+// time for a while.
+func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
+	for {
+		snap := c.Catalog.Peek()
+		r, err := c.Store.Snapshot(ctx, 0)
+		if err != nil {
+			return 0, err
+		}
+		at := r.ReadTimestamp()
+		changed := c.Catalog.Peek() != snap
+		if changed || !c.states.keep(r, snap) {
+			r.Close()
+		}
+		if !changed {
+			return at, nil
+		}
+	}
+}
+
+// catalogAt is the catalog at a time whose state is kept, nil for another time.
+func (x *states) catalogAt(at storage.Timestamp) *catalog.Snapshot {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := len(x.kept) - 1; i >= 0 && x.kept[i].reader.ReadTimestamp() >= at; i-- {
+		if x.kept[i].reader.ReadTimestamp() == at {
+			return x.kept[i].catalog
+		}
+	}
+	return nil
+}
+
+// SetHistoryWindow changes how long times that were told stay readable, also those
+// told before.
+func (c *Cluster) SetHistoryWindow(d time.Duration) {
+	x := &c.states
+	x.mu.Lock()
+	x.window = d
+	x.mu.Unlock()
+	x.expire()
+}
+
+// keep takes a reader unless its state is kept already.
+func (x *states) keep(r storage.Reader, snap *catalog.Snapshot) bool {
+	now := x.clock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return false
+	}
+	for i := len(x.kept) - 1; i >= 0 && x.kept[i].reader.ReadTimestamp() >= r.ReadTimestamp(); i-- {
+		if x.kept[i].reader.ReadTimestamp() == r.ReadTimestamp() {
+			x.kept[i].since = now
+			return false
+		}
+	}
+	x.kept = append(x.kept, keptState{r, snap, now})
+	if len(x.kept) > keptMax {
+		x.drop(1)
+	}
+	if x.expiry == nil {
+		x.expiry = time.AfterFunc(x.window, x.expire)
+	}
+	return true
+}
+
+// expire closes what is too old, and comes again for the rest.
+func (x *states) expire() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return
+	}
+	n, now := 0, x.clock()
+	for n < len(x.kept) && now.Sub(x.kept[n].since) >= x.window {
+		n++
+	}
+	x.drop(n)
+	if x.expiry != nil {
+		x.expiry.Stop()
+		x.expiry = nil
+	}
+	if len(x.kept) > 0 {
+		x.expiry = time.AfterFunc(max(time.Second, x.window-now.Sub(x.kept[0].since)), x.expire)
+	}
+}
+
+// drop closes the n oldest; mu is held.
+func (x *states) drop(n int) {
+	for _, s := range x.kept[:n] {
+		s.reader.Close()
+	}
+	kept := append(x.kept[:0], x.kept[n:]...)
+	clear(x.kept[len(kept):])
+	x.kept = kept
+}
+
+// Close gives back what the cluster holds of the store, which may be closed
+// then.
+func (c *Cluster) Close() {
+	x := &c.states
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	if x.expiry != nil {
+		x.expiry.Stop()
+	}
+	x.drop(len(x.kept))
+	if x.idle != nil {
+		x.idle.Stop()
+	}
+	x.forget(func(*rewoundState) bool { return true })
+}

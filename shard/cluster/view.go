@@ -1,0 +1,201 @@
+package cluster
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
+)
+
+// view is what one read goes by: a catalog entry and a snapshot of the store
+// that agree.
+type view struct {
+	snap     *catalog.Snapshot // not pinned any more
+	reader   storage.Reader
+	layoutAt storage.Timestamp // where shards and indexes lie in the reader: as of then
+	rewound  *rewoundState     // what reader reads, nil for a state of the store
+	own      bool              // the reader is closed with the view
+}
+
+func (v *view) close() {
+	if v.own && v.reader != nil {
+		v.reader.Close()
+	}
+	v.reader = nil
+}
+
+// view pins the catalog, opens a snapshot of the store, and begins again when a
+// collection of interest changed in between. The pin is dropped at once: a
+// reader needs none, since what it read by stays true at its snapshot.
+func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
+	if o.Txn != nil {
+		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store, layoutAt: o.Txn.layoutAt}
+		nss, err := below(v.snap, nss)
+		if err != nil {
+			return nil, err
+		}
+		now := c.Catalog.Peek()
+		for _, ns := range nss {
+			// The keys of what was dropped or merged since may be gone already.
+			then := v.snap.Collection(ns)
+			if then != nil && !then.IsView() {
+				if err := o.confine(then); err != nil {
+					return nil, err
+				}
+				if x := now.ByID(then.ID); !o.Txn.HasMade(then) && (x == nil || x.Map != then.Map) {
+					return nil, snapshotUnavailable(ns)
+				}
+			}
+			if err := c.rewindInTxn(o, ns, then); err != nil {
+				return nil, err
+			}
+		}
+		return v, v.visible(nss)
+	}
+	for {
+		snap := c.Catalog.Pin()
+		nss, err := below(snap, nss)
+		if err != nil {
+			snap.Unpin()
+			return nil, err
+		}
+		var v *view
+		if o.At == 0 {
+			v, err = c.newest(o, snap)
+		} else {
+			v, err = c.viewAt(o, snap, nss)
+		}
+		if err != nil {
+			snap.Unpin()
+			return nil, err
+		}
+		now := c.Catalog.Peek()
+		same := true
+		if now != snap {
+			for _, ns := range nss {
+				same = same && now.Collection(ns) == snap.Collection(ns)
+			}
+		}
+		snap.Unpin()
+		if same {
+			if err = v.visible(nss); err == nil {
+				err = c.rewindView(o, v, nss)
+			}
+			if err != nil {
+				v.close()
+				return nil, err
+			}
+			return v, nil
+		}
+		v.close()
+	}
+}
+
+// newest is the view of the newest state.
+func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
+	r, err := c.Store.Snapshot(o.Env.Context(), 0)
+	if err != nil {
+		return nil, err
+	}
+	o.Seen = max(o.Seen, r.ReadTimestamp())
+	return &view{snap: snap, reader: r, layoutAt: r.ReadTimestamp(), own: true}, nil
+}
+
+// viewAt is the view of the state at Op.At: one that is kept, if nothing of what is
+// read has been laid out anew since, or else one made from the log.
+func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespace) (*view, error) {
+	newer := storage.Timestamp(0)
+	kept := c.states.catalogAt(o.At)
+	if kept == nil && o.At == c.Store.Latest() {
+		kept = snap
+	}
+	as := kept != nil
+	for _, ns := range nss {
+		now := snap.Collection(ns)
+		if now != nil {
+			newer = max(newer, now.VisibleFrom)
+		}
+		as = as && (now == kept.Collection(ns) || now != nil && kept.Collection(ns) != nil && now.ID == kept.Collection(ns).ID && now.VisibleFrom <= o.At)
+	}
+	if as {
+		r, err := c.Store.Snapshot(o.Env.Context(), o.At)
+		if err == nil {
+			return &view{snap: snap, reader: r, layoutAt: o.At, own: true}, nil
+		}
+		if !errors.Is(err, storage.ErrSnapshotTooOld) {
+			return nil, err
+		}
+	}
+	p, err := c.rewoundAt(o.Env.Context(), o.At, newer)
+	if err != nil {
+		return nil, err
+	}
+	return &view{snap: snap, reader: p.state.Reader(func() { c.states.release(p) }), layoutAt: p.state.Base(), rewound: p, own: true}, nil
+}
+
+// rewindView rewinds what is to be read, and takes out of the view what did not
+// exist then.
+func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
+	if v.rewound == nil {
+		return nil
+	}
+	for _, ns := range nss {
+		coll := v.snap.Collection(ns)
+		if coll == nil {
+			coll = v.snap.Series(ns)
+		}
+		if coll != nil {
+			ns = coll.Namespace
+		}
+		missing, err := stillNamed(ns, coll, v.rewound.names[ns])
+		if err != nil {
+			return err
+		}
+		switch {
+		case missing:
+			v.snap = v.snap.Without(coll)
+		case coll != nil && !coll.IsView():
+			if err := c.rewindCollection(o, v.rewound.state, coll); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// below adds to the namespaces of a read those that its views read.
+func below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Namespace, error) {
+	out := nss
+	for i := 0; i < len(out); i++ {
+		coll := snap.Collection(out[i])
+		if coll == nil || !coll.IsView() {
+			continue
+		}
+		db := out[i].DB
+		outline := agg.NewOutline(coll.Options.Pipeline)
+		if outline.Err != nil {
+			return nil, outline.Err
+		}
+		for _, ns := range involved(db, collection.Namespace{DB: db, Coll: coll.Options.ViewOn}, outline) {
+			if !slices.Contains(out, ns) {
+				out = append(out[:len(out):len(out)], ns)
+			}
+		}
+	}
+	return out, nil
+}
+
+// visible refuses a snapshot from before shards or indexes changed: by the
+// present entry, readers would look for what was not there yet.
+// Errors: SnapshotUnavailable (246).
+func (v *view) visible(nss []collection.Namespace) error {
+	for _, ns := range nss {
+		if c := v.snap.Collection(ns); c != nil && c.VisibleFrom > v.layoutAt {
+			return snapshotUnavailable(ns)
+		}
+	}
+	return nil
+}
