@@ -69,7 +69,7 @@ func TestRulesFail(t *testing.T) {
 		{"sizes", "wire/command/a.go", "package command\n", len(sizes)},
 		{"stages", "shard/cluster/a.go", "package cluster\nvar list = map[string]bool{\"$other\": true, \"$no\": true}\nfunc f(s string, d Raw) bool {\n\tswitch s {\n\tcase \"$other\":\n\t}\n" +
 			"\td.Get(\"$other\")\n\tb.BeginDoc(\"$other\")\n\treturn s == \"$other\" || s != \"$no\"\n}\n", 4},
-		{"stages", "shard/cluster/changes.go", "package cluster\nfunc f(s string) bool { return s == \"$other\" }\n", 0},
+		{"stages", "shard/cluster/cosmos.go", "package cluster\nfunc f(s string) bool { return s == \"$other\" }\n", 0},
 		{"stages", "collection/agg/a.go", "package agg\nvar a = StageDef{Name: \"$a\"}\nfunc f(s string) bool { return s == \"$a\" }\n", 0},
 		{"tables", "collection/match/a.go", "package match\nvar Operators = []Operator{opB, opA, {Name: \"$c\", Doc: \"x\"}}\nvar opA = Operator{Name: \"$a\", Doc: \"x\"}\nvar opB = Operator{Name: \"$b\"}\n", 2},
 		{"tested", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$known\"}, {Name: \"$knowne\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},

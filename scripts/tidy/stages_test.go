@@ -10,7 +10,7 @@ import (
 // something else there, or must be there.
 var stageWords = map[string]string{
 	"array_push.go":      "$push has a $sort of its own",
-	"changes.go":         "Cosmos DB wants $match and $project, in this order, behind $changeStream",
+	"cosmos.go":          "Cosmos DB wants $match and $project, in this order, behind $changeStream",
 	"validator.go":       "validators may not have the query operators that sort, of which $geoNear is an old one",
 	"geo_near.go":        "$geoNear is an old name of the query operator $near",
 	"keydistribution.go": "updates have $set and $unset, and $replaceWith as a stage",

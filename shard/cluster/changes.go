@@ -74,25 +74,14 @@ func (s *Stream) Refused() time.Duration {
 }
 
 // checkWatch refuses pipelines that cannot run over a stream without end.
-// Errors: IllegalOperation (20); BadValue (2) under the rules of Azure Cosmos DB.
+// Errors: IllegalOperation (20); those of checkWatched.
 func checkWatch(o *Op, p *agg.Pipeline) error {
-	stages := p.Stages()
-	for _, s := range stages[1:] {
+	for _, s := range p.Stages()[1:] {
 		if def := agg.FindStage(s.Name()); def == nil || !def.AfterChanges || s.Constraints().Blocking {
 			return mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", s.Name())
 		}
 	}
-	if !o.Env.Strict {
-		return nil
-	}
-	// Source: Azure Cosmos DB for MongoDB, "change-streams".
-	if p.NS.Coll == "" {
-		return mongoerr.New(mongoerr.BadValue, "Change streams are only supported on a single collection")
-	}
-	if len(stages) < 3 || stages[1].Name() != "$match" || stages[2].Name() != "$project" {
-		return mongoerr.New(mongoerr.BadValue, "Change stream must be followed by a match and then a project stage")
-	}
-	return nil
+	return checkWatched(o.Env, p)
 }
 
 // Changes see agg.Opener.
@@ -104,11 +93,8 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 	if err := checkScope(ns, spec); err != nil {
 		return nil, err
 	}
-	if env.Strict {
-		if spec.FullDocument != changestream.FullLookup {
-			return nil, mongoerr.New(mongoerr.BadValue, "Change streams need the option fullDocument: \"updateLookup\"")
-		}
-		spec.NoDeletes = true
+	if err := restrictChanges(env, spec); err != nil {
+		return nil, err
 	}
 	if spec.Cluster {
 		ns = collection.Namespace{}

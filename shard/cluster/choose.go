@@ -25,10 +25,8 @@ func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 
 // chooseUncounted is choose, without counting the uses of indexes.
 func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
-	if o.Env.Strict {
-		if err := checkSort(q.Coll, q.Pattern); err != nil {
-			return nil, err
-		}
+	if err := checkSort(o.Env, q.Coll, q.Pattern); err != nil {
+		return nil, err
 	}
 	q = c.Plans.Restrict(q)
 	filtered := q.Only != nil

@@ -6,19 +6,26 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
 )
+
+// The rules of Azure Cosmos DB for MongoDB that the data plane enforces, one function
+// each. They hold where the environment of a command is Strict, which each asks first.
 
 // checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one
 // field without an index, on several without a compound index of the same
 // sequence, in the same directions or all reversed. Every error ends with the
 // call that creates the index.
 // Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
-func checkSort(coll *catalog.Collection, sort *order.Pattern) error {
-	if sort == nil {
+func checkSort(env *mql.Env, coll *catalog.Collection, sort *order.Pattern) error {
+	if !env.Strict || sort == nil {
 		return nil
 	}
 	for _, p := range sort.Parts {
@@ -87,8 +94,8 @@ const keyBytesMax = 2048
 // one that is too long.
 // Source: Azure Cosmos DB, "partitioning-overview", "large-partition-keys".
 // Errors: ShardKeyNotFound (61), BadValue (2).
-func checkKey(coll *catalog.Collection, doc bson.Raw) error {
-	if !coll.Sharded() {
+func checkKey(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
+	if !env.Strict || !coll.Sharded() {
 		return nil
 	}
 	if path, missing := coll.Key.Missing(doc); missing {
@@ -118,5 +125,60 @@ func (o *Op) confine(coll *catalog.Collection) error {
 		return mongoerr.New(50841, "Multi-document transactions cannot be run across collections")
 	}
 	o.Txn.only = coll.ID
+	return nil
+}
+
+// checkTargeted refuses a statement for one document of a sharded collection that does
+// not say in which shard it is. Errors: ShardKeyNotFound (61).
+func checkTargeted(env *mql.Env, q *plan.Query) error {
+	if !env.Strict || !q.Coll.Sharded() || q.Targeted() {
+		return nil
+	}
+	return mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
+		"add the shard key %s of %s to the filter", q.Coll.Key, q.Coll.Namespace)
+}
+
+// checkMove refuses an update that changes a field of the shard key.
+// Errors: ImmutableField (66).
+func checkMove(env *mql.Env, field string) error {
+	if !env.Strict {
+		return nil
+	}
+	return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
+		"to move a document, delete it and insert it with the new shard key", field, field)
+}
+
+// refusedOneByOne reports that an insert which was throttled altogether has an error for
+// each of its documents, not one for all of them.
+func refusedOneByOne(env *mql.Env) bool { return env.Strict }
+
+// checkWatched refuses a change stream on more than one collection, and one without the
+// stages that the service asks for.
+// Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
+func checkWatched(env *mql.Env, p *agg.Pipeline) error {
+	if !env.Strict {
+		return nil
+	}
+	if p.NS.Coll == "" {
+		return mongoerr.New(mongoerr.BadValue, "Change streams are only supported on a single collection")
+	}
+	stages := p.Stages()
+	if len(stages) < 3 || stages[1].Name() != "$match" || stages[2].Name() != "$project" {
+		return mongoerr.New(mongoerr.BadValue, "Change stream must be followed by a match and then a project stage")
+	}
+	return nil
+}
+
+// restrictChanges leaves deletes out of a change stream, which has to ask for documents
+// as they are.
+// Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
+func restrictChanges(env *mql.Env, spec *changestream.Spec) error {
+	if !env.Strict {
+		return nil
+	}
+	if spec.FullDocument != changestream.FullLookup {
+		return mongoerr.New(mongoerr.BadValue, "Change streams need the option fullDocument: \"updateLookup\"")
+	}
+	spec.NoDeletes = true
 	return nil
 }

@@ -62,10 +62,9 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 
 // WhollyRefused is the error of an insert that did nothing at all for lack of
 // request units, so that drivers may send all of it again; nil for any other. n of
-// the documents were inserted. Under the rules of Azure Cosmos DB a refusal is an
-// error of each document.
+// the documents were inserted.
 func (o *Op) WhollyRefused(n, docs int, errs []mongoerr.WriteError, ordered bool) error {
-	if o.Env.Strict || o.refused == nil || n > 0 || len(errs) == 0 || !ordered && len(errs) < docs {
+	if refusedOneByOne(o.Env) || o.refused == nil || n > 0 || len(errs) == 0 || !ordered && len(errs) < docs {
 		return nil
 	}
 	for _, e := range errs {
@@ -108,8 +107,8 @@ func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordere
 	placed = make([]router.Placed, 0, len(docs))
 	for i, d := range docs {
 		doc, err := write.Prepare(d, c.Store)
-		if err == nil && o.Env.Strict {
-			err = checkKey(coll, doc)
+		if err == nil {
+			err = checkKey(o.Env, coll, doc)
 		}
 		var p router.Placed
 		if err == nil {

@@ -153,9 +153,8 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	if err != nil {
 		return located{}, err
 	}
-	if o.Env.Strict && a.coll.Sharded() && !q.Targeted() {
-		return located{}, mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
-			"add the shard key %s of %s to the filter", a.coll.Key, a.ns)
+	if err := checkTargeted(o.Env, q); err != nil {
+		return located{}, err
 	}
 	sol, err := c.choose(o, nil, q)
 	if err != nil {
@@ -286,9 +285,8 @@ func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, o
 // Manual: core/sharding-change-shard-key-value.
 func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field string) error {
 	o := a.op
-	if o.Env.Strict {
-		return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
-			"to move a document, delete it and insert it with the new shard key", field, field)
+	if err := checkMove(o.Env, field); err != nil {
+		return err
 	}
 	if err := a.grow(row.Doc, -int64(len(row.Doc))); err != nil {
 		return err
@@ -316,10 +314,8 @@ func (a *attempt) upsert(filter match.Node, m *Modify, r *Modified) error {
 	if doc, err = write.Prepare(doc, c.Store); err != nil {
 		return err
 	}
-	if o.Env.Strict {
-		if err := checkKey(a.coll, doc); err != nil {
-			return err
-		}
+	if err := checkKey(o.Env, a.coll, doc); err != nil {
+		return err
 	}
 	h, err := a.position(doc)
 	if err != nil {
