@@ -18,7 +18,7 @@ import (
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	s, err := c.chooseUncounted(o, v, q)
 	if err == nil && !o.explained() {
-		c.Uses.plan(q.Coll, s.Shards)
+		c.Uses.Count(q.Coll, s.Shards)
 	}
 	return s, err
 }

@@ -42,7 +42,7 @@ type Cluster struct {
 	// Plans remembers which plans won their trials.
 	Plans *plan.Cache
 	// Uses counts the uses of indexes.
-	Uses Uses
+	Uses plan.Uses
 	hub  *changestream.Hub
 	// imageLife is what SetImageLife was told, a time.Duration.
 	imageLife atomic.Int64

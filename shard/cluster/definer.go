@@ -45,7 +45,7 @@ func (c *Cluster) ForgetCollection(coll *catalog.Collection) {
 	c.Budgets.Drop(uint64(coll.ID))
 	c.Tally.Drop(coll.ID)
 	c.lines.Delete(coll.ID)
-	c.Uses.drop(coll.ID)
+	c.Uses.Drop(coll.ID)
 	c.NamespaceGone(coll.Namespace)
 }
 

@@ -144,7 +144,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	c, o := a.c, a.op
 	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
 	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
-		c.Uses.plan(a.coll, n)
+		c.Uses.Count(a.coll, n)
 		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash, n.ID)}}, nil
 	}
 	f := m.Find

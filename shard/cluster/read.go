@@ -119,7 +119,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	shards := []*shard.Descriptor{d}
 	o.begin(coll)
 	o.touchKey(coll, d, n.ID)
-	c.Uses.plan(coll, n)
+	c.Uses.Count(coll, n)
 	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
 	}

@@ -1,11 +1,10 @@
-package cluster
+package plan
 
 import (
 	"sync"
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -56,29 +55,29 @@ func (u *Uses) counter(coll keyspace.CollectionID, ix keyspace.IndexID) *atomic.
 	return n
 }
 
-// drop forgets a collection.
-func (u *Uses) drop(coll keyspace.CollectionID) {
+// Drop forgets a collection.
+func (u *Uses) Drop(coll keyspace.CollectionID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.colls, coll)
 }
 
-// plan counts the indexes that a plan reads, each once. Plans are small.
-func (u *Uses) plan(coll *catalog.Collection, n plan.Node) {
+// Count counts the indexes that a plan reads, each once. Plans are small.
+func (u *Uses) Count(coll *catalog.Collection, n Node) {
 	var seen [8]keyspace.IndexID
 	u.visit(coll, n, seen[:0])
 }
 
-func (u *Uses) visit(coll *catalog.Collection, n plan.Node, seen []keyspace.IndexID) []keyspace.IndexID {
+func (u *Uses) visit(coll *catalog.Collection, n Node, seen []keyspace.IndexID) []keyspace.IndexID {
 	var ix *catalog.Index
 	switch n := n.(type) {
-	case *plan.PointRead:
+	case *PointRead:
 		ix = coll.IDIndex()
-	case *plan.RecordScan:
+	case *RecordScan:
 		if n.ByID != nil {
 			ix = coll.IDIndex()
 		}
-	case *plan.IndexScan:
+	case *IndexScan:
 		ix = n.Index
 	}
 	if ix != nil {
