@@ -52,23 +52,38 @@ func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) ([]
 // violationStages finds the values that several documents have in an index: one
 // row for each value of each document, grouped by document, then by value.
 func violationStages(ix *catalog.Index) []bson.Raw {
-	var stages []bson.Raw
-	stage := func(fill func(b *bson.Builder)) {
-		b := bson.NewBuilder(nil)
-		fill(b)
-		stages = append(stages, b.Doc())
-	}
-	part := func(i int) string { return "k" + strconv.Itoa(i) }
+	var p violationPipeline
+	p.entries(ix)
+	p.repeated()
+	return p.stages
+}
+
+// violationPipeline is a pipeline being built.
+type violationPipeline struct{ stages []bson.Raw }
+
+// add appends a stage.
+func (p *violationPipeline) add(fill func(b *bson.Builder)) {
+	b := bson.NewBuilder(nil)
+	fill(b)
+	p.stages = append(p.stages, b.Doc())
+}
+
+// violationPart is the field with the i-th part of an index key.
+func violationPart(i int) string { return "k" + strconv.Itoa(i) }
+
+// entries makes of each document the keys that it has in an index, each once:
+// {_id: {values: {k0: [a], …}, id}}.
+func (p *violationPipeline) entries(ix *catalog.Index) {
 	if len(ix.PartialFilter) > 0 {
-		stage(func(b *bson.Builder) { b.Raw("$match", ix.PartialFilter) })
+		p.add(func(b *bson.Builder) { b.Raw("$match", ix.PartialFilter) })
 	}
 	if ix.Sparse {
-		stage(func(b *bson.Builder) {
+		p.add(func(b *bson.Builder) {
 			b.BeginDoc("$match")
 			b.BeginArray("$or")
-			for _, p := range ix.Parts {
+			for _, part := range ix.Parts {
 				b.BeginDoc("")
-				b.BeginDoc(p.Name)
+				b.BeginDoc(part.Name)
 				b.Bool("$exists", true)
 				b.End()
 				b.End()
@@ -77,28 +92,28 @@ func violationStages(ix *catalog.Index) []bson.Raw {
 			b.End()
 		})
 	}
-	stage(func(b *bson.Builder) {
+	p.add(func(b *bson.Builder) {
 		b.BeginDoc("$project")
-		for i, p := range ix.Parts {
-			b.String(part(i), "$"+p.Name)
+		for i, part := range ix.Parts {
+			b.String(violationPart(i), "$"+part.Name)
 		}
 		b.End()
 	})
 	for i := range ix.Parts {
-		stage(func(b *bson.Builder) {
+		p.add(func(b *bson.Builder) {
 			b.BeginDoc("$unwind")
-			b.String("path", "$"+part(i))
+			b.String("path", "$"+violationPart(i))
 			b.Bool("preserveNullAndEmptyArrays", true)
 			b.End()
 		})
 	}
-	stage(func(b *bson.Builder) {
+	p.add(func(b *bson.Builder) {
 		b.BeginDoc("$group")
 		b.BeginDoc("_id")
 		b.BeginDoc("values")
 		for i := range ix.Parts {
-			b.BeginArray(part(i)) // in an array a missing value is null, as in an index
-			b.String("", "$"+part(i))
+			b.BeginArray(violationPart(i)) // in an array a missing value is null, as in an index
+			b.String("", "$"+violationPart(i))
 			b.End()
 		}
 		b.End()
@@ -106,15 +121,19 @@ func violationStages(ix *catalog.Index) []bson.Raw {
 		b.End()
 		b.End()
 	})
+}
+
+// repeated leaves the _ids of those documents that share a key: {ids: […]}.
+func (p *violationPipeline) repeated() {
 	one := func(name, field string, v int32) {
-		stage(func(b *bson.Builder) {
+		p.add(func(b *bson.Builder) {
 			b.BeginDoc(name)
 			b.Int32(field, v)
 			b.End()
 		})
 	}
 	one("$sort", "_id.id", 1)
-	stage(func(b *bson.Builder) {
+	p.add(func(b *bson.Builder) {
 		b.BeginDoc("$group")
 		b.String("_id", "$_id.values")
 		b.BeginDoc("ids")
@@ -125,7 +144,7 @@ func violationStages(ix *catalog.Index) []bson.Raw {
 		b.End()
 		b.End()
 	})
-	stage(func(b *bson.Builder) {
+	p.add(func(b *bson.Builder) {
 		b.BeginDoc("$match")
 		b.BeginDoc("ids.1")
 		b.Bool("$exists", true)
@@ -133,12 +152,11 @@ func violationStages(ix *catalog.Index) []bson.Raw {
 		b.End()
 	})
 	one("$sort", "_id", 1)
-	stage(func(b *bson.Builder) { b.Int32("$limit", violationsMax) })
-	stage(func(b *bson.Builder) {
+	p.add(func(b *bson.Builder) { b.Int32("$limit", violationsMax) })
+	p.add(func(b *bson.Builder) {
 		b.BeginDoc("$project")
 		b.Bool("_id", false)
 		b.Bool("ids", true)
 		b.End()
 	})
-	return stages
 }

@@ -58,19 +58,8 @@ func parseCreate(c *command.Call, ns collection.Namespace) (*createOptions, erro
 func createOption(c *command.Call, o *createOptions, name string, v bson.Value) (known bool, err error) {
 	known = true
 	switch name {
-	case "capped":
-		o.hasCapped = !v.IsMissing()
-		o.capped, err = c.BoolArg(name, v)
-	case "size":
-		o.hasSize = !v.IsMissing()
-		if o.size, err = c.LongArg(name, v); err == nil && o.hasSize {
-			err = command.Between(name, o.size, 1, cappedBytesMax)
-		}
-	case "max":
-		o.hasMax = !v.IsMissing()
-		if o.max, err = c.LongArg(name, v); err == nil && o.max > cappedDocsMax {
-			err = mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31 or not set")
-		}
+	case "capped", "size", "max":
+		err = cappedOption(c, o, name, v)
 	case "autoIndexId":
 		var yes bool
 		if yes, err = c.BoolArg(name, v); err == nil && !v.IsMissing() && !yes {
@@ -137,6 +126,26 @@ func createOption(c *command.Call, o *createOptions, name string, v bson.Value) 
 		known = false
 	}
 	return known, err
+}
+
+// cappedOption reads one of the options of a capped collection.
+func cappedOption(c *command.Call, o *createOptions, name string, v bson.Value) (err error) {
+	switch name {
+	case "capped":
+		o.hasCapped = !v.IsMissing()
+		o.capped, err = c.BoolArg(name, v)
+	case "size":
+		o.hasSize = !v.IsMissing()
+		if o.size, err = c.LongArg(name, v); err == nil && o.hasSize {
+			err = command.Between(name, o.size, 1, cappedBytesMax)
+		}
+	case "max":
+		o.hasMax = !v.IsMissing()
+		if o.max, err = c.LongArg(name, v); err == nil && o.max > cappedDocsMax {
+			err = mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31 or not set")
+		}
+	}
+	return err
 }
 
 var (
