@@ -367,6 +367,9 @@ func checkGroups(t *testing.T, c *catalog.Collection, docs []router.Placed, grou
 			if d := home(t, c, p.Doc); d != g.Shard {
 				t.Fatalf("document %d of shard %v is in the group of %v", p.Index, d.ID, g.Shard.ID)
 			}
+			if p.Shard != g.Shard {
+				t.Fatalf("document %d is in the group of %v and does not say so", p.Index, g.Shard.ID)
+			}
 			if p.Index <= last || !bytes.Equal(p.Doc, docs[p.Index].Doc) || p.Hash != docs[p.Index].Hash {
 				t.Fatalf("document %d follows %d in group %d, or was changed", p.Index, last, i)
 			}
