@@ -15,7 +15,13 @@
 // the commit whether the entry is still the current one; if not they begin
 // again with the new one. So nobody writes by a stale shard map.
 //
-// Storage errors become client errors in errors.go and nowhere else. Every
-// statement is admitted by the budgets before it starts and charged when it
-// ends; Op.Receipt adds up what the command cost.
+// A write is one or more attempts (attempt.go), in a transaction one (txn.go); a read
+// opens its plan on each shard (shards.go). Reads at another time than now go by states
+// that were kept (kept_states.go) or are rewound by the change log (rewound_states.go).
+// What Azure Cosmos DB does differently is in cosmos.go.
+//
+// Methods return the errors of storage, budgets and contexts as they are; Translate makes
+// client errors of them, once, where wire/command answers. Every statement is admitted
+// by the budgets before it starts and charged when it ends; Op.Receipt adds up what the
+// command cost.
 package cluster
