@@ -56,8 +56,8 @@ type Call struct {
 
 	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
 
-	Running Operation      // its entry in the list of running commands
-	asking  PrivilegeCheck // memory of authorize
+	Running    Operation      // its entry in the list of running commands
+	privileges PrivilegeCheck // memory of authorize
 
 	// Memory of the environment. A cursor that outlives the command keeps all of
 	// the Call alive: retained.

@@ -19,9 +19,9 @@ type Def struct {
 	// action of that, else on the namespace that the command names, else on its
 	// database. "" runs before authentication; "user" needs nothing but a user.
 	Action string
-	// Ask says what the command's arguments need beyond that; nil for nothing.
-	Ask   func(q *PrivilegeCheck)
-	Facts Facts
+	// Privileges says what the command's arguments need beyond that; nil for nothing.
+	Privileges func(q *PrivilegeCheck)
+	Facts      Facts
 	// Kind is what the command does to documents. The latencies and locks of
 	// serverStatus, the request report, the transactions and the samples of queries go
 	// by it.

@@ -177,10 +177,10 @@ func TestPrivileges(t *testing.T) {
 			w.RequireAuth = true
 			d := w.Lookup(name)
 			cases := argumentNeeds[name]
-			if d.Ask != nil && cases == nil {
+			if d.Privileges != nil && cases == nil {
 				t.Fatal("asks for privileges by its arguments; argumentNeeds has none")
 			}
-			if d.Ask == nil {
+			if d.Privileges == nil {
 				cases = append(cases, tableNeeds(d))
 			}
 			for _, n := range cases {

@@ -77,8 +77,8 @@ func (c *Call) authorize() error {
 		}
 		return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name())
 	}
-	c.asking = PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Body: c.Body, Value: c.Value, message: c.Msg, Grants: l.Grants}
-	q := &c.asking
+	c.privileges = PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Body: c.Body, Value: c.Value, message: c.Msg, Grants: l.Grants}
+	q := &c.privileges
 	if q.run(); q.Denied {
 		return c.Unauthorized(c.Body)
 	}
@@ -104,8 +104,8 @@ func (q *PrivilegeCheck) run() {
 	case onNamespace:
 		q.Need(q.Def.action, q.Namespace())
 	}
-	if q.Def.Ask != nil && !q.Denied {
-		q.Def.Ask(q)
+	if q.Def.Privileges != nil && !q.Denied {
+		q.Def.Privileges(q)
 	}
 }
 
