@@ -25,7 +25,6 @@ var sizes = []struct {
 	limit    int
 	why      string
 }{
-	{"wire/command", "run", 110, "the chain: its steps get names"},
 	{"wire/command", "runGetMore", 110, "goes with its room"},
 }
 

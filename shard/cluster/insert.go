@@ -240,30 +240,21 @@ func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteErro
 // is dropped meanwhile.
 func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
 	for range retriesMax {
-		if coll, err := c.ensureOnce(o, ns); coll != nil || err != nil {
-			return coll, err
+		snap := c.Catalog.Peek()
+		if o.Txn != nil {
+			snap = o.Txn.Catalog
+		}
+		coll := snap.Collection(ns)
+		switch {
+		case coll == nil: // or another command has dropped what this one made
+		case coll.IsView():
+			return nil, mongoerr.ViewNotAllowed(ns.String())
+		default:
+			return coll, nil
+		}
+		if err := c.definer.CreateMissing(o, ns); err != nil {
+			return nil, err
 		}
 	}
 	return nil, mongoerr.NoNamespace(ns.String())
-}
-
-// ensureOnce is ensure; nil when another command has dropped what it made.
-func (c *Cluster) ensureOnce(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
-	snap := c.Catalog.Peek()
-	if o.Txn != nil {
-		snap = o.Txn.Catalog
-	}
-	if coll := snap.Collection(ns); coll != nil {
-		if coll.IsView() {
-			return nil, mongoerr.ViewNotAllowed(ns.String())
-		}
-		return coll, nil
-	}
-	if err := c.definer.CreateMissing(o, ns); err != nil {
-		return nil, err
-	}
-	if snap = c.Catalog.Peek(); o.Txn != nil {
-		snap = o.Txn.Catalog
-	}
-	return snap.Collection(ns), nil
 }

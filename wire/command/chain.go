@@ -69,43 +69,17 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	return nil
 }
 
-// run finds the command and takes it through the chain.
+// run takes a command through the chain.
 func (s *Server) run(c *Call) error {
-	first, ok := c.Body.First()
-	if !ok {
-		return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
-	}
-	name := intern(first.Name)
-	if c.Msg.Header.OpCode == wire.OpQuery && (name == "query" || name == "$query") {
-		if d, ok := first.Value.Doc(); ok { // {$query: {hello: 1}} of old clients
-			c.Body = d
-			if first, ok = d.First(); !ok {
-				return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
-			}
-			name = string(first.Name)
-		}
-	}
-	c.Value = first.Value
-	c.Def = s.Lookup(name)
-	if c.Def == nil {
-		s.Stats.Unknown.Add(1)
-		return mongoerr.NoCommand(name)
-	}
-	c.DB, c.writes = c.Msg.Database(), c.Def.writes(c.Body)
-	if c.Msg.Header.OpCode == wire.OpMsg {
-		if err := checkDB(c.Body); err != nil {
-			return err
-		}
+	if err := s.find(c); err != nil {
+		return err
 	}
 	c.Time = s.Cluster.Store.Latest()
 	if err := s.generic(c); err != nil {
 		return err
 	}
-	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", c.Name())
-	}
-	if c.Def.Facts.Has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
-		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
+	if err := c.checkPlace(); err != nil {
+		return err
 	}
 	if c.Op.Env == nil {
 		c.environment()
@@ -113,16 +87,11 @@ func (s *Server) run(c *Call) error {
 	s.Ops.enter(c)
 	defer s.Ops.leave(c)
 	defer c.Op.Env.Pause()
-	if d, limited, err := c.timeLimit(); err != nil {
+	stop, err := s.limitTime(c)
+	if err != nil {
 		return err
-	} else if limited {
-		if err := s.Hooks.Fail(c, FailTimeLimit); err != nil {
-			return err
-		}
-		limit, stop := context.WithTimeoutCause(c.Ctx, d, cluster.ErrTimeLimit)
-		defer stop()
-		c.Ctx = limit
 	}
+	defer stop()
 	c.Op.Env.SetContext(c.Ctx)
 	if err := c.authorize(); err != nil {
 		return err
@@ -151,7 +120,7 @@ func (s *Server) run(c *Call) error {
 			s.dropSession(c)
 		}
 	}()
-	err := c.payMetadata()
+	err = c.payMetadata()
 	if err == nil {
 		err = c.fixReadTime()
 	}
@@ -167,6 +136,62 @@ func (s *Server) run(c *Call) error {
 	err = s.leaveSession(c, err)
 	through = true
 	return err
+}
+
+// find finds the row of a command, and what else its first field says.
+// Errors: CommandNotFound (59), those of checkDB.
+func (s *Server) find(c *Call) error {
+	first, ok := c.Body.First()
+	if !ok {
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
+	}
+	name := intern(first.Name)
+	if c.Msg.Header.OpCode == wire.OpQuery && (name == "query" || name == "$query") {
+		if d, ok := first.Value.Doc(); ok { // {$query: {hello: 1}} of old clients
+			c.Body = d
+			if first, ok = d.First(); !ok {
+				return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
+			}
+			name = string(first.Name)
+		}
+	}
+	c.Value = first.Value
+	c.Def = s.Lookup(name)
+	if c.Def == nil {
+		s.Stats.Unknown.Add(1)
+		return mongoerr.NoCommand(name)
+	}
+	c.DB, c.writes = c.Msg.Database(), c.Def.writes(c.Body)
+	if c.Msg.Header.OpCode == wire.OpMsg {
+		return checkDB(c.Body)
+	}
+	return nil
+}
+
+// checkPlace refuses a command in a transaction or on a database where it may not run.
+// Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
+func (c *Call) checkPlace() error {
+	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", c.Name())
+	}
+	if c.Def.Facts.Has(AdminOnly) && c.DB != "admin" && c.Msg.Header.OpCode == wire.OpMsg {
+		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Name())
+	}
+	return nil
+}
+
+// limitTime puts the command under its time limit, if it has one. stop gives back what that
+// takes. Errors: those of timeLimit, cluster.ErrTimeLimit if a test asks for it.
+func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
+	d, limited, err := c.timeLimit()
+	if err != nil || !limited {
+		return func() {}, err
+	}
+	if err := s.Hooks.Fail(c, FailTimeLimit); err != nil {
+		return nil, err
+	}
+	c.Ctx, stop = context.WithTimeoutCause(c.Ctx, d, cluster.ErrTimeLimit)
+	return stop, nil
 }
 
 // checkDB looks at $db. Errors: InvalidNamespace (73), 40571.
