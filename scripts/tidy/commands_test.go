@@ -11,7 +11,6 @@ import (
 // mean something else there, or must be there.
 var commandWords = map[string]string{
 	"applyops_command.go": "entries of the change log have words of their own for what commands did",
-	"ask_data.go":         "the operations of a bulkWrite are insert, update and delete",
 	"bulkwrite.go":        "the operations of a bulkWrite are insert, update and delete",
 	"keydistribution.go":  "the fields of the reply, in the order of the manual",
 	"query.go":            "OP_QUERY is read before anybody knows commands, and serves none but these",

@@ -6,11 +6,10 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // accountName is the setting that keeps the key of the account.

@@ -37,10 +37,3 @@ func (s *State) runConnectionStatus(c *command.Call) error {
 	b.Binary("uuid", 4, c.Peer.UUID[:])
 	return nil
 }
-
-// runWhatsMyURI tells the client its address as seen from here. Unknown
-// arguments are ignored. Manual: reference/command/whatsmyuri.
-func runWhatsMyURI(c *command.Call) error {
-	c.Reply.String("you", c.Conn.Remote().String())
-	return nil
-}

@@ -3,11 +3,10 @@ package access
 import (
 	"net"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -148,15 +147,4 @@ func firstUser(c *command.Call) bool {
 func isLocal(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return !ok || t.IP.IsLoopback()
-}
-
-// runLogout forgets the user of the connection.
-// Manual: reference/command/logout.
-func runLogout(c *command.Call) error {
-	if err := c.NoArguments(); err != nil {
-		return err
-	}
-	c.Peer.SASL = nil
-	setLogin(c, nil)
-	return nil
 }

@@ -4,11 +4,10 @@ import (
 	"encoding/base64"
 	"errors"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // saslState is the conversation of a connection that logs in.

@@ -3,10 +3,9 @@ package access
 import (
 	"sync/atomic"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // loginCounts counts attempts to log in, for serverStatus.

@@ -207,3 +207,11 @@ func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) e
 	}
 	return err
 }
+
+// aggregatePrivileges: what the first stage reads, and what the others read and write.
+func aggregatePrivileges(q *command.PrivilegeCheck) {
+	ns := collection.Namespace{DB: q.DB}
+	ns.Coll, _ = q.Value.Str()
+	list, _ := q.Arg("pipeline").Array()
+	q.Pipeline(ns, list)
+}

@@ -164,9 +164,9 @@ func shownEntry(d bson.Raw) string {
 	return d.String()
 }
 
-// askApplyOps: what each of the operations needs; entries with UUIDs besides need
+// applyOpsPrivileges: what each of the operations needs; entries with UUIDs besides need
 // useUUID and forceUUID. Manual: reference/command/applyOps#required-access.
-func askApplyOps(q *command.PrivilegeCheck) {
+func applyOpsPrivileges(q *command.PrivilegeCheck) {
 	q.Docs("applyOps", func(d bson.Raw) { entryPrivileges(q, d) })
 }
 

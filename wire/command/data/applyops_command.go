@@ -3,12 +3,11 @@ package data
 import (
 	"slices"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // done are the errors by which commands of entries say that there is nothing left

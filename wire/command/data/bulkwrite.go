@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -449,4 +450,36 @@ func parseBulkStatement(c *command.Call, op *bulkOp, field, name string, v bson.
 		return false, nil
 	}
 	return true, err
+}
+
+// bulkWritePrivileges: what each operation does on its namespace.
+func bulkWritePrivileges(q *command.PrivilegeCheck) {
+	var targets []collection.Namespace
+	q.Docs("nsInfo", func(d bson.Raw) {
+		s, _ := d.Get("ns").Str()
+		targets = append(targets, collection.ParseNamespace(s))
+	})
+	bypass := q.Arg("bypassDocumentValidation").Truthy()
+	q.Docs("ops", func(d bson.Raw) {
+		f, _ := d.First()
+		i, ok := f.Value.AsInt64()
+		if !ok || i < 0 || i >= int64(len(targets)) {
+			return // the command says so
+		}
+		ns := targets[i]
+		switch string(f.Name) {
+		case "insert":
+			q.Need(auth.Insert, ns)
+		case "update":
+			q.Need(auth.Update, ns)
+			if d.Get("upsert").Truthy() {
+				q.Need(auth.Insert, ns)
+			}
+		case "delete":
+			q.Need(auth.Remove, ns)
+		}
+		if bypass && string(f.Name) != "delete" {
+			q.Need(auth.BypassDocumentValidation, ns)
+		}
+	})
 }

@@ -6,13 +6,12 @@ import (
 	"hash"
 	"sort"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runDBHash computes a checksum of each collection's documents in the order of

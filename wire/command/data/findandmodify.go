@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -206,4 +207,19 @@ func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 		err = bad("Either an update or remove=true must be specified")
 	}
 	return a, err
+}
+
+// findAndModifyPrivileges: it finds, and then does what it is asked to.
+func findAndModifyPrivileges(q *command.PrivilegeCheck) {
+	bypassPrivileges(q)
+	ns := q.Namespace()
+	q.Need(auth.Find, ns)
+	if q.Arg("remove").Truthy() {
+		q.Need(auth.Remove, ns)
+		return
+	}
+	q.Need(auth.Update, ns)
+	if q.Arg("upsert").Truthy() {
+		q.Need(auth.Insert, ns)
+	}
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
@@ -190,79 +188,3 @@ func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 type charged interface{ charge() int64 }
 
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
-
-// mayKill refuses to close the cursors of others without a privilege for it.
-// Errors: Unauthorized (13).
-func mayKill(c *command.Call, o *cursor.Options) error {
-	if !c.Server.RequireAuth || o.User == c.Peer.User {
-		return nil
-	}
-	g := c.Peer.Login.Grants
-	if g.MayCluster(auth.KillAnyCursor) || g.May(auth.KillCursors, o.Namespace) {
-		return nil
-	}
-	return c.Unauthorized(c.Body)
-}
-
-// runKillCursors answers killCursors. Manual: reference/command/killCursors.
-func runKillCursors(c *command.Call) error {
-	ns, err := c.Namespace()
-	if err != nil {
-		return err
-	}
-	var ids []int64
-	given := false
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "cursors" {
-			return false, nil
-		}
-		list, ok := v.Array()
-		if !ok {
-			return true, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
-		}
-		given = true
-		for it := list.Iter(); it.Next(); {
-			id, ok := it.Value.Int64()
-			if !ok || it.Value.Type != bson.TypeInt64 {
-				return true, mongoerr.WrongType(c.Field("cursors."+string(it.Name)), it.Value.Type.String(), "long")
-			}
-			ids = append(ids, id)
-		}
-		return true, nil
-	})
-	if err != nil {
-		return err
-	}
-	if !given {
-		return mongoerr.MissingField(c.Field("cursors"))
-	}
-	var killed, missing []int64
-	for _, id := range ids {
-		found, err := c.Server.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
-			// Only the database counts, as it does for MongoDB.
-			if o.Namespace.DB != ns.DB {
-				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to database %s", id, ns.DB)
-			}
-			return mayKill(c, o)
-		})
-		if found && err != nil && mongoerr.From(err).Code == mongoerr.Unauthorized {
-			return err
-		}
-		if found && err == nil {
-			killed = append(killed, id)
-		} else {
-			missing = append(missing, id)
-		}
-	}
-	for _, list := range []struct {
-		name string
-		ids  []int64
-	}{{"cursorsKilled", killed}, {"cursorsNotFound", missing}, {"cursorsAlive", nil}, {"cursorsUnknown", nil}} {
-		c.Reply.BeginArray(list.name)
-		for _, id := range list.ids {
-			c.Reply.Int64("", id)
-		}
-		c.Reply.End()
-	}
-	return nil
-}

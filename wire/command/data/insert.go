@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -129,4 +130,11 @@ func writeErrors(c *command.Call, errs []mongoerr.WriteError) {
 		c.Reply.End()
 	}
 	c.Reply.End()
+}
+
+// bypassPrivileges: bypassDocumentValidation has an action of its own.
+func bypassPrivileges(q *command.PrivilegeCheck) {
+	if q.Arg("bypassDocumentValidation").Truthy() {
+		q.Need(auth.BypassDocumentValidation, q.Namespace())
+	}
 }

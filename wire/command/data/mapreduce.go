@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -193,4 +194,30 @@ func mapReduceScript(name string, v bson.Value) (*expr.Script, error) {
 		return nil, err
 	}
 	return expr.CompileScript(source)
+}
+
+// mapReducePrivileges: it writes where out says.
+func mapReducePrivileges(q *command.PrivilegeCheck) {
+	ns := collection.Namespace{DB: q.DB}
+	out := q.Arg("out")
+	kind := "replace"
+	if d, ok := out.Doc(); ok {
+		f, _ := d.First()
+		if kind = string(f.Name); kind == "inline" {
+			return
+		}
+		ns.Coll, _ = f.Value.Str()
+		if db, ok := d.Get("db").Str(); ok {
+			ns.DB = db
+		}
+	} else {
+		ns.Coll, _ = out.Str()
+	}
+	q.Need(auth.Insert, ns)
+	if kind == "replace" {
+		q.Need(auth.Remove, ns)
+	} else {
+		q.Need(auth.Update, ns)
+	}
+	bypassPrivileges(q)
 }

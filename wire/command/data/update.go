@@ -3,8 +3,6 @@ package data
 import (
 	"errors"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -15,6 +13,8 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // statementArgs are the arguments of one update or delete statement.
@@ -337,4 +337,14 @@ func setLet(c *command.Call, v bson.Value) error {
 		return mongoerr.WrongType(c.Field("let"), v.Type.String(), "object")
 	}
 	return command.DeclareLet(c.Env(), d)
+}
+
+// updatePrivileges: an upsert inserts.
+func updatePrivileges(q *command.PrivilegeCheck) {
+	bypassPrivileges(q)
+	upserts := false
+	q.Docs("updates", func(d bson.Raw) { upserts = upserts || d.Get("upsert").Truthy() })
+	if upserts {
+		q.Need(auth.Insert, q.Namespace())
+	}
 }

@@ -105,3 +105,10 @@ func (state *State) explain(c *command.Call, x *command.Explained) error {
 	r.print(c.Reply)
 	return nil
 }
+
+// explainPrivileges: what the explained command needs.
+func explainPrivileges(q *command.PrivilegeCheck) {
+	if d, ok := q.Value.Doc(); ok {
+		q.Nested(d)
+	}
+}

@@ -3,14 +3,13 @@ package plans
 import (
 	"slices"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // On the Cosmos listener an explanation has Azure Cosmos DB's shape besides

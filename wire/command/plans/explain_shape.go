@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // Shapes are commands without their values, as hashes: by them logs and explain

@@ -6,14 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // querySetting is what was set for one query shape. Immutable.

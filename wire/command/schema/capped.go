@@ -3,11 +3,11 @@ package schema
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runConvertToCapped answers convertToCapped. Fields that it does not know are
@@ -88,4 +88,13 @@ func capSize(c *command.Call) (int64, error) {
 		return 0, mongoerr.New(mongoerr.BadValue, "Capped collection size must be at most %d bytes", int64(cappedBytesMax))
 	}
 	return n, nil
+}
+
+// cloneAsCappedPrivileges: it writes the copy.
+func cloneAsCappedPrivileges(q *command.PrivilegeCheck) {
+	to, _ := q.Arg("toCollection").Str()
+	ns := collection.Namespace{DB: q.DB, Coll: to}
+	q.Need(auth.Insert, ns)
+	q.Need(auth.CreateIndex, ns)
+	q.Need(auth.ConvertToCapped, ns)
 }

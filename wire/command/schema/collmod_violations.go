@@ -3,12 +3,11 @@ package schema
 import (
 	"strconv"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // How much of what stands against a unique index is told.

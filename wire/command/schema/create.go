@@ -3,12 +3,12 @@ package schema
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runCreate answers create. Manual: reference/command/create.
@@ -85,4 +85,13 @@ func checkValidated(ns collection.Namespace, validator bson.Raw) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on system collection %s", ns)
 	}
 	return nil
+}
+
+// createPrivileges: whoever may insert may make a plain collection too.
+func createPrivileges(q *command.PrivilegeCheck) {
+	ns := q.Namespace()
+	if !q.Grants.May(auth.CreateCollection, ns) && (q.Arg("capped").Truthy() || command.HasField(q.Body, "viewOn") || !q.Grants.May(auth.Insert, ns)) {
+		q.Denied = true
+	}
+	viewPrivileges(q)
 }

@@ -3,12 +3,12 @@ package schema
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // viewPipelineBytesMax bounds a view's pipeline with everything it is built on.
@@ -78,4 +78,17 @@ func checkViewGraph(c *command.Call, ns, base collection.Namespace, outline *agg
 		}
 	}
 	return nil
+}
+
+// viewPrivileges: who reads through a view must be allowed to read what it is made of, or
+// a view would be a way around that.
+func viewPrivileges(q *command.PrivilegeCheck) {
+	on, ok := q.Arg("viewOn").Str()
+	if !ok || !q.Grants.May(auth.Find, q.Namespace()) {
+		return
+	}
+	list, _ := q.Arg("pipeline").Array()
+	source := collection.Namespace{DB: q.DB, Coll: on}
+	q.Need(auth.Find, source)
+	q.Pipeline(source, list)
 }

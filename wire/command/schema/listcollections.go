@@ -3,13 +3,13 @@ package schema
 import (
 	"slices"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runListCollections answers listCollections. Every user sees the collections
@@ -193,4 +193,13 @@ func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec 
 		}
 	}
 	return docs, nil
+}
+
+// listCollectionsPrivileges: who may not list all may ask for the names of what it has
+// privileges on.
+func listCollectionsPrivileges(q *command.PrivilegeCheck) {
+	if q.Arg("nameOnly").Truthy() && q.Arg("authorizedCollections").Truthy() {
+		return
+	}
+	q.Need(auth.ListCollections, collection.Namespace{DB: q.DB})
 }

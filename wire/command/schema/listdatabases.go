@@ -3,10 +3,9 @@ package schema
 import (
 	"slices"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runListDatabases answers listDatabases.
@@ -89,3 +88,11 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 
 // collectionBytesMin is the smallest size reported of anything: one page.
 const collectionBytesMin = 4096
+
+// listDatabasesPrivileges: who may not list all sees those it has privileges on, unless it
+// insists on all.
+func listDatabasesPrivileges(q *command.PrivilegeCheck) {
+	if v := q.Arg("authorizedDatabases"); v.Type == bson.TypeBool && !v.Truthy() {
+		q.NeedOnCluster(auth.ListDatabases)
+	}
+}

@@ -5,13 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // paramKind is the type of a parameter's value.

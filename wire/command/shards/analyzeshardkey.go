@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // keyAnalysis is the arguments of analyzeShardKey.

@@ -81,3 +81,17 @@ func chunkAt(coll *catalog.Collection, bound bson.Raw) (*shard.Descriptor, error
 	}
 	return nil, mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, bound)
 }
+
+// shardedCollection finds the sharded collection that a command is about.
+// Errors: NamespaceNotSharded (118), those of shardedNamespace.
+func shardedCollection(c *command.Call) (*catalog.Collection, error) {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return nil, err
+	}
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil || !coll.Sharded() {
+		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
+	}
+	return coll, nil
+}

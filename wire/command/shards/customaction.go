@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -385,4 +386,28 @@ func getCollection(c *command.Call, a *customArgs) error {
 	}
 	b.End()
 	return nil
+}
+
+// customActionPrivileges: the extension commands of Azure Cosmos DB are about a collection
+// or a database, and know no privileges of their own.
+func customActionPrivileges(q *command.PrivilegeCheck) {
+	ns := collection.Namespace{DB: q.DB}
+	ns.Coll, _ = q.Arg("collection").Str()
+	action, _ := q.Value.Str()
+	switch action {
+	case "CreateCollection", "CreateDatabase":
+		q.Need(auth.CreateCollection, ns)
+	case "GetChangeStreamTokens":
+		q.Need(auth.ChangeStream, ns)
+	case "GetCollection", "GetPartitions":
+		q.Need(auth.CollStats, ns)
+	case "GetDatabase":
+		q.Need(auth.DbStats, ns)
+	case "Clock", "InjectThrottle":
+		q.NeedOnCluster(auth.SetParameter)
+	case "MergePartitions", "RedistributeThroughput":
+		q.Need(auth.SplitChunk, ns)
+	default:
+		q.Need(auth.CollMod, ns)
+	}
 }

@@ -3,12 +3,11 @@ package shards
 import (
 	"context"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // join hands the room's answers to the server.

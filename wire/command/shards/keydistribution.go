@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // keyRangesMax is into how many ranges the shard keys are divided to tell how often

@@ -8,13 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // shapes adds up what commands cost by their shape: the command, its collection,

@@ -3,12 +3,11 @@ package shards
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runShardCollection answers shardCollection, on any database and on both
@@ -114,31 +113,4 @@ func shardedNamespace(c *command.Call) (collection.Namespace, error) {
 		return ns, mongoerr.New(mongoerr.IllegalOperation, "can't shard %s", ns)
 	}
 	return ns, nil
-}
-
-// runEnableSharding answers enableSharding: every database may hold sharded
-// collections, so there is nothing to do but check the name.
-// Manual: reference/command/enableSharding.
-func runEnableSharding(c *command.Call) error {
-	if c.Value.Type != bson.TypeString {
-		return mongoerr.WrongType("enableSharding.enableSharding", c.Value.Type.String(), "string")
-	}
-	db, _ := c.Value.Str()
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "primaryShard" {
-			return false, nil
-		}
-		_, err := c.StringArg(name, v)
-		return true, err
-	})
-	if err != nil {
-		return err
-	}
-	if err := command.CheckDatabaseName(db); err != nil {
-		return err
-	}
-	if db == "local" || db == "config" || db == "admin" {
-		return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s database", db)
-	}
-	return nil
 }

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // A zone is ranges of shard keys that have partitions of their own, with their own
@@ -245,35 +244,4 @@ func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 		return s.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, ddl.ZoneRange{Name: zone, Min: min, Max: max}})
 	}
 	return c.Server.DDL.SetZone(&c.Op, ns, min, max, zone)
-}
-
-// runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie
-// on one shard become one. Each partition is a shard by itself, so there are none.
-// Manual: reference/command/mergeAllChunksOnShard. Errors: ShardNotFound (70).
-func (state *State) runMergeAllChunksOnShard(c *command.Call) error {
-	if _, err := shardedCollection(c); err != nil {
-		return err
-	}
-	shard := ""
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "shard":
-			shard, err = c.StringArg(name, v)
-		case "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS":
-			_, err = c.LongArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err != nil {
-		return err
-	}
-	if shard == "" {
-		return mongoerr.MissingField(c.Field("shard"))
-	}
-	if !slices.ContainsFunc(state.shardDocs(), func(d bson.Raw) bool { s, _ := d.Get("_id").Str(); return s == shard }) {
-		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", shard)
-	}
-	return nil
 }

@@ -4,9 +4,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runBuildInfo answers buildInfo. Manual: reference/command/buildInfo.

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -317,4 +316,11 @@ func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 		b.Int64("operationUsingCursorId", user)
 	}
 	b.End()
+}
+
+// currentOpPrivileges: everybody may see what it does itself.
+func currentOpPrivileges(q *command.PrivilegeCheck) {
+	if !q.Arg("$ownOps").Truthy() {
+		q.NeedOnCluster(auth.Inprog)
+	}
 }

@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
-// askDiagnosticData: the state of the set is in it.
-func askDiagnosticData(q *command.PrivilegeCheck) { q.NeedOnCluster(auth.ReplSetGetStatus) }
+// diagnosticDataPrivileges: the state of the set is in it.
+func diagnosticDataPrivileges(q *command.PrivilegeCheck) { q.NeedOnCluster(auth.ReplSetGetStatus) }
 
 // runGetDiagnosticData gathers in one reply what monitoring agents store every second: the
 // status of the server, of its set where it looks like a member of one, and of the machine.

@@ -1,13 +1,11 @@
 package status
 
 import (
-	"slices"
 	"strings"
-
-	"github.com/cantledb/cantle/wire/command"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // lineBytesMax is how long a line of getLog may be. Manual: reference/command/getLog.
@@ -55,51 +53,4 @@ func (s *State) runGetLog(c *command.Call) error {
 	}
 	b.End()
 	return nil
-}
-
-// runGetCmdLineOpts returns the arguments of the program.
-// Manual: reference/command/getCmdLineOpts.
-func (s *State) runGetCmdLineOpts(c *command.Call) error {
-	if err := c.NoArguments(); err != nil {
-		return err
-	}
-	b := c.Reply
-	b.BeginArray("argv")
-	if len(s.CommandLine) == 0 {
-		b.String("", "cantle")
-	}
-	for _, a := range hideSecrets(s.CommandLine) {
-		b.String("", a)
-	}
-	b.End()
-	b.BeginDoc("parsed")
-	b.BeginDoc("net")
-	b.End()
-	if r, ok := c.ShownSet(); ok {
-		b.BeginDoc("replication")
-		b.String("replSet", r.Name)
-		b.End()
-	}
-	b.End()
-	return nil
-}
-
-// hideSecrets is a command line without the passwords in it.
-func hideSecrets(args []string) []string {
-	out := make([]string, len(args))
-	hide := false
-	for i, a := range args {
-		name, _, assigned := strings.Cut(a, "=")
-		secret := slices.Contains([]string{"cosmos-key", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
-		switch {
-		case hide:
-			out[i] = "<password>"
-		case secret && assigned:
-			out[i] = name + "=<password>"
-		default:
-			out[i] = a
-		}
-		hide = secret && !assigned && !hide
-	}
-	return out
 }

@@ -3,10 +3,10 @@ package status
 import (
 	"math"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // runKillOp interrupts a command. Whether there is one makes no difference to
@@ -34,4 +34,15 @@ func runKillOp(c *command.Call) error {
 	c.Reply.String("info", "attempting to kill op")
 	c.Server.Ops.Kill(n, cluster.ErrKilled)
 	return nil
+}
+
+// killOpPrivileges: everybody may end what it does itself.
+func killOpPrivileges(q *command.PrivilegeCheck) {
+	n, ok := q.Arg("op").AsInt64()
+	for _, op := range q.Call.Server.Ops.List() {
+		if ok && op.ID == n && op.User == q.Call.Peer.User {
+			return
+		}
+	}
+	q.NeedOnCluster(auth.Killop)
 }

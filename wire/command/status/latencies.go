@@ -4,9 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // latencyNames are the fields of opLatencies, in its order.

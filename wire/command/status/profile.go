@@ -5,12 +5,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // profiler is what profile sets. Level and filter belong to a database, the

@@ -3,11 +3,10 @@ package status
 import (
 	"time"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // The one election there ever was.

@@ -6,10 +6,9 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/cantledb/cantle/wire/command"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // section is a part of serverStatus that can be left out or asked for.

@@ -1,0 +1,74 @@
+package access
+
+import (
+	"crypto/x509"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runAuthenticate logs in by the certificate that the client's end of a TLS
+// connection has shown. Manual: core/security-x.509. Spec: auth (MONGODB-X509).
+// Errors: AuthenticationFailed (18), MechanismUnavailable (334).
+func (s *State) runAuthenticate(c *command.Call) error {
+	n := auth.Name{DB: c.DB}
+	var mechanism string
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "mechanism":
+			mechanism, err = c.StringArg(name, v)
+		case "user":
+			n.Name, err = c.StringArg(name, v)
+		case "db":
+		default: // older mechanisms had others
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if mechanism != string(auth.X509) {
+		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", mechanism)
+	}
+	if err := s.x509(c, n, false); err != nil {
+		return err
+	}
+	appendAuthenticated(c.Reply, c.Peer.Login.Name)
+	return nil
+}
+
+// x509 logs in the subject of the client's certificate. n.Name may be empty, or has
+// to be that subject.
+// Errors: AuthenticationFailed (18).
+func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
+	s.begun(c, auth.X509, speculative)
+	if n.DB != auth.External {
+		return s.loginFailed(c, n, auth.X509, "users with certificates belong to $external")
+	}
+	cert := certificate(c)
+	if cert == nil {
+		return s.loginFailed(c, n, auth.X509, "no client certificate was presented that the server trusts")
+	}
+	subject := auth.Subject(cert)
+	if n.Name != "" && n.Name != subject {
+		return s.loginFailed(c, n, auth.X509, "the certificate is that of "+subject)
+	}
+	n.Name = subject
+	u := c.Server.Auth.User(n)
+	if u == nil {
+		return s.loginFailed(c, n, auth.X509, "there is no such user")
+	}
+	return s.enter(c, u, auth.X509)
+}
+
+// certificate is the verified certificate of the client; nil without one.
+func certificate(c *command.Call) *x509.Certificate {
+	state := c.Conn.TLS()
+	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	return state.PeerCertificates[0]
+}

@@ -1,0 +1,166 @@
+package access
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// What commands on users and roles need beyond the Action of their row.
+// Manual: the section "Required Access" of each command's page.
+
+// eachName visits an argument that lists roles or users, kind says which: names in
+// the command's database, or documents with a db.
+func eachName(q *command.PrivilegeCheck, v bson.Value, kind string, visit func(auth.Name)) {
+	one := func(v bson.Value) {
+		if s, ok := v.Str(); ok {
+			visit(auth.Name{Name: s, DB: q.DB})
+		} else if d, ok := v.Doc(); ok && v.Type == bson.TypeDocument {
+			name, _ := d.Get(kind).Str()
+			db, _ := d.Get("db").Str()
+			visit(auth.Name{Name: name, DB: db})
+		}
+	}
+	list, ok := v.Array()
+	if !ok {
+		one(v)
+		return
+	}
+	for v := range list.Values() {
+		one(v)
+	}
+}
+
+// onRoles notes that an action is needed on the databases of the roles listed.
+func onRoles(q *command.PrivilegeCheck, field string, a auth.Action) {
+	eachName(q, q.Arg(field), "role", func(n auth.Name) { q.Need(a, collection.Namespace{DB: n.DB}) })
+}
+
+// onPrivileges notes that an action is needed on the databases that the privileges
+// listed are about; for those about more than one, on all.
+func onPrivileges(q *command.PrivilegeCheck, a auth.Action) {
+	list, _ := q.Arg("privileges").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		r, _ := d.Get("resource").Doc()
+		if db, _ := r.Get("db").Str(); db != "" {
+			q.Need(a, collection.Namespace{DB: db})
+		} else if !q.Grants.MayEverywhere(a) {
+			q.Denied = true
+		}
+	}
+}
+
+func onRestrictions(q *command.PrivilegeCheck) {
+	if command.HasField(q.Body, "authenticationRestrictions") {
+		q.Need(auth.SetAuthenticationRestriction, collection.Namespace{DB: q.DB})
+	}
+}
+
+func createUserPrivileges(q *command.PrivilegeCheck) {
+	onRoles(q, "roles", auth.GrantRole)
+	onRestrictions(q)
+}
+
+// updateUserPrivileges: a user may change its own password and data where a role says so.
+func updateUserPrivileges(q *command.PrivilegeCheck) {
+	db := collection.Namespace{DB: q.DB}
+	name, _ := q.Value.Str()
+	own := (auth.Name{Name: name, DB: q.DB}).String() == q.Call.Peer.User
+	either := func(all, mine auth.Action) {
+		if !own || !q.Grants.May(mine, db) {
+			q.Need(all, db)
+		}
+	}
+	if command.HasField(q.Body, "pwd") || command.HasField(q.Body, "mechanisms") {
+		either(auth.ChangePassword, auth.ChangeOwnPassword)
+	}
+	if command.HasField(q.Body, "customData") {
+		either(auth.ChangeCustomData, auth.ChangeOwnCustomData)
+	}
+	if command.HasField(q.Body, "roles") {
+		if !q.Grants.MayEverywhere(auth.RevokeRole) {
+			q.Denied = true
+		}
+		onRoles(q, "roles", auth.GrantRole)
+	}
+	onRestrictions(q)
+	if !command.HasField(q.Body, "pwd") && !command.HasField(q.Body, "customData") && !command.HasField(q.Body, "roles") && !command.HasField(q.Body, "authenticationRestrictions") {
+		q.Need(auth.ChangePassword, db) // the command says that it lacks something
+	}
+}
+
+func grantRolesPrivileges(q *command.PrivilegeCheck) {
+	onRoles(q, "roles", auth.GrantRole)
+	needsRoles(q)
+}
+
+func revokeRolesPrivileges(q *command.PrivilegeCheck) {
+	onRoles(q, "roles", auth.RevokeRole)
+	needsRoles(q)
+}
+
+// needsRoles denies a command without roles to those who may grant none.
+func needsRoles(q *command.PrivilegeCheck) {
+	list, _ := q.Arg("roles").Array()
+	if list.IsEmpty() {
+		q.Need(auth.GrantRole, collection.Namespace{DB: q.DB})
+	}
+}
+
+func grantToRolePrivileges(q *command.PrivilegeCheck) { changesPrivileges(q, auth.GrantRole) }
+
+func revokeFromRolePrivileges(q *command.PrivilegeCheck) { changesPrivileges(q, auth.RevokeRole) }
+
+func changesPrivileges(q *command.PrivilegeCheck, a auth.Action) {
+	q.Need(a, collection.Namespace{DB: q.DB})
+	onPrivileges(q, a)
+}
+
+func createRolePrivileges(q *command.PrivilegeCheck) {
+	onRoles(q, "roles", auth.GrantRole)
+	onPrivileges(q, auth.GrantRole)
+	onRestrictions(q)
+}
+
+func updateRolePrivileges(q *command.PrivilegeCheck) {
+	if !q.Grants.MayEverywhere(auth.RevokeRole) {
+		q.Need(auth.RevokeRole, collection.Namespace{DB: q.DB})
+	}
+	onRoles(q, "roles", auth.GrantRole)
+	onPrivileges(q, auth.GrantRole)
+	onRestrictions(q)
+}
+
+// usersInfoPrivileges: everybody may look at itself.
+func usersInfoPrivileges(q *command.PrivilegeCheck) {
+	if d, ok := q.Value.Doc(); ok && q.Value.Type == bson.TypeDocument && command.HasField(d, "forAllDBs") {
+		if !q.Grants.MayEverywhere(auth.ViewUser) {
+			q.Denied = true
+		}
+		return
+	}
+	if q.Value.IsNumber() {
+		q.Need(auth.ViewUser, collection.Namespace{DB: q.DB})
+		return
+	}
+	eachName(q, q.Value, "user", func(n auth.Name) {
+		if n.String() != q.Call.Peer.User {
+			q.Need(auth.ViewUser, collection.Namespace{DB: n.DB})
+		}
+	})
+}
+
+// rolesInfoPrivileges: everybody may look at the roles it has.
+func (s *State) rolesInfoPrivileges(q *command.PrivilegeCheck) {
+	if q.Value.IsNumber() {
+		q.Need(auth.ViewRole, collection.Namespace{DB: q.DB})
+		return
+	}
+	eachName(q, q.Value, "role", func(n auth.Name) {
+		if !s.currentLogin(q.Call).Has(n) {
+			q.Need(auth.ViewRole, collection.Namespace{DB: n.DB})
+		}
+	})
+}

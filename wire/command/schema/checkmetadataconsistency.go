@@ -1,0 +1,89 @@
+package schema
+
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runCheckMetadataConsistency answers checkMetadataConsistency: what is wrong with
+// the maps, zones and indexes of sharded collections, of all on admin.
+// Manual: reference/command/checkMetadataConsistency, reference/inconsistency-type.
+func runCheckMetadataConsistency(c *command.Call) error {
+	only := ""
+	if c.Value.Type == bson.TypeString {
+		only, _ = c.Value.Str()
+	}
+	size := int64(-1)
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "coll":
+			only, err = c.StringArg(name, v)
+		case "checkIndexes":
+			_, err = c.BoolArg(name, v)
+		case "cursor":
+			size, err = c.CursorArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	docs := []bson.Raw{}
+	c.Server.Sharded(func(coll *catalog.Collection) {
+		ns := coll.Namespace
+		if (c.DB == "admin" || ns.DB == c.DB) && (only == "" || ns.Coll == only) {
+			docs = append(docs, inconsistencies(coll)...)
+		}
+	})
+	return c.ReplyList(collection.Namespace{DB: c.DB, Coll: "$cmd.aggregate"}, docs, size)
+}
+
+// inconsistencies are what is wrong with a collection's entry.
+func inconsistencies(coll *catalog.Collection) (docs []bson.Raw) {
+	add := func(kind, description string, details func(b *bson.Builder)) {
+		b := bson.NewBuilder(nil)
+		b.String("type", kind)
+		b.String("description", description)
+		b.BeginDoc("details")
+		b.String("namespace", coll.Namespace.String())
+		details(b)
+		b.End()
+		docs = append(docs, b.Doc())
+	}
+	if err := coll.Map.Check(); err != nil {
+		add("RoutingTableRangeGap", "Partitions leave a gap, overlap, or share their index entries", func(b *bson.Builder) { b.String("error", err.Error()) })
+	}
+	for i, z := range coll.Zones {
+		if i > 0 && (coll.Zones[i-1].Hi == nil || bytes.Compare(coll.Zones[i-1].Hi, z.Lo) > 0) {
+			add("ZonesRangeOverlap", "Ranges of zones overlap", func(b *bson.Builder) {
+				b.String("zone", coll.Zones[i-1].Name)
+				b.String("other", z.Name)
+			})
+		}
+	}
+	if coll.Map.Kind() == shard.Ranged && !hasKeyIndex(coll) {
+		add("MissingShardKeyIndex", "No index begins with the shard key", func(b *bson.Builder) { b.Raw("shardKey", coll.Key.Spec()) })
+	}
+	return docs
+}
+
+// hasKeyIndex reports an index whose leading fields are those of the shard key.
+func hasKeyIndex(coll *catalog.Collection) bool {
+	for _, ix := range coll.Indexes {
+		it, all := ix.Key.Iter(), true
+		for name, want := range coll.Key.Spec().Fields() {
+			all = all && it.Next() && bytes.Equal(it.Name, name) && bson.Equal(it.Value, want, nil)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,27 @@
+package schema
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runDropDatabase answers dropDatabase. Manual: reference/command/dropDatabase.
+func runDropDatabase(c *command.Call) error {
+	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+		return err
+	}
+	v := c.Value
+	switch n, ok := command.RoundedLong(v); {
+	case v.IsNullish():
+		return mongoerr.MissingField("dropDatabase.dropDatabase")
+	case !ok:
+		return mongoerr.WrongType("dropDatabase.dropDatabase", v.Type.String(), "long", "int", "decimal", "double")
+	case n != 1:
+		return mongoerr.New(5255100, "Have to pass 1 as 'dropDatabase' parameter")
+	}
+	if c.DB == "admin" || c.DB == "config" || c.DB == "local" {
+		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
+	}
+	return c.Server.DDL.DropDatabase(&c.Op, c.DB)
+}

@@ -1,0 +1,116 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runValidateDBMetadata answers validateDBMetadata: which collections hold what
+// the stable API does not allow.
+// Manual: reference/command/validateDBMetadata.
+func runValidateDBMetadata(c *command.Call) error {
+	var params bson.Raw
+	var only collection.Namespace
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "apiParameters":
+			params, err = c.DocArg(name, v)
+		case "db":
+			if only.DB, err = c.StringArg(name, v); err == nil && !v.IsMissing() {
+				err = checkFilterDB(only.DB)
+			}
+		case "collection":
+			if only.Coll, err = c.StringArg(name, v); err == nil && !v.IsMissing() &&
+				(only.Coll == "" || only.Coll[0] == '.' || strings.ContainsRune(only.Coll, 0)) {
+				err = mongoerr.BadNamespace(only.String())
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && params == nil {
+		err = mongoerr.MissingField(c.Field("apiParameters"))
+	}
+	if err != nil {
+		return err
+	}
+	version, strict, err := apiParameters(c, params)
+	if err != nil {
+		return err
+	}
+	c.Reply.BeginArray("apiVersionErrors")
+	if version == "1" && strict {
+		unstableIndexes(c, only)
+	}
+	c.Reply.End()
+	return nil
+}
+
+// checkFilterDB refuses what names no database, with the codes of this command.
+// Observed: mongod 8.0. Errors: 28539, InvalidNamespace (73), 13280.
+func checkFilterDB(db string) error {
+	switch {
+	case db == "":
+		return mongoerr.New(28539, "Empty database name")
+	case len(db) > command.DatabaseNameMax || strings.ContainsAny(db, ".\x00"):
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
+	case strings.ContainsAny(db, "/\\ \""):
+		return mongoerr.New(13280, "invalid db name: %s", db)
+	}
+	return nil
+}
+
+// apiParameters reads the version and strictness to check for.
+func apiParameters(c *command.Call, params bson.Raw) (version string, strict bool, err error) {
+	const field = "apiParameters"
+	given := false
+	err = command.EachField(params, c.Field(field), func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "version":
+			given = !v.IsMissing()
+			version, err = c.StringArg(field+"."+name, v)
+		case "strict", "deprecationErrors":
+			if v.IsMissing() {
+				return true, mongoerr.WrongType(c.Field(field+"."+name), "null", "bool")
+			}
+			var yes bool
+			if yes, err = c.StrictBool(field+"."+name, v); name == "strict" {
+				strict = yes
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && !given {
+		err = mongoerr.MissingField(c.Field(field + ".version"))
+	}
+	return version, strict, err
+}
+
+// unstableIndexes lists the indexes that version 1 does not have.
+// Manual: reference/stable-api#indexes.
+func unstableIndexes(c *command.Call, only collection.Namespace) {
+	for _, coll := range c.Cluster.Catalog.Peek().Collections(only.DB) {
+		if only.Coll != "" && coll.Namespace.Coll != only.Coll {
+			continue
+		}
+		for _, ix := range coll.Indexes {
+			if ix.Text == nil && !ix.Sparse {
+				continue
+			}
+			b := c.Reply
+			b.BeginDoc("")
+			b.String("ns", coll.Namespace.String())
+			b.Int32("code", int32(mongoerr.APIStrictError))
+			b.String("codeName", mongoerr.APIStrictError.String())
+			b.String("errmsg", "The index with name "+ix.Name+" is not allowed in API version 1.")
+			b.End()
+		}
+	}
+}

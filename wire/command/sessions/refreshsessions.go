@@ -1,0 +1,18 @@
+package sessions
+
+import "github.com/cantledb/cantle/wire/command"
+
+// runRefreshSessions keeps sessions from ending unused.
+// Manual: reference/command/refreshSessions.
+func runRefreshSessions(c *command.Call) error {
+	ids, err := sessionIDs(c, "refreshSessionsFromClient")
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := c.Server.Sessions.Touch(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package sessions
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// sessionIDs reads the sessions a command is about: the array that is its first
+// field. Nulls in it are skipped and other arguments ignored.
+// Errors: TypeMismatch (14), IDLFailedToParse (40414), those of session.ParseID.
+func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
+	field = c.Field(field)
+	list, err := sessionList(c, field)
+	if err != nil {
+		return nil, err
+	}
+	var ids []session.ID
+	for it := list.Iter(); it.Next(); {
+		if it.Value.IsNullish() {
+			continue
+		}
+		if it.Value.Type != bson.TypeDocument {
+			return nil, mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
+		}
+		id, err := session.ParseID(it.Value, c.Peer.Owner, field)
+		if err == nil {
+			err = c.MayUse(id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// sessionList is the array that is the command's first field.
+func sessionList(c *command.Call, field string) (bson.Raw, error) {
+	if c.Value.IsNullish() {
+		return nil, mongoerr.MissingField(field)
+	}
+	list, ok := c.Value.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(field, c.Value.Type.String(), "array")
+	}
+	return list, nil
+}

@@ -1,0 +1,74 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runBalancerStart and runBalancerStop answer balancerStart and balancerStop:
+// whether partitions are split and merged without being asked.
+// Manual: reference/command/balancerStart.
+func (s *State) runBalancerStart(c *command.Call) error { return s.setBalancer(c, false) }
+
+func (s *State) runBalancerStop(c *command.Call) error { return s.setBalancer(c, true) }
+
+func (s *State) setBalancer(c *command.Call, off bool) error {
+	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "maxTimeMS", nil })
+	if err != nil {
+		return err
+	}
+	s.switchBalancer(c, off)
+	return nil
+}
+
+func (s *State) switchBalancer(c *command.Call, off bool) {
+	s.balancerOff.Store(off)
+	if s.Balance != nil {
+		s.Balance(!off)
+	}
+}
+
+// runBalancerStatus answers balancerStatus.
+// Manual: reference/command/balancerStatus.
+func (s *State) runBalancerStatus(c *command.Call) error {
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	c.Reply.String("mode", s.balancerMode())
+	c.Reply.Bool("inBalancerRound", false)
+	c.Reply.Int64("numBalancerRounds", 0)
+	c.Reply.String("term", "n/a")
+	return nil
+}
+
+// balancerMode is how config.settings and balancerStatus call the state.
+func (s *State) balancerMode() string {
+	if s.balancerOff.Load() {
+		return "off"
+	}
+	return "full"
+}
+
+// runBalancerCollectionStatus answers balancerCollectionStatus: a collection is
+// balanced by definition, its partitions share its throughput evenly.
+// Manual: reference/command/balancerCollectionStatus.
+func runBalancerCollectionStatus(c *command.Call) error {
+	if _, err := shardedCollection(c); err != nil {
+		return err
+	}
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	c.Reply.Int32("chunkSize", 128)
+	c.Reply.Bool("balancerCompliant", true)
+	return nil
+}
+
+// The balancer's state stands in config.settings.
+var balancerSettings = collection.Namespace{DB: "config", Coll: "settings"}
+
+func readBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Find, balancerSettings) }
+
+func writeBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Update, balancerSettings) }

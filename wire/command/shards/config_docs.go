@@ -1,0 +1,173 @@
+package shards
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// In the shape of a cluster every partition number is a shard: partition 3 of
+// any collection lies on "p3". Partition numbers are a collection's own, so a
+// shard says how far partitions go, not where bytes lie.
+
+// shardIDs lists the partition numbers in use, 0 always among them.
+func (s *State) shardIDs() []shard.ID {
+	used := map[shard.ID]bool{0: true}
+	s.EachMap(func(coll *catalog.Collection) {
+		for _, d := range coll.Map.Shards() {
+			used[d.ID] = true
+		}
+	})
+	ids := make([]shard.ID, 0, len(used))
+	for id := range used {
+		ids = append(ids, id)
+	}
+	sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+	return ids
+}
+
+// shardHost is where a shard is, in the form that says that it is a replica set:
+// what it takes is acknowledged by a majority and read at one time.
+// Manual: reference/config-database#config.shards.
+func (s *State) shardHost(id shard.ID) string { return command.ShardName(id) + "/" + s.Address() }
+
+// shardDocs is config.shards.
+func (s *State) shardDocs() (docs []bson.Raw) {
+	for _, id := range s.shardIDs() {
+		b := bson.NewBuilder(nil)
+		b.String("_id", command.ShardName(id))
+		b.String("host", s.shardHost(id))
+		b.Int32("state", 1)
+		b.Timestamp("topologyTime", uint32(s.Started.Unix()), 1)
+		b.Bool("draining", false)
+		if tags := s.tags(command.ShardName(id)); len(tags) > 0 {
+			b.BeginArray("tags")
+			for _, t := range tags {
+				b.String("", t)
+			}
+			b.End()
+		}
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// databaseDocs is config.databases.
+func (s *State) databaseDocs() (docs []bson.Raw) {
+	for _, d := range s.Cluster.Catalog.Peek().Databases() {
+		if d.Name == "admin" || d.Name == "config" || d.Name == "local" {
+			continue
+		}
+		b := bson.NewBuilder(nil)
+		b.String("_id", d.Name)
+		b.String("primary", command.ShardName(0))
+		b.Bool("partitioned", true)
+		b.BeginDoc("version")
+		uuid := command.VirtualUUID(d.Name)
+		b.Binary("uuid", 4, uuid[:])
+		b.Timestamp("timestamp", uint32(s.Started.Unix()), 1)
+		b.Int32("lastMod", 1)
+		b.End()
+		docs = append(docs, b.Doc())
+	}
+	return docs
+}
+
+// collectionDocs is config.collections.
+func (s *State) collectionDocs() (docs []bson.Raw) {
+	s.Sharded(func(coll *catalog.Collection) {
+		b := bson.NewBuilder(nil)
+		b.String("_id", coll.Namespace.String())
+		b.ObjectID("lastmodEpoch", epochOf(coll))
+		b.DateTime("lastmod", s.Started.UnixMilli())
+		b.Timestamp("timestamp", uint32(coll.Map.Version().Epoch), 1)
+		b.Binary("uuid", 4, coll.UUID[:])
+		b.Raw("key", coll.Key.Spec())
+		b.Bool("unique", uniqueKey(coll))
+		b.Bool("noBalance", coll.Unbalanced)
+		if coll.Unmerged {
+			b.Bool("enableAutoMerge", false)
+		}
+		docs = append(docs, b.Doc())
+	})
+	return docs
+}
+
+// uniqueKey reports a shard key that a unique index holds.
+func uniqueKey(coll *catalog.Collection) bool {
+	return slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
+		return ix.Unique && bson.Equal(ix.Key.Value(), coll.Key.Spec().Value(), nil)
+	})
+}
+
+// epochOf is an ObjectId that stands for a collection's shard key.
+func epochOf(coll *catalog.Collection) (id [12]byte) {
+	copy(id[:], coll.UUID[:])
+	id[11] ^= byte(coll.Map.Version().Epoch)
+	return id
+}
+
+// chunkDocs is config.chunks: one chunk per partition.
+func (s *State) chunkDocs() (docs []bson.Raw) {
+	s.Sharded(func(coll *catalog.Collection) {
+		for _, d := range coll.Map.Shards() {
+			b := bson.NewBuilder(nil)
+			id := epochOf(coll)
+			id[8], id[9], id[10] = byte(d.ID>>16), byte(d.ID>>8), byte(d.ID)
+			b.ObjectID("_id", id)
+			b.Binary("uuid", 4, coll.UUID[:])
+			b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+			b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
+			b.String("shard", command.ShardName(d.ID))
+			b.Timestamp("lastmod", uint32(d.Since), 0)
+			b.Timestamp("onCurrentShardSince", uint32(d.Since), 0)
+			b.BeginArray("history")
+			b.BeginDoc("")
+			b.Timestamp("validAfter", uint32(d.Since), 0)
+			b.String("shard", command.ShardName(d.ID))
+			b.End()
+			b.End()
+			docs = append(docs, b.Doc())
+		}
+	})
+	return docs
+}
+
+// mongosDocs is config.mongos: this server.
+func (s *State) mongosDocs() []bson.Raw {
+	b := bson.NewBuilder(nil)
+	now := s.Cluster.Now()
+	b.String("_id", s.Address())
+	b.BeginArray("advisoryHostFQDNs")
+	b.End()
+	b.DateTime("created", s.Started.UnixMilli())
+	b.String("mongoVersion", command.CompatibleVersion)
+	b.DateTime("ping", now.UnixMilli())
+	b.Int64("up", int64(now.Sub(s.Started).Seconds()))
+	b.Bool("waiting", true)
+	return []bson.Raw{b.Doc()}
+}
+
+// settingDocs is config.settings.
+func (s *State) settingDocs() []bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("_id", "balancer")
+	b.String("mode", s.balancerMode())
+	b.Bool("stopped", s.balancerOff.Load())
+	return append([]bson.Raw{b.Doc()}, s.settings.list()...)
+}
+
+// clusterDocs is config.version.
+func (s *State) clusterDocs() []bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int32("_id", 1)
+	id := command.VirtualUUID("cluster")
+	var oid [12]byte
+	copy(oid[:], id[:])
+	b.ObjectID("clusterId", oid)
+	return []bson.Raw{b.Doc()}
+}

@@ -1,0 +1,143 @@
+package shards
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// Some helpers of mongosh update documents of the config database. Where those are
+// made up, what an update changes is done to what they tell of: the balancer's state
+// and a collection's noBalance. Other settings are kept as they are given.
+// Manual: reference/config-database.
+
+// configSettings are the documents of config.settings beside the balancer's. Safe for
+// concurrent use.
+type configSettings struct {
+	mu   sync.Mutex
+	docs []bson.Raw
+}
+
+// configSettingsName is the setting that keeps them.
+const configSettingsName = "configSettings"
+
+// configSettingsMax bounds them.
+const configSettingsMax = 64
+
+func (x *configSettings) load(ctx context.Context, s storage.Store) error {
+	doc, err := command.LoadSetting(ctx, s, configSettingsName)
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	list, _ := doc.Get("docs").Array()
+	for v := range list.Values() {
+		if d, ok := v.Doc(); ok {
+			x.docs = append(x.docs, d.Clone())
+		}
+	}
+	return nil
+}
+
+// list returns the documents.
+func (x *configSettings) list() []bson.Raw {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.docs)
+}
+
+// put adds a document or replaces the one of its _id.
+func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	next := slices.DeleteFunc(slices.Clone(x.docs), func(d bson.Raw) bool { return bson.Equal(d.Get("_id"), doc.Get("_id"), nil) })
+	next = append(next, doc.Clone())
+	if len(next) > configSettingsMax {
+		return mongoerr.New(mongoerr.IllegalOperation, "config.settings holds at most %d documents", configSettingsMax)
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginArray("docs")
+	for _, d := range next {
+		b.Raw("", d)
+	}
+	b.End()
+	if err := command.SaveSetting(ctx, s, configSettingsName, b.Doc()); err != nil {
+		return err
+	}
+	x.docs = next
+	return nil
+}
+
+// updateConfig does an update of a made-up config collection; done is false for any
+// other namespace.
+func (state *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
+	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.IsVirtual(ns) {
+		return r, false, nil
+	}
+	docs, _ := c.Server.VirtualDocs(&c.Op, ns)
+	docs, err = c.FilterDocs(docs, m.Find.Filter)
+	if err != nil {
+		return r, true, err
+	}
+	var s expr.Scratch
+	if len(docs) == 0 {
+		if !m.Upsert || ns.Coll != "settings" {
+			return r, true, nil
+		}
+		filter, err := match.Parse(c.Env(), m.Find.Filter)
+		if err != nil {
+			return r, true, err
+		}
+		doc, err := m.Update.Upsert(c.Env(), filter, &s, func() bson.Value { return bson.Null })
+		if err != nil {
+			return r, true, err
+		}
+		r.Upserted = doc.Get("_id").Clone()
+		return r, true, state.keepConfig(c, ns, doc)
+	}
+	for _, old := range docs {
+		b := bson.NewBuilder(nil)
+		res, err := m.Update.Apply(c.Env(), b, old, update.Input{}, &s)
+		if err != nil {
+			return r, true, err
+		}
+		r.Matched++
+		if res.Modified {
+			r.Changed++
+			if err := state.keepConfig(c, ns, b.Doc()); err != nil {
+				return r, true, err
+			}
+		}
+		s.Reset()
+		if !m.Multi {
+			break
+		}
+	}
+	return r, true, nil
+}
+
+// keepConfig does what a changed document of the config database says.
+func (s *State) keepConfig(c *command.Call, ns collection.Namespace, doc bson.Raw) error {
+	id, _ := doc.Get("_id").Str()
+	switch {
+	case ns.Coll == "collections":
+		merge := doc.Get("enableAutoMerge")
+		return c.Server.DDL.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
+	case id == "balancer":
+		mode, _ := doc.Get("mode").Str()
+		s.switchBalancer(c, doc.Get("stopped").Truthy() || mode == "off")
+		return nil
+	}
+	return s.settings.put(c.Ctx, c.Cluster.Store, doc)
+}

@@ -1,0 +1,155 @@
+package shards
+
+import (
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// injectArg reads an argument of InjectThrottle.
+func injectArg(c *command.Call, r *ratelimit.RefuseRule, name string, v bson.Value) (err error) {
+	if v.IsMissing() {
+		return nil
+	}
+	if name == "kind" {
+		kind, err := c.StringArg(name, v)
+		switch kind {
+		case "any", "":
+			r.Kind = ratelimit.AnyKind
+		case "read":
+			r.Kind = ratelimit.ReadKind
+		case "write":
+			r.Kind = ratelimit.WriteKind
+		default:
+			err = mongoerr.BadEnum(c.Field(name), kind)
+		}
+		return err
+	}
+	n, err := wholeArg(c, name, v)
+	if err != nil {
+		return err
+	}
+	const most = 1 << 40
+	switch name {
+	case "nth":
+		r.Nth = n
+		return command.Between(name, n, 1, most)
+	case "count":
+		r.Count = n
+		return command.Between(name, n, -1, most)
+	case "every":
+		r.Every = n
+		return command.Between(name, n, 0, most)
+	}
+	r.RetryAfter = time.Duration(n) * time.Millisecond
+	return command.Between(name, n, 0, 60_000)
+}
+
+// injectThrottle answers {customAction: "InjectThrottle", nth: 5, kind: "write"},
+// an extension of ours: statements are refused by count, so that a test of an
+// application's retries meets a throttle exactly where it wants one. count refuses
+// so many in a row (-1: all that follow), every repeats the pattern after so many
+// statements, collection confines it; each call replaces what an earlier one set,
+// and {off: true} ends it.
+func injectThrottle(c *command.Call, a *customArgs) error {
+	if !c.Server.TestCommands {
+		return mongoerr.New(mongoerr.CommandNotFound, "customAction InjectThrottle needs a server started with --enable-test-commands")
+	}
+	if a.off {
+		c.Cluster.Budgets.Inject()
+		return nil
+	}
+	if a.rule.Nth == 0 {
+		return mongoerr.MissingField("customAction.nth")
+	}
+	if a.rule.Every > 0 && a.rule.Count >= a.rule.Every {
+		return mongoerr.New(mongoerr.BadValue, "count must be less than every, or all statements are refused; for that say count: -1")
+	}
+	if a.hasColl {
+		coll, err := c.Collection(a.ns)
+		if err != nil {
+			return err
+		}
+		a.rule.Collection = uint64(coll.ID)
+	}
+	c.Cluster.Budgets.Inject(a.rule)
+	return nil
+}
+
+// redistribute answers {customAction: "RedistributeThroughput", collection: "c",
+// targets: [{id: "1", throughput: 6000}], sources: ["0"]}, or {equal: true}.
+// Source: Azure Cosmos DB for MongoDB, "distribute-throughput-across-partitions",
+// which has it outside of the wire protocol.
+func redistribute(c *command.Call, a *customArgs) error {
+	if a.equal != (len(a.targets) == 0) || a.equal && len(a.sources) > 0 {
+		return mongoerr.New(mongoerr.BadValue, "either targets, with the sources to take from, or equal: true must be given")
+	}
+	if _, err := c.Collection(a.ns); err != nil {
+		return err
+	}
+	shares, err := c.Server.DDL.Redistribute(&c.Op, a.ns, a.targets, a.sources)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginArray("partitions")
+	for _, s := range shares {
+		b.BeginDoc("")
+		b.String("id", partitionName(s.Shard))
+		b.Int("throughput", s.RUs)
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// sharesArg reads an argument of RedistributeThroughput.
+func sharesArg(c *command.Call, a *customArgs, name string, v bson.Value) (err error) {
+	switch {
+	case v.IsMissing():
+	case name == "equal":
+		a.equal, err = c.BoolArg(name, v)
+	case name == "sources":
+		list, ok := v.Array()
+		if !ok {
+			return mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
+		}
+		for it := list.Iter(); it.Next(); {
+			id, err := partitionArg(c, name, it.Value)
+			if err != nil {
+				return err
+			}
+			a.sources = append(a.sources, id)
+		}
+	default:
+		list, err := c.DocArray(name, v, partitionsMax)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			s := ratelimit.Share{Shard: -1}
+			err := command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+				switch field {
+				case "id":
+					s.Shard, err = partitionArg(c, name+".id", v)
+				case "throughput":
+					s.RUs, err = wholeArg(c, name+"."+field, v)
+				default:
+					return false, nil
+				}
+				return true, err
+			})
+			if err != nil {
+				return err
+			}
+			if s.Shard < 0 {
+				return mongoerr.MissingField(c.Field(name + ".id"))
+			}
+			a.targets = append(a.targets, s)
+		}
+	}
+	return err
+}

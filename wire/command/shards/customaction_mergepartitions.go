@@ -1,0 +1,114 @@
+package shards
+
+import (
+	"strconv"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// partitionsMax bounds the partitions that one command may name.
+const partitionsMax = shard.ShardsMax
+
+// mergeFullness is how full, in percent of a partition's size and RU/s, a merged
+// partition may be: one that is fuller would soon split again.
+const mergeFullness = 80
+
+// partitionName is how replies name a partition.
+func partitionName(id int) string { return strconv.Itoa(id) }
+
+// partitionArg reads a partition's name, a string or a number; "p3" is 3.
+// Errors: BadValue (2), TypeMismatch (14).
+func partitionArg(c *command.Call, name string, v bson.Value) (int, error) {
+	if v.IsNumber() {
+		n, err := wholeArg(c, name, v)
+		if err == nil {
+			err = command.Between(name, n, 0, 1<<32-1)
+		}
+		return int(n), err
+	}
+	s, err := c.StringArg(name, v)
+	if err != nil {
+		return 0, err
+	}
+	digits := s
+	if len(s) > 1 && s[0] == 'p' {
+		digits = s[1:]
+	}
+	n, bad := strconv.ParseUint(digits, 10, 32)
+	if bad != nil {
+		return 0, mongoerr.New(mongoerr.BadValue, "'%s' is not the name of a partition; customAction GetPartitions lists them", s)
+	}
+	return int(n), nil
+}
+
+// mergePartitions answers {customAction: "MergePartitions", collection: "c"}:
+// neighbours that are cold and small become one, as far as the provisioned RU/s
+// allow. With whatIf it only tells what would be.
+// Source: Azure Cosmos DB, "merge", which has it outside of the wire protocol.
+func mergePartitions(c *command.Call, a *customArgs) error {
+	coll, err := c.Collection(a.ns)
+	if err != nil {
+		return err
+	}
+	if !coll.Sharded() {
+		return mongoerr.New(mongoerr.BadValue, "%s has one partition: it is not sharded", a.ns)
+	}
+	cl := c.Cluster
+	policy := balance.Policy{Merge: true, MergePercent: mergeFullness, ShardRU: c.Server.DDL.Limits.ShardRU, ShardBytes: c.Server.DDL.Limits.ShardBytes}
+	if policy.ShardRU <= 0 {
+		policy.ShardRU = ratelimit.ShardRateMax
+	}
+	plan, after, loads, err := balance.PlanMerges(coll.Map, balance.LoadsOf(cl.Tally, cl.Budgets, coll, cl.Now()), policy)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.Bool("whatIf", a.whatIf)
+	b.Int32("before", int32(coll.Map.Len()))
+	if !a.whatIf {
+		for _, m := range plan {
+			if err := c.Server.Jobs.Merge(c.Ctx, a.ns, m.Shard, m.With); err != nil {
+				return err
+			}
+		}
+		if coll, err = c.Collection(a.ns); err != nil {
+			return err
+		}
+		after = coll.Map
+		loads = balance.LoadsOf(cl.Tally, cl.Budgets, coll, cl.Now())
+	}
+	b.Int32("after", int32(after.Len()))
+	b.BeginArray("merges")
+	for _, m := range plan {
+		b.BeginArray("")
+		b.String("", m.Shard.String())
+		b.String("", m.With.String())
+		b.End()
+	}
+	b.End()
+	share := 0.0
+	if t := jobs.Provisioned(coll.Throughput); t.PerSecond(after.Len()) > 0 {
+		share = float64(t.PerSecond(after.Len())) / float64(after.Len())
+	}
+	b.BeginArray("partitions")
+	for _, d := range after.Shards() {
+		b.BeginDoc("")
+		b.String("id", d.ID.String())
+		b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+		b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
+		b.Int64("documents", loads.Shards[d.ID].Docs)
+		b.Int64("bytes", loads.Shards[d.ID].Bytes)
+		if share > 0 {
+			b.Double("throughput", share)
+		}
+		b.End()
+	}
+	b.End()
+	return nil
+}

@@ -1,0 +1,159 @@
+package shards
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// hotKeysDefault is how many of the heaviest shard key values are listed.
+const hotKeysDefault = 10
+
+// hotKeysMax is how many are remembered.
+const hotKeysMax = 64
+
+// getPartitions answers {customAction: "GetPartitions", collection: "c"}, an
+// extension of ours: what every partition holds and what its throughput is
+// spent on, to find the hot one.
+func getPartitions(c *command.Call, a *customArgs) error {
+	coll, err := c.Collection(a.ns)
+	if err != nil {
+		return err
+	}
+	if a.top == 0 {
+		a.top = hotKeysDefault
+	}
+	a.top = min(a.top, hotKeysMax)
+	b := c.Reply
+	b.String("database", c.DB)
+	b.String("collection", a.ns.Coll)
+	if coll.Sharded() {
+		b.Raw("shardKeyDefinition", coll.Key.Spec())
+	}
+	b.String("mapVersion", coll.Map.Version().String())
+	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
+	if this, last := pool.Autoscaled(c.Cluster.Now()); this > 0 {
+		b.BeginDoc("autoscaledTo") // what would be billed
+		b.Int64("thisHour", this)
+		b.Int64("lastHour", last)
+		b.End()
+	}
+	stats := map[int]ratelimit.BucketStats{}
+	for _, s := range pool.Stats(c.Cluster.Now()) {
+		stats[s.Shard] = s
+	}
+	counts := c.Cluster.Tally.Of(coll.ID)
+	b.BeginArray("partitions")
+	for _, d := range coll.Map.Shards() {
+		b.BeginDoc("")
+		b.String("id", d.ID.String())
+		b.String("shard", command.ShardName(d.ID))
+		if coll.Sharded() {
+			b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+			b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
+		}
+		b.Bool("settled", d.Settled())
+		n := counts.Shard(d.ID).Get()
+		b.Int64("documents", n.Docs)
+		b.Int64("bytes", n.Bytes)
+		appendLoad(b, stats[int(d.ID)])
+		hot := pool.Hot(int(d.ID))
+		if hot != nil {
+			appendHot(b, "hottestByRU", coll, hot.ByRU.Top(int(a.top)), true)
+			appendHot(b, "hottestByBytes", coll, hot.ByBytes.Top(int(a.top)), false)
+		}
+		b.End()
+	}
+	b.End()
+	appendLimits(c, b, coll)
+	return nil
+}
+
+// appendLimits prints the limit on what one shard key value holds, and the values
+// that come near it.
+func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection) {
+	limit := c.Cluster.LogicalKeyBytes
+	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
+	if limit <= 0 || !pool.Limited() && !pool.Shared() {
+		return
+	}
+	counts := c.Cluster.Tally.Of(coll.ID)
+	percent := func(n int64) int32 { return int32(n * 100 / limit) }
+	var warnings []string
+	b.Int64("logicalPartitionLimit", limit)
+	if !coll.Sharded() {
+		n := percent(counts.Total(coll.Map).Bytes)
+		b.Int32("percentOfLimit", n)
+		if n >= fullPercent {
+			warnings = append(warnings, fmt.Sprintf("the collection has no shard key and has used %d%% of the %d bytes it may hold: shard it", n, limit))
+		}
+	} else {
+		b.BeginArray("largestValues")
+		for _, k := range counts.Heavy.List() {
+			b.BeginDoc("")
+			appendLogical(b, coll, k.Key)
+			b.String("partition", k.Shard().String())
+			b.Int64("bytes", k.Bytes())
+			b.Int32("percentOfLimit", percent(k.Bytes()))
+			b.End()
+			if percent(k.Bytes()) >= fullPercent {
+				warnings = append(warnings, fmt.Sprintf("the shard key value %s has used %d%% of the %d bytes it may hold: writes beyond will be refused; choose a key of finer grain",
+					balance.LogicalText(coll, k.Key), percent(k.Bytes()), limit))
+			}
+		}
+		b.End()
+	}
+	b.BeginArray("warnings")
+	for _, w := range warnings {
+		b.String("", w)
+	}
+	b.End()
+}
+
+// fullPercent of a limit is worth a warning.
+const fullPercent = 80
+
+// appendLoad prints what a partition's throughput was used for.
+func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
+	if s.Limit > 0 {
+		b.Double("throughput", s.Limit.Float())
+	}
+	b.Double("ruLastSecond", s.LastSecond.Float())
+	b.Double("ruLastMinute", s.LastMinute.Float())
+	b.Double("ruTotal", s.Total.Float())
+	b.Int32("normalizedPercent", int32(s.Normalized))
+	b.Int64("throttled", s.Throttled)
+	b.Int64("throttledLastMinute", s.ThrottledMinute)
+	b.Int32("waiting", int32(s.Waiting))
+}
+
+// appendHot prints the heaviest shard key values of a partition.
+func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU bool) {
+	b.BeginArray(name)
+	for _, k := range keys {
+		b.BeginDoc("")
+		appendLogical(b, coll, k.Key)
+		if inRU {
+			b.Double("ru", ratelimit.MicroRU(k.Weight).Float())
+		} else {
+			b.Int64("bytes", k.Weight)
+		}
+		b.End()
+	}
+	b.End()
+}
+
+// appendLogical prints the shard key value that KeyPattern.AppendLogical made
+// bytes of; one that was cut off prints as those bytes.
+func appendLogical(b *bson.Builder, coll *catalog.Collection, key string) {
+	values, err := coll.Key.LogicalValues([]byte(key))
+	if err != nil || !coll.Sharded() {
+		b.Binary("key", 0, []byte(key))
+		return
+	}
+	b.Raw("key", values)
+}

@@ -1,0 +1,138 @@
+package shards
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+const (
+	// reportDefault is how many shapes a report lists unless told otherwise.
+	reportDefault = 20
+	// topMax is the longest list one may ask for.
+	topMax = 1000
+	// dearRU is the average charge above which the service's documentation tells
+	// users to look into a query.
+	// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
+	dearRU = 50 * ratelimit.RU
+)
+
+// getRequestReport answers {customAction: "GetRequestReport", collection: "c"},
+// an extension of ours: what commands have cost by their shape, since the server
+// started or the last reset, the dearest first. Without collection it is about the
+// database, on admin about all of them.
+func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
+	if a.top == 0 {
+		a.top = reportDefault
+	}
+	wanted := func(ns collection.Namespace) bool {
+		return (c.DB == "admin" || ns.DB == c.DB) && (!a.hasColl || ns.Coll == a.ns.Coll)
+	}
+	list := s.shapes.list(wanted)
+	slices.SortFunc(list, func(a, b shape) int {
+		return cmp.Or(cmp.Compare(b.charge, a.charge), strings.Compare(a.ns.String()+a.command+a.filter, b.ns.String()+b.command+b.filter))
+	})
+	var total ratelimit.MicroRU
+	for i := range list {
+		total += list[i].charge
+	}
+	b := c.Reply
+	b.String("database", c.DB)
+	if a.hasColl {
+		b.String("collection", a.ns.Coll)
+	}
+	if !s.shapes.since.IsZero() {
+		b.DateTime("since", s.shapes.since.UnixMilli())
+	}
+	b.Double("ruTotal", total.Float())
+	b.Int32("shapes", int32(len(list)))
+	b.BeginArray("requests")
+	for i := range list[:min(len(list), int(a.top))] {
+		b.BeginDoc("")
+		appendRequest(c, b, &list[i], total)
+		b.End()
+	}
+	b.End()
+	if a.reset {
+		s.shapes.forget(wanted)
+	}
+	return nil
+}
+
+// appendRequest prints one shape.
+func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.MicroRU) {
+	b.String("ns", s.ns.String())
+	b.String("command", s.command)
+	b.String("filter", s.filter)
+	if s.sort != "" {
+		b.String("sort", s.sort)
+	}
+	b.BeginArray("fields")
+	for _, f := range s.fields {
+		b.BeginDoc("")
+		b.String("path", f.path)
+		b.String("by", f.by)
+		b.End()
+	}
+	b.End()
+	runs := max(1, s.runs)
+	average := s.charge / ratelimit.MicroRU(runs)
+	b.Int64("count", s.runs)
+	b.Double("ru", s.charge.Float())
+	b.Double("ruAverage", average.Float())
+	b.Double("ruMax", s.most.Float())
+	if total > 0 {
+		b.Double("ruPercent", float64(s.charge*1000/total)/10)
+	}
+	b.Double("millisAverage", float64(s.took.Microseconds()/runs)/1000)
+	b.Double("millisMax", float64(s.slowest.Microseconds())/1000)
+	b.Double("documentsLoaded", float64(s.loaded*100/runs)/100)
+	if s.visits > 0 {
+		b.Double("partitionsVisited", float64(s.visited*100/s.visits)/100)
+	}
+	b.Int64("fanOuts", s.fanOuts)
+	b.Int64("failed", s.failed)
+	b.Int64("throttled", s.refused)
+	b.DateTime("last", s.last.UnixMilli())
+	b.BeginArray("warnings")
+	for _, w := range shapeWarnings(c, s, average) {
+		b.String("", w)
+	}
+	b.End()
+}
+
+// shapeWarnings says what is dear about a shape, and what would help.
+func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []string) {
+	coll := c.Cluster.Catalog.Peek().Collection(s.ns)
+	if s.fanOuts > 0 && coll != nil && coll.Sharded() {
+		var missing []string
+		for _, f := range coll.Key.Fields() {
+			if !slices.ContainsFunc(s.fields, func(x filterField) bool { return x.path == f.Path.String() && (x.by == "equal" || x.by == "in") }) {
+				missing = append(missing, f.Path.String())
+			}
+		}
+		switch levels := coll.Key.Levels(); {
+		case len(missing) == 1 && levels < len(coll.Key.Fields()) && missing[0] == coll.Key.Fields()[levels].Path.String():
+			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked for a value's buckets on several of the %d partitions, for %s RU: with %s in the filter one of them would do",
+				s.fanOuts, s.runs, s.partitions, s.fanned, missing[0]))
+		case len(missing) > 0:
+			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked into several of the %d partitions, for %s RU: the filter does not fix the shard key field %s. "+
+				"Add it to the query if the application knows it; cantle advise compares other shard keys",
+				s.fanOuts, s.runs, s.partitions, s.fanned, strings.Join(missing, ", ")))
+		}
+	}
+	if average > dearRU {
+		why := "explain shows what for"
+		if loaded := s.loaded / max(1, s.runs); loaded >= 200 {
+			why = fmt.Sprintf("it loads %d documents each time; an index on the fields of its filter would load fewer", loaded)
+		}
+		out = append(out, fmt.Sprintf("dear: %s RU on average; %s", average, why))
+	}
+	return out
+}

@@ -1,0 +1,23 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runFlushRouterConfig answers flushRouterConfig: 1 for all routing tables, or the name of a
+// database or collection. There is nothing to flush: commands are routed by the catalog
+// itself, of which no copy is kept.
+// Manual: reference/command/flushRouterConfig.
+func runFlushRouterConfig(c *command.Call) error {
+	if name, ok := c.Value.Str(); ok {
+		if err := command.CheckDatabaseName(collection.ParseNamespace(name).DB); err != nil {
+			return err
+		}
+	}
+	if err := c.NoArguments(); err != nil {
+		return err
+	}
+	c.Reply.Bool("flushed", true)
+	return nil
+}

@@ -1,0 +1,102 @@
+package shards
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runMergeChunks answers mergeChunks: neighbouring partitions become one.
+// Manual: reference/command/mergeChunks.
+func runMergeChunks(c *command.Call) error {
+	coll, err := shardedCollection(c)
+	if err != nil {
+		return err
+	}
+	p, err := parsePlace(c, "bounds")
+	if err != nil {
+		return err
+	}
+	if len(p.bounds) != 2 {
+		return mongoerr.MissingField(c.Field("bounds"))
+	}
+	lo, end, err := coll.Key.ParseBound(p.bounds[0], true)
+	if err != nil {
+		return err
+	}
+	hi, open, err := coll.Key.ParseBound(p.bounds[1], true)
+	if err != nil {
+		return err
+	}
+	if coll.Map.FindBegin(lo) == nil || end {
+		return mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, p.bounds[0])
+	}
+	if !open && (len(hi) == 0 || coll.Map.FindBegin(hi) == nil) {
+		return mongoerr.New(mongoerr.BadValue, "no chunk of %s ends at %s", coll.Namespace, p.bounds[1])
+	}
+	if open {
+		hi = nil
+	}
+	within := shard.Range{Lo: lo, Hi: hi}
+	for _, p := range coll.ZoneBounds() {
+		if within.Contains(p) && !bytes.Equal(p, lo) {
+			return mongoerr.New(mongoerr.IllegalOperation, "chunks on both sides of %s cannot be merged: a zone begins or ends there", coll.Key.Bound(p, bson.MinKey))
+		}
+	}
+	return mergeWithin(c, coll, within)
+}
+
+// mergeWithin makes one partition of those in a range, which begins and ends
+// where partitions do.
+func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error {
+	for range coll.Map.Len() {
+		now := c.Cluster.Catalog.Peek().ByID(coll.ID)
+		if now == nil {
+			return mongoerr.NoNamespace(coll.Namespace.String())
+		}
+		in := now.Map.FindRange(r)
+		if len(in) < 2 {
+			return nil
+		}
+		if err := c.Server.Jobs.Merge(c.Ctx, coll.Namespace, in[0].ID, in[1].ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie
+// on one shard become one. Each partition is a shard by itself, so there are none.
+// Manual: reference/command/mergeAllChunksOnShard. Errors: ShardNotFound (70).
+func (state *State) runMergeAllChunksOnShard(c *command.Call) error {
+	if _, err := shardedCollection(c); err != nil {
+		return err
+	}
+	shard := ""
+	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
+		switch name {
+		case "shard":
+			shard, err = c.StringArg(name, v)
+		case "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS":
+			_, err = c.LongArg(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if shard == "" {
+		return mongoerr.MissingField(c.Field("shard"))
+	}
+	if !slices.ContainsFunc(state.shardDocs(), func(d bson.Raw) bool { s, _ := d.Get("_id").Str(); return s == shard }) {
+		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", shard)
+	}
+	return nil
+}

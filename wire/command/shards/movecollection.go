@@ -1,0 +1,78 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runMoveCollection answers moveCollection. Where a partition lies is its own
+// number, so the collection's partition gets that of the shard it is moved to.
+// Manual: reference/command/moveCollection.
+func (s *State) runMoveCollection(c *command.Call) error {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return err
+	}
+	to, given, err := s.toShard(c)
+	if err != nil {
+		return err
+	}
+	if !given {
+		return mongoerr.MissingField(c.Field("toShard"))
+	}
+	return c.Server.DDL.MoveCollection(&c.Op, ns, to)
+}
+
+// toShard reads the argument of that name, the only one: a shard that listShards
+// lists. Without it, it is the one with the least data.
+// Errors: TypeMismatch (14), ShardNotFound (70).
+func (s *State) toShard(c *command.Call) (to shard.ID, given bool, err error) {
+	name := ""
+	err = c.Each(func(arg string, v bson.Value) (_ bool, err error) {
+		if arg != "toShard" {
+			return false, nil
+		}
+		given = !v.IsMissing()
+		name, err = c.StringArg(arg, v)
+		return true, err
+	})
+	if err != nil {
+		return 0, given, err
+	}
+	if !given {
+		return s.lightestShard(), false, nil
+	}
+	to, err = s.shardNamed(name)
+	return to, true, err
+}
+
+// shardNamed finds a shard that listShards lists. Errors: ShardNotFound (70).
+func (s *State) shardNamed(name string) (shard.ID, error) {
+	for _, id := range s.shardIDs() {
+		if command.ShardName(id) == name {
+			return id, nil
+		}
+	}
+	return 0, mongoerr.New(mongoerr.ShardNotFound, "shard %s does not exist; listShards tells which there are", name)
+}
+
+// lightestShard is the shard with the least data, the first of several.
+func (s *State) lightestShard() shard.ID {
+	bytes := map[shard.ID]int64{}
+	s.EachMap(func(coll *catalog.Collection) {
+		for _, d := range coll.Map.Shards() {
+			bytes[d.ID] += s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Bytes
+		}
+	})
+	ids := s.shardIDs()
+	least := ids[0]
+	for _, id := range ids {
+		if bytes[id] < bytes[least] {
+			least = id
+		}
+	}
+	return least
+}

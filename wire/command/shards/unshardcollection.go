@@ -1,0 +1,18 @@
+package shards
+
+import "github.com/cantledb/cantle/wire/command"
+
+// runUnshardCollection answers unshardCollection; it ends when the collection has
+// no shard key any more.
+// Manual: reference/command/unshardCollection.
+func (s *State) runUnshardCollection(c *command.Call) error {
+	ns, err := shardedNamespace(c)
+	if err != nil {
+		return err
+	}
+	to, _, err := s.toShard(c)
+	if err != nil {
+		return err
+	}
+	return c.Server.DDL.UnshardCollection(&c.Op, ns, to)
+}

@@ -1,0 +1,65 @@
+package status
+
+import (
+	"math"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// autoCompact is what autoCompact asked for. The engine compacts by itself
+// whatever is asked.
+type autoCompact struct {
+	mu     sync.Mutex
+	on     bool
+	target int64 // MB
+	once   bool
+}
+
+// runAutoCompact turns background compaction on or off, which changes nothing
+// but the answer to a second request.
+// Manual: reference/command/autoCompact.
+func (s *State) runAutoCompact(c *command.Call) error {
+	field := c.Field(c.Name())
+	if c.Value.IsNullish() {
+		return mongoerr.MissingField(field)
+	}
+	on, ok := c.Value.Boolean()
+	if !ok {
+		return mongoerr.WrongType(field, c.Value.Type.String(), "bool")
+	}
+	target, once := int64(20), false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "freeSpaceTargetMB":
+			if v.IsMissing() {
+				break
+			}
+			if target, err = c.LongArg(name, v); err == nil && target < 1 {
+				err = mongoerr.OutOfRange(name, target, ">=", 1)
+			}
+		case "runOnce":
+			once, err = c.StrictBool(name, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if on && target > math.MaxInt64>>20 {
+		return mongoerr.New(mongoerr.BadValue, "freeSpaceTargetMB %d is too large", target)
+	}
+	a := &s.autoCompact
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if on && a.on && (a.target != target || a.once != once) {
+		return mongoerr.New(mongoerr.AlreadyInitialized, "background compaction is already running with another configuration")
+	}
+	a.on, a.target, a.once = on, target, once
+	return nil
+}

@@ -1,0 +1,17 @@
+package status
+
+import "github.com/cantledb/cantle/wire/command"
+
+// runConnPoolStats tells of connections to other servers, of which there are
+// none. Unknown arguments are ignored. Manual: reference/command/connPoolStats.
+func runConnPoolStats(c *command.Call) error {
+	b := c.Reply
+	for _, name := range [...]string{"numClientConnections", "numAScopedConnections", "totalInUse", "totalAvailable", "totalLeased", "totalCreated", "totalRefreshing"} {
+		b.Int32(name, 0)
+	}
+	for _, name := range [...]string{"pools", "hosts", "replicaSets"} {
+		b.BeginDoc(name)
+		b.End()
+	}
+	return nil
+}

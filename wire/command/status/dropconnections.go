@@ -1,0 +1,61 @@
+package status
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runDropConnections closes connections to other servers, of which there are
+// none. Manual: reference/command/dropConnections.
+func runDropConnections(c *command.Call) error {
+	has := false
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		if name != "hostAndPort" {
+			return false, nil
+		}
+		if v.IsMissing() {
+			return true, nil
+		}
+		has = true
+		list, ok := v.Array()
+		if !ok {
+			return true, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
+		}
+		for it := list.Iter(); it.Next(); {
+			if it.Value.IsNullish() {
+				continue
+			}
+			if it.Value.Type != bson.TypeString {
+				return true, mongoerr.WrongType(c.Field(name)+"."+string(it.Name), it.Value.Type.String(), "string")
+			}
+			s, _ := it.Value.Str()
+			if err := checkHostAndPort(s); err != nil {
+				return true, err
+			}
+		}
+		return true, nil
+	})
+	if err == nil && !has {
+		err = mongoerr.MissingField(c.Field("hostAndPort"))
+	}
+	return err
+}
+
+// checkHostAndPort refuses what is no "host" or "host:port".
+// Errors: FailedToParse (9).
+func checkHostAndPort(s string) error {
+	if s != "" && !strings.Contains(s, ":") {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s)
+	n, perr := strconv.Atoi(port)
+	if err != nil || host == "" || perr != nil || n < 1 || n > 65535 {
+		return mongoerr.New(mongoerr.FailedToParse, "Bad HostAndPort: '%s'", s)
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package status
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runFeatures is an old way to ask what a server can do.
+// Manual: reference/command/features.
+func runFeatures(c *command.Call) error {
+	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "oidReset", nil })
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginDoc("js")
+	b.Bool("utf8", true)
+	b.End()
+	id := bson.NewObjectID()
+	b.Int32("oidMachine", int32(id[4])<<16|int32(id[5])<<8|int32(id[6]))
+	return nil
+}
