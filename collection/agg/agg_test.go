@@ -2,6 +2,7 @@ package agg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,16 +19,16 @@ import (
 	"github.com/cantledb/cantle/compat-tests/casefile"
 )
 
-// TestCases runs every case four ways: as written, optimised, divided over three
-// shards, and with so little memory that blocking stages spill. The answers are
-// equal, in any order where the pipeline does not sort.
+// TestCases runs every case five ways: as written, parked after each row, optimised,
+// divided over three shards, and with so little memory that blocking stages spill. The
+// answers are equal, in any order where the pipeline does not sort.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		w := newWorld(t, c)
 		switch c.Verb {
 		case "run":
 			whole := w.run(t, whole)
-			for _, way := range []way{optimised, divided, spilled} {
+			for _, way := range []way{parked, optimised, divided, spilled} {
 				got := newWorld(t, c).run(t, way)
 				if got != whole && sortedLines(rounded(got)) != sortedLines(rounded(whole)) {
 					t.Errorf("%s differs:\n%s", way, casefile.Diff(whole, got))
@@ -141,6 +142,7 @@ type way string
 
 const (
 	whole     way = "whole"
+	parked    way = "parked"
 	optimised way = "optimised"
 	divided   way = "divided"
 	spilled   way = "spilled"
@@ -156,6 +158,7 @@ type world struct {
 	memory   int64
 	nospill  bool
 	ns       collection.Namespace
+	sources  []*poisonOp // all that were opened
 }
 
 func newWorld(t testing.TB, c *casefile.Case) *world {
@@ -270,7 +273,39 @@ func (w *world) collect(how way) ([]bson.Raw, error) {
 		return nil, err
 	}
 	defer op.Close()
+	if how == parked {
+		op = &parkingOp{op, w}
+	}
 	return drain(w.env, op)
+}
+
+// parkingOp parks its input after each row.
+type parkingOp struct {
+	exec.Operator
+	w *world
+}
+
+func (o *parkingOp) Next(env *mql.Env) (*exec.Row, error) {
+	r, err := o.Operator.Next(env)
+	if r == nil || err != nil {
+		return r, err
+	}
+	kept := exec.Row{Doc: r.Doc.Clone()}
+	o.Park()
+	for _, s := range o.w.sources {
+		if s.open && !o.w.holds() {
+			return nil, errors.New("a source stays open while its pipeline is parked")
+		}
+	}
+	return &kept, nil
+}
+
+// holds reports whether the pipeline may hold on to a row of its input: in the middle of
+// an array or of an event.
+func (w *world) holds() bool {
+	return slices.ContainsFunc(w.pipeline, func(d bson.Raw) bool {
+		return mentions(ejson.String(d), "$unwind") || mentions(ejson.String(d), "$changeStreamSplitLargeEvent")
+	})
 }
 
 func drain(env *mql.Env, op exec.Operator) ([]bson.Raw, error) {
@@ -295,11 +330,15 @@ func drain(env *mql.Env, op exec.Operator) ([]bson.Raw, error) {
 
 // open runs p over docs in one of the ways.
 func (w *world) open(env *mql.Env, p *Pipeline, how way, docs []bson.Raw) (exec.Operator, error) {
-	source := func(docs []bson.Raw) exec.Operator { return &poisonOp{docs: docs} }
+	source := func(docs []bson.Raw) exec.Operator {
+		op := &poisonOp{docs: docs}
+		w.sources = append(w.sources, op)
+		return op
+	}
 	if p.IsSource() {
 		source = func([]bson.Raw) exec.Operator { return nil }
 	}
-	if how != whole {
+	if how != whole && how != parked {
 		p = p.Optimize()
 	}
 	if how != divided {
@@ -324,18 +363,18 @@ func (w *world) open(env *mql.Env, p *Pipeline, how way, docs []bson.Raw) (exec.
 	return merge.Open(env, exec.Concat(parts), w)
 }
 
-// poisonOp delivers documents from memory that it overwrites at the next Next.
+// poisonOp delivers documents from memory that it overwrites at the next Next, and when
+// it is parked.
 type poisonOp struct {
 	docs []bson.Raw
 	buf  []byte
 	row  exec.Row
+	open bool // between its first row and its last, unless it is parked
 }
 
 func (o *poisonOp) Next(*mql.Env) (*exec.Row, error) {
-	for i := range o.buf {
-		o.buf[i] = 0xEE
-	}
-	if len(o.docs) == 0 {
+	o.Park()
+	if o.open = len(o.docs) > 0; !o.open {
 		return nil, nil
 	}
 	o.buf = append(o.buf[:0:0], o.docs[0]...)
@@ -344,7 +383,15 @@ func (o *poisonOp) Next(*mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 func (o *poisonOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "COLLSCAN") }
-func (o *poisonOp) Close()                          { o.docs = nil }
+func (o *poisonOp) Close()                          { o.docs, o.open = nil, false }
+
+func (o *poisonOp) Park() (int, bool) {
+	for i := range o.buf {
+		o.buf[i] = 0xEE
+	}
+	o.open = false
+	return 0, true
+}
 
 // Open, Sink, Changes and Info make a world an Opener.
 func (w *world) Open(env *mql.Env, ns collection.Namespace, p *Pipeline) (exec.Operator, error) {

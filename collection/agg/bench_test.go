@@ -29,6 +29,7 @@ func (o *loopOp) Next(*mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 func (o *loopOp) Explain(*bson.Builder, bool) {}
+func (o *loopOp) Park() (int, bool)           { return 0, true }
 func (o *loopOp) Close()                      {}
 
 // benchDocs are documents of about a KiB with ten groups.

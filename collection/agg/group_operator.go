@@ -51,6 +51,9 @@ func (o *groupOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.deliver(env, g)
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*groupOp) Park() (int, bool) { return 0, true }
+
 // load reads the input.
 func (o *groupOp) load(env *mql.Env) error {
 	t := &o.table

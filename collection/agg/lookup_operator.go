@@ -72,6 +72,16 @@ func (o *lookupOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
+// Park keeps copies of the rows of the batch, which no budget counts.
+func (o *lookupOp) Park() (int, bool) {
+	bytes, done := o.in.Park()
+	for i := range o.rows {
+		r := &o.rows[i].row
+		bytes += len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Meta)
+	}
+	return bytes, done
+}
+
 // load reads and joins the next batch.
 func (o *lookupOp) load(env *mql.Env) error {
 	o.release()

@@ -61,7 +61,7 @@ func (o *stampOp) Next(env *mql.Env) (*exec.Row, error) {
 	return r, err
 }
 
-func (o *stampOp) Park() (int, bool) { return exec.Park(o.in) }
+func (o *stampOp) Park() (int, bool) { return o.in.Park() }
 
 // newTable is a copy of the table with the two rows.
 func newTable() []StageDef {

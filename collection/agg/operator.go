@@ -135,3 +135,6 @@ func (o *sliceOp) Next(env *mql.Env) (*exec.Row, error) {
 	o.returned++
 	return &o.row, nil
 }
+
+// Park has nothing to let go.
+func (*sliceOp) Park() (int, bool) { return 0, true }

@@ -53,6 +53,14 @@ func (o *rankedOp) Next(env *mql.Env) (*exec.Row, error) {
 	return nil, nil
 }
 
+// Park lets the pipeline at hand park; where it reads a spool, the input is at its end.
+func (o *rankedOp) Park() (int, bool) {
+	if o.sub == nil {
+		return 0, true
+	}
+	return o.sub.Park()
+}
+
 // open begins with the next pipeline.
 func (o *rankedOp) open(env *mql.Env) (err error) {
 	o.seen, o.rank = 0, 0
@@ -153,6 +161,8 @@ func (o *scoreOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
+func (o *scoreOp) Park() (int, bool) { o.buf = nil; return o.in.Park() }
+
 // score makes the metadata.
 func (o *scoreOp) score(score float64) bson.Raw {
 	b := &o.meta
@@ -199,5 +209,7 @@ func (o *fusionOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 	return r, err
 }
+
+func (o *fusionOp) Park() (int, bool) { return o.sorted.Park() }
 
 func (o *fusionOp) Close() { o.sorted.Close() }

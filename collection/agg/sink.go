@@ -276,6 +276,8 @@ func (o *sinkOp) Next(env *mql.Env) (*exec.Row, error) {
 	return nil, nil
 }
 
+func (o *sinkOp) Park() (int, bool) { return o.in.Park() }
+
 // check refuses what cannot be stored.
 func (o *sinkOp) check(doc bson.Raw) error {
 	if len(doc) > userDocBytesMax {

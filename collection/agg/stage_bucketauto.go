@@ -138,6 +138,9 @@ func (o *bucketAutoOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.bucket(env)
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*bucketAutoOp) Park() (int, bool) { return 0, true }
+
 // load sorts the input by the value.
 func (o *bucketAutoOp) load(env *mql.Env) error {
 	var key []byte

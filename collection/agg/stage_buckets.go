@@ -106,6 +106,14 @@ func (o *packOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.end(nil)
 }
 
+func (o *packOp) Park() (int, bool) {
+	bytes, done := o.in.Park()
+	for _, b := range o.full {
+		bytes += b.bytes
+	}
+	return bytes + o.bytes, done
+}
+
 // add puts a measurement into the bucket of its meta value.
 func (o *packOp) add(doc bson.Raw) {
 	ms, _ := doc.Get(o.TimeField).DateTime()

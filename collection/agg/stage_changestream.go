@@ -132,6 +132,8 @@ func (o *passOp) Next(env *mql.Env) (*exec.Row, error) {
 	return r, err
 }
 
+func (o *passOp) Park() (int, bool) { return o.in.Park() }
+
 // changeStreamSplitStage cuts events beyond 16 MiB into fragments.
 type changeStreamSplitStage struct{}
 
@@ -193,6 +195,13 @@ func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 		return o.Next(env)
 	}
 	return o.fragment()
+}
+
+func (o *splitOp) Park() (int, bool) {
+	if o.at < len(o.parts) { // in the middle of an event
+		return 0, true
+	}
+	return o.in.Park()
 }
 
 // divide puts the fields of an event into fragments; they alias it.

@@ -93,4 +93,6 @@ func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.end(nil)
 }
 
+func (o *countOp) Park() (int, bool) { return o.in.Park() }
+
 func (o *countOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

@@ -253,6 +253,9 @@ func (o *densifyOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*densifyOp) Park() (int, bool) { return 0, true }
+
 // load sorts the input.
 func (o *densifyOp) load(env *mql.Env) error {
 	var key []byte

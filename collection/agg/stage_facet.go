@@ -150,6 +150,9 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.end(nil)
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*facetOp) Park() (int, bool) { return 0, true }
+
 // facet appends the results of one pipeline to the open array.
 func (o *facetOp) facet(env *mql.Env, b *bson.Builder, p *Pipeline) error {
 	op, err := p.Open(env, &spoolOp{cursor: spoolCursor{s: &o.spool}}, o.opener)
@@ -213,6 +216,9 @@ func (o *spoolOp) Next(env *mql.Env) (*exec.Row, error) {
 	o.row = exec.Row{Doc: d}
 	return &o.row, nil
 }
+
+// Park has nothing to let go.
+func (*spoolOp) Park() (int, bool) { return 0, true }
 
 func (o *spoolOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "SPOOL") }
 func (o *spoolOp) Close()                          { o.at = int(^uint(0) >> 1) }

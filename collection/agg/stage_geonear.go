@@ -305,6 +305,9 @@ func (o *geoNearOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*geoNearOp) Park() (int, bool) { return 0, true }
+
 // load measures the input.
 func (o *geoNearOp) load(env *mql.Env) error {
 	var key []byte

@@ -168,6 +168,8 @@ func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.end(r)
 }
 
+func (o *graphOp) Park() (int, bool) { o.buf, o.joined = nil, nil; return o.in.Park() }
+
 // search walks from one document.
 func (o *graphOp) search(env *mql.Env, doc bson.Raw) error {
 	o.release()

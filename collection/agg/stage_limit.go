@@ -67,8 +67,7 @@ func (o *limitOp) Next(env *mql.Env) (*exec.Row, error) {
 	return r, nil
 }
 
-// Park see exec.Parker.
-func (o *limitOp) Park() (int, bool) { return exec.Park(o.in) }
+func (o *limitOp) Park() (int, bool) { return o.in.Park() }
 
 // absorb takes the smaller of two limits.
 func (s *limitStage) absorb(rest []Stage) ([]Stage, int) {

@@ -90,8 +90,7 @@ func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Park see exec.Parker.
-func (o *matchOp) Park() (int, bool) { return exec.Park(o.in) }
+func (o *matchOp) Park() (int, bool) { return o.in.Park() }
 
 // passMatch makes one filter of two.
 func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {

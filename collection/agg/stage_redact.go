@@ -93,6 +93,8 @@ func (o *redactOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
+func (o *redactOp) Park() (int, bool) { o.buf = nil; return o.in.Park() }
+
 // level decides about a document and appends the fields that stay to b, whose
 // open document they belong to.
 func (o *redactOp) level(b *bson.Builder, doc bson.Raw) (keep bool, err error) {

@@ -94,6 +94,9 @@ func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*sampleOp) Park() (int, bool) { return 0, true }
+
 func (o *sampleOp) load(env *mql.Env) error {
 	var key [8]byte
 	for {

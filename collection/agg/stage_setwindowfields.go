@@ -237,6 +237,9 @@ func (o *windowOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.compute(env)
 }
 
+// Park has nothing to let go: the input was read to its end before the first row.
+func (*windowOp) Park() (int, bool) { return 0, true }
+
 // load sorts the input.
 func (o *windowOp) load(env *mql.Env) error {
 	var key []byte

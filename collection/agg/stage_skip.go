@@ -55,8 +55,7 @@ func (o *skipOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Park see exec.Parker.
-func (o *skipOp) Park() (int, bool) { return exec.Park(o.in) }
+func (o *skipOp) Park() (int, bool) { return o.in.Park() }
 
 // passesAll see isNothing.
 func (s *skipStage) passesAll() bool { return s.n == 0 }

@@ -92,6 +92,8 @@ func (o *sortOp) Next(env *mql.Env) (*exec.Row, error) {
 	return r, err
 }
 
+func (o *sortOp) Park() (int, bool) { return o.sorter.Park() }
+
 func (o *sortOp) Close() { o.sorter.Close() }
 
 func (o *sortOp) explainStats(b *bson.Builder) { exec.SortStats(o.sorter, b) }

@@ -99,11 +99,7 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.end(r)
 }
 
-// Park see exec.Parker.
-func (o *transformOp) Park() (int, bool) {
-	o.buf = nil
-	return exec.Park(o.in)
-}
+func (o *transformOp) Park() (int, bool) { o.buf = nil; return o.in.Park() }
 
 // passMatch moves the conditions on fields that are kept or copied.
 func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }

@@ -149,6 +149,13 @@ func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
+func (o *unionOp) Park() (int, bool) {
+	if o.other != nil { // the input is closed
+		return o.other.Park()
+	}
+	return o.in.Park()
+}
+
 // openSub runs a sub-pipeline on another collection, or on nothing if it makes
 // its rows itself.
 func openSub(env *mql.Env, o Opener, ns collection.Namespace, p *Pipeline) (exec.Operator, error) {

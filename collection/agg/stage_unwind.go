@@ -156,6 +156,13 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
+func (o *unwindOp) Park() (int, bool) {
+	if o.from != nil { // in the middle of an array
+		return 0, true
+	}
+	return o.in.Park()
+}
+
 // element makes the document for one element; at is -1 when there is none.
 func (o *unwindOp) element(v bson.Value, at int64) (*exec.Row, error) {
 	o.returned++
@@ -176,14 +183,6 @@ func (o *unwindOp) element(v bson.Value, at int64) (*exec.Row, error) {
 }
 
 func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
-
-// Park see exec.Parker.
-func (o *unwindOp) Park() (int, bool) {
-	if o.from != nil { // in the middle of an array
-		return 0, true
-	}
-	return exec.Park(o.in)
-}
 
 // passMatch moves the conditions on what stands beside the array.
 func (s *unwindStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }

@@ -78,7 +78,12 @@ func (f *fetch) read(env *mql.Env) (err error) {
 }
 
 func (f *fetch) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, f.node, &f.Counters, stats, f.in)
+	explainNode(b, f.node, &f.Counters, stats)
+	if stats {
+		b.Int("docsExamined", f.DocsExamined)
+		b.Int32("alreadyHasObj", 0)
+	}
+	explainInputs(b, stats, f.in)
 }
 
 func (f *fetch) Close() {

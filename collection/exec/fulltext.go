@@ -149,7 +149,11 @@ func (t *textOr) score(r *Row) (float64, error) {
 }
 
 func (t *textOr) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, t.node, &t.Counters, stats, t.in...)
+	explainNode(b, t.node, &t.Counters, stats)
+	if stats {
+		t.appendDropped(b, t.Works)
+	}
+	explainInputs(b, stats, t.in...)
 }
 
 func (t *textOr) Close() {

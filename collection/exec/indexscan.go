@@ -358,8 +358,23 @@ func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, 
 	return bson.Raw(v), nil
 }
 
+// appendScanned prints the counters of an index scan, or of the merge of its partitions.
+func appendScanned(b *bson.Builder, n *plan.IndexScan, c *Counters) {
+	b.Int("keysExamined", c.KeysExamined)
+	b.Int("seeks", c.Seeks)
+	if n.Dedupe {
+		c.appendDropped(b, c.KeysExamined)
+	}
+	if c.DocsExamined > 0 { // null and missing look alike in a key
+		b.Int("docsExamined", c.DocsExamined)
+	}
+}
+
 func (s *indexScan) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, s.node, &s.Counters, stats)
+	explainNode(b, s.node, &s.Counters, stats)
+	if stats {
+		appendScanned(b, s.node, &s.Counters)
+	}
 }
 
 func (s *indexScan) Close() {

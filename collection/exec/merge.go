@@ -165,7 +165,13 @@ func (m *merge) Explain(b *bson.Builder, stats bool) {
 		m.in[0].Explain(b, stats)
 		return
 	}
-	explainStage(b, m.node, &m.Counters, stats, m.in...)
+	explainNode(b, m.node, &m.Counters, stats)
+	if scan, ok := m.node.(*plan.IndexScan); ok && stats { // partitions of one scan
+		appendScanned(b, scan, &m.Counters)
+	} else if stats {
+		m.appendDropped(b, m.Works)
+	}
+	explainInputs(b, stats, m.in...)
 }
 
 func (m *merge) Close() {

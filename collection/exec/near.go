@@ -223,7 +223,10 @@ func (g *geoNear) distance(doc bson.Raw) (d float64, point bson.Value, ok bool) 
 }
 
 func (g *geoNear) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, g.node, &g.Counters, stats)
+	explainNode(b, g.node, &g.Counters, stats)
+	if stats {
+		g.appendExamined(b)
+	}
 }
 
 func (g *geoNear) Close() {

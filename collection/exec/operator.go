@@ -31,6 +31,14 @@ type Operator interface {
 	// Explain appends the operator's stage, with counters when stats is set, as
 	// the fields of an open document.
 	Explain(b *bson.Builder, stats bool)
+	// Park lets go, between two rows, of what the operator would find again: iterators
+	// and the blocks and files that they hold. What it returned before is not valid any
+	// more; the next row is the one that would have come. An operator that holds on to a
+	// row of its input copies it first, or leaves its input as it is.
+	//
+	// Park returns how many bytes remain beyond the memory budget of the command, and
+	// false if something below was at work: then it is called again, later.
+	Park() (bytes int, done bool)
 	// Close releases what the operator holds.
 	Close()
 }
@@ -70,58 +78,37 @@ func (c *Counters) append(b *bson.Builder) {
 	b.Bool("isEOF", c.Done)
 }
 
-// explainStage prints one stage: its name, what the node says, the counters,
-// and its inputs.
+// explainStage prints one stage: its name, what the node says, the counters that every
+// stage has, and its inputs.
 func explainStage(b *bson.Builder, n plan.Node, c *Counters, stats bool, inputs ...Operator) {
+	explainNode(b, n, c, stats)
+	explainInputs(b, stats, inputs...)
+}
+
+// explainNode is explainStage without the inputs, for operators that have more counters
+// to print between the two.
+func explainNode(b *bson.Builder, n plan.Node, c *Counters, stats bool) {
 	b.String("stage", n.Stage())
 	n.Describe(b)
 	if stats {
 		c.append(b)
-		switch n := n.(type) {
-		case *plan.IndexScan:
-			b.Int("keysExamined", c.KeysExamined)
-			b.Int("seeks", c.Seeks)
-			if n.Dedupe {
-				b.Int("dupsTested", c.KeysExamined)
-				b.Int("dupsDropped", c.Dropped)
-			}
-			if c.DocsExamined > 0 { // null and missing look alike in a key
-				b.Int("docsExamined", c.DocsExamined)
-			}
-		case *plan.Fetch:
-			b.Int("docsExamined", c.DocsExamined)
-			b.Int32("alreadyHasObj", 0)
-		case *plan.RecordScan:
-			if n.Count {
-				b.Int("keysExamined", c.KeysExamined)
-			} else {
-				b.Int("docsExamined", c.DocsExamined)
-			}
-		case *plan.Or, *plan.SortMerge, *plan.TextOr:
-			b.Int("dupsTested", c.Works)
-			b.Int("dupsDropped", c.Dropped)
-		case *plan.GeoNear:
-			b.Int("keysExamined", c.KeysExamined)
-			b.Int("docsExamined", c.DocsExamined)
-		case *plan.PointRead:
-			b.Int("keysExamined", c.KeysExamined)
-			b.Int("docsExamined", c.DocsExamined)
-		}
 	}
-	if scan, ok := n.(*plan.RecordScan); ok && scan.ByID != nil && !scan.Count {
-		b.BeginDoc("inputStage")
-		b.String("stage", scan.ByID.Stage())
-		scan.ByID.Describe(b)
-		if stats {
-			c.append(b)
-			b.Int("keysExamined", c.DocsExamined)
-			b.Int32("seeks", int32(scan.Seeks))
-		}
-		b.End()
-	}
-	explainInputs(b, stats, inputs...)
 }
 
+// appendExamined prints how many keys and documents were looked at.
+func (c *Counters) appendExamined(b *bson.Builder) {
+	b.Int("keysExamined", c.KeysExamined)
+	b.Int("docsExamined", c.DocsExamined)
+}
+
+// appendDropped prints how many rows were compared with those before, and how many of
+// them had come already.
+func (c *Counters) appendDropped(b *bson.Builder, compared int64) {
+	b.Int("dupsTested", compared)
+	b.Int("dupsDropped", c.Dropped)
+}
+
+// explainInputs prints the inputs of a stage.
 func explainInputs(b *bson.Builder, stats bool, inputs ...Operator) {
 	switch len(inputs) {
 	case 0:

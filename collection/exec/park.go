@@ -2,36 +2,18 @@ package exec
 
 import "github.com/cantledb/cantle/storage"
 
-// Parker is an operator that can let go, between two rows, of what it would find
-// again: iterators and the blocks and files that they hold. What it returned before
-// is not valid any more; the next row is the one that would have come. An operator
-// that holds on to a row of its input is no Parker, or copies the row.
-type Parker interface {
-	// Park returns how many bytes remain beyond the memory budget of the command, and
-	// false if something below was at work: then it is called again, later.
-	Park() (bytes int, done bool)
-}
-
-// Park parks an operator if it can be parked.
-func Park(op Operator) (bytes int, done bool) {
-	if r, ok := op.(Parker); ok {
-		return r.Park()
-	}
-	return 0, true
-}
-
-// parkAll is Park of several.
+// parkAll parks several.
 func parkAll(ops []Operator) (bytes int, done bool) {
 	done = true
 	for _, op := range ops {
-		n, ok := Park(op)
+		n, ok := op.Park()
 		bytes, done = bytes+n, done && ok
 	}
 	return bytes, done
 }
 
-// remaining is where a scan goes on after it was parked: what an iterator that stood on an entry
-// has not delivered of its range.
+// remaining is where a scan goes on after it was parked: what an iterator that stood on an
+// entry has not delivered of its range.
 func remaining(it storage.Iterator, of storage.Range, reverse bool) storage.Range {
 	key := it.Key()
 	if reverse {
@@ -40,15 +22,27 @@ func remaining(it storage.Iterator, of storage.Range, reverse bool) storage.Rang
 	return storage.Range{Start: append(append(make([]byte, 0, len(key)+1), key...), 0), End: of.End}
 }
 
-func (s *skip) Park() (int, bool)       { return Park(s.in) }
-func (l *limit) Park() (int, bool)      { return Park(l.in) }
-func (r *returned) Park() (int, bool)   { return Park(r.in) }
-func (p *projection) Park() (int, bool) { p.buf = nil; return Park(p.in) }
-func (k *returnKey) Park() (int, bool)  { return Park(k.in) }
-func (k *recordID) Park() (int, bool)   { k.buf = nil; return Park(k.in) }
-func (k *keyed) Park() (int, bool)      { return Park(k.in) }
+func (s *skip) Park() (int, bool)       { return s.in.Park() }
+func (l *limit) Park() (int, bool)      { return l.in.Park() }
+func (r *returned) Park() (int, bool)   { return r.in.Park() }
+func (p *projection) Park() (int, bool) { p.buf = nil; return p.in.Park() }
+func (k *returnKey) Park() (int, bool)  { return k.in.Park() }
+func (k *recordID) Park() (int, bool)   { k.buf = nil; return k.in.Park() }
+func (k *keyed) Park() (int, bool)      { return k.in.Park() }
 
-func (c *concat) Park() (int, bool) { return parkAll(c.in[c.at:]) }
+func (t *textMatch) Park() (int, bool) { return t.in.Park() }
+
+func (c *concat) Park() (int, bool)    { return parkAll(c.in[c.at:]) }
+func (u *union) Park() (int, bool)     { return parkAll(u.in[u.at:]) }
+func (x *intersect) Park() (int, bool) { return parkAll(x.in) }
+func (t *textOr) Park() (int, bool)    { return parkAll(t.in[t.at:]) }
+
+// These have nothing open between two rows: what they hold is in memory, which the budget
+// counts, or in files of their own.
+func (*eof) Park() (int, bool)       { return 0, true }
+func (*documents) Park() (int, bool) { return 0, true }
+func (*sorter) Park() (int, bool)    { return 0, true }
+func (*geoNear) Park() (int, bool)   { return 0, true }
 
 func (p *pointRead) Park() (int, bool) { p.buf = nil; return 0, true }
 
@@ -75,7 +69,7 @@ func (s *indexScan) Park() (int, bool) {
 }
 
 func (f *fetch) Park() (int, bool) {
-	n, done := Park(f.in)
+	n, done := f.in.Park()
 	f.buf = nil
 	if a := f.ahead; a != nil {
 		n += a.page.bytes()
@@ -84,7 +78,7 @@ func (f *fetch) Park() (int, bool) {
 }
 
 func (w *watched) Park() (int, bool) {
-	n, done := Park(w.op)
+	n, done := w.op.Park()
 	return n + w.kept.bytes(), done
 }
 

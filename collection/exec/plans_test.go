@@ -35,6 +35,8 @@ type world struct {
 	store storage.Store
 	coll  *catalog.Collection
 	used  map[string]int // stages of the candidates
+
+	parked int // parkings that closed an iterator
 }
 
 func newWorld(t testing.TB, shardKey string, shards int, indexes ...string) *world {
@@ -104,11 +106,13 @@ func (w *world) insert(doc bson.Raw) {
 
 // run returns the rows of one solution over all shards, as text.
 func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
-	r, err := w.store.Snapshot(context.Background(), 0)
+	snapshot, err := w.store.Snapshot(context.Background(), 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer r.Close()
+	defer snapshot.Close()
+	r := &openReader{Reader: snapshot}
+	defer func() { w.parked += r.parked }()
 	var ops []exec.Operator
 	for _, d := range router.Targets(w.coll, q.Match, w.env.Collation == nil) {
 		op, err := exec.Build(sol.Shards, exec.Source{Coll: w.coll, Shard: d, Reader: r})
@@ -140,7 +144,7 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 		}
 		out = append(out, ejson.Canonical(inOrder(row.Doc)))
 		if len(out)%3 > 0 { // as a cursor between two batches
-			exec.Park(op)
+			r.park(w.t, op)
 		}
 	}
 	return out
@@ -294,6 +298,9 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 			}
 			for name, n := range w.used {
 				used[name] += n
+			}
+			if w.parked == 0 {
+				t.Error("no plan was parked with an iterator open")
 			}
 		})
 	}

@@ -213,7 +213,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 	}
 }
 
-// Park see Parker. Pages that are filled already stay.
+// Park see Operator. Pages that are filled already stay.
 func (p *prefetch) Park() (bytes int, done bool) {
 	if !p.begun {
 		return 0, true
@@ -222,27 +222,35 @@ func (p *prefetch) Park() (bytes int, done bool) {
 	if p.cur != nil {
 		bytes = p.cur.bytes()
 	}
-	if p.done || p.err != nil || p.cur != nil && (p.cur.last || p.cur.err != nil) {
-		return bytes, true // nothing is on its way
+	if p.cur != nil && p.cur.last {
+		return p.parkInput(bytes) // which has ended, and may hold what it did not read
+	}
+	if p.done || p.err != nil || p.cur != nil && p.cur.err != nil {
+		return bytes, true
 	}
 	select {
 	case next := <-p.pages:
 		if next == nil {
 			return bytes, true
 		}
-		p.joined.Wait() // it has handed its page over
 		bytes += next.bytes()
 		done = true
-		if next.err == nil && !next.last {
-			var below int
-			below, done = Park(p.in)
-			bytes += below
+		if next.err == nil {
+			bytes, done = p.parkInput(bytes)
 		}
 		p.pages <- next
 		return bytes, done
 	default:
 		return bytes, false
 	}
+}
+
+// parkInput parks the input once the goroutine has handed over its page; bytes is what
+// remains beside it.
+func (p *prefetch) parkInput(bytes int) (int, bool) {
+	p.joined.Wait()
+	below, done := p.in.Park()
+	return bytes + below, done
 }
 
 // join waits for the goroutine.

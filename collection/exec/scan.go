@@ -56,7 +56,10 @@ func (p *pointRead) Next(env *mql.Env) (*Row, error) {
 }
 
 func (p *pointRead) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, p.node, &p.Counters, stats)
+	explainNode(b, p.node, &p.Counters, stats)
+	if stats {
+		p.appendExamined(b)
+	}
 }
 func (p *pointRead) Close() { p.Done = true }
 
@@ -244,7 +247,21 @@ func (s *recordScan) look(env *mql.Env) (*Row, error) {
 }
 
 func (s *recordScan) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, s.node, &s.Counters, stats)
+	explainNode(b, s.node, &s.Counters, stats)
+	if stats && s.node.Count {
+		b.Int("keysExamined", s.KeysExamined)
+	} else if stats {
+		b.Int("docsExamined", s.DocsExamined)
+	}
+	if s.node.ByID != nil && !s.node.Count {
+		b.BeginDoc("inputStage")
+		explainNode(b, s.node.ByID, &s.Counters, stats)
+		if stats {
+			b.Int("keysExamined", s.DocsExamined)
+			b.Int32("seeks", int32(s.node.Seeks))
+		}
+		b.End()
+	}
 }
 
 func (s *recordScan) Close() {

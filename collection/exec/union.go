@@ -41,7 +41,11 @@ func (u *union) Next(env *mql.Env) (*Row, error) {
 }
 
 func (u *union) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, u.node, &u.Counters, stats, u.in...)
+	explainNode(b, u.node, &u.Counters, stats)
+	if stats {
+		u.appendDropped(b, u.Works)
+	}
+	explainInputs(b, stats, u.in...)
 }
 
 func (u *union) Close() {

@@ -173,6 +173,9 @@ func (x *changeOp) Explain(b *bson.Builder, stats bool) {
 	}
 }
 
+// Park see exec.Operator. The log is open only while it is looked at.
+func (x *changeOp) Park() (int, bool) { return 0, true }
+
 // Close see exec.Operator.
 func (x *changeOp) Close() {}
 

@@ -55,6 +55,9 @@ func (x *oplogOp) Next(env *mql.Env) (*exec.Row, error) {
 // Explain see exec.Operator.
 func (x *oplogOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "COLLSCAN") }
 
+// Park see exec.Operator. The log is open only while it is looked at.
+func (x *oplogOp) Park() (int, bool) { return 0, true }
+
 // Close see exec.Operator.
 func (x *oplogOp) Close() {}
 

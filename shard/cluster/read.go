@@ -47,7 +47,7 @@ func (s *Stream) Close() {
 }
 
 // Park lets go of what the stream would find again, for as long as nobody asks for
-// rows; see exec.Parker. In a transaction nothing is let go: it ends soon.
+// rows; see exec.Operator. In a transaction nothing is let go: it ends soon.
 // bytes is about what the stream holds then beside the memory budget of the command;
 // done is false if it was at work.
 func (s *Stream) Park() (bytes int64, done bool) {
@@ -56,7 +56,7 @@ func (s *Stream) Park() (bytes int64, done bool) {
 	}
 	n, done := 0, true
 	if s.op.Txn == nil {
-		n, done = exec.Park(s.Operator)
+		n, done = s.Operator.Park()
 	}
 	return int64(n), done
 }
