@@ -102,12 +102,12 @@ func (o *lookupOp) load(env *mql.Env) error {
 			break
 		}
 		kept := *r
-		kept.Doc = r.Doc.Clone()
+		kept.Doc, kept.Meta = r.Doc.Clone(), r.Meta.Clone()
 		kept.ID, kept.SortKey, kept.Values = append([]byte(nil), r.ID...), append([]byte(nil), r.SortKey...), nil
 		if r.SortKey == nil {
 			kept.SortKey = nil
 		}
-		size += len(kept.Doc)
+		size += len(kept.Doc) + len(kept.Meta)
 		o.rows = append(o.rows, lookupRow{row: kept})
 	}
 	if o.foreign.Len() == 0 || len(o.rows) == 0 {
