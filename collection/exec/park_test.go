@@ -2,10 +2,14 @@ package exec_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -52,5 +56,41 @@ func (r *openReader) park(t testing.TB, op exec.Operator) {
 	}
 	if before > 0 {
 		r.parked++
+	}
+}
+
+// TestParkedGoesOn holds plans that are parked between two rows to the same plans that
+// are not, chosen for once and by the plan cache. TestEveryPlanAnswersAlike, TestTextPlans
+// and TestGeoPlans park the others.
+func TestParkedGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		key    string
+		shards int
+	}{{"", 1}, {`{k: "hashed"}`, 3}} {
+		w := newWorld(t, c.key, c.shards, `{key: {a: 1, _id: 1}, name: "a_1"}`, `{key: {b: 1, _id: 1}, name: "b_1"}`)
+		for i := range 400 {
+			w.insert(parse(t, fmt.Sprintf("{_id: %d, k: %d, a: %d, b: [%d, %d]}", i, i, i%7, i%5, i%11)))
+		}
+		for _, f := range []plan.Find{
+			{Filter: parse(t, "{a: {$gt: 2}}"), Sort: parse(t, "{a: 1, _id: 1}"), Projection: parse(t, "{b: 1}")},
+			{Filter: parse(t, "{a: {$gt: 2}}"), Sort: parse(t, "{a: 1, _id: 1}"), ReturnKey: true},
+			{Filter: parse(t, "{$or: [{a: 3}, {b: 4}]}")},
+			{Filter: parse(t, "{$or: [{a: 3}, {b: 4}]}"), Sort: parse(t, "{_id: -1}"), Skip: 3, Limit: 50},
+			{Filter: parse(t, "{b: {$in: [1, 2]}}"), Sort: parse(t, "{b: 1, _id: 1}"), ShowRecordID: true},
+		} {
+			q := w.query(f)
+			for _, sol := range w.candidates(q) {
+				cached := *sol
+				cached.Works, cached.Again = 5, func(*mql.Env) (*plan.Solution, error) { return sol, nil }
+				for _, s := range []*plan.Solution{sol, &cached} {
+					w.awake = true
+					want := w.run(q, s)
+					w.awake = false
+					if got := w.run(q, s); !slices.Equal(got, want) || len(got) == 0 {
+						t.Errorf("%s sorted by %s: %d rows when parked, %d otherwise", f.Filter, f.Sort, len(got), len(want))
+					}
+				}
+			}
+		}
 	}
 }

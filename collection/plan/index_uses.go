@@ -79,6 +79,8 @@ func (u *Uses) visit(coll *catalog.Collection, n Node, seen []keyspace.IndexID) 
 		}
 	case *IndexScan:
 		ix = n.Index
+	case *GeoNear:
+		ix = n.Index
 	}
 	if ix != nil {
 		for _, id := range seen {
