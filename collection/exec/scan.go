@@ -90,18 +90,18 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 	lo, _ := src.Shard.Hashes()
 	var out []storage.Range
 	switch {
-	case n.Place.Ranges == nil && n.Place.IDs == nil:
+	case n.Bounds.Ranges == nil && n.Bounds.IDs == nil:
 		all := src.Shard.Range
 		if src.From > lo {
 			all.Lo = shard.HashPosition(src.From)
 		}
 		out = []storage.Range{keyspace.RecordSpan(id, all.Lo, all.Hi)}
-	case n.Place.Ranges == nil: // unsharded: one position
-		for _, ids := range n.Place.IDs {
+	case n.Bounds.Ranges == nil: // unsharded: one position
+		for _, ids := range n.Bounds.IDs {
 			out = append(out, keyspace.RecordIDRange(id, lo, ids))
 		}
 	default:
-		for _, r := range n.Place.Ranges {
+		for _, r := range n.Bounds.Ranges {
 			if r.Overlaps(src.Shard.Range) {
 				r = r.Intersect(src.Shard.Range)
 				out = append(out, keyspace.RecordSpan(id, r.Lo, r.Hi))
@@ -118,7 +118,7 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	if !s.charged {
 		s.charged = true
 		seeks := s.node.Seeks
-		if s.node.Place.Ranges != nil {
+		if s.node.Bounds.Ranges != nil {
 			seeks = len(s.ranges) // the others are other shards'
 		}
 		env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
@@ -183,7 +183,7 @@ func (s *recordScan) step() (found, ended bool) {
 }
 
 // hops reports that one iterator reads all ranges.
-func (s *recordScan) hops() bool { return s.node.Place.Ranges != nil && !s.node.Reverse }
+func (s *recordScan) hops() bool { return s.node.Bounds.Ranges != nil && !s.node.Reverse }
 
 func (s *recordScan) open(env *mql.Env) (err error) {
 	r := s.again

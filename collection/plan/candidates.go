@@ -192,7 +192,7 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	if rs == nil {
 		return nil
 	}
-	n := &RecordScan{Place: Place{Ranges: rs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(rs)}
+	n := &RecordScan{Bounds: RecordBounds{Ranges: rs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(rs)}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, false, "", false)
 	s.guess = 2
@@ -296,9 +296,9 @@ func newFetch(in Node, filter match.Node) *Fetch {
 // key is that index.
 func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse bool) *RecordScan {
 	by := q.indexScan(ix, a, reverse)
-	n := &RecordScan{Place: Place{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: by.Seeks, ByID: by, Computed: isComputed(left)}
+	n := &RecordScan{Bounds: RecordBounds{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: by.Seeks, ByID: by, Computed: isComputed(left)}
 	if a.key != nil {
-		n.Place.IDs = append(n.Place.IDs[:0:0], a.key.Bounds)
+		n.Bounds.IDs = append(n.Bounds.IDs[:0:0], a.key.Bounds)
 	}
 	n.Count = left == nil && q.counts() && q.Pattern == nil
 	by.Count = n.Count

@@ -22,11 +22,11 @@ type Node interface {
 	Describe(b *bson.Builder)
 }
 
-// Place is where records are looked for: ranges of positions, or ranges of _id in an
+// RecordBounds is where records are looked for: ranges of positions, or ranges of _id in an
 // unsharded collection. A nil Ranges means every position of the shard; otherwise
 // only the listed ones that the shard owns. A nil IDs means every _id. Several are
 // ascending and do not overlap.
-type Place struct {
+type RecordBounds struct {
 	Ranges []shard.Range
 	IDs    []keyspace.Bounds
 }
@@ -42,9 +42,9 @@ type PointRead struct {
 }
 
 // RecordScan reads records in key order: a whole collection, or the ranges of a
-// Place.
+// RecordBounds.
 type RecordScan struct {
-	Place   Place
+	Bounds  RecordBounds
 	Reverse bool
 	Filter  match.Node // nil keeps everything
 	// Computed says that the filter is a computed test of the price list.
@@ -212,7 +212,7 @@ func (n *RecordScan) Stage() string {
 		return "COUNT_SCAN"
 	case n.ByID != nil:
 		return "FETCH"
-	case n.Place.Ranges != nil:
+	case n.Bounds.Ranges != nil:
 		return "CLUSTERED_IXSCAN"
 	}
 	return "COLLSCAN"

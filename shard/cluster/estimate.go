@@ -155,7 +155,7 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 // scansAll reports a plan that reads every document of a shard.
 func scansAll(n plan.Node) bool {
 	if x, ok := n.(*plan.RecordScan); ok {
-		return x.ByID == nil && x.Place.Ranges == nil
+		return x.ByID == nil && x.Bounds.Ranges == nil
 	}
 	for _, in := range n.Inputs() {
 		if scansAll(in) {
