@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Place says where an operator may stand.
-type Place uint8
+// Level says where in a filter an operator may stand.
+type Level uint8
 
-// The places.
+// The levels.
 const (
 	// Field operators stand in {field: {$op: …}}.
-	Field Place = 1 << iota
+	Field Level = 1 << iota
 	// Top operators stand in place of a field: {$op: …}.
 	Top
 )
@@ -24,7 +24,7 @@ type Operator struct {
 	// Name with the dollar sign.
 	Name string
 	// Where the operator may stand.
-	Where Place
+	Where Level
 	// Parse reads the operator; a nil Node without error adds nothing.
 	Parse func(p *parser, a operand) (Node, error)
 	// Doc is the page of the manual.
@@ -88,7 +88,7 @@ var Operators = []Operator{
 }
 
 // find looks an operator up that may stand at w.
-func (p *parser) find(name string, w Place) *Operator {
+func (p *parser) find(name string, w Level) *Operator {
 	i, ok := slices.BinarySearchFunc(p.operators, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
 	if !ok || p.operators[i].Where&w == 0 {
 		return nil

@@ -26,7 +26,7 @@ func TestOperatorsTable(t *testing.T) {
 	}
 }
 
-func TestCheckPlaces(t *testing.T) {
+func TestCheckNearAndText(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	for filter, ok := range map[string]bool{
 		`{a: {$near: [0, 0]}, b: 1}`:                                           true,
@@ -44,7 +44,7 @@ func TestCheckPlaces(t *testing.T) {
 		n, err := match.Parse(env, mustDoc(t, filter))
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
-		} else if got := match.CheckPlaces(n); (got == nil) != ok {
+		} else if got := match.CheckNearAndText(n); (got == nil) != ok {
 			t.Errorf("%s: %v", filter, got)
 		}
 	}
@@ -124,7 +124,7 @@ func FuzzParse(f *testing.F) {
 		}
 		normal := match.Normalize(n)
 		match.Shape(normal)
-		match.CheckPlaces(normal)
+		match.CheckNearAndText(normal)
 		s := &expr.Scratch{}
 		ok, err := n.Matches(env, dr, s)
 		again, err2 := normal.Matches(env, dr, s)

@@ -1,10 +1,10 @@
 package match
 
-// CheckPlaces looks whether $near and $text stand where an index can answer
+// CheckNearAndText looks whether $near and $text stand where an index can answer
 // them: at the top or under $and, one of each at most and not both.
 //
 // Errors: 2 BadValue.
-func CheckPlaces(n Node) error {
+func CheckNearAndText(n Node) error {
 	near, text, err := 0, 0, error(nil)
 	var visit func(n Node, top bool, under string)
 	visit = func(n Node, top bool, under string) {

@@ -80,7 +80,7 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	if err := q.takeHint(); err != nil {
 		return nil, err
 	}
-	if err := match.CheckPlaces(n); err != nil {
+	if err := match.CheckNearAndText(n); err != nil {
 		return nil, err
 	}
 	return q, q.check()
@@ -94,7 +94,7 @@ func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, e
 		filter = match.AllOf()
 	}
 	filter = BindText(c, filter)
-	return ofFilter(env, c, filter), match.CheckPlaces(filter)
+	return ofFilter(env, c, filter), match.CheckNearAndText(filter)
 }
 
 // Reading is the query with what the front of a pipeline asks for beside its filter: a
