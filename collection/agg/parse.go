@@ -24,7 +24,7 @@ type Options struct {
 	// NS is the collection of the pipeline; Coll is empty for {aggregate: 1}.
 	NS collection.Namespace
 	// In is where the pipeline stands: InView, InTransaction or nothing.
-	In Places
+	In Surroundings
 }
 
 // Parse reads a pipeline of collection ns in env.DB. Variables of env.Vars may
@@ -45,7 +45,7 @@ func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 type parser struct {
 	env   *mql.Env
 	ns    collection.Namespace
-	in    Places
+	in    Surroundings
 	table []StageDef // not the global itself: its rows refer to parse functions
 	depth int
 	// window is set for the accumulators of $setWindowFields.
@@ -96,7 +96,7 @@ func findStage(table []StageDef, name string) *StageDef {
 }
 
 // sub parses a nested pipeline on another collection, in another place.
-func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Places, stages []bson.Raw) (*Pipeline, error) {
+func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, stages []bson.Raw) (*Pipeline, error) {
 	q := parser{env: env, ns: ns, in: p.in | in, table: p.table, depth: p.depth + 1}
 	return q.pipeline(stages)
 }

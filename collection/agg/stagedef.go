@@ -74,7 +74,7 @@ type Constraints struct {
 	// for the usual one.
 	NoCollection func() error
 	// NotIn lists the places that refuse the stage.
-	NotIn Places
+	NotIn Surroundings
 	// NoView is the code with which a view is refused whose own stages have this one,
 	// before anything is parsed; 0 if it may have it.
 	NoView mongoerr.Code
@@ -88,12 +88,12 @@ type Constraints struct {
 	KeepsOrder bool
 }
 
-// Places are the surroundings of a pipeline, as a set.
-type Places uint8
+// Surroundings are the surroundings of a pipeline, as a set.
+type Surroundings uint8
 
 // The places that may refuse a stage.
 const (
-	InFacet Places = 1 << iota
+	InFacet Surroundings = 1 << iota
 	InLookup
 	InUnion
 	InView
