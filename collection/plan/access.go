@@ -368,9 +368,9 @@ func implies(c, want conjunct) bool {
 	})
 }
 
-// rest is the filter without the conjuncts that bounds answer exactly; nil when
+// unused is the filter without the conjuncts that bounds answer exactly; nil when
 // nothing is left.
-func rest(cs []conjunct, used []bool) match.Node {
+func unused(cs []conjunct, used []bool) match.Node {
 	var left []match.Node
 	for i, c := range cs {
 		if !used[i] {

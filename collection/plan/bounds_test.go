@@ -186,7 +186,7 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 			t.Fatalf("%s matches %s, but index %s at %q with bounds %v has no key of it in %x", doc, filter, spec.Name, at, texts(a.bounds), keys)
 		case inside > 1 && !a.repeats:
 			t.Fatalf("%s has %d keys of index %s at %q within bounds %v of %s, which nobody expects", doc, inside, spec.Name, at, texts(a.bounds), filter)
-		case !ok && inside > 0 && rest(cs, a.used) == nil:
+		case !ok && inside > 0 && unused(cs, a.used) == nil:
 			t.Fatalf("%s does not match %s, but has a key of index %s within bounds %v, which are said to be exact", doc, filter, spec.Name, texts(a.bounds))
 		}
 	}

@@ -178,7 +178,7 @@ func (s *Solution) Name() string {
 
 // scan reads the whole collection.
 func (q *Query) scan(cs []conjunct) *Solution {
-	n := &RecordScan{Reverse: q.Natural < 0, Filter: rest(cs, make([]bool, len(cs))), Seeks: 1}
+	n := &RecordScan{Reverse: q.Natural < 0, Filter: unused(cs, make([]bool, len(cs))), Seeks: 1}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, false, "", false)
 	s.guess = -1
@@ -192,7 +192,7 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	if rs == nil {
 		return nil
 	}
-	n := &RecordScan{Bounds: RecordBounds{Ranges: rs}, Filter: rest(cs, make([]bool, len(cs))), Seeks: len(rs)}
+	n := &RecordScan{Bounds: RecordBounds{Ranges: rs}, Filter: unused(cs, make([]bool, len(cs))), Seeks: len(rs)}
 	n.Computed = isComputed(n.Filter)
 	s := q.finish(n, false, "", false)
 	s.guess = 2
@@ -237,7 +237,7 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 	if a.bounds.Empty() {
 		return q.finish(&EOF{}, true, ix.Name, false)
 	}
-	left := rest(cs, a.used)
+	left := unused(cs, a.used)
 	var n Node
 	if ix.ID == 1 && !q.Coll.PhysicalID() {
 		n = q.idScan(ix, a, left, reverse)
@@ -253,7 +253,7 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 		}
 	}
 	s := q.finish(n, sorted, ix.Name, covered)
-	s.guess = a.score(q)
+	s.guess = a.guess(q)
 	if sorted && q.Pattern != nil {
 		s.guess += 8
 	}
@@ -270,9 +270,9 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 // counts reports that the caller only counts rows.
 func (q *Query) counts() bool { return q.KeysOnly && len(q.NeedKeys) == 0 && q.Transform == nil }
 
-// score is a guess at how good an access is: points before ranges, more fields
+// guess is how good an access looks: points before ranges, more fields
 // before fewer.
-func (a *access) score(*Query) float64 {
+func (a *access) guess(*Query) float64 {
 	return float64(10*a.points+5*min(a.bounded-a.points, 1)) + float64(a.bounded)
 }
 

@@ -48,7 +48,7 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 }
 
 // allTrue reports that what the bounds do not answer is true of all documents.
-func allTrue(cs []conjunct, used []bool) bool { return rest(cs, used) == nil }
+func allTrue(cs []conjunct, used []bool) bool { return unused(cs, used) == nil }
 
 // reads0 reports metadata that only whole documents have.
 func (q *Query) reads0() bool { return q.text != nil || q.near != nil }

@@ -19,7 +19,7 @@ func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 		return nil
 	}
 	a, ok := q.indexAccess(ix, cs, "")
-	if !ok || a.bounds.Empty() || rest(cs, a.used) != nil {
+	if !ok || a.bounds.Empty() || unused(cs, a.used) != nil {
 		return nil
 	}
 	for _, f := range a.bounds[:at] {

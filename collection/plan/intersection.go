@@ -42,7 +42,7 @@ func (q *Query) intersection(cs []conjunct) *Solution {
 		scan.Sibling = i > 0
 		n.Branches = append(n.Branches, scan)
 	}
-	left := rest(cs, used)
+	left := unused(cs, used)
 	var node Node = n
 	if left != nil || !q.counts() {
 		node = newFetch(n, left)

@@ -103,7 +103,7 @@ func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 // mergePoints makes one scan for each combination of the values of the first n
 // fields.
 func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, reverse bool) *Solution {
-	left := rest(cs, a.used)
+	left := unused(cs, a.used)
 	covered := q.covers(ix, cs, a)
 	m := &SortMerge{Pattern: q.Pattern, Index: ix, Fields: n, Reverse: reverse, Dedupe: a.repeats}
 	combos := []Bounds{nil}
@@ -132,6 +132,6 @@ func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, r
 		node = newFetch(m, left)
 	}
 	s := q.finish(node, true, ix.Name, covered)
-	s.guess = a.score(q) + 7
+	s.guess = a.guess(q) + 7
 	return s
 }

@@ -15,7 +15,7 @@ func (q *Query) union(cs []conjunct) *Solution {
 		}
 		used := make([]bool, len(cs))
 		used[k] = true
-		outer := rest(cs, used)
+		outer := unused(cs, used)
 		if s := q.unite(or, outer); s != nil {
 			return s
 		}
@@ -86,7 +86,7 @@ func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 	}
 	ix := best.index
 	sorted, reverse := sub.sortedBy(best)
-	left := rest(cs, best.used)
+	left := unused(cs, best.used)
 	if ix.ID == 1 && !q.Coll.PhysicalID() {
 		return q.idScan(ix, best, left, reverse && sorted), sorted
 	}
