@@ -30,13 +30,14 @@ type indexScan struct {
 	check  bool              // ranges hold more than the bounds
 	prefix []byte            // of all entries of the partition
 	it     storage.Iterator
-	// current is the range of it; again is to do before ranges, if resume: after it was parked.
-	current, again storage.Range
-	resume         bool
-	seek           []byte // where to go on, set by the last key
-	seen           recordSet
-	last           []byte  // Distinct: the value delivered last
-	layout         []place // how Rebuild puts fields into documents
+	// current is the range that it reads, and unread what was left of it when the scan was
+	// parked; if resume is set, that is read before ranges.
+	current, unread storage.Range
+	resume          bool
+	seek            []byte // where to go on, set by the last key
+	seen            recordSet
+	last            []byte  // Distinct: the value delivered last
+	layout          []place // how Rebuild puts fields into documents
 
 	row     Row
 	meta    metaBuilder
@@ -102,9 +103,9 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 }
 
 func (s *indexScan) open(env *mql.Env) (err error) {
-	r := s.again
+	r := s.unread
 	if s.resume {
-		s.resume, s.again = false, storage.Range{}
+		s.resume, s.unread = false, storage.Range{}
 	} else {
 		if len(s.ranges) == 0 {
 			s.Done = true

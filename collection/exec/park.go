@@ -48,9 +48,9 @@ func (p *pointRead) Park() (int, bool) { p.buf = nil; return 0, true }
 
 func (s *recordScan) Park() (int, bool) {
 	if s.it != nil {
-		s.again, s.resume = remaining(s.it, s.current, s.node.Reverse), true
-		if s.sought { // not delivered yet
-			s.again.Start, s.sought = append([]byte(nil), s.it.Key()...), false
+		s.unread, s.resume = remaining(s.it, s.current, s.node.Reverse), true
+		if s.onRecord { // not delivered yet
+			s.unread.Start, s.onRecord = append([]byte(nil), s.it.Key()...), false
 		}
 		s.it.Close()
 		s.it = nil
@@ -60,7 +60,7 @@ func (s *recordScan) Park() (int, bool) {
 
 func (s *indexScan) Park() (int, bool) {
 	if s.it != nil {
-		s.again, s.resume = remaining(s.it, s.current, s.node.Reverse), true
+		s.unread, s.resume = remaining(s.it, s.current, s.node.Reverse), true
 		s.it.Close()
 		s.it = nil
 	}

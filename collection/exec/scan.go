@@ -66,18 +66,22 @@ func (p *pointRead) Close() { p.Done = true }
 // recordScan walks records in key order.
 type recordScan struct {
 	Counters
-	node    *plan.RecordScan
-	src     Source
-	ranges  []storage.Range // still to do, in scan order
-	current storage.Range   // of it
-	again   storage.Range   // to do before them, if resume
-	resume  bool            // after it was parked
-	it      storage.Iterator
-	sought  bool // it stands on a record that step has not looked at
-	row     Row
-	meta    metaBuilder
-	scratch expr.Scratch
-	charged bool
+	node   *plan.RecordScan
+	src    Source
+	ranges []storage.Range // still to do, in scan order
+	// current is the range that it reads.
+	current storage.Range
+	// unread is what was left of current when the scan was parked; if resume is set, it
+	// is read before ranges.
+	unread storage.Range
+	resume bool
+	it     storage.Iterator
+	// onRecord says that the iterator stands on a record which step has not looked at.
+	onRecord bool
+	row      Row
+	meta     metaBuilder
+	scratch  expr.Scratch
+	charged  bool
 }
 
 func newRecordScan(n *plan.RecordScan, src Source) *recordScan {
@@ -159,13 +163,13 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 // step moves to the next record. Many ranges of positions are read by one iterator,
 // which goes from each to the next: found is false on the way, and when it has ended.
 func (s *recordScan) step() (found, ended bool) {
-	if !s.sought && !s.it.Next() {
+	if !s.onRecord && !s.it.Next() {
 		if s.hops() {
 			s.ranges = nil // it reached to the last
 		}
 		return false, true
 	}
-	s.sought = false
+	s.onRecord = false
 	if len(s.ranges) == 0 || !s.hops() || bytes.Compare(s.it.Key(), s.current.End) < 0 {
 		return true, false
 	}
@@ -176,17 +180,17 @@ func (s *recordScan) step() (found, ended bool) {
 		return false, true
 	}
 	s.current, s.ranges = s.ranges[0], s.ranges[1:]
-	if s.sought = s.it.Seek(s.current.Start); !s.sought {
+	if s.onRecord = s.it.Seek(s.current.Start); !s.onRecord {
 		s.ranges = nil
 	}
-	return false, !s.sought
+	return false, !s.onRecord
 }
 
 // hops reports that one iterator reads all ranges.
 func (s *recordScan) hops() bool { return s.node.Bounds.Ranges != nil && !s.node.Reverse }
 
 func (s *recordScan) open(env *mql.Env) (err error) {
-	r := s.again
+	r := s.unread
 	if !s.resume {
 		if len(s.ranges) == 0 {
 			s.Done = true
@@ -195,7 +199,7 @@ func (s *recordScan) open(env *mql.Env) (err error) {
 		r = s.ranges[0]
 		s.ranges = s.ranges[1:]
 	}
-	s.resume, s.again = false, storage.Range{}
+	s.resume, s.unread = false, storage.Range{}
 	if r.Empty() {
 		return nil
 	}
