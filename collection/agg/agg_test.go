@@ -113,7 +113,7 @@ func showFront(f Front) string {
 	if f.Distinct != "" {
 		line("distinct: %s", f.Distinct)
 	}
-	line("rest: %s", showPipeline(f.Rest))
+	line("rest: %s", showPipeline(f.Remaining))
 	return strings.Join(out, "\n")
 }
 

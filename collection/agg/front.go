@@ -10,7 +10,7 @@ import (
 
 // Front is what the planner takes over from the head of a pipeline: the rows of
 // the collection that match Filter, in the order of Sort, without the first Skip,
-// at most Limit, of which Projection is needed. Rest runs on them.
+// at most Limit, of which Projection is needed. Remaining runs on them.
 type Front struct {
 	Filter match.Node     // nil keeps everything
 	Sort   *order.Pattern // nil for any order
@@ -19,15 +19,15 @@ type Front struct {
 	// Projection is an inclusion projection of the fields that are needed; nil
 	// means whole documents. Rows may hold more.
 	Projection bson.Raw
-	// Count says that Rest looks only at the number of rows.
+	// Count says that Remaining looks only at the number of rows.
 	Count bool
-	// Distinct is the path of which Rest needs one row per value: it groups by
+	// Distinct is the path of which Remaining needs one row per value: it groups by
 	// it and looks at nothing else. "" if there is none. An index scan over the
 	// path answers it if no value of the path is an array.
 	Distinct string
-	// IndexKey says that Rest reads the key of the index a row came from.
-	IndexKey bool
-	Rest     *Pipeline
+	// IndexKey says that Remaining reads the key of the index a row came from.
+	IndexKey  bool
+	Remaining *Pipeline
 }
 
 // Asks returns what the $match stages right behind the source of the rows ask of
@@ -100,7 +100,7 @@ func (p *Pipeline) Front() Front {
 	for len(stages) > 0 && f.cut(stages[0]) {
 		stages = stages[1:]
 	}
-	f.Rest = p.with(stages)
+	f.Remaining = p.with(stages)
 	f.IndexKey = readsIndexKey(stages)
 	f.narrow()
 	return f
@@ -140,10 +140,10 @@ func (f *Front) cut(s Stage) bool {
 
 // narrow notes when the first stage left needs less than rows.
 func (f *Front) narrow() {
-	if len(f.Rest.stages) == 0 {
+	if len(f.Remaining.stages) == 0 {
 		return
 	}
-	switch s := f.Rest.stages[0].(type) {
+	switch s := f.Remaining.stages[0].(type) {
 	case *countStage:
 		f.Count = !s.merge
 	case *groupStage:

@@ -266,7 +266,7 @@ func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.
 		return opened{}, err
 	}
 	ops, err := x.each(q.Coll, sol, shards, func(in exec.Operator) (exec.Operator, error) {
-		return f.Rest.Open(env, cut(sol, in), x)
+		return f.Remaining.Open(env, cut(sol, in), x)
 	})
 	if err != nil {
 		return opened{}, err
@@ -284,7 +284,7 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 		return opened{}, err
 	}
 	ops, err := x.each(q.Coll, sol, shards, func(in exec.Operator) (exec.Operator, error) {
-		return f.Rest.Open(env, in, x)
+		return f.Remaining.Open(env, in, x)
 	})
 	if err != nil {
 		return opened{}, err
