@@ -128,6 +128,12 @@ func (r Raw) Lookup(name string) (Value, bool) {
 	return Value{}, false
 }
 
+// Has reports that the document has a field.
+func (r Raw) Has(name string) bool {
+	_, ok := r.Lookup(name)
+	return ok
+}
+
 // Scan is Lookup of several names in one pass. From offset p on (4 at first) it
 // finds the next element whose name is one of names, and returns which of them
 // it is, the value, and the offset behind it; which is -1 when there is none.

@@ -26,7 +26,8 @@ func authorizing(tb testing.TB, role string) *Call {
 	s := New(Config{Auth: users, RequireAuth: role != ""})
 	s.Add(find{})
 	s.Hooks.Login = func(c *Call) *Login { return c.Peer.Login }
-	call := &Call{Server: s, Peer: &Peer{}, Def: s.Lookup("find"), DB: "test", Body: bson.NewBuilder(nil).Doc()}
+	call := &Call{Server: s, Peer: &Peer{}, DB: "test"}
+	call.Become(s.Lookup("find"), bson.Empty)
 	call.Running.NS.DB, call.Running.NS.Coll = "test", "c"
 	call.Op.Env = &call.env
 	if role != "" {

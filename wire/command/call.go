@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -24,12 +25,11 @@ type Call struct {
 	Conn    wire.Conn
 	Peer    *Peer // what the server remembers of the connection
 	Def     *Def
-	Msg     *wire.Message
-	Body    bson.Raw   // the command document
-	Value   bson.Value // of its first field
-	DB      string
-	Reply   *bson.Builder
-	Out     *wire.Reply
+	arguments.Reader
+	Value bson.Value // of the first field of Body
+	DB    string
+	Reply *bson.Builder
+	Out   *wire.Reply
 
 	Op      cluster.Op
 	Args    session.Args
@@ -95,6 +95,12 @@ func (c *Call) Strict() bool { return c.Peer.Cosmos }
 // Name is the command's canonical name.
 func (c *Call) Name() string { return c.Def.Name }
 
+// Become makes the call one of another command: what it asks for in the end, or a part of it.
+func (c *Call) Become(def *Def, body bson.Raw) {
+	first, _ := body.First()
+	c.Def, c.Command, c.Body, c.Value = def, def.Name, body, first.Value
+}
+
 // Namespace is the collection that the first field names.
 // Errors: InvalidNamespace (73), TypeMismatch (14).
 func (c *Call) Namespace() (collection.Namespace, error) {
@@ -112,102 +118,6 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 	}
 	ns := collection.Namespace{DB: c.DB, Coll: s}
 	return ns, CheckNamespace(ns)
-}
-
-// Each visits the command's own arguments in order: not the first field, not
-// the generic ones, and none that are null or undefined, which means absent.
-// fn reports whether it knows the name; an unknown one is an error.
-// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
-func (c *Call) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
-	it := c.Body.Iter()
-	it.Next()
-	var seen [32]string
-	n := 0
-	for it.Next() {
-		name := intern(it.Name)
-		if Generic(name) {
-			continue
-		}
-		for _, s := range seen[:n] {
-			if s == name {
-				return mongoerr.RepeatedField(c.Name() + "." + name)
-			}
-		}
-		if n < len(seen) {
-			seen[n] = name
-			n++
-		}
-		v := it.Value
-		absent := v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
-		if absent {
-			v = bson.Value{}
-		}
-		known, err := fn(name, v)
-		if !known {
-			return mongoerr.UnknownField(c.Name() + "." + name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Generic reports arguments that any command takes; the chain reads them.
-// Spec: driver-sessions, versioned-api, max-staleness and others.
-func Generic(name string) bool {
-	switch name {
-	case "$db", "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds", "$readPreference",
-		"readConcern", "writeConcern", "maxTimeMS", "comment", "apiVersion", "apiStrict", "apiDeprecationErrors",
-		"$clusterTime", "$client", "$configServerState", "databaseVersion", "shardVersion", "$audit", "$queryOptions",
-		"maxTimeMSOpOnly", "mayBypassWriteBlocking", "rawData", "$replData", "$oplogQueryData", "expectPrefix",
-		"serialization_context", "$_backpressure", "coordinator", "recoveryToken":
-		return true
-	}
-	return false
-}
-
-// Docs collects the documents of an argument that comes as an array of the body
-// or as a document sequence.
-// Errors: TypeMismatch (14), InvalidLength (16).
-func (c *Call) Docs(name string, most int) ([]bson.Raw, error) {
-	if s, ok := c.Msg.Sequence(name); ok {
-		if s.Count > most {
-			return nil, TooMany(most, s.Count)
-		}
-		return s.AppendDocs(make([]bson.Raw, 0, s.Count)), nil
-	}
-	v, ok := c.Body.Lookup(name)
-	if !ok || v.IsNullish() {
-		return nil, mongoerr.MissingField(c.Name() + "." + name)
-	}
-	return c.DocArray(name, v, most)
-}
-
-// DocArray reads an argument that is an array of at most so many documents.
-// Errors: TypeMismatch (14), InvalidLength (16).
-func (c *Call) DocArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
-	list, ok := v.Array()
-	if !ok {
-		return nil, mongoerr.WrongType(c.Name()+"."+name, v.Type.String(), "array")
-	}
-	var docs []bson.Raw
-	for it := list.Iter(); it.Next(); {
-		d, ok := it.Value.Doc()
-		if !ok {
-			return nil, mongoerr.WrongType(c.Name()+"."+name+"."+string(it.Name), it.Value.Type.String(), "object")
-		}
-		if len(docs) == most {
-			return nil, TooMany(most, list.Len())
-		}
-		docs = append(docs, d)
-	}
-	return docs, nil
-}
-
-// TooMany is the error for a batch of too many writes, or of none: InvalidLength (16).
-func TooMany(most, n int) error {
-	return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", most, n)
 }
 
 // ReadNamespace is Namespace, which for reads may also name a collection by its

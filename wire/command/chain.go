@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -45,7 +46,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	if p.spare = nil; c == nil {
 		c = &Call{memory: mql.NewMemory(mql.StageBytesMax)}
 	}
-	*c = Call{Server: s, Cluster: s.Cluster, Ctx: ctx, Conn: conn, Peer: p, Msg: m, Body: m.Body, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
+	*c = Call{Server: s, Cluster: s.Cluster, Ctx: ctx, Conn: conn, Peer: p, Reader: arguments.Reader{Body: m.Body, Msg: m}, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
 	c.BodyAt = c.Reply.Len()
 	s.Stats.Requests.Add(1)
 	s.Stats.BytesIn.Add(int64(m.Header.Length))
@@ -145,7 +146,7 @@ func (s *Server) find(c *Call) error {
 	if !ok {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
 	}
-	name := intern(first.Name)
+	name := arguments.Name(first.Name)
 	if c.Msg.Header.OpCode == wire.OpQuery && (name == "query" || name == "$query") {
 		if d, ok := first.Value.Doc(); ok { // {$query: {hello: 1}} of old clients
 			c.Body = d
@@ -155,12 +156,12 @@ func (s *Server) find(c *Call) error {
 			name = string(first.Name)
 		}
 	}
-	c.Value = first.Value
-	c.Def = s.Lookup(name)
-	if c.Def == nil {
+	def := s.Lookup(name)
+	if def == nil {
 		s.Stats.Unknown.Add(1)
 		return mongoerr.NoCommand(name)
 	}
+	c.Become(def, c.Body)
 	c.DB, c.writes = c.Msg.Database(), c.Def.writes(c.Body)
 	if c.Msg.Header.OpCode == wire.OpMsg {
 		return checkDB(c.Body)

@@ -8,7 +8,6 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
@@ -59,37 +58,11 @@ func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) e
 	if size < 0 {
 		size = int64(len(docs))
 	}
-	return c.OpenCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, int(min(size, int64(len(docs)+1)))+BoolInt(len(docs) == 0), false)
-}
-
-// BoolInt is 1 for true and 0 for false.
-func BoolInt(b bool) int {
-	if b {
-		return 1
+	first := int(min(size, int64(len(docs)+1)))
+	if len(docs) == 0 {
+		first++ // which leaves none for another batch
 	}
-	return 0
-}
-
-// CursorArg reads {cursor: {batchSize: n}}; -1 when there is no size.
-// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
-func (c *Call) CursorArg(name string, v bson.Value) (size int64, err error) {
-	size = -1
-	d, err := c.DocArg(name, v)
-	if err != nil {
-		return size, err
-	}
-	return size, EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
-		if field != "batchSize" {
-			return false, nil
-		}
-		if v.IsMissing() {
-			return true, nil
-		}
-		if size, err = c.LongArg(name+"."+field, v); err == nil && size < 0 {
-			err = mongoerr.OutOfRange("batchSize", size, ">=", 0)
-		}
-		return true, err
-	})
+	return c.OpenCursor(cursor.Options{Namespace: ns}, &docList{docs: docs}, first, false)
 }
 
 // FilterDocs keeps the documents that match a filter; nil keeps all.

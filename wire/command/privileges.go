@@ -176,7 +176,7 @@ func (q *PrivilegeCheck) Nested(body bson.Raw) {
 // redact hides passwords and proofs in a command that somebody else may see.
 func redact(d *Def, body bson.Raw) bson.Raw {
 	hides := d != nil && d.Facts.Has(Secret)
-	if !hides && !HasField(body, "speculativeAuthenticate") {
+	if !hides && !body.Has("speculativeAuthenticate") {
 		return body
 	}
 	b := bson.NewBuilder(nil)

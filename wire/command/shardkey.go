@@ -2,31 +2,9 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 )
-
-// ShardKeyArg reads a shard key given as a path or as a key pattern.
-func (c *Call) ShardKeyArg(name string, v bson.Value) (bson.Raw, error) {
-	switch v.Type {
-	case bson.TypeMissing:
-		return nil, nil
-	case bson.TypeDocument:
-		d, _ := v.Doc()
-		return d, nil
-	}
-	s, err := c.StringArg(name, v)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := path.Compile(s); err != nil || s == "" {
-		return nil, mongoerr.New(mongoerr.BadValue, "'%s' is not a path for a shard key", s)
-	}
-	b := bson.NewBuilder(nil)
-	b.String(s, "hashed")
-	return b.Doc(), nil
-}
 
 // IndexesMax bounds the specifications of one createIndexes; the collection's
 // own limit is lower.

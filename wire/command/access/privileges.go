@@ -53,7 +53,7 @@ func onPrivileges(q *command.PrivilegeCheck, a auth.Action) {
 }
 
 func onRestrictions(q *command.PrivilegeCheck) {
-	if command.HasField(q.Body, "authenticationRestrictions") {
+	if q.Body.Has("authenticationRestrictions") {
 		q.Need(auth.SetAuthenticationRestriction, collection.Namespace{DB: q.DB})
 	}
 }
@@ -73,20 +73,20 @@ func updateUserPrivileges(q *command.PrivilegeCheck) {
 			q.Need(all, db)
 		}
 	}
-	if command.HasField(q.Body, "pwd") || command.HasField(q.Body, "mechanisms") {
+	if q.Body.Has("pwd") || q.Body.Has("mechanisms") {
 		either(auth.ChangePassword, auth.ChangeOwnPassword)
 	}
-	if command.HasField(q.Body, "customData") {
+	if q.Body.Has("customData") {
 		either(auth.ChangeCustomData, auth.ChangeOwnCustomData)
 	}
-	if command.HasField(q.Body, "roles") {
+	if q.Body.Has("roles") {
 		if !q.Grants.MayEverywhere(auth.RevokeRole) {
 			q.Denied = true
 		}
 		onRoles(q, "roles", auth.GrantRole)
 	}
 	onRestrictions(q)
-	if !command.HasField(q.Body, "pwd") && !command.HasField(q.Body, "customData") && !command.HasField(q.Body, "roles") && !command.HasField(q.Body, "authenticationRestrictions") {
+	if !q.Body.Has("pwd") && !q.Body.Has("customData") && !q.Body.Has("roles") && !q.Body.Has("authenticationRestrictions") {
 		q.Need(auth.ChangePassword, db) // the command says that it lacks something
 	}
 }
@@ -135,7 +135,7 @@ func updateRolePrivileges(q *command.PrivilegeCheck) {
 
 // usersInfoPrivileges: everybody may look at itself.
 func usersInfoPrivileges(q *command.PrivilegeCheck) {
-	if d, ok := q.Value.Doc(); ok && q.Value.Type == bson.TypeDocument && command.HasField(d, "forAllDBs") {
+	if d, ok := q.Value.Doc(); ok && q.Value.Type == bson.TypeDocument && d.Has("forAllDBs") {
 		if !q.Grants.MayEverywhere(auth.ViewUser) {
 			q.Denied = true
 		}

@@ -134,9 +134,9 @@ func nameOf(c *command.Call, field, kind string, v bson.Value) (n auth.Name, err
 		}
 	}
 	switch {
-	case !command.HasField(d, kind):
+	case !d.Has(kind):
 		return n, mongoerr.MissingField(c.Field(field) + "." + kind)
-	case !command.HasField(d, "db"):
+	case !d.Has("db"):
 		return n, mongoerr.MissingField(c.Field(field) + ".db")
 	}
 	return n, checkEntryName(n.Name)

@@ -76,7 +76,7 @@ func usersNamed(c *command.Call) (users []*auth.User, listed bool, err error) {
 		}
 		return c.Server.Auth.Users(c.DB), true, nil
 	}
-	if d, ok := c.Value.Doc(); ok && c.Value.Type == bson.TypeDocument && command.HasField(d, "forAllDBs") {
+	if d, ok := c.Value.Doc(); ok && c.Value.Type == bson.TypeDocument && d.Has("forAllDBs") {
 		if b, ok := d.Get("forAllDBs").Boolean(); !ok || !b || d.Len() != 1 {
 			return nil, false, mongoerr.New(mongoerr.BadValue, "forAllDBs must be true and stand alone")
 		}

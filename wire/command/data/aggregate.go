@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 )
@@ -146,7 +147,7 @@ func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	if !ok {
 		return mongoerr.New(mongoerr.TypeMismatch, "cursor field must be missing or an object")
 	}
-	return command.EachField(d, "cursor", func(name string, v bson.Value) (bool, error) {
+	return arguments.EachField(d, "cursor", func(name string, v bson.Value) (bool, error) {
 		if name != "batchSize" {
 			return false, nil
 		}

@@ -97,13 +97,13 @@ func (e *entry) command() (bson.Raw, error) {
 // of an entry becomes that of the collection it creates.
 func runPart(c *command.Call, e *entry, body bson.Raw) error {
 	first, _ := body.First()
-	def, value, own, db, msg, reply := c.Def, c.Value, c.Body, c.DB, c.Msg, c.Reply
+	def, value, own, db, reply := c.Def, c.Value, c.Reader, c.DB, c.Reply
 	defer func() {
-		c.Def, c.Value, c.Body, c.DB, c.Msg, c.Reply = def, value, own, db, msg, reply
+		c.Def, c.Value, c.Reader, c.DB, c.Reply = def, value, own, db, reply
 		c.Env().DB, c.ForcedUUID = db, [16]byte{}
 	}()
-	c.Def, c.Value, c.Body, c.DB = c.Server.Lookup(string(first.Name)), first.Value, body, e.ns.DB
-	c.Msg, c.Reply = &wire.Message{Header: msg.Header}, bson.NewBuilder(nil)
+	c.Become(c.Server.Lookup(string(first.Name)), body)
+	c.DB, c.Msg, c.Reply = e.ns.DB, &wire.Message{Header: own.Msg.Header}, bson.NewBuilder(nil)
 	c.Env().DB = c.DB
 	if u, ok := uuidOf(e.uuid); ok && c.Name() == "create" {
 		if coll := collectionOf(c, e.uuid); coll != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -279,7 +280,7 @@ func parseBulk(c *command.Call) (a bulkArgs, err error) {
 		return a, err
 	}
 	if len(ops) == 0 {
-		return a, command.TooMany(batchLimit(c), 0)
+		return a, arguments.TooMany(batchLimit(c), 0)
 	}
 	if err := c.Args.CheckStatements(len(ops)); err != nil {
 		return a, err
@@ -314,7 +315,7 @@ func parseBulk(c *command.Call) (a bulkArgs, err error) {
 func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
 	const field = "bulkWrite.nsInfo"
 	has := false
-	err = command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
 		switch name {
 		case "ns":
 			if v.IsMissing() {
@@ -360,12 +361,12 @@ func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
 	if first.Value.IsNullish() {
 		return op, mongoerr.MissingField(field + "." + kind)
 	}
-	n, ok := command.RoundedLong(first.Value)
+	n, ok := arguments.RoundedLong(first.Value)
 	if !ok {
 		return op, mongoerr.WrongType(field+"."+kind, first.Value.Type.String(), "int", "decimal", "double", "long")
 	}
 	op.ns = int(max(-1, min(n, batchMax+1)))
-	err = command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
 		if name == kind {
 			return true, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -27,7 +28,7 @@ func runDelete(c *command.Call) error {
 
 // deleteStatement reads one member of deletes.
 func deleteStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
-	err = command.EachField(d, "delete.deletes", func(name string, v bson.Value) (known bool, err error) {
+	err = arguments.EachField(d, "delete.deletes", func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "q":

@@ -69,7 +69,7 @@ func parseDistinct(c *command.Call) (a distinctArgs, err error) {
 		}
 		return known, err
 	})
-	if err == nil && a.key == "" && !command.HasField(c.Body, "key") {
+	if err == nil && a.key == "" && !c.Body.Has("key") {
 		err = mongoerr.MissingField(c.Field("key"))
 	}
 	return a, err

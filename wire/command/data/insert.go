@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -68,7 +69,7 @@ func runInsert(c *command.Call) error {
 		return err
 	}
 	if len(docs) == 0 {
-		return command.TooMany(batchLimit(c), 0)
+		return arguments.TooMany(batchLimit(c), 0)
 	}
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -66,7 +67,7 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 		return s, err
 	}
 	if len(docs) == 0 {
-		return s, command.TooMany(batchLimit(c), 0)
+		return s, arguments.TooMany(batchLimit(c), 0)
 	}
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return s, err
@@ -178,7 +179,7 @@ type upsert struct {
 // updateStatement reads one member of updates.
 func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
 	hasQ, hasU := false, false
-	err = command.EachField(d, "update.updates", func(name string, v bson.Value) (known bool, err error) {
+	err = arguments.EachField(d, "update.updates", func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "q":

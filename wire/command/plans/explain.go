@@ -56,7 +56,7 @@ func (state *State) runExplain(c *command.Call) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
 	}
 	inner := *c
-	inner.Body, inner.Value, inner.Def = cmd, first.Value, def
+	inner.Become(def, cmd)
 	x, err := def.Explain(&inner)
 	if err != nil {
 		return err

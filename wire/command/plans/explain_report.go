@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -85,7 +86,7 @@ func (r *report) print(b *bson.Builder) {
 func (r *report) withDB() bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := r.x.Command.Iter(); it.Next(); {
-		if !command.Generic(string(it.Name)) {
+		if !arguments.Generic(string(it.Name)) {
 			b.ValueBytes(it.Name, it.Value)
 		}
 	}
@@ -232,7 +233,11 @@ func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder))
 		case "UPDATE":
 			b.Int("nMatched", r.returned)
 			b.Int("nWouldModify", r.returned)
-			b.Int32("nWouldUpsert", int32(command.BoolInt(r.x.Upsert && r.returned == 0)))
+			upserts := int32(0)
+			if r.x.Upsert && r.returned == 0 {
+				upserts = 1
+			}
+			b.Int32("nWouldUpsert", upserts)
 		case "DELETE":
 			b.Int("nWouldDelete", r.returned)
 		}

@@ -120,7 +120,7 @@ func runPlanCacheSetFilter(c *command.Call) error {
 		}
 		x.Indexes = append(x.Indexes, v.Clone())
 	}
-	if command.HasField(c.Body, "collation") {
+	if c.Body.Has("collation") {
 		b := bson.NewBuilder(nil)
 		c.Env().Collation.Append(b, "collation")
 		x.Collation, _ = b.Doc().Get("collation").Doc()

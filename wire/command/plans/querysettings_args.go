@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -59,7 +60,8 @@ func representative(c *command.Call, query bson.Raw, check func(*command.Def, *c
 		return nil, err
 	}
 	inner := *c
-	inner.Body, inner.Value, inner.Def, inner.DB = query, first.Value, def, db
+	inner.DB = db
+	inner.Become(def, query)
 	x, err := def.Explain(&inner)
 	if err != nil {
 		return nil, err
@@ -121,7 +123,7 @@ func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 	}
 	field := c.Field("settings")
 	b := bson.NewBuilder(nil)
-	err := command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+	err := arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
 		switch name {
 		case "indexHints":
 			if v.IsMissing() {
@@ -194,7 +196,7 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 		return ns, nil, mongoerr.WrongType(field, v.Type.String(), "array", "object")
 	}
 	named := false
-	err = command.EachField(d, field, func(name string, v bson.Value) (bool, error) {
+	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
 		switch name {
 		case "ns":
 			if v.IsMissing() {
@@ -205,7 +207,7 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 				return true, mongoerr.WrongType(field+".ns", v.Type.String(), "object")
 			}
 			named = true
-			return true, command.EachField(d, field+".ns", func(name string, v bson.Value) (_ bool, err error) {
+			return true, arguments.EachField(d, field+".ns", func(name string, v bson.Value) (_ bool, err error) {
 				switch name {
 				case "db":
 					ns.DB, err = c.StringArg("settings.indexHints.ns.db", v)

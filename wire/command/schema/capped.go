@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -78,7 +79,7 @@ func cappable(ns collection.Namespace) error {
 // capSize reads size. Errors: InvalidOptions (72), BadValue (2).
 func capSize(c *command.Call) (int64, error) {
 	v := c.Body.Get("size")
-	n, ok := command.RoundedLong(v)
+	n, ok := arguments.RoundedLong(v)
 	switch {
 	case !ok || v.Type == bson.TypeBool:
 		return 0, mongoerr.New(mongoerr.InvalidOptions, "Capped collection size must be a number greater than zero")

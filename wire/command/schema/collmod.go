@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -150,7 +151,7 @@ func cappedArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 	}
 	a.capped = true
 	if name == "cappedSize" {
-		if err := command.Between(name, n, 1, cappedBytesMax); err != nil {
+		if err := arguments.Between(name, n, 1, cappedBytesMax); err != nil {
 			return err
 		}
 		a.set.Int("size", (n+255)/256*256)
@@ -177,7 +178,7 @@ func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 		a.set.Null(name)
 		return nil
 	}
-	n, ok := command.RoundedLong(v)
+	n, ok := arguments.RoundedLong(v)
 	if !ok {
 		return mongoerr.WrongType(c.Field(name), v.Type.String(), "string", "long", "int", "decimal", "double")
 	}

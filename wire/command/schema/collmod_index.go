@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -28,7 +29,7 @@ func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, e
 		return nil, err
 	}
 	x := &indexChange{has: map[string]bool{}}
-	err = command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
 		full := name + "." + field
 		switch field {
 		case "name":

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -22,7 +23,7 @@ func seriesChangeArg(c *command.Call, name string, v bson.Value) (*seriesChange,
 		return nil, err
 	}
 	s := &seriesChange{}
-	return s, command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+	return s, arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
 		full := name + "." + field
 		switch field {
 		case "granularity":
@@ -30,12 +31,12 @@ func seriesChangeArg(c *command.Call, name string, v bson.Value) (*seriesChange,
 		case "bucketMaxSpanSeconds":
 			s.hasSpan = !v.IsMissing()
 			if s.span, err = c.LongArg(full, v); err == nil && s.hasSpan {
-				err = command.Between(field, s.span, 1, bucketSpanMax)
+				err = arguments.Between(field, s.span, 1, bucketSpanMax)
 			}
 		case "bucketRoundingSeconds":
 			s.hasRounding = !v.IsMissing()
 			if s.rounding, err = c.LongArg(full, v); err == nil && s.hasRounding {
-				err = command.Between(field, s.rounding, 1, bucketSpanMax)
+				err = arguments.Between(field, s.rounding, 1, bucketSpanMax)
 			}
 		default:
 			return false, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -27,7 +28,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 	scale := int64(1)
 	storage, wantStorage := spec.Get("storageStats").Doc()
 	if wantStorage {
-		if n, ok := command.RoundedLong(storage.Get("scale")); ok {
+		if n, ok := arguments.RoundedLong(storage.Get("scale")); ok {
 			scale = n
 		}
 	}
@@ -38,14 +39,14 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 			s.oplogStats(b, scale)
 			b.End()
 		}
-		if command.HasField(spec, "count") {
+		if spec.Has("count") {
 			docs, _ := s.Jobs.LogKept()
 			b.Int("count", docs)
 		}
 		return []bson.Raw{b.Doc()}, nil
 	}
 	if coll == nil {
-		if wantStorage || command.HasField(spec, "count") {
+		if wantStorage || spec.Has("count") {
 			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
 		}
 		return []bson.Raw{s.statsHead(ns, "p0", spec).Doc()}, nil
@@ -69,7 +70,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 			}
 			b.End()
 		}
-		if command.HasField(spec, "count") {
+		if spec.Has("count") {
 			b.Int("count", s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Docs)
 		}
 		docs = append(docs, b.Doc())
@@ -96,7 +97,7 @@ func (s *State) statsHead(ns collection.Namespace, name string, spec bson.Raw) *
 	b.String("shard", name)
 	b.String("host", s.Address())
 	b.DateTime("localTime", s.Cluster.Now().UnixMilli())
-	if command.HasField(spec, "latencyStats") {
+	if spec.Has("latencyStats") {
 		b.BeginDoc("latencyStats")
 		for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
 			b.BeginDoc(kind)
@@ -106,7 +107,7 @@ func (s *State) statsHead(ns collection.Namespace, name string, spec bson.Raw) *
 		}
 		b.End()
 	}
-	if command.HasField(spec, "queryExecStats") {
+	if spec.Has("queryExecStats") {
 		b.BeginDoc("queryExecStats")
 		b.BeginDoc("collectionScans")
 		b.Int64("total", 0)

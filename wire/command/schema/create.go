@@ -90,7 +90,7 @@ func checkValidated(ns collection.Namespace, validator bson.Raw) error {
 // createPrivileges: whoever may insert may make a plain collection too.
 func createPrivileges(q *command.PrivilegeCheck) {
 	ns := q.Namespace()
-	if !q.Grants.May(auth.CreateCollection, ns) && (q.Arg("capped").Truthy() || command.HasField(q.Body, "viewOn") || !q.Grants.May(auth.Insert, ns)) {
+	if !q.Grants.May(auth.CreateCollection, ns) && (q.Arg("capped").Truthy() || q.Body.Has("viewOn") || !q.Grants.May(auth.Insert, ns)) {
 		q.Denied = true
 	}
 	viewPrivileges(q)

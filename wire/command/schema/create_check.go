@@ -62,7 +62,7 @@ func checkCreate(c *command.Call, ns collection.Namespace, o *createOptions) err
 // anyway. Its name may be any: it becomes "_id_".
 // Errors: BadValue (2), those of index.ParseSpec.
 func checkIDIndex(c *command.Call, o *createOptions) error {
-	if key, ok := o.idIndex.Get("key").Doc(); ok && command.HasField(o.idIndex, "name") {
+	if key, ok := o.idIndex.Get("key").Doc(); ok && o.idIndex.Has("name") {
 		if n, ok := key.Get("_id").AsInt64(); !ok || n != 1 || key.Len() != 1 {
 			return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", key)
 		}
@@ -76,7 +76,7 @@ func checkIDIndex(c *command.Call, o *createOptions) error {
 				}
 			}
 		default:
-			if command.HasField(o.idIndex, "key") && command.HasField(o.idIndex, "name") {
+			if o.idIndex.Has("key") && o.idIndex.Has("name") {
 				return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for an _id index specification. Specification: %s", it.Name, o.idIndex)
 			}
 		}
@@ -85,7 +85,7 @@ func checkIDIndex(c *command.Call, o *createOptions) error {
 	if err != nil {
 		return err
 	}
-	if command.HasField(o.idIndex, "collation") && !spec.Collation.Equal(o.collation) {
+	if o.idIndex.Has("collation") && !spec.Collation.Equal(o.collation) {
 		return mongoerr.New(mongoerr.BadValue, "The _id index must have the same collation as the collection. Index collation: %s, collection collation: %s",
 			collationDoc(spec.Collation), collationDoc(o.collation))
 	}

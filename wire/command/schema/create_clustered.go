@@ -3,6 +3,7 @@ package schema
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -26,7 +27,7 @@ func clusteredArg(c *command.Call, v bson.Value) (bson.Raw, error) {
 	var key bson.Raw
 	var hasUnique, unique bool
 	version, name := int64(2), "_id_"
-	err := command.EachField(d, c.Field(field), func(option string, v bson.Value) (_ bool, err error) {
+	err := arguments.EachField(d, c.Field(field), func(option string, v bson.Value) (_ bool, err error) {
 		switch option {
 		case "key":
 			key, err = c.DocArg(field+"."+option, v)

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -136,7 +137,7 @@ func cappedOption(c *command.Call, o *createOptions, name string, v bson.Value) 
 	case "size":
 		o.hasSize = !v.IsMissing()
 		if o.size, err = c.LongArg(name, v); err == nil && o.hasSize {
-			err = command.Between(name, o.size, 1, cappedBytesMax)
+			err = arguments.Between(name, o.size, 1, cappedBytesMax)
 		}
 	case "max":
 		o.hasMax = !v.IsMissing()
@@ -227,7 +228,7 @@ func imagesArg(c *command.Call, name string, v bson.Value) (enabled, given bool,
 		return false, false, err
 	}
 	has := false
-	err = command.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
+	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
 		if field != "enabled" {
 			return false, nil
 		}
@@ -290,7 +291,7 @@ func indexDefaultsArg(c *command.Call, name string, v bson.Value) (bson.Raw, err
 	if err != nil || d.IsEmpty() {
 		return nil, err
 	}
-	return d, command.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
+	return d, arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
 		if field != "storageEngine" {
 			return false, nil
 		}

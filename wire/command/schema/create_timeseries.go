@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -53,7 +54,7 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 	var hasTime, hasMeta bool
 	var span, rounding int64
 	var hasSpan, hasRounding bool
-	err = command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
 		full := name + "." + field
 		switch field {
 		case "timeField":
@@ -67,12 +68,12 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 		case "bucketMaxSpanSeconds":
 			hasSpan = !v.IsMissing()
 			if span, err = c.LongArg(full, v); err == nil && hasSpan {
-				err = command.Between(field, span, 1, bucketSpanMax)
+				err = arguments.Between(field, span, 1, bucketSpanMax)
 			}
 		case "bucketRoundingSeconds":
 			hasRounding = !v.IsMissing()
 			if rounding, err = c.LongArg(full, v); err == nil && hasRounding {
-				err = command.Between(field, rounding, 1, bucketSpanMax)
+				err = arguments.Between(field, rounding, 1, bucketSpanMax)
 			}
 		default:
 			return false, nil

@@ -3,6 +3,7 @@ package schema
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -12,7 +13,7 @@ func runDropDatabase(c *command.Call) error {
 		return err
 	}
 	v := c.Value
-	switch n, ok := command.RoundedLong(v); {
+	switch n, ok := arguments.RoundedLong(v); {
 	case v.IsNullish():
 		return mongoerr.MissingField("dropDatabase.dropDatabase")
 	case !ok:

@@ -31,7 +31,7 @@ func runRename(c *command.Call) error {
 		case "dropTarget":
 			switch v.Type {
 			case bson.TypeMissing:
-				if command.HasField(c.Body, name) {
+				if c.Body.Has(name) {
 					err = mongoerr.WrongType(c.Field(name), "null", "bool", "binData")
 				}
 			case bson.TypeBool:

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -69,7 +70,7 @@ func checkFilterDB(db string) error {
 func apiParameters(c *command.Call, params bson.Raw) (version string, strict bool, err error) {
 	const field = "apiParameters"
 	given := false
-	err = command.EachField(params, c.Field(field), func(name string, v bson.Value) (_ bool, err error) {
+	err = arguments.EachField(params, c.Field(field), func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "version":
 			given = !v.IsMissing()

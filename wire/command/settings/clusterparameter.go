@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -270,7 +271,7 @@ func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 			}
 			continue
 		}
-		n, ok := command.RoundedLong(it.Value)
+		n, ok := arguments.RoundedLong(it.Value)
 		if !ok {
 			return 0, false, mongoerr.WrongType(field, it.Value.Type.String(), "long", "int", "decimal", "double")
 		}
@@ -304,7 +305,7 @@ func parseImages(v bson.Value) (int64, error) {
 		if s, ok := it.Value.Str(); ok && s == "off" {
 			continue
 		}
-		n, ok := command.RoundedLong(it.Value)
+		n, ok := arguments.RoundedLong(it.Value)
 		if !ok || n <= 0 {
 			return 0, mongoerr.New(mongoerr.BadValue, "Expected a number greater than 0 or 'off' for expireAfterSeconds")
 		}

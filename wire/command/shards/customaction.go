@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -144,7 +145,7 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		a.showIndexes, err = c.BoolArg(name, v)
 	case "top":
 		if a.top, err = c.LongArg(name, v); err == nil && !v.IsMissing() {
-			err = command.Between(name, a.top, 1, topMax)
+			err = arguments.Between(name, a.top, 1, topMax)
 		}
 	case "startAtOperationTime":
 		if _, _, ok := v.Timestamp(); !ok && !v.IsMissing() {
@@ -200,7 +201,7 @@ func autoscaleArg(c *command.Call, a *customArgs, name string, v bson.Value) err
 		return bothModes()
 	}
 	given := false
-	err = command.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
+	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
 		if field != "maxThroughput" {
 			return false, nil
 		}
@@ -229,13 +230,13 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 			return mongoerr.New(mongoerr.BadValue, "The field 'key' of an index specification must be an object: %s", spec)
 		}
 		if n, ok := key.Get("_id").AsInt64(); ok && n == 1 && key.Len() == 1 {
-			if command.HasField(spec, "unique") {
+			if spec.Has("unique") {
 				return mongoerr.New(mongoerr.BadValue, "The field 'unique' is not valid for _id index specification")
 			}
 			hasID = true
 			continue
 		}
-		if !command.HasField(spec, "name") {
+		if !spec.Has("name") {
 			b := bson.NewBuilder(nil)
 			b.Splice(spec.Elements())
 			b.String("name", index.DefaultName(key))

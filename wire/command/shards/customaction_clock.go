@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -24,7 +25,7 @@ func clockArg(c *command.Call, a *clockArgs, name string, v bson.Value) (err err
 		var ms int64
 		if !v.IsMissing() {
 			if ms, err = wholeArg(c, name, v); err == nil {
-				err = command.Between(name, ms, 0, clockAdvanceMax.Milliseconds())
+				err = arguments.Between(name, ms, 0, clockAdvanceMax.Milliseconds())
 			}
 		}
 		a.advance = time.Duration(ms) * time.Millisecond

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -36,16 +37,16 @@ func injectArg(c *command.Call, r *ratelimit.RefuseRule, name string, v bson.Val
 	switch name {
 	case "nth":
 		r.Nth = n
-		return command.Between(name, n, 1, most)
+		return arguments.Between(name, n, 1, most)
 	case "count":
 		r.Count = n
-		return command.Between(name, n, -1, most)
+		return arguments.Between(name, n, -1, most)
 	case "every":
 		r.Every = n
-		return command.Between(name, n, 0, most)
+		return arguments.Between(name, n, 0, most)
 	}
 	r.RetryAfter = time.Duration(n) * time.Millisecond
-	return command.Between(name, n, 0, 60_000)
+	return arguments.Between(name, n, 0, 60_000)
 }
 
 // injectThrottle answers {customAction: "InjectThrottle", nth: 5, kind: "write"},
@@ -131,7 +132,7 @@ func sharesArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		}
 		for _, d := range list {
 			s := ratelimit.Share{Shard: -1}
-			err := command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+			err := arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
 				switch field {
 				case "id":
 					s.Shard, err = partitionArg(c, name+".id", v)

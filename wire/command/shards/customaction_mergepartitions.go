@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -28,7 +29,7 @@ func partitionArg(c *command.Call, name string, v bson.Value) (int, error) {
 	if v.IsNumber() {
 		n, err := wholeArg(c, name, v)
 		if err == nil {
-			err = command.Between(name, n, 0, 1<<32-1)
+			err = arguments.Between(name, n, 0, 1<<32-1)
 		}
 		return int(n), err
 	}

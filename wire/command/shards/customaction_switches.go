@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -44,15 +45,15 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 	}
 	for _, d := range list {
 		id, percent, app := int64(0), int64(0), ""
-		err := command.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+		err := arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
 			switch field {
 			case "id":
 				if id, err = wholeArg(c, name+".id", v); err == nil {
-					err = command.Between(name+".id", id, 1, catalog.BucketsMax)
+					err = arguments.Between(name+".id", id, 1, catalog.BucketsMax)
 				}
 			case "maxThroughputPercentage":
 				if percent, err = wholeArg(c, name+"."+field, v); err == nil {
-					err = command.Between(name+"."+field, percent, 1, 100)
+					err = arguments.Between(name+"."+field, percent, 1, 100)
 				}
 			case "appName":
 				app, err = c.StringArg(name+".appName", v)

@@ -4,7 +4,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/command"
 )
 
 // currentOpDocs is $currentOp. Manual: reference/operator/aggregation/currentOp.
@@ -12,7 +11,7 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	flag := func(name string) bool { return spec.Get(name).Truthy() }
 	return s.currentOps(currentOpArgs{
 		idle: flag("idleConnections"), cursors: flag("idleCursors"), truncate: flag("truncateOps"),
-		sessions: !command.HasField(spec, "idleSessions") || flag("idleSessions"),
+		sessions: !spec.Has("idleSessions") || flag("idleSessions"),
 		own:      s.RequireAuth && !flag("allUsers"), user: o.User,
 	}), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -47,7 +48,7 @@ func (s *State) runCurrentOp(c *command.Call) error {
 			a.own = it.Value.Truthy()
 		case "$truncateOps":
 		default:
-			if !command.Generic(name) {
+			if !arguments.Generic(name) {
 				filter.Value(name, it.Value)
 			}
 		}

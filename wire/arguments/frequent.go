@@ -1,8 +1,8 @@
-package command
+package arguments
 
-// intern returns a name of an argument as a string. Those that nearly every
+// Name returns a name of an argument as a string. Those that nearly every
 // request has cost no allocation.
-func intern(name []byte) string {
+func Name(name []byte) string {
 	if s, ok := frequent[string(name)]; ok {
 		return s
 	}

@@ -1,0 +1,15 @@
+package arguments
+
+// Generic reports arguments that any command takes; the chain reads them.
+// Spec: driver-sessions, versioned-api, max-staleness and others.
+func Generic(name string) bool {
+	switch name {
+	case "$db", "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds", "$readPreference",
+		"readConcern", "writeConcern", "maxTimeMS", "comment", "apiVersion", "apiStrict", "apiDeprecationErrors",
+		"$clusterTime", "$client", "$configServerState", "databaseVersion", "shardVersion", "$audit", "$queryOptions",
+		"maxTimeMSOpOnly", "mayBypassWriteBlocking", "rawData", "$replData", "$oplogQueryData", "expectPrefix",
+		"serialization_context", "$_backpressure", "coordinator", "recoveryToken":
+		return true
+	}
+	return false
+}

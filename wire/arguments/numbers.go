@@ -1,0 +1,77 @@
+package arguments
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// LongArg reads a number as an integer: doubles lose their fraction, decimals
+// are rounded half to even, NaN is 0, what is too large is clamped.
+// Observed: mongod 8.0, arguments of type safeInt64. Errors: TypeMismatch (14).
+func (r *Reader) LongArg(name string, v bson.Value) (int64, error) {
+	if v.IsMissing() {
+		return 0, nil
+	}
+	n, ok := RoundedLong(v)
+	if !ok {
+		return 0, mongoerr.WrongType(r.Field(name), v.Type.String(), "long", "int", "decimal", "double")
+	}
+	return n, nil
+}
+
+// RoundedLong is the conversion of LongArg; ok is false for what is no number.
+func RoundedLong(v bson.Value) (n int64, ok bool) {
+	d, isDecimal := v.Decimal()
+	if !isDecimal {
+		return v.TruncInt64()
+	}
+	if d.IsNaN() {
+		return 0, true
+	}
+	if n, ok = decimal.ToInt64(d, decimal.HalfEven); ok {
+		return n, true
+	}
+	if neg, _, _, _, _ := d.Decompose(); neg {
+		return math.MinInt64, true
+	}
+	return math.MaxInt64, true
+}
+
+// IntArg reads a number of any type towards zero. Errors: TypeMismatch (14).
+func (r *Reader) IntArg(name string, v bson.Value) (int64, error) {
+	if v.IsMissing() {
+		return 0, nil
+	}
+	n, ok := v.TruncInt64()
+	if !ok {
+		return 0, mongoerr.WrongType(r.Field(name), v.Type.String(), "long", "int", "decimal", "double")
+	}
+	return n, nil
+}
+
+// AtLeast reads a number that must not be below a bound.
+// Errors: TypeMismatch (14), BadValue (2, "must be >=").
+func (r *Reader) AtLeast(name string, v bson.Value, least int64) (int64, error) {
+	n, err := r.LongArg(name, v)
+	if err != nil || v.IsMissing() {
+		return n, err
+	}
+	if n < least {
+		return 0, mongoerr.New(51024, "BSON field '%s' value must be >= %d, actual value '%d'", name, least, n)
+	}
+	return n, nil
+}
+
+// Between refuses a number outside [lo, hi]. Errors: BadValue (2).
+func Between(name string, n, lo, hi int64) error {
+	if n < lo {
+		return mongoerr.OutOfRange(name, n, ">=", lo)
+	}
+	if n > hi {
+		return mongoerr.OutOfRange(name, n, "<=", hi)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package arguments
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire"
+)
+
+// Reader reads the arguments of one command from its document. What it returns aliases
+// that.
+type Reader struct {
+	Command string        // its canonical name
+	Body    bson.Raw      // its document
+	Msg     *wire.Message // whose document sequences belong to Body
+}
+
+// Field is the full name of an argument for messages: "find.limit".
+func (r *Reader) Field(name string) string { return r.Command + "." + name }
+
+// Each visits the command's own arguments in order: not the first field, not
+// the generic ones, and none that are null or undefined, which means absent.
+// fn reports whether it knows the name; an unknown one is an error.
+// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
+func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
+	it := r.Body.Iter()
+	it.Next()
+	var seen [32]string
+	n := 0
+	for it.Next() {
+		name := Name(it.Name)
+		if Generic(name) {
+			continue
+		}
+		for _, s := range seen[:n] {
+			if s == name {
+				return mongoerr.RepeatedField(r.Field(name))
+			}
+		}
+		if n < len(seen) {
+			seen[n] = name
+			n++
+		}
+		v := it.Value
+		absent := v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
+		if absent {
+			v = bson.Value{}
+		}
+		known, err := fn(name, v)
+		if !known {
+			return mongoerr.UnknownField(r.Field(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NoArguments refuses every argument of a command that has none.
+// Errors: IDLUnknownField (40415).
+func (r *Reader) NoArguments() error {
+	return r.Each(func(string, bson.Value) (bool, error) { return false, nil })
+}
+
+// EachField visits the fields of an argument that is a document; null ones come as missing.
+// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
+func EachField(d bson.Raw, field string, fn func(name string, v bson.Value) (known bool, err error)) error {
+	var seen []string
+	for it := d.Iter(); it.Next(); {
+		name := Name(it.Name)
+		for _, s := range seen {
+			if s == name {
+				return mongoerr.RepeatedField(field + "." + name)
+			}
+		}
+		seen = append(seen, name)
+		v := it.Value
+		if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
+			v = bson.Value{}
+		}
+		known, err := fn(name, v)
+		if !known {
+			return mongoerr.UnknownField(field + "." + name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// SetCollation makes a command's collation its environment's.
+// Manual: reference/collation. Errors: those of mql.ParseCollation.
+func (c *Call) SetCollation(v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	if v.Type != bson.TypeDocument {
+		return mongoerr.WrongType(c.Field("collation"), v.Type.String(), "object")
+	}
+	if d, _ := v.Doc(); d.IsEmpty() {
+		return nil
+	}
+	col, err := mql.ParseCollation(v)
+	if err != nil {
+		return err
+	}
+	c.Env().Collation, c.Env().SimpleCollation = col, col == nil
+	return nil
+}
