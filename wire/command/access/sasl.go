@@ -32,7 +32,7 @@ func (s *State) runSaslStart(c *command.Call) error {
 }
 
 // saslStart handles the body of saslStart, which may be part of hello.
-func (state *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Builder, speculative bool) error {
+func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Builder, speculative bool) error {
 	c.Peer.SASL = nil
 	mechanism, payload := body.Get("mechanism"), body.Get("payload")
 	if mechanism.IsMissing() {
@@ -48,33 +48,33 @@ func (state *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson
 	}
 	m := auth.Mechanism(name)
 	if m == auth.X509 {
-		return state.x509(c, auth.Name{Name: string(message), DB: db}, speculative)
+		return s.x509(c, auth.Name{Name: string(message), DB: db}, speculative)
 	}
 	if m != auth.ScramSHA1 && m != auth.ScramSHA256 {
 		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", name)
 	}
-	state.begun(c, m, speculative)
-	s := &saslState{}
+	s.begun(c, m, speculative)
+	login := &saslState{}
 	if o, ok := body.Get("options").Doc(); ok {
-		s.skipEmpty = o.Get("skipEmptyExchange").Truthy()
+		login.skipEmpty = o.Get("skipEmptyExchange").Truthy()
 	}
-	if s.talk, err = c.Server.Auth.Start(state.users(c), m, db); err != nil {
+	if login.talk, err = c.Server.Auth.Start(s.users(c), m, db); err != nil {
 		return err
 	}
-	answer, err := s.talk.Step(message)
+	answer, err := login.talk.Step(message)
 	if err != nil {
-		return state.loginFailed(c, s.talk.User, m, err.Error())
+		return s.loginFailed(c, login.talk.User, m, err.Error())
 	}
-	c.Peer.SASL = s
+	c.Peer.SASL = login
 	appendExchange(b, false, answer)
 	return nil
 }
 
 // runSaslContinue goes on. Manual: reference/command/saslContinue.
 // Errors: AuthenticationFailed (18), ProtocolError (17).
-func (state *State) runSaslContinue(c *command.Call) error {
-	s := loginUnderWay(c.Peer)
-	if s == nil {
+func (s *State) runSaslContinue(c *command.Call) error {
+	login := loginUnderWay(c.Peer)
+	if login == nil {
 		return mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
 	}
 	id := c.Body.Get("conversationId")
@@ -89,35 +89,35 @@ func (state *State) runSaslContinue(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if s.proven {
+	if login.proven {
 		c.Peer.SASL = nil
 		if len(message) > 0 {
 			return mongoerr.New(mongoerr.ProtocolError, "The conversation is over")
 		}
-		if err := state.enter(c, s.talk.Found, s.talk.Mechanism); err != nil {
+		if err := s.enter(c, login.talk.Found, login.talk.Mechanism); err != nil {
 			return err
 		}
 		appendExchange(c.Reply, true, nil)
 		return nil
 	}
-	answer, err := s.talk.Step(message)
+	answer, err := login.talk.Step(message)
 	if err != nil {
 		c.Peer.SASL = nil
 		reason := err.Error()
 		switch {
-		case errors.Is(err, auth.ErrProof), s.talk.Found != nil:
+		case errors.Is(err, auth.ErrProof), login.talk.Found != nil:
 		default:
 			reason = "there is no such user, or it cannot log in this way"
 		}
-		return state.loginFailed(c, s.talk.User, s.talk.Mechanism, reason)
+		return s.loginFailed(c, login.talk.User, login.talk.Mechanism, reason)
 	}
-	if !s.skipEmpty {
-		s.proven = true
+	if !login.skipEmpty {
+		login.proven = true
 		appendExchange(c.Reply, false, answer)
 		return nil
 	}
 	c.Peer.SASL = nil
-	if err := state.enter(c, s.talk.Found, s.talk.Mechanism); err != nil {
+	if err := s.enter(c, login.talk.Found, login.talk.Mechanism); err != nil {
 		return err
 	}
 	appendExchange(c.Reply, true, answer)
@@ -155,7 +155,7 @@ func appendExchange(b *bson.Builder, done bool, payload []byte) {
 // speculate handles the beginning of a login that a client sends along with its
 // first hello. If it fails, the client tries in the usual way.
 // Spec: auth (speculative authentication).
-func (state *State) speculate(c *command.Call, v bson.Value) {
+func (s *State) speculate(c *command.Call, v bson.Value) {
 	body, ok := v.Doc()
 	if !ok {
 		return
@@ -169,8 +169,8 @@ func (state *State) speculate(c *command.Call, v bson.Value) {
 	var err error
 	switch string(first.Name) {
 	case "saslStart":
-		err = state.saslStart(c, body, db, b, true)
-		if s := loginUnderWay(c.Peer); s != nil && s.talk.Otherwise {
+		err = s.saslStart(c, body, db, b, true)
+		if login := loginUnderWay(c.Peer); login != nil && login.talk.Otherwise {
 			// The client guessed the mechanism, and the user's are in this very reply.
 			c.Peer.SASL = nil
 			return
@@ -184,7 +184,7 @@ func (state *State) speculate(c *command.Call, v bson.Value) {
 		if m, _ := body.Get("mechanism").Str(); m != string(auth.X509) {
 			return
 		}
-		if err = state.x509(c, n, true); err == nil {
+		if err = s.x509(c, n, true); err == nil {
 			appendAuthenticated(b, c.Peer.Login.Name)
 		}
 	default:

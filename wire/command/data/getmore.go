@@ -20,91 +20,127 @@ const awaitDefault = time.Second
 // with. If the client allows it, batches follow until the cursor is at its end.
 // Manual: reference/command/getMore, reference/operator/meta/maxTimeMS.
 func runGetMore(c *command.Call) error {
+	a, err := parseGetMore(c)
+	if err != nil {
+		return err
+	}
+	c.Server.Stats.Getmore.Add(1)
+	c.Peer.Streamed = 0
+	ns := collection.Namespace{DB: c.DB, Coll: a.coll}
+	cur, err := checkoutCursor(c, a.id, ns)
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginDoc("cursor")
+	n, more, err := appendBatch(c, b, cur, a.size)
+	if err != nil {
+		return err
+	}
+	left := cur.Checkin(n, more)
+	if c.Peer.Streamed = 0; left != 0 && c.Out.Exhausts() { // Spec: OP_MSG (exhaustAllowed)
+		c.Out.More, c.Peer.Streamed = true, left
+	}
+	b.Int64("id", int64(left))
+	b.String("ns", ns.String())
+	b.End()
+	return nil
+}
+
+// getMoreArgs are the arguments of getMore.
+type getMoreArgs struct {
+	id   cursor.ID // id is the cursor's
+	coll string    // coll is the collection that the cursor reads
+	size int       // size is how many documents there may be in the batch; 0 is as many as fit
+}
+
+// parseGetMore reads the arguments of getMore.
+// Errors: BadValue (2), TypeMismatch (14), IDLFailedToParse (40414).
+func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 	if c.Value.IsNullish() {
-		return mongoerr.MissingField("getMore.getMore")
+		return a, mongoerr.MissingField("getMore.getMore")
 	}
 	if c.Value.Type != bson.TypeInt64 {
-		return mongoerr.WrongType("getMore.getMore", c.Value.Type.String(), "long")
+		return a, mongoerr.WrongType("getMore.getMore", c.Value.Type.String(), "long")
 	}
 	id, _ := c.Value.Int64()
-	var coll string
-	var size int64
-	err := c.Each(func(name string, v bson.Value) (known bool, err error) {
+	a.id = cursor.ID(id)
+	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		switch name {
 		case "collection":
-			coll, err = c.StringArg(name, v)
+			a.coll, err = c.StringArg(name, v)
 		case "batchSize":
+			var size int64
 			if size, err = c.LongArg(name, v); size < 0 {
 				err = mongoerr.New(mongoerr.BadValue, "Batch size for getMore must be non-negative, but received: %d", size)
 			}
+			a.size = int(size)
 		case "term", "lastKnownCommittedOpTime", "includeQueryStatsMetrics":
 		default:
 			return false, nil
 		}
 		return true, err
 	})
-	if err != nil {
-		return err
+	if err == nil && a.coll == "" {
+		err = mongoerr.MissingField("getMore.collection")
 	}
-	if coll == "" {
-		return mongoerr.MissingField("getMore.collection")
-	}
-	c.Server.Stats.Getmore.Add(1)
-	c.Peer.Streamed = 0
-	ns := collection.Namespace{DB: c.DB, Coll: coll}
+	return a, err
+}
+
+// checkoutCursor takes a cursor out of the list, for this command alone, if its user may go
+// on with it. A cursor that is refused stays as it was.
+func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cursor.Cursor, error) {
 	op := c.Running // a copy: the Call serves the next command of the connection too
 	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.User, Interrupt: op.Interrupt}
 	if c.Args.InTxn {
 		access.TxnNumber = c.Args.TxnNumber
 	}
-	cur, err := c.Server.Cursors.Checkout(cursor.ID(id), access)
+	cur, err := c.Server.Cursors.Checkout(id, access)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.Page.Opened = cur.Options.Command
-	if err := mayStill(c, cur.Options.Command); err != nil {
-		cur.Checkin(0, true)
-		return err
+	err = mayStill(c, cur.Options.Command)
+	if v, ok := c.Body.Lookup("maxTimeMS"); err == nil && ok && !v.IsNullish() && !cur.Options.AwaitData {
+		err = mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
-	if v, ok := c.Body.Lookup("maxTimeMS"); ok && !v.IsNullish() && !cur.Options.AwaitData {
-		cur.Checkin(0, true)
-		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
+	if err == nil {
+		c.Page.OfStream = cur.Options.Outlives
+		err = c.Server.Hooks.Fail(c, command.FailGetMore)
 	}
+	if err != nil {
+		cur.Checkin(0, true)
+		return nil, err
+	}
+	return cur, nil
+}
+
+// appendBatch appends the next documents of a cursor, and where a change stream stands
+// behind them. A cursor that fails, or panics, is closed.
+func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int) (n int, more bool, err error) {
 	through := false
 	defer func() {
-		if !through { // it panicked
+		if !through {
 			cur.Checkin(0, false)
 		}
 	}()
-	c.Page.OfStream = cur.Options.Outlives
-	if err := c.Server.Hooks.Fail(c, command.FailGetMore); err != nil {
-		through = true
-		cur.Checkin(0, true)
-		return err
-	}
 	began := c.Cluster.Now()
 	if left := cur.Options.TimeLeft; left > 0 {
 		if err := c.Server.Hooks.Fail(c, command.FailTimeLimit); err != nil {
-			through = true
-			cur.Checkin(0, false)
-			return err
+			return 0, false, err
 		}
 		limit, stop := context.WithTimeoutCause(c.Ctx, left, cluster.ErrTimeLimit)
 		defer stop()
 		c.Ctx = limit
 	}
-	b := c.Reply
-	b.BeginDoc("cursor")
-	b.BeginArray("nextBatch")
 	before := receiptOf(c, cur)
-	n, more, err := cur.Append(c.Ctx, b, int(size), c.BatchBytes(int(size)))
+	b.BeginArray("nextBatch")
+	n, more, err = cur.Append(c.Ctx, b, size, c.BatchBytes(size))
 	if w, ok := cur.Source().(cursor.Waiter); ok && err == nil && n == 0 && more && cur.Options.AwaitData {
-		n, more, err = await(c, w, cur, b, int(size))
+		n, more, err = await(c, w, cur, b, size)
 	}
 	if err != nil {
-		through = true
-		cur.Checkin(0, false)
-		return err
+		return 0, false, err
 	}
 	if cur.Options.TimeLeft > 0 {
 		cur.Options.TimeLeft = max(1, cur.Options.TimeLeft-c.Cluster.Now().Sub(began))
@@ -116,14 +152,7 @@ func runGetMore(c *command.Call) error {
 		t.AppendToken(b)
 	}
 	through = true
-	left := cur.Checkin(n, more)
-	if c.Peer.Streamed = 0; left != 0 && c.Out.Exhausts() { // Spec: OP_MSG (exhaustAllowed)
-		c.Out.More, c.Peer.Streamed = true, left
-	}
-	b.Int64("id", int64(left))
-	b.String("ns", ns.String())
-	b.End()
-	return nil
+	return n, more, nil
 }
 
 // mayStill refuses to go on with a cursor whose command its user may not run any
@@ -170,7 +199,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	}
 }
 
-// receiptOf and addReceipt make a getMore's charge the growth of its cursor's.
+// receiptOf is what a cursor has cost so far, in micro request units; 0 if nobody counts.
 func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 	if s, ok := cur.Source().(charged); ok {
 		return s.charge()
@@ -178,6 +207,7 @@ func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 	return 0
 }
 
+// addReceipt makes the charge of a getMore what its cursor cost since before.
 func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	if s, ok := cur.Source().(charged); ok {
 		c.Page.Charge = s.charge() - before
@@ -187,4 +217,5 @@ func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 // charged is a source that knows what it cost so far, in micro request units.
 type charged interface{ charge() int64 }
 
+// charge is what the operation was charged that the documents come from.
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }

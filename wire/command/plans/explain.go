@@ -11,7 +11,7 @@ import (
 // runExplain answers explain: the plan of a command, and with executionStats
 // what running it did. Writes are not carried out.
 // Manual: reference/command/explain, reference/explain-results.
-func (state *State) runExplain(c *command.Call) error {
+func (s *State) runExplain(c *command.Call) error {
 	if c.Value.IsNullish() {
 		return mongoerr.MissingField("explain.explain")
 	}
@@ -28,8 +28,8 @@ func (state *State) runExplain(c *command.Call) error {
 			level = asked
 			return true, err
 		}
-		s, err := c.EnumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
-		switch s {
+		word, err := c.EnumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
+		switch word {
 		case "queryPlanner":
 			level = command.PlanOnly
 		case "executionStats":
@@ -62,15 +62,15 @@ func (state *State) runExplain(c *command.Call) error {
 		return err
 	}
 	x.Command, x.Level = cmd, level
-	return state.explain(&inner, x)
+	return s.explain(&inner, x)
 }
 
 // explain opens the read, runs it if asked for, and prints what it knows.
-func (state *State) explain(c *command.Call, x *command.Explained) error {
+func (s *State) explain(c *command.Call, x *command.Explained) error {
 	r := &report{c: c, x: x, trace: &cluster.Trace{}}
 	if shape, err := queryShape(c, x); err == nil { // else the command has the error to tell
 		r.shapeHash = shapeHash(shape)
-		if r.setting = state.querySettings.of(x, r.shapeHash); r.setting != nil {
+		if r.setting = s.querySettings.of(x, r.shapeHash); r.setting != nil {
 			c.Op.Allowed = r.setting.allowed
 		}
 	}
@@ -78,27 +78,27 @@ func (state *State) explain(c *command.Call, x *command.Explained) error {
 		x.Pipeline = agg.NewOutline(command.FindStages(x.Find))
 	}
 	c.Op.Trace = r.trace
-	var s *cluster.Stream
+	var stream *cluster.Stream
 	var err error
 	switch {
 	case x.Pipeline != nil:
-		s, err = c.Cluster.Aggregate(&c.Op, x.Ns, x.Pipeline, x.Find.Hint)
+		stream, err = c.Cluster.Aggregate(&c.Op, x.Ns, x.Pipeline, x.Find.Hint)
 	case x.Only && c.Cluster.Catalog.Peek().Collection(x.Ns) != nil:
-		s, err = c.Cluster.FindKeys(&c.Op, x.Ns, x.Find, x.Keys)
+		stream, err = c.Cluster.FindKeys(&c.Op, x.Ns, x.Find, x.Keys)
 	case x.Stage != "":
-		s, err = c.Cluster.FindInside(&c.Op, x.Ns, x.Find) // the documents of a write do not leave their partition
+		stream, err = c.Cluster.FindInside(&c.Op, x.Ns, x.Find) // the documents of a write do not leave their partition
 	default:
-		s, err = c.Cluster.Find(&c.Op, x.Ns, x.Find)
+		stream, err = c.Cluster.Find(&c.Op, x.Ns, x.Find)
 	}
 	if err != nil {
 		return err
 	}
-	r.s = s
-	r.estimate, err = s.Estimate(c.Env(), x.Modify)
+	r.s = stream
+	r.estimate, err = stream.Estimate(c.Env(), x.Modify)
 	if err == nil {
 		err = r.run()
 	}
-	s.Close()
+	stream.Close()
 	if err != nil {
 		return err
 	}

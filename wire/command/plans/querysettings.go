@@ -204,7 +204,7 @@ func (s *State) applyQuerySettings(c *command.Call, x *command.Explained) error 
 // runSetQuerySettings answers setQuerySettings: what is set is added to what
 // was set for the shape before, field by field.
 // Manual: reference/command/setQuerySettings.
-func (state *State) runSetQuerySettings(c *command.Call) error {
+func (s *State) runSetQuerySettings(c *command.Call) error {
 	var change bson.Raw
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		if name != "settings" || v.IsMissing() {
@@ -228,10 +228,10 @@ func (state *State) runSetQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	s := &state.querySettings
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := slices.Clone(s.all())
+	kept := &s.querySettings
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	list := slices.Clone(kept.all())
 	at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
 	if at >= 0 {
 		change = mergedSettings(list[at].settings, change)
@@ -250,7 +250,7 @@ func (state *State) runSetQuerySettings(c *command.Call) error {
 	} else {
 		list = append(list, q)
 	}
-	if err := s.put(c.Ctx, c.Cluster.Store, list); err != nil {
+	if err := kept.put(c.Ctx, c.Cluster.Store, list); err != nil {
 		return err
 	}
 	forgetPlans(c, q)
@@ -260,7 +260,7 @@ func (state *State) runSetQuerySettings(c *command.Call) error {
 
 // runRemoveQuerySettings answers removeQuerySettings; there need be none.
 // Manual: reference/command/removeQuerySettings.
-func (state *State) runRemoveQuerySettings(c *command.Call) error {
+func (s *State) runRemoveQuerySettings(c *command.Call) error {
 	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
 		return err
 	}
@@ -268,16 +268,16 @@ func (state *State) runRemoveQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	s := &state.querySettings
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.all()
+	kept := &s.querySettings
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	list := kept.all()
 	at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
 	if at < 0 {
 		return nil
 	}
 	q := list[at]
-	if err := s.put(c.Ctx, c.Cluster.Store, slices.Delete(slices.Clone(list), at, at+1)); err != nil {
+	if err := kept.put(c.Ctx, c.Cluster.Store, slices.Delete(slices.Clone(list), at, at+1)); err != nil {
 		return err
 	}
 	forgetPlans(c, q)

@@ -142,7 +142,7 @@ func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 
 // runGetClusterParameter returns one parameter, some, or with "*" all. Unknown
 // arguments are ignored. Manual: reference/command/getClusterParameter.
-func (state *State) runGetClusterParameter(c *command.Call) error {
+func (s *State) runGetClusterParameter(c *command.Call) error {
 	var names []string
 	all := false
 	if list, ok := c.Value.Array(); ok {
@@ -150,14 +150,14 @@ func (state *State) runGetClusterParameter(c *command.Call) error {
 			return mongoerr.New(mongoerr.BadValue, "Must supply at least one cluster parameter name to getClusterParameter")
 		}
 		for it := list.Iter(); it.Next(); {
-			s, ok := it.Value.Str()
+			text, ok := it.Value.Str()
 			if !ok {
 				return mongoerr.WrongType(c.Field(c.Name())+"."+string(it.Name), it.Value.Type.String(), "string")
 			}
-			names = append(names, s)
+			names = append(names, text)
 		}
-	} else if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
-		names, all = []string{s}, s == "*"
+	} else if text, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
+		names, all = []string{text}, text == "*"
 	} else {
 		return mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "array")
 	}
@@ -173,7 +173,7 @@ func (state *State) runGetClusterParameter(c *command.Call) error {
 			out = append(out, d)
 		}
 	}
-	p := &state.clusterSettings
+	p := &s.clusterSettings
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.Reply.BeginArray("clusterParameters")

@@ -8,11 +8,11 @@ import (
 
 // runGetParameter answers getParameter: some parameters by name, or all.
 // Manual: reference/command/getParameter.
-func (state *State) runGetParameter(c *command.Call) error {
+func (s *State) runGetParameter(c *command.Call) error {
 	all, details := false, false
 	when := uint8(0)
-	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
-		all = s == "*"
+	if text, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
+		all = text == "*"
 	}
 	if c.Value.Type == bson.TypeDocument {
 		d, _ := c.Value.Doc()
@@ -47,7 +47,7 @@ func (state *State) runGetParameter(c *command.Call) error {
 			}
 		}
 	}
-	p := &state.params
+	p := &s.params
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	found := false
@@ -55,11 +55,11 @@ func (state *State) runGetParameter(c *command.Call) error {
 		found = true
 		d := &p.defs[i]
 		if !details {
-			p.appendValue(state, c.Reply, d.name, i)
+			p.appendValue(s, c.Reply, d.name, i)
 			return
 		}
 		c.Reply.BeginDoc(d.name)
-		p.appendValue(state, c.Reply, "value", i)
+		p.appendValue(s, c.Reply, "value", i)
 		c.Reply.Bool("settableAtRuntime", d.when&atRuntime != 0)
 		c.Reply.Bool("settableAtStartup", d.when&atStartup != 0)
 		c.Reply.End()

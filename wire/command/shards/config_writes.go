@@ -81,7 +81,7 @@ func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw)
 
 // updateConfig does an update of a made-up config collection; done is false for any
 // other namespace.
-func (state *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
+func (s *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.IsVirtual(ns) {
 		return r, false, nil
 	}
@@ -90,7 +90,7 @@ func (state *State) updateConfig(c *command.Call, ns collection.Namespace, m *cl
 	if err != nil {
 		return r, true, err
 	}
-	var s expr.Scratch
+	var scratch expr.Scratch
 	if len(docs) == 0 {
 		if !m.Upsert || ns.Coll != "settings" {
 			return r, true, nil
@@ -99,27 +99,27 @@ func (state *State) updateConfig(c *command.Call, ns collection.Namespace, m *cl
 		if err != nil {
 			return r, true, err
 		}
-		doc, err := m.Update.Upsert(c.Env(), filter, &s, func() bson.Value { return bson.Null })
+		doc, err := m.Update.Upsert(c.Env(), filter, &scratch, func() bson.Value { return bson.Null })
 		if err != nil {
 			return r, true, err
 		}
 		r.Upserted = doc.Get("_id").Clone()
-		return r, true, state.keepConfig(c, ns, doc)
+		return r, true, s.keepConfig(c, ns, doc)
 	}
 	for _, old := range docs {
 		b := bson.NewBuilder(nil)
-		res, err := m.Update.Apply(c.Env(), b, old, update.Input{}, &s)
+		res, err := m.Update.Apply(c.Env(), b, old, update.Input{}, &scratch)
 		if err != nil {
 			return r, true, err
 		}
 		r.Matched++
 		if res.Modified {
 			r.Changed++
-			if err := state.keepConfig(c, ns, b.Doc()); err != nil {
+			if err := s.keepConfig(c, ns, b.Doc()); err != nil {
 				return r, true, err
 			}
 		}
-		s.Reset()
+		scratch.Reset()
 		if !m.Multi {
 			break
 		}

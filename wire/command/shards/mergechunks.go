@@ -73,7 +73,7 @@ func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error
 // runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie
 // on one shard become one. Each partition is a shard by itself, so there are none.
 // Manual: reference/command/mergeAllChunksOnShard. Errors: ShardNotFound (70).
-func (state *State) runMergeAllChunksOnShard(c *command.Call) error {
+func (s *State) runMergeAllChunksOnShard(c *command.Call) error {
 	if _, err := shardedCollection(c); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (state *State) runMergeAllChunksOnShard(c *command.Call) error {
 	if shard == "" {
 		return mongoerr.MissingField(c.Field("shard"))
 	}
-	if !slices.ContainsFunc(state.shardDocs(), func(d bson.Raw) bool { s, _ := d.Get("_id").Str(); return s == shard }) {
+	if !slices.ContainsFunc(s.shardDocs(), func(d bson.Raw) bool { id, _ := d.Get("_id").Str(); return id == shard }) {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", shard)
 	}
 	return nil

@@ -177,12 +177,12 @@ func (s *State) runAddShardToZone(c *command.Call) error {
 // runRemoveShardFromZone answers removeShardFromZone. The last shard stays as long
 // as the zone has ranges. Manual: reference/command/removeShardFromZone.
 // Errors: ZoneStillInUse (163).
-func (state *State) runRemoveShardFromZone(c *command.Call) error {
-	shard, zone, err := state.parseZone(c)
+func (s *State) runRemoveShardFromZone(c *command.Call) error {
+	shard, zone, err := s.parseZone(c)
 	if err != nil {
 		return err
 	}
-	if now := state.zones.of(zone); len(now) == 1 && now[0] == shard {
+	if now := s.zones.of(zone); len(now) == 1 && now[0] == shard {
 		used := ""
 		c.Server.Sharded(func(coll *catalog.Collection) {
 			for _, z := range coll.Zones {
@@ -191,7 +191,7 @@ func (state *State) runRemoveShardFromZone(c *command.Call) error {
 				}
 			}
 		})
-		for _, z := range state.planned.list() {
+		for _, z := range s.planned.list() {
 			if z.Name == zone {
 				used = z.ns.String()
 			}
@@ -200,8 +200,8 @@ func (state *State) runRemoveShardFromZone(c *command.Call) error {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "shard %s is the only one of zone %s, in which ranges of %s lie: remove those first", shard, zone, used)
 		}
 	}
-	return state.zones.change(c.Ctx, c.Cluster.Store, zone, func(shards []string) []string {
-		return slices.DeleteFunc(shards, func(s string) bool { return s == shard })
+	return s.zones.change(c.Ctx, c.Cluster.Store, zone, func(shards []string) []string {
+		return slices.DeleteFunc(shards, func(other string) bool { return other == shard })
 	})
 }
 

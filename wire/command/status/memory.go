@@ -13,10 +13,10 @@ type MemoryShare struct {
 }
 
 // statusWorkMemory tells what clients make the server hold: all of it, and its parts.
-func (state *State) statusWorkMemory(c *command.Call, b *bson.Builder) {
-	for _, s := range state.MemoryShares {
-		st := s.Memory.Stats()
-		b.BeginDoc(s.Name)
+func (s *State) statusWorkMemory(c *command.Call, b *bson.Builder) {
+	for _, share := range s.MemoryShares {
+		st := share.Memory.Stats()
+		b.BeginDoc(share.Name)
 		b.Int64("maxBytes", st.Max)
 		b.Int64("bytes", st.Used)
 		b.Int64("peakBytes", st.Peak)

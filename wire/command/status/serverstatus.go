@@ -53,7 +53,7 @@ func (s *State) sections() []section {
 // with a false value is left out. Numbers of MongoDB's engine that monitoring
 // tools cannot do without are filled from what is nearest here.
 // Manual: reference/command/serverStatus.
-func (state *State) runServerStatus(c *command.Call) error {
+func (s *State) runServerStatus(c *command.Call) error {
 	b := c.Reply
 	now := c.Cluster.Now()
 	up := now.Sub(c.Server.Started)
@@ -69,14 +69,14 @@ func (state *State) runServerStatus(c *command.Call) error {
 	if v, ok := c.Body.Lookup("all"); ok {
 		all = v.Truthy()
 	}
-	for _, s := range state.sections() {
-		want := all || !s.asked
-		if v, ok := c.Body.Lookup(s.name); ok {
+	for _, part := range s.sections() {
+		want := all || !part.asked
+		if v, ok := c.Body.Lookup(part.name); ok {
 			want = v.Truthy()
 		}
-		if want && (s.when == nil || s.when(c)) {
-			b.BeginDoc(s.name)
-			s.append(c, b)
+		if want && (part.when == nil || part.when(c)) {
+			b.BeginDoc(part.name)
+			part.append(c, b)
 			b.End()
 		}
 	}
