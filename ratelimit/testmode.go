@@ -118,7 +118,7 @@ type RefuseRule struct {
 	RetryAfter time.Duration
 }
 
-// rules are the active RefuseRules.
+// rules are those of Inject, while there are any.
 type rules struct {
 	active atomic.Bool
 	mu     sync.Mutex

@@ -82,7 +82,7 @@ type bound struct {
 	v                  bson.Value // range
 }
 
-// whole is the window of everything.
+// wholeWindow is the window of everything.
 var wholeWindow = window{lo: bound{unbounded: true}, hi: bound{unbounded: true}}
 
 // parseWindow reads a window.

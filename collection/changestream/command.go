@@ -63,7 +63,7 @@ func readCommand(rec *changelog.Record) (c command, ok bool) {
 	return c, true
 }
 
-// key is the shard key that a field of a command names, the zero pattern for
+// commandKey is the shard key that a field of a command names, the zero pattern for
 // none.
 func commandKey(d bson.Raw, field string) shard.KeyPattern {
 	spec, ok := d.Get(field).Doc()

@@ -15,10 +15,10 @@ type clock struct {
 	hasDate, hasTime, pm, twelve, hasZ bool
 }
 
-// newClock has nothing set.
 // noYear is a year that was not given; other parts are -1 then.
 const noYear = -1 << 40
 
+// newClock has nothing set.
 func newClock() clock {
 	return clock{year: noYear, month: -1, day: -1, yearDay: -1, isoYear: noYear, isoWeek: -1, isoDay: -1, hour: -1, minute: -1, second: -1, ms: -1}
 }

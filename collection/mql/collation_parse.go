@@ -35,7 +35,8 @@ func ParseCollation(v bson.Value) (*Collation, error) {
 
 type collationParser struct {
 	spec collationSpec
-	// What the document says explicitly, because a locale has defaults of its own.
+	// hasLocale and the others tell what the document says itself: a locale has defaults
+	// of its own.
 	hasLocale, hasCaseFirst, hasAlternate, hasBackwards bool
 }
 

@@ -53,7 +53,7 @@ type Query struct {
 
 	text  *match.Text // in the filter, anywhere
 	near  *match.Near // in the filter
-	metas uint32      // expr.MetaKinds that sort and projection read, as bits
+	metas uint32      // kinds of metadata, expr.MetaSortKey and so on, that sort and projection read, as bits
 }
 
 // Canonical parses a find against a collection.

@@ -187,7 +187,7 @@ type Project struct {
 	Covered   bool
 	Simple    bool           // keeps or drops whole top-level fields
 	Pattern   *order.Pattern // what sort keys are made of, for their metadata
-	Metas     uint32         // expr.MetaKinds that are read, as bits
+	Metas     uint32         // kinds of metadata, expr.MetaSortKey and so on, that are read, as bits
 }
 
 // ReturnKey replaces each document by the index key that led to it, nothing if

@@ -21,7 +21,7 @@ type node struct {
 	byName map[string]int
 	// arrays says that the children are $[] and $[id], which only an array has.
 	arrays bool
-	// traits that hold for some (creates) or for all (tolerant, onInsert)
+	// can are the traits that hold for some (creates) or for all (tolerant, onInsert)
 	// actions at or below the node.
 	can traits
 	// filter is the index of the array filter of a $[id].

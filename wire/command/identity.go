@@ -15,7 +15,7 @@ type Login struct {
 	Version   uint64
 	Roles     []auth.Name // all it leads to
 	Grants    *auth.Grants
-	// rolesValue is $$USER_ROLES.
+	// RolesValue is $$USER_ROLES.
 	RolesValue bson.Value
 }
 

@@ -48,9 +48,9 @@ func CheckNamespace(ns collection.Namespace) error {
 const (
 	ProfileCollection = "system.profile"
 	ProfileBytes      = 1 << 20
-	// profiledCommandMax is the largest command that is kept as a document.
+	// ProfiledCommandMax is the largest command that is kept as a document.
 	ProfiledCommandMax = 50 << 10
-	// profileTimeMax bounds the time that keeping one entry may take.
+	// ProfileTimeMax bounds the time that keeping one entry may take.
 	ProfileTimeMax = 2 * time.Second
 )
 

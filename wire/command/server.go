@@ -175,7 +175,7 @@ type Peer struct {
 	slot        slot      // the command that runs
 	Shape       []byte    // memory for the text of its shape
 	spare       *Call     // memory for the next command
-	// streamed is the cursor whose batches follow each other without being asked
+	// Streamed is the cursor whose batches follow each other without being asked
 	// for, 0 = none: nobody else goes on with it.
 	Streamed cursor.ID
 }

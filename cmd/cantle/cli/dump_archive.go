@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// An archive is, as mongodump writes it:
+// archiveMagic begins an archive, which is, as mongodump writes it:
 //
 //	magic
 //	{concurrent_collections, version, server_version, tool_version}

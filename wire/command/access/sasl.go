@@ -200,7 +200,7 @@ func appendAuthenticated(b *bson.Builder, n auth.Name) {
 	b.String("user", n.Name)
 }
 
-// appendMechanisms answers saslSupportedMechs. A user who does not exist has them
+// appendUserMechanisms answers saslSupportedMechs. A user who does not exist has them
 // all, so that nobody learns who exists.
 // Manual: reference/command/hello (saslSupportedMechs).
 func (s *State) appendUserMechanisms(c *command.Call, name auth.Name) {

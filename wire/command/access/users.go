@@ -23,7 +23,7 @@ type userArgs struct {
 	hasMechanisms, hasRestricted bool
 }
 
-// userName reads the first field: a user or role of the command's database.
+// entryName reads the first field: a user or role of the command's database.
 // Errors: TypeMismatch (14), BadValue (2).
 func entryName(c *command.Call) (auth.Name, error) {
 	if c.Value.Type != bson.TypeString {
@@ -171,7 +171,7 @@ func mechanismsArg(c *command.Call, field string, v bson.Value) ([]auth.Mechanis
 	return out, nil
 }
 
-// credentials makes what is kept of a password.
+// parseCredentials makes what is kept of a password.
 // Errors: BadValue (2).
 func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Credential, error) {
 	list := a.mechanisms

@@ -115,7 +115,7 @@ func (s *State) failAny(c *command.Call) error {
 	return p.fail(c)
 }
 
-// failGetMore fails a getMore whose cursor was found. Errors: as failPoint.
+// failGetMore fails a getMore whose cursor was found. Errors: as failAny.
 func (s *State) failGetMore(c *command.Call) error {
 	p, yes := s.failPoints.enter(failPlace{failGetMorePoint, c.Conn.Local().String()}, c)
 	if !yes {

@@ -112,7 +112,7 @@ func runKillAllSessionsByPattern(c *command.Call) error {
 	return nil
 }
 
-// sessionPattern reads {lsid, uid, users, roles}.
+// parseSessionPattern reads {lsid, uid, users, roles}.
 // Errors: TypeMismatch (14), IDLUnknownField (40415), those of session.ParseID.
 func parseSessionPattern(c *command.Call, d bson.Raw, field string) (p sessionPattern, err error) {
 	for it := d.Iter(); it.Next(); {

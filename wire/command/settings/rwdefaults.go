@@ -240,7 +240,7 @@ func defaultRead(doc bson.Raw) (bson.Raw, error) {
 }
 
 // defaultWrite checks a default write concern and completes it.
-// Errors: those of parseWriteConcern, BadValue (2), IllegalOperation (20),
+// Errors: those of command.ParseWriteConcern, BadValue (2), IllegalOperation (20),
 // UnknownReplWriteConcern (79).
 func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {
 	if doc.IsEmpty() {

@@ -66,7 +66,7 @@ func runBalancerCollectionStatus(c *command.Call) error {
 	return nil
 }
 
-// The balancer's state stands in config.settings.
+// balancerSettings is the collection that has the balancer's state.
 var balancerSettings = collection.Namespace{DB: "config", Coll: "settings"}
 
 func readBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Find, balancerSettings) }

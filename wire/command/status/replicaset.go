@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The one election there ever was.
+// electionTerm is that of the one election there ever was.
 const electionTerm = 1
 
 // electionID is that of the election: the largest that a term can have.

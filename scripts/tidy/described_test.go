@@ -1,0 +1,245 @@
+package tidy
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// checkDescribed wants the comment above a declaration, a field or a method of an
+// interface to begin with its name. A comment above several speaks for all of them, and
+// may begin with anything.
+func checkDescribed(r *repo, report reporter) {
+	for _, f := range r.files {
+		if f.test || under(f.dir, "compat-tests", "scripts") {
+			continue
+		}
+		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
+			if doc != nil && len(names) > 0 && !beginsWith(doc.Text(), names) {
+				report(r.position(doc.Pos()), "the comment of "+names[0].Name+" begins with something else")
+			}
+		}
+		for i, d := range f.syntax.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if i+1 < len(f.syntax.Decls) {
+					next, ok := f.syntax.Decls[i+1].(*ast.FuncDecl)
+					if ok && r.together(d, next, next.Doc) {
+						continue
+					}
+				}
+				check(d.Doc, d.Name)
+			case *ast.GenDecl:
+				if !d.Lparen.IsValid() && len(d.Specs) == 1 {
+					check(d.Doc, specNames(d.Specs[0])...)
+				}
+				for i, s := range d.Specs {
+					if i+1 == len(d.Specs) || !r.together(s, d.Specs[i+1], specDoc(d.Specs[i+1])) {
+						check(specDoc(s), specNames(s)...)
+					}
+				}
+			}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			var list *ast.FieldList
+			switch n := n.(type) {
+			case *ast.StructType:
+				list = n.Fields
+			case *ast.InterfaceType:
+				list = n.Methods
+			default:
+				return true
+			}
+			for i, field := range list.List {
+				if i+1 == len(list.List) || !r.together(field, list.List[i+1], list.List[i+1].Doc) {
+					check(field.Doc, fieldNames(field)...)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// together reports that two declarations or fields stand on neighbouring lines, and the
+// second has no comment of its own above it: one above the first speaks for both.
+func (r *repo) together(first, second ast.Node, doc *ast.CommentGroup) bool {
+	return doc == nil && r.set.Position(second.Pos()).Line == r.set.Position(first.End()).Line+1
+}
+
+// specDoc returns the comment above one declaration of a group.
+func specDoc(s ast.Spec) *ast.CommentGroup {
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		return s.Doc
+	case *ast.ValueSpec:
+		return s.Doc
+	}
+	return nil
+}
+
+// specNames returns the names that a declaration declares.
+func specNames(s ast.Spec) []*ast.Ident {
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		return []*ast.Ident{s.Name}
+	case *ast.ValueSpec:
+		return s.Names
+	}
+	return nil
+}
+
+// fieldNames returns the names of a field, that of its type if it is embedded.
+func fieldNames(f *ast.Field) []*ast.Ident {
+	if len(f.Names) > 0 {
+		return f.Names
+	}
+	x := f.Type
+	for {
+		switch t := x.(type) {
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.SelectorExpr:
+			x = t.Sel
+		case *ast.Ident:
+			return []*ast.Ident{t}
+		default:
+			return nil
+		}
+	}
+}
+
+// beginsWith reports that a text begins with one of the names, after an article if it
+// likes, or with a list of names that has it: "Open, Sink and Close make …".
+func beginsWith(text string, names []*ast.Ident) bool {
+	for _, word := range strings.Fields(text) {
+		name := strings.TrimRight(word, ",.:;()")
+		name, _, _ = strings.Cut(name, "'")
+		for _, id := range names {
+			if id.Name == name || id.Name == "_" {
+				return true
+			}
+		}
+		article := slices.Contains([]string{"A", "An", "The", "Deprecated", "and", "or"}, name)
+		if !article && !strings.HasSuffix(word, ",") && !listed(text, word) {
+			return false
+		}
+	}
+	return false
+}
+
+// listed reports that a word is followed by "and" or "or", as in a list of names.
+func listed(text, word string) bool {
+	_, after, _ := strings.Cut(text, word)
+	after = strings.TrimSpace(after)
+	return strings.HasPrefix(after, "and ") || strings.HasPrefix(after, "or ")
+}
+
+// spelled finds names in the spelling of Go: pkg.Name, Type.Method and mixedCaps.
+var spelled = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+|\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*\b`)
+
+// foreignNames are names of others that comments speak of: options of MongoDB and its
+// tools that we do not have, and proper names.
+var foreignNames = []string{"ClientSession", "GiB", "OpenSSL", "analyzeShardKeyNumRanges", "fullCollectionName", "preserveUUID"}
+
+// checkNamed wants the names in comments to exist: what was renamed is called by its old
+// name for years otherwise.
+func checkNamed(r *repo, report reporter) {
+	known := r.knownWords()
+	packages := r.declaredNames()
+	for _, f := range r.files {
+		if f.test || under(f.dir, "compat-tests", "scripts") {
+			continue
+		}
+		for _, group := range f.syntax.Comments {
+			for _, line := range group.List {
+				if source(line.Text) {
+					continue
+				}
+				for _, name := range spelled.FindAllString(line.Text, -1) {
+					first, second, dotted := strings.Cut(name, ".")
+					own := packages[first]
+					switch {
+					case dotted && own != nil && ast.IsExported(second):
+						second, _, _ = strings.Cut(second, ".")
+						if !own[second] {
+							report(r.position(line.Pos()), name+" does not exist")
+						}
+					case dotted || known[name] || slices.Contains(foreignNames, name):
+					default:
+						report(r.position(line.Pos()), "nothing is named "+name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// source reports that a line of a comment names where a behaviour comes from.
+func source(line string) bool {
+	for _, mark := range []string{"Manual: ", "Spec: ", "Source: ", "Observed: ", "://", "#"} {
+		if strings.Contains(line, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// declaredNames returns what each package of ours declares, with fields and methods, by
+// the last part of its path.
+func (r *repo) declaredNames() map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for _, f := range r.files {
+		name := f.syntax.Name.Name
+		if out[name] == nil {
+			out[name] = map[string]bool{}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				out[name][n.Name.Name] = true
+			case *ast.Field:
+				for _, id := range fieldNames(n) {
+					out[name][id.Name] = true
+				}
+			case ast.Spec:
+				for _, id := range specNames(n) {
+					out[name][id.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// knownWords returns every identifier of the repository, and every word of its string
+// literals and case files: the names of commands, stages and options among them.
+func (r *repo) knownWords() map[string]bool {
+	out := map[string]bool{}
+	words := func(text string) {
+		for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return c > 127 || !isLetter(byte(c)) }) {
+			out[word] = true
+		}
+	}
+	for _, f := range r.files {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				out[n.Name] = true
+			case *ast.BasicLit:
+				if n.Kind == token.STRING {
+					words(n.Value)
+				}
+			}
+			return true
+		})
+	}
+	for _, dir := range []string{"collection", "compat-tests"} {
+		words(r.allText(dir))
+	}
+	return out
+}
