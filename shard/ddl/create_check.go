@@ -8,7 +8,6 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
@@ -111,13 +110,4 @@ func checkView(o *cluster.Op, snap *catalog.Snapshot, coll *catalog.Collection) 
 	}
 	_, err := agg.Parse(o.Env, coll.Options.Pipeline, agg.Options{NS: on, In: agg.InView})
 	return err
-}
-
-// checkAccount bounds databases and collections as an account of Azure Cosmos DB
-// does. Source: Azure Cosmos DB, "concepts-limits". Errors: BadValue (2).
-func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
-	if !o.Env.Strict || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
-		return nil
-	}
-	return mongoerr.New(mongoerr.BadValue, "an account has at most %d databases and collections together; drop some that are not needed", ratelimit.NamespacesMax)
 }

@@ -8,12 +8,9 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// How many indexes a collection may have. Manual: reference/limits#number-of-indexes;
-// Azure Cosmos DB: "indexing".
-const (
-	indexesMax       = 64
-	indexesMaxStrict = 500
-)
+// indexesMax is how many indexes a collection may have.
+// Manual: reference/limits#number-of-indexes.
+const indexesMax = 64
 
 // parseIndex reads a specification; without a collation it gets the
 // collection's.
@@ -24,10 +21,7 @@ func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.S
 		b.Raw("collation", coll.Options.CollationRaw)
 		raw = b.Doc()
 	}
-	if o.Env.Strict {
-		raw = index.WithLastWrite(raw)
-	}
-	return index.ParseSpec(o.Env, raw)
+	return index.ParseSpec(o.Env, withLastWrite(o, raw))
 }
 
 // checkIndex compares a new index with those the collection has. same reports
@@ -49,11 +43,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 			return same, err
 		}
 	}
-	most := indexesMax
-	if o.Env.Strict {
-		most = indexesMaxStrict
-	}
-	if len(coll.Indexes) >= most {
+	if len(coll.Indexes) >= mostIndexes(o) {
 		return false, mongoerr.New(mongoerr.CannotCreateIndex, "add index fails, too many indexes for %s key:%s", coll.Namespace, shown(spec.Key))
 	}
 	if spec.Unique {
@@ -61,10 +51,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 			return false, err
 		}
 	}
-	if o.Env.Strict {
-		return false, checkIndexStrict(spec, docs)
-	}
-	return false, nil
+	return false, checkIndexStrict(o, spec, docs)
 }
 
 // checkUnique refuses unique indexes that could only be kept per shard.
@@ -73,45 +60,8 @@ func checkUnique(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) erro
 	if !coll.Sharded() {
 		return nil
 	}
-	ok := coll.Key.IsPrefixOf(spec.Key)
-	if o.Env.Strict {
-		ok = true
-		for _, f := range coll.Key.Fields() {
-			ok = ok && spec.Key.Get(f.Path.String()).IsNumber()
-		}
-	}
-	if !ok || spec.Collation != nil {
+	if !coversKey(o, coll, spec) || spec.Collation != nil {
 		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", shown(spec.Key), coll.Key)
-	}
-	return nil
-}
-
-// compoundMaxStrict is how many fields an index may have in Cosmos DB.
-const compoundMaxStrict = 8
-
-// checkIndexStrict refuses what Azure Cosmos DB for MongoDB refuses.
-// Source: Azure Cosmos DB, "indexing". Errors: CannotCreateIndex (67).
-func checkIndexStrict(spec *index.Spec, docs int64) error {
-	refuse := func(format string, args ...any) error {
-		return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
-	}
-	switch {
-	case spec.Unique && docs > 0:
-		return refuse("The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.")
-	case spec.Partial != nil && !spec.Unique:
-		return refuse("partialFilterExpression is only supported for unique indexes")
-	case spec.Sparse:
-		return refuse("sparse indexes are not supported")
-	case spec.Collation != nil:
-		return refuse("indexes with a collation are not supported")
-	case spec.Kind.Name == "hashed" || spec.Kind.Name == "text" || spec.Kind.Name == "2d":
-		return refuse("%s indexes are not supported", spec.Kind.Name)
-	case len(spec.Parts) > compoundMaxStrict:
-		return refuse("Index exceeds the limit of %d fields", compoundMaxStrict)
-	case spec.Kind.Name == "wildcard" && (len(spec.Parts) > 1 || spec.HasTTL || spec.Unique):
-		return refuse("wildcard indexes cannot be compound, unique or expire documents")
-	case spec.WildcardProjection != nil:
-		return refuse("wildcardProjection is not supported")
 	}
 	return nil
 }

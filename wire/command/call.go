@@ -89,9 +89,6 @@ type Injected struct {
 // Env is the language environment of the command.
 func (c *Call) Env() *mql.Env { return c.Op.Env }
 
-// Strict reports that the client came through the Cosmos listener.
-func (c *Call) Strict() bool { return c.Peer.Cosmos }
-
 // Name is the command's canonical name.
 func (c *Call) Name() string { return c.Def.Name }
 

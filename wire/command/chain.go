@@ -217,7 +217,7 @@ func (c *Call) environment() {
 	env.ClusterTime = uint64(c.Time)
 	env.DB = c.DB
 	env.JavaScript = c.Server.JavaScript
-	env.Strict = c.Peer.Cosmos
+	env.Strict = c.Strict()
 	c.turn.Begin(c.Server.Processor)
 	env.Turn = &c.turn
 	env.Memory.Spill = true
@@ -291,13 +291,8 @@ func (s *Server) generic(c *Call) (err error) {
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")
 	if !ok || v.IsNullish() {
-		if c.Peer.Cosmos {
-			return cosmosTimeLimit, true, nil
-		}
-		if d := c.Server.Hooks.ReadLimit(); d > 0 && c.Def.Facts.Has(Limited) && !c.writes {
-			return d, true, nil
-		}
-		return 0, false, nil
+		d := c.defaultTimeLimit()
+		return d, d > 0, nil
 	}
 	if !v.IsNumber() {
 		return 0, false, mongoerr.WrongType(c.Field("maxTimeMS"), v.Type.String(), "long", "int", "decimal", "double")
@@ -314,10 +309,6 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 	}
 	return time.Duration(n) * time.Millisecond, true, nil
 }
-
-// cosmosTimeLimit is the longest an operation may take on the Cosmos listener.
-// Source: Azure Cosmos DB for MongoDB, concepts-limits.
-const cosmosTimeLimit = 60 * time.Second
 
 // fail writes an error reply.
 func (s *Server) fail(c *Call, err error) {
@@ -359,10 +350,7 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 		}
 		err = cause
 	}
-	e := mongoerr.From(cluster.Translate(err))
-	if c.Peer.Cosmos && e.Code == ratelimit.CodeThrottled {
-		return mongoerr.New(e.Code, "%s", e.Msg) // the service has no labels: its text alone says when to come again
-	}
+	e := c.throttled(mongoerr.From(cluster.Translate(err)))
 	if e.Code == mongoerr.InternalError {
 		s.Log.Error().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command failed unexpectedly")
 	}
@@ -428,7 +416,7 @@ func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
 	} else {
 		s.Charges.put(c.Args.ID, st)
 	}
-	if c.Peer.Cosmos || s.ChargeReplies.Load() || wantsCharge(c.Comment) {
+	if c.showsCharge() {
 		c.Reply.Double("requestCharge", total.Float())
 	}
 	return total

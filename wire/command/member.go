@@ -40,7 +40,7 @@ const accountSet = "globaldb"
 // address; ok is false when it sees a mongos.
 func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	switch {
-	case c.Peer.Cosmos:
+	case c.Strict():
 		return ReplicaSet{accountSet, c.Conn.Local().String()}, true
 	case c.Server.ReplicaSet.Name == "":
 		return r, false

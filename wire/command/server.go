@@ -22,10 +22,6 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// TagCosmos is the tag of the listener that looks like Azure Cosmos DB; every
-// other listener looks like a mongos, or a replica set: Config.ReplicaSet.
-const TagCosmos = "cosmos"
-
 // Config is what a Server is made of.
 type Config struct {
 	Cluster *cluster.Cluster

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"time"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -31,16 +29,11 @@ func (s *Server) enterSession(c *Call) error {
 		}
 		op := c.Running // a copy: the Call serves the next command of the connection too
 		a.Interrupt = op.Interrupt
-		if c.Strict() {
-			a.TxnMax = cosmosTxnMax
-		}
+		a.TxnMax = c.txnMax()
 	}
 	var err error
 	if c.Session, err = s.Sessions.Checkout(c.Ctx, *a); err != nil {
-		if e := mongoerr.From(err); c.Strict() && e.Code == mongoerr.NoSuchTransaction {
-			return mongoerr.New(mongoerr.BadValue, "Transaction is not active")
-		}
-		return err
+		return c.noTransaction(err)
 	}
 	c.Op.Session, c.Op.TxnNumber, c.Op.Owner = a.ID.UUID, a.TxnNumber, a.ID.Owner
 	if a.InTxn && !a.Ending {
@@ -52,10 +45,6 @@ func (s *Server) enterSession(c *Call) error {
 	}
 	return nil
 }
-
-// cosmosTxnMax is how long a transaction may last on the Cosmos listener.
-// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
-const cosmosTxnMax = 5 * time.Second
 
 // openTxn gives the command the transaction of its session, opened now if this
 // is its first.

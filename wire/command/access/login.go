@@ -33,7 +33,7 @@ func (s *State) loginUser(c *command.Call, n auth.Name) *auth.User { return s.us
 
 // users are the users that the connection may log in as.
 func (s *State) users(c *command.Call) peerUsers {
-	if c.Peer.Cosmos {
+	if c.Strict() {
 		return peerUsers{c.Server.Auth, s.Account}
 	}
 	return peerUsers{c.Server.Auth, nil}

@@ -24,8 +24,8 @@ type entry struct {
 // Manual: reference/command/applyOps. Errors: those of parseEntry and of the
 // operations, with applied and results.
 func runApplyOps(c *command.Call) error {
-	if c.Peer.Cosmos {
-		return mongoerr.NoCommand(c.Name())
+	if err := c.RefuseStrict(); err != nil {
+		return err
 	}
 	upsert := true
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
@@ -48,7 +48,7 @@ func runApplyOps(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	docs, err := c.Docs("applyOps", batchMax)
+	docs, err := c.Docs("applyOps", command.BatchMax)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func applyCommand(c *command.Call, e *entry, upsert bool) error {
 		return mongoerr.New(mongoerr.FailedToParse, "A command entry on %s has no command", e.ns)
 	}
 	if string(first.Name) == "applyOps" { // a transaction, or what was applied elsewhere
-		docs, err := c.DocArray("applyOps", first.Value, batchMax)
+		docs, err := c.DocArray("applyOps", first.Value, command.BatchMax)
 		for i := 0; i < len(docs) && err == nil; i++ {
 			err = applyEntry(c, docs[i], upsert)
 		}

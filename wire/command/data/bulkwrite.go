@@ -271,16 +271,16 @@ func parseBulk(c *command.Call) (a bulkArgs, err error) {
 	if err != nil {
 		return a, err
 	}
-	ops, err := c.Docs("ops", batchLimit(c))
+	ops, err := c.Docs("ops", c.BatchMax())
 	if err != nil {
 		return a, err
 	}
-	infos, err := c.Docs("nsInfo", batchLimit(c))
+	infos, err := c.Docs("nsInfo", c.BatchMax())
 	if err != nil {
 		return a, err
 	}
 	if len(ops) == 0 {
-		return a, arguments.TooMany(batchLimit(c), 0)
+		return a, arguments.TooMany(c.BatchMax(), 0)
 	}
 	if err := c.Args.CheckStatements(len(ops)); err != nil {
 		return a, err
@@ -365,7 +365,7 @@ func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
 	if !ok {
 		return op, mongoerr.WrongType(field+"."+kind, first.Value.Type.String(), "int", "decimal", "double", "long")
 	}
-	op.ns = int(max(-1, min(n, batchMax+1)))
+	op.ns = int(max(-1, min(n, command.BatchMax+1)))
 	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
 		if name == kind {
 			return true, nil
@@ -440,7 +440,7 @@ func parseBulkStatement(c *command.Call, op *bulkOp, field, name string, v bson.
 		op.upsertSupply, err = c.StrictBool(name, v)
 	case name == "arrayFilters":
 		if !v.IsMissing() {
-			op.filters, err = c.DocArray(name, v, batchMax)
+			op.filters, err = c.DocArray(name, v, command.BatchMax)
 		}
 	case name == "constants":
 		op.constants, err = bulkDoc(c, full, v)

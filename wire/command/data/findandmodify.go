@@ -174,7 +174,7 @@ func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 		case "arrayFilters":
 			if !v.IsMissing() {
 				a.hasFilters = true
-				a.filters, err = c.DocArray(name, v, batchMax)
+				a.filters, err = c.DocArray(name, v, command.BatchMax)
 			}
 		case "hint":
 			a.hint, err = c.HintArg(v)

@@ -9,20 +9,6 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// batchMax is how many statements one write command may hold.
-// Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
-const batchMax = 100_000
-
-// cosmosBatchMax is that of the Cosmos listener.
-const cosmosBatchMax = 1000
-
-func batchLimit(c *command.Call) int {
-	if c.Peer.Cosmos {
-		return cosmosBatchMax
-	}
-	return batchMax
-}
-
 // writeArgs are the arguments that all write commands share.
 type writeArgs struct {
 	ordered bool
@@ -64,12 +50,12 @@ func runInsert(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	docs, err := c.Docs("documents", batchLimit(c))
+	docs, err := c.Docs("documents", c.BatchMax())
 	if err != nil {
 		return err
 	}
 	if len(docs) == 0 {
-		return arguments.TooMany(batchLimit(c), 0)
+		return arguments.TooMany(c.BatchMax(), 0)
 	}
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return err

@@ -62,12 +62,12 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 	if err != nil {
 		return s, err
 	}
-	docs, err := c.Docs(list, batchLimit(c))
+	docs, err := c.Docs(list, c.BatchMax())
 	if err != nil {
 		return s, err
 	}
 	if len(docs) == 0 {
-		return s, arguments.TooMany(batchLimit(c), 0)
+		return s, arguments.TooMany(c.BatchMax(), 0)
 	}
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return s, err
@@ -200,7 +200,7 @@ func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
 			a.upsertSupply, err = c.BoolArg("updates.upsertSupplied", v)
 		case "arrayFilters":
 			if !v.IsMissing() {
-				a.filters, err = c.DocArray("updates.arrayFilters", v, batchMax)
+				a.filters, err = c.DocArray("updates.arrayFilters", v, command.BatchMax)
 			}
 		case "hint":
 			a.hint, err = c.HintArg(v)
@@ -301,7 +301,7 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 	switch {
 	case abortsTxn(c, e):
 		return errs, err
-	case e.Code == ratelimit.CodeThrottled && (c.Peer.Cosmos || i > 0 || len(errs) > 0):
+	case e.Code == ratelimit.CodeThrottled && (c.RetriesStatements() || i > 0 || len(errs) > 0):
 		// Some statements took effect: not to be retried as a whole. Azure Cosmos DB
 		// never says that one is to be.
 		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {

@@ -25,7 +25,7 @@ import (
 // Errors: BadValue (2) for a name other than executionStatistics.
 func cosmosVerbosity(c *command.Call, v bson.Value) (level command.Verbosity, ok bool, err error) {
 	d, ok := v.Doc()
-	if !ok || !c.Peer.Cosmos {
+	if !ok || !c.Strict() {
 		return command.PlanOnly, false, nil
 	}
 	for it := d.Iter(); it.Next(); {

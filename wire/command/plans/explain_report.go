@@ -66,7 +66,7 @@ func (r *report) print(b *bson.Builder) {
 			r.executionStats(b, r.executed)
 			b.End()
 		}
-		if r.c.Peer.Cosmos {
+		if r.c.Strict() {
 			r.cosmosStages(b)
 		}
 	}

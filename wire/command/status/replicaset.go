@@ -30,7 +30,7 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 	b.End()
 	b.String("primary", r.Member)
 	b.String("me", r.Member)
-	if c.Peer.Cosmos {
+	if c.Strict() {
 		b.BeginDoc("tags")
 		b.String("region", "local")
 		b.End()
@@ -61,7 +61,7 @@ func wallMillis(at storage.Timestamp) int64 { return int64(at.Seconds()) * 1000 
 // does not have. Errors: NoReplicationEnabled (76).
 func ownSet(c *command.Call) (command.ReplicaSet, error) {
 	r, ok := c.ShownSet()
-	if !ok || c.Peer.Cosmos {
+	if !ok || c.Strict() {
 		return r, mongoerr.New(mongoerr.NoReplicationEnabled, "This server is not a member of a replica set: it was started without --replica-set")
 	}
 	return r, nil

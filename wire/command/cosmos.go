@@ -1,0 +1,114 @@
+package command
+
+import (
+	"time"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// What is otherwise for clients of the listener that looks like Azure Cosmos DB for MongoDB,
+// as far as commands are concerned, one function each. The rules of sorts, keys and streams
+// are in shard/cluster/cosmos.go, those of collections and indexes in shard/ddl/cosmos.go.
+
+// TagCosmos is the tag of the listener that looks like Azure Cosmos DB; every
+// other listener looks like a mongos, or a replica set: Config.ReplicaSet.
+const TagCosmos = "cosmos"
+
+// Strict reports that the client came through the Cosmos listener.
+func (c *Call) Strict() bool { return c.Peer.Cosmos }
+
+// cosmosTimeLimit is the longest an operation may take that names no limit of its own.
+// Source: Azure Cosmos DB for MongoDB, concepts-limits.
+const cosmosTimeLimit = 60 * time.Second
+
+// defaultTimeLimit is how long a command may take that names no limit; 0 is as long as it
+// likes.
+func (c *Call) defaultTimeLimit() time.Duration {
+	switch {
+	case c.Strict():
+		return cosmosTimeLimit
+	case c.Def.Facts.Has(Limited) && !c.writes:
+		return c.Server.Hooks.ReadLimit()
+	}
+	return 0
+}
+
+// cosmosTxnMax is how long a transaction may last.
+// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
+const cosmosTxnMax = 5 * time.Second
+
+// txnMax is how long the transaction of the command may last; 0 is as long as the parameter
+// says.
+func (c *Call) txnMax() time.Duration {
+	if c.Strict() {
+		return cosmosTxnMax
+	}
+	return 0
+}
+
+// noTransaction is the error of a command whose transaction cannot be checked out: the
+// service has words of its own for one that is not there.
+func (c *Call) noTransaction(err error) error {
+	if e := mongoerr.From(err); c.Strict() && e.Code == mongoerr.NoSuchTransaction {
+		return mongoerr.New(mongoerr.BadValue, "Transaction is not active")
+	}
+	return err
+}
+
+// throttled is the error of a command that was refused for lack of request units: the
+// service has no labels, its text alone says when to come again.
+func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
+	if c.Strict() && e.Code == ratelimit.CodeThrottled {
+		return mongoerr.New(e.Code, "%s", e.Msg)
+	}
+	return e
+}
+
+// RetriesStatements reports that a throttled write is told statement by statement, and
+// never as one to be sent again as a whole.
+func (c *Call) RetriesStatements() bool { return c.Strict() }
+
+// showsCharge reports that the reply says what the command cost.
+func (c *Call) showsCharge() bool {
+	return c.Strict() || c.Server.ChargeReplies.Load() || wantsCharge(c.Comment)
+}
+
+// How many statements one write command may hold, and how many on the Cosmos listener.
+// Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
+const (
+	BatchMax       = 100_000
+	cosmosBatchMax = 1000
+)
+
+// BatchMax is how many statements a write command of the client may hold.
+func (c *Call) BatchMax() int {
+	if c.Strict() {
+		return cosmosBatchMax
+	}
+	return BatchMax
+}
+
+// RefuseStrict refuses a command that the service does not have.
+// Errors: CommandNotFound (59).
+func (c *Call) RefuseStrict() error {
+	if c.Strict() {
+		return mongoerr.NoCommand(c.Name())
+	}
+	return nil
+}
+
+// Respond begins a reply in the service's shape: the name of the response type, then ok,
+// before the fields. For other clients it does nothing.
+func (c *Call) Respond(kind string) {
+	if c.Strict() {
+		c.RespondAlways(kind)
+	}
+}
+
+// RespondAlways is Respond for all clients.
+func (c *Call) RespondAlways(kind string) {
+	c.Reply.String("_t", kind)
+	c.Reply.Double("ok", 1)
+	c.hasOK = true
+}
