@@ -41,14 +41,17 @@ type AccumulatorDef struct {
 	Name string
 	// Parse reads the accumulator's argument.
 	Parse func(p *parser, name string, arg bson.Value) (Func, error)
+	// OnlyGroups says that $setWindowFields does not have the accumulator.
+	OnlyGroups bool
 	// Doc is the page of the manual.
 	Doc string
 }
 
-func findAccumulator(name string) *AccumulatorDef {
-	i := sort.Search(len(Accumulators), func(i int) bool { return Accumulators[i].Name >= name })
-	if i < len(Accumulators) && Accumulators[i].Name == name {
-		return &Accumulators[i]
+// accumulator looks an accumulator up, nil if there is none.
+func (t *tables) accumulator(name string) *AccumulatorDef {
+	i := sort.Search(len(t.accumulators), func(i int) bool { return t.accumulators[i].Name >= name })
+	if i < len(t.accumulators) && t.accumulators[i].Name == name {
+		return &t.accumulators[i]
 	}
 	return nil
 }
@@ -76,7 +79,7 @@ func (p *parser) accumulated(name string, v bson.Value) (output, error) {
 	case d.Len() != 1:
 		return output{}, mongoerr.New(40238, "The field '%s' must specify one accumulator", name)
 	}
-	def := findAccumulator(string(f.Name))
+	def := p.accumulator(string(f.Name))
 	if def == nil {
 		return output{}, mongoerr.New(15952, "unknown group operator '%s'", f.Name)
 	}

@@ -76,7 +76,7 @@ func TestStageIsOneRow(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	w := &world{env: env, ns: collection.Namespace{DB: "test", Coll: "c"}, docs: mustDocs(t, `[{a: 1}, {a: 2}, {a: 3}]`)}
 	parse := func(coll, text string) (*Pipeline, error) {
-		p := parser{env: env, ns: collection.Namespace{DB: "test", Coll: coll}, table: newTable()}
+		p := parser{env: env, ns: collection.Namespace{DB: "test", Coll: coll}, tables: tables{stages: newTable()}}
 		return p.pipeline(mustDocs(t, text))
 	}
 	p, err := parse("c", `[{$stamp: "x"}, {$match: {a: {$gt: 1}}}, {$limit: 1}]`)

@@ -37,7 +37,7 @@ func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	if opts.NS.DB == "" {
 		opts.NS.DB = env.DB
 	}
-	p := parser{env: env, ns: opts.NS, in: opts.In, table: Stages}
+	p := parser{env: env, ns: opts.NS, in: opts.In, tables: allTables()}
 	return p.pipeline(stages)
 }
 
@@ -46,11 +46,22 @@ type parser struct {
 	env   *mql.Env
 	ns    collection.Namespace
 	in    Surroundings
-	table []StageDef // not the global itself: its rows refer to parse functions
 	depth int
+	tables
 	// window is set for the accumulators of $setWindowFields.
 	window bool
 }
+
+// tables are where a parser looks names up: not the globals themselves, as their rows
+// refer to parse functions. All are in alphabetical order.
+type tables struct {
+	stages       []StageDef
+	accumulators []AccumulatorDef
+	windows      []WindowFunctionDef
+}
+
+// allTables are the tables of the server.
+func allTables() tables { return tables{Stages, Accumulators, WindowFunctions} }
 
 // pipeline reads and checks all stages.
 func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
@@ -85,7 +96,7 @@ func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 }
 
 // find looks a stage up.
-func (p *parser) find(name string) *StageDef { return findStage(p.table, name) }
+func (p *parser) find(name string) *StageDef { return findStage(p.stages, name) }
 
 func findStage(table []StageDef, name string) *StageDef {
 	i := sort.Search(len(table), func(i int) bool { return table[i].Name >= name })
@@ -97,7 +108,7 @@ func findStage(table []StageDef, name string) *StageDef {
 
 // sub parses a nested pipeline on another collection, in another place.
 func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, stages []bson.Raw) (*Pipeline, error) {
-	q := parser{env: env, ns: ns, in: p.in | in, table: p.table, depth: p.depth + 1}
+	q := parser{env: env, ns: ns, in: p.in | in, depth: p.depth + 1, tables: p.tables}
 	return q.pipeline(stages)
 }
 

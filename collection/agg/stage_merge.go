@@ -236,7 +236,7 @@ func (s *mergeStage) pipeline(p *parser, let bson.Value, steps []bson.Raw) error
 
 // updateSteps reads the pipeline of whenMatched.
 func (p *parser) updateSteps(env *mql.Env, steps []bson.Raw) ([]project.Transform, error) {
-	q := parser{env: env, ns: p.ns, in: p.in | InUpdate, table: p.table, depth: p.depth + 1}
+	q := parser{env: env, ns: p.ns, in: p.in | InUpdate, depth: p.depth + 1, tables: p.tables}
 	var out []project.Transform
 	for _, raw := range steps {
 		stages, err := q.stage(raw)

@@ -109,7 +109,7 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 			if c.window, err = parseWindow(it.Value); err != nil {
 				return windowOutput{}, err
 			}
-		case isRanking(c.name) || isRanking(f) && c.name != "":
+		case p.isRanking(c.name) || p.isRanking(f) && c.name != "":
 			return windowOutput{}, mongoerr.New(5371601, "Rank style window functions take no other arguments")
 		case f == "" || f[0] != '$':
 			return windowOutput{}, mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", f)
@@ -127,12 +127,14 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 			return windowOutput{}, err
 		}
 	}
-	fn, err := p.windowFunction(c)
+	fn, err := p.calledInWindow(c)
 	return windowOutput{field, fn}, err
 }
 
-func isRanking(name string) bool {
-	return name == "$rank" || name == "$denseRank" || name == "$documentNumber"
+// isRanking reports the name of a function beside which no argument stands.
+func (p *parser) isRanking(name string) bool {
+	def := p.windowFunction(name)
+	return def != nil && def.ranking
 }
 
 // allows looks whether the stage's order fits a window.
@@ -149,13 +151,13 @@ func (s *windowStage) allows(w *window) error {
 	return nil
 }
 
-// windowFunction finds the function or accumulator of a call.
-func (p *parser) windowFunction(c *windowCall) (windowFunc, error) {
-	if def := findWindowFunction(c.name); def != nil {
+// calledInWindow parses the function or accumulator of a call.
+func (p *parser) calledInWindow(c *windowCall) (windowFunc, error) {
+	if def := p.windowFunction(c.name); def != nil {
 		return def.parse(p, c)
 	}
-	def := findAccumulator(c.name)
-	if def == nil || c.name == "$mergeObjects" || c.name == "$accumulator" {
+	def := p.accumulator(c.name)
+	if def == nil || def.OnlyGroups {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized window function, %s", c.name)
 	}
 	q := *p

@@ -34,6 +34,9 @@ type WindowFunctionDef struct {
 	Name string
 	// parse reads the function's argument.
 	parse func(p *parser, c *windowCall) (windowFunc, error)
+	// ranking says that the function goes by the order of the documents alone: no
+	// argument stands beside it.
+	ranking bool
 	// Doc is the page of the manual.
 	Doc string
 }
@@ -46,10 +49,11 @@ type windowCall struct {
 	stage  *windowStage
 }
 
-func findWindowFunction(name string) *WindowFunctionDef {
-	i := sort.Search(len(WindowFunctions), func(i int) bool { return WindowFunctions[i].Name >= name })
-	if i < len(WindowFunctions) && WindowFunctions[i].Name == name {
-		return &WindowFunctions[i]
+// windowFunction looks a window function up, nil if there is none.
+func (t *tables) windowFunction(name string) *WindowFunctionDef {
+	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].Name >= name })
+	if i < len(t.windows) && t.windows[i].Name == name {
+		return &t.windows[i]
 	}
 	return nil
 }
