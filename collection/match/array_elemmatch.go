@@ -55,6 +55,12 @@ type elemValue struct {
 
 func (e *elemValue) name() string { return "$elemMatch" }
 
+func (*elemValue) reasons() (no, yes string) {
+	return "array did not satisfy the child predicate", "array did satisfy the child predicate"
+}
+
+func (*elemValue) sameForEqual() bool { return false }
+
 func (e *elemValue) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	i, err := e.find(env, v, s)
 	return i >= 0, err
@@ -143,6 +149,12 @@ func (n *ElemMatch) Children() []Node { return []Node{n.sub} }
 type elemDoc struct{ sub Node }
 
 func (e *elemDoc) name() string { return "$elemMatch" }
+
+func (*elemDoc) reasons() (no, yes string) {
+	return "array did not satisfy the child predicate", "array did satisfy the child predicate"
+}
+
+func (*elemDoc) sameForEqual() bool { return false }
 
 func (e *elemDoc) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	i, err := e.find(env, v, s)

@@ -28,6 +28,12 @@ type size int32
 
 func (n size) name() string { return "$size" }
 
+func (size) reasons() (no, yes string) {
+	return "array length was not equal to given size", "array length was equal to given size"
+}
+
+func (size) sameForEqual() bool { return false }
+
 func (n size) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	arr, ok := v.Array()
 	if !ok {

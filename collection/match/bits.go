@@ -98,6 +98,12 @@ func bitNumber(op string, v bson.Value) (uint64, error) {
 
 func (n *bits) name() string { return n.op }
 
+func (*bits) reasons() (no, yes string) {
+	return "bitwise operator failed to match", "bitwise operator matched successfully"
+}
+
+func (*bits) sameForEqual() bool { return false }
+
 func (n *bits) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	if v.Type == bson.TypeBinary {
 		_, data, _ := v.Binary()

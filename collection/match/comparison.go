@@ -60,6 +60,12 @@ func isNaN(v bson.Value) bool {
 
 func (c *comparison) name() string { return relationNames[c.rel] }
 
+func (*comparison) reasons() (no, yes string) {
+	return "comparison failed", "comparison succeeded"
+}
+
+func (*comparison) sameForEqual() bool { return true }
+
 func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	if v.Type.Class() != c.with.Type.Class() {
 		return c.acrossClasses(v), nil

@@ -75,6 +75,12 @@ func (n *in) sort() {
 
 func (n *in) name() string { return "$in" }
 
+func (*in) reasons() (no, yes string) {
+	return "no matching value found in array", "matching value found in array"
+}
+
+func (*in) sameForEqual() bool { return true }
+
 func (n *in) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	if v.IsNullish() {
 		return n.null, nil

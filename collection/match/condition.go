@@ -26,8 +26,14 @@ type Condition struct {
 //
 // Errors: as Parse.
 func ParseCondition(env *mql.Env, v bson.Value) (*Condition, error) {
+	p := newParser(env)
+	p.nested = true
+	return p.condition(v)
+}
+
+// condition is ParseCondition with this parser.
+func (p *parser) condition(v bson.Value) (*Condition, error) {
 	v = v.Clone()
-	p := parser{env: env, operators: Operators, order: env.Order(), nested: true}
 	c := &Condition{order: p.order}
 	d, isDoc := v.Doc()
 	switch {

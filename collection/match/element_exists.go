@@ -22,6 +22,12 @@ type exists struct{}
 
 func (exists) name() string { return "$exists" }
 
+func (exists) reasons() (no, yes string) {
+	return "path does not exist", "path does exist"
+}
+
+func (exists) sameForEqual() bool { return false }
+
 func (exists) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	return !v.IsMissing(), nil
 }

@@ -58,6 +58,12 @@ type mod struct{ divisor, remainder int64 }
 
 func (m *mod) name() string { return "$mod" }
 
+func (*mod) reasons() (no, yes string) {
+	return "$mod did not evaluate to expected remainder", "$mod did evaluate to expected remainder"
+}
+
+func (*mod) sameForEqual() bool { return true }
+
 func (m *mod) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	if !v.IsNumber() {
 		return false, nil

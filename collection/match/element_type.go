@@ -75,6 +75,12 @@ func (t *typeSet) parse(v bson.Value) error {
 
 func (t *typeSet) name() string { return "$type" }
 
+func (*typeSet) reasons() (no, yes string) {
+	return "type did not match", "type did match"
+}
+
+func (*typeSet) sameForEqual() bool { return false }
+
 func (t *typeSet) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	return v.Type != bson.TypeMissing && t.has(v.Type), nil
 }

@@ -174,12 +174,16 @@ func (e *explainer) reason(l *Leaf, want bool) {
 		e.b.String("reason", "field was missing")
 		return
 	}
-	e.b.String("reason", reasonOf(l.Operator(), want))
+	reason, yes := l.pred.reasons()
+	if want {
+		reason = yes
+	}
+	e.b.String("reason", reason)
 	switch {
 	case isExists || len(values) == 0:
 	case len(values) == 1:
 		e.b.Value("consideredValue", values[0])
-		if l.Operator() == "$type" {
+		if _, isType := l.pred.(*typeSet); isType {
 			e.b.String("consideredType", values[0].Type.String())
 		}
 	default:
@@ -189,39 +193,4 @@ func (e *explainer) reason(l *Leaf, want bool) {
 		}
 		e.b.End()
 	}
-}
-
-// reasonOf is the text for an operator that gave want.
-func reasonOf(op string, want bool) string {
-	var no, yes string
-	switch op {
-	case "$eq", "$gt", "$gte", "$lt", "$lte":
-		no, yes = "comparison failed", "comparison succeeded"
-	case "$in":
-		no, yes = "no matching value found in array", "matching value found in array"
-	case "$exists":
-		no, yes = "path does not exist", "path does exist"
-	case "$type":
-		no, yes = "type did not match", "type did match"
-	case "$mod":
-		no, yes = "$mod did not evaluate to expected remainder", "$mod did evaluate to expected remainder"
-	case "$regex":
-		no, yes = "regular expression did not match", "regular expression did match"
-	case "$size":
-		no, yes = "array length was not equal to given size", "array length was equal to given size"
-	case "$elemMatch":
-		no, yes = "array did not satisfy the child predicate", "array did satisfy the child predicate"
-	case "$bitsAllClear", "$bitsAllSet", "$bitsAnyClear", "$bitsAnySet":
-		no, yes = "bitwise operator failed to match", "bitwise operator matched successfully"
-	case "$geoIntersects":
-		no, yes = "none of the considered geometries intersected the given geometry", "at least one of considered geometries intersected the given geometry"
-	case "$geoWithin":
-		no, yes = "none of the considered geometries was contained within the given geometry", "at least one of considered geometries was contained within the given geometry"
-	default:
-		no, yes = "condition did not hold", "condition did hold"
-	}
-	if want {
-		return yes
-	}
-	return no
 }

@@ -50,6 +50,15 @@ func (l *Leaf) GeoShape() (s *geo.Shape, within, ok bool) {
 
 func (g *geoPredicate) name() string { return g.op }
 
+func (g *geoPredicate) reasons() (no, yes string) {
+	if g.op == opGeoIntersects.Name {
+		return "none of the considered geometries intersected the given geometry", "at least one of considered geometries intersected the given geometry"
+	}
+	return "none of the considered geometries was contained within the given geometry", "at least one of considered geometries was contained within the given geometry"
+}
+
+func (*geoPredicate) sameForEqual() bool { return false }
+
 func (g *geoPredicate) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return false, nil

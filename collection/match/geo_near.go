@@ -73,6 +73,12 @@ type nearPredicate struct {
 
 func (n *nearPredicate) name() string { return "$near" }
 
+func (*nearPredicate) reasons() (no, yes string) {
+	return "condition did not hold", "condition did hold"
+}
+
+func (*nearPredicate) sameForEqual() bool { return false }
+
 func (n *nearPredicate) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return false, nil

@@ -19,6 +19,11 @@ type predicate interface {
 	bounds(add func(Interval)) (exact bool)
 	// shape appends the operator without its values.
 	shape(dst []byte) []byte
+	// reasons say why a value is not what the operator asks for, and why it is: see Explain.
+	reasons() (no, yes string)
+	// sameForEqual reports that the operator cannot tell values that compare equal apart,
+	// nor null from missing: see SaysTheSame.
+	sameForEqual() bool
 }
 
 // Leaf applies a predicate to the values of a path: it matches when one of

@@ -55,11 +55,7 @@ func SaysTheSame(n Node) bool {
 		switch n := n.(type) {
 		case Always, *And, *Or, *Nor, *Not:
 		case *Leaf:
-			switch n.Operator() {
-			case "$eq", "$gt", "$gte", "$in", "$lt", "$lte", "$mod", "$regex":
-			default:
-				same = false
-			}
+			same = same && n.pred.sameForEqual()
 		default:
 			same = false
 		}

@@ -105,6 +105,12 @@ type regex struct {
 
 func (r *regex) name() string { return "$regex" }
 
+func (*regex) reasons() (no, yes string) {
+	return "regular expression did not match", "regular expression did match"
+}
+
+func (*regex) sameForEqual() bool { return true }
+
 func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:

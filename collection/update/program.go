@@ -56,7 +56,7 @@ func Parse(env *mql.Env, u bson.Value, arrayFilters []bson.Raw, o Options) (*Pro
 	case bson.TypeDocument:
 		doc := bson.Raw(u.Data).Clone()
 		if f, ok := doc.First(); ok && len(f.Name) > 0 && f.Name[0] == '$' {
-			return parseOperators(env, doc, arrayFilters)
+			return parseOperators(env, Operators, doc, arrayFilters)
 		}
 		if len(arrayFilters) > 0 {
 			return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for replacement-style updates")
@@ -74,15 +74,15 @@ type parser struct {
 	used []bool    // by array filter
 }
 
-func parseOperators(env *mql.Env, doc bson.Raw, arrayFilters []bson.Raw) (*Program, error) {
+// parseOperators reads {$op: {path: argument}} with the operators of a table.
+func parseOperators(env *mql.Env, table []Operator, doc bson.Raw, arrayFilters []bson.Raw) (*Program, error) {
 	p := &parser{env: env, p: &Program{root: &node{step: step{index: -1}, filter: -1}}}
 	if err := p.arrayFilters(arrayFilters); err != nil {
 		return nil, err
 	}
-	list := Operators
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Name)
-		op := find(list, name)
+		op := find(table, name)
 		if op == nil {
 			return nil, mongoerr.New(mongoerr.FailedToParse,
 				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified as an array", name)
