@@ -73,6 +73,9 @@ type Config struct {
 	// Wrap, if not nil, puts something between the store and the server: a test's faults.
 	// Not a setting.
 	Wrap func(storage.Store) storage.Store
+
+	// engines are those that Storage can name; nil is the table. Not a setting.
+	engines []engine
 }
 
 // Load fills in what the command line leaves open from the environment and the

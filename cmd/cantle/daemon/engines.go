@@ -57,11 +57,12 @@ func (c *Config) engine() (engine, error) {
 	case name == "":
 		name = defaultEngine
 	}
-	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	list := c.allEngines()
+	i := slices.IndexFunc(list, func(e engine) bool { return e.name == name })
 	if i < 0 {
-		return engine{}, fmt.Errorf("--storage is %s, not %q", strings.Join(engineNames(), " or "), name)
+		return engine{}, fmt.Errorf("--storage is %s, not %q", strings.Join(engineNames(list), " or "), name)
 	}
-	return engines[i], nil
+	return list[i], nil
 }
 
 // NeedsNoFolder returns the flag that makes --data useless, "" if that has a use.
@@ -76,18 +77,26 @@ func (c *Config) NeedsNoFolder() string {
 	}
 }
 
+// allEngines are the engines that --storage can name.
+func (c *Config) allEngines() []engine {
+	if c.engines != nil {
+		return c.engines
+	}
+	return engines
+}
+
 // engineNames are the values of --storage.
-func engineNames() (names []string) {
-	for _, e := range engines {
+func engineNames(list []engine) (names []string) {
+	for _, e := range list {
 		names = append(names, e.name)
 	}
 	return names
 }
 
 // engineHelp says for the help of --storage what each engine does.
-func engineHelp() string {
+func engineHelp(list []engine) string {
 	var each []string
-	for _, e := range engines {
+	for _, e := range list {
 		each = append(each, e.name+": "+e.keeps)
 	}
 	return "`engine` that keeps the database. " + strings.Join(each, "; ") + ". It is " + defaultEngine + " unless given"

@@ -57,7 +57,7 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 
 func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
-	f.StringVar(&c.Storage, "storage", "", engineHelp())
+	f.StringVar(&c.Storage, "storage", "", engineHelp(c.allEngines()))
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
 	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; an eighth of the memory unless given, at most 1GB. The memory is the machine's, or less if a container, ulimit -v or GOMEMLIMIT says so")

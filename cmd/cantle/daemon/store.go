@@ -66,8 +66,8 @@ func (d *Daemon) logStore(isError bool, message string) {
 
 // home is where the data are, for people.
 func (c *Config) home() string {
-	if c.NeedsNoFolder() != "" {
-		return "in memory, gone at the end"
+	if e, err := c.engine(); err == nil && !e.files {
+		return e.keeps
 	}
 	if path, err := filepath.Abs(c.Data); err == nil {
 		return path
