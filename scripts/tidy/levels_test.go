@@ -7,7 +7,7 @@ import "slices"
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/flags", "collection/mongoerr", "ratelimit", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire"},
-	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "wire/arguments"},
+	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "wire/arguments", "wire/kept"},
 	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/tally"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // accountName is the setting that keeps the key of the account.
@@ -28,7 +28,7 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*auth.
 		return nil, "", fmt.Errorf("the account needs a name")
 	}
 	if key == "" {
-		doc, err := command.LoadSetting(ctx, s, accountName)
+		doc, err := kept.Load(ctx, s, accountName)
 		if err != nil {
 			return nil, "", err
 		}
@@ -40,7 +40,7 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*auth.
 		key = base64.StdEncoding.EncodeToString(secret)
 		b := bson.NewBuilder(nil)
 		b.String("key", key)
-		if err := command.SaveSetting(ctx, s, accountName, b.Doc()); err != nil {
+		if err := kept.Save(ctx, s, accountName, b.Doc()); err != nil {
 			return nil, "", err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // querySetting is what was set for one query shape. Immutable.
@@ -93,7 +94,7 @@ const querySettingsName = "querySettings"
 
 // load reads what was set before a restart.
 func (s *querySettings) load(ctx context.Context, store storage.Store) error {
-	doc, err := command.LoadSetting(ctx, store, querySettingsName)
+	doc, err := kept.Load(ctx, store, querySettingsName)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (s *querySettings) put(ctx context.Context, store storage.Store, list []*qu
 	if len(doc) > bson.MaxDocumentBytes {
 		return mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
 	}
-	if err := command.SaveSetting(ctx, store, querySettingsName, doc); err != nil {
+	if err := kept.Save(ctx, store, querySettingsName, doc); err != nil {
 		return err
 	}
 	s.table.Store(newSettingsTable(list))

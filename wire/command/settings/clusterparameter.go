@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // clusterKind is the shape of a cluster parameter's field.
@@ -64,7 +65,7 @@ const clusterParamsName = "clusterParameters"
 
 // load reads what was set before a restart.
 func (p *clusterSettings) load(ctx context.Context, s storage.Store) error {
-	doc, err := command.LoadSetting(ctx, s, clusterParamsName)
+	doc, err := kept.Load(ctx, s, clusterParamsName)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterPar
 			b.End()
 		}
 	}
-	if err := command.SaveSetting(ctx, s, clusterParamsName, b.Doc()); err != nil {
+	if err := kept.Save(ctx, s, clusterParamsName, b.Doc()); err != nil {
 		return err
 	}
 	p.now[d.name] = clusterSetting{num, at}

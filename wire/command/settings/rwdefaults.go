@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // rwDefaults are the default read and write concern of all commands. Safe for
@@ -70,7 +71,7 @@ func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
 	if d.loaded {
 		return nil
 	}
-	doc, err := command.LoadSetting(ctx, s, rwDefaultsName)
+	doc, err := kept.Load(ctx, s, rwDefaultsName)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
 func (d *rwDefaults) save(ctx context.Context, s storage.Store, next *rwDefaults) error {
 	b := bson.NewBuilder(nil)
 	next.appendSet(b)
-	if err := command.SaveSetting(ctx, s, rwDefaultsName, b.Doc()); err != nil {
+	if err := kept.Save(ctx, s, rwDefaultsName, b.Doc()); err != nil {
 		return err
 	}
 	d.read, d.write, d.at, d.wall, d.local = next.read, next.write, next.at, next.wall, next.local

@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // Some helpers of mongosh update documents of the config database. Where those are
@@ -35,7 +36,7 @@ const configSettingsName = "configSettings"
 const configSettingsMax = 64
 
 func (x *configSettings) load(ctx context.Context, s storage.Store) error {
-	doc, err := command.LoadSetting(ctx, s, configSettingsName)
+	doc, err := kept.Load(ctx, s, configSettingsName)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw)
 		b.Raw("", d)
 	}
 	b.End()
-	if err := command.SaveSetting(ctx, s, configSettingsName, b.Doc()); err != nil {
+	if err := kept.Save(ctx, s, configSettingsName, b.Doc()); err != nil {
 		return err
 	}
 	x.docs = next

@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // queryAnalyzer is what configureQueryAnalyzer set for one collection. Immutable but
@@ -52,7 +53,7 @@ var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
 // load reads what was set before a restart.
 func (q *queryAnalyzers) load(ctx context.Context, s storage.Store) error {
-	doc, err := command.LoadSetting(ctx, s, queryAnalyzersName)
+	doc, err := kept.Load(ctx, s, queryAnalyzersName)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (q *queryAnalyzers) set(ctx context.Context, s storage.Store, ns collection
 		b.Raw("", d)
 	}
 	b.End()
-	if err := command.SaveSetting(ctx, s, queryAnalyzersName, b.Doc()); err != nil {
+	if err := kept.Save(ctx, s, queryAnalyzersName, b.Doc()); err != nil {
 		return nil, err
 	}
 	q.publish(next)

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // A zone is ranges of shard keys that have partitions of their own, with their own
@@ -32,7 +33,7 @@ const zonesName = "zones"
 
 // load reads what was set before a restart.
 func (z *zoneShards) load(ctx context.Context, s storage.Store) error {
-	doc, err := command.LoadSetting(ctx, s, zonesName)
+	doc, err := kept.Load(ctx, s, zonesName)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (z *zoneShards) change(ctx context.Context, s storage.Store, zone string, f
 		b.End()
 	}
 	b.End()
-	if err := command.SaveSetting(ctx, s, zonesName, b.Doc()); err != nil {
+	if err := kept.Save(ctx, s, zonesName, b.Doc()); err != nil {
 		return err
 	}
 	z.now = next

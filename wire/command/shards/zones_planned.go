@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // Ranges of zones may be set before their collection is sharded, or made:
@@ -38,7 +39,7 @@ const (
 // load reads what was set before a restart, but for collections that have a shard
 // key now.
 func (p *plannedZones) load(ctx context.Context, s storage.Store, sharded func(collection.Namespace) bool) error {
-	doc, err := command.LoadSetting(ctx, s, plannedZonesName)
+	doc, err := kept.Load(ctx, s, plannedZonesName)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (p *plannedZones) keep(ctx context.Context, s storage.Store, next []planned
 		b.End()
 	}
 	b.End()
-	if err := command.SaveSetting(ctx, s, plannedZonesName, b.Doc()); err != nil {
+	if err := kept.Save(ctx, s, plannedZonesName, b.Doc()); err != nil {
 		return err
 	}
 	p.now = next

@@ -1,4 +1,6 @@
-package command
+// Package kept has the settings of the server that last beyond a restart: a document for each
+// name, under a key of its own beside the catalog's.
+package kept
 
 import (
 	"context"
@@ -9,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// LoadSetting reads a server-wide setting; nil if it was never saved.
-func LoadSetting(ctx context.Context, s storage.Store, name string) (bson.Raw, error) {
+// Load reads a server-wide setting; nil if it was never saved.
+func Load(ctx context.Context, s storage.Store, name string) (bson.Raw, error) {
 	r, err := s.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -23,8 +25,8 @@ func LoadSetting(ctx context.Context, s storage.Store, name string) (bson.Raw, e
 	return bson.Raw(b), err
 }
 
-// SaveSetting writes a server-wide setting and waits until it is durable.
-func SaveSetting(ctx context.Context, s storage.Store, name string, doc bson.Raw) error {
+// Save writes a server-wide setting and waits until it is durable.
+func Save(ctx context.Context, s storage.Store, name string, doc bson.Raw) error {
 	t, err := s.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
 		return err
