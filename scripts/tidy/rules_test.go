@@ -42,6 +42,7 @@ var rules = []rule{
 	{"names", "a function without a home belongs to its only caller; a package named after nothing collects them", checkNames},
 	{"output", "library code returns errors and counts; who runs it decides what is printed", checkOutput},
 	{"rig", "the product must build without its test rig", checkRig},
+	{"rooms", "a room of commands that wire/rooms does not list is silently missing from the server, or from the lists that are printed", checkRooms},
 	{"sizes", "a file, a function and a package are read at one sitting", checkSizes},
 	{"stages", "what is true of a stage is a field of its row (collection/agg/stagedef.go): lists of names are forgotten when a stage is added, and come to disagree", checkStages},
 	{"tables", "tables are read as the list of what is covered: alphabetical, each row with the page it follows", checkTables},

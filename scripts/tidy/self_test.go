@@ -73,6 +73,8 @@ func TestRulesFail(t *testing.T) {
 		{"sizes", "bson/a.go", "package bson" + strings.Repeat("\n", packageMax+1), 2},
 		{"sizes", "collection/expr/a.go", "package expr" + strings.Repeat("\n", packageMax+1), 1},
 		{"sizes", "wire/command/a.go", "package command\n", len(sizes)},
+		{"rooms", "wire/command/attic/table.go", "package attic\n", 3},
+		{"rooms", "wire/command/attic/other.go", "package attic\n", 0},
 		{"stages", "shard/cluster/a.go", "package cluster\nvar list = map[string]bool{\"$other\": true, \"$no\": true}\nfunc f(s string, d Raw) bool {\n\tswitch s {\n\tcase \"$other\":\n\t}\n" +
 			"\td.Get(\"$other\")\n\tb.BeginDoc(\"$other\")\n\treturn s == \"$other\" || s != \"$no\"\n}\n", 4},
 		{"stages", "shard/cluster/cosmos.go", "package cluster\nfunc f(s string) bool { return s == \"$other\" }\n", 0},

@@ -1,0 +1,42 @@
+package tidy
+
+import (
+	"go/ast"
+	"path"
+)
+
+// checkRooms wants every package under wire/command that has a table of commands in
+// wire/rooms: made for the server by its New, and in the list of all rows by its State; and
+// among the tables that the other rules look at.
+func checkRooms(r *repo, report reporter) {
+	used := map[string]bool{} // such as data.New
+	for _, f := range r.files {
+		if f.dir != "wire/rooms" || f.test {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if x, ok := n.(*ast.SelectorExpr); ok {
+				used[lastName(x.X)+"."+x.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	listed := map[string]bool{}
+	for _, t := range tables {
+		listed[t.dir] = true
+	}
+	for _, f := range r.product() {
+		if path.Dir(f.dir) != "wire/command" || path.Base(f.path) != "table.go" {
+			continue
+		}
+		room := path.Base(f.dir)
+		for _, name := range []string{room + ".New", room + ".State"} {
+			if !used[name] {
+				report(f.path, "wire/rooms does not use "+name)
+			}
+		}
+		if !listed[f.dir] {
+			report(f.path, f.dir+" is not among the tables of scripts/tidy")
+		}
+	}
+}
