@@ -144,6 +144,7 @@ func firstUser(c *command.Call) bool {
 	return c.DB == "admin" && c.Server.Auth.Empty() && isLocal(c.Conn.Remote())
 }
 
+// isLocal reports an address of this machine.
 func isLocal(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return !ok || t.IP.IsLoopback()

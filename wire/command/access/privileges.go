@@ -52,18 +52,21 @@ func onPrivileges(q *command.PrivilegeCheck, a auth.Action) {
 	}
 }
 
+// onRestrictions notes what is needed to restrict from where somebody may log in.
 func onRestrictions(q *command.PrivilegeCheck) {
 	if q.Body.Has("authenticationRestrictions") {
 		q.Need(auth.SetAuthenticationRestriction, collection.Namespace{DB: q.DB})
 	}
 }
 
+// createUserPrivileges notes what is needed to grant the new user its roles.
 func createUserPrivileges(q *command.PrivilegeCheck) {
 	onRoles(q, "roles", auth.GrantRole)
 	onRestrictions(q)
 }
 
-// updateUserPrivileges: a user may change its own password and data where a role says so.
+// updateUserPrivileges notes what is needed to change a user, who may change its own
+// password and data where a role says so.
 func updateUserPrivileges(q *command.PrivilegeCheck) {
 	db := collection.Namespace{DB: q.DB}
 	name, _ := q.Value.Str()
@@ -91,11 +94,13 @@ func updateUserPrivileges(q *command.PrivilegeCheck) {
 	}
 }
 
+// grantRolesPrivileges notes what is needed to grant each of the roles.
 func grantRolesPrivileges(q *command.PrivilegeCheck) {
 	onRoles(q, "roles", auth.GrantRole)
 	needsRoles(q)
 }
 
+// revokeRolesPrivileges notes what is needed to revoke each of the roles.
 func revokeRolesPrivileges(q *command.PrivilegeCheck) {
 	onRoles(q, "roles", auth.RevokeRole)
 	needsRoles(q)
@@ -109,21 +114,28 @@ func needsRoles(q *command.PrivilegeCheck) {
 	}
 }
 
+// grantToRolePrivileges notes what grantPrivilegesToRole needs.
 func grantToRolePrivileges(q *command.PrivilegeCheck) { changesPrivileges(q, auth.GrantRole) }
 
+// revokeFromRolePrivileges notes what revokePrivilegesFromRole needs.
 func revokeFromRolePrivileges(q *command.PrivilegeCheck) { changesPrivileges(q, auth.RevokeRole) }
 
+// changesPrivileges notes that an action is needed on the role's database, and on those
+// that its privileges are about.
 func changesPrivileges(q *command.PrivilegeCheck, a auth.Action) {
 	q.Need(a, collection.Namespace{DB: q.DB})
 	onPrivileges(q, a)
 }
 
+// createRolePrivileges notes what is needed to grant the new role what it has.
 func createRolePrivileges(q *command.PrivilegeCheck) {
 	onRoles(q, "roles", auth.GrantRole)
 	onPrivileges(q, auth.GrantRole)
 	onRestrictions(q)
 }
 
+// updateRolePrivileges notes what is needed to take from the role what it had, and to grant
+// what it gets.
 func updateRolePrivileges(q *command.PrivilegeCheck) {
 	if !q.Grants.MayEverywhere(auth.RevokeRole) {
 		q.Need(auth.RevokeRole, collection.Namespace{DB: q.DB})
@@ -133,7 +145,8 @@ func updateRolePrivileges(q *command.PrivilegeCheck) {
 	onRestrictions(q)
 }
 
-// usersInfoPrivileges: everybody may look at itself.
+// usersInfoPrivileges notes what is needed to look at others; everybody may look at
+// itself.
 func usersInfoPrivileges(q *command.PrivilegeCheck) {
 	if d, ok := q.Value.Doc(); ok && q.Value.Type == bson.TypeDocument && d.Has("forAllDBs") {
 		if !q.Grants.MayEverywhere(auth.ViewUser) {
@@ -152,7 +165,7 @@ func usersInfoPrivileges(q *command.PrivilegeCheck) {
 	})
 }
 
-// rolesInfoPrivileges: everybody may look at the roles it has.
+// rolesInfoPrivileges notes what is needed to look at roles that the user has not.
 func (s *State) rolesInfoPrivileges(q *command.PrivilegeCheck) {
 	if q.Value.IsNumber() {
 		q.Need(auth.ViewRole, collection.Namespace{DB: q.DB})

@@ -15,6 +15,7 @@ type roleArgs struct {
 	hasPrivileges, hasRoles, hasRestrictd bool
 }
 
+// parseRoleArgs reads the arguments of createRole and updateRole.
 func parseRoleArgs(c *command.Call) (a roleArgs, err error) {
 	if a.role.Name, err = entryName(c); err != nil {
 		return a, err
@@ -42,6 +43,7 @@ func parseRoleArgs(c *command.Call) (a roleArgs, err error) {
 	return a, err
 }
 
+// privilegesArg reads a list of privileges.
 func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error) {
 	list, ok := v.Array()
 	if !ok {
@@ -50,6 +52,7 @@ func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege
 	return auth.ParsePrivileges(list)
 }
 
+// noRole says that there is no such role. Errors: RoleNotFound (31).
 func noRole(n auth.Name) error { return mongoerr.New(mongoerr.RoleNotFound, "Role '%s' not found", n) }
 
 // checkRole refuses a role that would be about more than its database, that leads to

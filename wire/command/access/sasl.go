@@ -146,6 +146,7 @@ func saslPayload(command string, v bson.Value) ([]byte, error) {
 	return p, nil
 }
 
+// appendExchange appends the answer to a message of the client.
 func appendExchange(b *bson.Builder, done bool, payload []byte) {
 	b.Int32("conversationId", conversationID)
 	b.Bool("done", done)
@@ -195,6 +196,7 @@ func (s *State) speculate(c *command.Call, v bson.Value) {
 	}
 }
 
+// appendAuthenticated appends who has logged in with a certificate.
 func appendAuthenticated(b *bson.Builder, n auth.Name) {
 	b.String("dbname", n.DB)
 	b.String("user", n.Name)

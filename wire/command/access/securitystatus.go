@@ -17,6 +17,7 @@ type loginCounts struct {
 // attempts are those of one mechanism.
 type attempts struct{ usual, speculative received }
 
+// received counts messages that begin a login.
 type received struct{ all, successful atomic.Int64 }
 
 // of are the attempts by a mechanism.
@@ -51,6 +52,7 @@ func (s *State) loggedIn(c *command.Call, m auth.Mechanism) {
 	}
 }
 
+// append appends both counts under a name.
 func (r *received) append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.Int64("received", r.all.Load())

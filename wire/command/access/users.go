@@ -36,6 +36,7 @@ func entryName(c *command.Call) (auth.Name, error) {
 // entryNameMax bounds the names of users and roles.
 const entryNameMax = 1024
 
+// checkEntryName refuses what cannot be the name of a user or role. Errors: BadValue (2).
 func checkEntryName(s string) error {
 	switch {
 	case s == "":
@@ -48,6 +49,7 @@ func checkEntryName(s string) error {
 	return nil
 }
 
+// parseUserArgs reads the arguments of createUser and updateUser.
 func parseUserArgs(c *command.Call) (a userArgs, err error) {
 	if a.name, err = entryName(c); err != nil {
 		return a, err
@@ -110,6 +112,8 @@ func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, e
 	return names, nil
 }
 
+// nameOf reads the name of a user or role, kind says which: text for one of the command's
+// database, or a document with a db.
 func nameOf(c *command.Call, field, kind string, v bson.Value) (n auth.Name, err error) {
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
 		return auth.Name{Name: s, DB: c.DB}, checkEntryName(s)
@@ -211,6 +215,7 @@ func checkRoles(d *auth.Directory, roles []auth.Name) error {
 	return nil
 }
 
+// noUser says that there is no such user. Errors: UserNotFound (11).
 func noUser(n auth.Name) error {
 	return mongoerr.New(mongoerr.UserNotFound, "User '%s' not found", n)
 }

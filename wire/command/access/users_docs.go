@@ -11,6 +11,7 @@ func (s *State) userDocs() (docs []bson.Raw) {
 	return docs
 }
 
+// roleDocs are the documents of admin.system.roles.
 func (s *State) roleDocs() (docs []bson.Raw) {
 	for _, r := range s.Auth.Roles("") {
 		docs = append(docs, r.Doc())

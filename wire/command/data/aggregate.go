@@ -102,6 +102,7 @@ func aggregateNamespace(c *command.Call) (collection.Namespace, error) {
 	return c.ReadNamespace()
 }
 
+// parseAggregate reads the arguments of aggregate.
 func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
 	hasPipeline := false
 	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
@@ -142,6 +143,7 @@ func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
 	return a, err
 }
 
+// aggregateCursor reads the argument cursor, with how many documents the first batch has.
 func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {
@@ -163,6 +165,7 @@ func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 // A read of a view is an aggregation: the view's pipeline, then stages that do
 // what the read asks for. Manual: core/views.
 
+// findOnView answers a find on a view, which is an aggregate there.
 func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if ns == cluster.OplogNamespace && a.fromTheEnd() {
 		if err := lastEntries(c, &a); err != nil {
@@ -176,6 +179,7 @@ func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(), a.single)
 }
 
+// countOnView answers a count on a view, which is an aggregate there.
 func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	b := bson.NewBuilder(nil)
 	b.String("$count", "n")
@@ -190,6 +194,7 @@ func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	return err
 }
 
+// distinctOnView answers a distinct on a view, which is an aggregate there.
 func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) error {
 	set, err := cluster.NewValueSet(a.key)
 	if err != nil {
@@ -209,7 +214,8 @@ func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) e
 	return err
 }
 
-// aggregatePrivileges: what the first stage reads, and what the others read and write.
+// aggregatePrivileges notes what the first stage reads, and what the others read and
+// write.
 func aggregatePrivileges(q *command.PrivilegeCheck) {
 	ns := collection.Namespace{DB: q.DB}
 	ns.Coll, _ = q.Value.Str()

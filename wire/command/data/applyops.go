@@ -164,12 +164,13 @@ func shownEntry(d bson.Raw) string {
 	return d.String()
 }
 
-// applyOpsPrivileges: what each of the operations needs; entries with UUIDs besides need
+// applyOpsPrivileges notes what each of the operations needs; entries with UUIDs besides need
 // useUUID and forceUUID. Manual: reference/command/applyOps#required-access.
 func applyOpsPrivileges(q *command.PrivilegeCheck) {
 	q.Docs("applyOps", func(d bson.Raw) { entryPrivileges(q, d) })
 }
 
+// entryPrivileges notes what one entry of applyOps needs.
 func entryPrivileges(q *command.PrivilegeCheck, d bson.Raw) {
 	e, err := parseEntry(d)
 	if err != nil {

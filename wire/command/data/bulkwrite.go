@@ -453,7 +453,7 @@ func parseBulkStatement(c *command.Call, op *bulkOp, field, name string, v bson.
 	return true, err
 }
 
-// bulkWritePrivileges: what each operation does on its namespace.
+// bulkWritePrivileges notes what each operation needs on its namespace.
 func bulkWritePrivileges(q *command.PrivilegeCheck) {
 	var targets []collection.Namespace
 	q.Docs("nsInfo", func(d bson.Raw) {

@@ -21,6 +21,7 @@ type changeSource struct {
 	refused time.Duration
 }
 
+// newChangeSource makes the source of a cursor from a change stream.
 func newChangeSource(s *cluster.Stream, op *cluster.Op) *changeSource {
 	return &changeSource{streamSource: streamSource{s: s, op: op}, token: s.Changes.Token().Document()}
 }
@@ -101,6 +102,7 @@ func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	return id, nil
 }
 
+// shownID is the _id of a document as messages show it.
 func shownID(doc bson.Raw) string {
 	v := doc.Get("_id")
 	if v.IsMissing() {

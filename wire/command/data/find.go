@@ -56,6 +56,7 @@ func runFind(c *command.Call) error {
 	return c.OpenCursor(o, &streamSource{s: s, op: &c.Op, limit: a.limitOf(s)}, a.batchSize(), a.single)
 }
 
+// batchSize is how many documents the first batch has at most.
 func (a *findArgs) batchSize() int {
 	if !a.hasBatch {
 		return command.FirstBatch
@@ -63,6 +64,7 @@ func (a *findArgs) batchSize() int {
 	return int(a.batch)
 }
 
+// parseFind reads the arguments of find.
 func parseFind(c *command.Call) (a findArgs, err error) {
 	env := c.Env()
 	err = c.Each(func(name string, v bson.Value) (bool, error) {

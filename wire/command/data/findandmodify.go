@@ -150,6 +150,7 @@ func famReply(c *command.Call, a *famArgs, r *cluster.Modified, fields project.T
 	return b.Doc(), nil
 }
 
+// parseFindAndModify reads the arguments of findAndModify.
 func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		known = true
@@ -209,7 +210,8 @@ func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 	return a, err
 }
 
-// findAndModifyPrivileges: it finds, and then does what it is asked to.
+// findAndModifyPrivileges notes what is needed to find, and to do then what is
+// asked for.
 func findAndModifyPrivileges(q *command.PrivilegeCheck) {
 	bypassPrivileges(q)
 	ns := q.Namespace()

@@ -119,7 +119,7 @@ func writeErrors(c *command.Call, errs []mongoerr.WriteError) {
 	c.Reply.End()
 }
 
-// bypassPrivileges: bypassDocumentValidation has an action of its own.
+// bypassPrivileges notes the action that bypassDocumentValidation needs.
 func bypassPrivileges(q *command.PrivilegeCheck) {
 	if q.Arg("bypassDocumentValidation").Truthy() {
 		q.Need(auth.BypassDocumentValidation, q.Namespace())

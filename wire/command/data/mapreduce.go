@@ -196,7 +196,7 @@ func mapReduceScript(name string, v bson.Value) (*expr.Script, error) {
 	return expr.CompileScript(source)
 }
 
-// mapReducePrivileges: it writes where out says.
+// mapReducePrivileges notes what is needed to write where out says.
 func mapReducePrivileges(q *command.PrivilegeCheck) {
 	ns := collection.Namespace{DB: q.DB}
 	out := q.Arg("out")

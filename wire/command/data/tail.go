@@ -79,4 +79,5 @@ func (x *tailSource) Wait(ctx context.Context) error { return x.t.Wait(ctx) }
 // Close see cursor.Source.
 func (x *tailSource) Close() { x.t.Pause() }
 
+// charge is what the turns so far were charged.
 func (x *tailSource) charge() int64 { return int64(x.op.Receipt.Total()) }

@@ -171,9 +171,10 @@ func runUpdate(c *command.Call) error {
 	return nil
 }
 
+// upsert is a document that an update inserted.
 type upsert struct {
-	index int
-	id    bson.Value
+	index int        // index is that of the statement
+	id    bson.Value // id is the document's
 }
 
 // updateStatement reads one member of updates.
@@ -287,6 +288,7 @@ func modifyResult(m *cluster.Modified) bson.Raw {
 	return b.Doc()
 }
 
+// rememberedModify reads what modifyResult wrote.
 func rememberedModify(r bson.Raw) (m cluster.Modified) {
 	m.Matched, _ = r.Get("n").Int64()
 	m.Changed, _ = r.Get("changed").Int64()
@@ -340,7 +342,7 @@ func setLet(c *command.Call, v bson.Value) error {
 	return command.DeclareLet(c.Env(), d)
 }
 
-// updatePrivileges: an upsert inserts.
+// updatePrivileges notes what updates need beside update: an upsert inserts.
 func updatePrivileges(q *command.PrivilegeCheck) {
 	bypassPrivileges(q)
 	upserts := false

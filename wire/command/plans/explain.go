@@ -106,7 +106,7 @@ func (s *State) explain(c *command.Call, x *command.Explained) error {
 	return nil
 }
 
-// explainPrivileges: what the explained command needs.
+// explainPrivileges notes what the explained command needs.
 func explainPrivileges(q *command.PrivilegeCheck) {
 	if d, ok := q.Value.Doc(); ok {
 		q.Nested(d)

@@ -94,6 +94,7 @@ func (r *report) withDB() bson.Raw {
 	return b.Doc()
 }
 
+// serverInfo prints which server explains.
 func (r *report) serverInfo(b *bson.Builder) {
 	host, port, _ := net.SplitHostPort(r.c.Server.Address())
 	n, _ := strconv.Atoi(port)
@@ -362,6 +363,7 @@ func (r *report) printStages(b *bson.Builder, op exec.Operator) {
 	r.stageList(b, bare, full, tree, stats)
 }
 
+// stagesOf lists an operator and those that it reads from, with stats what they did.
 func stagesOf(op exec.Operator, stats bool) bson.Raw {
 	b := bson.NewArrayBuilder(nil)
 	agg.ExplainStages(b, op, stats)
@@ -442,6 +444,7 @@ func (r *report) printDivided(b *bson.Builder) {
 	b.End()
 }
 
+// appendStages prints the stages of a pipeline.
 func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
 	b.BeginArray(name)
 	for _, s := range p.Stages() {

@@ -151,6 +151,7 @@ func runPlanCacheListFilters(c *command.Call) error {
 	return nil
 }
 
+// appendIndexFilter prints an index filter.
 func appendIndexFilter(b *bson.Builder, f *plan.IndexFilter) {
 	orEmpty := func(name string, d bson.Raw) {
 		if d == nil {

@@ -51,6 +51,7 @@ func shapeNamespace(d bson.Raw) (ns collection.Namespace) {
 	return ns
 }
 
+// append prints the settings of one shape.
 func (q *querySetting) append(b *bson.Builder) {
 	b.String("queryShapeHash", q.hash)
 	if q.query != nil {
@@ -67,6 +68,7 @@ type settingsTable struct {
 	nameless   bool                          // a setting has no query
 }
 
+// newSettingsTable makes the table that readers look into.
 func newSettingsTable(list []*querySetting) *settingsTable {
 	t := &settingsTable{list: list, byHash: map[string]*querySetting{}, namespaces: map[collection.Namespace]bool{}}
 	for _, q := range list {

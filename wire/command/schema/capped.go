@@ -91,7 +91,7 @@ func capSize(c *command.Call) (int64, error) {
 	return n, nil
 }
 
-// cloneAsCappedPrivileges: it writes the copy.
+// cloneAsCappedPrivileges notes what is needed to write the copy.
 func cloneAsCappedPrivileges(q *command.PrivilegeCheck) {
 	to, _ := q.Arg("toCollection").Str()
 	ns := collection.Namespace{DB: q.DB, Coll: to}

@@ -137,6 +137,7 @@ func collModArg(c *command.Call, a *collModArgs, name string, v bson.Value) (kno
 	return true, err
 }
 
+// enabledDoc is {enabled: true}.
 func enabledDoc() bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Bool("enabled", true)

@@ -196,6 +196,7 @@ func appendCounts(b *bson.Builder, n tally.Count, scale int64) {
 	}
 }
 
+// appendCap prints the bounds of a capped collection.
 func appendCap(b *bson.Builder, coll *catalog.Collection, scale int64) {
 	most := coll.Options.CapDocs
 	b.Int("max", most)

@@ -87,7 +87,8 @@ func checkValidated(ns collection.Namespace, validator bson.Raw) error {
 	return nil
 }
 
-// createPrivileges: whoever may insert may make a plain collection too.
+// createPrivileges notes what is needed to make a collection; for a plain one, to
+// insert is enough.
 func createPrivileges(q *command.PrivilegeCheck) {
 	ns := q.Namespace()
 	if !q.Grants.May(auth.CreateCollection, ns) && (q.Arg("capped").Truthy() || q.Body.Has("viewOn") || !q.Grants.May(auth.Insert, ns)) {

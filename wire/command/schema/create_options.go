@@ -42,6 +42,7 @@ type createOptions struct {
 	indexes               []bson.Raw
 }
 
+// isView reports that a view is to be made.
 func (o *createOptions) isView() bool { return o.hasViewOn }
 
 // parseCreate reads and checks the arguments.

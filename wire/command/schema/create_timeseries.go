@@ -123,6 +123,8 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 	return b.Doc(), nil
 }
 
+// checkTimeField refuses what cannot be the name of a time or meta field.
+// Errors: InvalidOptions (72).
 func checkTimeField(option, name string) error {
 	if strings.Contains(name, ".") {
 		return mongoerr.New(mongoerr.InvalidOptions, "'%s' must be a top-level field and not contain a '.'", option)

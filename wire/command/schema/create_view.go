@@ -80,8 +80,8 @@ func checkViewGraph(c *command.Call, ns, base collection.Namespace, outline *agg
 	return nil
 }
 
-// viewPrivileges: who reads through a view must be allowed to read what it is made of, or
-// a view would be a way around that.
+// viewPrivileges notes that the maker of a view that it may read must be
+// allowed to read what the view is made of, or a view would be a way around that.
 func viewPrivileges(q *command.PrivilegeCheck) {
 	on, ok := q.Arg("viewOn").Str()
 	if !ok || !q.Grants.May(auth.Find, q.Namespace()) {

@@ -86,6 +86,7 @@ func collectionKind(coll *catalog.Collection) string {
 	return "collection"
 }
 
+// collectionInfo is what listCollections says of one collection.
 func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", coll.Namespace.Coll)
@@ -195,8 +196,8 @@ func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec 
 	return docs, nil
 }
 
-// listCollectionsPrivileges: who may not list all may ask for the names of what it has
-// privileges on.
+// listCollectionsPrivileges notes what is needed to list all; who may not may
+// still ask for the names of what it has privileges on.
 func listCollectionsPrivileges(q *command.PrivilegeCheck) {
 	if q.Arg("nameOnly").Truthy() && q.Arg("authorizedCollections").Truthy() {
 		return

@@ -89,8 +89,8 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 // collectionBytesMin is the smallest size reported of anything: one page.
 const collectionBytesMin = 4096
 
-// listDatabasesPrivileges: who may not list all sees those it has privileges on, unless it
-// insists on all.
+// listDatabasesPrivileges notes what is needed to insist on all; who does not
+// insist sees those that it has privileges on.
 func listDatabasesPrivileges(q *command.PrivilegeCheck) {
 	if v := q.Arg("authorizedDatabases"); v.Type == bson.TypeBool && !v.Truthy() {
 		q.NeedOnCluster(auth.ListDatabases)

@@ -93,7 +93,8 @@ func checkRenamable(ns collection.Namespace) error {
 	return command.CheckNamespace(ns)
 }
 
-// renamePrivileges: within a database there is an action for it; else it copies.
+// renamePrivileges notes what is needed to rename: within a database there is an
+// action for it; else it copies.
 func renamePrivileges(q *command.PrivilegeCheck) {
 	source := q.Namespace()
 	s, _ := q.Arg("to").Str()

@@ -73,6 +73,7 @@ type sessionPattern struct {
 	hasUID bool
 }
 
+// fits reports that the pattern is about a session.
 func (p *sessionPattern) fits(id session.ID) bool {
 	return (p.id.IsZero() || p.id == id) && (p.users == nil || p.users[id.Owner]) && (!p.hasUID || p.owner == id.Owner)
 }

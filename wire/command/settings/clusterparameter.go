@@ -114,6 +114,7 @@ func (p *clusterSettings) takeEffect(c *cluster.Cluster) {
 	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
 }
 
+// append prints a parameter with its present value.
 func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 	v, ok := p.now[d.name]
 	if !ok {
@@ -185,6 +186,7 @@ func (s *State) runGetClusterParameter(c *command.Call) error {
 	return nil
 }
 
+// findClusterParam finds the row of a parameter.
 func findClusterParam(name string) (clusterParam, bool) {
 	for _, d := range clusterParams() {
 		if d.name == name {
@@ -194,6 +196,7 @@ func findClusterParam(name string) (clusterParam, bool) {
 	return clusterParam{}, false
 }
 
+// unknownClusterParam says that there is no such parameter. Errors: NoSuchKey (4).
 func unknownClusterParam(name string) error {
 	return mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 }

@@ -66,6 +66,8 @@ func setVerbosity(s *State, v bson.Value, check bool) error {
 	return s.params.verbosity("", d, check)
 }
 
+// verbosity reads {verbosity, component: {…}} for the components below prefix; check alone
+// finds errors without a change.
 func (p *parameters) verbosity(prefix string, d bson.Raw, check bool) error {
 	for it := d.Iter(); it.Next(); {
 		name := prefix + string(it.Name)

@@ -171,6 +171,7 @@ type setting struct {
 	text string
 }
 
+// init gives every parameter the value that it has at the start.
 func (p *parameters) init() {
 	p.defs = paramTable()
 	p.at = make(map[string]int, len(p.defs))
@@ -259,6 +260,7 @@ func longOf(f float64) int64 {
 	return int64(f)
 }
 
+// appendMechanisms prints the ways to log in.
 func appendMechanisms(_ *State, b *bson.Builder, name string) {
 	b.BeginArray(name)
 	b.String("", "SCRAM-SHA-1")
@@ -267,6 +269,7 @@ func appendMechanisms(_ *State, b *bson.Builder, name string) {
 	b.End()
 }
 
+// appendFCV prints the feature compatibility version.
 func appendFCV(_ *State, b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.String("version", command.CompatibleVersion[:3])

@@ -59,6 +59,7 @@ func (s *State) runAnalyzeShardKey(c *command.Call) error {
 	return nil
 }
 
+// parseKeyAnalysis reads the arguments of analyzeShardKey.
 func parseKeyAnalysis(c *command.Call) (a keyAnalysis, err error) {
 	a.characteristics, a.distribution = true, true
 	var key, suffix bson.Raw

@@ -7,13 +7,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runBalancerStart and runBalancerStop answer balancerStart and balancerStop:
-// whether partitions are split and merged without being asked.
+// runBalancerStart answers balancerStart: partitions are split and merged without being
+// asked.
 // Manual: reference/command/balancerStart.
 func (s *State) runBalancerStart(c *command.Call) error { return s.setBalancer(c, false) }
 
+// runBalancerStop answers balancerStop. Manual: reference/command/balancerStop.
 func (s *State) runBalancerStop(c *command.Call) error { return s.setBalancer(c, true) }
 
+// setBalancer reads the arguments of both, and switches the balancer.
 func (s *State) setBalancer(c *command.Call, off bool) error {
 	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "maxTimeMS", nil })
 	if err != nil {
@@ -23,6 +25,7 @@ func (s *State) setBalancer(c *command.Call, off bool) error {
 	return nil
 }
 
+// switchBalancer switches automatic splits and merges on or off.
 func (s *State) switchBalancer(c *command.Call, off bool) {
 	s.balancerOff.Store(off)
 	if s.Balance != nil {
@@ -69,6 +72,8 @@ func runBalancerCollectionStatus(c *command.Call) error {
 // balancerSettings is the collection that has the balancer's state.
 var balancerSettings = collection.Namespace{DB: "config", Coll: "settings"}
 
+// readBalancerPrivileges notes that the state of the balancer is looked at.
 func readBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Find, balancerSettings) }
 
+// writeBalancerPrivileges notes that the state of the balancer is changed.
 func writeBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Update, balancerSettings) }

@@ -35,6 +35,7 @@ const configSettingsName = "configSettings"
 // configSettingsMax bounds them.
 const configSettingsMax = 64
 
+// load reads what was kept before a restart.
 func (x *configSettings) load(ctx context.Context, s storage.Store) error {
 	doc, err := kept.Load(ctx, s, configSettingsName)
 	if err != nil {

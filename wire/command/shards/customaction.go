@@ -174,6 +174,7 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 	return err
 }
 
+// bothModes refuses a throughput that is fixed and adapts at once. Errors: BadValue (2).
 func bothModes() error {
 	return mongoerr.New(mongoerr.BadValue, "offerThroughput and autoScaleSettings cannot both be given")
 }
@@ -251,6 +252,7 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	return nil
 }
 
+// createDatabase answers CreateDatabase.
 func createDatabase(c *command.Call, a *customArgs) error {
 	return c.Server.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
 }
@@ -265,6 +267,7 @@ func updateDatabase(c *command.Call, a *customArgs) error {
 	return c.Server.DDL.SetDatabaseThroughput(&c.Op, c.DB, a.throughput)
 }
 
+// getDatabase answers GetDatabase.
 func getDatabase(c *command.Call, _ *customArgs) error {
 	t, err := c.Server.DDL.DatabaseThroughput(c.DB)
 	if err != nil {
@@ -345,6 +348,7 @@ func updateCollection(c *command.Call, a *customArgs) error {
 	return err
 }
 
+// getCollection answers GetCollection.
 func getCollection(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
@@ -389,8 +393,8 @@ func getCollection(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// customActionPrivileges: the extension commands of Azure Cosmos DB are about a collection
-// or a database, and know no privileges of their own.
+// customActionPrivileges notes what an action needs. The extension commands of Azure Cosmos
+// DB are about a collection or a database, and know no privileges of their own.
 func customActionPrivileges(q *command.PrivilegeCheck) {
 	ns := collection.Namespace{DB: q.DB}
 	ns.Coll, _ = q.Arg("collection").Str()

@@ -15,6 +15,7 @@ type clockArgs struct {
 	advance   time.Duration
 }
 
+// clockArg reads an argument of Clock.
 func clockArg(c *command.Call, a *clockArgs, name string, v bson.Value) (err error) {
 	switch name {
 	case "stop":

@@ -35,7 +35,7 @@ func runEnableSharding(c *command.Call) error {
 	return nil
 }
 
-// enableShardingPrivileges: the command names a database.
+// enableShardingPrivileges notes what is needed on the database that the command names.
 func enableShardingPrivileges(q *command.PrivilegeCheck) {
 	db, _ := q.Value.Str()
 	q.Need(auth.EnableSharding, collection.Namespace{DB: db})

@@ -49,6 +49,7 @@ const (
 	sampleTimeMax       = 5 * time.Second
 )
 
+// sampledNS is where samples are, for whoever reads them with a filter.
 var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
 // load reads what was set before a restart.
@@ -131,6 +132,7 @@ func (s *State) queryAnalyzerDocs() []bson.Raw {
 	return analyzerDocs(s.analyzers.all)
 }
 
+// analyzerDocs prints the analyzers, in the order of their namespaces.
 func analyzerDocs(all map[collection.Namespace]*queryAnalyzer) (docs []bson.Raw) {
 	order := slices.SortedFunc(maps.Keys(all), func(a, b collection.Namespace) int { return strings.Compare(a.String(), b.String()) })
 	for _, ns := range order {

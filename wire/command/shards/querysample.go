@@ -24,6 +24,7 @@ type sampleBucket struct {
 // sampleBurst is how many seconds' samples may come at once.
 const sampleBurst = 2
 
+// take reports that one more sample may pass.
 func (b *sampleBucket) take(now time.Time, rate float64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,12 +30,12 @@ type shapes struct {
 }
 
 const (
-	shapeParts    = 16
+	shapeParts    = 16  // tables, each with a mutex of its own
 	shapesMax     = 128 // of one part
 	shapeTextMax  = 600 // bytes of filter and sort
 	shapeListMax  = 16  // branches of $or that are looked at
-	shapeDepthMax = 8
-	evictLooks    = 8
+	shapeDepthMax = 8   // levels of a filter that are looked at
+	evictLooks    = 8   // shapes, of which the cheapest goes
 	// fanOutsWarned is after how many fan-outs of one shape the log says so.
 	fanOutsWarned = 100
 )
@@ -253,6 +253,7 @@ func hasOperator(d bson.Raw) bool {
 	return ok && len(f.Name) > 0 && f.Name[0] == '$'
 }
 
+// isLogical reports an operator that combines filters.
 func isLogical(name []byte) bool {
 	switch string(name) {
 	case "$and", "$or", "$nor":

@@ -125,6 +125,7 @@ func (s *State) tagDocs() (docs []bson.Raw) {
 	return docs
 }
 
+// tagDoc is the document of a range in config.tags.
 func tagDoc(ns collection.Namespace, z ddl.ZoneRange) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("_id")

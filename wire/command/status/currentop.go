@@ -319,7 +319,8 @@ func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 	b.End()
 }
 
-// currentOpPrivileges: everybody may see what it does itself.
+// currentOpPrivileges notes what is needed to see what others do; everybody may see what it
+// does itself.
 func currentOpPrivileges(q *command.PrivilegeCheck) {
 	if !q.Arg("$ownOps").Truthy() {
 		q.NeedOnCluster(auth.Inprog)

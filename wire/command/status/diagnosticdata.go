@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// diagnosticDataPrivileges: the state of the set is in it.
+// diagnosticDataPrivileges notes what is needed to see the state of the set, which is in it.
 func diagnosticDataPrivileges(q *command.PrivilegeCheck) { q.NeedOnCluster(auth.ReplSetGetStatus) }
 
 // runGetDiagnosticData gathers in one reply what monitoring agents store every second: the
@@ -82,6 +82,7 @@ func appendMachine(c *command.Call) error {
 	return nil
 }
 
+// appendProcessors prints what the processors have done since the machine was started.
 func appendProcessors(b *bson.Builder) {
 	processors := int32(0)
 	procLines("/proc/stat", func(name string, fields []string) {

@@ -44,6 +44,7 @@ func (l *fsyncLock) enter(ctx context.Context) error {
 	}
 }
 
+// leave counts a write out.
 func (l *fsyncLock) leave() { l.writing.Add(-1) }
 
 // lock takes the lock once more and waits for the writes that went in before.

@@ -66,6 +66,7 @@ func (s *State) runHello(c *command.Call) error {
 	return s.replyHello(c, a)
 }
 
+// parseHello reads the arguments of hello.
 func parseHello(c *command.Call) (a helloArgs, err error) {
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error

@@ -83,6 +83,7 @@ func osType() string {
 	return runtime.GOOS
 }
 
+// kernelVersion is the operating system's.
 func kernelVersion() string {
 	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {

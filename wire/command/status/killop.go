@@ -36,7 +36,8 @@ func runKillOp(c *command.Call) error {
 	return nil
 }
 
-// killOpPrivileges: everybody may end what it does itself.
+// killOpPrivileges notes what is needed to end what others do; everybody may end what it does
+// itself.
 func killOpPrivileges(q *command.PrivilegeCheck) {
 	n, ok := q.Arg("op").AsInt64()
 	for _, op := range q.Call.Server.Ops.List() {

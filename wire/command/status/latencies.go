@@ -17,6 +17,7 @@ var latencyNames = [...]struct {
 // latencies sum up how long commands took, by their kind. Safe for concurrent use.
 type latencies [command.Kinds]struct{ micros, count atomic.Int64 }
 
+// add counts a command that took so long.
 func (l *latencies) add(k command.Kind, d time.Duration) {
 	x := &l[k]
 	x.count.Add(1)

@@ -91,8 +91,10 @@ func process(c *command.Call) string {
 	return "mongos"
 }
 
+// statusNothing is for a section in which there is nothing to tell.
 func statusNothing(*command.Call, *bson.Builder) {}
 
+// statusAsserts tells how many commands failed.
 func statusAsserts(c *command.Call, b *bson.Builder) {
 	var user int64
 	for _, d := range c.Server.Table() {
@@ -106,6 +108,7 @@ func statusAsserts(c *command.Call, b *bson.Builder) {
 	b.Int64("rollovers", 0)
 }
 
+// statusCatalog tells how many collections there are of each kind.
 func statusCatalog(c *command.Call, b *bson.Builder) {
 	var colls, capped, views, timeseries int32
 	snap := c.Cluster.Catalog.Peek()
@@ -144,6 +147,7 @@ func (s *State) connections(c *command.Call) wire.ConnStats {
 	return st
 }
 
+// statusConnections tells of connections, those that are queued and those refused.
 func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
 	st := s.connections(c)
 	b.Int32("current", int32(st.Current-st.Queued))
@@ -162,12 +166,14 @@ func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
+// statusExtra tells what the operating system knows of the process.
 func statusExtra(_ *command.Call, b *bson.Builder) {
 	b.String("note", "fields vary by platform")
 	b.Int64("page_faults", pageFaults())
 	b.Int32("threads", int32(runtime.NumGoroutine())) // what a thread is here
 }
 
+// statusFlowControl tells that no write waits for other members of the set.
 func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Bool("enabled", false)
 	b.Int32("targetRateLimit", 1_000_000_000)
@@ -175,6 +181,7 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Int64("isLaggedCount", 0)
 }
 
+// statusGlobalLock tells how many commands run now: there is no lock of that name.
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
 	readers, writers, _ := active(&c.Server.Ops)
@@ -182,6 +189,7 @@ func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	appendCount(b, "activeClients", readers, writers)
 }
 
+// appendCount prints how many there are of both.
 func appendCount(b *bson.Builder, name string, readers, writers int32) {
 	b.BeginDoc(name)
 	b.Int32("total", readers+writers)
@@ -190,6 +198,7 @@ func appendCount(b *bson.Builder, name string, readers, writers int32) {
 	b.End()
 }
 
+// statusSessions tells how many sessions there are.
 func statusSessions(c *command.Call, b *bson.Builder) {
 	b.Int32("activeSessionsCount", int32(c.Server.Sessions.Stats().Sessions))
 	b.Int32("sessionsCollectionJobCount", 0)
@@ -200,6 +209,7 @@ func statusSessions(c *command.Call, b *bson.Builder) {
 	b.DateTime("lastTransactionReaperJobTimestamp", c.Server.Started.UnixMilli())
 }
 
+// statusMetrics tells how often each command came and failed, and of cursors and documents.
 func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("commands")
 	b.Int64("<UNKNOWN>", c.Server.Stats.Unknown.Load())
@@ -244,6 +254,7 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
+// statusNetwork tells of bytes and requests.
 func statusNetwork(c *command.Call, b *bson.Builder) {
 	b.Int64("bytesIn", c.Server.Stats.BytesIn.Load())
 	b.Int64("bytesOut", c.Server.Stats.BytesOut.Load())
@@ -252,6 +263,7 @@ func statusNetwork(c *command.Call, b *bson.Builder) {
 	b.Int64("numRequests", c.Server.Stats.Requests.Load())
 }
 
+// statusOpcounters tells how many operations there were of each kind.
 func statusOpcounters(c *command.Call, b *bson.Builder) {
 	commands := int64(0)
 	for _, d := range c.Server.Table() {
@@ -268,12 +280,14 @@ func statusOpcounters(c *command.Call, b *bson.Builder) {
 	b.Int64("command", commands)
 }
 
+// statusNoOpcounters tells that nothing was replicated.
 func statusNoOpcounters(_ *command.Call, b *bson.Builder) {
 	for name := range strings.FieldsSeq("insert query update delete getmore command") {
 		b.Int64(name, 0)
 	}
 }
 
+// statusEngine tells what the storage can do.
 func statusEngine(_ *command.Call, b *bson.Builder) {
 	b.String("name", command.EngineName)
 	b.Bool("supportsCommittedReads", true)
@@ -284,8 +298,10 @@ func statusEngine(_ *command.Call, b *bson.Builder) {
 	b.Bool("backupCursorOpen", false)
 }
 
+// statusRecording tells that the traffic is not recorded.
 func statusRecording(_ *command.Call, b *bson.Builder) { b.Bool("running", false) }
 
+// statusTransactions tells of transactions, and of statements that were sent again.
 func statusTransactions(c *command.Call, b *bson.Builder) {
 	s := c.Server.Sessions.Stats()
 	b.Int64("retriedCommandsCount", 0)
@@ -335,6 +351,7 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
+// statusMem tells how much memory the process has, in MB.
 func statusMem(_ *command.Call, b *bson.Builder) {
 	var m runtime.MemStats
 	resident, virtual := procField("/proc/self/status", "VmRSS:"), procField("/proc/self/status", "VmSize:")
