@@ -172,3 +172,21 @@ func (s *Snapshot) Collections(db string) []*Collection {
 	})
 	return out
 }
+
+// EachMap visits everything that has partitions: all collections but views.
+func (s *Snapshot) EachMap(visit func(coll *Collection)) {
+	for _, coll := range s.Collections("") {
+		if coll.Map != nil {
+			visit(coll)
+		}
+	}
+}
+
+// EachSharded visits the sharded collections.
+func (s *Snapshot) EachSharded(visit func(coll *Collection)) {
+	for _, coll := range s.Collections("") {
+		if coll.Sharded() {
+			visit(coll)
+		}
+	}
+}

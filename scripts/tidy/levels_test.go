@@ -6,7 +6,7 @@ import "slices"
 // A new package gets the lowest level that is above everything it imports.
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/flags", "collection/mongoerr", "ratelimit", "storage"},
-	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire"},
+	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire", "wire/concern"},
 	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "wire/arguments", "wire/kept"},
 	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/tally"},
 	4:  {"collection/match"},
@@ -16,7 +16,7 @@ var levels = [][]string{
 	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/cluster"},
-	11: {"shard/ddl", "wire/auth", "wire/session"},
+	11: {"shard/ddl", "wire/auth", "wire/explained", "wire/session"},
 	12: {"wire/cursor"},
 	13: {"wire/command"},
 	14: {"wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/concern"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -39,7 +40,7 @@ type Call struct {
 	// asked once, as for an engine with a timestamp oracle that is a round trip.
 	Time storage.Timestamp
 
-	WriteConcern WriteConcern
+	WriteConcern concern.Write
 	ReadConcern  string // as the client says
 	ReadDefault  string // when it says nothing: see setDefaultRWConcern
 	Comment      bson.Value

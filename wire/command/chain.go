@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/concern"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -211,7 +212,7 @@ func checkDB(body bson.Raw) error {
 // environment makes the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
-	c.memory.Reset(c.Server.Memory.bytes(), c.Server.WorkMemory)
+	c.memory.Reset(c.Server.Memory.Bytes(), c.Server.WorkMemory)
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis = c.Start.UnixMilli()
 	env.ClusterTime = uint64(c.Time)
@@ -226,7 +227,7 @@ func (c *Call) environment() {
 	c.Op.AppName, c.Op.User = c.Peer.AppName, c.Peer.User
 	c.Op.Strong = c.strongReads()
 	c.Op.Unmetered = c.Server.Unmetered.Load()
-	c.Op.Durability = c.WriteConcern.durability(c.Server.Durability)
+	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
 }
 
 // generic reads the arguments that every command takes.
@@ -238,11 +239,11 @@ func (s *Server) generic(c *Call) (err error) {
 		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds":
 			hasSession = true
 		case "writeConcern":
-			if c.WriteConcern, err = ParseWriteConcern(it.Value); err != nil {
+			if c.WriteConcern, err = concern.ParseWrite(it.Value); err != nil {
 				return err
 			}
 		case "readConcern":
-			level, after, at, err := ParseReadConcern(it.Value)
+			level, after, at, err := concern.ParseRead(it.Value)
 			if err != nil {
 				return err
 			}
@@ -250,16 +251,16 @@ func (s *Server) generic(c *Call) (err error) {
 				c.ReadConcern, c.Op.At = level, at
 			}
 			if at > c.Time {
-				return aheadOf("atClusterTime", at, c.Time)
+				return concern.AheadOf("atClusterTime", at, c.Time)
 			} else if after > c.Time {
-				return aheadOf("afterClusterTime", after, c.Time)
+				return concern.AheadOf("afterClusterTime", after, c.Time)
 			}
 		case "$clusterTime":
-			if err := c.checkClusterTime(it.Value); err != nil {
+			if err := concern.CheckClusterTime(it.Value, c.Cluster.Now()); err != nil {
 				return err
 			}
 		case "$readPreference":
-			if err := checkReadPreference(it.Value); err != nil {
+			if err := concern.CheckReadPreference(it.Value); err != nil {
 				return err
 			}
 		case "comment":

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // Def is one command: what runs it, and everything that others know about it. Whoever
@@ -48,7 +49,7 @@ type Def struct {
 	Outputs func(body bson.Raw) bool
 	// Explain reads the arguments of the command for explain and the query settings; nil
 	// for a command without a plan. Manual: reference/command/explain.
-	Explain func(c *Call) (*Explained, error)
+	Explain func(c *Call) (*explained.Explained, error)
 	// Doc is the manual's page, relative to its root; "cosmos" for Azure's.
 	Doc string
 

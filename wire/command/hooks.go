@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // Hooks are what the chain asks rooms, and what a room asks another through the chain. The
@@ -59,9 +60,9 @@ type Hooks struct {
 	HasSettings func(ns collection.Namespace) bool
 	// ApplySettings lets the query settings of its shape take effect on a read.
 	// Errors: QueryRejectedBySettings (411). Answered by plans.
-	ApplySettings func(c *Call, x *Explained) error
+	ApplySettings func(c *Call, x *explained.Explained) error
 	// Explain answers with the plan of a command. Answered by plans.
-	Explain func(c *Call, x *Explained) error
+	Explain func(c *Call, x *explained.Explained) error
 
 	// Gone sees that a namespace was dropped, or that there was nothing to drop. Answered by
 	// shards, which keeps zones of collections that do not exist yet.
@@ -101,8 +102,8 @@ func noHooks() Hooks {
 		Begin:           func(*Call) {},
 		Profiled:        func(string) bool { return false },
 		HasSettings:     func(collection.Namespace) bool { return false },
-		ApplySettings:   func(*Call, *Explained) error { return nil },
-		Explain:         func(*Call, *Explained) error { return nil },
+		ApplySettings:   func(*Call, *explained.Explained) error { return nil },
+		Explain:         func(*Call, *explained.Explained) error { return nil },
 		Gone:            func(collection.Namespace) {},
 		UpdateVirtual: func(*Call, collection.Namespace, *cluster.Modify) (cluster.Modified, bool, error) {
 			return cluster.Modified{}, false, nil

@@ -74,7 +74,7 @@ type Server struct {
 	commands []*Def // in alphabetical order
 	Stats    Statistics
 	Ops      Operations
-	Memory   MemoryLimits
+	Memory   mql.MemoryLimits
 	Charges  charges
 
 	ChargeReplies atomic.Bool  // every reply says what its command cost: the parameter replyCharge
@@ -95,7 +95,7 @@ type Room interface {
 // New makes a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks()}
-	s.Memory.init()
+	s.Memory.Init()
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // newRoom is a room nobody has heard of, with a command that reads, one that writes and
@@ -78,8 +79,8 @@ func markQuery(d bson.Raw) (filter, sort bson.Raw) {
 	return filter, nil
 }
 
-func explainMark(c *command.Call) (x *command.Explained, err error) {
-	x = &command.Explained{Stage: "UPDATE"}
+func explainMark(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{Stage: "UPDATE"}
 	if x.Ns, err = c.Namespace(); err != nil {
 		return nil, err
 	}
@@ -121,8 +122,8 @@ func tallyQuery(d bson.Raw) (filter, sort bson.Raw) {
 	return filter, sort
 }
 
-func explainTally(c *command.Call) (x *command.Explained, err error) {
-	x = &command.Explained{}
+func explainTally(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{}
 	x.Ns, err = c.ReadNamespace()
 	x.Find.Filter, x.Find.Sort = tallyQuery(c.Body)
 	return x, err

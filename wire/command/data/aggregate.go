@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // aggregateArgs are the arguments of aggregate.
@@ -49,10 +50,10 @@ func runAggregate(c *command.Call) error {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run 'explain' in a multi-document transaction.")
 	}
 	if a.explain {
-		return c.Server.Hooks.Explain(c, &command.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: command.PlanOnly})
+		return c.Server.Hooks.Explain(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: explained.PlanOnly})
 	}
 	if c.Server.Hooks.HasSettings(ns) {
-		if err := c.Server.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
+		if err := c.Server.Hooks.ApplySettings(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
 			return err
 		}
 	}
@@ -172,7 +173,7 @@ func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 			return err
 		}
 	}
-	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(command.FindStages(a.Find)), a.Hint)
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(a.Find.Stages()), a.Hint)
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	b := bson.NewBuilder(nil)
 	b.String("$count", "n")
 	n := int64(0)
-	err := c.Drain(ns, append(command.FindStages(f), b.Doc()), f.Hint, func(d bson.Raw) error {
+	err := c.Drain(ns, append(f.Stages(), b.Doc()), f.Hint, func(d bson.Raw) error {
 		n, _ = d.Get("n").Int64()
 		return nil
 	})
@@ -202,7 +203,7 @@ func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) e
 	}
 	defer set.Release(c.Env())
 	out := bson.NewArrayBuilder(nil)
-	err = c.Drain(ns, command.FindStages(plan.Find{Filter: a.filter}), a.hint, func(d bson.Raw) error {
+	err = c.Drain(ns, plan.Find{Filter: a.filter}.Stages(), a.hint, func(d bson.Raw) error {
 		if err := set.Each(c.Env(), d, func(v bson.Value) { out.Value("", v) }); err != nil {
 			return err
 		}

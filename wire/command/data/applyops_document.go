@@ -91,7 +91,7 @@ func measured(c *command.Call, e *entry, coll *catalog.Collection) (there bool, 
 			b.End()
 		}
 	}
-	err = c.Drain(e.ns, command.FindStages(plan.Find{Filter: b.Doc(), Limit: 1}), bson.Value{}, func(bson.Raw) error {
+	err = c.Drain(e.ns, plan.Find{Filter: b.Doc(), Limit: 1}.Stages(), bson.Value{}, func(bson.Raw) error {
 		there = true
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // runDistinct answers distinct. Manual: reference/command/distinct.
@@ -44,8 +45,8 @@ type distinctArgs struct {
 }
 
 // explained is the read that the distinct is, for its plan and shape.
-func (a *distinctArgs) explained(ns collection.Namespace) *command.Explained {
-	return &command.Explained{Ns: ns, Only: true, Find: plan.Find{Filter: a.filter, Hint: a.hint}, Keys: []string{a.key}}
+func (a *distinctArgs) explained(ns collection.Namespace) *explained.Explained {
+	return &explained.Explained{Ns: ns, Only: true, Find: plan.Find{Filter: a.filter, Hint: a.hint}, Keys: []string{a.key}}
 }
 
 // parseDistinct reads the arguments of distinct.

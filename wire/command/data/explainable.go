@@ -7,11 +7,12 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // explainFind reads a find to be explained.
-func explainFind(c *command.Call) (x *command.Explained, err error) {
-	x = &command.Explained{}
+func explainFind(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{}
 	if x.Ns, err = c.ReadNamespace(); err != nil {
 		return nil, err
 	}
@@ -21,8 +22,8 @@ func explainFind(c *command.Call) (x *command.Explained, err error) {
 }
 
 // explainPipeline reads an aggregate to be explained.
-func explainPipeline(c *command.Call) (x *command.Explained, err error) {
-	x = &command.Explained{}
+func explainPipeline(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{}
 	if x.Ns, err = aggregateNamespace(c); err != nil {
 		return nil, err
 	}
@@ -32,18 +33,18 @@ func explainPipeline(c *command.Call) (x *command.Explained, err error) {
 }
 
 // explainUpdate reads an update to be explained.
-func explainUpdate(c *command.Call) (*command.Explained, error) {
+func explainUpdate(c *command.Call) (*explained.Explained, error) {
 	return explainableWrite(c, "UPDATE", func(d bson.Raw) (statementArgs, error) { return updateStatement(c, d) })
 }
 
 // explainDelete reads a delete to be explained.
-func explainDelete(c *command.Call) (*command.Explained, error) {
+func explainDelete(c *command.Call) (*explained.Explained, error) {
 	return explainableWrite(c, "DELETE", func(d bson.Raw) (statementArgs, error) { return deleteStatement(c, d) })
 }
 
 // explainFindAndModify reads a findAndModify to be explained.
-func explainFindAndModify(c *command.Call) (x *command.Explained, err error) {
-	x = &command.Explained{}
+func explainFindAndModify(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{}
 	if x.Ns, err = c.Namespace(); err != nil {
 		return nil, err
 	}
@@ -64,8 +65,8 @@ func explainFindAndModify(c *command.Call) (x *command.Explained, err error) {
 }
 
 // explainCount reads a count to be explained.
-func explainCount(c *command.Call) (x *command.Explained, err error) {
-	x = &command.Explained{Stage: "COUNT", Only: true}
+func explainCount(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{Stage: "COUNT", Only: true}
 	if x.Ns, err = c.ReadNamespace(); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func explainCount(c *command.Call) (x *command.Explained, err error) {
 }
 
 // explainDistinct reads a distinct to be explained.
-func explainDistinct(c *command.Call) (x *command.Explained, err error) {
+func explainDistinct(c *command.Call) (x *explained.Explained, err error) {
 	ns, err := c.ReadNamespace()
 	if err != nil {
 		return nil, err
@@ -94,8 +95,8 @@ func explainDistinct(c *command.Call) (x *command.Explained, err error) {
 }
 
 // explainableWrite reads the one statement of an update or delete.
-func explainableWrite(c *command.Call, stage string, parse func(bson.Raw) (statementArgs, error)) (x *command.Explained, err error) {
-	x = &command.Explained{Stage: stage}
+func explainableWrite(c *command.Call, stage string, parse func(bson.Raw) (statementArgs, error)) (x *explained.Explained, err error) {
+	x = &explained.Explained{Stage: stage}
 	if x.Ns, err = c.Namespace(); err != nil {
 		return nil, err
 	}

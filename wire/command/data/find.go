@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // findArgs are the arguments of find.
@@ -34,7 +35,7 @@ func runFind(c *command.Call) error {
 		return err
 	}
 	if c.Server.Hooks.HasSettings(ns) {
-		if err := c.Server.Hooks.ApplySettings(c, &command.Explained{Ns: ns, Find: a.Find}); err != nil {
+		if err := c.Server.Hooks.ApplySettings(c, &explained.Explained{Ns: ns, Find: a.Find}); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func mapAll(c *command.Call, ns collection.Namespace, e *emitted) error {
 	if err := e.start(); err != nil {
 		return err
 	}
-	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(command.FindStages(e.args.Find)), bson.Value{})
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(e.args.Find.Stages()), bson.Value{})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // Manual: core/tailable-cursors, core/replica-set-oplog.
 func tailOplog(c *command.Call, a findArgs) error {
 	ns := cluster.OplogNamespace
-	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(command.FindStages(a.Find)), bson.Value{})
+	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(a.Find.Stages()), bson.Value{})
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func lastEntries(c *command.Call, a *findArgs) error {
 		}
 		filter, want, n := since(from, a.Filter), a.Skip+a.Limit, int64(0)
 		count := func(bson.Raw) error { n++; return nil }
-		if err := c.Drain(cluster.OplogNamespace, command.FindStages(plan.Find{Filter: filter, Limit: want}), bson.Value{}, count); err != nil {
+		if err := c.Drain(cluster.OplogNamespace, plan.Find{Filter: filter, Limit: want}.Stages(), bson.Value{}, count); err != nil {
 			return err
 		}
 		if n == want {

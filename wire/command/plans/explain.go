@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // runExplain answers explain: the plan of a command, and with executionStats
@@ -19,7 +20,7 @@ func (s *State) runExplain(c *command.Call) error {
 	if !ok {
 		return mongoerr.WrongType("explain.explain", c.Value.Type.String(), "object")
 	}
-	level := command.AllPlans
+	level := explained.AllPlans
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		if name != "verbosity" {
 			return false, nil
@@ -31,9 +32,9 @@ func (s *State) runExplain(c *command.Call) error {
 		word, err := c.EnumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
 		switch word {
 		case "queryPlanner":
-			level = command.PlanOnly
+			level = explained.PlanOnly
 		case "executionStats":
-			level = command.WithStats
+			level = explained.WithStats
 		}
 		return true, err
 	})
@@ -66,7 +67,7 @@ func (s *State) runExplain(c *command.Call) error {
 }
 
 // explain opens the read, runs it if asked for, and prints what it knows.
-func (s *State) explain(c *command.Call, x *command.Explained) error {
+func (s *State) explain(c *command.Call, x *explained.Explained) error {
 	r := &report{c: c, x: x, trace: &cluster.Trace{}}
 	if shape, err := queryShape(c, x); err == nil { // else the command has the error to tell
 		r.shapeHash = shapeHash(shape)
@@ -75,7 +76,7 @@ func (s *State) explain(c *command.Call, x *command.Explained) error {
 		}
 	}
 	if x.Pipeline == nil && c.IsDerived(x.Ns) {
-		x.Pipeline = agg.NewOutline(command.FindStages(x.Find))
+		x.Pipeline = agg.NewOutline(x.Find.Stages())
 	}
 	c.Op.Trace = r.trace
 	var stream *cluster.Stream

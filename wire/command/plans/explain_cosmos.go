@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // On the Cosmos listener an explanation has Azure Cosmos DB's shape besides
@@ -23,17 +24,17 @@ import (
 // cosmosVerbosity reads a verbosity as clients of Azure Cosmos DB write it, as in
 // {executionStatistics: true}. ok is false for a verbosity of MongoDB's.
 // Errors: BadValue (2) for a name other than executionStatistics.
-func cosmosVerbosity(c *command.Call, v bson.Value) (level command.Verbosity, ok bool, err error) {
+func cosmosVerbosity(c *command.Call, v bson.Value) (level explained.Verbosity, ok bool, err error) {
 	d, ok := v.Doc()
 	if !ok || !c.Strict() {
-		return command.PlanOnly, false, nil
+		return explained.PlanOnly, false, nil
 	}
 	for it := d.Iter(); it.Next(); {
 		if name := string(it.Name); name != "executionStatistics" {
-			return command.PlanOnly, true, mongoerr.BadEnum(c.Field("verbosity"), name)
+			return explained.PlanOnly, true, mongoerr.BadEnum(c.Field("verbosity"), name)
 		}
 		if it.Value.Truthy() {
-			level = command.WithStats
+			level = explained.WithStats
 		}
 	}
 	return level, true, nil
@@ -41,7 +42,7 @@ func cosmosVerbosity(c *command.Call, v bson.Value) (level command.Verbosity, ok
 
 // cosmosStages prints the report as Azure Cosmos DB does.
 func (r *report) cosmosStages(b *bson.Builder) {
-	ran := r.x.Level != command.PlanOnly
+	ran := r.x.Level != explained.PlanOnly
 	b.BeginArray("stages")
 	b.BeginDoc("")
 	b.String("stage", "$query")

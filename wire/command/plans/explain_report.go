@@ -15,12 +15,13 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // report prints one explanation.
 type report struct {
 	c         *command.Call
-	x         *command.Explained
+	x         *explained.Explained
 	s         *cluster.Stream
 	trace     *cluster.Trace
 	shapeHash string        // of the query
@@ -35,7 +36,7 @@ type report struct {
 // only planned.
 func (r *report) run() error {
 	defer r.s.Settle()
-	if r.x.Level == command.PlanOnly || r.s.Pipeline != nil && r.s.Pipeline.Writes() {
+	if r.x.Level == explained.PlanOnly || r.s.Pipeline != nil && r.s.Pipeline.Writes() {
 		return nil
 	}
 	start := r.c.Cluster.Now()
@@ -61,7 +62,7 @@ func (r *report) print(b *bson.Builder) {
 		r.printPipeline(b)
 	} else {
 		r.queryPlanner(b, r.plan)
-		if r.x.Level != command.PlanOnly {
+		if r.x.Level != explained.PlanOnly {
 			b.BeginDoc("executionStats")
 			r.executionStats(b, r.executed)
 			b.End()
@@ -276,7 +277,7 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	b.Int("totalKeysExamined", command.SumOf(d, "keysExamined"))
 	b.Int("totalDocsExamined", command.SumOf(d, "docsExamined"))
 	b.Raw("executionStages", d)
-	if r.x.Level == command.AllPlans {
+	if r.x.Level == explained.AllPlans {
 		r.trials(b)
 	}
 }
@@ -373,7 +374,7 @@ func stagesOf(op exec.Operator, stats bool) bson.Raw {
 // cursor prints the part of a pipeline that is a query.
 func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	r.queryPlanner(b, func(b *bson.Builder) { b.Splice(tree.Elements()) })
-	if r.x.Level == command.PlanOnly {
+	if r.x.Level == explained.PlanOnly {
 		return
 	}
 	b.BeginDoc("executionStats")
@@ -384,7 +385,7 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	b.Int("totalKeysExamined", command.SumOf(stats, "keysExamined"))
 	b.Int("totalDocsExamined", command.SumOf(stats, "docsExamined"))
 	b.Raw("executionStages", stats)
-	if r.x.Level == command.AllPlans {
+	if r.x.Level == explained.AllPlans {
 		r.trials(b)
 	}
 	b.End()
@@ -393,7 +394,7 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 // stageList prints the stages of a pipeline; the first may be a query.
 func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
 	list := full
-	if r.x.Level == command.PlanOnly {
+	if r.x.Level == explained.PlanOnly {
 		list = bare
 	}
 	b.BeginArray("stages")
@@ -406,7 +407,7 @@ func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
 		b.BeginDoc("$cursor")
 		r.cursor(b, tree, stats)
 		b.End()
-		if r.x.Level != command.PlanOnly {
+		if r.x.Level != explained.PlanOnly {
 			n, _ := stats.Get("nReturned").Int64()
 			b.Int("nReturned", n)
 			b.Int32("executionTimeMillisEstimate", 0)
@@ -469,7 +470,7 @@ func (r *report) charge(b *bson.Builder) {
 		b.String("prices", r.estimate.Receipt.Prices)
 		b.End()
 	}
-	if r.x.Level != command.PlanOnly {
+	if r.x.Level != explained.PlanOnly {
 		b.Double("requestCharge", receipt.Total.Float())
 	}
 	if r.s.Coll == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // Shapes are commands without their values, as hashes: by them logs and explain
@@ -50,7 +51,7 @@ func (r *report) planShape() string {
 
 // queryShape is the query's shape: a command as $querySettings shows it.
 // Manual: core/query-shapes. Errors: those of parsing the filter.
-func queryShape(c *command.Call, x *command.Explained) (bson.Raw, error) {
+func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("cmdNs")
 	b.String("db", x.Ns.DB)

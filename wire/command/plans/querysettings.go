@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 	"github.com/cantledb/cantle/wire/kept"
 )
 
@@ -156,7 +157,7 @@ func (s *querySettings) concern(ns collection.Namespace) bool {
 
 // of finds the settings of a read's shape, nil if there are none. What shows the
 // settings has none, lest it be shut out.
-func (s *querySettings) of(x *command.Explained, hash string) *querySetting {
+func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
 	t := s.table.Load()
 	if t == nil {
 		return nil
@@ -188,7 +189,7 @@ func (s *querySettings) docs(debug bool) (out []bson.Raw) {
 
 // applyQuerySettings lets the settings of its shape take effect on a read.
 // Errors: QueryRejectedBySettings (411).
-func (s *State) applyQuerySettings(c *command.Call, x *command.Explained) error {
+func (s *State) applyQuerySettings(c *command.Call, x *explained.Explained) error {
 	shape, err := queryShape(c, x)
 	if err != nil {
 		return nil // running it tells what is wrong with it

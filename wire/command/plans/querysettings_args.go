@@ -9,13 +9,14 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/explained"
 )
 
 // shapeOrHash reads the query shape that a command about settings names: by its
 // hash, or by a query of the shape with its database as $db.
 // Errors: BadValue (2) and InvalidLength (16) for what is no hash, TypeMismatch
 // (14), those of representative.
-func shapeOrHash(c *command.Call, check func(*command.Def, *command.Explained) error) (hash string, query, shape bson.Raw, err error) {
+func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained) error) (hash string, query, shape bson.Raw, err error) {
 	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
 		hash = strings.ToUpper(s)
 		if strings.Trim(hash, "0123456789ABCDEF") != "" {
@@ -42,7 +43,7 @@ func shapeOrHash(c *command.Call, check func(*command.Def, *command.Explained) e
 // the query too, unless it is nil.
 // Errors: 7746402 for a command that has no settings, IDLFailedToParse (40414)
 // without $db; those of check and of the command itself.
-func representative(c *command.Call, query bson.Raw, check func(*command.Def, *command.Explained) error) (bson.Raw, error) {
+func representative(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (bson.Raw, error) {
 	first, _ := query.First()
 	def := c.Server.Lookup(string(first.Name))
 	if def == nil || !def.Facts.Has(command.Settable) {
@@ -81,7 +82,7 @@ func representative(c *command.Call, query bson.Raw, check func(*command.Def, *c
 
 // mayHaveSettings refuses queries for which nothing can be set.
 // Errors: 8584900 for the server's own collections, 7746606 for a lookup by _id.
-func mayHaveSettings(def *command.Def, x *command.Explained) error {
+func mayHaveSettings(def *command.Def, x *explained.Explained) error {
 	if ownCollection(x.Ns) {
 		return mongoerr.New(8584900, "query settings cannot be set for %s, which belongs to the server", x.Ns)
 	}
@@ -97,7 +98,7 @@ func ownCollection(ns collection.Namespace) bool {
 }
 
 // findsByID reports a find of one document by its _id.
-func findsByID(x *command.Explained) bool {
+func findsByID(x *explained.Explained) bool {
 	f := &x.Find
 	if f.Filter.Len() != 1 || f.Skip > 0 || !f.Hint.IsMissing() || !f.Min.IsEmpty() || !f.Max.IsEmpty() || f.ShowRecordID {
 		return false

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/concern"
 	"github.com/cantledb/cantle/wire/kept"
 )
 
@@ -30,17 +31,17 @@ type rwDefaults struct {
 // heldDefaults are the default concerns as commands take them.
 type heldDefaults struct {
 	read  string
-	write command.WriteConcern
+	write concern.Write
 }
 
 // hold makes commands take what is set.
 func (d *rwDefaults) hold() {
 	h := &heldDefaults{}
 	if d.read != nil {
-		h.read, _, _, _ = command.ParseReadConcern(d.read.Value())
+		h.read, _, _, _ = concern.ParseRead(d.read.Value())
 	}
 	if d.write != nil {
-		h.write, _ = command.ParseWriteConcern(d.write.Value())
+		h.write, _ = concern.ParseWrite(d.write.Value())
 		h.write.Inherited = true
 	}
 	d.holds.Store(h)
@@ -225,7 +226,7 @@ func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 // defaultRead checks a default read concern; {} gives nil.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
 func defaultRead(doc bson.Raw) (bson.Raw, error) {
-	level, after, at, err := command.ParseReadConcern(doc.Value())
+	level, after, at, err := concern.ParseRead(doc.Value())
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +242,7 @@ func defaultRead(doc bson.Raw) (bson.Raw, error) {
 }
 
 // defaultWrite checks a default write concern and completes it.
-// Errors: those of command.ParseWriteConcern, BadValue (2), IllegalOperation (20),
+// Errors: those of concern.ParseWrite, BadValue (2), IllegalOperation (20),
 // UnknownReplWriteConcern (79).
 func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {
 	if doc.IsEmpty() {
@@ -250,7 +251,7 @@ func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {
 		}
 		return nil, nil
 	}
-	w, err := command.ParseWriteConcern(doc.Value())
+	w, err := concern.ParseWrite(doc.Value())
 	if err != nil {
 		return nil, err
 	}

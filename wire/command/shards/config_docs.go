@@ -17,7 +17,7 @@ import (
 // shardIDs lists the partition numbers in use, 0 always among them.
 func (s *State) shardIDs() []shard.ID {
 	used := map[shard.ID]bool{0: true}
-	s.EachMap(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachMap(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			used[d.ID] = true
 		}
@@ -79,7 +79,7 @@ func (s *State) databaseDocs() (docs []bson.Raw) {
 
 // collectionDocs is config.collections.
 func (s *State) collectionDocs() (docs []bson.Raw) {
-	s.Sharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
 		b.String("_id", coll.Namespace.String())
 		b.ObjectID("lastmodEpoch", epochOf(coll))
@@ -113,7 +113,7 @@ func epochOf(coll *catalog.Collection) (id [12]byte) {
 
 // chunkDocs is config.chunks: one chunk per partition.
 func (s *State) chunkDocs() (docs []bson.Raw) {
-	s.Sharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			b := bson.NewBuilder(nil)
 			id := epochOf(coll)

@@ -11,7 +11,7 @@ import (
 // distributionDocs is $shardedDataDistribution.
 // Manual: reference/operator/aggregation/shardedDataDistribution.
 func (s *State) distributionDocs(*cluster.Op, collection.Namespace, bson.Raw) (docs []bson.Raw, err error) {
-	s.Sharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
 		b.String("ns", coll.Namespace.String())
 		b.BeginArray("shards")

@@ -62,7 +62,7 @@ func (s *State) shardNamed(name string) (shard.ID, error) {
 // lightestShard is the shard with the least data, the first of several.
 func (s *State) lightestShard() shard.ID {
 	bytes := map[shard.ID]int64{}
-	s.EachMap(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachMap(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			bytes[d.ID] += s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Bytes
 		}

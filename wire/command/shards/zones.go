@@ -102,7 +102,7 @@ func (s *State) tags(shard string) []string {
 		}
 	}
 	s.zones.mu.Unlock()
-	s.Sharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			if zone := coll.ZoneOf(d); zone != "" && command.ShardName(d.ID) == shard {
 				seen[zone] = true
@@ -114,7 +114,7 @@ func (s *State) tags(shard string) []string {
 
 // tagDocs is config.tags: the ranges of zones.
 func (s *State) tagDocs() (docs []bson.Raw) {
-	s.Sharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		for _, z := range coll.Zones {
 			docs = append(docs, tagDoc(coll.Namespace, ddl.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
 		}
@@ -186,7 +186,7 @@ func (s *State) runRemoveShardFromZone(c *command.Call) error {
 	}
 	if now := s.zones.of(zone); len(now) == 1 && now[0] == shard {
 		used := ""
-		c.Server.Sharded(func(coll *catalog.Collection) {
+		c.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 			for _, z := range coll.Zones {
 				if z.Name == zone {
 					used = coll.Namespace.String()

@@ -1,9 +1,7 @@
-package command
+package mql
 
 import (
 	"sync/atomic"
-
-	"github.com/cantledb/cantle/collection/mql"
 )
 
 // MemoryLimits is what the blocking operators of a command may hold before they
@@ -12,14 +10,14 @@ import (
 // Manual: reference/parameters, core/aggregation-pipeline-limits.
 type MemoryLimits struct{ Sort, Group, Windows atomic.Int64 }
 
-// init sets the limits that hold unless a parameter is set.
-func (m *MemoryLimits) init() {
+// Init sets the limits that hold unless a parameter is set.
+func (m *MemoryLimits) Init() {
 	for _, l := range [...]*atomic.Int64{&m.Sort, &m.Group, &m.Windows} {
-		l.Store(mql.StageBytesMax)
+		l.Store(StageBytesMax)
 	}
 }
 
-// bytes is the budget of a command.
-func (m *MemoryLimits) bytes() int64 {
+// Bytes is the budget of a command.
+func (m *MemoryLimits) Bytes() int64 {
 	return max(1, min(m.Sort.Load(), m.Group.Load(), m.Windows.Load()))
 }

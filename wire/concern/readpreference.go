@@ -1,4 +1,4 @@
-package command
+package concern
 
 import (
 	"github.com/cantledb/cantle/bson"
@@ -9,12 +9,12 @@ import (
 // Spec: max-staleness.
 const stalenessMin = 90
 
-// checkReadPreference looks at $readPreference. There is one server to read from,
+// CheckReadPreference looks at $readPreference. There is one server to read from,
 // so that it decides nothing, but what a mongos refuses is refused.
 // Manual: core/read-preference, core/read-preference-staleness. Spec: server-selection.
 // Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160),
 // missing field (40414).
-func checkReadPreference(v bson.Value) error {
+func CheckReadPreference(v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
 		return mongoerr.WrongType("$readPreference", v.Type.String(), "object")

@@ -1,0 +1,159 @@
+package concern
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Write is what a client wants to know of its write.
+// Manual: reference/write-concern.
+type Write struct {
+	Given      bool
+	W          int64
+	Majority   bool
+	Tagged     bool // by a mode, which nobody has defined here
+	tag        string
+	tags       bson.Raw // {tag: number, …} instead of a tag's name
+	journal    bool
+	hasJournal bool
+	timeout    int64 // wtimeout, milliseconds
+	Inherited  bool  // from setDefaultRWConcern
+}
+
+// Durability is what a commit under the concern promises: on disk, unless the
+// client asked for no acknowledgement or no journal.
+func (w Write) Durability(standard storage.Durability) storage.Durability {
+	if w.Given && (w.hasJournal && !w.journal || w.Unacknowledged()) {
+		return storage.Buffered
+	}
+	return standard
+}
+
+// Unacknowledged reports that the client does not want to know.
+func (w Write) Unacknowledged() bool {
+	return w.Given && w.W == 0 && !w.Majority && !w.Tagged && !w.journal
+}
+
+// Failure is the error of a write concern that cannot be met: the mode is not
+// defined, or there are too few members. nil if it can.
+func (w Write) Failure() *mongoerr.Error {
+	switch {
+	case w.Tagged:
+		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", w.tag).WithFields(w.info())
+	case w.W > 1:
+		return mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes").WithFields(w.info())
+	}
+	return nil
+}
+
+// info is the errInfo of an error: the concern that was not met and where it came
+// from. Manual: reference/method/WriteResult#writeresult.writeconcernerror.
+func (w Write) info() []byte {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("errInfo")
+	b.BeginDoc("writeConcern")
+	switch {
+	case w.tags != nil:
+		b.Raw("w", w.tags)
+	case w.Tagged:
+		b.String("w", w.tag)
+	default:
+		b.Int32("w", int32(w.W))
+	}
+	if w.hasJournal {
+		b.Bool("j", w.journal)
+	}
+	b.Int("wtimeout", w.timeout)
+	if w.Inherited {
+		b.String("provenance", "customDefault")
+	} else {
+		b.String("provenance", "clientSupplied")
+	}
+	b.End()
+	b.End()
+	return b.Doc().Elements()
+}
+
+// ParseWrite reads the argument writeConcern.
+// Errors: TypeMismatch (14), FailedToParse (9), BadValue (2).
+func ParseWrite(v bson.Value) (w Write, err error) {
+	if v.IsNullish() {
+		return w, nil
+	}
+	d, ok := v.Doc()
+	if !ok {
+		return w, mongoerr.WrongType("writeConcern", v.Type.String(), "object")
+	}
+	w.Given, w.W = true, 1
+	fsync := false
+	for it := d.Iter(); it.Next(); {
+		v := it.Value
+		switch string(it.Name) {
+		case "w":
+			if err := w.parseW(v); err != nil {
+				return w, err
+			}
+		case "j", "fsync":
+			if v.Type != bson.TypeBool && !v.IsNumber() && !v.IsNullish() {
+				return w, mongoerr.WrongType("writeConcern."+string(it.Name), v.Type.String(), "bool", "long", "int", "decimal", "double")
+			}
+			if string(it.Name) == "j" {
+				w.journal, w.hasJournal = v.Truthy(), true
+			} else {
+				fsync = v.Truthy()
+			}
+		case "wtimeout":
+			if n, ok := v.AsFloat(); ok && n > math.MaxInt32 {
+				return w, mongoerr.New(mongoerr.FailedToParse, "wtimeout must be a number that fits in an integer")
+			}
+			w.timeout, _ = v.TruncInt64()
+		case "provenance":
+			if err := checkProvenance("writeConcern", v); err != nil {
+				return w, err
+			}
+		case "getLastError":
+		default:
+			return w, mongoerr.UnknownField("writeConcern." + string(it.Name))
+		}
+	}
+	if fsync && w.journal {
+		return w, mongoerr.New(mongoerr.FailedToParse, "fsync and j options cannot be used together")
+	}
+	return w, nil
+}
+
+// parseW reads w: a number of members, "majority", the name of a mode, or
+// numbers by tag. Errors: FailedToParse (9).
+func (w *Write) parseW(v bson.Value) error {
+	switch {
+	case v.IsNumber():
+		f, _ := v.AsFloat()
+		if !(f > -1 && f < 51) { // NaN too
+			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than 50; found: %g", f)
+		}
+		w.W = int64(f)
+	case v.Type == bson.TypeString:
+		s, _ := v.Str()
+		w.Majority, w.Tagged = s == "majority", s != "majority"
+		w.tag = s
+	case v.Type == bson.TypeDocument:
+		d, _ := v.Doc()
+		if d.IsEmpty() {
+			return mongoerr.New(mongoerr.FailedToParse, "tagged write concern requires tags")
+		}
+		for tag, n := range d.Fields() {
+			if !n.IsNumber() {
+				return mongoerr.New(mongoerr.FailedToParse, "tags must be a single level document with only number values; found: %s for tag '%s'", n.Type, tag)
+			}
+		}
+		w.Tagged, w.tag, w.tags = true, d.String(), d
+	case v.IsNullish():
+		w.Tagged = true
+	default:
+		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
+	}
+	return nil
+}
