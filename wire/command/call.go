@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/concern"
+	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -57,8 +58,8 @@ type Call struct {
 
 	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
 
-	Running    Operation      // its entry in the list of running commands
-	privileges PrivilegeCheck // memory of authorize
+	Running    operations.Operation // its entry in the list of running commands
+	privileges PrivilegeCheck       // memory of authorize
 
 	// Memory of the environment. A cursor that outlives the command keeps all of
 	// the Call alive: retained.

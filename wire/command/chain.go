@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
@@ -15,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/concern"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -25,7 +27,7 @@ func (s *Server) Connect(c wire.Conn) error {
 	c.SetState(p)
 	c.SetStranger(s.RequireAuth)
 	s.conns.Store(c.ID(), &Connection{c, p})
-	s.Ops.open(c.ID(), &p.slot)
+	s.Ops.Open(c.ID(), &p.slot)
 	return nil
 }
 
@@ -36,7 +38,7 @@ func (s *Server) Disconnect(c wire.Conn) {
 	if p, ok := c.State().(*Peer); ok && p.Streamed != 0 {
 		s.Cursors.Kill(p.Streamed, func(*cursor.Options) error { return nil })
 	}
-	s.Ops.close(c.ID())
+	s.Ops.Close(c.ID())
 	s.conns.Delete(c.ID())
 }
 
@@ -86,8 +88,8 @@ func (s *Server) run(c *Call) error {
 	if c.Op.Env == nil {
 		c.environment()
 	}
-	s.Ops.enter(c)
-	defer s.Ops.leave(c)
+	c.enter()
+	defer c.Peer.slot.Leave()
 	defer c.Op.Env.Pause()
 	stop, err := s.limitTime(c)
 	if err != nil {
@@ -207,6 +209,19 @@ func checkDB(body bson.Raw) error {
 		return mongoerr.WrongType("$db", v.Type.String(), "string")
 	}
 	return CheckDatabaseName(db)
+}
+
+// enter lists the command among those that run, and puts it under the context of its slot.
+func (c *Call) enter() {
+	c.Running = operations.Operation{Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID, Conn: c.Conn,
+		Client: c.Peer.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.User, Secret: c.Def.Facts.Has(Secret)}
+	switch c.Def.Namespace {
+	case FirstField:
+		c.Running.NS.Coll, _ = c.Value.Str()
+	case CollectionField:
+		c.Running.NS.Coll, _ = c.Body.Get("collection").Str()
+	}
+	c.Ctx = c.Server.Ops.Enter(c.Ctx, &c.Peer.slot, &c.Running, c.Body)
 }
 
 // environment makes the language environment of the command.

@@ -121,16 +121,3 @@ type Ended struct {
 // OnEnd has fn called after each command that exists, when its reply is complete and
 // before it is sent.
 func (s *Server) OnEnd(fn func(c *Call, e Ended)) { s.onEnd = append(s.onEnd, fn) }
-
-// StageSource makes the documents of an aggregation stage that begins a pipeline with what
-// the server is doing or what it has.
-type StageSource struct {
-	Stage string
-	Docs  func(o *cluster.Op, ns collection.Namespace, spec bson.Raw) ([]bson.Raw, error)
-}
-
-// AddSources answers stages about the server.
-func (s *Server) AddSources(rows []StageSource) { s.sources = append(s.sources, rows...) }
-
-// Sources are the stages that rooms answer.
-func (s *Server) Sources() []StageSource { return s.sources }

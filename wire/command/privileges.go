@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -89,7 +90,7 @@ func (c *Call) authorize() error {
 func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"
 	if len(body) <= CommandBytesMax {
-		text = redact(c.Def, body).Value().String()
+		text = operations.Redact(body, c.Def.Facts.Has(Secret)).Value().String()
 	}
 	return mongoerr.NotAuthorized(c.DB, text)
 }
@@ -171,24 +172,6 @@ func (q *PrivilegeCheck) Nested(body bson.Raw) {
 	inner := PrivilegeCheck{Call: q.Call, Def: def, DB: q.DB, Body: body, Value: f.Value, Grants: q.Grants}
 	inner.run()
 	q.Denied = q.Denied || inner.Denied
-}
-
-// redact hides passwords and proofs in a command that somebody else may see.
-func redact(d *Def, body bson.Raw) bson.Raw {
-	hides := d != nil && d.Facts.Has(Secret)
-	if !hides && !body.Has("speculativeAuthenticate") {
-		return body
-	}
-	b := bson.NewBuilder(nil)
-	for it := body.Iter(); it.Next(); {
-		switch string(it.Name) {
-		case "pwd", "payload", "key", "nonce", "speculativeAuthenticate":
-			b.String(string(it.Name), "xxx")
-		default:
-			b.ValueBytes(it.Name, it.Value)
-		}
-	}
-	return b.Doc()
 }
 
 // CommandBytesMax is how much of a command a truncated description shows.

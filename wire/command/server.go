@@ -17,9 +17,12 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
+	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // Config is what a Server is made of.
@@ -65,15 +68,16 @@ type Server struct {
 	Started time.Time
 
 	// Hooks are set by rooms as they join, before the server serves.
-	Hooks    Hooks
-	onEnd    []func(c *Call, e Ended)
-	virtuals []Virtual
-	sources  []StageSource
+	Hooks Hooks
+	onEnd []func(c *Call, e Ended)
+	// Virtual and Stages are what is made up when it is read.
+	Virtual virtual.Collections
+	Stages  virtual.Stages
 
 	byName   map[string]*Def
 	commands []*Def // in alphabetical order
 	Stats    Statistics
-	Ops      Operations
+	Ops      operations.Registry
 	Memory   mql.MemoryLimits
 	Charges  charges
 
@@ -94,7 +98,7 @@ type Room interface {
 
 // New makes a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks()}
+	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
 	return s
 }
@@ -126,7 +130,7 @@ func (s *Server) add(d *Def) {
 // Attach makes the server the layer above its cluster, which New leaves as it is. It is
 // called once, when all rooms have joined and before the first command.
 func (s *Server) Attach() {
-	s.Cluster.Attach(cluster.Upper{Info: s.stageInfo, Virtual: s.VirtualDocs, Dropped: s.Hooks.Gone})
+	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Hooks.Gone})
 	s.Hooks.Attached()
 }
 
@@ -165,15 +169,21 @@ type Peer struct {
 	SASL        any           // the login under way, of the room access; nil for none
 	Speculative bool          // the login under way came with a hello
 	UUID        [16]byte
-	Client      atomic.Pointer[ClientInfo] // what it says of itself; nil before its first hello
+	Client      atomic.Pointer[operations.Client] // what it says of itself; nil before its first hello
 	HelloSeen   bool
-	Last        statement // of getLastRequestStatistics, without a session
-	slot        slot      // the command that runs
-	Shape       []byte    // memory for the text of its shape
-	spare       *Call     // memory for the next command
+	Last        statement       // of getLastRequestStatistics, without a session
+	slot        operations.Slot // the command that runs
+	Shape       []byte          // memory for the text of its shape
+	spare       *Call           // memory for the next command
 	// Streamed is the cursor whose batches follow each other without being asked
 	// for, 0 = none: nobody else goes on with it.
 	Streamed cursor.ID
+}
+
+// Connection is a client connection and what is remembered of it.
+type Connection struct {
+	Conn wire.Conn
+	Peer *Peer
 }
 
 // statement is the price of one command, for getLastRequestStatistics.

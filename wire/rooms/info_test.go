@@ -6,23 +6,23 @@ import (
 
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/wire/auth"
-	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // Every source that does not make its documents by itself is answered by a room, and what
 // rooms answer are sources.
 func TestEverySourceHasDocuments(t *testing.T) {
-	answered := newWorld(t, nil).Sources()
+	answered := newWorld(t, nil).Stages
 	byItself := []string{"$changeStream", "$documents", "$rankFusion"}
 	for _, d := range agg.Stages {
-		made := slices.ContainsFunc(answered, func(x command.StageSource) bool { return x.Stage == d.Name })
+		made := slices.ContainsFunc(answered, func(x virtual.Stage) bool { return x.Name == d.Name })
 		if want := d.Source && !slices.Contains(byItself, d.Name); made != want {
 			t.Errorf("%s is answered: %v, want %v", d.Name, made, want)
 		}
 	}
 	for _, x := range answered {
-		if agg.FindStage(x.Stage) == nil {
-			t.Errorf("a room answers %s, which is no stage", x.Stage)
+		if agg.FindStage(x.Name) == nil {
+			t.Errorf("a room answers %s, which is no stage", x.Name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // join hands the room's answers to the server.
@@ -13,8 +14,8 @@ func (s *State) join() {
 	s.Hooks.Speculate = func(c *command.Call, first bson.Value) { s.speculate(c, first) }
 	s.Hooks.Mechanisms = func(c *command.Call, user auth.Name) { s.appendUserMechanisms(c, user) }
 	s.Hooks.Security = func(c *command.Call, b *bson.Builder) { s.statusSecurity(c, b) }
-	s.AddVirtual(
-		command.Virtual{DB: "admin", Coll: "system.roles", Docs: s.roleDocs, WhenFilled: true},
-		command.Virtual{DB: "admin", Coll: "system.users", Docs: s.userDocs, WhenFilled: true},
+	s.Virtual.Add(
+		virtual.Collection{DB: "admin", Coll: "system.roles", Docs: s.roleDocs, WhenFilled: true},
+		virtual.Collection{DB: "admin", Coll: "system.users", Docs: s.userDocs, WhenFilled: true},
 	)
 }

@@ -18,7 +18,7 @@ func runCount(c *command.Call) error {
 		return err
 	}
 	c.Server.Stats.Command.Add(1)
-	if c.IsDerived(ns) {
+	if c.Server.Virtual.IsDerived(ns) {
 		return countOnView(c, ns, f)
 	}
 	n, err := c.Cluster.Count(&c.Op, ns, f)

@@ -25,7 +25,7 @@ func runDistinct(c *command.Call) error {
 		}
 	}
 	c.Server.Stats.Command.Add(1)
-	if c.IsDerived(ns) {
+	if c.Server.Virtual.IsDerived(ns) {
 		return distinctOnView(c, ns, &a)
 	}
 	values, err := c.Cluster.Distinct(&c.Op, ns, a.key, a.filter, a.hint)

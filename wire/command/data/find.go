@@ -46,7 +46,7 @@ func runFind(c *command.Call) error {
 	if a.tailable {
 		return findTail(c, ns, a)
 	}
-	if c.IsDerived(ns) {
+	if c.Server.Virtual.IsDerived(ns) {
 		return findOnView(c, ns, a)
 	}
 	s, err := c.Cluster.Find(&c.Op, ns, a.Find)

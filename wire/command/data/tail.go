@@ -18,10 +18,10 @@ func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if a.single {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
 	}
-	if ns == cluster.OplogNamespace && c.IsVirtual(ns) {
+	if ns == cluster.OplogNamespace && c.Server.Virtual.Is(ns) {
 		return tailOplog(c, a)
 	}
-	if c.IsDerived(ns) {
+	if c.Server.Virtual.IsDerived(ns) {
 		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option tailable not supported in aggregation: %s is not a collection", ns)
 	}
 	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout, Tailable: true, AwaitData: a.awaitData}

@@ -75,7 +75,7 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 			c.Op.Allowed = r.setting.allowed
 		}
 	}
-	if x.Pipeline == nil && c.IsDerived(x.Ns) {
+	if x.Pipeline == nil && c.Server.Virtual.IsDerived(x.Ns) {
 		x.Pipeline = agg.NewOutline(x.Find.Stages())
 	}
 	c.Op.Trace = r.trace

@@ -3,6 +3,7 @@ package plans
 import (
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
+	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // join hands the room's answers to the server.
@@ -11,8 +12,8 @@ func (s *State) join() {
 	s.Hooks.HasSettings = s.querySettings.concern
 	s.Hooks.ApplySettings = func(c *command.Call, x *explained.Explained) error { return s.applyQuerySettings(c, x) }
 	s.Hooks.Explain = func(c *command.Call, x *explained.Explained) error { return s.explain(c, x) }
-	s.AddSources([]command.StageSource{
-		{Stage: "$planCacheStats", Docs: s.planCacheDocs},
-		{Stage: "$querySettings", Docs: s.querySettingsDocs},
-	})
+	s.Stages.Add(
+		virtual.Stage{Name: "$planCacheStats", Docs: s.planCacheDocs},
+		virtual.Stage{Name: "$querySettings", Docs: s.querySettingsDocs},
+	)
 }

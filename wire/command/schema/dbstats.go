@@ -28,7 +28,7 @@ func (s *State) runDBStats(c *command.Call) error {
 		return err
 	}
 	var colls, views, indexes int64
-	if c.HasViews(c.DB) {
+	if c.Server.Virtual.HasViews(c.DB) {
 		colls++ // system.views
 	}
 	var n tally.Count

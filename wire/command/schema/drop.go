@@ -33,7 +33,7 @@ func runDrop(c *command.Call) error {
 	if ns.Coll == command.ProfileCollection && c.Server.Hooks.Profiled(ns.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "turn off profiling before dropping system.profile collection")
 	}
-	if ns.Coll == "system.views" && c.HasViews(ns.DB) {
+	if ns.Coll == "system.views" && c.Server.Virtual.HasViews(ns.DB) {
 		return dropViews(c, ns)
 	}
 	coll := c.Cluster.Catalog.Peek().Collection(ns)

@@ -164,7 +164,7 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 		if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
 			return bucketIndexDocs(series), nil
 		}
-		if _, ok := c.Server.VirtualDocs(&c.Op, ns); ok {
+		if _, ok := c.Server.Virtual.Docs(&c.Op, ns); ok {
 			b := bson.NewBuilder(nil)
 			appendIDIndex(b)
 			return []bson.Raw{b.Doc()}, nil

@@ -1,12 +1,12 @@
 package schema
 
-import "github.com/cantledb/cantle/wire/command"
+import "github.com/cantledb/cantle/wire/virtual"
 
 // join hands the room's answers to the server.
 func (s *State) join() {
-	s.AddSources([]command.StageSource{
-		{Stage: "$collStats", Docs: s.collStatsDocs},
-		{Stage: "$indexStats", Docs: s.indexStatsDocs},
-		{Stage: "$listClusterCatalog", Docs: s.clusterCatalogDocs},
-	})
+	s.Stages.Add(
+		virtual.Stage{Name: "$collStats", Docs: s.collStatsDocs},
+		virtual.Stage{Name: "$indexStats", Docs: s.indexStatsDocs},
+		virtual.Stage{Name: "$listClusterCatalog", Docs: s.clusterCatalogDocs},
+	)
 }

@@ -69,7 +69,7 @@ func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	if views {
 		docs = append(docs, systemViewsInfo(db, nameOnly))
 	}
-	for _, name := range c.Server.VirtualNames(db) {
+	for _, name := range c.Server.Virtual.Names(db, c.Server.ReplicaSet.Name != "") {
 		docs = append(docs, virtualInfo(db, name, nameOnly))
 	}
 	return docs
@@ -188,7 +188,7 @@ func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec 
 		}
 		add(coll.Namespace.DB, collectionInfo(coll, false), coll.Sharded(), shards)
 	}
-	for _, v := range s.Virtuals() {
+	for _, v := range s.Virtual.All() {
 		if all || v.DB == db {
 			add(v.DB, virtualInfo(v.DB, v.Coll, false), false, nil)
 		}

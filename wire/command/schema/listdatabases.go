@@ -76,7 +76,7 @@ func databaseNames(c *command.Call) []string {
 
 // databaseSize is what a database takes, and whether it holds no collection.
 func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
-	empty = len(c.Server.VirtualNames(db)) == 0
+	empty = len(c.Server.Virtual.Names(db, c.Server.ReplicaSet.Name != "")) == 0
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
 		empty = false
 		if !coll.IsView() {

@@ -1,12 +1,12 @@
 package sessions
 
-import "github.com/cantledb/cantle/wire/command"
+import "github.com/cantledb/cantle/wire/virtual"
 
 // join hands the room's answers to the server.
 func (s *State) join() {
-	s.AddVirtual(command.Virtual{DB: "config", Coll: "system.sessions", Docs: s.allSessionDocs, OfMembers: true})
-	s.AddSources([]command.StageSource{
-		{Stage: "$listLocalSessions", Docs: s.localSessionDocs},
-		{Stage: "$listSessions", Docs: s.listSessionDocs},
-	})
+	s.Virtual.Add(virtual.Collection{DB: "config", Coll: "system.sessions", Docs: s.allSessionDocs, OfMembers: true})
+	s.Stages.Add(
+		virtual.Stage{Name: "$listLocalSessions", Docs: s.localSessionDocs},
+		virtual.Stage{Name: "$listSessions", Docs: s.listSessionDocs},
+	)
 }

@@ -84,10 +84,10 @@ func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw)
 // updateConfig does an update of a made-up config collection; done is false for any
 // other namespace.
 func (s *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
-	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.IsVirtual(ns) {
+	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.Server.Virtual.Is(ns) {
 		return r, false, nil
 	}
-	docs, _ := c.Server.VirtualDocs(&c.Op, ns)
+	docs, _ := c.Server.Virtual.Docs(&c.Op, ns)
 	docs, err = c.FilterDocs(docs, m.Find.Filter)
 	if err != nil {
 		return r, true, err

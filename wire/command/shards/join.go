@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // join hands the room's answers to the server.
@@ -24,20 +25,20 @@ func (s *State) join() {
 	}
 	s.OnEnd(s.noteShape)
 	none := func() []bson.Raw { return nil }
-	s.AddVirtual(
-		command.Virtual{DB: "config", Coll: "changelog", Docs: none},
-		command.Virtual{DB: "config", Coll: "chunks", Docs: s.chunkDocs},
-		command.Virtual{DB: "config", Coll: "collections", Docs: s.collectionDocs},
-		command.Virtual{DB: "config", Coll: "databases", Docs: s.databaseDocs},
-		command.Virtual{DB: "config", Coll: "mongos", Docs: s.mongosDocs},
-		command.Virtual{DB: "config", Coll: "queryAnalyzers", Docs: s.queryAnalyzerDocs},
-		command.Virtual{DB: "config", Coll: "settings", Docs: s.settingDocs},
-		command.Virtual{DB: "config", Coll: "shards", Docs: s.shardDocs},
-		command.Virtual{DB: "config", Coll: "tags", Docs: s.tagDocs},
-		command.Virtual{DB: "config", Coll: "version", Docs: s.clusterDocs},
+	s.Virtual.Add(
+		virtual.Collection{DB: "config", Coll: "changelog", Docs: none},
+		virtual.Collection{DB: "config", Coll: "chunks", Docs: s.chunkDocs},
+		virtual.Collection{DB: "config", Coll: "collections", Docs: s.collectionDocs},
+		virtual.Collection{DB: "config", Coll: "databases", Docs: s.databaseDocs},
+		virtual.Collection{DB: "config", Coll: "mongos", Docs: s.mongosDocs},
+		virtual.Collection{DB: "config", Coll: "queryAnalyzers", Docs: s.queryAnalyzerDocs},
+		virtual.Collection{DB: "config", Coll: "settings", Docs: s.settingDocs},
+		virtual.Collection{DB: "config", Coll: "shards", Docs: s.shardDocs},
+		virtual.Collection{DB: "config", Coll: "tags", Docs: s.tagDocs},
+		virtual.Collection{DB: "config", Coll: "version", Docs: s.clusterDocs},
 	)
-	s.AddSources([]command.StageSource{
-		{Stage: "$listSampledQueries", Docs: s.sampledDocs},
-		{Stage: "$shardedDataDistribution", Docs: s.distributionDocs},
-	})
+	s.Stages.Add(
+		virtual.Stage{Name: "$listSampledQueries", Docs: s.sampledDocs},
+		virtual.Stage{Name: "$shardedDataDistribution", Docs: s.distributionDocs},
+	)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/operations"
 )
 
 // Limits of what a client says of itself.
@@ -53,7 +54,7 @@ func introduce(c *command.Call, v bson.Value) error {
 		return err
 	}
 	c.Peer.AppName = app
-	c.Peer.Client.Store(&command.ClientInfo{AppName: app, Driver: driver, Doc: d.Clone()})
+	c.Peer.Client.Store(&operations.Client{AppName: app, Driver: driver, Doc: d.Clone()})
 	return nil
 }
 

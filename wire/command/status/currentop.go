@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -166,7 +167,7 @@ func (s *State) idleTxns(now time.Time) []bson.Raw {
 }
 
 // appendConnection appends the fields that tell of the client.
-func appendConnection(b *bson.Builder, conn wire.Conn, client *command.ClientInfo) {
+func appendConnection(b *bson.Builder, conn wire.Conn, client *operations.Client) {
 	b.String("type", "op")
 	b.String("host", command.Hostname()+":"+port(conn.Local()))
 	b.String("desc", connName(conn.ID()))
@@ -181,8 +182,8 @@ func appendConnection(b *bson.Builder, conn wire.Conn, client *command.ClientInf
 }
 
 // describeOp describes a running command.
-func (s *State) describeOp(op *command.Operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
-	b := bson.NewBuilder(nil)
+func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
+	b, kind := bson.NewBuilder(nil), s.Lookup(op.Name).Op
 	appendConnection(b, op.Conn, op.Client)
 	b.Bool("active", true)
 	b.String("currentOpTime", isoTime(now))
@@ -199,7 +200,7 @@ func (s *State) describeOp(op *command.Operation, body bson.Raw, now time.Time, 
 	micros := max(now.Sub(op.Start).Microseconds(), 1)
 	b.Int64("secs_running", micros/1e6)
 	b.Int64("microsecs_running", micros)
-	b.String("op", op.Def.Op.String())
+	b.String("op", kind.String())
 	ns := op.NS.DB + "." + op.NS.Coll
 	if op.NS.Coll == "" {
 		ns = op.NS.DB + ".$cmd"
@@ -207,7 +208,7 @@ func (s *State) describeOp(op *command.Operation, body bson.Raw, now time.Time, 
 	b.String("ns", ns)
 	b.Bool("redacted", false)
 	appendCommand(b, body, a.truncate)
-	if op.Def.Op == command.OpGetMore {
+	if kind == command.OpGetMore {
 		first, _ := body.First()
 		if id, ok := first.Value.Int64(); ok {
 			if i, ok := s.Cursors.Find(cursor.ID(id)); ok {

@@ -3,6 +3,7 @@ package status
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // join hands the room's answers to the server.
@@ -16,16 +17,16 @@ func (s *State) join() {
 	s.OnEnd(s.note)
 	s.OnEnd(s.profile)
 	none := func() []bson.Raw { return nil }
-	s.AddVirtual(
-		command.Virtual{DB: "admin", Coll: "system.version", Docs: s.versionDocs},
-		command.Virtual{DB: "local", Coll: "oplog.rs", Docs: none}, // the cluster has an operator for it
-		command.Virtual{DB: "local", Coll: "startup_log", Docs: s.startupDocs},
-		command.Virtual{DB: "local", Coll: "system.replset", Docs: s.setDocs, WhenFilled: true},
+	s.Virtual.Add(
+		virtual.Collection{DB: "admin", Coll: "system.version", Docs: s.versionDocs},
+		virtual.Collection{DB: "local", Coll: "oplog.rs", Docs: none}, // the cluster has an operator for it
+		virtual.Collection{DB: "local", Coll: "startup_log", Docs: s.startupDocs},
+		virtual.Collection{DB: "local", Coll: "system.replset", Docs: s.setDocs, WhenFilled: true},
 	)
-	s.AddSources([]command.StageSource{
-		{Stage: "$currentOp", Docs: s.currentOpDocs},
-		{Stage: "$queryStats", Docs: s.queryStatsDocs},
-	})
+	s.Stages.Add(
+		virtual.Stage{Name: "$currentOp", Docs: s.currentOpDocs},
+		virtual.Stage{Name: "$queryStats", Docs: s.queryStatsDocs},
+	)
 }
 
 // note counts a command that is over, for the latencies, for top and for Prometheus.

@@ -37,12 +37,12 @@ func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
 
 // active counts the commands that read and write documents at the moment, and those in
 // transactions.
-func active(o *command.Operations) (readers, writers, txns int32) {
-	for _, op := range o.List() {
+func active(s *command.Server) (readers, writers, txns int32) {
+	for _, op := range s.Ops.List() {
 		if op.InTxn {
 			txns++
 		}
-		switch op.Def.Kind {
+		switch s.Lookup(op.Name).Kind {
 		case command.KindRead:
 			readers++
 		case command.KindWrite:

@@ -184,7 +184,7 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 // statusGlobalLock tells how many commands run now: there is no lock of that name.
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
-	readers, writers, _ := active(&c.Server.Ops)
+	readers, writers, _ := active(c.Server)
 	appendCount(b, "currentQueue", 0, 0)
 	appendCount(b, "activeClients", readers, writers)
 }
@@ -307,7 +307,7 @@ func statusTransactions(c *command.Call, b *bson.Builder) {
 	b.Int64("retriedCommandsCount", 0)
 	b.Int64("retriedStatementsCount", s.Replayed)
 	b.Int64("transactionsCollectionWriteCount", 0)
-	_, _, active := active(&c.Server.Ops)
+	_, _, active := active(c.Server)
 	b.Int64("currentActive", int64(active))
 	b.Int64("currentInactive", int64(max(s.Open-int(active), 0)))
 	b.Int64("currentOpen", int64(s.Open))
@@ -334,7 +334,7 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("transaction")
 	b.Int64("transaction checkpoints", m.Checkpoints)
 	b.End()
-	readers, writers, _ := active(&c.Server.Ops)
+	readers, writers, _ := active(c.Server)
 	st := s.connections(c)
 	b.BeginDoc("concurrentTransactions")
 	for _, kind := range [...]struct {

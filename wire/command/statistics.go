@@ -1,0 +1,12 @@
+package command
+
+import "sync/atomic"
+
+// Statistics are the counters of serverStatus. insert counts documents, update
+// and delete statements.
+type Statistics struct {
+	Insert, Query, Update, Delete, Getmore, Command atomic.Int64
+	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them
+	BytesIn, BytesOut, Requests, Unknown            atomic.Int64
+	Awaiting                                        atomic.Int32 // hellos that wait for news at the moment
+}
