@@ -133,7 +133,7 @@ type drawn struct {
 	stream Stream // makes it
 }
 
-// beginLook prepares l for what is read from now on.
+// beginLook prepares l for the next look: which sieves take part, none with hits so far.
 func (h *Hub) beginLook(ctx context.Context, l *look) {
 	if l.env == nil {
 		l.env = mql.NewEnv(ctx)

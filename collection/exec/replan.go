@@ -74,7 +74,7 @@ func (w *watched) Next(env *mql.Env) (*Row, error) {
 func (w *watched) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())
-	own.Turn = env.Turn
+	own.Lane = env.Lane
 	for int64(len(w.kept.rows)) < w.want && len(w.kept.mem) < pageBytes {
 		r, err := w.op.Next(own)
 		if errors.Is(err, errTrialOver) {

@@ -53,9 +53,9 @@ type Tried struct {
 // Errors: those of the command's end; what else goes wrong in a candidate only
 // counts against it.
 func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winner int, err error) {
-	turn := env.Turn
+	lane := env.Lane
 	env = env.Fork(env.Context())
-	env.Meter, env.Turn = nil, turn
+	env.Meter, env.Lane = nil, lane
 	budget := int64(trialWork)
 	tried = make([]Tried, len(sols))
 	for i, s := range sols {

@@ -221,7 +221,8 @@ func (g *Geometry) polygon(v bson.Value, check bool) error {
 	return nil
 }
 
-// holds reports that a hole lies within the first ring.
+// holds reports that a hole lies within the outer ring of its polygon: it may touch that
+// ring, but not cross it.
 func holds(shell, hole *s2.Loop) bool {
 	outer := ringLine(shell)
 	if crosses(ringLine(hole), outer, false) {

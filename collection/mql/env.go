@@ -36,9 +36,9 @@ type Env struct {
 	JavaScript bool
 	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
 	Strict bool
-	// Turn bounds what the goroutine takes of the processors; nil does not. Copies of an
+	// Lane bounds what the goroutine takes of the processors; nil does not. Copies of an
 	// Env share it, forks have their own.
-	Turn *Turn
+	Lane *Lane
 
 	ticks uint
 }
@@ -81,11 +81,11 @@ func (e *Env) WithMemory(m *Memory) *Env {
 }
 
 // Fork returns an Env for one more goroutine of the same command: with its own
-// variables, meter (merge it back with Meter.Merge) and turn (see Pause), sharing the
+// variables, meter (merge it back with Meter.Merge) and lane (see Pause), sharing the
 // memory budget.
 func (e *Env) Fork(ctx context.Context) *Env {
 	f := *e
-	f.ctx, f.Turn = ctx, e.Turn.fork()
+	f.ctx, f.Lane = ctx, e.Lane.fork()
 	f.Vars = e.Vars.clone()
 	if e.Meter != nil {
 		f.Meter = e.Meter.Fork(e.Meter.Collection())
@@ -95,7 +95,7 @@ func (e *Env) Fork(ctx context.Context) *Env {
 
 // Tick is called once per row. Every 128th call looks whether the command is
 // to end and then returns the context's cause; it may wait there while others
-// compute, see Turn.
+// compute, see Lane.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks&127 != 0 {
 		return nil
@@ -103,7 +103,7 @@ func (e *Env) Tick() error {
 	if err := e.Interrupted(); err != nil {
 		return err
 	}
-	return e.Turn.look(e)
+	return e.Lane.look(e)
 }
 
 // Interrupted returns why the command must end, or nil.

@@ -34,9 +34,9 @@ func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil
 	}
-	turn := env.Turn
+	lane := env.Lane
 	env = env.Fork(env.Context())
-	env.Turn = turn
+	env.Lane = lane
 	env.Memory = env.Memory.Beside(mql.StageBytesMax)
 	defer env.Memory.Release()
 	var t *trial

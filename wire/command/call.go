@@ -66,7 +66,7 @@ type Call struct {
 	env      mql.Env
 	vars     mql.Vars
 	memory   *mql.Memory
-	turn     mql.Turn
+	lane     mql.Lane
 	retained bool
 
 	Injected Injected // what a fail point asks for

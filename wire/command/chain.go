@@ -104,7 +104,7 @@ func (s *Server) run(c *Call) error {
 		return err
 	}
 	if c.Msg.Header.Length >= wire.LargeBytes {
-		if err := c.turn.Long(&c.env); err != nil {
+		if err := c.lane.Long(&c.env); err != nil {
 			return err
 		}
 	}
@@ -234,8 +234,8 @@ func (c *Call) environment() {
 	env.DB = c.DB
 	env.JavaScript = c.Server.JavaScript
 	env.Strict = c.Strict()
-	c.turn.Begin(c.Server.Processor)
-	env.Turn = &c.turn
+	c.lane.Begin(c.Server.Processor)
+	env.Lane = &c.lane
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env

@@ -125,7 +125,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		}
 	}
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Turns, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	return d.listen(ctx)
 }
 

@@ -11,8 +11,8 @@ import (
 // computing is an Env whose goroutine computes on p.
 func computing(ctx context.Context, p *Processor) *Env {
 	e := NewEnv(ctx)
-	e.Turn = &Turn{}
-	e.Turn.Begin(p)
+	e.Lane = &Lane{}
+	e.Lane.Begin(p)
 	return e
 }
 
@@ -27,28 +27,28 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 	}
 }
 
-// TestTurns: a short command never asks for a lane; of long ones only as many compute
-// as there are lanes, each in its turn, and who waits for something else keeps none.
-func TestTurns(t *testing.T) {
+// TestLanes: a short command never asks for a lane; of long ones only as many compute
+// as there are lanes, one after the other, and who waits for something else keeps none.
+func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcessor(1, time.Now, nil)
 		long := computing(t.Context(), p)
 		compute(t, long, 15*time.Millisecond)
-		if !long.Turn.holds {
+		if !long.Lane.holds {
 			t.Fatal("a long command has no lane")
 		}
 		short := computing(t.Context(), p)
 		compute(t, short, 8*time.Millisecond)
-		if short.Turn.holds || p.Turns.Wanted() {
+		if short.Lane.holds || p.Lanes.Wanted() {
 			t.Error("a short command asks for a lane")
 		}
 		copied := *long
 		copied.Pause()
-		if long.Turn.holds {
-			t.Error("a copy has a turn of its own")
+		if long.Lane.holds {
+			t.Error("a copy has a lane of its own")
 		}
 		compute(t, long, 3*time.Millisecond)
-		if !long.Turn.holds {
+		if !long.Lane.holds {
 			t.Error("a long command counts as short after a pause")
 		}
 
@@ -73,29 +73,29 @@ func TestTurns(t *testing.T) {
 		if a, b := <-done, <-done; a < 35*time.Millisecond || b > 80*time.Millisecond {
 			t.Errorf("they took %v and %v", a, b)
 		}
-		if ok, err := p.Turns.Enter(t.Context(), false, time.Nanosecond); !ok || err != nil {
+		if ok, err := p.Lanes.Enter(t.Context(), false, time.Nanosecond); !ok || err != nil {
 			t.Error("a lane was lost")
 		}
 	})
 }
 
-// TestTurnEnds: a command that waits for a lane ends when it is told to.
-func TestTurnEnds(t *testing.T) {
+// TestLaneEnds: a command that waits for a lane ends when it is told to.
+func TestLaneEnds(t *testing.T) {
 	p := NewProcessor(1, time.Now, nil)
 	holder := computing(t.Context(), p)
-	if err := holder.Turn.Long(holder); err != nil || !holder.Turn.holds {
+	if err := holder.Lane.Long(holder); err != nil || !holder.Lane.holds {
 		t.Fatal(err)
 	}
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(5*time.Millisecond, func() { cancel(gone) })
 	e := computing(ctx, p)
-	if err := e.Turn.Long(e); err != gone {
+	if err := e.Lane.Long(e); err != gone {
 		t.Error(err)
 	}
 	e.Pause()
 	holder.Pause()
-	if p.Turns.Wanted() {
+	if p.Lanes.Wanted() {
 		t.Error("somebody waits")
 	}
 	none := NewEnv(t.Context()) // no processor: nothing is bounded
