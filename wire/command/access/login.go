@@ -42,8 +42,8 @@ func (s *State) users(c *command.Call) peerUsers {
 // peerUsers are the users that a connection may log in as: those of the directory,
 // and through the Cosmos listener the account.
 type peerUsers struct {
-	directory *auth.Directory
-	account   *auth.User // nil for another listener, or none
+	directory *auth.Directory // directory has the users of this server
+	account   *auth.User      // account is nil for another listener, or none
 }
 
 // User see auth.Users. The account is known in every database.

@@ -12,10 +12,11 @@ import (
 
 // saslState is the conversation of a connection that logs in.
 type saslState struct {
+	// talk is what has been said so far.
 	talk *auth.Conversation
 	// skipEmpty says that the client does without a last, empty exchange.
 	skipEmpty bool
-	proven    bool // only the empty exchange is missing
+	proven    bool // proven says that only the empty exchange is missing
 }
 
 // saslPayloadMax bounds a client's message; real ones have a few hundred bytes.

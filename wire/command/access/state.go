@@ -24,9 +24,9 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	slowdown auth.Slowdown // of logins that fail
-	loginLog wire.LogRate
-	logins   loginCounts
+	slowdown auth.Slowdown // slowdown is of logins that fail
+	loginLog wire.LogRate  // loginLog bounds what the log says of them
+	logins   loginCounts   // logins are counted for serverStatus
 }
 
 // New makes the room, and joins it to the server.

@@ -5,7 +5,7 @@ import "github.com/cantledb/cantle/wire/command"
 // State is the room: what its commands share. Safe for concurrent use.
 type State struct {
 	*command.Server
-	querySettings querySettings
+	querySettings querySettings // querySettings are those of all shapes
 }
 
 // New makes the room, and joins it to the server.

@@ -18,9 +18,9 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	params          parameters
-	clusterSettings clusterSettings
-	rwDefaults      rwDefaults
+	params          parameters      // params are the values of the server parameters
+	clusterSettings clusterSettings // clusterSettings are the values of the cluster parameters
+	rwDefaults      rwDefaults      // rwDefaults are the concerns of commands that have none
 }
 
 // New makes the room, and joins it to the server.

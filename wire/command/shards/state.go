@@ -16,12 +16,12 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	balancerOff atomic.Bool // balancerStop was called
-	shapes      shapes
-	zones       zoneShards
-	planned     plannedZones
-	analyzers   queryAnalyzers
-	settings    configSettings
+	balancerOff atomic.Bool    // balancerOff says that balancerStop was called
+	shapes      shapes         // shapes are what commands cost by their shape
+	zones       zoneShards     // zones are the shards of each zone
+	planned     plannedZones   // planned are the zones of collections without a shard key
+	analyzers   queryAnalyzers // analyzers sample the queries of collections
+	settings    configSettings // settings are the documents of config.settings beside the balancer's
 }
 
 // New makes the room, and joins it to the server.

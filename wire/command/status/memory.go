@@ -8,8 +8,8 @@ import (
 
 // MemoryShare is one of the shares into which the server's memory is divided.
 type MemoryShare struct {
-	Name   string
-	Memory *ratelimit.Memory
+	Name   string            // Name is the field of serverStatus
+	Memory *ratelimit.Memory // Memory counts what is held
 }
 
 // statusWorkMemory tells what clients make the server hold: all of it, and its parts.

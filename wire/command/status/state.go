@@ -25,13 +25,13 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	seconds     *prometheus.HistogramVec // by command; nil unless Metrics was called
-	latencies   latencies
-	usage       usages
-	profiler    profiler
-	fsyncLock   fsyncLock
-	autoCompact autoCompact
-	processID   [12]byte // of topologyVersion
+	seconds     *prometheus.HistogramVec // seconds are taken by command; nil unless Metrics was called
+	latencies   latencies                // latencies are how long commands took
+	usage       usages                   // usage is what top shows of each collection
+	profiler    profiler                 // profiler is what is recorded
+	fsyncLock   fsyncLock                // fsyncLock keeps writes out while it is held
+	autoCompact autoCompact              // autoCompact is what was asked for
+	processID   [12]byte                 // processID is the part of topologyVersion that a restart changes
 }
 
 // New makes the room, and joins it to the server.
