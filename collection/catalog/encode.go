@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"crypto/rand"
 	"fmt"
 
 	"github.com/cantledb/cantle/bson"
@@ -11,14 +10,6 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
-
-// NewUUID makes a random (version 4) UUID.
-func NewUUID() (u [16]byte) {
-	rand.Read(u[:])
-	u[6] = u[6]&0x0f | 0x40
-	u[8] = u[8]&0x3f | 0x80
-	return u
-}
 
 func encodeDatabase(d *Database) []byte {
 	b := bson.NewBuilder(nil)

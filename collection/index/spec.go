@@ -12,6 +12,10 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
+// SpecsMax bounds the specifications of one createIndexes; the collection's own limit is
+// lower.
+const SpecsMax = 1000
+
 // Part is one field of a key pattern.
 type Part struct {
 	// Name as in the pattern: "a.b", "$**", "a.$**", "_fts".

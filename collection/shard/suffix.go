@@ -27,12 +27,18 @@ const bucketsMax = ShardsMax
 // suffixField is the element of a suffix that tells it from other fields of a key.
 const suffixField = "buckets"
 
-// WithSuffix returns a shard key's spec with the suffix that a client asks for beside it,
+// WithSuffix returns a shard key's spec with the suffix that a client asks for beside it, if it asks for one,
 //
 //	{from: "vin", buckets: 400} or {random: true, buckets: 400}
 //
-// Errors: BadValue, TypeMismatch, IDLUnknownField.
+// Errors: BadValue, also for a suffix without a key; TypeMismatch, IDLUnknownField.
 func WithSuffix(key, suffix bson.Raw) (bson.Raw, error) {
+	switch {
+	case suffix == nil:
+		return key, nil
+	case key == nil:
+		return nil, mongoerr.New(mongoerr.BadValue, "suffix goes with a shard key, and none is given")
+	}
 	from, random, buckets := "", false, bson.Value{}
 	for name, v := range suffix.Fields() {
 		ok, kind := true, ""

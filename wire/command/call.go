@@ -109,14 +109,14 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 			return collection.Namespace{}, mongoerr.WrongType(c.Name(), c.Value.Type.String(), "string")
 		}
 		ns := collection.ParseNamespace(s)
-		return ns, CheckNamespace(ns)
+		return ns, collection.CheckNamespace(ns)
 	}
 	s, ok := c.Value.Str()
 	if !ok {
 		return collection.Namespace{}, mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", c.Value.Type)
 	}
 	ns := collection.Namespace{DB: c.DB, Coll: s}
-	return ns, CheckNamespace(ns)
+	return ns, collection.CheckNamespace(ns)
 }
 
 // ReadNamespace is Namespace, which for reads may also name a collection by its

@@ -208,7 +208,7 @@ func checkDB(body bson.Raw) error {
 	if !ok || v.Type != bson.TypeString {
 		return mongoerr.WrongType("$db", v.Type.String(), "string")
 	}
-	return CheckDatabaseName(db)
+	return collection.CheckDatabaseName(db)
 }
 
 // enter lists the command among those that run, and puts it under the context of its slot.
@@ -280,7 +280,7 @@ func (s *Server) generic(c *Call) (err error) {
 			}
 		case "comment":
 			c.Comment = it.Value
-			c.Op.Class = classOf(it.Value)
+			c.Op.Class = arguments.ClassOf(it.Value)
 		}
 	}
 	if hasSession {

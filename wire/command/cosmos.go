@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/arguments"
 )
 
 // What is otherwise for clients of the listener that looks like Azure Cosmos DB for MongoDB,
@@ -71,7 +72,7 @@ func (c *Call) RetriesStatements() bool { return c.Strict() }
 
 // showsCharge reports that the reply says what the command cost.
 func (c *Call) showsCharge() bool {
-	return c.Strict() || c.Server.ChargeReplies.Load() || wantsCharge(c.Comment)
+	return c.Strict() || c.Server.ChargeReplies.Load() || arguments.WantsCharge(c.Comment)
 }
 
 // How many statements one write command may hold, and how many on the Cosmos listener.

@@ -17,17 +17,17 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 	}
 	switch {
 	case c.Args.InTxn && !c.Args.Ending:
-		if transient(code) {
+		if code.Transient() {
 			l |= mongoerr.TransientTransactionError
 		}
 	case c.Args.Ending && code == mongoerr.NoSuchTransaction: // nothing can have been committed
 		l |= mongoerr.TransientTransactionError
 	case c.Args.Ending || c.Args.Retryable() && c.Def.Facts.Has(Writes):
-		if retryableWriteError(code) {
+		if code.RetryableWrite() {
 			l |= mongoerr.RetryableWriteError
 		}
 	}
-	if (c.Page.OfStream || c.opensStream()) && resumable(code) {
+	if (c.Page.OfStream || c.opensStream()) && code.Resumable() {
 		l |= mongoerr.ResumableChangeStreamError
 	}
 	return l
@@ -41,33 +41,6 @@ func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
 		l |= mongoerr.TransientTransactionError
 	}
 	return l
-}
-
-// transient reports errors after which a transaction may succeed from its
-// beginning. Spec: transactions#transienttransactionerror.
-func transient(code mongoerr.Code) bool {
-	switch code {
-	case mongoerr.WriteConflict, mongoerr.SnapshotTooOld, mongoerr.SnapshotUnavailable, mongoerr.NoSuchTransaction,
-		mongoerr.LockTimeout, mongoerr.StaleConfig, mongoerr.PreparedTransactionInProgress:
-		return true
-	}
-	return retryableWriteError(code)
-}
-
-// retryableWriteError reports errors after which a write is sent once more.
-// Spec: retryable-writes#determining-retryable-errors.
-func retryableWriteError(code mongoerr.Code) bool {
-	return code.Is(mongoerr.RetriableCategory) && code != mongoerr.ReadConcernMajorityNotAvailableYet
-}
-
-// resumable reports errors after which a change stream is opened again where it
-// was. Spec: change-streams#resumable-error (the list for older servers).
-func resumable(code mongoerr.Code) bool {
-	switch code {
-	case mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleShardVersion, mongoerr.StaleEpoch, mongoerr.StaleConfig, mongoerr.RetryChangeStream:
-		return true
-	}
-	return retryableWriteError(code)
 }
 
 // opensStream reports a read by a pipeline whose first stage is $changeStream.

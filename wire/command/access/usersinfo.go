@@ -2,6 +2,7 @@ package access
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -56,7 +57,7 @@ func runUsersInfo(c *command.Call) error {
 	for _, u := range users {
 		docs = append(docs, userInfo(c, u, &a))
 	}
-	if docs, err = c.FilterDocs(docs, a.filter); err != nil {
+	if docs, err = match.Keep(c.Env(), docs, a.filter); err != nil {
 		return err
 	}
 	c.Reply.BeginArray("users")

@@ -105,7 +105,7 @@ func applyEntry(c *command.Call, d bson.Raw, upsert bool) error {
 		}
 		e.ns = coll.Namespace
 	}
-	if err := command.CheckNamespace(e.ns); err != nil {
+	if err := collection.CheckNamespace(e.ns); err != nil {
 		return err
 	}
 	return applyDocument(c, &e, upsert)

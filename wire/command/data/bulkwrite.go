@@ -208,7 +208,8 @@ func (r *bulkRun) modify(i int) error {
 // expectUUID checks the collectionUUID of a namespace.
 // Errors: CollectionUUIDMismatch (361).
 func (r *bulkRun) expectUUID(t bulkTarget) error {
-	return r.CheckUUID(t.ns, r.Cluster.Catalog.Peek().Collection(t.ns), t.uuid)
+	snap := r.Cluster.Catalog.Peek()
+	return snap.CheckUUID(t.ns, snap.Collection(t.ns), t.uuid)
 }
 
 // succeed notes the result of an operation; m is that of an update.
@@ -327,7 +328,7 @@ func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
 			s, _ := v.Str()
 			has = true
 			t.ns = collection.ParseNamespace(s)
-			return true, command.CheckNamespace(t.ns)
+			return true, collection.CheckNamespace(t.ns)
 		case "collectionUUID":
 			t.uuid = v
 			return true, c.CheckUUIDArg("nsInfo."+name, v)

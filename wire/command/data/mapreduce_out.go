@@ -6,7 +6,6 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/wire/command"
 )
 
 // mapReduceOut says where the results of mapReduce go.
@@ -72,7 +71,7 @@ func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	if o.inline {
 		return o, nil
 	}
-	return o, command.CheckNamespace(o.ns)
+	return o, collection.CheckNamespace(o.ns)
 }
 
 // sink describes the writes: reduce calls the functions again, with the old

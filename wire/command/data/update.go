@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -339,7 +340,7 @@ func setLet(c *command.Call, v bson.Value) error {
 	if !ok {
 		return mongoerr.WrongType(c.Field("let"), v.Type.String(), "object")
 	}
-	return command.DeclareLet(c.Env(), d)
+	return expr.DeclareLet(c.Env(), d)
 }
 
 // updatePrivileges notes what updates need beside update: an upsert inserts.

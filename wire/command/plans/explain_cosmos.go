@@ -2,6 +2,7 @@ package plans
 
 import (
 	"slices"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
@@ -47,8 +48,8 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	b.BeginDoc("")
 	b.String("stage", "$query")
 	if ran {
-		b.Double("timeInclusiveMS", command.InMillis(r.took))
-		b.Double("timeExclusiveMS", command.InMillis(r.took))
+		b.Double("timeInclusiveMS", inMillis(r.took))
+		b.Double("timeExclusiveMS", inMillis(r.took))
 		b.Int("in", r.returned)
 		b.Int("out", r.returned)
 	}
@@ -73,7 +74,7 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	b.End()
 	b.End()
 	if ran {
-		b.Double("estimatedDelayFromRateLimitingInMilliseconds", command.InMillis(r.c.Op.Waited))
+		b.Double("estimatedDelayFromRateLimitingInMilliseconds", inMillis(r.c.Op.Waited))
 		b.BeginDoc("continuation")
 		b.Bool("hasMore", false) // it was read to the end
 		b.End()
@@ -90,11 +91,11 @@ func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 		if ran {
 			tree := countersOf(p.Operator)
 			if len(r.trace.Parts) == 1 {
-				b.Double("durationMS", command.InMillis(r.took))
+				b.Double("durationMS", inMillis(r.took))
 			}
 			n, _ := tree.Get("nReturned").Int64()
 			b.Int("outputDocumentCount", n)
-			b.Int("retrievedDocumentCount", command.SumOf(tree, "docsExamined"))
+			b.Int("retrievedDocumentCount", exec.SumOf(tree, "docsExamined"))
 		}
 		b.End()
 	}
@@ -106,7 +107,7 @@ func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 func (r *report) cosmosMetrics(b *bson.Builder) {
 	var retrieved int64
 	for _, p := range r.trace.Parts {
-		retrieved += command.SumOf(countersOf(p.Operator), "docsExamined")
+		retrieved += exec.SumOf(countersOf(p.Operator), "docsExamined")
 	}
 	b.BeginDoc("queryMetrics")
 	b.Int("retrievedDocumentCount", retrieved)
@@ -117,7 +118,7 @@ func (r *report) cosmosMetrics(b *bson.Builder) {
 	if retrieved > 0 {
 		b.Double("indexHitRatio", min(1, float64(r.returned)/float64(retrieved)))
 	}
-	b.Double("totalQueryExecutionTimeMS", command.InMillis(r.took))
+	b.Double("totalQueryExecutionTimeMS", inMillis(r.took))
 	b.End()
 }
 
@@ -201,3 +202,6 @@ func countersOf(op exec.Operator) bson.Raw {
 	op.Explain(b, true)
 	return b.Doc()
 }
+
+// inMillis is a duration in milliseconds.
+func inMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -180,8 +180,8 @@ func (r *report) trials(b *bson.Builder) {
 		b.BeginDoc("")
 		b.Int("nReturned", n)
 		b.Int32("executionTimeMillisEstimate", 0)
-		b.Int("totalKeysExamined", command.SumOf(s.Tried, "keysExamined"))
-		b.Int("totalDocsExamined", command.SumOf(s.Tried, "docsExamined"))
+		b.Int("totalKeysExamined", exec.SumOf(s.Tried, "keysExamined"))
+		b.Int("totalDocsExamined", exec.SumOf(s.Tried, "docsExamined"))
 		b.Double("score", s.Score)
 		b.Raw("executionStages", s.Tried)
 		b.End()
@@ -274,8 +274,8 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	b.Bool("executionSuccess", true)
 	b.Int("nReturned", r.rows())
 	b.Int("executionTimeMillis", r.took.Milliseconds())
-	b.Int("totalKeysExamined", command.SumOf(d, "keysExamined"))
-	b.Int("totalDocsExamined", command.SumOf(d, "docsExamined"))
+	b.Int("totalKeysExamined", exec.SumOf(d, "keysExamined"))
+	b.Int("totalDocsExamined", exec.SumOf(d, "docsExamined"))
 	b.Raw("executionStages", d)
 	if r.x.Level == explained.AllPlans {
 		r.trials(b)
@@ -325,8 +325,8 @@ func (r *report) shardStats(b *bson.Builder, op exec.Operator, name string) {
 	b.Bool("executionSuccess", true)
 	b.Int("nReturned", n)
 	b.Int("executionTimeMillis", r.took.Milliseconds())
-	b.Int("totalKeysExamined", command.SumOf(d, "keysExamined"))
-	b.Int("totalDocsExamined", command.SumOf(d, "docsExamined"))
+	b.Int("totalKeysExamined", exec.SumOf(d, "keysExamined"))
+	b.Int("totalDocsExamined", exec.SumOf(d, "docsExamined"))
 	b.Raw("executionStages", d)
 }
 
@@ -382,8 +382,8 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	b.Bool("executionSuccess", true)
 	b.Int("nReturned", n)
 	b.Int("executionTimeMillis", r.took.Milliseconds())
-	b.Int("totalKeysExamined", command.SumOf(stats, "keysExamined"))
-	b.Int("totalDocsExamined", command.SumOf(stats, "docsExamined"))
+	b.Int("totalKeysExamined", exec.SumOf(stats, "keysExamined"))
+	b.Int("totalDocsExamined", exec.SumOf(stats, "docsExamined"))
 	b.Raw("executionStages", stats)
 	if r.x.Level == explained.AllPlans {
 		r.trials(b)

@@ -57,7 +57,7 @@ func representative(c *command.Call, query bson.Raw, check func(*command.Def, *e
 	if !ok {
 		return nil, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
 	}
-	if err := command.CheckDatabaseName(db); err != nil {
+	if err := collection.CheckDatabaseName(db); err != nil {
 		return nil, err
 	}
 	inner := *c
@@ -243,7 +243,7 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 	case indexes == nil:
 		err = mongoerr.MissingField(field + ".allowedIndexes")
 	default:
-		err = command.CheckNamespace(ns)
+		err = collection.CheckNamespace(ns)
 	}
 	if err != nil {
 		return ns, nil, err

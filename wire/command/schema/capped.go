@@ -19,8 +19,8 @@ func runConvertToCapped(c *command.Call) error {
 	switch {
 	case !ok || s == "" || s[0] == '.' || strings.ContainsRune(s, 0):
 		return mongoerr.BadNamespace(ns.String())
-	case len(ns.String()) > command.NamespaceNameMax:
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, command.NamespaceNameMax)
+	case len(ns.String()) > collection.NamespaceNameMax:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, collection.NamespaceNameMax)
 	}
 	if err := cappable(ns); err != nil {
 		return err
@@ -46,8 +46,8 @@ func runCloneAsCapped(c *command.Call) error {
 	}
 	source, target := collection.Namespace{DB: c.DB, Coll: from}, collection.Namespace{DB: c.DB, Coll: to}
 	for _, ns := range [...]collection.Namespace{source, target} {
-		long := ns == source && len(ns.String()) > command.NamespaceNameMax
-		if err := command.CheckNamespace(ns); err != nil && !long {
+		long := ns == source && len(ns.String()) > collection.NamespaceNameMax
+		if err := collection.CheckNamespace(ns); err != nil && !long {
 			return err
 		}
 		if err := cappable(ns); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -43,7 +44,7 @@ func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	}
 	// Tools that restore a time-series collection name its buckets.
 	ns.Coll = strings.TrimPrefix(ns.Coll, bucketsPrefix)
-	key, err := command.WithSuffix(o.shardKey, o.suffix)
+	key, err := shard.WithSuffix(o.shardKey, o.suffix)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -121,7 +122,7 @@ func createOption(c *command.Call, o *createOptions, name string, v bson.Value) 
 		}
 	case "indexes":
 		if !v.IsMissing() {
-			o.indexes, err = c.DocArray(name, v, command.IndexesMax)
+			o.indexes, err = c.DocArray(name, v, index.SpecsMax)
 		}
 	default:
 		known = false
@@ -201,7 +202,7 @@ func checkValidator(c *command.Call, v bson.Raw) error {
 	if v.Depth() > validatorDepthMax*2 {
 		return mongoerr.New(mongoerr.Overflow, "Validator is nested too deeply")
 	}
-	if err := command.RefuseInValidator(v); err != nil {
+	if err := match.RefuseInValidator(v); err != nil {
 		return err
 	}
 	_, err := match.Parse(c.Env(), v)

@@ -21,7 +21,7 @@ const viewPipelineBytesMax = 16_000_000
 // agg.Parse.
 func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline bson.Raw) error {
 	base := collection.Namespace{DB: ns.DB, Coll: viewOn}
-	if err := command.CheckNamespace(base); err != nil {
+	if err := collection.CheckNamespace(base); err != nil {
 		return err
 	}
 	if strings.HasPrefix(ns.Coll, "system.") {

@@ -19,7 +19,7 @@ func runDataSize(c *command.Call) error {
 	if ns.Coll == "" {
 		return mongoerr.BadNamespace(s)
 	}
-	if err := command.CheckNamespace(ns); err != nil {
+	if err := collection.CheckNamespace(ns); err != nil {
 		return err
 	}
 	var lo, hi, key bson.Raw
@@ -68,7 +68,7 @@ func runDataSize(c *command.Call) error {
 	}
 	c.Reply.Int64("size", n.Bytes)
 	c.Reply.Int64("numObjects", n.Docs)
-	c.Reply.Int64("millis", command.Millis(c.Cluster.Now().Sub(start)))
+	c.Reply.Int64("millis", c.Cluster.Now().Sub(start).Milliseconds())
 	c.Reply.Bool("estimate", estimate)
 	return nil
 }

@@ -30,14 +30,14 @@ func runDrop(c *command.Call) error {
 	if ns.DB == "admin" && strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't drop system collection %s", ns)
 	}
-	if ns.Coll == command.ProfileCollection && c.Server.Hooks.Profiled(ns.DB) {
+	if ns.Coll == collection.ProfileCollection && c.Server.Hooks.Profiled(ns.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "turn off profiling before dropping system.profile collection")
 	}
 	if ns.Coll == "system.views" && c.Server.Virtual.HasViews(ns.DB) {
 		return dropViews(c, ns)
 	}
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
-	if err := c.CheckUUID(ns, coll, uuid); err != nil {
+	if err := c.Cluster.Catalog.Peek().CheckUUID(ns, coll, uuid); err != nil {
 		return err
 	}
 	found, err := c.Server.DDL.Drop(&c.Op, ns)

@@ -27,7 +27,7 @@ func runCreateIndexes(c *command.Call) error {
 		switch name {
 		case "indexes":
 			if given = !v.IsMissing(); given {
-				specs, err = c.DocArray(name, v, command.IndexesMax)
+				specs, err = c.DocArray(name, v, index.SpecsMax)
 			}
 		case "commitQuorum":
 			switch v.Type {

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
@@ -46,7 +47,7 @@ func runListCollections(c *command.Call) error {
 			return !c.Peer.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
 		})
 	}
-	docs, err := c.FilterDocs(infos, filter)
+	docs, err := match.Keep(c.Env(), infos, filter)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func virtualInfo(db, name string, nameOnly bool) bson.Raw {
 	b.End()
 	b.BeginDoc("info")
 	b.Bool("readOnly", false)
-	uuid := command.VirtualUUID(db + "." + name)
+	uuid := catalog.VirtualUUID(db + "." + name)
 	b.Binary("uuid", 4, uuid[:])
 	b.End()
 	b.BeginDoc("idIndex")

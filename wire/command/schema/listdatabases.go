@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -44,7 +45,7 @@ func runListDatabases(c *command.Call) error {
 		}
 		docs = append(docs, b.Doc())
 	}
-	if docs, err = c.FilterDocs(docs, filter); err != nil {
+	if docs, err = match.Keep(c.Env(), docs, filter); err != nil {
 		return err
 	}
 	total := int64(0)

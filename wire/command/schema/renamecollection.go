@@ -65,14 +65,14 @@ func runRename(c *command.Call) error {
 		}
 	}
 	snap := c.Cluster.Catalog.Peek()
-	if err := c.CheckUUID(from, snap.Collection(from), uuid); err != nil {
+	if err := snap.CheckUUID(from, snap.Collection(from), uuid); err != nil {
 		return err
 	}
 	if !dropUUID.IsMissing() {
 		if from.DB != to.DB {
 			return mongoerr.New(mongoerr.InvalidOptions, "The `dropTarget` parameter must not be a UUID when renaming across databases")
 		}
-		if err := c.CheckUUID(to, snap.Collection(to), dropUUID); err != nil {
+		if err := snap.CheckUUID(to, snap.Collection(to), dropUUID); err != nil {
 			return err
 		}
 	}
@@ -83,14 +83,14 @@ func runRename(c *command.Call) error {
 // Errors: InvalidNamespace (73), IllegalOperation (20).
 func checkRenamable(ns collection.Namespace) error {
 	switch {
-	case strings.Contains(ns.String(), "$"), len(ns.String()) > command.NamespaceNameMax && len(ns.DB) <= command.DatabaseNameMax:
+	case strings.Contains(ns.String(), "$"), len(ns.String()) > collection.NamespaceNameMax && len(ns.DB) <= collection.DatabaseNameMax:
 		return mongoerr.New(mongoerr.IllegalOperation, "Invalid namespace for renameCollection: %s", ns)
 	case strings.HasPrefix(ns.Coll, "system."), ns.DB == "local" && strings.HasPrefix(ns.Coll, "oplog.") && ns.Coll != "oplog.":
 		return mongoerr.New(mongoerr.IllegalOperation, "renaming system collections is not allowed: %s", ns)
 	case ns.Coll == "":
 		return mongoerr.BadNamespace(ns.String())
 	}
-	return command.CheckNamespace(ns)
+	return collection.CheckNamespace(ns)
 }
 
 // renamePrivileges notes what is needed to rename: within a database there is an

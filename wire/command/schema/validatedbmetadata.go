@@ -58,7 +58,7 @@ func checkFilterDB(db string) error {
 	switch {
 	case db == "":
 		return mongoerr.New(28539, "Empty database name")
-	case len(db) > command.DatabaseNameMax || strings.ContainsAny(db, ".\x00"):
+	case len(db) > collection.DatabaseNameMax || strings.ContainsAny(db, ".\x00"):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
 	case strings.ContainsAny(db, "/\\ \""):
 		return mongoerr.New(13280, "invalid db name: %s", db)

@@ -108,7 +108,7 @@ func parseKeyAnalysis(c *command.Call) (a keyAnalysis, err error) {
 	case rated && sized:
 		return a, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify both 'sampleRate' and 'sampleSize'")
 	}
-	if key, err = command.WithSuffix(key, suffix); err == nil {
+	if key, err = shard.WithSuffix(key, suffix); err == nil {
 		a.key, err = shard.ParseKeyPattern(key)
 	}
 	return a, err

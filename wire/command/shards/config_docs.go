@@ -67,7 +67,7 @@ func (s *State) databaseDocs() (docs []bson.Raw) {
 		b.String("primary", command.ShardName(0))
 		b.Bool("partitioned", true)
 		b.BeginDoc("version")
-		uuid := command.VirtualUUID(d.Name)
+		uuid := catalog.VirtualUUID(d.Name)
 		b.Binary("uuid", 4, uuid[:])
 		b.Timestamp("timestamp", uint32(s.Started.Unix()), 1)
 		b.Int32("lastMod", 1)
@@ -165,7 +165,7 @@ func (s *State) settingDocs() []bson.Raw {
 func (s *State) clusterDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int32("_id", 1)
-	id := command.VirtualUUID("cluster")
+	id := catalog.VirtualUUID("cluster")
 	var oid [12]byte
 	copy(oid[:], id[:])
 	b.ObjectID("clusterId", oid)

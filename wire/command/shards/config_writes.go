@@ -88,7 +88,7 @@ func (s *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluste
 		return r, false, nil
 	}
 	docs, _ := c.Server.Virtual.Docs(&c.Op, ns)
-	docs, err = c.FilterDocs(docs, m.Find.Filter)
+	docs, err = match.Keep(c.Env(), docs, m.Find.Filter)
 	if err != nil {
 		return r, true, err
 	}

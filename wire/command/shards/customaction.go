@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/arguments"
@@ -67,7 +68,7 @@ func (s *State) runCustomAction(c *command.Call) error {
 		if !a.hasColl {
 			return mongoerr.MissingField("customAction.collection")
 		}
-		if err := command.CheckNamespace(a.ns); err != nil {
+		if err := collection.CheckNamespace(a.ns); err != nil {
 			return err
 		}
 	}
@@ -136,7 +137,7 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		a.suffix, err = c.DocArg(name, v)
 	case "indexes":
 		if a.hasIndexes = !v.IsMissing(); a.hasIndexes {
-			a.indexes, err = c.DocArray(name, v, command.IndexesMax)
+			a.indexes, err = c.DocArray(name, v, index.SpecsMax)
 			if err == nil {
 				err = checkCustomIndexes(c, a)
 			}
@@ -295,7 +296,7 @@ func createCollection(c *command.Call, a *customArgs) error {
 	if c.Cluster.Catalog.Peek().Collection(a.ns) != nil {
 		return mongoerr.NamespaceTaken(a.ns.String())
 	}
-	key, err := command.WithSuffix(a.shardKey, a.suffix)
+	key, err := shard.WithSuffix(a.shardKey, a.suffix)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/command"
@@ -16,7 +17,7 @@ func migrateThroughput(c *command.Call, a *customArgs) error {
 	}
 	a.ns.DB = c.DB
 	if a.hasColl {
-		if err := command.CheckNamespace(a.ns); err != nil {
+		if err := collection.CheckNamespace(a.ns); err != nil {
 			return err
 		}
 	}

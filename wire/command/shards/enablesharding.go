@@ -26,7 +26,7 @@ func runEnableSharding(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := command.CheckDatabaseName(db); err != nil {
+	if err := collection.CheckDatabaseName(db); err != nil {
 		return err
 	}
 	if db == "local" || db == "config" || db == "admin" {

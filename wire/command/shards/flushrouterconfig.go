@@ -11,7 +11,7 @@ import (
 // Manual: reference/command/flushRouterConfig.
 func runFlushRouterConfig(c *command.Call) error {
 	if name, ok := c.Value.Str(); ok {
-		if err := command.CheckDatabaseName(collection.ParseNamespace(name).DB); err != nil {
+		if err := collection.CheckDatabaseName(collection.ParseNamespace(name).DB); err != nil {
 			return err
 		}
 	}

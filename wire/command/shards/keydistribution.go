@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
@@ -210,7 +211,7 @@ func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, de
 	env := mql.NewEnv(c.Ctx)
 	env.NowMillis, env.Collation = c.Cluster.Now().UnixMilli(), collation
 	if let, ok := cmd.Get("let").Doc(); ok {
-		_ = command.DeclareLet(env, let) // without them the filter cannot be read
+		_ = expr.DeclareLet(env, let) // without them the filter cannot be read
 	}
 	if q.filter, err = match.Parse(env, filter); err != nil {
 		q.filter = nil

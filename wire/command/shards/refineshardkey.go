@@ -3,6 +3,7 @@ package shards
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -33,7 +34,7 @@ func runRefineShardKey(c *command.Call) error {
 	if key == nil {
 		return mongoerr.MissingField(c.Field("key"))
 	}
-	if key, err = command.WithSuffix(key, suffix); err != nil {
+	if key, err = shard.WithSuffix(key, suffix); err != nil {
 		return err
 	}
 	return c.Server.DDL.RefineShardKey(&c.Op, ns, key)

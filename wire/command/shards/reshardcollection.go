@@ -3,6 +3,7 @@ package shards
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -51,7 +52,7 @@ func (s *State) runReshardCollection(c *command.Call) error {
 	if opts.Key == nil {
 		return mongoerr.MissingField(c.Field("key"))
 	}
-	if opts.Key, err = command.WithSuffix(opts.Key, suffix); err != nil {
+	if opts.Key, err = shard.WithSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
 	return c.Server.DDL.ReshardCollection(&c.Op, ns, opts)

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -53,12 +54,12 @@ func (s *State) runShardCollection(c *command.Call) error {
 		return mongoerr.MissingField(c.Field("key"))
 	case opts.Key.IsEmpty():
 		return mongoerr.New(mongoerr.InvalidOptions, "Empty shard key")
-	case presplit && !command.HasHashedField(opts.Key):
+	case presplit && !hasHashedField(opts.Key):
 		return mongoerr.New(mongoerr.InvalidOptions, "presplitHashedZones is only supported when the shard key has a hashed field")
 	case presplit && len(opts.Zones) == 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "presplitHashedZones needs zones of %s, which has none: see updateZoneKeyRange", ns)
 	}
-	if opts.Key, err = command.WithSuffix(opts.Key, suffix); err != nil {
+	if opts.Key, err = shard.WithSuffix(opts.Key, suffix); err != nil {
 		return err
 	}
 	if err := c.Server.DDL.ShardCollection(&c.Op, ns, opts); err != nil {
@@ -106,11 +107,21 @@ func shardedNamespace(c *command.Call) (collection.Namespace, error) {
 	if ns.Coll == "" {
 		return ns, mongoerr.BadNamespace(s)
 	}
-	if err := command.CheckNamespace(ns); err != nil {
+	if err := collection.CheckNamespace(ns); err != nil {
 		return ns, err
 	}
 	if ns.DB == "local" || ns.DB == "config" || strings.HasPrefix(ns.Coll, "system.") {
 		return ns, mongoerr.New(mongoerr.IllegalOperation, "can't shard %s", ns)
 	}
 	return ns, nil
+}
+
+// hasHashedField reports a shard key with a hashed field.
+func hasHashedField(key bson.Raw) bool {
+	for _, v := range key.Fields() {
+		if s, ok := v.Str(); ok && s == "hashed" {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
@@ -54,7 +55,7 @@ func (s *State) runCurrentOp(c *command.Call) error {
 			}
 		}
 	}
-	docs, err := c.FilterDocs(s.currentOps(a), filter.Doc())
+	docs, err := match.Keep(c.Env(), s.currentOps(a), filter.Doc())
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (s *State) runProfile(c *command.Call) error {
 	}
 	p.on.Store(on)
 	if now.level > 0 && was.level == 0 {
-		return s.createProfile(c.Env(), collection.Namespace{DB: c.DB, Coll: command.ProfileCollection})
+		return s.createProfile(c.Env(), collection.Namespace{DB: c.DB, Coll: collection.ProfileCollection})
 	}
 	return nil
 }

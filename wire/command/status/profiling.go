@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -15,6 +16,15 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/command"
+)
+
+// Limits of the profiler.
+const (
+	profileBytes = 1 << 20 // that a new collection of it keeps
+	// profiledCommandMax is the largest command that is kept as a document.
+	profiledCommandMax = 50 << 10
+	// profileTimeMax bounds the time that keeping one entry may take.
+	profileTimeMax = 2 * time.Second
 )
 
 // profiled returns how the commands on a database are recorded, and whether they are.
@@ -55,7 +65,7 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 	if of.level == 1 && of.filter == nil && (e.Took.Milliseconds() < int64(slowms) || rand.Float64() >= rate) {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), command.ProfileTimeMax)
+	ctx, stop := context.WithTimeout(context.Background(), profileTimeMax)
 	defer stop()
 	env := mql.NewEnv(ctx)
 	env.NowMillis, env.DB = s.Cluster.Now().UnixMilli(), c.DB
@@ -65,7 +75,7 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 			return
 		}
 	}
-	ns := collection.Namespace{DB: c.DB, Coll: command.ProfileCollection}
+	ns := collection.Namespace{DB: c.DB, Coll: collection.ProfileCollection}
 	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
 		if err := s.createProfile(env, ns); err != nil {
 			s.Log.Warn().Err(err).Str("database", c.DB).Msg("system.profile cannot be made: commands of this database are not profiled")
@@ -85,7 +95,7 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 func (s *State) createProfile(env *mql.Env, ns collection.Namespace) error {
 	b := bson.NewBuilder(nil)
 	b.Bool("capped", true)
-	b.Int64("size", command.ProfileBytes)
+	b.Int64("size", profileBytes)
 	return s.DDL.Create(&cluster.Op{Env: env, TxnNumber: -1}, ns, ddl.CreateOptions{Raw: b.Doc(), Implicit: true})
 }
 
@@ -119,7 +129,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	b.Int("millis", took.Milliseconds())
 	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)).Float())
 	if c.Op.Waited > 0 { // Source: Azure Cosmos DB for MongoDB, "prevent-rate-limiting-errors"
-		b.Double("estimatedDelayFromRateLimitingInMilliseconds", command.InMillis(c.Op.Waited))
+		b.Double("estimatedDelayFromRateLimitingInMilliseconds", float64(c.Op.Waited)/float64(time.Millisecond))
 	}
 	b.DateTime("ts", c.Cluster.Now().UnixMilli())
 	b.String("client", clientHost(c.Conn.Remote().String()))
@@ -173,7 +183,7 @@ func profiledCommand(c *command.Call) bson.Raw {
 
 // appendProfiled appends a command, or the beginning of its text where it is long.
 func appendProfiled(c *command.Call, b *bson.Builder, name string, d bson.Raw) {
-	if len(d) <= command.ProfiledCommandMax {
+	if len(d) <= profiledCommandMax {
 		b.Raw(name, d)
 		return
 	}
@@ -233,8 +243,8 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 			tree := bson.NewBuilder(nil)
 			p.Operator.Explain(tree, true)
 			d := tree.Doc()
-			keys += command.SumOf(d, "keysExamined")
-			seen += command.SumOf(d, "docsExamined")
+			keys += exec.SumOf(d, "keysExamined")
+			seen += exec.SumOf(d, "docsExamined")
 			text, sorted := planSummary(d)
 			summary, sorts = text, sorts || sorted
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
@@ -163,7 +164,7 @@ func config(r command.ReplicaSet) bson.Raw {
 	b.Int32("w", 1)
 	b.Int32("wtimeout", 0)
 	b.End()
-	id := command.VirtualUUID("replica set " + r.Name)
+	id := catalog.VirtualUUID("replica set " + r.Name)
 	b.ObjectID("replicaSetId", [12]byte(id[:12]))
 	b.End()
 	return b.Doc()

@@ -1,15 +1,33 @@
-package command
+package catalog
 
 import (
+	"crypto/md5"
+	"crypto/rand"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
+// NewUUID makes a random (version 4) UUID.
+func NewUUID() (u [16]byte) {
+	rand.Read(u[:])
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
+
+// VirtualUUID is a UUID that a name always has.
+func VirtualUUID(name string) [16]byte {
+	u := md5.Sum([]byte(name))
+	u[6] = u[6]&0x0f | 0x30 // version 3: from a name
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
+
 // CheckUUID compares a collection with the UUID a client expects it to have; a
 // missing value expects nothing. Errors: CollectionUUIDMismatch (361).
-func (c *Call) CheckUUID(ns collection.Namespace, coll *catalog.Collection, uuid bson.Value) error {
+func (s *Snapshot) CheckUUID(ns collection.Namespace, coll *Collection, uuid bson.Value) error {
 	_, want, ok := uuid.Binary()
 	if !ok || coll != nil && string(coll.UUID[:]) == string(want) {
 		return nil
@@ -19,7 +37,7 @@ func (c *Call) CheckUUID(ns collection.Namespace, coll *catalog.Collection, uuid
 	b.Value("collectionUUID", uuid)
 	b.String("expectedCollection", ns.Coll)
 	b.Null("actualCollection")
-	for _, other := range c.Cluster.Catalog.Peek().Collections(ns.DB) {
+	for _, other := range s.Collections(ns.DB) {
 		if string(other.UUID[:]) == string(want) {
 			b = bson.NewBuilder(nil)
 			b.String("db", ns.DB)

@@ -1,11 +1,8 @@
-package command
+package collection
 
 import (
-	"crypto/md5"
 	"strings"
-	"time"
 
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -29,7 +26,7 @@ func CheckDatabaseName(db string) error {
 
 // CheckNamespace refuses what cannot name a collection.
 // Errors: InvalidNamespace (73).
-func CheckNamespace(ns collection.Namespace) error {
+func CheckNamespace(ns Namespace) error {
 	if err := CheckDatabaseName(ns.DB); err != nil {
 		return err
 	}
@@ -43,21 +40,6 @@ func CheckNamespace(ns collection.Namespace) error {
 	return nil
 }
 
-// The collection that the profiler writes to, and how much it keeps there.
+// ProfileCollection is the collection of a database that its profiler writes to.
 // Manual: tutorial/manage-the-database-profiler.
-const (
-	ProfileCollection = "system.profile"
-	ProfileBytes      = 1 << 20
-	// ProfiledCommandMax is the largest command that is kept as a document.
-	ProfiledCommandMax = 50 << 10
-	// ProfileTimeMax bounds the time that keeping one entry may take.
-	ProfileTimeMax = 2 * time.Second
-)
-
-// VirtualUUID is a UUID that a name always has.
-func VirtualUUID(name string) [16]byte {
-	u := md5.Sum([]byte(name))
-	u[6] = u[6]&0x0f | 0x30 // version 3: from a name
-	u[8] = u[8]&0x3f | 0x80
-	return u
-}
+const ProfileCollection = "system.profile"

@@ -1,15 +1,8 @@
-package command
+package exec
 
-import (
-	"time"
+import "github.com/cantledb/cantle/bson"
 
-	"github.com/cantledb/cantle/bson"
-)
-
-// InMillis is a duration in milliseconds.
-func InMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// SumOf adds up a counter over a tree of stages.
+// SumOf adds up a counter over a tree of stages, as Operator.Explain prints it.
 func SumOf(d bson.Raw, name string) (n int64) {
 	for it := d.Iter(); it.Next(); {
 		if string(it.Name) == name {

@@ -1,8 +1,7 @@
-package command
+package expr
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -18,7 +17,7 @@ func DeclareLet(env *mql.Env, d bson.Raw) error {
 				return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
 			}
 		}
-		e, err := expr.Parse(env, it.Value)
+		e, err := Parse(env, it.Value)
 		if err != nil {
 			return err
 		}
@@ -27,7 +26,7 @@ func DeclareLet(env *mql.Env, d bson.Raw) error {
 		if needsDoc {
 			return mongoerr.New(4890500, "Command let Expression tried to access a field, but this is not allowed because command let Expressions run before the query examines any documents.")
 		}
-		var s expr.Scratch
+		var s Scratch
 		x, err := e.Eval(env, bson.Empty, &s)
 		if err != nil {
 			return err

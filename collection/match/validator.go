@@ -1,4 +1,4 @@
-package command
+package match
 
 import (
 	"github.com/cantledb/cantle/bson"
