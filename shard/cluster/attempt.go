@@ -44,7 +44,7 @@ type attempt struct {
 	targets map[shard.ID]*write.Target
 	one     write.Target  // for the common case of one shard
 	multi   bool          // inside a multi-document transaction
-	turn    *line         // of a capped collection, held from begin to end
+	line    *line         // of a capped collection, held from begin to end
 	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
 	grown   []growth      // of shard key values near their limit
 	old     exec.Row      // memory of the row to be changed
@@ -178,8 +178,8 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 		}
 	}
 	applyGrowth(a.grown)
-	if a.turn != nil {
-		a.pass()
+	if a.line != nil {
+		a.endLine()
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (a *attempt) begin(latch ...[]byte) error {
 	if a.txn != nil {
 		return nil
 	}
-	err := a.takeTurn()
+	err := a.enterLine()
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (a *attempt) end() {
 	if a.txn != nil && !a.multi {
 		a.txn.Close()
 	}
-	a.leave()
+	a.leaveLine()
 	if a.snap != nil && !a.multi {
 		a.snap.Unpin()
 	}

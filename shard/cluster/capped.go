@@ -10,12 +10,12 @@ import (
 
 // line is what the writers of a capped collection share. Its documents lie in the
 // order of their insertion: position is a number that grows by one, and never
-// comes again while a cursor can remember it. Writers take turns, so that a
+// comes again while a cursor can remember it. One writer is in it at a time, so that a
 // number that can be seen has no lower one still to come, and that the counts
 // are exact when it is decided what has to go.
 type line struct {
-	turn  chan struct{} // holds the turn while nobody has it
-	next  keyspace.Hash // 0 before the first use; for whoever has the turn
+	free  chan struct{} // holds a value while no writer is in the line
+	next  keyspace.Hash // 0 before the first use; for the writer in the line
 	first keyspace.Hash // no document lies before
 }
 
@@ -23,44 +23,44 @@ func (c *Cluster) line(id keyspace.CollectionID) *line {
 	if l, ok := c.lines.Load(id); ok {
 		return l.(*line)
 	}
-	l := &line{turn: make(chan struct{}, 1)}
-	l.turn <- struct{}{}
+	l := &line{free: make(chan struct{}, 1)}
+	l.free <- struct{}{}
 	known, _ := c.lines.LoadOrStore(id, l)
 	return known.(*line)
 }
 
-// takeTurn waits until the attempt may write to a capped collection.
-func (a *attempt) takeTurn() error {
-	if a.coll == nil || !a.coll.Options.Capped || a.turn != nil {
+// enterLine waits until the attempt may write to a capped collection.
+func (a *attempt) enterLine() error {
+	if a.coll == nil || !a.coll.Options.Capped || a.line != nil {
 		return nil
 	}
 	l, ctx := a.c.line(a.coll.ID), a.op.Env.Context()
 	select {
-	case <-l.turn:
-		a.turn = l
+	case <-l.free:
+		a.line = l
 		return nil
 	case <-ctx.Done():
 		return a.op.Env.Interrupted()
 	}
 }
 
-// pass ends the turn after a commit.
-func (a *attempt) pass() {
-	a.turn.first = max(a.turn.first, a.trimmed)
-	a.leave()
+// endLine leaves the line after a commit.
+func (a *attempt) endLine() {
+	a.line.first = max(a.line.first, a.trimmed)
+	a.leaveLine()
 }
 
-// leave ends the turn, if it is the attempt's.
-func (a *attempt) leave() {
-	if a.turn != nil {
-		a.turn.turn <- struct{}{}
-		a.turn = nil
+// leaveLine lets the next writer into the line, if the attempt is in it.
+func (a *attempt) leaveLine() {
+	if a.line != nil {
+		a.line.free <- struct{}{}
+		a.line = nil
 	}
 }
 
 // cappedPosition is the next place of a capped collection.
 func (a *attempt) cappedPosition() (keyspace.Hash, error) {
-	l := a.turn
+	l := a.line
 	if l.next == 0 {
 		last, err := lastPosition(a.op, a.txn, a.coll.ID)
 		if err != nil {
@@ -101,7 +101,7 @@ const (
 // Manual: core/capped-collections.
 func (a *attempt) trim() error {
 	limits := &a.coll.Options
-	if !limits.Capped || a.one.Shard == nil || a.turn.next == 0 {
+	if !limits.Capped || a.one.Shard == nil || a.line.next == 0 {
 		return nil
 	}
 	t := &a.one
@@ -136,7 +136,7 @@ type aged struct {
 // oldest copies the oldest documents: so many, or of so many bytes, but not more
 // than one batch and never the newest of all.
 func (a *attempt) oldest(docs, size int64) (out []aged, err error) {
-	from, last := max(a.turn.first, a.trimmed), a.turn.next-1
+	from, last := max(a.line.first, a.trimmed), a.line.next-1
 	it, err := a.txn.Iter(a.op.Env.Context(), keyspace.RecordHashRange(a.coll.ID, from, last), storage.IterOptions{FetchRows: int(min(max(docs, 1), batchRows))})
 	if err != nil {
 		return nil, err

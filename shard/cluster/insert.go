@@ -31,12 +31,12 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	if err != nil {
 		return 0, nil, err
 	}
-	placed, failed, err := c.place(o, coll, docs, ordered)
+	placed, failed, err := c.prepare(o, coll, docs, ordered)
 	if err != nil {
 		return 0, nil, err
 	}
 	errs = failed
-	for _, g := range router.Place(coll, placed, ordered) {
+	for _, g := range router.ByShard(coll, placed, ordered) {
 		for len(g.Docs) > 0 {
 			if err := o.Env.Interrupted(); err != nil {
 				return n, errs, err
@@ -101,9 +101,9 @@ func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int 
 	return len(docs)
 }
 
-// place checks each document, gives it an _id, and finds its position. With
+// prepare checks each document, gives it an _id, and finds its position. With
 // ordered, what follows the first bad document is left out.
-func (c *Cluster) place(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
+func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
 	placed = make([]router.Placed, 0, len(docs))
 	for i, d := range docs {
 		doc, err := write.Prepare(d, c.Store)

@@ -92,7 +92,7 @@ func TestInsertIntoReplacedCollection(t *testing.T) {
 	s := newScene(t)
 	by := s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
 	o := s.op(t.Context())
-	placed, _, err := s.place(o, by, []bson.Raw{s.raw(`{_id: 1, k: 1}`)}, true)
+	placed, _, err := s.prepare(o, by, []bson.Raw{s.raw(`{_id: 1, k: 1}`)}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,11 +43,11 @@ type Placed struct {
 	Shard *shard.Descriptor
 }
 
-// Place finds the shard of each document, notes it in docs, and puts consecutive
+// ByShard finds the shard of each document, notes it in docs, and puts consecutive
 // documents into groups. Ordered: a new group begins
 // whenever the shard changes, so that running the groups one after the other
 // keeps the order. Unordered: one group per shard.
-func Place(c *catalog.Collection, docs []Placed, ordered bool) []Group {
+func ByShard(c *catalog.Collection, docs []Placed, ordered bool) []Group {
 	if c.Map.Len() == 1 {
 		d := c.Map.Shards()[0]
 		for i := range docs {

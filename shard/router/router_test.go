@@ -348,7 +348,7 @@ func TestPlace(t *testing.T) {
 				docs[i] = router.Placed{Doc: doc, Hash: h, Index: i}
 			}
 			for _, ordered := range []bool{true, false} {
-				checkGroups(t, c, docs, router.Place(c, docs, ordered), ordered)
+				checkGroups(t, c, docs, router.ByShard(c, docs, ordered), ordered)
 			}
 		}
 	}
