@@ -86,8 +86,8 @@ func (p *Pipeline) Front() Front {
 	f := Front{}
 	fields := p.reads()
 	f.Projection = fields.projection()
-	stages := p.stages
-	f.Filter, stages = p.filter()
+	filter, stages := p.filter()
+	f.Filter = filter
 	if g, ok := p.GeoNear(); ok && g.Key != "" {
 		f.Projection = nil
 	}
