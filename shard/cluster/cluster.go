@@ -44,7 +44,7 @@ type Cluster struct {
 	// Uses counts the uses of indexes.
 	Uses plan.Uses
 	hub  *changestream.Hub
-	// imageLife is what SetImageLife was told, a time.Duration.
+	// imageLife is how long pre- and post-images of documents are kept, a time.Duration.
 	imageLife atomic.Int64
 	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
 

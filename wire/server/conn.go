@@ -48,7 +48,7 @@ type Conn struct {
 	wait time.Duration
 	turn <-chan struct{}
 
-	// stranger is what SetStranger was told.
+	// stranger says that nobody is logged in where somebody must be, so that less is allowed.
 	stranger atomic.Bool
 
 	// large is what a reply that is being sent holds of the memory that all share.
