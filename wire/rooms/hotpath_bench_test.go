@@ -208,7 +208,7 @@ type hotWorld struct {
 }
 
 func newHotWorld(b *testing.B) *hotWorld {
-	store, err := pebblekv.Open(b.TempDir(), pebblekv.Options{ReserveBytes: -1})
+	store, err := pebblekv.Open(b.TempDir(), pebblekv.Options{ReserveBytes: -1, CacheBytes: 1 << 30})
 	if err != nil {
 		b.Fatal(err)
 	}
