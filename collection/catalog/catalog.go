@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -20,18 +21,19 @@ type Catalog struct {
 	old []*Snapshot // published before current and perhaps still pinned; under mu
 }
 
-// Open reads the catalog of a store.
-func Open(ctx context.Context, store storage.Store) (*Catalog, error) {
+// Open reads the catalog of a store, for a server that shows itself as r.
+func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog, error) {
 	c := &Catalog{store: store}
-	r, err := store.Snapshot(ctx, 0)
+	reader, err := store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer reader.Close()
 	s := newSnapshot(1)
 	env := mql.NewEnv(ctx)
+	env.Release, env.Kept = r, r
 	env.JavaScript = true // stored validators were checked when they were made
-	err = eachMeta(ctx, r, keyspace.MetaDatabase, func(value []byte) error {
+	err = eachMeta(ctx, reader, keyspace.MetaDatabase, func(value []byte) error {
 		d, err := decodeDatabase(value)
 		if err == nil {
 			s.databases[d.Name] = d
@@ -41,7 +43,7 @@ func Open(ctx context.Context, store storage.Store) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading databases: %w", err)
 	}
-	err = eachMeta(ctx, r, keyspace.MetaCollection, func(value []byte) error {
+	err = eachMeta(ctx, reader, keyspace.MetaCollection, func(value []byte) error {
 		coll, err := decodeCollection(env, value)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -57,7 +58,7 @@ func newRoom(t testing.TB) *room {
 	t.Helper()
 	store := memkv.Open(memkv.Options{})
 	t.Cleanup(func() { must(t, store.Close()) })
-	c, err := catalog.Open(context.Background(), store)
+	c, err := catalog.Open(context.Background(), store, release.Default)
 	must(t, err)
 	return &room{c, t, store}
 }
@@ -132,7 +133,7 @@ func text(s *catalog.Snapshot) string {
 // reopened compares the snapshot with what a new process reads of the same store.
 func (r *room) reopened() *catalog.Catalog {
 	r.t.Helper()
-	c, err := catalog.Open(context.Background(), r.store)
+	c, err := catalog.Open(context.Background(), r.store, release.Default)
 	must(r.t, err)
 	if got, want := text(c.Peek()), text(r.Peek()); got != want {
 		r.t.Fatalf("a new process reads\n%s\nof\n%s", got, want)

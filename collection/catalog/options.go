@@ -68,7 +68,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 			}
 		case "validator":
 			if d, ok := v.Doc(); ok && !d.IsEmpty() {
-				o.Validator, err = match.Parse(env, d)
+				o.Validator, err = match.Parse(env.AsKept(), d)
 			}
 		case "validationLevel":
 			o.ValidationLevel, _ = v.Str()

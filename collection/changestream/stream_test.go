@@ -17,6 +17,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
@@ -37,7 +38,7 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	c, err := catalog.Open(t.Context(), s)
+	c, err := catalog.Open(t.Context(), s, release.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -416,7 +416,7 @@ func (p *parser) partial() (err error) {
 	if err := checkPartial(s.PartialFilter, 0); err != nil {
 		return err
 	}
-	env := *p.env
+	env := *p.env.AsKept()
 	env.Collation = s.Collation
 	s.Partial, err = match.Parse(&env, s.PartialFilter)
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
@@ -36,6 +37,9 @@ type Env struct {
 	JavaScript bool
 	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
 	Strict bool
+	// Release is the release of MongoDB that the client is shown. What is read from the
+	// catalog, for all clients alike, goes by that of the server: Kept.
+	Release, Kept release.Release
 	// Lane bounds what the goroutine takes of the processors; nil does not. Copies of an
 	// Env share it, forks have their own.
 	Lane *Lane
@@ -77,6 +81,17 @@ func (e *Env) WithContext(ctx context.Context) *Env {
 func (e *Env) WithMemory(m *Memory) *Env {
 	f := *e
 	f.Memory = m
+	return &f
+}
+
+// AsKept is the Env in which what the catalog keeps is parsed: e, or a copy of it with the
+// release of the server.
+func (e *Env) AsKept() *Env {
+	if e.Release == e.Kept {
+		return e
+	}
+	f := *e
+	f.Release = e.Kept
 	return &f
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/rewind"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/write"
@@ -56,7 +57,7 @@ func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Helper()
 	r := &room{t: t, store: memkv.Open(memkv.Options{}), env: mql.NewEnv(context.Background()), memory: ratelimit.NewMemory(64 << 20)}
 	t.Cleanup(func() { must(t, r.store.Close()) }) // which fails if a state left its snapshot open
-	cat, err := catalog.Open(r.env.Context(), r.store)
+	cat, err := catalog.Open(r.env.Context(), r.store, release.Default)
 	must(t, err)
 	must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
 		r.coll, err = m.NewCollection(r.env, collection.Namespace{DB: "shop", Coll: "c"}, raw(t, options))

@@ -18,6 +18,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/ratelimit"
@@ -84,7 +85,7 @@ func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Cleanup(func() { must(t, r.store.Close()) })
 	r.env = mql.NewEnv(context.Background())
 	r.env.Meter = &ratelimit.Meter{}
-	cat, err := catalog.Open(r.env.Context(), r.store)
+	cat, err := catalog.Open(r.env.Context(), r.store, release.Default)
 	must(t, err)
 	must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
 		r.coll, err = m.NewCollection(r.env, collection.Namespace{DB: "shop", Coll: "c"}, raw(t, options))

@@ -15,6 +15,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -164,7 +165,7 @@ func hello() bson.Raw {
 		{Key: "ismaster", Value: true}, {Key: "helloOk", Value: true}, {Key: "isWritablePrimary", Value: true},
 		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
 		{Key: "maxWriteBatchSize", Value: int32(100_000)}, {Key: "localTime", Value: time.Now()},
-		{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(21)},
+		{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: release.Default.MaxWireVersion()},
 		{Key: "readOnly", Value: false}, {Key: "ok", Value: 1.0},
 	})
 }

@@ -134,7 +134,7 @@ func tables() []table {
 }
 
 // manual is the root of the pages.
-const manual = "https://www.mongodb.com/docs/v7.0/"
+const manual = "https://www.mongodb.com/docs/v8.0/"
 
 // cosmosPage describes the commands that are Azure's.
 const cosmosPage = "https://learn.microsoft.com/azure/cosmos-db/mongodb/custom-commands"

@@ -22,7 +22,7 @@ func TestRender(t *testing.T) {
 	}}}))
 	for _, want := range []string{
 		"| Things | 1 | 1 |\n",
-		"\n- [`$a`](https://www.mongodb.com/docs/v7.0/reference/a/)\n",
+		"\n- [`$a`](https://www.mongodb.com/docs/v8.0/reference/a/)\n",
 		"\n- ~~[`b`](" + cosmosPage + ")~~\n",
 	} {
 		if !strings.Contains(got, want) {

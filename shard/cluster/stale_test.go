@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
@@ -34,7 +35,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	store := memkv.Open(memkv.Options{})
 	t.Cleanup(func() { store.Close() })
-	cat, err := catalog.Open(t.Context(), store)
+	cat, err := catalog.Open(t.Context(), store, release.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

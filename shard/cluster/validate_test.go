@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
@@ -37,7 +38,7 @@ func newNode(t *testing.T) *node {
 			t.Error(err)
 		}
 	})
-	cat, err := catalog.Open(t.Context(), store)
+	cat, err := catalog.Open(t.Context(), store, release.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

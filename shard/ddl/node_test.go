@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
@@ -47,7 +48,7 @@ func newNode(t *testing.T, limits ddl.Limits) *node {
 // openNode makes a node over a store, as a process that starts does.
 func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	t.Helper()
-	cat, err := catalog.Open(t.Context(), store)
+	cat, err := catalog.Open(t.Context(), store, release.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -69,7 +70,7 @@ func virtually(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
 func start(t testing.TB, store storage.Store) *node {
 	t.Helper()
 	n := &node{t: t, store: store}
-	cat, err := catalog.Open(t.Context(), store)
+	cat, err := catalog.Open(t.Context(), store, release.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

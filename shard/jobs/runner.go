@@ -9,6 +9,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -21,6 +22,8 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
+	// Release is that by which what the catalog keeps is read.
+	Release release.Release
 	// Now is the clock of budgets and of expiry.
 	Now func() time.Time
 	// Pools are the switches of every collection's and database's budget.
@@ -133,6 +136,7 @@ func (r *Runner) report(job string, err error) {
 func (r *Runner) env(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = r.Now().UnixMilli()
+	env.Release, env.Kept = r.Release, r.Release
 	env.JavaScript = true // what the catalog holds was checked when it was made
 	return env
 }

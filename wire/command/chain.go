@@ -234,6 +234,7 @@ func (c *Call) environment() {
 	env.DB = c.DB
 	env.JavaScript = c.Server.JavaScript
 	env.Strict = c.Strict()
+	env.Release, env.Kept = c.Release(), c.Server.Release
 	c.lane.Begin(c.Server.Processor)
 	env.Lane = &c.lane
 	env.Memory.Spill = true

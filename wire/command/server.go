@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
@@ -44,6 +45,9 @@ type Config struct {
 	Version string
 	// Durability of writes without a write concern that says otherwise.
 	Durability storage.Durability
+	// Release is the release of MongoDB that the listeners but the Cosmos one show
+	// themselves as.
+	Release release.Release
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
@@ -82,6 +86,7 @@ type Server struct {
 	Charges  charges
 
 	ChargeReplies atomic.Bool  // every reply says what its command cost: the parameter replyCharge
+	Lowered       atomic.Bool  // the feature compatibility version was set down; see FeatureVersion
 	Unmetered     atomic.Bool  // noMeteringPoint
 	seenAt        atomic.Value // string: the address of the first connection
 	conns         sync.Map     // int64 → *Connection

@@ -1,12 +1,30 @@
 package command
 
-// CompatibleVersion is the MongoDB version whose behaviour is offered; drivers
-// and tools decide by it what they may ask for.
-const CompatibleVersion = "7.0.0"
+import "github.com/cantledb/cantle/collection/release"
 
 // EngineName is the storage engine that clients are told of.
 const EngineName = "pebble"
 
-// FeatureVersion is the feature compatibility version: CompatibleVersion without
-// its last part.
-const FeatureVersion = "7.0"
+// cosmosRelease is the release that the Cosmos listener shows itself as, whatever the others
+// do. Source: Azure Cosmos DB for MongoDB, feature-support-70.
+const cosmosRelease = release.V7_0
+
+// Release is the release of MongoDB that the client of the connection is shown: drivers and
+// tools decide by it what they may ask for, and languages what an answer is.
+func (c *Call) Release() release.Release {
+	if c.Strict() {
+		return cosmosRelease
+	}
+	return c.Server.Release
+}
+
+// FeatureVersion is the feature compatibility version of the server: its release, unless
+// setFeatureCompatibilityVersion has set it down. It is only shown. What a request means
+// follows the release, as with MongoDB; what a lower version would forbid to write down in a
+// new form has one form here.
+func (s *Server) FeatureVersion() string {
+	if s.Lowered.Load() {
+		return s.Release.LowerFeatures()
+	}
+	return s.Release.String()
+}

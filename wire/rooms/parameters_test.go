@@ -34,7 +34,7 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	r := c.ok(`{getParameter: "*", $db: "admin"}`)
-	if number(r.Get("logLevel")) != 2 || !r.Get("quiet").Truthy() || text(at(r, "featureCompatibilityVersion.version")) != "7.0" {
+	if number(r.Get("logLevel")) != 2 || !r.Get("quiet").Truthy() || text(at(r, "featureCompatibilityVersion.version")) != "8.0" {
 		t.Errorf("all parameters: %v", r)
 	}
 	for path, want := range map[string]int64{"verbosity": 2, "network.asio.verbosity": 3, "network.bridge.verbosity": -1, "command.verbosity": 4, "write.verbosity": -1} {

@@ -3,6 +3,7 @@ package rooms
 import (
 	"testing"
 
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -90,7 +91,7 @@ func TestDescribing(t *testing.T) {
 		}
 	}
 	r := c.ok(`{buildInfo: 1}`)
-	if text(r.Get("version")) != command.CompatibleVersion || number(at(r, "versionArray.0")) != 7 || !at(r, "versionArray.4").IsMissing() {
+	if text(r.Get("version")) != release.Default.Version() || number(at(r, "versionArray.0")) != 8 || !at(r, "versionArray.4").IsMissing() {
 		t.Errorf("buildInfo: %v", r)
 	}
 	if r := c.ok(`{whatsmyuri: 1}`); text(r.Get("you")) != c.Remote().String() {

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
@@ -45,7 +46,7 @@ func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets
 		store = memkv.Open(memkv.Options{})
 		t.Cleanup(func() { store.Close() })
 	}
-	cat, err := catalog.Open(t.Context(), store)
+	cat, err := catalog.Open(t.Context(), store, release.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,11 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 			defer file.Close()
 			w = file
 		}
-		archive, err := newArchiveWriter(w, a.gzip, min(a.parallel, len(list)), list)
+		version, err := t.serverVersion(ctx)
+		if err != nil {
+			return t.explain(err)
+		}
+		archive, err := newArchiveWriter(w, version, a.gzip, min(a.parallel, len(list)), list)
 		if err != nil {
 			return err
 		}
@@ -199,6 +203,15 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 	}
 	t.summary(errs)
 	return nil
+}
+
+// serverVersion asks which release of MongoDB the server says it is.
+func (t *transfer) serverVersion(ctx context.Context) (string, error) {
+	b := bson.NewBuilder(nil)
+	b.Int32("buildInfo", 1)
+	reply, err := t.run(ctx, "admin", b.Doc())
+	version, _ := reply.Get("version").Str()
+	return version, err
 }
 
 // collections lists what there is to dump, with its metadata.

@@ -49,8 +49,8 @@ type archivePart struct {
 	buf []byte
 }
 
-// newArchiveWriter writes everything up to the first block.
-func newArchiveWriter(out io.Writer, compress bool, parallel int, list []*dumped) (*archiveWriter, error) {
+// newArchiveWriter writes everything up to the first block; version is the server's.
+func newArchiveWriter(out io.Writer, version string, compress bool, parallel int, list []*dumped) (*archiveWriter, error) {
 	a := &archiveWriter{}
 	if compress {
 		a.zip = gzip.NewWriter(out)
@@ -61,7 +61,7 @@ func newArchiveWriter(out io.Writer, compress bool, parallel int, list []*dumped
 	b := bson.NewBuilder(nil)
 	b.Int32("concurrent_collections", int32(parallel))
 	b.String("version", "0.1")
-	b.String("server_version", "7.0.0")
+	b.String("server_version", version)
 	b.String("tool_version", "cantle")
 	a.w.Write(b.Doc())
 	for _, d := range list {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -25,6 +26,7 @@ type Config struct {
 	Listen       string // comma-separated addresses; "unix:/path" for a socket
 	CosmosListen string
 	ReplicaSet   string // name or name/host:port
+	Compat       string // name of a release of MongoDB; "" = release.Default
 	Metrics      string
 	LogLevel     string
 	LogFormat    string
@@ -152,6 +154,18 @@ func (c *Config) check() error {
 		}
 	}
 	return nil
+}
+
+// release reads the release of MongoDB that clients are shown. Errors: what is none.
+func (c *Config) release() (release.Release, error) {
+	if c.Compat == "" {
+		return release.Default, nil
+	}
+	r, err := release.Parse(c.Compat)
+	if err != nil {
+		return r, fmt.Errorf("--compat: %w", err)
+	}
+	return r, nil
 }
 
 // diskSizes are the settings about sizes on disk, in bytes.

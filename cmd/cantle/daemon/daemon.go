@@ -20,6 +20,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -46,6 +47,7 @@ var Version = "0.1.0-dev"
 // Daemon is one running server.
 type Daemon struct {
 	cfg      Config
+	release  release.Release // release is that of MongoDB which clients are shown
 	shares   shares
 	log      zerolog.Logger
 	recent   *recentLog
@@ -81,7 +83,11 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 		return nil, err
 	}
 	begun := time.Now()
-	d := &Daemon{cfg: cfg, log: log, recent: recent, failed: make(chan error, 4)}
+	shown, err := cfg.release()
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{cfg: cfg, release: shown, log: log, recent: recent, failed: make(chan error, 4)}
 	ctx, d.stop = context.WithCancel(ctx)
 	if err := d.start(ctx); err != nil {
 		d.stop()
@@ -94,7 +100,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 		}
 		return nil, err
 	}
-	d.log.Info().Str("version", Version).Str("data", d.cfg.home()).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("started")
+	d.log.Info().Str("version", Version).Str("compat", d.release.String()).Str("data", d.cfg.home()).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("started")
 	return d, nil
 }
 
@@ -135,7 +141,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, err
 	}
-	cat, err := catalog.Open(ctx, d.store)
+	cat, err := catalog.Open(ctx, d.store, d.release)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +154,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now,
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log,
 		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
@@ -217,7 +223,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}
 	return rooms.New(rooms.Config{
 		Config: command.Config{
-			Auth: users, RequireAuth: d.cfg.Auth, ReplicaSet: set, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, Processor: d.processor,

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // topics are the settings by what they are about, in the order of the help.
@@ -52,6 +53,7 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")
 	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then looks like the primary of a set with one member (replicaSet=name) instead of a mongos; name/host:port also says where clients reach it, which is otherwise where they have reached it")
+	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen shows itself as, in its version and where releases answer differently: "+release.Names()+". --cosmos-listen is 7.0, as the service is")
 	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` that answers Prometheus over HTTP at /metrics, such as 127.0.0.1:9216; off unless given")
 }
 

@@ -102,7 +102,7 @@ func (r *report) serverInfo(b *bson.Builder) {
 	b.BeginDoc("serverInfo")
 	b.String("host", host)
 	b.Int32("port", int32(n))
-	b.String("version", command.CompatibleVersion)
+	b.String("version", r.c.Release().Version())
 	b.String("gitVersion", r.c.Server.Version)
 	b.End()
 }

@@ -11,6 +11,7 @@ func (s *State) join() {
 	}
 	s.Keep("the cluster parameters", s.clusterSettings.load)
 	s.Keep("the default concerns", s.rwDefaults.load)
+	s.Keep("the feature compatibility version", s.loadFCV)
 	s.Hooks.DefaultConcerns = s.rwDefaults.fill
 	s.Hooks.ReadLimit = func() time.Duration { return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond }
 	s.Hooks.Attached = func() { s.clusterSettings.takeEffect(s.Cluster) }

@@ -10,7 +10,6 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/command"
 )
 
 // paramKind is the type of a parameter's value.
@@ -270,9 +269,9 @@ func appendMechanisms(_ *State, b *bson.Builder, name string) {
 }
 
 // appendFCV prints the feature compatibility version.
-func appendFCV(_ *State, b *bson.Builder, name string) {
+func appendFCV(s *State, b *bson.Builder, name string) {
 	b.BeginDoc(name)
-	b.String("version", command.CompatibleVersion[:3])
+	b.String("version", s.FeatureVersion())
 	b.End()
 }
 

@@ -1,15 +1,21 @@
 package settings
 
 import (
+	"context"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
-// runSetFCV sets the feature compatibility version. There is one, so that
-// setting it changes nothing.
+// runSetFCV sets the feature compatibility version: to the server's release, or down to the
+// release before it and back. Both have to be confirmed. It lasts beyond a restart; what
+// follows from it is told at command.Server.FeatureVersion.
 // Manual: reference/command/setFeatureCompatibilityVersion.
-func runSetFCV(c *command.Call) error {
+// Errors: 4926900, 7369100, those of the arguments and of the store.
+func (s *State) runSetFCV(c *command.Call) error {
 	field := c.Field(c.Name())
 	if c.Value.IsNullish() {
 		return mongoerr.MissingField(field)
@@ -30,14 +36,42 @@ func runSetFCV(c *command.Call) error {
 		}
 		return true, err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case version != command.CompatibleVersion[:3]:
-		return mongoerr.New(4926900, "Invalid value for featureCompatibilityVersion, found %s, expected '%s'", version, command.CompatibleVersion[:3])
-	case !confirm:
+	}
+	low, high := s.Release.LowerFeatures(), s.Release.String()
+	switch {
+	case version != low && version != high:
+		return mongoerr.New(4926900, "Invalid value for featureCompatibilityVersion, found %s, expected '%s' or '%s'", version, low, high)
+	case !confirm && version == high:
 		return mongoerr.New(7369100, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support assistance. "+
 			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
+	case !confirm:
+		return mongoerr.New(7369100, "Once you have downgraded the FCV to %s, a downgrade of the binary version needs support assistance. "+
+			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV downgrade.", version)
 	}
+	s.fcv.Lock()
+	defer s.fcv.Unlock()
+	b := bson.NewBuilder(nil)
+	b.String("version", version)
+	if err := kept.Save(c.Ctx, s.Cluster.Store, fcvName, b.Doc()); err != nil {
+		return err
+	}
+	s.Lowered.Store(version == low)
+	return nil
+}
+
+// fcvName is the setting that keeps the feature compatibility version.
+const fcvName = "featureCompatibilityVersion"
+
+// loadFCV reads what was set before a restart. A version that is not one of this release's,
+// because the server was shown as another release then, is as if it had not been set.
+func (s *State) loadFCV(ctx context.Context, store storage.Store) error {
+	doc, err := kept.Load(ctx, store, fcvName)
+	if err != nil || doc == nil {
+		return err
+	}
+	version, _ := doc.Get("version").Str()
+	s.Lowered.Store(version == s.Release.LowerFeatures())
 	return nil
 }

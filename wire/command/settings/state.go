@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"sync"
+
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -21,6 +23,7 @@ type State struct {
 	params          parameters      // params are the values of the server parameters
 	clusterSettings clusterSettings // clusterSettings are the values of the cluster parameters
 	rwDefaults      rwDefaults      // rwDefaults are the concerns of commands that have none
+	fcv             sync.Mutex      // fcv is held by who changes the feature compatibility version
 }
 
 // New makes the room, and joins it to the server.

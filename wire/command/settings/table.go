@@ -10,7 +10,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "getParameter", Run: s.runGetParameter, Action: "getParameter", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/getParameter"},
 		{Name: "setClusterParameter", Run: s.runSetClusterParameter, Action: "setClusterParameter", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setClusterParameter"},
 		{Name: "setDefaultRWConcern", Run: s.runSetDefaultRWConcern, Action: "setDefaultRWConcern", Facts: command.AdminOnly | command.Writes | command.OwnConcern | command.Silent, Doc: "reference/command/setDefaultRWConcern"},
-		{Name: "setFeatureCompatibilityVersion", Run: runSetFCV, Action: "setFeatureCompatibilityVersion", Facts: command.AdminOnly | command.Writes | command.Silent, Doc: "reference/command/setFeatureCompatibilityVersion"},
+		{Name: "setFeatureCompatibilityVersion", Run: s.runSetFCV, Action: "setFeatureCompatibilityVersion", Facts: command.AdminOnly | command.Writes | command.Silent, Doc: "reference/command/setFeatureCompatibilityVersion"},
 		{Name: "setParameter", Run: s.runSetParameter, Action: "setParameter", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setParameter"},
 	}
 }

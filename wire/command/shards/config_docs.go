@@ -145,7 +145,7 @@ func (s *State) mongosDocs() []bson.Raw {
 	b.BeginArray("advisoryHostFQDNs")
 	b.End()
 	b.DateTime("created", s.Started.UnixMilli())
-	b.String("mongoVersion", command.CompatibleVersion)
+	b.String("mongoVersion", s.Release.Version())
 	b.DateTime("ping", now.UnixMilli())
 	b.Int64("up", int64(now.Sub(s.Started).Seconds()))
 	b.Bool("waiting", true)

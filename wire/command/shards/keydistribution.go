@@ -209,7 +209,7 @@ func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, de
 	}
 	q.byteOrder = collation == nil
 	env := mql.NewEnv(c.Ctx)
-	env.NowMillis, env.Collation = c.Cluster.Now().UnixMilli(), collation
+	env.NowMillis, env.Collation, env.Release, env.Kept = c.Cluster.Now().UnixMilli(), collation, c.Release(), c.Server.Release
 	if let, ok := cmd.Get("let").Doc(); ok {
 		_ = expr.DeclareLet(env, let) // without them the filter cannot be read
 	}

@@ -2,7 +2,6 @@ package status
 
 import (
 	"runtime"
-	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/command"
@@ -14,7 +13,7 @@ func runBuildInfo(c *command.Call) error {
 		return err
 	}
 	b := c.Reply
-	b.String("version", command.CompatibleVersion)
+	b.String("version", c.Release().Version())
 	b.String("gitVersion", c.Server.Version)
 	emptyArray(b, "modules")
 	b.String("allocator", "system")
@@ -25,14 +24,9 @@ func runBuildInfo(c *command.Call) error {
 	b.String("javascriptEngine", engine)
 	b.String("sysInfo", "deprecated")
 	b.BeginArray("versionArray")
-	for part := range strings.SplitSeq(command.CompatibleVersion, ".") {
-		n := int32(0)
-		for _, d := range part {
-			n = n*10 + d - '0'
-		}
-		b.Int32("", n)
+	for _, part := range c.Release().VersionArray() {
+		b.Int32("", part)
 	}
-	b.Int32("", 0)
 	b.End()
 	b.BeginDoc("openssl")
 	b.String("running", "crypto/tls of "+runtime.Version())

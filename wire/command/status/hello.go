@@ -16,7 +16,6 @@ import (
 const (
 	writeBatchMax  = 100_000
 	wireVersionMin = 0
-	wireVersionMax = 21
 )
 
 // helloArgs are the arguments of hello.
@@ -191,7 +190,7 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b.Int32("logicalSessionTimeoutMinutes", int32(c.Server.Sessions.IdleMax()/time.Minute))
 	b.Int32("connectionId", int32(c.Conn.ID()))
 	b.Int32("minWireVersion", wireVersionMin)
-	b.Int32("maxWireVersion", wireVersionMax)
+	b.Int32("maxWireVersion", c.Release().MaxWireVersion())
 	b.Bool("readOnly", false)
 	if a.mechs.Name != "" {
 		c.Server.Hooks.Mechanisms(c, a.mechs)

@@ -58,7 +58,7 @@ func (s *State) runServerStatus(c *command.Call) error {
 	now := c.Cluster.Now()
 	up := now.Sub(c.Server.Started)
 	b.String("host", command.Hostname()+":"+port(c.Conn.Local()))
-	b.String("version", command.CompatibleVersion)
+	b.String("version", c.Release().Version())
 	b.String("process", process(c))
 	b.Int64("pid", int64(os.Getpid()))
 	b.Double("uptime", float64(int64(up.Seconds()))) // whole: mongostat reads an integer

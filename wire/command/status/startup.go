@@ -2,14 +2,13 @@ package status
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/command"
 )
 
 // versionDocs is admin.system.version.
 func (s *State) versionDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("_id", "featureCompatibilityVersion")
-	b.String("version", command.FeatureVersion)
+	b.String("version", s.FeatureVersion())
 	return []bson.Raw{b.Doc()}
 }
 
@@ -22,7 +21,7 @@ func (s *State) startupDocs() []bson.Raw {
 	b.BeginDoc("cmdLine")
 	b.End()
 	b.BeginDoc("buildinfo")
-	b.String("version", command.CompatibleVersion)
+	b.String("version", s.Release.Version())
 	b.End()
 	return []bson.Raw{b.Doc()}
 }

@@ -1,0 +1,29 @@
+package release
+
+// Behaviour is something that a release of MongoDB does otherwise than those before: an index of
+// Behaviours.
+type Behaviour uint8
+
+// Changed is a row of the table: what changed, when, and who says so.
+type Changed struct {
+	Since  Release // Since is the first release that does so
+	Says   string  // Says is the behaviour from then on, as a sentence
+	Source string  // Source is the page of the manual or the ticket that tells
+}
+
+// What changed, by name. A new one is a line here and a row in Behaviours, both in alphabetical
+// order.
+const (
+	NullSkipsUndefined Behaviour = iota
+
+	behaviours // behaviours is how many there are
+)
+
+// Behaviours is the table, read-only.
+var Behaviours = [behaviours]Changed{
+	NullSkipsUndefined: {
+		Since:  V8_0,
+		Says:   "A comparison with null for equality does not match a field that is undefined.",
+		Source: "release-notes/8.0-compatibility",
+	},
+}

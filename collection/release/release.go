@@ -1,0 +1,114 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Release is a release of MongoDB. Releases are counted in tenths from 8.0, so that they are in
+// order and the zero value is Default.
+type Release int8
+
+// The releases that a server can show itself as, and those between, from which behaviours hold.
+const (
+	V7_0 Release = iota - 10
+	V7_1
+	V7_2
+	V7_3
+	V8_0 Release = iota - 4
+	V8_1
+	V8_2
+	V8_3
+	V9_0 Release = 10
+)
+
+// Default is the release of a server that is not told one.
+const Default = V8_0
+
+// offer is what the clients of one release are told.
+type offer struct {
+	release Release
+	wire    int32  // wire is hello's maxWireVersion
+	lower   string // lower is the feature compatibility version that it can be set down to
+	preview bool   // preview says that the release is not out, so that it may yet change
+}
+
+// offers are the releases that a server can show itself as, in order.
+//
+// Manual: reference/command/setFeatureCompatibilityVersion. Wire versions: the drivers' own
+// tables (mongo-csharp-driver WireVersion.cs; DRIVERS-2885 for 8.0, CDRIVER-6290 for 9.0).
+var offers = []offer{
+	{release: V7_0, wire: 21, lower: "6.0"},
+	{release: V8_0, wire: 25, lower: "7.0"},
+	{release: V8_3, wire: 28, lower: "8.0"},
+	{release: V9_0, wire: 29, lower: "8.0", preview: true},
+}
+
+// offer returns what is told of r: that of the last release offered before it, if r is none.
+func (r Release) offer() offer {
+	i := len(offers) - 1
+	for i > 0 && offers[i].release > r {
+		i--
+	}
+	return offers[i]
+}
+
+// Parse reads the name of a release that is offered, such as "8.0".
+// Errors: one that lists those there are.
+func Parse(s string) (Release, error) {
+	i := slices.IndexFunc(offers, func(o offer) bool { return o.release.String() == s })
+	if i < 0 {
+		return Default, fmt.Errorf("%q is no release to be compatible with: choose %s", s, Names())
+	}
+	return offers[i].release, nil
+}
+
+// Names lists the releases that are offered, for people.
+func Names() string {
+	var names []string
+	for _, o := range offers {
+		name := o.release.String()
+		if o.preview {
+			name += " (preview)"
+		}
+		names = append(names, name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// String returns the name of r, such as "8.0", which is its feature compatibility version too.
+func (r Release) String() string {
+	major, minor := r.parts()
+	return strconv.Itoa(major) + "." + strconv.Itoa(minor)
+}
+
+// parts returns the numbers of r's name.
+func (r Release) parts() (major, minor int) {
+	n := int(r) + 80
+	return n / 10, n % 10
+}
+
+// Version is the version of a server of the release: buildInfo's version.
+func (r Release) Version() string { return r.String() + ".0" }
+
+// VersionArray are the parts of the version, as buildInfo's versionArray has them.
+func (r Release) VersionArray() [4]int32 {
+	major, minor := r.parts()
+	return [4]int32{int32(major), int32(minor)}
+}
+
+// MaxWireVersion is the last version of the protocol that a server of the release speaks, by
+// which drivers know what they may ask of it.
+func (r Release) MaxWireVersion() int32 { return r.offer().wire }
+
+// LowerFeatures is the feature compatibility version that r can be set down to.
+func (r Release) LowerFeatures() string { return r.offer().lower }
+
+// Preview reports a release that is not out, so that what it changes is not settled.
+func (r Release) Preview() bool { return r.offer().preview }
+
+// Has reports whether a behaviour holds in r.
+func (r Release) Has(b Behaviour) bool { return r >= Behaviours[b].Since }

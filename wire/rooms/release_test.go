@@ -1,0 +1,79 @@
+package rooms
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage/memkv"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// TestReleases: every command that tells which server this is says the same release, and the
+// Cosmos listener says 7.0 whatever the others do.
+func TestReleases(t *testing.T) {
+	for _, shown := range []release.Release{release.V7_0, release.V8_0, release.V8_3, release.V9_0} {
+		w := newWorld(t, nil)
+		w.Release = shown
+		for tag, r := range map[string]release.Release{"mongos": shown, command.TagCosmos: release.V7_0} {
+			c := w.dialAs(tag)
+			if got := number(c.ok(`{hello: 1}`).Get("maxWireVersion")); got != int64(r.MaxWireVersion()) {
+				t.Errorf("%s at %s: wire version %d, want %d", shown, tag, got, r.MaxWireVersion())
+			}
+			info := c.ok(`{buildInfo: 1}`)
+			major := int64(r.Version()[0] - '0')
+			if text(info.Get("version")) != r.Version() || number(at(info, "versionArray.0")) != major || !at(info, "versionArray.4").IsMissing() {
+				t.Errorf("%s at %s: buildInfo %v", shown, tag, info)
+			}
+			if got := text(c.ok(`{serverStatus: 1}`).Get("version")); got != r.Version() {
+				t.Errorf("%s at %s: serverStatus %s", shown, tag, got)
+			}
+			if got := text(at(c.ok(`{explain: {find: "c"}}`), "serverInfo.version")); got != r.Version() {
+				t.Errorf("%s at %s: explain %s", shown, tag, got)
+			}
+		}
+		if got := featureVersion(w.dial()); got != shown.String() {
+			t.Errorf("%s: feature compatibility version %s", shown, got)
+		}
+	}
+}
+
+// featureVersion asks for the feature compatibility version.
+func featureVersion(c *client) string {
+	r := c.ok(`{getParameter: 1, featureCompatibilityVersion: 1, $db: "admin"}`)
+	return text(at(r, "featureCompatibilityVersion.version"))
+}
+
+// TestFeatureVersion: the feature compatibility version can be set down by one release and
+// back, and lasts beyond a restart.
+func TestFeatureVersion(t *testing.T) {
+	store := memkv.Open(memkv.Options{})
+	defer store.Close()
+	c := newWorld(t, store).dial()
+	for _, step := range []struct {
+		cmd  string
+		code int64
+		then string
+	}{
+		{`{setFeatureCompatibilityVersion: "7.0", $db: "admin"}`, 7369100, "8.0"},
+		{`{setFeatureCompatibilityVersion: "7.0", confirm: true, $db: "admin"}`, 0, "7.0"},
+		{`{setFeatureCompatibilityVersion: "6.0", confirm: true, $db: "admin"}`, 4926900, "7.0"},
+		{`{setFeatureCompatibilityVersion: "8.3", confirm: true, $db: "admin"}`, 4926900, "7.0"},
+		{`{setFeatureCompatibilityVersion: "8.0", $db: "admin"}`, 7369100, "7.0"},
+		{`{setFeatureCompatibilityVersion: "8.0", confirm: true, $db: "admin"}`, 0, "8.0"},
+		{`{setFeatureCompatibilityVersion: "7.0", confirm: true, $db: "admin"}`, 0, "7.0"},
+	} {
+		if got := c.code(step.cmd); got != step.code {
+			t.Errorf("%s: %d, want %d", step.cmd, got, step.code)
+		}
+		if got := featureVersion(c); got != step.then {
+			t.Errorf("after %s: %s, want %s", step.cmd, got, step.then)
+		}
+	}
+	c = newWorld(t, store).dial()
+	if got := featureVersion(c); got != "7.0" {
+		t.Errorf("after a restart: %s", got)
+	}
+	if r := c.ok(`{find: "system.version", $db: "admin"}`); text(at(r, "cursor.firstBatch.0.version")) != "7.0" {
+		t.Errorf("admin.system.version: %v", r)
+	}
+}
