@@ -157,6 +157,9 @@ func TestRegexLiteralPrefix(t *testing.T) {
 		{`\Aab\.c`, "", "ab.c", true}, {"^abc?", "", "ab", false}, {"^abc*", "", "ab", false}, {"^abc+", "", "abc", false},
 		{"^é+", "", "é", false}, {"^a|b", "", "", false}, {"^abc", "i", "", false}, {"^abc", "m", "", false}, {"abc", "", "", false},
 		{`^a\d`, "", "a", false}, {"^a{2}", "", "", false}, {"^(ab)", "", "", false}, {"^", "", "", true},
+		{`^C:\\Users`, "", `C:\Users`, true}, {`^\\\\`, "", `\\`, true}, {`^a\\*`, "", "a", false}, {`^a\.?`, "", "a", false},
+		{`^ab\E*`, "", "a", false}, {`^ab(?#c)*`, "", "a", false}, {`^ab(?#c)c`, "", "abc", true}, {`^\Qa.\b\Ec`, "", `a.\bc`, true},
+		{`^\Qab\E{2}`, "", "a", false}, {`^\Qab`, "", "ab", true}, {`^a\Qé\E\E?`, "", "a", false}, {`^\é?`, "", "", false}, {`^a\n`, "", "a", false},
 	} {
 		r, err := CompileRegex(c.pattern, c.options)
 		if err != nil {

@@ -1,0 +1,90 @@
+package mql
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// LiteralPrefix returns the text that every match must begin with at the start
+// of the string, and whether the pattern is nothing but that: ^abc or ^abc.*
+// The prefix is empty if the pattern is not anchored or ignores case.
+func (r *Regex) LiteralPrefix() (prefix string, whole bool) { return r.prefix, r.whole }
+
+// literalPrefix reads the literal characters that follow the anchor, and stops at the
+// first element that may stand for more than one text.
+func literalPrefix(pattern, options string) (string, bool) {
+	if strings.ContainsAny(options, "imx") || strings.IndexByte(pattern, '|') >= 0 {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(pattern, "^")
+	if !ok {
+		if rest, ok = strings.CutPrefix(pattern, `\A`); !ok {
+			return "", false
+		}
+	}
+	p := prefixReader{rest: rest}
+	for p.rest != "" {
+		if !p.step() {
+			// After the prefix ".*" admits anything, if it does so with newlines.
+			return string(p.text), p.rest == ".*" && strings.Contains(options, "s")
+		}
+	}
+	return string(p.text), true
+}
+
+// prefixReader takes the literal characters from the start of a pattern.
+type prefixReader struct {
+	rest   string // of the pattern
+	text   []byte // what the characters so far stand for
+	last   int    // where the last of them begins in text
+	quoted bool   // between \Q and \E
+}
+
+// step reads one element of the pattern and reports whether the prefix can go on.
+func (p *prefixReader) step() bool {
+	// What stands for nothing may stand between a character and its quantifier.
+	switch {
+	case strings.HasPrefix(p.rest, `\E`):
+		p.quoted = false
+		p.rest = p.rest[2:]
+		return true
+	case p.quoted:
+		p.literal(0)
+		return true
+	case strings.HasPrefix(p.rest, `\Q`):
+		p.quoted = true
+		p.rest = p.rest[2:]
+		return true
+	case strings.HasPrefix(p.rest, "(?#"):
+		p.rest = p.rest[strings.IndexByte(p.rest, ')')+1:]
+		return true
+	}
+	switch c := p.rest[0]; {
+	case c == '\\':
+		if len(p.rest) < 2 || isAlphanumeric(p.rest[1]) {
+			return false
+		}
+		p.literal(1)
+	case c == '*' || c == '?' || c == '{':
+		p.text = p.text[:p.last] // the last character may be missing
+		return false
+	case strings.IndexByte("^$.[]()+}", c) >= 0:
+		return false
+	default:
+		p.literal(0)
+	}
+	return true
+}
+
+// literal takes the character that begins skip bytes further on.
+func (p *prefixReader) literal(skip int) {
+	_, size := utf8.DecodeRuneInString(p.rest[skip:])
+	p.last = len(p.text)
+	p.text = append(p.text, p.rest[skip:skip+size]...)
+	p.rest = p.rest[skip+size:]
+}
+
+// isAlphanumeric reports a letter or digit, which after a backslash means something.
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
