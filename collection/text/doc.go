@@ -5,8 +5,8 @@
 //	`fox -dog "red coat"` ── ParseQuery ──►  terms, phrases, negations
 //
 // A term is a word in lower case without diacritics, without its suffix, and
-// not a stop word. English words lose their suffixes by the Porter2 rules; other
-// languages keep theirs, and have no stop words, for now.
+// not a stop word. Each language has its own rules for suffixes and its own list of
+// stop words, which are those of the Snowball project.
 //
 // Glossary. Token: a run of letters and digits of a string. Term: what a token
 // is looked up by. Stop word: a word too common to look for. Stem: a word

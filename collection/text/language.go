@@ -10,15 +10,17 @@ import (
 
 // Language is how words of a language become terms. Immutable.
 type Language struct {
-	name    string
+	rules   *rules
 	english bool
 }
 
 // LanguageOf finds a language by its name or code, in any case.
 func LanguageOf(name string) (Language, bool) {
-	name = strings.ToLower(name)
-	_, ok := stemmers[name]
-	return Language{name, name == "en" || name == "english" || name == "porter"}, ok
+	r := languages[strings.ToLower(name)]
+	if r == nil {
+		return Language{languages["none"], false}, false
+	}
+	return Language{r, r.name == "english" || r.name == "porter"}, true
 }
 
 // Tokens yields the words of s as they are written, with their place in s.
@@ -65,11 +67,11 @@ const termBytesMax = 64
 
 // Term makes a term of a token, "" of a stop word. Long words are cut.
 func (l Language) Term(token string) string {
-	word := strings.ToLower(token)
-	if l.english && isStopWord(word) {
+	word := strings.ToLower(token) // stop words are told by their diacritics
+	if l.rules.stopWords()[word] {
 		return ""
 	}
-	word = Fold(l.stem(word)) // the rules of most languages look at diacritics
+	word = Fold(l.rules.stemmed(word)) // the rules of most languages look at diacritics
 	return word[:min(len(word), termBytesMax)]
 }
 

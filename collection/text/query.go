@@ -121,7 +121,7 @@ func (q *Query) stemmed(word string) string {
 	if !q.caseSensitive {
 		word = strings.ToLower(word)
 	}
-	return q.fold(q.language.stem(word))
+	return q.fold(q.language.rules.stemmed(word))
 }
 
 func (q *Query) fold(s string) string {

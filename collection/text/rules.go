@@ -1,6 +1,8 @@
 package text
 
 import (
+	"sync"
+
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/danish"
 	"github.com/blevesearch/snowballstem/dutch"
@@ -18,42 +20,76 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 	"github.com/blevesearch/snowballstem/swedish"
 	"github.com/blevesearch/snowballstem/turkish"
+	"github.com/blugelabs/bluge/analysis"
+	"github.com/blugelabs/bluge/analysis/lang/da"
+	"github.com/blugelabs/bluge/analysis/lang/de"
+	"github.com/blugelabs/bluge/analysis/lang/en"
+	"github.com/blugelabs/bluge/analysis/lang/es"
+	"github.com/blugelabs/bluge/analysis/lang/fi"
+	"github.com/blugelabs/bluge/analysis/lang/fr"
+	"github.com/blugelabs/bluge/analysis/lang/hu"
+	"github.com/blugelabs/bluge/analysis/lang/it"
+	"github.com/blugelabs/bluge/analysis/lang/nl"
+	"github.com/blugelabs/bluge/analysis/lang/no"
+	"github.com/blugelabs/bluge/analysis/lang/pt"
+	"github.com/blugelabs/bluge/analysis/lang/ro"
+	"github.com/blugelabs/bluge/analysis/lang/ru"
+	"github.com/blugelabs/bluge/analysis/lang/sv"
+	"github.com/blugelabs/bluge/analysis/lang/tr"
 )
 
-// stemmers drop the suffixes of the words of a language, by its name and by its code.
-// "none" has none. Manual: reference/text-search-languages.
-// Source: https://snowballstem.org/algorithms.
-var stemmers = map[string]func(*snowballstem.Env) bool{
-	"da": danish.Stem, "danish": danish.Stem,
-	"de": german.Stem, "german": german.Stem,
-	"dutch": dutch.Stem, "nl": dutch.Stem,
-	"en": english.Stem, "english": english.Stem,
-	"es": spanish.Stem, "spanish": spanish.Stem,
-	"fi": finnish.Stem, "finnish": finnish.Stem,
-	"fr": french.Stem, "french": french.Stem,
-	"hu": hungarian.Stem, "hungarian": hungarian.Stem,
-	"it": italian.Stem, "italian": italian.Stem,
-	"nb": norwegian.Stem, "norwegian": norwegian.Stem,
-	"none":   nil,
-	"porter": porter.Stem,
-	"pt":     portuguese.Stem, "portuguese": portuguese.Stem,
-	"ro": romanian.Stem, "romanian": romanian.Stem,
-	"ru": russian.Stem, "russian": russian.Stem,
-	"sv": swedish.Stem, "swedish": swedish.Stem,
-	"tr": turkish.Stem, "turkish": turkish.Stem,
+// rules are how the words of a language become terms.
+type rules struct {
+	name, code string
+	// stem drops the suffix of a word; nil if words keep theirs.
+	stem func(*snowballstem.Env) bool
+	// stopWords are the words that are not looked for, read when they are first asked for.
+	stopWords func() analysis.TokenMap
+}
+
+// languages are the rules of each language, by its name and by its code.
+// Manual: reference/text-search-languages. Suffixes: https://snowballstem.org/algorithms.
+// Stop words: the lists of the Snowball project, those for Romanian by Jacques Savoy and
+// for Turkish by the Lucene project, all under the BSD or the Apache licence.
+var languages = byName(
+	rules{"danish", "da", danish.Stem, da.StopWords},
+	rules{"dutch", "nl", dutch.Stem, nl.StopWords},
+	rules{"english", "en", english.Stem, en.StopWords},
+	rules{"finnish", "fi", finnish.Stem, fi.StopWords},
+	rules{"french", "fr", french.Stem, fr.StopWords},
+	rules{"german", "de", german.Stem, de.StopWords},
+	rules{"hungarian", "hu", hungarian.Stem, hu.StopWords},
+	rules{"italian", "it", italian.Stem, it.StopWords},
+	rules{"none", "none", nil, analysis.NewTokenMap},
+	rules{"norwegian", "nb", norwegian.Stem, no.StopWords},
+	rules{"porter", "porter", porter.Stem, en.StopWords},
+	rules{"portuguese", "pt", portuguese.Stem, pt.StopWords},
+	rules{"romanian", "ro", romanian.Stem, ro.StopWords},
+	rules{"russian", "ru", russian.Stem, ru.StopWords},
+	rules{"spanish", "es", spanish.Stem, es.StopWords},
+	rules{"swedish", "sv", swedish.Stem, sv.StopWords},
+	rules{"turkish", "tr", turkish.Stem, tr.StopWords},
+)
+
+func byName(list ...rules) map[string]*rules {
+	m := map[string]*rules{}
+	for _, r := range list {
+		r.stopWords = sync.OnceValue(r.stopWords)
+		m[r.name], m[r.code] = &r, &r
+	}
+	return m
 }
 
 // stemmedBytesMax is the longest word that is stemmed: a longer one is no word of any
 // language, and its suffix is cut off anyway.
 const stemmedBytesMax = 2 * termBytesMax
 
-// stem drops the suffix of a word in lower case.
-func (l Language) stem(word string) string {
-	stem := stemmers[l.name]
-	if stem == nil || len(word) > stemmedBytesMax {
+// stemmed is a word in lower case without its suffix.
+func (r *rules) stemmed(word string) string {
+	if r.stem == nil || len(word) > stemmedBytesMax {
 		return word
 	}
 	env := snowballstem.NewEnv(word)
-	stem(env)
+	r.stem(env)
 	return env.Current()
 }

@@ -17,7 +17,7 @@ func TestStem(t *testing.T) {
 		hopping:hop hoping:hope generally:general communism:communism happiness:happi relational:relat
 		coffee:coffe shopping:shop agreed:agre ties:tie cries:cri dogs:dog gas:gas this:this`) {
 		word, want, _ := strings.Cut(pair, ":")
-		if got := english.stem(word); got != want {
+		if got := english.rules.stemmed(word); got != want {
 			t.Errorf("stem(%s) = %s, want %s", word, got, want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestStemLanguages(t *testing.T) {
 			t.Errorf("%s and %s are one term without rules", c.one, c.other)
 		}
 	}
-	for name := range stemmers {
+	for name := range languages {
 		l, _ := LanguageOf(name)
 		for _, word := range []string{"", "a", "'", "''", "日本", "x\u0301", strings.Repeat("ing", 100), "yyyy", "ß"} {
 			l.Term(word) // and is not upset
@@ -141,8 +141,39 @@ func TestScores(t *testing.T) {
 	}
 }
 
-func TestSorted(t *testing.T) {
-	if !slices.IsSorted(stopWords[:]) {
-		t.Error("binary search needs them sorted")
+// TestStopWords: each language has its own, told by their diacritics, and words that are
+// none.
+func TestStopWords(t *testing.T) {
+	for _, c := range []struct{ language, text, want string }{
+		{"danish", "hunden og ikke efter på", "hund"},
+		{"dutch", "de kat zijn niet een", "kat"},
+		{"english", "The cat shouldn't be there", "cat"},
+		{"finnish", "kissa ja että minä", "kis"},
+		{"french", "Le chat été même à", "chat"},
+		{"german", "Die Katze können über nicht", "katz"},
+		{"hungarian", "kutya és azért", "kuty"},
+		{"italian", "il gatto perché più", "gatt"},
+		{"none", "le chat the og", "le chat the og"},
+		{"norwegian", "katten og ikke på", "katt"},
+		{"porter", "the cat", "cat"},
+		{"portuguese", "o gato não está", "gat"},
+		{"romanian", "pisica este și această", "pisic si"}, // its list has ş with a cedilla
+		{"russian", "кошка и не чтобы", "кошк"},
+		{"spanish", "el gato también está", "gat"},
+		{"swedish", "katten och är inte", "katt"},
+		{"turkish", "kedi ve çünkü ama", "kedi"},
+	} {
+		l, ok := LanguageOf(c.language)
+		if got := strings.Join(terms(l, c.text), " "); !ok || got != c.want {
+			t.Errorf("%s: %q is %q, want %q", c.language, c.text, got, c.want)
+		}
+		if byCode, _ := LanguageOf(l.rules.code); byCode != l {
+			t.Errorf("%s and %s differ", c.language, l.rules.code)
+		}
+	}
+	for name, r := range languages {
+		if n := len(r.stopWords()); (n == 0) != (name == "none") {
+			t.Errorf("%s has %d stop words", name, n)
+		}
 	}
 }
