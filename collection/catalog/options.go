@@ -21,9 +21,11 @@ type Options struct {
 	// CollationRaw is the collation document as given, nil for none.
 	CollationRaw bson.Raw
 
-	Validator        match.Node // nil accepts everything
-	ValidationLevel  string     // "strict", "moderate", "off"
-	ValidationAction string     // "error", "warn"
+	// Validator accepts the documents that may be written, by the collection's collation;
+	// nil accepts everything.
+	Validator        match.Node
+	ValidationLevel  string // "strict", "moderate", "off"
+	ValidationAction string // "error", "warn"
 
 	Clustered          bool
 	ClusteredName      string
@@ -42,6 +44,7 @@ func (o *Options) OwnOrder() bool { return o.Capped || o.TimeSeries != nil }
 // by field. The bytes are kept.
 func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 	o := Options{Raw: raw, ValidationLevel: "strict", ValidationAction: "error", ExpireAfterSeconds: -1}
+	var validator bson.Raw
 	for name, v := range raw.Fields() {
 		var err error
 		switch string(name) {
@@ -67,9 +70,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 				o.Collation, err = mql.ParseCollation(v)
 			}
 		case "validator":
-			if d, ok := v.Doc(); ok && !d.IsEmpty() {
-				o.Validator, err = match.Parse(env.AsKept(), d)
-			}
+			validator, _ = v.Doc()
 		case "validationLevel":
 			o.ValidationLevel, _ = v.Str()
 		case "validationAction":
@@ -97,5 +98,10 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 			return o, err
 		}
 	}
-	return o, nil
+	if validator.IsEmpty() {
+		return o, nil
+	}
+	var err error
+	o.Validator, err = match.Parse(env.AsKept().WithCollation(o.Collation), validator)
+	return o, err
 }

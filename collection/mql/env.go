@@ -77,6 +77,17 @@ func (e *Env) WithContext(ctx context.Context) *Env {
 	return &f
 }
 
+// WithCollation returns e if it orders strings so, else a copy that does, whatever a
+// collection's default is.
+func (e *Env) WithCollation(c *Collation) *Env {
+	if e.Collation == c {
+		return e
+	}
+	f := *e
+	f.Collation, f.SimpleCollation = c, c == nil
+	return &f
+}
+
 // WithMemory returns a copy of e under another budget.
 func (e *Env) WithMemory(m *Memory) *Env {
 	f := *e

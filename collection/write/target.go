@@ -247,6 +247,7 @@ func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 	if o.Validator == nil || t.Bypass || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
 		return nil
 	}
+	env = env.WithCollation(o.Collation) // a statement's own is for its filter and its update
 	t.scratch.Reset()
 	ok, err := o.Validator.Matches(env, doc, &t.scratch)
 	if ok || err != nil {

@@ -240,11 +240,7 @@ func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteErro
 // is dropped meanwhile.
 func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
 	for range retriesMax {
-		snap := c.Catalog.Peek()
-		if o.Txn != nil {
-			snap = o.Txn.Catalog
-		}
-		coll := snap.Collection(ns)
+		coll := c.latest(o).Collection(ns)
 		switch {
 		case coll == nil: // or another command has dropped what this one made
 		case coll.IsView():

@@ -131,6 +131,15 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	return &Stream{Operator: op, Coll: coll, Solution: &plan.Solution{Shards: n, Point: true, Index: "_id_"}, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
 }
 
+// UseDefaultCollation makes the default collation of the collection called ns the
+// command's, unless the command names one: for who parses an update before the
+// statement runs, because operators keep the order of strings they were parsed with.
+func (c *Cluster) UseDefaultCollation(o *Op, ns collection.Namespace) {
+	if coll := c.latest(o).Collection(ns); coll != nil {
+		useCollation(o.Env, coll)
+	}
+}
+
 // useCollation makes the collection's default collation the command's, unless
 // the command names one.
 func useCollation(env *mql.Env, coll *catalog.Collection) {

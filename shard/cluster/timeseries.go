@@ -37,12 +37,7 @@ func (a *attempt) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 // checkModify refuses what cannot be changed, and what cannot be changed so.
 // Errors: CommandNotSupportedOnView (166), those of checkSeriesUpdate.
 func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
-	snap := c.Catalog.Peek()
-	if o.Txn != nil {
-		snap = o.Txn.Catalog
-	}
-	coll := snap.Collection(ns)
-	switch {
+	switch coll := c.latest(o).Collection(ns); {
 	case coll == nil:
 		return nil
 	case coll.IsView():

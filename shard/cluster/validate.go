@@ -58,7 +58,7 @@ func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*Validation, error) 
 	if err != nil {
 		return nil, err
 	}
-	x := &validator{env: o.Env, ctx: o.Env.Context(), coll: coll, r: view.reader, v: &Validation{Coll: coll}}
+	x := &validator{env: o.Env.WithCollation(coll.Options.Collation), ctx: o.Env.Context(), coll: coll, r: view.reader, v: &Validation{Coll: coll}}
 	for _, ix := range coll.Indexes {
 		x.v.Indexes = append(x.v.Indexes, IndexValidation{Index: ix})
 	}

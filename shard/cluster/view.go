@@ -27,6 +27,14 @@ func (v *view) close() {
 	v.reader = nil
 }
 
+// latest is the catalog a command sees: its transaction's, or the newest.
+func (c *Cluster) latest(o *Op) *catalog.Snapshot {
+	if o.Txn != nil {
+		return o.Txn.Catalog
+	}
+	return c.Catalog.Peek()
+}
+
 // view pins the catalog, opens a snapshot of the store, and begins again when a
 // collection of interest changed in between. The pin is dropped at once: a
 // reader needs none, since what it read by stays true at its snapshot.

@@ -22,6 +22,7 @@ func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	if e.ns.Coll == "system.views" {
 		return applyView(c, e)
 	}
+	c.Cluster.UseDefaultCollation(&c.Op, e.ns)
 	snap := c.Cluster.Catalog.Peek()
 	if series := snap.Series(e.ns); series != nil {
 		return applyBucket(c, e, series)

@@ -58,6 +58,7 @@ func explainFindAndModify(c *command.Call) (x *explained.Explained, err error) {
 		return nil, err
 	}
 	x.Modify = &cluster.Modify{Find: x.Find, Upsert: a.upsert}
+	c.Cluster.UseDefaultCollation(&c.Op, x.Ns)
 	if !a.remove {
 		x.Modify.Update, err = update.Parse(c.Env(), a.update, a.filters, update.Options{})
 	}
@@ -126,6 +127,7 @@ func explainableWrite(c *command.Call, stage string, parse func(bson.Raw) (state
 	if err := c.SetCollation(a.collation); err != nil {
 		return nil, err
 	}
+	c.Cluster.UseDefaultCollation(&c.Op, x.Ns)
 	x.Modify = &cluster.Modify{Find: x.Find, Multi: x.Find.Limit == 0, Upsert: a.upsert}
 	if stage == "UPDATE" {
 		if a.constants != nil {

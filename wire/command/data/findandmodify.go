@@ -52,6 +52,7 @@ func runFindAndModify(c *command.Call) error {
 		return nil
 	}
 	env := c.Env()
+	c.Cluster.UseDefaultCollation(&c.Op, ns)
 	filter, err := match.Parse(env, a.query)
 	if err != nil {
 		return err

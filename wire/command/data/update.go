@@ -248,6 +248,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 	if err := c.SetCollation(a.collation); err != nil {
 		return cluster.Modified{}, err
 	}
+	c.Cluster.UseDefaultCollation(&c.Op, ns)
 	q, _ := a.q.Doc()
 	m := cluster.Modify{Find: plan.Find{Filter: q, Hint: a.hint, Sort: a.sort}, Multi: a.multi, Upsert: a.upsert}
 	if parse != nil {
