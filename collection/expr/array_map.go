@@ -1,30 +1,37 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
 // loop is $map and $filter: an expression for each element of an array, which
-// is in a slot meanwhile.
+// is in a slot meanwhile, as its index is in the next.
 type loop struct {
 	name  string // operator
 	body  string // name of the argument that is evaluated per element
 	as    string // variable; "this" if not given
+	index string // variable; "IDX" if not given
 	slot  int
 	input Expr
 	each  Expr
 	limit Expr // $filter; nil if absent
 }
 
+// indexVariable is the name of an element's index where arrayIndexAs gives none.
+// Manual: reference/aggregation-variables.
+const indexVariable = "IDX"
+
 var mapSignature = &signature{
-	fields:    []field{{name: "input", missing: 16880}, {name: "as"}, {name: "in", missing: 16882}},
+	fields:    []field{{name: "input", missing: 16880}, {name: "as"}, {name: "in", missing: 16882}, {name: "arrayIndexAs"}},
 	notObject: 16878, unknown: 16879,
 }
 
 var filterSignature = &signature{
-	fields:    []field{{name: "input", missing: 28648}, {name: "as"}, {name: "cond", missing: 28650}, {name: "limit"}},
+	fields:    []field{{name: "input", missing: 28648}, {name: "as"}, {name: "cond", missing: 28650}, {name: "arrayIndexAs"}, {name: "limit"}},
 	notObject: 28646, unknown: 28647,
 }
 
@@ -35,33 +42,60 @@ func parseLoop(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error
 		if err != nil {
 			return nil, err
 		}
-		l := &loop{name: op.Name, body: sig.fields[2].name, as: "this", slot: p.slot()}
-		if !raw[1].IsMissing() {
-			name, ok := raw[1].Str()
-			if !ok {
-				name = ""
-			}
-			if err := checkVariable(name, true); err != nil {
-				return nil, err
-			}
-			l.as = name
+		l := &loop{name: op.Name, body: sig.fields[2].name, slot: p.slot()}
+		if l.as, err = variableName(raw[1], "this"); err != nil {
+			return nil, err
+		}
+		if l.index, err = variableName(raw[3], indexVariable); err != nil {
+			return nil, err
+		}
+		if err = distinctVariables(op.Name, l.as, l.index); err != nil {
+			return nil, err
 		}
 		if l.input, err = p.parse(raw[0]); err != nil {
 			return nil, err
 		}
 		p.lazy++ // an empty array never evaluates it
-		l.each, err = p.parseIn(raw[2], l.as)
+		l.each, err = p.parseIn(raw[2], l.as, l.index)
 		p.lazy--
 		if err != nil {
 			return nil, err
 		}
-		if len(raw) > 3 && !raw[3].IsMissing() {
-			if l.limit, err = p.parse(raw[3]); err != nil {
+		if len(raw) > 4 && !raw[4].IsMissing() {
+			if l.limit, err = p.parse(raw[4]); err != nil {
 				return nil, err
 			}
 		}
 		return l, nil
 	}
+}
+
+// variableName reads the name that an argument gives a variable, which has a
+// name of its own where the argument is absent.
+//
+// Errors: FailedToParse.
+func variableName(v bson.Value, otherwise string) (string, error) {
+	if v.IsMissing() {
+		return otherwise, nil
+	}
+	name, ok := v.Str()
+	if !ok {
+		name = ""
+	}
+	return name, checkVariable(name, true)
+}
+
+// distinctVariables refuses one name for two variables of an operator, as one
+// would hide the other.
+//
+// Errors: FailedToParse.
+func distinctVariables(op string, names ...string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return mongoerr.New(mongoerr.FailedToParse, "%s gives two of its variables the name '%s'", op, name)
+		}
+	}
+	return nil
 }
 
 func (l *loop) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
@@ -88,8 +122,11 @@ func (l *loop) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 	}
 	b := s.newArray()
 	mark := s.Mark()
+	index := int32(0)
 	for it := a.Iter(); it.Next() && limit != 0; s.Release(mark) {
 		s.setSlot(l.slot, it.Value)
+		s.setSlot(l.slot+1, s.Int32(index))
+		index++
 		r, err := l.each.Eval(env, doc, s)
 		if err == nil {
 			switch {
@@ -144,6 +181,9 @@ func (l *loop) Append(b *bson.Builder, name string) {
 	b.BeginDoc(l.name)
 	l.input.Append(b, "input")
 	b.String("as", l.as)
+	if l.index != indexVariable {
+		b.String("arrayIndexAs", l.index)
+	}
 	l.each.Append(b, l.body)
 	if l.limit != nil {
 		l.limit.Append(b, "limit")

@@ -6,14 +6,17 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// reduce is $reduce: $$this is the element, $$value what came out so far.
+// reduce is $reduce: $$this is the element, $$value what came out so far, $$IDX the
+// element's index, or what the names say that the arguments gave them.
 type reduce struct {
-	slot               int // of this; value is next
+	slot               int // of the element; the value and the index are next
+	as, value, index   string
 	input, initial, in Expr
 }
 
 var reduceSignature = &signature{
-	fields:    []field{{name: "input", missing: 40077}, {name: "initialValue", missing: 40078}, {name: "in", missing: 40079}},
+	fields: []field{{name: "input", missing: 40077}, {name: "initialValue", missing: 40078}, {name: "in", missing: 40079},
+		{name: "as"}, {name: "valueAs"}, {name: "arrayIndexAs"}},
 	notObject: 40075, unknown: 40076,
 }
 
@@ -23,6 +26,18 @@ func parseReduce(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		return nil, err
 	}
 	r := &reduce{slot: p.slot()}
+	if r.as, err = variableName(raw[3], "this"); err != nil {
+		return nil, err
+	}
+	if r.value, err = variableName(raw[4], "value"); err != nil {
+		return nil, err
+	}
+	if r.index, err = variableName(raw[5], indexVariable); err != nil {
+		return nil, err
+	}
+	if err = distinctVariables(op.Name, r.as, r.value, r.index); err != nil {
+		return nil, err
+	}
 	if r.input, err = p.parse(raw[0]); err != nil {
 		return nil, err
 	}
@@ -30,7 +45,7 @@ func parseReduce(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		return nil, err
 	}
 	p.lazy++
-	r.in, err = p.parseIn(raw[2], "this", "value")
+	r.in, err = p.parseIn(raw[2], r.as, r.value, r.index)
 	p.lazy--
 	return r, err
 }
@@ -59,6 +74,7 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 	for it := a.Iter(); it.Next(); s.Release(mark) {
 		s.setSlot(r.slot, it.Value)
 		s.setSlot(r.slot+1, acc)
+		s.setSlot(r.slot+2, s.Int32(int32(rounds)))
 		if acc, err = r.in.Eval(env, doc, s); err != nil {
 			break
 		}
@@ -93,6 +109,13 @@ func (r *reduce) Append(b *bson.Builder, name string) {
 	b.BeginDoc("$reduce")
 	r.input.Append(b, "input")
 	r.initial.Append(b, "initialValue")
+	for _, v := range [3]struct{ argument, name, otherwise string }{
+		{"as", r.as, "this"}, {"valueAs", r.value, "value"}, {"arrayIndexAs", r.index, indexVariable},
+	} {
+		if v.name != v.otherwise {
+			b.String(v.argument, v.name)
+		}
+	}
 	r.in.Append(b, "in")
 	b.End()
 	b.End()

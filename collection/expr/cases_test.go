@@ -17,7 +17,7 @@ import (
 // document.
 var (
 	infallible = []string{"$avg", "$const", "$isArray", "$isNumber", "$literal", "$max", "$min", "$stdDevPop", "$stdDevSamp", "$sum", "$toHashedIndexKey", "$type"}
-	constants  = []string{"$const", "$literal", "$meta", "$rand"}
+	constants  = []string{"$const", "$createObjectId", "$currentDate", "$literal", "$meta", "$rand"}
 )
 
 // seen is what the cases of an operator ask.

@@ -3,6 +3,7 @@ package expr_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
@@ -15,11 +16,11 @@ import (
 var argumentNames = []string{"input", "in", "as", "cond", "vars", "if", "then", "else", "branches", "default", "case", "initialValue",
 	"date", "unit", "binSize", "timezone", "startOfWeek", "startDate", "endDate", "amount", "format", "dateString", "onError", "onNull",
 	"year", "month", "day", "hour", "isoWeekYear", "isoWeek", "to", "byteOrder", "base", "find", "replacement", "regex", "options", "chars",
-	"field", "value", "n", "sortBy", "inputs", "defaults", "useLongestLength", "limit", "iso8601", "p", "method"}
+	"field", "value", "n", "arrayIndexAs", "valueAs", "algorithm", "sortBy", "inputs", "defaults", "useLongestLength", "limit", "iso8601", "p", "method"}
 
 var scalars = []string{"null", "undefined", "true", "false", "0", "1", "-1", "2", "31", "-2147483648", "NumberLong(\"9223372036854775807\")",
 	"NumberLong(\"-9223372036854775808\")", "0.5", "-0.0", "NaN", "Infinity", "-Infinity", "1e308", "Decimal128(\"1.5\")", "Decimal128(\"NaN\")",
-	"Decimal128(\"1E+6000\")", `""`, `"a"`, `"é😀x"`, `"$a"`, `"$b"`, `"$b.c"`, `"$$this"`, `"$$value"`, `"$$ROOT"`, `"$$x"`, `"$$REMOVE"`, `"day"`, `"week"`,
+	"Decimal128(\"1E+6000\")", `""`, `"a"`, `"é😀x"`, `"$a"`, `"$b"`, `"$b.c"`, `"$$this"`, `"$$value"`, `"$$ROOT"`, `"$$x"`, `"$$IDX"`, `"$$i"`, `"$$sofar"`, `"md5"`, `"xxh64"`, `"$$REMOVE"`, `"day"`, `"week"`,
 	`"UTC"`, `"Europe/Paris"`, `"%Y-%m-%d"`, `"2020-01-02T03:04:05Z"`, `"int"`, `"string"`, `"(a+)+"`, "[]", "[1, \"a\", null]", "{}", "{x: 1}",
 	"ISODate(\"2020-02-29T12:34:56.789Z\")", "Timestamp(1, 2)", "ObjectId(\"0123456789abcdef01234567\")", "/a.b/i", "BinData(0, \"AQID\")",
 	"MinKey", "MaxKey", "{$date: {$numberLong: \"9223372036854775807\"}}", "{$date: {$numberLong: \"-9223372036854775808\"}}"}
@@ -32,7 +33,7 @@ func randomValue(r *rand.Rand, b *bson.Builder, name string, depth int, parsed [
 		return
 	}
 	op := expr.Operators[r.IntN(len(expr.Operators))]
-	for op.Name == "$function" || op.Name == "$rand" {
+	for slices.Contains([]string{"$function", "$rand", "$createObjectId"}, op.Name) {
 		op = expr.Operators[r.IntN(len(expr.Operators))]
 	}
 	b.BeginDoc(name)
@@ -44,6 +45,10 @@ func randomValue(r *rand.Rand, b *bson.Builder, name string, depth int, parsed [
 			case r.IntN(6) == 0:
 			case n == "as":
 				b.String(n, "x")
+			case n == "valueAs":
+				b.String(n, "sofar")
+			case n == "arrayIndexAs":
+				b.String(n, "i")
 			case n == "vars":
 				b.BeginDoc(n)
 				randomValue(r, b, "x", depth-1, parsed, forms)
@@ -91,7 +96,8 @@ func randomValue(r *rand.Rand, b *bson.Builder, name string, depth int, parsed [
 // evaluates as they do.
 func TestRandomTrees(t *testing.T) {
 	forms := map[string][]string{
-		"$map": {"input", "as", "in"}, "$filter": {"input", "as", "cond", "limit"}, "$reduce": {"input", "initialValue", "in"},
+		"$map": {"input", "as", "arrayIndexAs", "in"}, "$filter": {"input", "as", "arrayIndexAs", "cond", "limit"},
+		"$reduce": {"input", "initialValue", "as", "valueAs", "arrayIndexAs", "in"}, "$hash": {"input", "algorithm"}, "$hexHash": {"input", "algorithm"},
 		"$let": {"vars", "in"}, "$switch": {"branches", "default"}, "$cond": {"if", "then", "else"}, "$zip": {"inputs", "useLongestLength", "defaults"},
 		"$sortArray": {"input", "sortBy"}, "$dateTrunc": {"date", "unit", "binSize", "timezone", "startOfWeek"},
 		"$dateAdd": {"startDate", "unit", "amount", "timezone"}, "$dateSubtract": {"startDate", "unit", "amount", "timezone"},

@@ -2,6 +2,7 @@ package mql
 
 import (
 	"context"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/release"
@@ -16,6 +17,8 @@ type Env struct {
 
 	// NowMillis is $$NOW: the time the command started, fixed for its duration.
 	NowMillis int64
+	// Clock is what the time is while the command runs; nil stands still at NowMillis.
+	Clock func() time.Time
 	// ClusterTime is $$CLUSTER_TIME: seconds in the high half, increment in the low.
 	ClusterTime uint64
 	// DB is the database that the command was sent to; $lookup and friends resolve against it.
@@ -60,6 +63,14 @@ func NewEnv(ctx context.Context) *Env {
 func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	v.names, v.values = v.names[:0], v.values[:0]
 	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}
+}
+
+// ClockMillis is what the time is now, in milliseconds since the epoch.
+func (e *Env) ClockMillis() int64 {
+	if e.Clock == nil {
+		return e.NowMillis
+	}
+	return e.Clock().UnixMilli()
 }
 
 // Context is the command's context: its deadline is maxTimeMS, its

@@ -229,7 +229,7 @@ func (c *Call) environment() {
 	env := &c.env
 	c.memory.Reset(c.Server.Memory.Bytes(), c.Server.WorkMemory)
 	env.Reset(c.Ctx, &c.vars, c.memory)
-	env.NowMillis = c.Start.UnixMilli()
+	env.NowMillis, env.Clock = c.Start.UnixMilli(), c.Cluster.Now
 	env.ClusterTime = uint64(c.Time)
 	env.DB = c.DB
 	env.JavaScript = c.Server.JavaScript

@@ -1,0 +1,39 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// fresh is an operator without arguments that has a new value for each evaluation:
+// $rand, $createObjectId and $currentDate. It is not folded.
+type fresh struct {
+	name  string // operator
+	value func(*mql.Env, *Scratch) bson.Value
+}
+
+// parseFresh makes the parse function of an operator whose argument is {}.
+//
+// Errors: FailedToParse.
+func parseFresh(value func(*mql.Env, *Scratch) bson.Value) func(*parser, *Operator, bson.Value) (Expr, error) {
+	return func(_ *parser, op *Operator, v bson.Value) (Expr, error) {
+		if d, ok := v.Doc(); !ok || !d.IsEmpty() {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "%s takes no arguments: its operand must be an empty object, not %s", op.Name, show(v))
+		}
+		return &fresh{op.Name, value}, nil
+	}
+}
+
+func (f *fresh) Eval(env *mql.Env, _ bson.Raw, s *Scratch) (bson.Value, error) {
+	return f.value(env, s), nil
+}
+
+func (*fresh) Paths(func(string)) {}
+
+func (f *fresh) Append(b *bson.Builder, name string) {
+	b.BeginDoc(name)
+	b.BeginDoc(f.name)
+	b.End()
+	b.End()
+}
