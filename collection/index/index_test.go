@@ -24,6 +24,7 @@ import (
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
+		env.Release, env.Kept = c.Release(), c.Release()
 		var out strings.Builder
 		for _, text := range c.All("spec") {
 			s, err := index.ParseSpec(env, parse(t, text))

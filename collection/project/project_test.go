@@ -25,6 +25,7 @@ import (
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
+		env.Release, env.Kept = c.Release(), c.Release()
 		tr, err := parse(t, env, c)
 		if err != nil {
 			return errorText(err)

@@ -65,6 +65,15 @@ func Parse(s string) (Release, error) {
 	return offers[i].release, nil
 }
 
+// Offered returns the releases that a server can show itself as, in order.
+func Offered() []Release {
+	var out []Release
+	for _, o := range offers {
+		out = append(out, o.release)
+	}
+	return out
+}
+
 // Names lists the releases that are offered, for people.
 func Names() string {
 	var names []string

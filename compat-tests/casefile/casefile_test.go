@@ -40,6 +40,8 @@ func TestParseErrors(t *testing.T) {
 		{"no colon", "match\nfilter {a: 1}\n----\n", "f.txt:2: expected `key: value`"},
 		{"lonely continuation", "match\n  x\n----\n", "f.txt:2: a continuation line needs an argument"},
 		{"unclosed", "match\n----\n----\na\n\n", "f.txt:1: the doubled ---- that opens"},
+		{"unknown release", "match\nreleases: 8.0 8.9\n----\n", "f.txt:2: \"8.9\" is no release"},
+		{"no release", "match\nreleases:\n----\n", "f.txt:2: releases names none"},
 		{"carriage return", "match\r\n----\r\n", "carriage returns"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -166,5 +168,32 @@ func TestDiff(t *testing.T) {
 	}
 	if got := Diff("x", "x"); got != "" {
 		t.Errorf("diff of equals: %q", got)
+	}
+}
+
+// TestReleases: a case that names releases is run once at each, and a handler that does not
+// ask for them fails.
+func TestReleases(t *testing.T) {
+	f, err := Parse("f.txt", "v\n----\n\nw\nreleases: 7.0 8.3+\na: 1\n----\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range f.Cases {
+		for _, run := range c.Runs() {
+			if _, ok := run.Get("releases"); ok {
+				t.Error("the handler sees the key")
+			}
+			if run.ignored() != (c.Verb == "w") {
+				t.Errorf("%s: nobody has asked, ignored is %v", run.Name("f"), run.ignored())
+			}
+			got = append(got, run.Name("f")+" at "+run.Release().String())
+			if run.ignored() {
+				t.Errorf("%s: its handler has asked", run.Name("f"))
+			}
+		}
+	}
+	if want := "f:1 at 8.0, f:4@7.0 at 7.0, f:4@8.3 at 8.3, f:4@9.0 at 9.0"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
 	}
 }

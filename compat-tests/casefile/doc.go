@@ -18,6 +18,10 @@
 //	word            a bare argument too (for example "more")
 //	# text          a comment
 //
+// The key "releases" says for which releases of MongoDB a case holds ("7.0 8.0", or
+// "8.0+" for 8.0 and later): it is run once at each. Without it a case is run at the
+// default, and what it shows holds for all of them or is not known to differ.
+//
 // Comments stand between cases or among the inputs, and survive a rewrite.
 // Output that itself contains blank lines is written between doubled dashes:
 //

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // separator stands between the inputs and the output of a case.
@@ -28,6 +30,10 @@ type Case struct {
 	want     string // expected output, lines joined with "\n", no final newline
 	outStart int    // index into File.lines of the first line after the separator
 	outEnd   int    // index of the first line after the output (and its doubled dashes)
+
+	releases []release.Release // those that the case names; nil = none
+	release  release.Release   // that at which it is run now
+	asked    bool              // a handler has asked for it
 }
 
 // Get returns the value of the first argument named key.
@@ -175,6 +181,14 @@ func (p *parser) parseInput(c *Case, line string, number int) error {
 	key, value, ok := strings.Cut(line, ":")
 	if !ok || !isWord(key) {
 		return p.errorf(number, "expected `key: value`, a document, a word, a comment or %s, found %q", separator, line)
+	}
+	if key == releasesKey {
+		var err error
+		if c.releases, err = parseReleases(value); err != nil {
+			return p.errorf(number, "%v", err)
+		}
+		c.release = c.releases[0]
+		return nil
 	}
 	c.Args = append(c.Args, Arg{Key: key, Value: strings.TrimLeft(value, " \t"), Line: number})
 	return nil

@@ -17,7 +17,8 @@ var rewrite = flag.Bool("rewrite", false, "replace the expected outputs of case 
 func Rewriting() bool { return *rewrite }
 
 // Run runs every case of every .txt file under dir, each as a subtest named
-// file:line, and compares what handle returns with the expected output. One
+// file:line, or one named file:line@release for each release that it names, and
+// compares what handle returns with the expected output. One
 // final newline of the answer is ignored. A handler may use its own t to fail or
 // skip; such a case keeps its expected output under -rewrite.
 //
@@ -53,13 +54,18 @@ func RunFile(t *testing.T, name, path string, handle func(t *testing.T, c *Case)
 	}
 	answers := make([]*string, len(f.Cases))
 	for i, c := range f.Cases {
-		t.Run(fmt.Sprintf("%s:%d", name, c.Line), func(t *testing.T) {
-			got := strings.TrimSuffix(handle(t, c), "\n")
-			answers[i] = &got
-			if got != c.want && !*rewrite {
-				t.Errorf("\n%s", report(f, c, got))
-			}
-		})
+		for _, c := range c.Runs() {
+			t.Run(c.Name(name), func(t *testing.T) {
+				got := strings.TrimSuffix(handle(t, c), "\n")
+				answers[i] = &got
+				if c.ignored() {
+					t.Error("the case names releases, and its runner does not ask for them")
+				}
+				if got != c.want && !*rewrite {
+					t.Errorf("\n%s", report(f, c, got))
+				}
+			})
+		}
 	}
 	if !*rewrite {
 		return

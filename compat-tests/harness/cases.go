@@ -10,12 +10,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/compat-tests/casefile"
 )
 
 // RunCases runs every case file under dir, each against a server of its own started with
 // config c, so that what a file sets for the whole server, and the sessions it uses, are
-// unknown to the others. Verbs:
+// unknown to the others; cases that name releases of MongoDB are asked of further servers,
+// one for each release. Verbs:
 //
 //	setup   commands run before each later case of the file, up to the next setup;
 //	        every one must succeed, so its output is empty
@@ -39,17 +41,24 @@ func RunCases(t *testing.T, dir string, c *Config) {
 			t.Error(err)
 			continue
 		}
-		r := &runner{config: c, file: f}
+		runners := map[release.Release]*runner{}
 		casefile.RunFile(t, name, path, func(t *testing.T, cs *casefile.Case) string {
 			for _, key := range []string{name, fmt.Sprintf("%s:%d", name, cs.Line)} {
 				if reason, ok := c.Skips[key]; ok {
 					t.Skipf("skipped in configuration %s: %s", c.Name, reason)
 				}
 			}
+			r := runners[cs.Release()]
+			if r == nil {
+				r = &runner{config: c, file: f, release: cs.Release()}
+				runners[r.release] = r
+			}
 			r.connect(t)
 			return r.handle(t, cs)
 		})
-		r.end(t)
+		for _, r := range runners {
+			r.end(t)
+		}
 	}
 }
 
@@ -86,13 +95,14 @@ func (c *Config) checkSkips(t *testing.T, files []string) {
 	}
 }
 
-// runner holds what one case file needs between its commands.
+// runner holds what one case file needs between its commands, at one release.
 type runner struct {
-	config *Config
-	server *Server // nil before the first case that is not skipped
-	data   string  // its directory, "" in memory
-	conn   *Conn
-	file   *casefile.File
+	config  *Config
+	release release.Release
+	server  *Server // nil before the first case that is not skipped
+	data    string  // its directory, "" in memory
+	conn    *Conn
+	file    *casefile.File
 
 	databases map[string]bool // ever used; dropped before each case
 	prepared  map[string]bool // namespaces sharded and indexed in this case
@@ -121,7 +131,7 @@ func (r *runner) connect(t *testing.T) {
 func (r *runner) start(t *testing.T) {
 	var err error
 	if uri := os.Getenv("CANTLE_URI"); uri != "" {
-		if r.config.Disk || r.config.Faults || len(r.config.Flags) > 0 {
+		if r.config.Disk || r.config.Faults || len(compatible(r.config.Flags, r.release)) > 0 {
 			t.Skip("CANTLE_URI is set, and this configuration needs a server of its own")
 		}
 		if r.server, err = external(uri); err != nil {
@@ -138,7 +148,7 @@ func (r *runner) start(t *testing.T) {
 	if r.config.Launch != nil {
 		launch = r.config.Launch
 	}
-	if r.server, err = launch(Options{Data: r.data, Args: r.config.Flags}); err != nil {
+	if r.server, err = launch(Options{Data: r.data, Args: compatible(r.config.Flags, r.release)}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // readyPrefix begins the line on standard output that says where the server listens.
@@ -67,6 +69,20 @@ func Start(tb testing.TB, o Options) *Server {
 		return s
 	}
 	return StartRetry(tb, func() Options { return o }, 1)
+}
+
+// StartAt is Start for a server that shows itself as a release of MongoDB.
+func StartAt(tb testing.TB, r release.Release) *Server {
+	tb.Helper()
+	return Start(tb, Options{Args: compatible(nil, r)})
+}
+
+// compatible adds what makes a server show itself as a release to its flags.
+func compatible(flags []string, r release.Release) []string {
+	if r == release.Default {
+		return flags
+	}
+	return append(slices.Clip(flags), "--compat", r.String())
 }
 
 // StartRetry is Start for options that name ports, which somebody else may take

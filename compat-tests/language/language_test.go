@@ -2,11 +2,11 @@ package language
 
 import (
 	"flag"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/compat-tests/casefile"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
@@ -31,8 +31,7 @@ var verbs = map[string]func(*testing.T, *layout, *casefile.Case) string{
 const casesMin = 1500
 
 func TestLanguage(t *testing.T) {
-	server := harness.Start(t, harness.Options{})
-	ways := layouts(server.Dial(t))
+	ways := map[release.Release][]*layout{}
 	asked := 0
 	for _, room := range rooms {
 		paths, err := filepath.Glob(filepath.Join("..", "..", "collection", room, "testdata", "*.txt"))
@@ -46,10 +45,18 @@ func TestLanguage(t *testing.T) {
 				continue
 			}
 			for _, c := range f.Cases {
-				if ask, ok := verbs[c.Verb]; ok {
-					t.Run(fmt.Sprintf("%s/%s:%d", room, filepath.Base(path), c.Line), func(t *testing.T) {
+				ask, ok := verbs[c.Verb]
+				if !ok {
+					continue
+				}
+				for _, c := range c.Runs() {
+					r := c.Release()
+					if ways[r] == nil {
+						ways[r] = layouts(harness.StartAt(t, r).Dial(t))
+					}
+					t.Run(room+"/"+c.Name(filepath.Base(path)), func(t *testing.T) {
 						asked++
-						everywhere(t, ways, c, ask)
+						everywhere(t, ways[r], c, ask)
 					})
 				}
 			}
