@@ -55,14 +55,6 @@ func (t *stdDevState) Partial(b *bson.Builder, name string) {
 }
 
 func (t *stdDevState) Result(_ *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error {
-	if n, mean, m2 := t.State(); m2 != m2 || math.IsInf(m2, 0) || math.IsInf(mean, 0) {
-		if t.sample && n < 2 {
-			b.Null(name)
-		} else {
-			b.Double(name, math.NaN())
-		}
-		return nil
-	}
 	b.Value(name, t.Value(&s.Arena, t.sample))
 	return nil
 }

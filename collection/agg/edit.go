@@ -73,3 +73,43 @@ func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 		b.End()
 	}
 }
+
+// appendEach is appendWith for a stage whose output is what $addFields makes: an array
+// on the way is looked into, and each of its elements gets the value.
+func appendEach(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
+	found := false
+	for it := doc.Iter(); it.Next(); {
+		if found || string(it.Name) != names[0] {
+			b.ValueBytes(it.Name, it.Value)
+			continue
+		}
+		found = true
+		if len(names) == 1 {
+			b.ValueBytes(it.Name, v)
+			continue
+		}
+		appendInside(b, it.Name, it.Value, names[1:], v)
+	}
+	if !found {
+		appendWith(b, bson.Empty, names, v)
+	}
+}
+
+// appendInside appends old under name with v at names in it, or in each of its elements.
+func appendInside(b *bson.Builder, name []byte, old bson.Value, names []string, v bson.Value) {
+	if a, ok := old.Array(); ok {
+		b.BeginArrayBytes(name)
+		for it := a.Iter(); it.Next(); {
+			appendInside(b, nil, it.Value, names, v)
+		}
+		b.End()
+		return
+	}
+	d, ok := old.Doc()
+	if !ok {
+		d = bson.Empty
+	}
+	b.BeginDocBytes(name)
+	appendEach(b, d, names, v)
+	b.End()
+}

@@ -106,6 +106,8 @@ func (o *groupOp) take(env *mql.Env, r *exec.Row) error {
 	}
 	if id.IsMissing() {
 		id = bson.Null
+	} else if d, ok := id.Doc(); ok && d.IsEmpty() && !o.lone.IsMissing() {
+		id = o.lone
 	}
 	g, err := o.table.find(env, id, &o.scratch)
 	if err != nil {

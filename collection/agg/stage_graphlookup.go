@@ -2,6 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
@@ -136,7 +137,8 @@ type graphOp struct {
 	*graphStage
 	opener   Opener
 	env      *mql.Env
-	visited  map[string]struct{} // _id keys
+	visited  map[string]struct{} // keys of _ids, which are documents' whatever the collation
+	key      []byte
 	found    []bson.Raw
 	held     int
 	frontier valueSet
@@ -243,7 +245,8 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 
 // visit keeps a document that was not met before.
 func (o *graphOp) visit(env *mql.Env, doc bson.Raw, depth int64) error {
-	k := o.seen.keyOf(env, doc.Get("_id"))
+	k := keystring.Append(o.key[:0], doc.Get("_id"), keystring.Ascending, nil, nil)
+	o.key = k
 	if _, ok := o.visited[string(k)]; ok {
 		return nil
 	}

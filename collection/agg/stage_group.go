@@ -26,7 +26,12 @@ const (
 // groupStage gathers documents by a key. Its partials are documents {_id: key,
 // field: partial, …}.
 type groupStage struct {
-	id   expr.Expr
+	id expr.Expr
+	// lone is {field: null} for an _id that is an object of one field, otherwise missing.
+	// MongoDB groups by the values of the fields and makes the object at the end: a lone
+	// missing value is null, while those of several fields stay missing.
+	// Observed: mongod 7.0 and 8.2.
+	lone bson.Value
 	out  []output
 	mode groupMode
 }
@@ -46,6 +51,7 @@ func parseGroup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if s.id, err = p.groupKey(it.Value); err != nil {
 				return nil, err
 			}
+			s.lone = loneKey(it.Value)
 			continue
 		}
 		out, err := p.accumulated(name, it.Value)
@@ -74,6 +80,18 @@ func (p *parser) groupKey(v bson.Value) (expr.Expr, error) {
 	return expr.Parse(p.env, v)
 }
 
+// loneKey is {field: null} for an object of one field, else missing.
+func loneKey(v bson.Value) bson.Value {
+	d, _ := v.Doc()
+	f, ok := d.First()
+	if !ok || d.Len() != 1 || len(f.Name) == 0 || f.Name[0] == '$' {
+		return bson.Value{}
+	}
+	b := bson.NewBuilder(nil)
+	b.Null(string(f.Name))
+	return b.Doc().Value()
+}
+
 func (s *groupStage) Name() string             { return "$group" }
 func (s *groupStage) Constraints() Constraints { return stageGroup.Constraints }
 
@@ -82,8 +100,8 @@ func (s *groupStage) Split() Split {
 		return merged(s)
 	}
 	return Split{
-		Shards: []Stage{&groupStage{s.id, s.out, groupPartial}},
-		Merge:  []Stage{&groupStage{s.id, s.out, groupMerge}},
+		Shards: []Stage{&groupStage{s.id, s.lone, s.out, groupPartial}},
+		Merge:  []Stage{&groupStage{s.id, s.lone, s.out, groupMerge}},
 	}
 }
 

@@ -106,7 +106,7 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 	for it := d.Iter(); it.Next(); {
 		switch f := string(it.Name); {
 		case f == "window":
-			if c.window, err = parseWindow(it.Value); err != nil {
+			if c.window, err = parseWindow(p.env, it.Value); err != nil {
 				return windowOutput{}, err
 			}
 		case p.isRanking(c.name) || p.isRanking(f) && c.name != "":
@@ -355,11 +355,11 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	for i, out := range o.out {
 		it.Next()
 		if i == len(o.out)-1 {
-			appendWith(o.begin(), doc, out.field, it.Value)
+			appendEach(o.begin(), doc, out.field, it.Value)
 			return o.end(nil)
 		}
 		b := bson.NewBuilder(o.bufs[i%2][:0])
-		appendWith(b, doc, out.field, it.Value)
+		appendEach(b, doc, out.field, it.Value)
 		o.bufs[i%2] = b.Finish()
 		doc = bson.Raw(o.bufs[i%2])
 	}

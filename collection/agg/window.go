@@ -79,7 +79,8 @@ type window struct {
 	unit   *expr.DateUnit // nil: numbers
 }
 
-// bound is one end of a window.
+// bound is one end of a window. In a range 'current' is the document itself, whatever
+// others have its value, while 0 is the value.
 type bound struct {
 	unbounded, current bool
 	n                  int64      // documents
@@ -92,7 +93,7 @@ var wholeWindow = window{lo: bound{unbounded: true}, hi: bound{unbounded: true}}
 // parseWindow reads a window.
 //
 // Errors: FailedToParse, 5339900 to 5339903, 5371601 and others by number.
-func parseWindow(v bson.Value) (*window, error) {
+func parseWindow(env *mql.Env, v bson.Value) (*window, error) {
 	d, ok := v.Doc()
 	if !ok {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "'window' field must be an object")
@@ -145,22 +146,33 @@ func parseWindow(v bson.Value) (*window, error) {
 	lo, _ := a.Index(0)
 	hi, _ := a.Index(1)
 	var err error
-	if w.lo, err = w.bound(lo); err != nil {
+	if w.lo, err = w.bound(env, lo); err != nil {
 		return nil, err
 	}
-	if w.hi, err = w.bound(hi); err != nil {
+	if w.hi, err = w.bound(env, hi); err != nil {
 		return nil, err
 	}
 	return w, w.check()
 }
 
-// bound reads one end.
-func (w *window) bound(v bson.Value) (bound, error) {
-	switch text, _ := v.Str(); {
+// bound reads one end: a word, or an expression that is a constant number.
+func (w *window) bound(env *mql.Env, v bson.Value) (bound, error) {
+	switch text, isText := v.Str(); {
 	case text == "unbounded":
 		return bound{unbounded: true}, nil
 	case text == "current":
 		return bound{current: true, v: zeroValue}, nil
+	case isText:
+		return bound{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be 'unbounded', 'current', or a number")
+	}
+	e, err := expr.Parse(env, v)
+	if err != nil {
+		return bound{}, err
+	}
+	v, constant := expr.IsConstant(e)
+	switch {
+	case !constant:
+		return bound{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds expression must be a constant.")
 	case !v.IsNumber():
 		return bound{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be 'unbounded', 'current', or a number")
 	}

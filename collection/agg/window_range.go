@@ -34,42 +34,44 @@ func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err er
 		return 0, 0, err
 	}
 	e.scratch.Reset()
-	if !e.w.lo.unbounded {
-		end, err := e.shift(at, &e.w.lo)
-		if err != nil {
+	switch {
+	case e.w.lo.current:
+		e.from = i
+	case !e.w.lo.unbounded:
+		if e.from, err = e.pass(env, &e.lo, e.from, at, &e.w.lo, 0); err != nil {
 			return 0, 0, err
 		}
-		for e.from < n {
-			c, err := e.compare(&e.lo, e.from, end)
-			if err != nil {
-				return 0, 0, err
-			}
-			if c >= 0 {
-				break
-			}
-			e.from++
-		}
 	}
-	e.to = max(e.to, e.from)
-	if e.w.hi.unbounded {
+	switch {
+	case e.w.hi.unbounded:
 		e.to = n
-		return e.from, e.to, nil
-	}
-	end, err := e.shift(at, &e.w.hi)
-	if err != nil {
-		return 0, 0, err
-	}
-	for e.to < n {
-		c, err := e.compare(&e.hi, e.to, end)
-		if err != nil {
+	case e.w.hi.current:
+		e.to = i + 1
+	default:
+		if e.to, err = e.pass(env, &e.hi, max(e.to, e.from), at, &e.w.hi, 1); err != nil {
 			return 0, 0, err
 		}
-		if c > 0 {
-			break
-		}
-		e.to++
 	}
 	return e.from, e.to, env.Tick()
+}
+
+// pass moves an end of the window over the documents below a bound and, if stop is 1
+// and not 0, over those at it.
+func (e *windowEnds) pass(env *mql.Env, c *spoolCursor, end int, at bson.Value, b *bound, stop int) (int, error) {
+	limit, err := e.shift(at, b)
+	if err != nil {
+		return end, err
+	}
+	for ; end < e.p.docs.len(); end++ {
+		if err := env.Tick(); err != nil {
+			return end, err
+		}
+		order, err := e.compare(c, end, limit)
+		if err != nil || order >= stop {
+			return end, err
+		}
+	}
+	return end, nil
 }
 
 // sortValue is the value of a document that the range counts in.

@@ -263,13 +263,13 @@ func (d *Deviation) State() (count int64, mean, m2 float64) { return d.count, d.
 func DeviationOf(count int64, mean, m2 float64) Deviation { return Deviation{count, mean, m2} }
 
 // Value is the standard deviation of a population or, with sample, estimated
-// from a sample; null if there are too few numbers or one is not finite.
+// from a sample; null if there are too few numbers, NaN if one is not finite.
 func (d *Deviation) Value(a *bson.Arena, sample bool) bson.Value {
 	n := d.count
 	if sample {
 		n--
 	}
-	if n <= 0 || d.m2 != d.m2 || math.IsInf(d.m2, 0) {
+	if n <= 0 {
 		return bson.Null
 	}
 	return a.Double(math.Sqrt(d.m2 / float64(n)))
