@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 )
 
@@ -76,7 +77,9 @@ func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 
 // appendEach is appendWith for a stage whose output is what $addFields makes: an array
 // on the way is looked into, and each of its elements gets the value.
-func appendEach(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
+//
+// Errors: BSONObjectTooLarge.
+func appendEach(env *mql.Env, b *bson.Builder, doc bson.Raw, names []string, v bson.Value) error {
 	found := false
 	for it := doc.Iter(); it.Next(); {
 		if found || string(it.Name) != names[0] {
@@ -86,30 +89,40 @@ func appendEach(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 		found = true
 		if len(names) == 1 {
 			b.ValueBytes(it.Name, v)
-			continue
+		} else if err := appendInside(env, b, it.Name, it.Value, names[1:], v); err != nil {
+			return err
 		}
-		appendInside(b, it.Name, it.Value, names[1:], v)
 	}
 	if !found {
 		appendWith(b, bson.Empty, names, v)
 	}
+	return nil
 }
 
 // appendInside appends old under name with v at names in it, or in each of its elements.
-func appendInside(b *bson.Builder, name []byte, old bson.Value, names []string, v bson.Value) {
+func appendInside(env *mql.Env, b *bson.Builder, name []byte, old bson.Value, names []string, v bson.Value) error {
+	if err := env.Tick(); err != nil {
+		return err
+	}
+	if b.Len() > docBytesMax {
+		return tooLarge(b.Len())
+	}
 	if a, ok := old.Array(); ok {
 		b.BeginArrayBytes(name)
 		for it := a.Iter(); it.Next(); {
-			appendInside(b, nil, it.Value, names, v)
+			if err := appendInside(env, b, nil, it.Value, names, v); err != nil {
+				return err
+			}
 		}
 		b.End()
-		return
+		return nil
 	}
 	d, ok := old.Doc()
 	if !ok {
 		d = bson.Empty
 	}
 	b.BeginDocBytes(name)
-	appendEach(b, d, names, v)
+	err := appendEach(env, b, d, names, v)
 	b.End()
+	return err
 }

@@ -125,27 +125,37 @@ func (g *granularity) decade(f float64) (m float64, ten int) {
 	if g.series[0] >= 100 {
 		base = 100
 	}
-	ten = int(math.Floor(math.Log10(f / base)))
-	m = scale(f, -ten)
-	for m >= base*10 {
+	up := 0 // the logarithm of the least doubles is taken of multiples: of themselves it is wrong
+	if f < 1e-300 {
+		up = 20
+	}
+	ten = int(math.Floor(math.Log10(scale(f, up)/base))) - up
+	// The logarithm may be off by one.
+	switch m = scale(f, -ten); {
+	case m >= base*10:
 		ten++
-		m = scale(f, -ten)
-	}
-	for m < base {
+	case m < base:
 		ten--
-		m = scale(f, -ten)
 	}
-	return m, ten
+	return scale(f, -ten), ten
 }
 
 // scale multiplies by a power of ten, dividing for negative ones, which is exact
-// more often.
+// more often. Powers that are no doubles go in two steps.
 func scale(f float64, ten int) float64 {
-	if ten < 0 {
+	switch {
+	case ten < -tenMax:
+		return scale(f, -tenMax) / math.Pow(10, float64(-ten-tenMax))
+	case ten < 0:
 		return f / math.Pow(10, float64(-ten))
+	case ten > tenMax:
+		return scale(f, tenMax) * math.Pow(10, float64(ten-tenMax))
 	}
 	return f * math.Pow(10, float64(ten))
 }
+
+// tenMax is the greatest power of ten that is a double.
+const tenMax = 308
 
 // power is a power of two: an integer if v is one and it has no fraction.
 func power(a *bson.Arena, v bson.Value, f float64) bson.Value {

@@ -1,11 +1,12 @@
 package agg
 
-import "github.com/cantledb/cantle/collection/mongoerr"
+import (
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/project"
+)
 
-// docBytesMax is the size of the largest document between stages. What leaves
-// the pipeline is held to a document's usual limit by the cursor.
-// Manual: core/aggregation-pipeline-limits#result-size-restrictions.
-const docBytesMax = 128 << 20
+// docBytesMax is the size of the largest document between stages.
+const docBytesMax = project.DocBytesMax
 
 // userDocBytesMax is the size of the largest document that leaves a pipeline.
 const userDocBytesMax = 16 << 20

@@ -194,15 +194,17 @@ func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool
 // mergeDocs appends old with the fields of fresh in place of its own, new ones
 // at the end.
 func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
+	have := expr.FieldsOf(fresh, len(old))
 	for it := old.Iter(); it.Next(); {
-		if v, ok := fresh.Lookup(string(it.Name)); ok {
+		if v, ok := have.Lookup(it.Name); ok {
 			b.ValueBytes(it.Name, v)
 		} else {
 			b.ValueBytes(it.Name, it.Value)
 		}
 	}
+	have = expr.FieldsOf(old, len(fresh))
 	for _, f := range byName(fresh) {
-		if _, ok := old.Lookup(f.name); !ok {
+		if _, ok := have.Lookup([]byte(f.name)); !ok {
 			b.Value(f.name, f.value)
 		}
 	}

@@ -355,11 +355,15 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	for i, out := range o.out {
 		it.Next()
 		if i == len(o.out)-1 {
-			appendEach(o.begin(), doc, out.field, it.Value)
+			if err := appendEach(env, o.begin(), doc, out.field, it.Value); err != nil {
+				return nil, err
+			}
 			return o.end(nil)
 		}
 		b := bson.NewBuilder(o.bufs[i%2][:0])
-		appendEach(b, doc, out.field, it.Value)
+		if err := appendEach(env, b, doc, out.field, it.Value); err != nil {
+			return nil, err
+		}
 		o.bufs[i%2] = b.Finish()
 		doc = bson.Raw(o.bufs[i%2])
 	}

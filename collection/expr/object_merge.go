@@ -7,7 +7,7 @@ import (
 )
 
 // mergeObjects is $mergeObjects: later fields win, at the place of the first.
-func mergeObjects(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	out := bson.EmptyDoc
 	if len(a) == 1 && a[0].Type == bson.TypeArray {
 		base := len(s.stack)
@@ -18,6 +18,9 @@ func mergeObjects(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		defer func() { s.stack = s.stack[:base] }()
 	}
 	for _, v := range a {
+		if err := env.Tick(); err != nil {
+			return v, err
+		}
 		if v.IsNullish() {
 			continue
 		}
@@ -39,46 +42,52 @@ func Merge(s *Scratch, a, b bson.Raw) bson.Value {
 	if b.IsEmpty() {
 		return a.Value()
 	}
-	// A map pays off only where many names meet many.
-	var at map[string]bson.Value
-	if len(a) > 256 && len(b) > 256 {
-		at = map[string]bson.Value{}
-		for it := b.Iter(); it.Next(); {
-			at[string(it.Name)] = it.Value
-		}
-	}
 	out := s.newDoc()
+	fields := FieldsOf(b, len(a))
 	for it := a.Iter(); it.Next(); {
-		v, ok := at[string(it.Name)]
-		if at == nil {
-			v, ok = lookupBytes(b, it.Name)
-		}
+		v, ok := fields.Lookup(it.Name)
 		if !ok {
 			v = it.Value
 		}
 		out.ValueBytes(it.Name, v)
 	}
-	clear(at)
-	if at != nil {
-		for it := a.Iter(); it.Next(); {
-			at[string(it.Name)] = it.Value
-		}
-	}
+	fields = FieldsOf(a, len(b))
 	for it := b.Iter(); it.Next(); {
-		_, ok := at[string(it.Name)]
-		if at == nil {
-			_, ok = lookupBytes(a, it.Name)
-		}
-		if !ok {
+		if _, ok := fields.Lookup(it.Name); !ok {
 			out.ValueBytes(it.Name, it.Value)
 		}
 	}
 	return s.endDoc(out)
 }
 
-// lookupBytes finds a field by a name given as bytes.
-func lookupBytes(d bson.Raw, name []byte) (bson.Value, bool) {
-	for it := d.Iter(); it.Next(); {
+// Fields finds the fields of a document by their names.
+type Fields struct {
+	doc bson.Raw
+	at  map[string]bson.Value // nil: the document is looked through
+}
+
+// FieldsOf is made for about as many names as other bytes hold: a map pays off only where
+// many names meet many.
+func FieldsOf(doc bson.Raw, other int) Fields {
+	f := Fields{doc: doc}
+	if len(doc) > 256 && other > 256 {
+		f.at = map[string]bson.Value{}
+		for it := doc.Iter(); it.Next(); {
+			if _, ok := f.at[string(it.Name)]; !ok {
+				f.at[string(it.Name)] = it.Value
+			}
+		}
+	}
+	return f
+}
+
+// Lookup finds the first field with a name.
+func (f Fields) Lookup(name []byte) (bson.Value, bool) {
+	if f.at != nil {
+		v, ok := f.at[string(name)]
+		return v, ok
+	}
+	for it := f.doc.Iter(); it.Next(); {
 		if string(it.Name) == string(name) {
 			return it.Value, true
 		}

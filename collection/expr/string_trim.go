@@ -15,7 +15,7 @@ var trimSignature = &signature{
 
 // trim makes $trim, $ltrim and $rtrim.
 func trim(op string, left, right bool) namedFunction {
-	return func(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
+	return func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 		if a[0].IsNullish() {
 			return bson.Null, nil
 		}
@@ -34,22 +34,44 @@ func trim(op string, left, right bool) namedFunction {
 			t, _ := a[1].Text()
 			chars = string(t)
 		}
+		cut := charSet(chars)
 		for left && len(text) > 0 {
+			if err := env.Tick(); err != nil {
+				return a[0], err
+			}
 			_, n := utf8.DecodeRune(text)
-			if !hasChar(chars, text[:n]) {
+			if !cut(text[:n]) {
 				break
 			}
 			text = text[n:]
 		}
 		for right && len(text) > 0 {
+			if err := env.Tick(); err != nil {
+				return a[0], err
+			}
 			_, n := utf8.DecodeLastRune(text)
-			if !hasChar(chars, text[len(text)-n:]) {
+			if !cut(text[len(text)-n:]) {
 				break
 			}
 			text = text[:len(text)-n]
 		}
 		return s.StringBytes(text), nil
 	}
+}
+
+// charSet tells which characters are among some: a few are looked through, many are
+// looked up.
+func charSet(chars string) func(c []byte) bool {
+	if len(chars) <= 64 {
+		return func(c []byte) bool { return hasChar(chars, c) }
+	}
+	set := map[string]struct{}{}
+	for len(chars) > 0 {
+		_, n := utf8.DecodeRuneInString(chars)
+		set[chars[:n]] = struct{}{}
+		chars = chars[n:]
+	}
+	return func(c []byte) bool { _, ok := set[string(c)]; return ok }
 }
 
 // hasChar reports whether one of the characters is c, compared as bytes.

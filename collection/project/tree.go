@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -114,6 +115,8 @@ type run struct {
 	// index is the position that $ stands for, once asked for.
 	index   int
 	indexed bool
+	// nested counts the arrays around that are elements of arrays: $slice is for others.
+	nested int
 }
 
 // bits is a set of kids: those whose field has been met.
@@ -229,7 +232,11 @@ func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool)
 		r.dst.Value(name, v)
 		return true, nil
 	case k.act == slice:
-		r.cut(k, name, v)
+		if r.nested > 0 {
+			r.dst.Value(name, v)
+		} else {
+			r.cut(k, name, v)
+		}
 		return true, nil
 	}
 	switch v.Type {
@@ -240,11 +247,17 @@ func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool)
 		return true, err
 	case bson.TypeArray:
 		r.dst.BeginArray(name)
+		inside := 0
+		if name == "" {
+			inside = 1
+		}
+		r.nested += inside
 		for it := bson.Raw(v.Data).Iter(); it.Next(); {
 			if _, err := r.value(t, k, "", it.Value, false); err != nil {
 				return true, err
 			}
 		}
+		r.nested -= inside
 		r.dst.End()
 		return true, nil
 	case bson.TypeMissing:
@@ -294,8 +307,22 @@ func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
 	return nil
 }
 
-// computed appends the value of an expression, nothing if it is missing.
+// DocBytesMax is the size of the largest document that is made between stages. What leaves
+// a pipeline is held to a document's usual limit by the cursor.
+// Manual: core/aggregation-pipeline-limits#result-size-restrictions.
+const DocBytesMax = 128 << 20
+
+// computed appends the value of an expression, nothing if it is missing. An array on the
+// way asks for it once per element.
+//
+// Errors: BSONObjectTooLarge.
 func (r *run) computed(k *kid) error {
+	if err := r.env.Tick(); err != nil {
+		return err
+	}
+	if n := r.dst.Len(); n > DocBytesMax {
+		return mongoerr.DocumentTooLarge(n, DocBytesMax)
+	}
 	v, err := k.expr.Eval(r.env, r.root, r.s)
 	if err != nil {
 		return err

@@ -1,0 +1,82 @@
+package expr_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/casefile/giant"
+)
+
+// TestGiantValues gives every operator what its cases give it, but as much of it as a
+// client can: each ends soon after the command's time is over.
+func TestGiantValues(t *testing.T) {
+	for _, op := range expr.Operators {
+		if op.Name == "$function" { // scripts are interrupted from outside
+			continue
+		}
+		f, err := casefile.Open(filepath.Join("testdata", snake(op.Name)+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(op.Name, func(t *testing.T) {
+			for i, c := range f.Cases {
+				extremes(t, c, i)
+			}
+		})
+	}
+}
+
+// extremes asks a case, the i-th of its operator, with extreme documents and operands:
+// in one way, or in a soak in all.
+func extremes(t *testing.T, c *casefile.Case, i int) {
+	text, _ := c.Get("expr")
+	v, err := ejson.ParseValue(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := bson.Empty
+	for _, text := range c.All("doc") {
+		d, err := ejson.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := evaluated(t.Context(), v, d); err == nil {
+			doc = d
+			break
+		}
+	}
+	if _, err := evaluated(t.Context(), v, doc); err != nil {
+		return // wrong in itself
+	}
+	from, to := i%giant.Variants, i%giant.Variants+1
+	if os.Getenv("CANTLE_SOAK") != "" {
+		from, to = 0, giant.Variants
+	}
+	for variant := from; variant < to; variant++ {
+		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
+			huge := giant.Inside(v, variant)
+			_, _ = evaluated(ctx, v, giant.Fields(doc, variant))
+			_, _ = evaluated(ctx, huge, doc)
+			_, _ = evaluated(ctx, huge, giant.Fields(doc, variant))
+			_, _ = evaluated(ctx, huge, giant.Fields(doc, variant+1))
+		})
+	}
+}
+
+// evaluated parses an expression and evaluates it on a document.
+func evaluated(ctx context.Context, v bson.Value, doc bson.Raw) (bson.Value, error) {
+	env := newEnv(ctx)
+	e, err := expr.Parse(env, v)
+	if err != nil {
+		return v, err
+	}
+	var s expr.Scratch
+	return e.Eval(env, doc, &s)
+}
