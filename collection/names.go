@@ -12,6 +12,9 @@ const (
 	NamespaceNameMax = 255
 )
 
+// IsInternal reports a database that is the server's own: not one of its users'.
+func IsInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
+
 // CheckDatabaseName refuses what cannot name a database.
 // Errors: InvalidNamespace (73).
 func CheckDatabaseName(db string) error {

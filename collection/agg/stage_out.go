@@ -91,7 +91,7 @@ func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid %s target namespace, %s", stage, ns)
 	case strings.HasPrefix(ns.Coll, "system."):
 		return mongoerr.New(special, "Cannot %s to special collection: %s", stage, ns.Coll)
-	case ns.DB == "admin" || ns.DB == "config" || ns.DB == "local":
+	case collection.IsInternal(ns.DB):
 		return mongoerr.New(internal, "Cannot %s to internal database: %s", stage, ns.DB)
 	}
 	return nil

@@ -39,6 +39,7 @@ type Memory struct {
 	// RecordsMax is the limit of GrowRecords.
 	RecordsMax int64
 	records    atomic.Int64
+	peak       atomic.Int64
 
 	shared *ratelimit.Memory // of all commands; nil has no end
 	mu     sync.Mutex
@@ -60,6 +61,9 @@ func (m *Memory) Beside(max int64) *Memory {
 func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.used.Store(0)
 	m.records.Store(0)
+	if m.peak.Load() != 0 {
+		m.peak.Store(0)
+	}
 	m.Release()
 	m.max, m.Spill, m.SpillDir, m.RecordsMax, m.shared = max, false, "", RecordsBytesMax, shared
 }
@@ -78,11 +82,26 @@ func (m *Memory) Max() int64 { return m.max }
 // Used is how many bytes are counted now, those of sets of records included.
 func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() }
 
+// Peak is the most that was ever counted at once.
+func (m *Memory) Peak() int64 { return m.peak.Load() }
+
+// reach notes what is counted now, if it is more than ever.
+func (m *Memory) reach() {
+	used := m.Used()
+	for {
+		peak := m.peak.Load()
+		if used <= peak || m.peak.CompareAndSwap(peak, used) {
+			return
+		}
+	}
+}
+
 // Grow counts n more bytes and reports whether the budget still holds, and that of all
 // commands. The caller that gets false spills (if Spill) or returns TooMuch, and in any
 // case gives back what it counted with Shrink when it lets go of the memory.
 func (m *Memory) Grow(n int) bool {
 	fits := m.used.Add(int64(n)) <= m.max
+	m.reach()
 	return m.cover() && fits
 }
 
@@ -100,6 +119,7 @@ func (m *Memory) GrowRecords(n int) bool {
 		m.uncover()
 		return fits
 	}
+	m.reach()
 	return m.cover() && fits
 }
 
@@ -107,7 +127,8 @@ func (m *Memory) GrowRecords(n int) bool {
 // Shrink gives them back. The caller has a limit of its own for it.
 // Errors: ExceededMemoryLimit (146) if all commands together hold too much.
 func (m *Memory) Need(n int, what string) error {
-	if m.used.Add(int64(n)); m.cover() {
+	m.used.Add(int64(n))
+	if m.reach(); m.cover() {
 		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,

@@ -17,10 +17,16 @@ import (
 // write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	s, err := c.chooseUncounted(o, v, q)
-	if err == nil && !o.explained() {
+	if err != nil {
+		return nil, err
+	}
+	if !o.explained() {
 		c.Uses.Count(q.Coll, s.Shards)
 	}
-	return s, err
+	if o.Planned != nil {
+		o.Planned.Store(s)
+	}
+	return s, nil
 }
 
 // chooseUncounted is choose, without counting the uses of indexes.

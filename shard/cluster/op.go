@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
@@ -63,6 +64,8 @@ type Op struct {
 	// Allowed are the indexes that query settings leave to the command's reads.
 	Allowed []plan.Allowed
 
+	// Planned, when set, is told the plan of the read that runs, for who lists the command.
+	Planned *atomic.Pointer[plan.Solution]
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
 
@@ -78,8 +81,8 @@ type Op struct {
 // environment of its own and may run beside the command. Such a pipeline only reads:
 // what is about writes is left out (Durability, Session, TxnNumber, StmtID, StmtIDs,
 // Owner, BypassValidation, Record, Forget). So are what the command counts for itself
-// (Waited, Receipt, Committed, Seen), which it goes on changing meanwhile, and Trace,
-// which shows the command's own pipeline only.
+// (Waited, Receipt, Committed, Seen), which it goes on changing meanwhile, and Planned and
+// Trace, which show the command's own pipeline only.
 func (o *Op) under(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
 }

@@ -32,15 +32,15 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 	return true, nil
 }
 
-// DropDatabase removes a database with everything in it, in one step. A missing
-// one is no error.
+// DropDatabase removes a database with everything in it, in one step, and reports that there
+// was one. A missing one is no error.
 // Manual: reference/command/dropDatabase.
-func (d *Definer) DropDatabase(o *cluster.Op, db string) error {
+func (d *Definer) DropDatabase(o *cluster.Op, db string) (existed bool, err error) {
 	if err := noTxn(o, "dropDatabase"); err != nil {
-		return err
+		return false, err
 	}
 	var gone []*catalog.Collection
-	err := d.alter(o, func(m *catalog.Mutation) error {
+	err = d.alter(o, func(m *catalog.Mutation) error {
 		gone = m.Snapshot().Collections(db)
 		for _, coll := range gone {
 			if err := dropIn(m, coll); err != nil {
@@ -50,18 +50,18 @@ func (d *Definer) DropDatabase(o *cluster.Op, db string) error {
 				return err
 			}
 		}
-		if m.Snapshot().Database(db) == nil {
+		if existed = m.Snapshot().Database(db) != nil || len(gone) > 0; m.Snapshot().Database(db) == nil {
 			return nil
 		}
 		m.DropDatabase(db)
 		return logCommand(o, m.Txn(), db, nil, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	d.budgets.DropDatabase(db)
 	d.dropped(gone...)
-	return nil
+	return existed, nil
 }
 
 // dropped forgets what was kept about collections that are gone, and has their

@@ -33,8 +33,12 @@ func TestDropAndRename(t *testing.T) {
 	if ok, err := d.Drop(d.op(), ns("db.v")); !ok || err != nil {
 		t.Error(ok, err)
 	}
-	d.want("drop database", d.DropDatabase(d.op(), "other"), 0)
-	d.want("drop no database", d.DropDatabase(d.op(), "other"), 0)
+	for _, want := range []bool{true, false} {
+		existed, err := d.DropDatabase(d.op(), "other")
+		if d.want("drop database", err, 0); existed != want {
+			t.Errorf("the database existed: %v, want %v", existed, want)
+		}
+	}
 	if s := d.Catalog.Peek(); s.Database("other") != nil || len(s.Collections("")) != 0 {
 		t.Error("something is left")
 	}

@@ -64,6 +64,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	}
 	s.finish(c, err)
 	s.Stats.BytesOut.Add(int64(c.Reply.Len()))
+	p.slot.Rest()
 	if !c.retained {
 		c.memory.Release()
 		p.spare = c
@@ -109,7 +110,7 @@ func (s *Server) run(c *Call) error {
 		}
 	}
 	if c.writes {
-		if err := s.Hooks.EnterWrite(c.Ctx); err != nil {
+		if err := s.Hooks.EnterWrite(c); err != nil {
 			return err
 		}
 		defer s.Hooks.LeaveWrite()
@@ -221,8 +222,17 @@ func (c *Call) enter() {
 	case CollectionField:
 		c.Running.NS.Coll, _ = c.Body.Get("collection").Str()
 	}
+	c.Running.Writes = c.writes
 	c.Ctx = c.Server.Ops.Enter(c.Ctx, &c.Peer.slot, &c.Running, c.Body)
+	p := c.Progress()
+	if c.Op.Env != nil && p.Memory.Load() != c.Op.Env.Memory {
+		p.Memory.Store(c.Op.Env.Memory)
+	}
+	c.Op.Planned = &p.Plan
 }
+
+// Progress is what the command tells of itself while it runs.
+func (c *Call) Progress() *operations.Progress { return &c.Peer.slot.Progress }
 
 // environment makes the language environment of the command.
 func (c *Call) environment() {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -45,9 +44,10 @@ type Hooks struct {
 	// connection to be closed wire.ErrHangUp. Answered by failpoint.
 	Fail func(c *Call, at FailPlace) error
 
-	// EnterWrite waits until writes are let in, and counts one in. Errors: ctx's cause.
-	// Answered by status, which has the command fsync.
-	EnterWrite func(ctx context.Context) error
+	// EnterWrite waits until writes are let in, and counts one in. Errors: UserWritesBlocked
+	// (371), the cause of the command's context. Answered by status, which has the commands
+	// fsync and setUserWriteBlockMode.
+	EnterWrite func(c *Call) error
 	// LeaveWrite counts a write out that EnterWrite let in.
 	LeaveWrite func()
 	// Begin sees each command before it runs. Answered by status, for the profiler.
@@ -97,7 +97,7 @@ func noHooks() Hooks {
 		Attached:        func() {},
 		Parameter:       func(string) float64 { return 0 },
 		Fail:            func(*Call, FailPlace) error { return nil },
-		EnterWrite:      func(context.Context) error { return nil },
+		EnterWrite:      func(*Call) error { return nil },
 		LeaveWrite:      func() {},
 		Begin:           func(*Call) {},
 		Profiled:        func(string) bool { return false },

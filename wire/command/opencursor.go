@@ -65,6 +65,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 			return err
 		}
 		c.retained, kept = true, true
+		c.Op.Planned = nil // the connection is another command's from now on
 		id = cur.Checkin(n, true)
 	}
 	if t, ok := src.(Tokened); ok {

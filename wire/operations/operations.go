@@ -31,6 +31,7 @@ type Operation struct {
 	Conn    wire.Conn
 	Client  *Client // nil before the connection's first hello
 	InTxn   bool
+	Writes  bool // or puts what it reads into a collection
 	Start   time.Time
 	User    string // "name@db", "" for nobody
 	Secret  bool   // the request holds passwords or proofs of them: see Redact
@@ -47,6 +48,8 @@ type Client struct {
 // Slot is where a connection lists the command it runs. Its context is made
 // once and serves all commands until one is killed.
 type Slot struct {
+	Progress
+
 	mu     sync.Mutex
 	op     Operation // ID 0 between commands
 	body   bson.Raw  // of the request, whose memory is reused afterwards
@@ -70,6 +73,7 @@ func (r *Registry) Close(conn int64) {
 // the context of the slot, under which the command is to run.
 func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.Raw) context.Context {
 	op.ID, op.slot = r.next.Add(1), s
+	s.begin()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == nil || s.ctx.Err() != nil {
@@ -85,6 +89,10 @@ func (s *Slot) Leave() {
 	s.op, s.body = Operation{}, nil
 	s.mu.Unlock()
 }
+
+// Progress is how far the command has come; what it says is that of the next command of the
+// connection once this one is over.
+func (op *Operation) Progress() *Progress { return &op.slot.Progress }
 
 // Command returns a copy of the request without its secrets, nil if it is over.
 func (op *Operation) Command() bson.Raw {

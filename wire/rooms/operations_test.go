@@ -3,6 +3,10 @@ package rooms
 import (
 	"testing"
 	"testing/synctest"
+
+	"github.com/cantledb/cantle/storage/memkv"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // TestCurrentOp: a running command is listed, filtered, and ended by its number;
@@ -78,8 +82,15 @@ func TestFsyncLock(t *testing.T) {
 		if r := c.ok(`{count: "c"}`); number(r.Get("n")) != 1 {
 			t.Errorf("%v documents", r.Get("n"))
 		}
-		if got := w.dial().code(`{insert: "c", documents: [{_id: 3}], maxTimeMS: 5}`); got != 50 {
+		if got := w.dial().code(`{insert: "c", documents: [{_id: 3}], maxTimeMS: 2000}`); got != 50 {
 			t.Errorf("a write that does not want to wait: %d", got)
+		}
+		op, _ := at(c.ok(`{currentOp: 1, "command.insert": "c", $db: "admin"}`), "inprog.0").Doc()
+		if !op.Get("waitingForLock").Truthy() || text(at(op, "locks.Global")) != "w" || number(at(op, "lockStats.Global.timeAcquiringMicros.w")) < 2e6 {
+			t.Errorf("the write that waits is listed as %v", op)
+		}
+		if r := c.ok(`{lockInfo: 1, $db: "admin"}`); text(at(r, "lockInfo.0.granted.0.mode")) != "S" || text(at(r, "lockInfo.0.pending.0.mode")) != "IX" {
+			t.Errorf("lockInfo: %v", r)
 		}
 		for _, last := range []string{`{$out: "d"}`, `{$merge: "d"}`} {
 			if got := w.dial().code(`{aggregate: "c", pipeline: [` + last + `], cursor: {}, maxTimeMS: 5}`); got != 50 {
@@ -103,8 +114,36 @@ func TestFsyncLock(t *testing.T) {
 		if code := <-done; code != 0 {
 			t.Errorf("the write that waited: %d", code)
 		}
+		locks, _ := c.ok(`{serverStatus: 1}`).Get("locks").Doc()
+		if number(at(locks, "Global.acquireCount.R")) != 2 || number(at(locks, "Global.acquireWaitCount.w")) != 5 || number(at(locks, "Global.timeAcquiringMicros.w")) < 2e6 {
+			t.Errorf("serverStatus.locks: %v", locks)
+		}
 		if got := c.code(`{fsyncUnlock: 1, $db: "admin"}`); got != 20 {
 			t.Errorf("unlocked too often: %d", got)
 		}
 	})
+}
+
+// TestUserWriteBlock: while users' writes are blocked, those who may bypass that write all the
+// same; the block outlasts a restart.
+func TestUserWriteBlock(t *testing.T) {
+	store := memkv.Open(memkv.Options{})
+	defer store.Close()
+	w := newWorld(t, store)
+	c := w.dial()
+	c.ok(`{setUserWriteBlockMode: 1, global: true, $db: "admin"}`)
+
+	w = newWorld(t, store)
+	w.RequireAuth = true
+	for _, want := range []struct {
+		actions []auth.Action
+		code    int64
+	}{{[]auth.Action{auth.Insert}, 371}, {[]auth.Action{auth.Insert, auth.BypassWriteBlockingMode}, 0}} {
+		grants := auth.NewGrants([]auth.Privilege{{Resource: auth.Resource{Kind: auth.OnAny}, Actions: auth.MakeActions(want.actions...)}})
+		c = w.dial()
+		w.enter(c, &command.Login{Name: auth.Name{Name: "u", DB: "admin"}, Version: w.Auth.Version(), Grants: grants})
+		if got := c.code(`{insert: "c", documents: [{}]}`); got != want.code {
+			t.Errorf("an insert by who may %v: %d, want %d", want.actions, got, want.code)
+		}
+	}
 }

@@ -174,6 +174,9 @@ func TestWaitingCursorIsShown(t *testing.T) {
 		if number(at(op, "cursor.cursorId")) != id || number(at(op, "cursor.operationUsingCursorId")) != number(at(op, "opid")) || at(op, "cursor.originatingCommand.tailable").IsMissing() {
 			t.Errorf("the cursor of the getMore: %v", op)
 		}
+		if text(op.Get("planSummary")) != "COLLSCAN" {
+			t.Errorf("the plan of the getMore: %v", op)
+		}
 		if at(op, "command.$truncated").IsMissing() || len(text(at(op, "command.comment"))) != 1200 {
 			t.Errorf("the comment of the getMore: %v", op)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/explained"
+	"github.com/cantledb/cantle/wire/operations"
 )
 
 // findArgs are the arguments of find.
@@ -143,6 +144,12 @@ type streamSource struct {
 	// limit is how many documents the stream can deliver, 0 if that is not known: with the
 	// last of them it is at its end, without another look.
 	limit, given int64
+}
+
+// show makes a command that goes on with the stream tell what it reads and holds.
+func (x *streamSource) show(p *operations.Progress) {
+	p.Plan.Store(x.s.Solution)
+	p.Memory.Store(x.op.Env.Memory)
 }
 
 // heldRow is a document that did not fit into the last batch.

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/operations"
 )
 
 // awaitDefault is how long a getMore of a tailable awaitData cursor waits for
@@ -134,6 +135,9 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 		c.Ctx = limit
 	}
 	before := receiptOf(c, cur)
+	if x, ok := cur.Source().(interface{ show(p *operations.Progress) }); ok {
+		x.show(c.Progress())
+	}
 	b.BeginArray("nextBatch")
 	n, more, err = cur.Append(c.Ctx, b, size, c.BatchBytes(size))
 	if w, ok := cur.Source().(cursor.Waiter); ok && err == nil && n == 0 && more && cur.Options.AwaitData {
@@ -184,7 +188,11 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	defer context.AfterFunc(stopping, cancel)()
 	for {
 		c.Out.LeaveRoom()
-		if err := w.Wait(ctx); err != nil {
+		idle := &c.Progress().Idle
+		idle.Begin(c.Cluster.Now())
+		err := w.Wait(ctx)
+		idle.End(c.Cluster.Now())
+		if err != nil {
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/operations"
 )
 
 // findTail answers a find with tailable.
@@ -71,6 +72,12 @@ func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes
 		n++
 	}
 	return n, true, nil
+}
+
+// show makes a command that goes on with the tail tell what it reads and holds.
+func (x *tailSource) show(p *operations.Progress) {
+	x.op.Planned = &p.Plan // every turn is planned
+	p.Memory.Store(x.op.Env.Memory)
 }
 
 // Wait see cursor.Waiter.

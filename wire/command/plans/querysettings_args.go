@@ -94,7 +94,7 @@ func mayHaveSettings(def *command.Def, x *explained.Explained) error {
 
 // ownCollection reports the collections that the server keeps for itself.
 func ownCollection(ns collection.Namespace) bool {
-	return ns.DB == "admin" || ns.DB == "config" || ns.DB == "local" || strings.HasPrefix(ns.Coll, "system.")
+	return collection.IsInternal(ns.DB) || strings.HasPrefix(ns.Coll, "system.")
 }
 
 // findsByID reports a find of one document by its _id.

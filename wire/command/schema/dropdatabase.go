@@ -2,6 +2,7 @@ package schema
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
@@ -21,8 +22,12 @@ func runDropDatabase(c *command.Call) error {
 	case n != 1:
 		return mongoerr.New(5255100, "Have to pass 1 as 'dropDatabase' parameter")
 	}
-	if c.DB == "admin" || c.DB == "config" || c.DB == "local" {
+	if collection.IsInternal(c.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
 	}
-	return c.Server.DDL.DropDatabase(&c.Op, c.DB)
+	existed, err := c.Server.DDL.DropDatabase(&c.Op, c.DB)
+	if existed {
+		c.Reply.String("dropped", c.DB)
+	}
+	return err
 }

@@ -29,7 +29,7 @@ func runEnableSharding(c *command.Call) error {
 	if err := collection.CheckDatabaseName(db); err != nil {
 		return err
 	}
-	if db == "local" || db == "config" || db == "admin" {
+	if collection.IsInternal(db) {
 		return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s database", db)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
@@ -217,9 +218,25 @@ func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Tim
 			}
 		}
 	}
+	appendPlan(b, op)
 	b.Int32("numYields", 0)
-	appendNoLocks(b)
+	s.appendLocks(b, op, now)
 	return b.Doc()
+}
+
+// appendPlan appends how the read of a running command is carried out, and the memory that its
+// blocking operators hold. Manual: reference/command/currentOp#currentOp.planSummary.
+func appendPlan(b *bson.Builder, op *operations.Operation) {
+	p := op.Progress()
+	if sol := p.Plan.Load(); sol != nil {
+		tree := bson.NewBuilder(nil)
+		plan.Append(tree, sol.Shards)
+		text, _ := planSummary(tree.Doc())
+		b.String("planSummary", text)
+	}
+	if m := p.Memory.Load(); m != nil {
+		appendMemory(b, m)
+	}
 }
 
 // appendCommand appends the command, or of a long one its text.
@@ -241,18 +258,6 @@ func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
 	if comment, ok := body.Lookup("comment"); ok {
 		b.Value("comment", comment)
 	}
-	b.End()
-}
-
-// appendNoLocks appends what MongoDB tells of locks, of which there are none.
-func appendNoLocks(b *bson.Builder) {
-	b.BeginDoc("locks")
-	b.End()
-	b.Bool("waitingForLock", false)
-	b.BeginDoc("lockStats")
-	b.End()
-	b.Bool("waitingForFlowControl", false)
-	b.BeginDoc("flowControlStats")
 	b.End()
 }
 

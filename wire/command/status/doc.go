@@ -3,7 +3,7 @@
 // for Prometheus (Metrics).
 //
 // The room owns the latencies, what top counts of each collection, the profiler's levels, the
-// lock of fsync, and what autoCompact was told. It sees each command that begins, for the
+// lock of fsync, the block of users' writes, and what autoCompact was told. It sees each command that begins, for the
 // profiler, and each that ends; it answers the chain's hooks EnterWrite, LeaveWrite, Begin
 // and Profiled, the stages $currentOp and $queryStats, and the collections
 // admin.system.version, local.startup_log and local.system.replset.

@@ -17,12 +17,45 @@ type fsyncLock struct {
 	on      atomic.Bool  // held: all that a write looks at otherwise
 	writing atomic.Int64 // commands that went in
 
-	mu   sync.Mutex
-	held int64
-	free chan struct{} // closed when held falls to 0
+	mu    sync.Mutex
+	held  int64
+	taken int64         // how often it was taken since the start
+	free  chan struct{} // closed when held falls to 0
+
+	waits  atomic.Int64 // writes that had to wait
+	waited atomic.Int64 // how long, in nanoseconds
 }
 
-// enter waits until the lock is free and counts a write in; leave follows.
+// enterWrite refuses a write while users' writes are blocked, and else waits until the lock is
+// free and counts it in; leave follows.
+func (s *State) enterWrite(c *command.Call) error {
+	l := &s.fsyncLock
+	l.writing.Add(1)
+	if err := s.writeBlock.refuse(c); err != nil {
+		l.leave()
+		return err
+	}
+	if !l.on.Load() {
+		return nil
+	}
+	l.leave()
+	p := c.Progress()
+	p.Locked.Begin(s.Cluster.Now())
+	err := l.enter(c.Ctx)
+	now := s.Cluster.Now()
+	p.Locked.End(now)
+	l.waits.Add(1)
+	l.waited.Add(int64(p.Locked.Total(now)))
+	if err != nil {
+		return err
+	}
+	if err = s.writeBlock.refuse(c); err != nil { // meanwhile
+		l.leave()
+	}
+	return err
+}
+
+// enter waits until the lock is free and counts a write in.
 func (l *fsyncLock) enter(ctx context.Context) error {
 	for {
 		l.writing.Add(1)
@@ -56,18 +89,28 @@ func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, 
 		l.on.Store(true)
 	}
 	l.held++
+	l.taken++
 	held = l.held
 	l.mu.Unlock()
-	for end := time.Now().Add(limit); l.writing.Load() > 0; {
-		if err = command.Wait(ctx, time.Millisecond); err == nil && limit > 0 && time.Now().After(end) {
-			err = mongoerr.New(mongoerr.LockTimeout, "Fsync lock timed out")
-		}
-		if err != nil {
-			l.unlock()
-			return 0, err
-		}
+	if err := l.drain(ctx, limit); err != nil {
+		l.unlock()
+		return 0, err
 	}
 	return held, nil
+}
+
+// drain waits for the writes that went in before, 0 for as long as they take.
+// Errors: LockTimeout (24), ctx's cause.
+func (l *fsyncLock) drain(ctx context.Context, limit time.Duration) error {
+	for end := time.Now().Add(limit); l.writing.Load() > 0; {
+		if err := command.Wait(ctx, time.Millisecond); err != nil {
+			return err
+		}
+		if limit > 0 && time.Now().After(end) {
+			return mongoerr.New(mongoerr.LockTimeout, "Fsync lock timed out")
+		}
+	}
+	return nil
 }
 
 // unlock gives the lock back once; ok is false if it was not held.

@@ -8,7 +8,8 @@ import (
 
 // join hands the room's answers to the server.
 func (s *State) join() {
-	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.fsyncLock.enter, s.fsyncLock.leave
+	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
+	s.Keep("the block of users' writes", s.writeBlock.load)
 	s.Hooks.Begin = s.traceProfiled
 	s.Hooks.Profiled = func(db string) bool {
 		_, _, _, on := s.profiler.profiled(db)

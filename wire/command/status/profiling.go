@@ -259,26 +259,37 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	b.Int("docsExamined", docs)
 }
 
-// planSummary is the lowest stage of a plan, with the keys of its index, and whether
-// something above it sorts.
+// planSummary is the lowest stages of a plan, with the keys of their indexes, and whether
+// something above them sorts.
 func planSummary(stage bson.Raw) (text string, sorts bool) {
-	for {
-		name, _ := stage.Get("stage").Str()
-		sorts = sorts || name == "SORT"
-		next, ok := stage.Get("inputStage").Doc()
-		if !ok {
-			if list, many := stage.Get("inputStages").Array(); many {
-				first, _ := list.Index(0)
-				next, ok = first.Doc()
-			}
+	name, _ := stage.Get("stage").Str()
+	sorts = name == "SORT"
+	if next, ok := stage.Get("inputStage").Doc(); ok {
+		text, below := planSummary(next)
+		return text, sorts || below
+	}
+	list, _ := stage.Get("inputStages").Array()
+	var texts []string
+	for v := range list.Values() {
+		if next, ok := v.Doc(); ok {
+			one, below := planSummary(next)
+			texts, sorts = append(texts, one), sorts || below
 		}
-		if ok {
-			stage = next
-			continue
-		}
-		if key, ok := stage.Get("keyPattern").Doc(); ok {
-			return name + " " + key.String(), sorts
-		}
-		return name, sorts
+	}
+	if texts != nil {
+		return strings.Join(texts, ", "), sorts
+	}
+	if key, ok := stage.Get("keyPattern").Doc(); ok {
+		return name + " " + key.String(), sorts
+	}
+	return name, sorts
+}
+
+// appendMemory appends what the blocking operators of a command hold, and held at most, if
+// they held something. Manual: release-notes/8.3.
+func appendMemory(b *bson.Builder, m *mql.Memory) {
+	if peak := m.Peak(); peak > 0 {
+		b.Int64("inUseTrackedMemBytes", m.Used())
+		b.Int64("peakTrackedMemBytes", peak)
 	}
 }

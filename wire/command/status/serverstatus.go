@@ -29,6 +29,7 @@ func (s *State) sections() []section {
 		{name: "extra_info", append: statusExtra},
 		{name: "flowControl", append: statusFlowControl},
 		{name: "globalLock", append: statusGlobalLock},
+		{name: "locks", append: s.statusLocks},
 		{name: "logicalSessionRecordCache", append: statusSessions},
 		{name: "metrics", append: statusMetrics},
 		{name: "mirroredReads", asked: true, append: statusNothing},

@@ -30,6 +30,7 @@ type State struct {
 	usage       usages                   // usage is what top shows of each collection
 	profiler    profiler                 // profiler is what is recorded
 	fsyncLock   fsyncLock                // fsyncLock keeps writes out while it is held
+	writeBlock  writeBlock               // writeBlock refuses what users write while it is on
 	autoCompact autoCompact              // autoCompact is what was asked for
 	processID   [12]byte                 // processID is the part of topologyVersion that a restart changes
 }

@@ -23,7 +23,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "isdbgrid", Run: runIsDBGrid, Facts: command.Silent, Doc: "reference/command/isdbgrid"},
 		{Name: "killOp", Run: runKillOp, Action: "user", Privileges: killOpPrivileges, Facts: command.AdminOnly | command.Silent, Doc: "reference/command/killOp"},
 		{Name: "listCommands", Run: runListCommands, Facts: command.Silent, Doc: "reference/command/listCommands"},
-		{Name: "lockInfo", Run: runLockInfo, Action: "serverStatus", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/lockInfo"},
+		{Name: "lockInfo", Run: s.runLockInfo, Action: "serverStatus", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/lockInfo"},
 		{Name: "logRotate", Run: runLogRotate, Action: "logRotate", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/logRotate"},
 		{Name: "ping", Run: runPing, Facts: command.Stable | command.Silent, Doc: "reference/command/ping"},
 		{Name: "profile", Run: s.runProfile, Action: "enableProfiler", Facts: command.Silent, Doc: "reference/command/profile"},
@@ -33,6 +33,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "replSetReconfig", Run: runReplSetReconfig, Action: "replSetConfigure", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetReconfig"},
 		{Name: "replSetStepDown", Run: runReplSetStepDown, Action: "replSetStateChange", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetStepDown"},
 		{Name: "serverStatus", Run: s.runServerStatus, Action: "serverStatus", Facts: command.Silent, Doc: "reference/command/serverStatus"},
+		{Name: "setUserWriteBlockMode", Run: s.runSetUserWriteBlockMode, Action: "setUserWriteBlockMode", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setUserWriteBlockMode"},
 		{Name: "testVersion2", Run: runTestVersion2, Action: "user", Facts: command.Silent, Doc: "reference/stable-api"},
 		{Name: "top", Run: s.runTop, Action: "top", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/top"},
 	}

@@ -1,0 +1,164 @@
+package status
+
+import (
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/operations"
+)
+
+// The only lock there is that a command holds from its beginning to its end is the global
+// one: it lets in either writes or the holders of fsync's lock, and reads always. The modes are
+// MongoDB's: r and w are the intent to read or write below, R is fsync's.
+// Manual: faq/concurrency.
+
+// globalLock is what the lock is called.
+const globalLock = "Global"
+
+// lockMode is how a command holds the global lock, or will: "" for one that does not.
+func (s *State) lockMode(op *operations.Operation) string {
+	switch {
+	case op.Writes:
+		return "w"
+	case s.Lookup(op.Name).Kind == command.KindRead:
+		return "r"
+	}
+	return ""
+}
+
+// appendLocks appends which locks an operation holds, or waits for.
+// Manual: reference/command/currentOp#currentOp.locks.
+func (s *State) appendLocks(b *bson.Builder, op *operations.Operation, now time.Time) {
+	mode, wait := s.lockMode(op), &op.Progress().Locked
+	b.BeginDoc("locks")
+	if mode != "" {
+		b.String(globalLock, mode)
+	}
+	b.End()
+	b.Bool("waitingForLock", wait.On())
+	b.BeginDoc("lockStats")
+	if mode != "" {
+		lockCounts{mode: mode, taken: 1, waited: wait.Total(now)}.append(b)
+	}
+	b.End()
+	b.Bool("waitingForFlowControl", false)
+	b.BeginDoc("flowControlStats")
+	b.End()
+}
+
+// appendNoLocks appends what MongoDB tells of locks, for work that has none.
+func appendNoLocks(b *bson.Builder) {
+	b.BeginDoc("locks")
+	b.End()
+	b.Bool("waitingForLock", false)
+	b.BeginDoc("lockStats")
+	b.End()
+	b.Bool("waitingForFlowControl", false)
+	b.BeginDoc("flowControlStats")
+	b.End()
+}
+
+// lockCounts are how often the global lock was taken in a mode, and how long that took.
+type lockCounts struct {
+	mode         string
+	taken, waits int64
+	waited       time.Duration
+}
+
+// append prints one operation's counts.
+func (n lockCounts) append(b *bson.Builder) {
+	if n.waited > 0 {
+		n.waits = 1
+	}
+	appendLockCounts(b, n)
+}
+
+// appendLockCounts prints the counts of the global lock in several modes.
+// Manual: reference/command/serverStatus#locks.
+func appendLockCounts(b *bson.Builder, modes ...lockCounts) {
+	b.BeginDoc(globalLock)
+	b.BeginDoc("acquireCount")
+	waits := false
+	for _, n := range modes {
+		waits = waits || n.waits > 0
+		b.Int64(n.mode, n.taken)
+	}
+	b.End()
+	if waits {
+		b.BeginDoc("acquireWaitCount")
+		for _, n := range modes {
+			if n.waits > 0 {
+				b.Int64(n.mode, n.waits)
+			}
+		}
+		b.End()
+		b.BeginDoc("timeAcquiringMicros")
+		for _, n := range modes {
+			if n.waits > 0 {
+				b.Int64(n.mode, n.waited.Microseconds())
+			}
+		}
+		b.End()
+	}
+	b.End()
+}
+
+// statusLocks is the section locks of serverStatus.
+func (s *State) statusLocks(_ *command.Call, b *bson.Builder) {
+	var reads, writes int64
+	for _, d := range s.Table() {
+		switch {
+		case d.Facts.Has(command.Writes):
+			writes += d.Counter.Total.Load()
+		case d.Kind == command.KindRead:
+			reads += d.Counter.Total.Load()
+		}
+	}
+	l := &s.fsyncLock
+	l.mu.Lock()
+	taken := l.taken
+	l.mu.Unlock()
+	appendLockCounts(b, lockCounts{mode: "r", taken: reads},
+		lockCounts{mode: "w", taken: writes, waits: l.waits.Load(), waited: time.Duration(l.waited.Load())},
+		lockCounts{mode: "R", taken: taken})
+}
+
+// runLockInfo lists the locks that are held, and who waits for them: the one of fsync, if
+// somebody has it. Manual: reference/command/lockInfo.
+func (s *State) runLockInfo(c *command.Call) error {
+	err := c.Each(func(name string, v bson.Value) (bool, error) { return name == "includeStorageEngineDump", nil })
+	if err != nil {
+		return err
+	}
+	b := c.Reply
+	b.BeginArray("lockInfo")
+	if s.fsyncLock.count() > 0 {
+		b.BeginDoc("")
+		b.String("resourceId", globalLock)
+		b.BeginArray("granted")
+		appendLockRequest(b, "S", "fsync")
+		b.End()
+		b.BeginArray("pending")
+		for _, op := range s.Ops.List() {
+			if op.Progress().Locked.On() {
+				appendLockRequest(b, "IX", connName(op.Conn.ID()))
+			}
+		}
+		b.End()
+		b.End()
+	}
+	b.End()
+	return nil
+}
+
+// appendLockRequest prints who has a lock, or waits for it.
+func appendLockRequest(b *bson.Builder, mode, who string) {
+	b.BeginDoc("")
+	b.String("mode", mode)
+	b.String("convertMode", "NONE")
+	b.Bool("enqueueAtFront", false)
+	b.Bool("compatibleFirst", false)
+	b.String("debugInfo", who)
+	b.End()
+}

@@ -1,0 +1,121 @@
+package status
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
+)
+
+// writeBlock refuses what users write while it is on. It outlasts a restart. Safe for
+// concurrent use.
+type writeBlock struct {
+	on atomic.Bool // all that a write looks at otherwise
+
+	mu     sync.Mutex
+	reason string // why it is on
+}
+
+// writeBlockName is the setting that keeps it.
+const writeBlockName = "userWriteBlock"
+
+// blockReasons are the reasons there may be; the first is meant where none is given.
+var blockReasons = []string{"Unspecified", "ClusterToClusterMigrationInProgress", "DiskUseThresholdExceeded"}
+
+// load reads what was set before a restart.
+func (w *writeBlock) load(ctx context.Context, s storage.Store) error {
+	doc, err := kept.Load(ctx, s, writeBlockName)
+	if err != nil || doc == nil {
+		return err
+	}
+	w.reason, _ = doc.Get("reason").Str()
+	w.on.Store(w.reason != "")
+	return nil
+}
+
+// set switches the block. Who changes it must know why it is on.
+// Errors: IllegalOperation (20) for another reason.
+func (w *writeBlock) set(ctx context.Context, s storage.Store, on bool, reason string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if was := w.reason; was != "" && was != reason {
+		verb := "disable"
+		if on {
+			verb = "enable"
+		}
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s user write blocking for reason %s: writes are blocked for reason %s", verb, reason, was)
+	}
+	if on == w.on.Load() {
+		return nil
+	}
+	if !on {
+		reason = ""
+	}
+	b := bson.NewBuilder(nil)
+	b.String("reason", reason)
+	if err := kept.Save(ctx, s, writeBlockName, b.Doc()); err != nil {
+		return err
+	}
+	w.reason = reason
+	w.on.Store(on)
+	return nil
+}
+
+// refuse refuses a write while the block is on, unless it is to the server's own databases or
+// its user may write all the same. Errors: UserWritesBlocked (371).
+func (w *writeBlock) refuse(c *command.Call) error {
+	if !w.on.Load() {
+		return nil
+	}
+	db := c.DB
+	if c.Def.Namespace == command.FullName {
+		name, _ := c.Value.Str()
+		db = collection.ParseNamespace(name).DB
+	}
+	if collection.IsInternal(db) && c.Def.Namespace != command.SeveralNamespaces {
+		return nil
+	}
+	if l := c.Server.Hooks.Login(c); c.Server.RequireAuth && l != nil && l.Grants.MayCluster(auth.BypassWriteBlockingMode) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.UserWritesBlocked, "User writes blocked")
+}
+
+// runSetUserWriteBlockMode blocks what users write, or lets it in again.
+// Manual: reference/command/setUserWriteBlockMode.
+func (s *State) runSetUserWriteBlockMode(c *command.Call) error {
+	on, given, reason := false, false, blockReasons[0]
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "global":
+			if given = !v.IsNullish(); given {
+				on, err = c.StrictBool(name, v)
+			}
+		case "reason":
+			if !v.IsNullish() {
+				reason, err = c.EnumArg(name, v, blockReasons...)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && !given {
+		err = mongoerr.MissingField(c.Field("global"))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.writeBlock.set(c.Ctx, c.Cluster.Store, on, reason); err != nil || !on {
+		return err
+	}
+	return s.fsyncLock.drain(c.Ctx, 0) // what went in before is over when the client is told
+}
