@@ -183,9 +183,6 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	if s.near, err = geo.ParseNear(b.Doc()); err != nil {
 		return err
 	}
-	if !s.near.Sphere && (math.Abs(s.near.Center.X) > 180 || math.Abs(s.near.Center.Y) > 180) {
-		return mongoerr.New(16433, "point not in interval of [ -180, 180 ]")
-	}
 	s.near.Min, s.near.Max = lo, min(s.near.Max, hi)
 	return nil
 }

@@ -96,6 +96,9 @@ func (g *geoNear) first() float64 {
 func (g *geoNear) Next(env *mql.Env) (*Row, error) {
 	g.env = env
 	if !g.charged {
+		if err := g.node.CheckCenter(); err != nil {
+			return nil, err
+		}
 		g.charged = true
 		env.Meter.Visit(int(g.src.Shard.ID), 1)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // nearest plans a search by distance: only a geospatial index on the path can
@@ -91,6 +92,17 @@ func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
 	b := append(Bounds(nil), n.Bounds...)
 	b[n.Field] = encodeField(ivs, n.Index.Dirs()[n.Field], nil)
 	return &IndexScan{Index: n.Index, Bounds: b, Sibling: true, Seeks: 1}, true
+}
+
+// CheckCenter refuses a centre outside of the square that a 2d index divides.
+//
+// Errors: 16433.
+func (n *GeoNear) CheckCenter() error {
+	f, c := n.Index.Flat, n.Near.Geo().Center
+	if f == nil || min(c.X, c.Y) >= f.Min && max(c.X, c.Y) <= f.Max {
+		return nil
+	}
+	return mongoerr.New(16433, "point not in interval of [ %v, %v ] :: caused by :: [ %v, %v ]", f.Min, f.Max, c.X, c.Y)
 }
 
 // Farthest is the greatest distance that anything can have from the centre.
