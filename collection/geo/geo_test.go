@@ -70,6 +70,38 @@ func TestCrossingRingsAreRefusedWhereChecked(t *testing.T) {
 	}
 }
 
+// Rings that are fine by themselves and do not make a polygon with holes.
+func TestHoles(t *testing.T) {
+	const outer = `[[0, 0], [10, 0], [10, 10], [0, 10], [0, 0]]`
+	for _, c := range []struct {
+		holes string
+		ok    bool
+	}{
+		{`[[2, 2], [4, 2], [4, 4], [2, 2]]`, true},
+		{`[[2, 2], [4, 2], [4, 4], [2, 2]], [[6, 6], [8, 6], [8, 8], [6, 6]]`, true},
+		{`[[2, 2], [4, 2], [4, 4], [2, 2]], [[4, 4], [6, 4], [6, 6], [4, 4]]`, true}, // touch
+		{`[[0, 0], [4, 2], [4, 4], [0, 0]]`, true},                                   // touches the outer ring once
+		{`[[0, 0], [5, 5], [10, 10], [4, 6], [0, 0]]`, false},                        // and twice
+		{`[[0, 0], [10, 0], [5, 5], [0, 0]]`, false},                                 // an edge of the outer ring
+		{`[[2, 2], [8, 2], [8, 8], [2, 8], [2, 2]], [[4, 4], [6, 4], [6, 6], [4, 4]]`, false},
+		{`[[2, 2], [6, 2], [6, 6], [2, 6], [2, 2]], [[4, 4], [8, 4], [8, 8], [4, 8], [4, 4]]`, false},
+		{`[[2, 2], [6, 2], [6, 6], [2, 2]], [[2, 2], [6, 6], [2, 6], [2, 2]]`, false},
+		{`[[2, 2], [4, 2], [4, 4], [2, 2]], [[2, 2], [4, 2], [4, 4], [2, 2]]`, false},
+	} {
+		v := value(t, `{type: "Polygon", coordinates: [`+outer+`, `+c.holes+`]}`)
+		if _, err := geo.ParseStored(v); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.holes, err)
+		}
+		if _, ok := geo.Stored(v); !ok {
+			t.Errorf("%s: what lies in documents is not checked", c.holes)
+		}
+	}
+	strict := value(t, `{type: "Polygon", coordinates: [`+outer+`], crs: {type: "name", properties: {name: "urn:x-mongodb:crs:strictwinding:EPSG:4326"}}}`)
+	if _, err := geo.ParseStored(strict); err == nil {
+		t.Error("a polygon with strict winding can be stored in an index")
+	}
+}
+
 // The relations of shapes do not depend on which of two geometries is stored.
 func TestMeetsIsSymmetric(t *testing.T) {
 	list := []string{

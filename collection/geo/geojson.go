@@ -217,7 +217,18 @@ func (g *Geometry) polygon(v bson.Value, check bool) error {
 		}
 		loops = append(loops, loop)
 	}
-	g.Polygons = append(g.Polygons, s2.PolygonFromLoops(loops))
+	if check {
+		if err := checkRings(loops); err != nil {
+			return err
+		}
+	}
+	poly := s2.PolygonFromLoops(loops)
+	if check {
+		if err := checkNesting(poly); err != nil {
+			return err
+		}
+	}
+	g.Polygons = append(g.Polygons, poly)
 	return nil
 }
 

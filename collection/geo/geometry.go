@@ -79,7 +79,11 @@ func Stored(v bson.Value) (g *Geometry, ok bool) {
 func ParseStored(v bson.Value) (*Geometry, error) {
 	if d, isDoc := v.Doc(); isDoc {
 		if t := d.Get("type"); t.Type == bson.TypeString {
-			return parseGeoJSON(d, true)
+			g, err := parseGeoJSON(d, true)
+			if err == nil && g.Strict {
+				err = bad("can't index geometry with strict winding order CRS")
+			}
+			return g, err
 		}
 	}
 	p, ok := legacyPoint(v, true)

@@ -45,20 +45,24 @@ func (n *Near) Distance(g *Geometry) (d float64, ok bool) {
 // for other operators beside it.
 func ParseNear(ops bson.Raw) (*Near, error) {
 	n := &Near{Max: math.Inf(1)}
-	seen := false
+	seen, modern := false, false
 	for it := ops.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "$near", "$nearSphere", "$geoNear":
 			if seen {
-				return nil, bad("geo near accepts just one argument when querying for a GeoJSON point. Extra field found: %s", name)
+				return nil, extraField(name)
 			}
 			seen = true
 			if err := n.center(name, it.Value); err != nil {
 				return nil, err
 			}
+			d, _ := it.Value.Doc()
+			modern = !d.Get("$geometry").IsMissing()
 		case "$minDistance":
 			d, ok := it.Value.AsFloat()
 			switch {
+			case modern:
+				return nil, extraField(name)
 			case !ok:
 				return nil, mongoerr.New(16893, "$minDistance must be a number")
 			case !(d >= 0):
@@ -68,6 +72,8 @@ func ParseNear(ops bson.Raw) (*Near, error) {
 		case "$maxDistance":
 			d, ok := it.Value.AsFloat()
 			switch {
+			case modern:
+				return nil, extraField(name)
 			case !ok:
 				return nil, mongoerr.New(16895, "$maxDistance must be a number")
 			case !(d >= 0):
@@ -81,6 +87,11 @@ func ParseNear(ops bson.Raw) (*Near, error) {
 		}
 	}
 	return n, nil
+}
+
+// extraField is the error of what stands beside a point of GeoJSON.
+func extraField(name string) error {
+	return bad("geo near accepts just one argument when querying for a GeoJSON point. Extra field found: %s", name)
 }
 
 // center reads the argument of the operator itself.

@@ -81,9 +81,23 @@ func (s *Shape) coversPlanar(p Point) bool {
 	case s.Box != nil:
 		return p.X >= s.Box[0].X && p.X <= s.Box[1].X && p.Y >= s.Box[0].Y && p.Y <= s.Box[1].Y
 	case s.Center != nil:
-		return math.Hypot(p.X-s.Center.X, p.Y-s.Center.Y) <= s.Radius
+		return withinCircle(*s.Center, p, s.Radius)
 	}
 	return insidePolygon(s.Corners, p)
+}
+
+// withinCircle compares a distance in the plane with a radius. Straight to the side, above
+// and below it asks where the circle ends, as the difference of near coordinates can come
+// out a little greater than the radius that was meant.
+func withinCircle(center, p Point, radius float64) bool {
+	switch dx, dy := math.Abs(p.X-center.X), math.Abs(p.Y-center.Y); {
+	case dx == 0:
+		return min(p.Y, center.Y)+radius >= max(p.Y, center.Y)
+	case dy == 0:
+		return min(p.X, center.X)+radius >= max(p.X, center.X)
+	default:
+		return math.Sqrt(dx*dx+dy*dy) <= radius
+	}
 }
 
 // insidePolygon counts the edges to the right of p. Corners and edges parallel

@@ -103,36 +103,46 @@ func flatKeys(g *generator) (err error) {
 	return g.combine(fields, make([]bson.Value, 0, len(fields)))
 }
 
-// pairs appends the cells of a pair, or of an array of pairs.
+// pairs appends the cells of a pair, or of an array or document of pairs. What is neither
+// array nor document, and what is empty, has none.
 //
-// Errors: 13654 for what is no pair, 13027 for pairs out of bounds.
+// Errors: 13654 for members that are no pairs, 13026 and 13068 for pairs that are none, 13027
+// for pairs out of bounds.
+// Observed: mongod 7.0.
 func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error) {
-	if v.IsNullish() {
+	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return list, nil
 	}
-	if arr, ok := v.Array(); ok {
-		first, _ := arr.Index(0)
-		if arr.IsEmpty() {
-			return list, nil
+	first, ok := bson.Raw(v.Data).First()
+	switch {
+	case !ok:
+		return list, nil
+	case first.Value.IsNumber():
+		return g.pair(list, v)
+	}
+	for e := range bson.Raw(v.Data).Values() {
+		switch {
+		case e.Type != bson.TypeArray && e.Type != bson.TypeDocument:
+			return list, mongoerr.New(13654, "location object expected, location array not in correct format: %s", clipped(v))
+		case bson.Raw(e.Data).IsEmpty():
+			continue
 		}
-		if first.Type == bson.TypeArray || first.Type == bson.TypeDocument {
-			for e := range arr.Values() {
-				if e.Type == bson.TypeArray {
-					if inner, _ := bson.Raw(e.Data).Index(0); inner.Type == bson.TypeArray {
-						return list, notPair(e)
-					}
-				}
-				var err error
-				if list, err = g.pairs(list, e); err != nil {
-					return list, err
-				}
-			}
-			return list, nil
+		var err error
+		if list, err = g.pair(list, e); err != nil {
+			return list, err
 		}
 	}
+	return list, nil
+}
+
+// pair appends the cell of one pair, whose further members mean nothing.
+func (g *generator) pair(list []bson.Value, v bson.Value) ([]bson.Value, error) {
 	stored, ok := geo.Stored(v)
-	if !ok || !stored.IsPoint() {
-		return list, notPair(v)
+	if !ok || !stored.IsPoint() || !stored.Planar {
+		if bson.Raw(v.Data).Len() < 2 {
+			return list, mongoerr.New(13068, "geo field only has 1 element: %s", clipped(v))
+		}
+		return list, mongoerr.New(13026, "geo values must be 'legacy coordinate pairs' for 2d indexes: %s", clipped(v))
 	}
 	cell, ok := g.s.Flat.grid().Cell(stored.Points[0])
 	if !ok {
@@ -142,10 +152,11 @@ func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error)
 	return append(list, g.arena.Timestamp(uint32(cell>>32), uint32(cell))), nil
 }
 
-func notPair(v bson.Value) error {
+// clipped prints the beginning of a value.
+func clipped(v bson.Value) string {
 	s := v.String()
 	if len(s) > 150 {
 		s = s[:150] + "..."
 	}
-	return mongoerr.New(13654, "location object expected, location array not in correct format: %s", s)
+	return s
 }

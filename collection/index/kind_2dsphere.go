@@ -83,24 +83,47 @@ func sphereKeys(g *generator) error {
 }
 
 // cells returns the cells of the geometries at a path. Arrays on the way are
-// expanded; the array at the end is a legacy pair or nothing.
+// expanded; the array at the end is a legacy pair or nothing. A single value that is empty
+// counts as none.
 func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
+	var only bson.Value
+	n := 0
 	at.Walk(g.doc, path.Traverse, func(v bson.Value, _ []int32) bool {
 		if v.IsNullish() {
 			return true
 		}
-		stored, e := geo.ParseStored(v)
-		if e == nil && !stored.OnSphere() {
-			e = mongoerr.New(mongoerr.BadValue, "longitude/latitude is out of bounds")
+		if n++; n == 1 && isEmpty(v) {
+			only = v
+			return true // unless there are more
 		}
-		if e != nil {
-			err = g.noGeometry(e)
-			return false
+		if err = g.geometry(&list, only); err == nil {
+			err = g.geometry(&list, v)
 		}
-		stored.Cells(func(c uint64) { list = append(list, g.arena.Timestamp(uint32(c>>32), uint32(c))) })
-		return true
+		only = bson.Value{}
+		return err == nil
 	})
 	return list, err
+}
+
+// geometry appends the cells of one geometry; missing has none.
+func (g *generator) geometry(list *[]bson.Value, v bson.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	stored, err := geo.ParseStored(v)
+	if err == nil && !stored.OnSphere() {
+		err = mongoerr.New(mongoerr.BadValue, "longitude/latitude is out of bounds")
+	}
+	if err != nil {
+		return g.noGeometry(err)
+	}
+	stored.Cells(func(c uint64) { *list = append(*list, g.arena.Timestamp(uint32(c>>32), uint32(c))) })
+	return nil
+}
+
+// isEmpty reports an array or a document without members.
+func isEmpty(v bson.Value) bool {
+	return (v.Type == bson.TypeArray || v.Type == bson.TypeDocument) && bson.Raw(v.Data).IsEmpty()
 }
 
 func (g *generator) noGeometry(cause error) error {

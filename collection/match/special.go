@@ -18,6 +18,8 @@ func CheckNearAndText(n Node) error {
 				err = badValue("text expression not allowed in nor")
 			}
 		case *And:
+		case *Or:
+			top = top && len(n.Children()) == 1 // which means the same as its child
 		case *Nor, *Not:
 			top, under = false, "$nor"
 		default:

@@ -108,13 +108,15 @@ type boundsChecker struct {
 	specs []*index.Spec
 }
 
-func newBoundsChecker(t testing.TB) *boundsChecker {
+func newBoundsChecker(t testing.TB) *boundsChecker { return checkerOf(t, boundsIndexes) }
+
+func checkerOf(t testing.TB, indexes []string) *boundsChecker {
 	c := &boundsChecker{env: mql.NewEnv(context.Background())}
 	var err error
 	if c.m, err = shard.NewMap(shard.Unsharded, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range boundsIndexes {
+	for _, s := range indexes {
 		d, err := ejson.Parse(s)
 		if err != nil {
 			t.Fatal(err)

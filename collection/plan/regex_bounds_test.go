@@ -1,17 +1,13 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/collection/shard"
 )
 
 // regexIndexes are the indexes whose bounds for regular expressions are looked at.
@@ -105,22 +101,7 @@ func regexFilter(r *rand.Rand, pattern, options string) bson.Raw {
 // Random regular expressions over random strings: a string that matches has its key
 // within the bounds with which an index is read for the expression.
 func TestRegexBounds(t *testing.T) {
-	c := &boundsChecker{env: mql.NewEnv(context.Background())}
-	var err error
-	if c.m, err = shard.NewMap(shard.Unsharded, 1, 1); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range regexIndexes {
-		d, err := ejson.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec, err := index.ParseSpec(c.env, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.specs = append(c.specs, spec)
-	}
+	c := checkerOf(t, regexIndexes)
 	matched, narrow := 0, 0
 	for seed := range uint64(6000) {
 		r := rand.New(rand.NewPCG(seed, 2))
