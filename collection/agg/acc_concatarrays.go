@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	accConcatArrays = AccumulatorDef{Name: "$concatArrays", Parse: unary(startConcatArrays), Doc: "reference/operator/aggregation/concatArrays"}
-	accSetUnion     = AccumulatorDef{Name: "$setUnion", Parse: unary(startSetUnion), Doc: "reference/operator/aggregation/setUnion"}
+	accConcatArrays = AccumulatorDef{Name: "$concatArrays", Parse: unary(startConcatArrays), Since: "8.1", Doc: "reference/operator/aggregation/concatArrays"}
+	accSetUnion     = AccumulatorDef{Name: "$setUnion", Parse: unary(startSetUnion), Since: "8.1", Doc: "reference/operator/aggregation/setUnion"}
 )
 
 func startConcatArrays(*mql.Env) valueState { return &concatState{name: "$concatArrays"} }

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var accCount = AccumulatorDef{Name: "$count", Parse: parseCountAccumulator, Doc: "reference/operator/aggregation/count-accumulator"}
+var accCount = AccumulatorDef{Name: "$count", Parse: parseCountAccumulator, Since: "5.0", Doc: "reference/operator/aggregation/count-accumulator"}
 
 // parseCountAccumulator reads {$count: {}}, which is {$sum: 1}.
 func parseCountAccumulator(_ *parser, _ string, v bson.Value) (Func, error) {

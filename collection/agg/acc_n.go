@@ -9,10 +9,10 @@ import (
 
 // The accumulators of up to n values.
 var (
-	accFirstN = AccumulatorDef{Name: "$firstN", Parse: parseN, Doc: "reference/operator/aggregation/firstN"}
-	accLastN  = AccumulatorDef{Name: "$lastN", Parse: parseN, Doc: "reference/operator/aggregation/lastN"}
-	accMaxN   = AccumulatorDef{Name: "$maxN", Parse: parseN, Doc: "reference/operator/aggregation/maxN"}
-	accMinN   = AccumulatorDef{Name: "$minN", Parse: parseN, Doc: "reference/operator/aggregation/minN"}
+	accFirstN = AccumulatorDef{Name: "$firstN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/firstN"}
+	accLastN  = AccumulatorDef{Name: "$lastN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/lastN"}
+	accMaxN   = AccumulatorDef{Name: "$maxN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/maxN"}
+	accMinN   = AccumulatorDef{Name: "$minN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/minN"}
 )
 
 // nFunc is {$firstN: {input, n}} and its kin. n may refer to the group's _id.

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	accMedian     = AccumulatorDef{Name: "$median", Parse: parsePercentile, Doc: "reference/operator/aggregation/median"}
-	accPercentile = AccumulatorDef{Name: "$percentile", Parse: parsePercentile, Doc: "reference/operator/aggregation/percentile"}
+	accMedian     = AccumulatorDef{Name: "$median", Parse: parsePercentile, Since: "7.0", Doc: "reference/operator/aggregation/median"}
+	accPercentile = AccumulatorDef{Name: "$percentile", Parse: parsePercentile, Since: "7.0", Doc: "reference/operator/aggregation/percentile"}
 )
 
 // percentileFunc is $percentile and $median. It computes the exact discrete

@@ -14,10 +14,10 @@ import (
 
 // The accumulators of the first and last documents in an order.
 var (
-	accBottom  = AccumulatorDef{Name: "$bottom", Parse: parseTop, Doc: "reference/operator/aggregation/bottom"}
-	accBottomN = AccumulatorDef{Name: "$bottomN", Parse: parseTop, Doc: "reference/operator/aggregation/bottomN"}
-	accTop     = AccumulatorDef{Name: "$top", Parse: parseTop, Doc: "reference/operator/aggregation/top"}
-	accTopN    = AccumulatorDef{Name: "$topN", Parse: parseTop, Doc: "reference/operator/aggregation/topN"}
+	accBottom  = AccumulatorDef{Name: "$bottom", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/bottom"}
+	accBottomN = AccumulatorDef{Name: "$bottomN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/bottomN"}
+	accTop     = AccumulatorDef{Name: "$top", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/top"}
+	accTopN    = AccumulatorDef{Name: "$topN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/topN"}
 )
 
 // topFunc is {$top: {sortBy, output}} and its kin.

@@ -43,6 +43,9 @@ type AccumulatorDef struct {
 	Parse func(p *parser, name string, arg bson.Value) (Func, error)
 	// OnlyGroups says that $setWindowFields does not have the accumulator.
 	OnlyGroups bool
+	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
+	// than 3.6 or the manual does not say.
+	Since string
 	// Doc is the page of the manual.
 	Doc string
 }

@@ -19,9 +19,9 @@ var (
 		Privileges: []Privilege{
 			{Action: "changeStream", On: OnInput, If: ofOneSource}, {Action: "find", On: OnInput, If: ofOneSource},
 			{Action: "changeStream", On: Everywhere, If: ofCluster}, {Action: "find", On: Everywhere, If: ofCluster}},
-		ReadLevel: "majority", UnstableField: "showExpandedEvents", Doc: "reference/operator/aggregation/changeStream"}
+		ReadLevel: "majority", UnstableField: "showExpandedEvents", Since: "3.6", Doc: "reference/operator/aggregation/changeStream"}
 	stageChangeStreamSplit = StageDef{Name: "$changeStreamSplitLargeEvent", Parse: parseChangeStreamSplit, Behind: onlyChanges,
-		Constraints: Constraints{Last: true, NotIn: notOverChanges}, AfterChanges: true, Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
+		Constraints: Constraints{Last: true, NotIn: notOverChanges}, AfterChanges: true, Since: "7.0", Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
 )
 
 // notOverChanges are the places that refuse change streams.

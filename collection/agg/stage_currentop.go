@@ -6,7 +6,7 @@ import (
 )
 
 var stageCurrentOp = StageDef{Name: "$currentOp", Parse: parseInfo(checkCurrentOp), Skim: skimInfo, Constraints: onAdmin,
-	Privileges: []Privilege{{Action: "inprog", On: OnCluster, If: allUsers}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/currentOp"}
+	Privileges: []Privilege{{Action: "inprog", On: OnCluster, If: allUsers}}, ReadLevel: "local", Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/currentOp"}
 
 func checkCurrentOp(v bson.Value) error {
 	d, ok := v.Doc()

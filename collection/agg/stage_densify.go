@@ -11,7 +11,7 @@ import (
 )
 
 var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
-	Doc: "reference/operator/aggregation/densify"}
+	Doc: "reference/operator/aggregation/densify", Since: "5.1"}
 
 // densifyStage adds documents where values of a field are missing from a
 // sequence.

@@ -10,7 +10,7 @@ import (
 
 var stageDocuments = StageDef{Name: "$documents", Parse: parseDocuments,
 	Constraints: Constraints{First: true, Source: true, Collectionless: true, NoView: mongoerr.InvalidNamespace, NotIn: InFacet | InUpdate},
-	Doc:         "reference/operator/aggregation/documents"}
+	Doc:         "reference/operator/aggregation/documents", Since: "5.1"}
 
 // documentsStage delivers the documents of an expression.
 type documentsStage struct{ e expr.Expr }

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageFill = StageDef{Name: "$fill", Parse: parseFill, Doc: "reference/operator/aggregation/fill"}
+var stageFill = StageDef{Name: "$fill", Parse: parseFill, Since: "5.3", Doc: "reference/operator/aggregation/fill"}
 
 // parseFill makes $setWindowFields for methods and $addFields for values of it.
 func parseFill(p *parser, _ string, arg bson.Value) ([]Stage, error) {

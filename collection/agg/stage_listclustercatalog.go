@@ -7,7 +7,7 @@ import (
 
 var stageListClusterCatalog = StageDef{Name: "$listClusterCatalog", Parse: parseInfo(checkClusterCatalog), Skim: skimInfo, Constraints: Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace,
 	Collectionless: true, NoCollection: noCatalogOfCollection},
-	Privileges: []Privilege{{Action: "listClusterCatalog", On: OnInput}}, Doc: "reference/operator/aggregation/listClusterCatalog"}
+	Privileges: []Privilege{{Action: "listClusterCatalog", On: OnInput}}, Since: "8.1", Doc: "reference/operator/aggregation/listClusterCatalog"}
 
 // noCatalogOfCollection is the error of $listClusterCatalog on a collection.
 func noCatalogOfCollection() error {

@@ -6,7 +6,7 @@ import (
 )
 
 var stageListSampledQueries = StageDef{Name: "$listSampledQueries", Parse: parseInfo(checkSampledQueries), Skim: skimInfo, Constraints: onAdmin,
-	Privileges: []Privilege{{Action: "listSampledQueries", On: OnCluster}}, Doc: "reference/operator/aggregation/listSampledQueries"}
+	Privileges: []Privilege{{Action: "listSampledQueries", On: OnCluster}}, Since: "7.0", Doc: "reference/operator/aggregation/listSampledQueries"}
 
 func checkSampledQueries(v bson.Value) error {
 	d, ok := v.Doc()

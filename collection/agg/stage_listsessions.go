@@ -6,10 +6,10 @@ import (
 )
 
 var stageListLocalSessions = StageDef{Name: "$listLocalSessions", Parse: parseInfo(checkListSessions), Skim: skimInfo, Constraints: onDatabase,
-	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/listLocalSessions"}
+	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, ReadLevel: "local", Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listLocalSessions"}
 
 var stageListSessions = StageDef{Name: "$listSessions", Parse: parseListSessions, Skim: skimInfo, Constraints: ofSessions,
-	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, Unstable: always, Doc: "reference/operator/aggregation/listSessions"}
+	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listSessions"}
 
 // ofSessions are the surroundings of a source that one collection shows.
 var ofSessions = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}

@@ -13,7 +13,7 @@ import (
 
 var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge,
 	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "update", If: mergeUpdates}, {Action: "insert", If: mergeInserts}},
-	Doc: "reference/operator/aggregation/merge"}
+	Doc: "reference/operator/aggregation/merge", Since: "4.2"}
 
 // mergeStage merges the documents into a collection.
 type mergeStage struct {

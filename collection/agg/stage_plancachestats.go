@@ -6,7 +6,7 @@ import (
 )
 
 var stagePlanCacheStats = StageDef{Name: "$planCacheStats", Parse: parseInfo(checkPlanCacheStats), Skim: skimInfo, Constraints: ofCollection,
-	Privileges: []Privilege{{Action: "planCacheRead", On: OnInput}}, ReadLevel: "local", Unstable: always, Doc: "reference/operator/aggregation/planCacheStats"}
+	Privileges: []Privilege{{Action: "planCacheRead", On: OnInput}}, ReadLevel: "local", Unstable: always, Since: "4.2", Doc: "reference/operator/aggregation/planCacheStats"}
 
 func checkPlanCacheStats(v bson.Value) error {
 	d, ok := v.Doc()

@@ -6,7 +6,7 @@ import (
 )
 
 var stageQuerySettings = StageDef{Name: "$querySettings", Parse: parseInfo(checkQuerySettings), Skim: skimInfo, Constraints: onDatabase,
-	Privileges: []Privilege{{Action: "querySettings", On: OnCluster}}, NoSettings: true, Doc: "reference/operator/aggregation/querySettings"}
+	Privileges: []Privilege{{Action: "querySettings", On: OnCluster}}, NoSettings: true, Since: "8.0", Doc: "reference/operator/aggregation/querySettings"}
 
 func checkQuerySettings(v bson.Value) error {
 	d, ok := v.Doc()

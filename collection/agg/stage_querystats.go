@@ -6,7 +6,7 @@ import (
 )
 
 var stageQueryStats = StageDef{Name: "$queryStats", Parse: parseInfo(checkQueryStats), Skim: skimInfo, Constraints: onAdmin,
-	Privileges: []Privilege{{Action: "queryStatsRead", On: OnCluster}}, Doc: "reference/operator/aggregation/queryStats"}
+	Privileges: []Privilege{{Action: "queryStatsRead", On: OnCluster}}, Since: "8.0", Doc: "reference/operator/aggregation/queryStats"}
 
 func checkQueryStats(v bson.Value) error {
 	d, ok := v.Doc()

@@ -15,7 +15,7 @@ import (
 
 var stageRankFusion = StageDef{Name: "$rankFusion", Parse: parseRankFusion, Behind: fusionFirst,
 	Constraints: Constraints{First: true, Source: true, BySelf: true, Blocking: true, NotIn: InUpdate},
-	Doc:         "reference/operator/aggregation/rankFusion"}
+	Doc:         "reference/operator/aggregation/rankFusion", Since: "8.0"}
 
 // rankFusionStage runs several pipelines that rank the documents of one
 // collection and delivers each document once, the best by all ranks first.

@@ -7,11 +7,11 @@ import (
 
 // The stages of Atlas Search: known by name, refused as a server without it does.
 var (
-	stageListSearchIndexes = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Doc: "reference/operator/aggregation/listSearchIndexes"}
+	stageListSearchIndexes = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Since: "7.0", Doc: "reference/operator/aggregation/listSearchIndexes"}
 	stageSearch            = StageDef{Name: "$search", Parse: parseSearch, Unstable: always, Selects: always,
-		Doc: "reference/operator/aggregation/search"}
-	stageSearchMeta   = StageDef{Name: "$searchMeta", Parse: parseSearch, Doc: "reference/operator/aggregation/searchMeta"}
-	stageVectorSearch = StageDef{Name: "$vectorSearch", Parse: parseSearch, Selects: always, Doc: "reference/operator/aggregation/vectorSearch"}
+		Doc: "reference/operator/aggregation/search", Since: "8.2"}
+	stageSearchMeta   = StageDef{Name: "$searchMeta", Parse: parseSearch, Since: "8.2", Doc: "reference/operator/aggregation/searchMeta"}
+	stageVectorSearch = StageDef{Name: "$vectorSearch", Parse: parseSearch, Selects: always, Since: "8.2", Doc: "reference/operator/aggregation/vectorSearch"}
 )
 
 func parseSearch(_ *parser, _ string, _ bson.Value) ([]Stage, error) {

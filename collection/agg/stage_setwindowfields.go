@@ -16,7 +16,7 @@ import (
 
 var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWindowFields,
 	Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
-	Doc: "reference/operator/aggregation/setWindowFields"}
+	Doc: "reference/operator/aggregation/setWindowFields", Since: "5.0"}
 
 // windowStage computes fields over windows of the documents of each partition.
 type windowStage struct {

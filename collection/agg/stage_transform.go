@@ -18,11 +18,11 @@ var (
 	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
 		Doc: "reference/operator/aggregation/replaceRoot"}
 	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
-		Doc: "reference/operator/aggregation/replaceWith"}
+		Doc: "reference/operator/aggregation/replaceWith", Since: "4.2"}
 	stageSet = StageDef{Name: "$set", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
-		Doc: "reference/operator/aggregation/set"}
+		Doc: "reference/operator/aggregation/set", Since: "4.2"}
 	stageUnset = StageDef{Name: "$unset", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
-		Doc: "reference/operator/aggregation/unset"}
+		Doc: "reference/operator/aggregation/unset", Since: "4.2"}
 )
 
 // oneToOne are the constraints of all of them.

@@ -10,7 +10,7 @@ import (
 
 var stageUnionWith = StageDef{Name: "$unionWith", Parse: parseUnionWith, Skim: skimUnionWith,
 	Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget,
-	Doc: "reference/operator/aggregation/unionWith"}
+	Doc: "reference/operator/aggregation/unionWith", Since: "4.4"}
 
 // unionStage delivers its input and then another collection.
 type unionStage struct {

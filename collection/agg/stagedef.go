@@ -49,6 +49,9 @@ type StageDef struct {
 	// NoSettings says that a pipeline which begins with the stage runs without regard
 	// to query settings, so that no setting can shut it out.
 	NoSettings bool
+	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
+	// than 3.6 or the manual does not say.
+	Since string
 	// Doc is the page of the manual.
 	Doc string
 }

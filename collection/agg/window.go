@@ -37,6 +37,9 @@ type WindowFunctionDef struct {
 	// ranking says that the function goes by the order of the documents alone: no
 	// argument stands beside it.
 	ranking bool
+	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
+	// than 3.6 or the manual does not say.
+	Since string
 	// Doc is the page of the manual.
 	Doc string
 }

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	winDerivative = WindowFunctionDef{Name: "$derivative", parse: parseCalculus, Doc: "reference/operator/aggregation/derivative"}
-	winIntegral   = WindowFunctionDef{Name: "$integral", parse: parseCalculus, Doc: "reference/operator/aggregation/integral"}
+	winDerivative = WindowFunctionDef{Name: "$derivative", parse: parseCalculus, Since: "5.0", Doc: "reference/operator/aggregation/derivative"}
+	winIntegral   = WindowFunctionDef{Name: "$integral", parse: parseCalculus, Since: "5.0", Doc: "reference/operator/aggregation/integral"}
 )
 
 // calculus is $derivative, the average rate of change over the window, or

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	winCovariancePop  = WindowFunctionDef{Name: "$covariancePop", parse: parseCovariance, Doc: "reference/operator/aggregation/covariancePop"}
-	winCovarianceSamp = WindowFunctionDef{Name: "$covarianceSamp", parse: parseCovariance, Doc: "reference/operator/aggregation/covarianceSamp"}
+	winCovariancePop  = WindowFunctionDef{Name: "$covariancePop", parse: parseCovariance, Since: "5.0", Doc: "reference/operator/aggregation/covariancePop"}
+	winCovarianceSamp = WindowFunctionDef{Name: "$covarianceSamp", parse: parseCovariance, Since: "5.0", Doc: "reference/operator/aggregation/covarianceSamp"}
 )
 
 func parseCovariance(p *parser, c *windowCall) (windowFunc, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var winExpMovingAvg = WindowFunctionDef{Name: "$expMovingAvg", parse: parseExpMovingAvg, Doc: "reference/operator/aggregation/expMovingAvg"}
+var winExpMovingAvg = WindowFunctionDef{Name: "$expMovingAvg", parse: parseExpMovingAvg, Since: "5.0", Doc: "reference/operator/aggregation/expMovingAvg"}
 
 // movingAverage weighs the present value with alpha and the average so far with
 // the rest.

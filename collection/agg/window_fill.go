@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	winLinearFill = WindowFunctionDef{Name: "$linearFill", parse: parseLinearFill, Doc: "reference/operator/aggregation/linearFill"}
-	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Doc: "reference/operator/aggregation/locf"}
+	winLinearFill = WindowFunctionDef{Name: "$linearFill", parse: parseLinearFill, Since: "5.3", Doc: "reference/operator/aggregation/linearFill"}
+	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Since: "5.2", Doc: "reference/operator/aggregation/locf"}
 )
 
 // carried is $locf: the last value that is not nullish.

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	winDenseRank      = WindowFunctionDef{Name: "$denseRank", parse: parseRank, ranking: true, Doc: "reference/operator/aggregation/denseRank"}
-	winDocumentNumber = WindowFunctionDef{Name: "$documentNumber", parse: parseRank, ranking: true, Doc: "reference/operator/aggregation/documentNumber"}
-	winRank           = WindowFunctionDef{Name: "$rank", parse: parseRank, ranking: true, Doc: "reference/operator/aggregation/rank"}
+	winDenseRank      = WindowFunctionDef{Name: "$denseRank", parse: parseRank, ranking: true, Since: "5.0", Doc: "reference/operator/aggregation/denseRank"}
+	winDocumentNumber = WindowFunctionDef{Name: "$documentNumber", parse: parseRank, ranking: true, Since: "5.0", Doc: "reference/operator/aggregation/documentNumber"}
+	winRank           = WindowFunctionDef{Name: "$rank", parse: parseRank, ranking: true, Since: "5.0", Doc: "reference/operator/aggregation/rank"}
 )
 
 // ranking is $rank, $denseRank or $documentNumber.

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var winShift = WindowFunctionDef{Name: "$shift", parse: parseShift, Doc: "reference/operator/aggregation/shift"}
+var winShift = WindowFunctionDef{Name: "$shift", parse: parseShift, Since: "5.0", Doc: "reference/operator/aggregation/shift"}
 
 // shift is the value of another document, so many documents away.
 type shift struct {

@@ -13,8 +13,8 @@ import (
 // beside, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
-	Name:      "wildcard",
-	Doc:       "core/indexes/index-types/index-wildcard",
+	Name: "wildcard",
+	Doc:  "core/indexes/index-types/index-wildcard", Since: "4.2",
 	check:     checkWildcard,
 	layout:    layoutWildcard,
 	keys:      wildcardKeys,

@@ -9,6 +9,9 @@ type Kind struct {
 	// Name is the value in the key pattern that asks for the kind, "" for a plain
 	// index of directions.
 	Name string
+	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
+	// than 3.6 or the manual does not say.
+	Since string
 	// Doc is the page of the manual.
 	Doc string
 

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var opExpr = Operator{Name: "$expr", Where: Top, Parse: parseExpr, Doc: "reference/operator/query/expr"}
+var opExpr = Operator{Name: "$expr", Where: Top, Parse: parseExpr, Since: "3.6", Doc: "reference/operator/query/expr"}
 
 func parseExpr(p *parser, a operand) (Node, error) {
 	if p.nested {

@@ -27,6 +27,9 @@ type Operator struct {
 	Where Level
 	// Parse reads the operator; a nil Node without error adds nothing.
 	Parse func(p *parser, a operand) (Node, error)
+	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
+	// than 3.6 or the manual does not say.
+	Since string
 	// Doc is the page of the manual.
 	Doc string
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var opSampleRate = Operator{Name: "$sampleRate", Where: Top, Parse: parseSampleRate, Doc: "reference/operator/aggregation/sampleRate"}
+var opSampleRate = Operator{Name: "$sampleRate", Where: Top, Parse: parseSampleRate, Since: "4.4", Doc: "reference/operator/aggregation/sampleRate"}
 
 func parseSampleRate(p *parser, a operand) (Node, error) {
 	if p.nested {

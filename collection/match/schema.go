@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var opJSONSchema = Operator{Name: "$jsonSchema", Where: Top, Parse: parseJSONSchema, Doc: "reference/operator/query/jsonSchema"}
+var opJSONSchema = Operator{Name: "$jsonSchema", Where: Top, Parse: parseJSONSchema, Since: "3.6", Doc: "reference/operator/query/jsonSchema"}
 
 func parseJSONSchema(p *parser, a operand) (Node, error) {
 	d, ok := a.value.Doc()

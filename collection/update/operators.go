@@ -14,6 +14,9 @@ type Operator struct {
 	// parse reads the argument for one path and returns what to do there; a nil
 	// action without error has put its own nodes into the tree ($rename).
 	parse func(p *parser, at *fieldPath, arg bson.Value) (action, error)
+	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
+	// than 3.6 or the manual does not say.
+	Since string
 	// Doc is the page of the manual.
 	Doc string
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,16 +19,42 @@ func TestInStep(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	got := string(render([]table{{title: "Things", source: "a.Things", rows: []row{
-		{"$a", "reference/a", false}, {"b", "cosmos", true},
+		{"$a", "", "reference/a", false}, {"b", "", "cosmos", true}, {"$c", "8.2", "reference/c", false}, {"$d", "4.2", "reference/d", true},
 	}}}))
 	for _, want := range []string{
-		"| Things | 1 | 1 |\n",
+		"| Things | 2 | 2 |\n",
 		"\n- [`$a`](https://www.mongodb.com/docs/v8.0/reference/a/)\n",
 		"\n- ~~[`b`](" + cosmosPage + ")~~\n",
+		"\n- [`$c`](https://www.mongodb.com/docs/v8.3/reference/c/) 8.2\n",
+		"\n- ~~[`$d`](https://www.mongodb.com/docs/v8.0/reference/d/)~~ 4.2\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+}
+
+// The releases in the tables are written as MongoDB's are, none older than the oldest
+// that is told, none later than the newest that is known.
+func TestSince(t *testing.T) {
+	form := regexp.MustCompile(`^[0-9]\.[0-9]$`)
+	told := 0
+	for _, list := range tables() {
+		for _, r := range list.rows {
+			if r.since == "" {
+				continue
+			}
+			told++
+			if !form.MatchString(r.since) || r.since < sinceMin || r.since > manuals[len(manuals)-1] {
+				t.Errorf("%s: %s is there since %q", list.title, r.name, r.since)
+			}
+			if r.page == "cosmos" {
+				t.Errorf("%s: %s is not MongoDB's, but there since %s", list.title, r.name, r.since)
+			}
+		}
+	}
+	if told < 150 {
+		t.Errorf("%d names have a release", told)
 	}
 }
 

@@ -11,7 +11,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "applyOps", Run: runApplyOps, Action: "user", Privileges: applyOpsPrivileges, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/applyOps"},
 		{Name: "bulkWrite", Run: runBulkWrite, Namespace: command.SeveralNamespaces, Action: "user", Privileges: bulkWritePrivileges,
 			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Retryable | command.Stable, Kind: command.KindWrite,
-			Statements: "ops", Doc: "reference/command/bulkWrite"},
+			Statements: "ops", Since: "8.0", Doc: "reference/command/bulkWrite"},
 		{Name: "count", Run: runCount, Namespace: command.FirstField, Action: "find",
 			Facts: command.Stable | command.Limited | command.Sampled, Kind: command.KindRead, ReadConcern: command.NotSnapshot,
 			Query: unsortedQuery, Explain: explainCount, Doc: "reference/command/count"},

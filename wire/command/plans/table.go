@@ -11,7 +11,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "planCacheClearFilters", Run: runPlanCacheClear, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheClearFilters"},
 		{Name: "planCacheListFilters", Run: runPlanCacheListFilters, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheListFilters"},
 		{Name: "planCacheSetFilter", Run: runPlanCacheSetFilter, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheSetFilter"},
-		{Name: "removeQuerySettings", Run: s.runRemoveQuerySettings, Action: "querySettings", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/removeQuerySettings"},
-		{Name: "setQuerySettings", Run: s.runSetQuerySettings, Action: "querySettings", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setQuerySettings"},
+		{Name: "removeQuerySettings", Run: s.runRemoveQuerySettings, Action: "querySettings", Facts: command.AdminOnly | command.Silent, Since: "8.0", Doc: "reference/command/removeQuerySettings"},
+		{Name: "setQuerySettings", Run: s.runSetQuerySettings, Action: "querySettings", Facts: command.AdminOnly | command.Silent, Since: "8.0", Doc: "reference/command/setQuerySettings"},
 	}
 }

@@ -5,7 +5,7 @@ import "github.com/cantledb/cantle/wire/command"
 // Commands are the commands of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
-		{Name: "checkMetadataConsistency", Run: runCheckMetadataConsistency, Action: "checkMetadataConsistency", Facts: command.Metadata, Doc: "reference/command/checkMetadataConsistency"},
+		{Name: "checkMetadataConsistency", Run: runCheckMetadataConsistency, Action: "checkMetadataConsistency", Facts: command.Metadata, Since: "7.0", Doc: "reference/command/checkMetadataConsistency"},
 		{Name: "cloneCollectionAsCapped", Run: runCloneAsCapped, Namespace: command.FirstField, Action: "find", Privileges: cloneAsCappedPrivileges, Facts: command.Writes | command.Metadata, Doc: "reference/command/cloneCollectionAsCapped"},
 		{Name: "collMod", Run: runCollMod, Namespace: command.FirstField, Action: "collMod", Privileges: viewPrivileges, Facts: command.Writes | command.Stable | command.Metadata, Doc: "reference/command/collMod"},
 		{Name: "collStats", Aliases: []string{"collstats"}, Run: s.runCollStats, Namespace: command.FirstField, Action: "collStats", Facts: command.Metadata, Doc: "reference/command/collStats"},
@@ -13,20 +13,20 @@ func (s *State) Commands() []command.Def {
 		{Name: "convertToCapped", Run: runConvertToCapped, Namespace: command.FirstField, Action: "convertToCapped", Facts: command.Writes | command.Metadata, Doc: "reference/command/convertToCapped"},
 		{Name: "create", Run: runCreate, Namespace: command.FirstField, Action: "user", Privileges: createPrivileges, Facts: command.InTxn | command.Writes | command.Stable | command.Metadata, Doc: "reference/command/create"},
 		{Name: "createIndexes", Run: runCreateIndexes, Namespace: command.FirstField, Action: "createIndex", Facts: command.InTxn | command.Writes | command.Stable | command.Metadata, Doc: "reference/command/createIndexes"},
-		{Name: "createSearchIndexes", Run: runSearchIndexes, Namespace: command.FirstField, Action: "createSearchIndexes", Facts: command.Silent, Doc: "reference/command/createSearchIndexes"},
+		{Name: "createSearchIndexes", Run: runSearchIndexes, Namespace: command.FirstField, Action: "createSearchIndexes", Facts: command.Silent, Since: "7.0", Doc: "reference/command/createSearchIndexes"},
 		{Name: "dataSize", Aliases: []string{"datasize"}, Run: runDataSize, Namespace: command.FullName, Action: "find", Facts: command.Metadata, Doc: "reference/command/dataSize"},
 		{Name: "dbStats", Aliases: []string{"dbstats"}, Run: s.runDBStats, Action: "dbStats", Facts: command.Metadata, Doc: "reference/command/dbStats"},
 		{Name: "drop", Run: runDrop, Namespace: command.FirstField, Action: "dropCollection", Facts: command.Writes | command.Stable | command.Metadata, Doc: "reference/command/drop"},
 		{Name: "dropDatabase", Run: runDropDatabase, Action: "dropDatabase", Facts: command.Writes | command.Stable | command.Metadata, Doc: "reference/command/dropDatabase"},
 		{Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Run: runDropIndexes, Namespace: command.FirstField, Action: "dropIndex", Facts: command.Writes | command.Stable | command.Metadata, Doc: "reference/command/dropIndexes"},
-		{Name: "dropSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "dropSearchIndex", Facts: command.Silent, Doc: "reference/command/dropSearchIndex"},
+		{Name: "dropSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "dropSearchIndex", Facts: command.Silent, Since: "7.0", Doc: "reference/command/dropSearchIndex"},
 		{Name: "listCollections", Run: runListCollections, Action: "user", Privileges: listCollectionsPrivileges, Facts: command.Stable | command.Metadata, Doc: "reference/command/listCollections"},
 		{Name: "listDatabases", Run: runListDatabases, Action: "user", Privileges: listDatabasesPrivileges, Facts: command.AdminOnly | command.Stable | command.Metadata, Doc: "reference/command/listDatabases"},
 		{Name: "listIndexes", Run: runListIndexes, Namespace: command.FirstField, Action: "listIndexes", Facts: command.Stable | command.Metadata, Doc: "reference/command/listIndexes"},
 		{Name: "reIndex", Run: runReIndex, Namespace: command.FirstField, Action: "reIndex", Facts: command.Metadata, Doc: "reference/command/reIndex"},
 		{Name: "renameCollection", Run: runRename, Namespace: command.FullName, Action: "user", Privileges: renamePrivileges, Facts: command.AdminOnly | command.Writes | command.Metadata, Doc: "reference/command/renameCollection"},
-		{Name: "updateSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "updateSearchIndex", Facts: command.Silent, Doc: "reference/command/updateSearchIndex"},
+		{Name: "updateSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "updateSearchIndex", Facts: command.Silent, Since: "7.0", Doc: "reference/command/updateSearchIndex"},
 		{Name: "validate", Run: runValidate, Namespace: command.FirstField, Action: "validate", Facts: command.Metadata, Doc: "reference/command/validate"},
-		{Name: "validateDBMetadata", Run: runValidateDBMetadata, Action: "validate", Facts: command.Silent, Doc: "reference/command/validateDBMetadata"},
+		{Name: "validateDBMetadata", Run: runValidateDBMetadata, Action: "validate", Facts: command.Silent, Since: "5.0", Doc: "reference/command/validateDBMetadata"},
 	}
 }

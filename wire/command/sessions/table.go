@@ -6,14 +6,14 @@ import "github.com/cantledb/cantle/wire/command"
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "abortTransaction", Run: runAbort, Action: "user",
-			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Stable, Kind: command.KindTxn, Doc: "reference/command/abortTransaction"},
+			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Stable, Kind: command.KindTxn, Since: "4.0", Doc: "reference/command/abortTransaction"},
 		{Name: "commitTransaction", Run: runCommit, Action: "user",
-			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Stable, Kind: command.KindTxn, Doc: "reference/command/commitTransaction"},
-		{Name: "endSessions", Run: runEndSessions, Facts: command.Stable | command.Silent, Doc: "reference/command/endSessions"},
-		{Name: "killAllSessions", Run: runKillAllSessions, Action: "killAnySession", Facts: command.Silent, Doc: "reference/command/killAllSessions"},
-		{Name: "killAllSessionsByPattern", Run: runKillAllSessionsByPattern, Action: "killAnySession", Facts: command.Silent, Doc: "reference/command/killAllSessionsByPattern"},
-		{Name: "killSessions", Run: runKillSessions, Action: "user", Facts: command.Silent, Doc: "reference/command/killSessions"},
-		{Name: "refreshSessions", Run: runRefreshSessions, Action: "user", Facts: command.Stable | command.Silent, Doc: "reference/command/refreshSessions"},
-		{Name: "startSession", Run: runStartSession, Action: "user", Facts: command.Silent, Doc: "reference/command/startSession"},
+			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Stable, Kind: command.KindTxn, Since: "4.0", Doc: "reference/command/commitTransaction"},
+		{Name: "endSessions", Run: runEndSessions, Facts: command.Stable | command.Silent, Since: "3.6", Doc: "reference/command/endSessions"},
+		{Name: "killAllSessions", Run: runKillAllSessions, Action: "killAnySession", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killAllSessions"},
+		{Name: "killAllSessionsByPattern", Run: runKillAllSessionsByPattern, Action: "killAnySession", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killAllSessionsByPattern"},
+		{Name: "killSessions", Run: runKillSessions, Action: "user", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killSessions"},
+		{Name: "refreshSessions", Run: runRefreshSessions, Action: "user", Facts: command.Stable | command.Silent, Since: "3.6", Doc: "reference/command/refreshSessions"},
+		{Name: "startSession", Run: runStartSession, Action: "user", Facts: command.Silent, Since: "3.6", Doc: "reference/command/startSession"},
 	}
 }

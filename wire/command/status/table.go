@@ -5,19 +5,19 @@ import "github.com/cantledb/cantle/wire/command"
 // Commands are the commands of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
-		{Name: "autoCompact", Run: s.runAutoCompact, Action: "setParameter", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/autoCompact"},
+		{Name: "autoCompact", Run: s.runAutoCompact, Action: "setParameter", Facts: command.AdminOnly | command.Silent, Since: "8.0", Doc: "reference/command/autoCompact"},
 		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Run: runBuildInfo, Facts: command.InTxn | command.NotFirst | command.Silent, Doc: "reference/command/buildInfo"},
 		{Name: "compactStructuredEncryptionData", Run: runCompactEncrypted, Namespace: command.FirstField, Action: "compactStructuredEncryptionData", Facts: command.Silent, Doc: "reference/command/compactStructuredEncryptionData"},
 		{Name: "connPoolStats", Run: runConnPoolStats, Action: "connPoolStats", Facts: command.Silent, Doc: "reference/command/connPoolStats"},
 		{Name: "currentOp", Run: s.runCurrentOp, Action: "user", Privileges: currentOpPrivileges, Facts: command.AdminOnly | command.Silent, Doc: "reference/command/currentOp"},
-		{Name: "dropConnections", Run: runDropConnections, Action: "dropConnections", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/dropConnections"},
+		{Name: "dropConnections", Run: runDropConnections, Action: "dropConnections", Facts: command.AdminOnly | command.Silent, Since: "4.2", Doc: "reference/command/dropConnections"},
 		{Name: "features", Run: runFeatures, Facts: command.Silent, Doc: "reference/command/features"},
 		{Name: "fsync", Run: s.runFsync, Action: "fsync", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/fsync"},
 		{Name: "fsyncUnlock", Run: s.runFsyncUnlock, Action: "unlock", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/fsyncUnlock"},
 		{Name: "getCmdLineOpts", Run: s.runGetCmdLineOpts, Action: "getCmdLineOpts", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/getCmdLineOpts"},
 		{Name: "getDiagnosticData", Run: s.runGetDiagnosticData, Action: "serverStatus", Privileges: diagnosticDataPrivileges, Facts: command.AdminOnly | command.Silent, Doc: "administration/analyzing-mongodb-performance"},
 		{Name: "getLog", Run: s.runGetLog, Action: "getLog", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/getLog"},
-		{Name: "hello", Run: s.runHello, Facts: command.InTxn | command.NotFirst | command.Stable | command.Silent, Doc: "reference/command/hello"},
+		{Name: "hello", Run: s.runHello, Facts: command.InTxn | command.NotFirst | command.Stable | command.Silent, Since: "5.0", Doc: "reference/command/hello"},
 		{Name: "hostInfo", Aliases: []string{"hostinfo"}, Run: runHostInfo, Action: "hostInfo", Facts: command.Silent, Doc: "reference/command/hostInfo"},
 		{Name: "isMaster", Aliases: []string{"ismaster"}, Run: s.runHello, Facts: command.InTxn | command.NotFirst | command.Silent, Doc: "reference/command/isMaster"},
 		{Name: "isdbgrid", Run: runIsDBGrid, Facts: command.Silent, Doc: "reference/command/isdbgrid"},
@@ -33,7 +33,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "replSetReconfig", Run: runReplSetReconfig, Action: "replSetConfigure", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetReconfig"},
 		{Name: "replSetStepDown", Run: runReplSetStepDown, Action: "replSetStateChange", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetStepDown"},
 		{Name: "serverStatus", Run: s.runServerStatus, Action: "serverStatus", Facts: command.Silent, Doc: "reference/command/serverStatus"},
-		{Name: "setUserWriteBlockMode", Run: s.runSetUserWriteBlockMode, Action: "setUserWriteBlockMode", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setUserWriteBlockMode"},
+		{Name: "setUserWriteBlockMode", Run: s.runSetUserWriteBlockMode, Action: "setUserWriteBlockMode", Facts: command.AdminOnly | command.Silent, Since: "6.0", Doc: "reference/command/setUserWriteBlockMode"},
 		{Name: "testVersion2", Run: runTestVersion2, Action: "user", Facts: command.Silent, Doc: "reference/stable-api"},
 		{Name: "top", Run: s.runTop, Action: "top", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/top"},
 	}
