@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
@@ -33,7 +32,7 @@ func run(args []string, s cli.Streams) int {
 		}
 		name, args = args[0], []string{"--help"}
 	case "version", "--version", "-version", "-v":
-		fmt.Fprintln(s.Out, "cantle", daemon.Version)
+		printVersion(s.Out)
 		return 0
 	}
 	if name == "serve" {

@@ -54,7 +54,9 @@ func serve(args []string, s cli.Streams) int {
 	if url := d.MetricsURL(); url != "" {
 		fmt.Fprintln(s.Out, "cantle metrics", url)
 	}
+	notify(stateReady, s.Err)
 	status := waitForEnd(d, s, signals)
+	notify(stateStopping, s.Err)
 	if err := d.Stop(); err != nil {
 		fmt.Fprintln(s.Err, "cantle serve: stopping:", err)
 		status = 1

@@ -19,9 +19,16 @@ type server struct {
 }
 
 // connect prepares a connection; nothing is sent yet. verb names the program to
-// the server. Errors: a bad connection string.
-func connect(uri, verb string) (*server, error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(verb))
+// the server; adjust changes what the connection string says.
+// Errors: a bad connection string; those of adjust.
+func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
+	o := options.Client().ApplyURI(uri).SetAppName(verb)
+	for _, change := range adjust {
+		if err := change(o); err != nil {
+			return nil, err
+		}
+	}
+	client, err := mongo.Connect(o)
 	if err != nil {
 		return nil, err
 	}

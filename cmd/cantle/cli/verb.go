@@ -29,6 +29,7 @@ type Verb struct {
 // Verbs are all there are but serve, in the order in which they are shown.
 func Verbs() []Verb {
 	return []Verb{
+		{"ping", "[URI]", "ask a server whether it answers", pingVerb},
 		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsVerb},
 		{"report", "URI [db.collection]", "what commands cost, by their shape", reportVerb},
 		{"advise", "URI db.collection", "which shard key suits a collection", adviseVerb},

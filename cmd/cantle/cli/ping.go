@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+)
+
+const pingHelp = `Usage: cantle ping [flags] [URI]
+
+Asks a server whether it answers, as health checks do: exit status 0 if it does, 1 if
+not. No login is needed. Of a replica set only the server that URI names is asked.
+
+URI is a connection string such as mongodb://127.0.0.1:27017/, which is also the default:
+the server of this machine is then asked with and, if that is refused, without looking at
+its certificate through TLS.
+
+Flags:
+`
+
+// Connection strings of the server that ping asks when it is not told which.
+const (
+	pingPlain = "mongodb://127.0.0.1:27017/"
+	pingTLS   = "mongodb://127.0.0.1:27017/?tls=true&tlsInsecure=true"
+)
+
+func pingVerb(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle ping")
+	limit := f.Duration("timeout", 5*time.Second, "how long to try")
+	if err := parse(f, args, pingHelp, s); err != nil {
+		return err
+	}
+	uris := f.Args()
+	switch len(uris) {
+	case 0:
+		uris = []string{pingPlain, pingTLS}
+	case 1:
+	default:
+		return wrong("expected one connection string, as in\n\n  cantle ping mongodb://127.0.0.1:27017/")
+	}
+	var errs []error
+	for _, uri := range uris {
+		text, err := ping(ctx, uri, *limit/time.Duration(len(uris)))
+		if err == nil {
+			fmt.Fprintln(s.Out, text)
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errs[0]
+}
+
+// ping asks one server and says what it is and how soon it has answered.
+// Errors: a bad connection string; those of the driver, shortened.
+func ping(ctx context.Context, uri string, limit time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	srv, err := connect(uri, "cantle ping", directly)
+	if err != nil {
+		return "", usageError{err}
+	}
+	defer srv.close()
+	hello, err := srv.ask(ctx, "admin", command("hello"))
+	if err != nil {
+		return "", err
+	}
+	begun := time.Now()
+	if _, err := srv.ask(ctx, "admin", command("ping")); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s answers in %s, as %s", redact(uri), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
+}
+
+// directly lets the driver speak with the one server that it is told of, and leaves out
+// the login.
+func directly(o *options.ClientOptions) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	o.Auth = nil
+	if o.Direct != nil {
+		return nil
+	}
+	if len(o.Hosts) != 1 {
+		return errors.New("one server is asked at a time; name only one")
+	}
+	o.SetDirect(true)
+	return nil
+}
+
+// roleOf is what a server calls itself in its reply to hello.
+func roleOf(hello bson.Raw) string {
+	set, _ := hello.Get("setName").Str()
+	switch {
+	case set == "":
+		return "mongos"
+	case hello.Get("isWritablePrimary").Truthy():
+		return "primary of " + set
+	}
+	return "member of " + set
+}
+
+// command is a command without arguments.
+func command(name string) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int32(name, 1)
+	return b.Doc()
+}

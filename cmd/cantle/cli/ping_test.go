@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+// Ping's exit status says whether a server answers; without one it gives up in time.
+func TestPing(t *testing.T) {
+	uri, _ := start(t)
+	address := strings.Trim(strings.TrimPrefix(uri, "mongodb://"), "/")
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for _, c := range []struct {
+		args     string
+		status   int
+		out, err string // what they begin with
+	}{
+		{uri, 0, uri + " answers in ", ""},
+		{"mongodb://nobody:wrong@" + address + "/", 0, "mongodb://***@" + address + "/ answers in ", ""}, // no login is needed
+		{uri + "?replicaSet=rs0 --timeout 100ms", 1, "", "cantle ping: "},
+		{uri + "?tls=true --timeout 200ms", 1, "", "cantle ping: "},
+		{"mongodb://" + silent.Addr().String() + "/ --timeout 100ms", 1, "", "cantle ping: no answer from mongodb://"},
+		{"mongodb://127.0.0.1:1,127.0.0.1:2/", 2, "", "cantle ping: one server is asked at a time"},
+		{"nonsense", 2, "", "cantle ping: error parsing uri"},
+		{uri + " " + uri, 2, "", "cantle ping: expected one connection string"},
+	} {
+		var out, errs strings.Builder
+		status := verbStatus(t, "ping", "", &out, &errs, strings.Fields(c.args)...)
+		holds := func(text, want string) bool { return strings.HasPrefix(text, want) && (want != "" || text == "") }
+		if status != c.status || !holds(out.String(), c.out) || !holds(errs.String(), c.err) {
+			t.Errorf("ping %s: status %d\n%s%s", c.args, status, out.String(), errs.String())
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The manager of services gets the state in one datagram; without a manager, and with one
+// that is gone, the program goes on.
+func TestNotify(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no datagrams between processes")
+	}
+	var errs strings.Builder
+	t.Setenv("NOTIFY_SOCKET", "")
+	notify(stateReady, &errs)
+	socket := filepath.Join(t.TempDir(), "notify")
+	t.Setenv("NOTIFY_SOCKET", socket)
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notify(stateReady, &errs)
+	got := make([]byte, 100)
+	if n, err := l.Read(got); err != nil || string(got[:n]) != "READY=1" || errs.Len() > 0 {
+		t.Errorf("%q %v %s", got[:n], err, errs.String())
+	}
+	l.Close()
+	notify(stateStopping, &errs)
+	if !strings.Contains(errs.String(), "telling STOPPING=1: ") {
+		t.Errorf("nobody listens: %q", errs.String())
+	}
+}
