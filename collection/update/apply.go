@@ -2,6 +2,7 @@ package update
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -241,17 +242,29 @@ func (a *applier) field(n *node, name []byte, v bson.Value, inArray bool) error 
 		a.depth--
 		a.b.End()
 		return err
-	case n.can&tolerant != 0:
+	case a.idle(n):
 		a.b.ValueBytes(name, v)
 		return nil
 	}
 	return a.notViable(n, name, v)
 }
 
+// idle reports that no action at or below n does anything where the path to it is not viable.
+func (a *applier) idle(n *node) bool {
+	if n.can&tolerant != 0 || n.can&onInsert != 0 && !a.in.Insert {
+		return true
+	}
+	if n.do != nil {
+		c, ok := n.do.(conditional)
+		return ok && c.idle(a)
+	}
+	return !slices.ContainsFunc(n.children, func(c *node) bool { return !a.idle(c) })
+}
+
 // notViable makes the error of a path that leads through a value without fields.
 func (a *applier) notViable(n *node, name []byte, v bson.Value) error {
 	for _, c := range n.children {
-		if c.can&tolerant == 0 {
+		if !a.idle(c) && c.can&creates != 0 {
 			return mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", c.name, name, shown(v))
 		}
 	}

@@ -67,7 +67,7 @@ func (a *applier) admitted(n *node, name []byte, v bson.Value) (*node, error) {
 func (a *applier) positions(n *node, name []byte, v bson.Value) error {
 	arr := bson.Raw(v.Data)
 	for _, c := range n.children {
-		if c.kind == named && c.index < 0 && c.can&tolerant == 0 && (c.can&onInsert == 0 || a.in.Insert) {
+		if c.kind == named && c.index < 0 && !a.idle(c) {
 			return mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}", c.name, name, shown(v))
 		}
 	}
@@ -132,6 +132,9 @@ func (a *applier) extend(n *node, count, next int) error {
 			continue
 		}
 		if i-count > paddingMax {
+			if c.can&creates == 0 || a.idle(c) {
+				continue
+			}
 			return mongoerr.New(mongoerr.CannotBackfillArray, "can't backfill array to larger than %d elements", paddingMax)
 		}
 		mark := a.b.Mark()

@@ -50,6 +50,12 @@ func (r *renameAction) traits() traits {
 	return 0
 }
 
+// idle reports a target whose source is not there.
+func (r *renameAction) idle(a *applier) bool {
+	v, err := r.value(a, r.src, "source")
+	return err == nil && v.IsMissing() && r.isTarget()
+}
+
 func (r *renameAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, outcome, error) {
 	v, err := r.value(a, r.src, "source")
 	if err != nil || v.IsMissing() {

@@ -59,6 +59,13 @@ type action interface {
 	traits() traits
 }
 
+// conditional is an action that tells from the document whether it has anything to do.
+type conditional interface {
+	action
+	// idle reports that it does nothing, so that its path need not be viable.
+	idle(a *applier) bool
+}
+
 // outcome is what becomes of the old value.
 type outcome uint8
 
