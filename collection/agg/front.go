@@ -25,8 +25,9 @@ type Front struct {
 	// it and looks at nothing else. "" if there is none. An index scan over the
 	// path answers it if no value of the path is an array.
 	Distinct string
-	// IndexKey says that Remaining reads the key of the index a row came from.
-	IndexKey  bool
+	// Metas are the kinds of metadata that Remaining reads and rows have only if they are
+	// asked for (expr.MetaIndexKey), as bits.
+	Metas     uint32
 	Remaining *Pipeline
 }
 
@@ -101,20 +102,20 @@ func (p *Pipeline) Front() Front {
 		stages = stages[1:]
 	}
 	f.Remaining = p.with(stages)
-	f.IndexKey = readsIndexKey(stages)
+	f.Metas = indexKeys(stages)
 	f.narrow()
 	return f
 }
 
-// readsIndexKey looks for {$meta: "indexKey"}.
-func readsIndexKey(stages []Stage) bool {
+// indexKeys is the bit of {$meta: "indexKey"}, if stages have one.
+func indexKeys(stages []Stage) uint32 {
 	var kinds metaKinds
 	for _, s := range stages {
 		if t, ok := s.(*transformStage); ok {
 			t.t.Expressions(kinds.of)
 		}
 	}
-	return kinds&(1<<expr.MetaIndexKey) != 0
+	return uint32(kinds) & (1 << expr.MetaIndexKey)
 }
 
 // cut takes a $skip or $limit in; a $skip of all that a limit left stays behind.

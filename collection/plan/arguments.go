@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/project"
 )
 
 // check looks whether the arguments of the find go together.
@@ -60,11 +61,9 @@ func sameNames(a, b bson.Raw) bool {
 // the query does not have.
 // Manual: reference/operator/aggregation/meta.
 func (q *Query) checkMeta() error {
-	q.metas = 0
+	q.metas = q.Metas
 	if q.Transform != nil {
-		q.Transform.Expressions(func(e expr.Expr) {
-			expr.NeedsMeta(e, func(k expr.MetaKind) { q.metas |= 1 << k })
-		})
+		q.metas |= project.Metas(q.Transform)
 	}
 	if q.Pattern != nil {
 		for _, part := range q.Pattern.Parts {
@@ -104,4 +103,4 @@ func (q *Query) checkMeta() error {
 func (q *Query) reads(k expr.MetaKind) bool { return q.metas&(1<<k) != 0 }
 
 // needsKey reports that rows must carry the key of the index they came from.
-func (q *Query) needsKey() bool { return q.ReturnKey || q.IndexKey || q.reads(expr.MetaIndexKey) }
+func (q *Query) needsKey() bool { return q.ReturnKey || q.reads(expr.MetaIndexKey) }

@@ -26,8 +26,9 @@ type Find struct {
 	// Distinct is the path of which the caller needs one row per value and reads
 	// nothing else; "" asks for every row.
 	Distinct string
-	// IndexKey wants the key of the index a row came from as its metadata.
-	IndexKey bool
+	// Metas are the kinds of metadata, expr.MetaTextScore and so on, as bits, that the caller
+	// reads of the rows, beside what sort and projection read.
+	Metas uint32
 }
 
 // Query is a canonical query: everything parsed and normalised. Immutable: what asks for
@@ -53,7 +54,7 @@ type Query struct {
 
 	text  *match.Text // in the filter, anywhere
 	near  *match.Near // in the filter
-	metas uint32      // kinds of metadata, expr.MetaSortKey and so on, that sort and projection read, as bits
+	metas uint32      // kinds of metadata, expr.MetaSortKey and so on, that the caller, sort and projection read, as bits
 }
 
 // Canonical parses a find against a collection.

@@ -13,7 +13,7 @@ import (
 // alone. ok is false for everything else, which goes the long way.
 func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok bool) {
 	if c.Options.OwnOrder() ||
-		len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || !f.Hint.IsMissing() {
+		len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || f.Metas != 0 || !f.Hint.IsMissing() {
 		return nil, false
 	}
 	it := f.Filter.Iter()

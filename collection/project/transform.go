@@ -45,6 +45,20 @@ type Transform interface {
 	Append(b *bson.Builder)
 }
 
+// Metas are the kinds of metadata that t reads, expr.MetaTextScore and so on, as bits.
+func Metas(t Transform) (kinds uint32) {
+	t.Expressions(func(e expr.Expr) {
+		expr.NeedsMeta(e, func(k expr.MetaKind) { kinds |= 1 << k })
+	})
+	return kinds
+}
+
+// IsPositional reports a projection to the element of an array that made the filter match.
+func IsPositional(t Transform) bool {
+	p, ok := t.(*projection)
+	return ok && p.pos != nil
+}
+
 // Doc applies t and returns the result as a document of its own.
 func Doc(env *mql.Env, t Transform, doc bson.Raw, s *expr.Scratch) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)

@@ -243,7 +243,7 @@ func (c *Cluster) madeUp(o *Op, ns collection.Namespace) exec.Operator {
 
 // choose picks the plan for the front of a pipeline, of whose filter q is the query.
 func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solution, error) {
-	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, IndexKey: f.IndexKey}
+	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Metas: f.Metas}
 	if !f.Count && f.Projection != nil {
 		for name, v := range f.Projection.Fields() {
 			if v.Truthy() {

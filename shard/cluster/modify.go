@@ -48,6 +48,7 @@ type Modified struct {
 	Changed  int64      // documents updated for real, or deleted
 	Upserted bson.Value // _id of the upserted document, missing without one
 	Doc      bson.Raw   // the image asked for, nil when nothing matched
+	Found    *exec.Row  // what was matched without its document, if Modify.Find asks for metadata
 }
 
 // Modify runs one update or delete statement. The collection is created when
@@ -117,6 +118,9 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		switch {
 		case row != nil:
 			r.Matched = 1
+			if m.Find.Metas != 0 {
+				r.Found = &exec.Row{Hash: row.Hash, ID: slices.Clone(row.ID), Meta: row.Meta.Clone()}
+			}
 			err = a.change(w.filter, m, row, &r)
 		case m.Upsert:
 			err = a.upsert(w.filter, m, &r)
@@ -195,7 +199,8 @@ func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.R
 		return nil, err
 	}
 	old := &a.old
-	*old = exec.Row{Doc: append(old.Doc[:0], row.Doc...), Hash: row.Hash, ID: append(old.ID[:0], row.ID...), Shard: row.Shard}
+	*old = exec.Row{Doc: append(old.Doc[:0], row.Doc...), Hash: row.Hash, ID: append(old.ID[:0], row.ID...),
+		Meta: append(old.Meta[:0], row.Meta...), Shard: row.Shard}
 	return old, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -138,6 +139,18 @@ func (c *Cluster) UseDefaultCollation(o *Op, ns collection.Namespace) {
 	if coll := c.latest(o).Collection(ns); coll != nil {
 		useCollation(o.Env, coll)
 	}
+}
+
+// ParseFilter parses a filter as a statement on the collection called ns does: by its default
+// collation, see UseDefaultCollation, and with its text index.
+// Errors: those of match.Parse.
+func (c *Cluster) ParseFilter(o *Op, ns collection.Namespace, filter bson.Raw) (match.Node, error) {
+	c.UseDefaultCollation(o, ns)
+	n, err := match.Parse(o.Env, filter)
+	if coll := c.latest(o).Collection(ns); coll != nil && err == nil {
+		n = plan.BindText(coll, n)
+	}
+	return n, err
 }
 
 // useCollation makes the collection's default collation the command's, unless

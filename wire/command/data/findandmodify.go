@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/project"
 	"github.com/cantledb/cantle/collection/update"
@@ -52,18 +53,15 @@ func runFindAndModify(c *command.Call) error {
 		return nil
 	}
 	env := c.Env()
-	c.Cluster.UseDefaultCollation(&c.Op, ns)
-	filter, err := match.Parse(env, a.query)
+	filter, err := c.Cluster.ParseFilter(&c.Op, ns, a.query)
 	if err != nil {
 		return err
 	}
-	var fields project.Transform
-	if !a.fields.IsEmpty() {
-		if fields, err = project.ParseFind(env, a.fields, filter); err != nil {
-			return err
-		}
+	fields, metas, err := famFields(env, &a, filter)
+	if err != nil {
+		return err
 	}
-	m := cluster.Modify{Find: plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint}, Upsert: a.upsert, Return: cluster.OldImage}
+	m := cluster.Modify{Find: plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Metas: metas}, Upsert: a.upsert, Return: cluster.OldImage}
 	if a.new {
 		m.Return = cluster.NewImage
 	}
@@ -100,6 +98,27 @@ func runFindAndModify(c *command.Call) error {
 	}
 	c.Reply.Splice(reply.Elements())
 	return nil
+}
+
+// famFields parses the projection, nil without one. metas are the kinds of metadata that it
+// reads.
+// Errors: BadValue (2) for the sort key, and for a position in the new document, which the
+// filter did not look at; those of project.ParseFind.
+func famFields(env *mql.Env, a *famArgs, filter match.Node) (fields project.Transform, metas uint32, err error) {
+	if a.fields.IsEmpty() {
+		return nil, 0, nil
+	}
+	if fields, err = project.ParseFind(env, a.fields, filter); err != nil {
+		return nil, 0, err
+	}
+	metas = project.Metas(fields)
+	switch {
+	case metas&(1<<expr.MetaSortKey) != 0:
+		return nil, 0, mongoerr.New(mongoerr.BadValue, "The fields of findAndModify cannot be projected from {$meta: \"sortKey\"}")
+	case a.new && project.IsPositional(fields):
+		return nil, 0, mongoerr.New(mongoerr.BadValue, "A positional projection cannot be used with new: true, which returns another document than the one that was matched")
+	}
+	return fields, metas, nil
 }
 
 // repeats makes sure that what is remembered of the statement is the reply of a
@@ -141,6 +160,9 @@ func famReply(c *command.Call, a *famArgs, r *cluster.Modified, fields project.T
 	doc := r.Doc
 	if fields != nil {
 		var s expr.Scratch
+		if r.Found != nil {
+			r.Found.SetMeta(&s, project.Metas(fields))
+		}
 		p := bson.NewBuilder(nil)
 		if err := fields.Apply(c.Env(), p, doc, &s); err != nil {
 			return nil, err
