@@ -73,7 +73,6 @@ func (r *Registry) Close(conn int64) {
 // the context of the slot, under which the command is to run.
 func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.Raw) context.Context {
 	op.ID, op.slot = r.next.Add(1), s
-	s.begin()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == nil || s.ctx.Err() != nil {

@@ -23,18 +23,13 @@ type Progress struct {
 	Idle Wait
 }
 
-// begin forgets the command before.
-func (p *Progress) begin() {
-	p.Rest()
-	p.Locked.reset()
-	p.Idle.reset()
-}
-
-// Rest lets go of what the command needed, at its end.
+// Rest forgets a command that is over, and lets go of its plan.
 func (p *Progress) Rest() {
 	if p.Plan.Load() != nil {
 		p.Plan.Store(nil)
 	}
+	p.Locked.reset()
+	p.Idle.reset()
 }
 
 // Wait adds up how long a command waits for one kind of thing. Safe for concurrent use.
@@ -55,6 +50,9 @@ func (w *Wait) End(now time.Time) {
 
 // On reports that the command waits at the moment.
 func (w *Wait) On() bool { return w.since.Load() != 0 }
+
+// Sum is how long the waits took that are over.
+func (w *Wait) Sum() time.Duration { return time.Duration(w.sum.Load()) }
 
 // Total is how long the command has waited in all.
 func (w *Wait) Total(now time.Time) time.Duration {

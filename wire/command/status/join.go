@@ -10,11 +10,10 @@ import (
 func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
 	s.Keep("the block of users' writes", s.writeBlock.load)
-	s.Hooks.Begin = s.traceProfiled
-	s.Hooks.Profiled = func(db string) bool {
-		_, _, _, on := s.profiler.profiled(db)
-		return on
-	}
+	s.Hooks.Begin = s.watch
+	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
+	s.profiler.init()
+	s.slowWatch.look = s.logInProgress
 	s.OnEnd(s.note)
 	s.OnEnd(s.profile)
 	none := func() []bson.Raw { return nil }

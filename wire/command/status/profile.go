@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -12,26 +13,46 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// profiler is what profile sets. Level and filter belong to a database, the
-// rest to the server. Safe for concurrent use.
+// profiler is what profile sets. Level, filter and the threshold of what goes on belong to a
+// database, the rest to the server. Safe for concurrent use.
 type profiler struct {
-	on     atomic.Bool // some database is profiled
-	mu     sync.RWMutex
-	set    bool  // slowms and rate were set
-	slowms int32 // 100 unless set
-	rate   float64
-	dbs    map[string]profileOf
+	on   atomic.Bool  // some database is profiled or has a filter
+	slow atomic.Int64 // slowms, in milliseconds
+	mu   sync.RWMutex
+	rate float64
+	dbs  map[string]profileOf
 }
 
 // profileOf is the profiling of one database.
 type profileOf struct {
 	level  int32
-	filter match.Node // nil: by slowms
+	filter match.Node    // nil: by slowms
+	inProg time.Duration // from when on a command that goes on is logged
+}
+
+// What holds unless it is set.
+const (
+	slowDefault   = 100
+	inProgDefault = 5 * time.Second
+)
+
+// init sets what holds unless somebody sets it.
+func (p *profiler) init() {
+	p.slow.Store(slowDefault)
+	p.rate = 1
+}
+
+// of is how a database is profiled, under the lock.
+func (p *profiler) of(db string) profileOf {
+	if of, ok := p.dbs[db]; ok {
+		return of
+	}
+	return profileOf{inProg: inProgDefault}
 }
 
 // runProfile tells, and unless the level is -1 sets, which commands of a
-// database are recorded: none, slow ones, all.
-// Manual: reference/command/profile.
+// database are recorded: none, slow ones, all; and which are logged.
+// Manual: reference/command/profile, reference/method/db.setProfilingLevel.
 func (s *State) runProfile(c *command.Call) error {
 	level, ok := c.Value.TruncInt64()
 	if !ok {
@@ -43,11 +64,8 @@ func (s *State) runProfile(c *command.Call) error {
 	p := &s.profiler
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.set {
-		p.set, p.slowms, p.rate = true, 100, 1
-	}
-	was := p.dbs[c.DB]
-	now, slowms, rate := was, p.slowms, p.rate
+	was, wasSlow := p.of(c.DB), int32(p.slow.Load())
+	now, slowms, rate := was, wasSlow, p.rate
 	if level >= 0 && level <= 2 {
 		now.level = int32(level)
 	}
@@ -58,6 +76,11 @@ func (s *State) runProfile(c *command.Call) error {
 			var n int64
 			if n, err = c.LongArg(name, v); !v.IsMissing() {
 				slowms = int32(max(math.MinInt32, min(n, math.MaxInt32)))
+			}
+		case "slowinprogms":
+			var n int64
+			if n, err = c.LongArg(name, v); !v.IsMissing() {
+				now.inProg = time.Duration(max(math.MinInt32, min(n, math.MaxInt32))) * time.Millisecond
 			}
 		case "sampleRate":
 			if v.IsMissing() {
@@ -83,7 +106,8 @@ func (s *State) runProfile(c *command.Call) error {
 	}
 	b := c.Reply
 	b.Int32("was", was.level)
-	b.Int32("slowms", p.slowms)
+	b.Int32("slowms", wasSlow)
+	b.Int32("slowinprogms", int32(was.inProg.Milliseconds()))
 	b.Double("sampleRate", p.rate)
 	if was.filter != nil {
 		f := bson.NewBuilder(nil)
@@ -91,14 +115,15 @@ func (s *State) runProfile(c *command.Call) error {
 		b.Raw("filter", f.Doc())
 		b.String("note", "When a filter expression is set, slowms and sampleRate are not used for profiling and slow-query log lines.")
 	}
-	p.slowms, p.rate = slowms, rate
+	p.slow.Store(int64(slowms))
+	p.rate = rate
 	if p.dbs == nil {
 		p.dbs = map[string]profileOf{}
 	}
 	p.dbs[c.DB] = now
 	on := false
 	for _, of := range p.dbs {
-		on = on || of.level > 0
+		on = on || of.level > 0 || of.filter != nil
 	}
 	p.on.Store(on)
 	if now.level > 0 && was.level == 0 {

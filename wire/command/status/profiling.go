@@ -12,10 +12,12 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/operations"
 )
 
 // Limits of the profiler.
@@ -27,42 +29,51 @@ const (
 	profileTimeMax = 2 * time.Second
 )
 
-// profiled returns how the commands on a database are recorded, and whether they are.
-func (p *profiler) profiled(db string) (of profileOf, slowms int32, rate float64, on bool) {
-	if !p.on.Load() {
-		return profileOf{}, 0, 0, false
-	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	of = p.dbs[db]
-	return of, p.slowms, p.rate, of.level > 0
-}
-
-// traceProfiled has the operators of a command remembered where the profiler may ask
-// for them.
-func (s *State) traceProfiled(c *command.Call) {
-	if c.Op.Trace != nil || c.Def.Facts.Has(command.Silent) {
+// watch sees a command that begins: the operators of one that is profiled are remembered, and
+// one that goes on for long is logged.
+func (s *State) watch(c *command.Call) {
+	if c.Def.Facts.Has(command.Silent) {
 		return
 	}
-	if _, _, _, on := s.profiler.profiled(c.DB); on {
+	s.slowWatch.arm()
+	if of := s.profiling(c.DB); c.Op.Trace == nil && (of.level > 0 || of.filter != nil) {
 		c.Op.Trace = &cluster.Trace{Earnest: true}
 	}
 }
 
+// profiling is how the commands on a database are recorded and logged, where one of all
+// databases has it otherwise than at first.
+func (s *State) profiling(db string) profileOf {
+	p := &s.profiler
+	if !p.on.Load() {
+		return profileOf{}
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.of(db)
+}
+
 // profile records a command that is over, if the level of its database says so: level 2
 // every one, level 1 those that are slow (a sample of them) or, where there is a filter,
-// those that it matches. The entry is there before the client has the reply. What goes
-// wrong with it is logged and does not concern the client.
-// Manual: tutorial/manage-the-database-profiler.
+// those that it matches. What is slow or matched is logged whatever the level, and at level 2
+// everything. The entry is there before the client has the reply. What goes wrong with it is
+// logged and does not concern the client.
+// Manual: tutorial/manage-the-database-profiler, reference/log-messages#logging-slow-operations.
 func (s *State) profile(c *command.Call, e command.Ended) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
 	}
-	of, slowms, rate, on := s.profiler.profiled(c.DB)
-	if !on {
+	p := &s.profiler
+	e.Took -= c.Progress().Idle.Sum()
+	slow := e.Took.Milliseconds() >= p.slow.Load()
+	if !slow && !p.on.Load() {
 		return
 	}
-	if of.level == 1 && of.filter == nil && (e.Took.Milliseconds() < int64(slowms) || rand.Float64() >= rate) {
+	p.mu.RLock()
+	of, rate := p.of(c.DB), p.rate
+	p.mu.RUnlock()
+	slow = slow && (rate >= 1 || rand.Float64() < rate)
+	if !slow && of.level < 2 && of.filter == nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), profileTimeMax)
@@ -70,15 +81,24 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 	env := mql.NewEnv(ctx)
 	env.NowMillis, env.DB = s.Cluster.Now().UnixMilli(), c.DB
 	doc := profileEntry(c, e.Err, e.Took)
-	if of.level == 1 && of.filter != nil {
-		if yes, ferr := of.filter.Matches(env, doc, &expr.Scratch{}); ferr != nil || !yes {
-			return
-		}
+	if of.filter != nil {
+		yes, err := of.filter.Matches(env, doc, &expr.Scratch{})
+		slow = err == nil && yes
 	}
-	ns := collection.Namespace{DB: c.DB, Coll: collection.ProfileCollection}
+	if of.level == 2 || of.level == 1 && slow {
+		s.record(env, c.DB, doc)
+	}
+	if of.level == 2 || slow {
+		s.logSlow("Slow query", doc)
+	}
+}
+
+// record keeps an entry of the profiler.
+func (s *State) record(env *mql.Env, db string, doc bson.Raw) {
+	ns := collection.Namespace{DB: db, Coll: collection.ProfileCollection}
 	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
 		if err := s.createProfile(env, ns); err != nil {
-			s.Log.Warn().Err(err).Str("database", c.DB).Msg("system.profile cannot be made: commands of this database are not profiled")
+			s.Log.Warn().Err(err).Str("database", db).Msg("system.profile cannot be made: commands of this database are not profiled")
 			return
 		}
 	}
@@ -87,7 +107,7 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 		ierr = failed[0].Err
 	}
 	if ierr != nil {
-		s.Log.Warn().Err(ierr).Str("database", c.DB).Msg("a command is missing from system.profile, as it cannot be written")
+		s.Log.Warn().Err(ierr).Str("database", db).Msg("a command is missing from system.profile, as it cannot be written")
 	}
 }
 
@@ -126,7 +146,11 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	}
 	b.Int("responseLength", int64(len(reply)))
 	b.String("protocol", "op_msg")
+	if m := c.Progress().Memory.Load(); m != nil {
+		appendMemory(b, m)
+	}
 	b.Int("millis", took.Milliseconds())
+	b.Int("workingMillis", working(c, took).Milliseconds())
 	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)).Float())
 	if c.Op.Waited > 0 { // Source: Azure Cosmos DB for MongoDB, "prevent-rate-limiting-errors"
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", float64(c.Op.Waited)/float64(time.Millisecond))
@@ -138,6 +162,12 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	}
 	appendUser(c, b)
 	return b.Doc()
+}
+
+// working is how long a command worked of the time that it took: not while it waited until
+// writes were let in, nor for request units. Manual: release-notes/8.0.
+func working(c *command.Call, took time.Duration) time.Duration {
+	return max(0, took-c.Progress().Locked.Sum()-c.Op.Waited)
 }
 
 // appendUser appends who ran the command.
@@ -168,15 +198,16 @@ func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
 		return d
 	}
-	if _, own := c.Body.Lookup("comment"); own || c.Page.Opened == nil {
-		return c.Body
+	body := operations.Redact(c.Body, c.Def.Facts.Has(command.Secret))
+	if _, own := body.Lookup("comment"); own || c.Page.Opened == nil {
+		return body
 	}
 	comment, ok := c.Page.Opened.Lookup("comment")
 	if !ok {
-		return c.Body
+		return body
 	}
 	b := bson.NewBuilder(nil)
-	b.Splice(c.Body.Elements())
+	b.Splice(body.Elements())
 	b.Value("comment", comment)
 	return b.Doc()
 }
@@ -257,6 +288,15 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 		return
 	}
 	b.Int("docsExamined", docs)
+	if sol := c.Progress().Plan.Load(); sol != nil {
+		tree := bson.NewBuilder(nil)
+		plan.Append(tree, sol.Shards)
+		summary, sorts := planSummary(tree.Doc())
+		if sorts {
+			b.Bool("hasSortStage", true)
+		}
+		b.String("planSummary", summary)
+	}
 }
 
 // planSummary is the lowest stages of a plan, with the keys of their indexes, and whether

@@ -29,6 +29,7 @@ type State struct {
 	latencies   latencies                // latencies are how long commands took
 	usage       usages                   // usage is what top shows of each collection
 	profiler    profiler                 // profiler is what is recorded
+	slowWatch   slowWatch                // slowWatch finds commands that go on for long
 	fsyncLock   fsyncLock                // fsyncLock keeps writes out while it is held
 	writeBlock  writeBlock               // writeBlock refuses what users write while it is on
 	autoCompact autoCompact              // autoCompact is what was asked for

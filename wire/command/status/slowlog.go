@@ -1,0 +1,147 @@
+package status
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/operations"
+)
+
+// loggedCommandMax is the longest command that the log shows whole.
+// Manual: reference/parameters (maxLogAttributeSizeKB).
+const loggedCommandMax = 10 << 10
+
+// logSlow writes an entry of the profiler into the log, with the names that MongoDB's log has
+// for its fields. Manual: reference/log-messages.
+func (s *State) logSlow(message string, entry bson.Raw) {
+	b := bson.NewBuilder(nil)
+	for it := entry.Iter(); it.Next(); {
+		switch name := string(it.Name); name {
+		case "op":
+			kind, _ := it.Value.Str()
+			b.String("type", kind)
+		case "command", "originatingCommand":
+			d, _ := it.Value.Doc()
+			appendLogged(b, name, d)
+		case "millis":
+			b.Value("durationMillis", it.Value)
+		case "responseLength":
+			b.Value("reslen", it.Value)
+		case "numYield":
+			b.Value("numYields", it.Value)
+		case "client":
+			b.Value("remote", it.Value)
+		case "ts", "allUsers", "user":
+		default:
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	s.Log.Info().RawJSON("attr", []byte(ejson.String(b.Doc()))).Msg(message)
+}
+
+// appendLogged appends a command, or of a long one its name and collection.
+func appendLogged(b *bson.Builder, name string, d bson.Raw) {
+	if len(d) <= loggedCommandMax {
+		b.Raw(name, d)
+		return
+	}
+	b.BeginDoc(name)
+	if first, ok := d.First(); ok {
+		b.ValueBytes(first.Name, first.Value)
+	}
+	b.Bool("$truncated", true)
+	b.End()
+}
+
+// slowWatch looks from time to time at the commands that run, for as long as some do: while
+// nobody asks for anything nothing happens. Safe for concurrent use.
+type slowWatch struct {
+	armed atomic.Bool
+	look  func() (again bool) // look reports whether commands still run
+	mu    sync.Mutex
+	told  map[int64]bool // told are those of them that were logged
+}
+
+// slowWatchEvery is how often is looked.
+const slowWatchEvery = time.Second
+
+// arm has somebody look, if nobody is to already.
+func (w *slowWatch) arm() {
+	if !w.armed.Load() && w.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(slowWatchEvery, w.tick)
+	}
+}
+
+// tick looks, and again later while commands run.
+func (w *slowWatch) tick() {
+	w.armed.Store(false) // who comes from now on arms it again
+	if w.look() {
+		w.arm()
+	}
+}
+
+// logInProgress logs the commands that have gone on for longer than their databases allow,
+// each once. Manual: release-notes/8.3#slow-in-progress-query-logs.
+func (s *State) logInProgress() bool {
+	s.slowWatch.mu.Lock()
+	defer s.slowWatch.mu.Unlock()
+	now, told, running := s.Cluster.Now(), map[int64]bool{}, false
+	for _, op := range s.Ops.List() {
+		if s.Lookup(op.Name).Facts.Has(command.Silent) {
+			continue
+		}
+		running = true
+		if s.slowWatch.told[op.ID] {
+			told[op.ID] = true
+			continue
+		}
+		s.profiler.mu.RLock()
+		limit := s.profiler.of(op.NS.DB).inProg
+		s.profiler.mu.RUnlock()
+		p := op.Progress()
+		if took := now.Sub(op.Start) - p.Idle.Total(now); took >= limit && !p.Idle.On() {
+			s.logRunning(op, took, now)
+			told[op.ID] = true
+		}
+	}
+	s.slowWatch.told = told
+	return running
+}
+
+// logRunning logs a command that goes on, unless it has ended meanwhile.
+func (s *State) logRunning(op *operations.Operation, took time.Duration, now time.Time) {
+	body := op.Command()
+	if body == nil {
+		return
+	}
+	b, p := bson.NewBuilder(nil), op.Progress()
+	b.String("op", s.Lookup(op.Name).Op.String())
+	ns := op.NS
+	if ns.Coll == "" {
+		ns.Coll = "$cmd"
+	}
+	b.String("ns", ns.String())
+	if op.Client != nil && op.Client.AppName != "" {
+		b.String("appName", op.Client.AppName)
+	}
+	b.Raw("command", body)
+	b.Int32("opId", int32(op.ID))
+	if sol := p.Plan.Load(); sol != nil {
+		tree := bson.NewBuilder(nil)
+		plan.Append(tree, sol.Shards)
+		text, _ := planSummary(tree.Doc())
+		b.String("planSummary", text)
+	}
+	if m := p.Memory.Load(); m != nil {
+		appendMemory(b, m)
+	}
+	b.String("client", clientHost(op.Conn.Remote().String()))
+	b.Int("millis", took.Milliseconds())
+	b.Int("workingMillis", max(0, took-p.Locked.Total(now)).Milliseconds())
+	s.logSlow("Slow in-progress query", b.Doc())
+}
