@@ -81,6 +81,9 @@ func (f *frozen) wait(ctx context.Context) error {
 // reads or writes and must start from nothing each time. In a multi-document
 // transaction fn runs once, inside a savepoint, and nothing is committed.
 func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
+	if err := o.MayWrite(ns.DB); err != nil {
+		return err
+	}
 	run := c.try
 	if o.Txn != nil {
 		run = c.writeInTxn

@@ -27,6 +27,15 @@ const (
 // created. docs may alias the request.
 // Errors: only what concerns the whole command.
 func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
+	if o.MayWrite(ns.DB) != nil {
+		for i := range docs {
+			errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: o.WriteBlock})
+			if ordered {
+				break
+			}
+		}
+		return 0, errs, nil
+	}
 	coll, err := c.ensure(o, ns)
 	if err != nil {
 		return 0, nil, err

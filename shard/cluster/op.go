@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -61,6 +62,9 @@ type Op struct {
 	// recorded in them did not happen.
 	Forget func(txn storage.Txn)
 
+	// WriteBlock is why writes to databases of users are refused now; nil while they are not.
+	// Manual: reference/command/setUserWriteBlockMode.
+	WriteBlock *mongoerr.Error
 	// Allowed are the indexes that query settings leave to the command's reads.
 	Allowed []plan.Allowed
 
@@ -80,11 +84,20 @@ type Op struct {
 // under is the op as a pipeline inside the command's own sees it, which has an
 // environment of its own and may run beside the command. Such a pipeline only reads:
 // what is about writes is left out (Durability, Session, TxnNumber, StmtID, StmtIDs,
-// Owner, BypassValidation, Record, Forget). So are what the command counts for itself
+// Owner, BypassValidation, WriteBlock, Record, Forget). So are what the command counts for itself
 // (Waited, Receipt, Committed, Seen), which it goes on changing meanwhile, and Planned and
 // Trace, which show the command's own pipeline only.
 func (o *Op) under(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
+}
+
+// MayWrite refuses a write to a database of users while such are blocked, be it to documents or
+// to what the database has. Errors: WriteBlock.
+func (o *Op) MayWrite(db string) error {
+	if o.WriteBlock == nil || db == "admin" || db == "config" || db == "local" {
+		return nil
+	}
+	return o.WriteBlock
 }
 
 // Statement is the number of the i-th statement.

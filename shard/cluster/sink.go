@@ -50,7 +50,7 @@ func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
 // with a meter of its own.
 func (x *opener) writer(env *mql.Env) *Op {
 	inner := *env
-	return &Op{Env: &inner, Class: x.o.Class, Durability: x.o.Durability, BypassValidation: x.o.BypassValidation}
+	return &Op{Env: &inner, Class: x.o.Class, Durability: x.o.Durability, BypassValidation: x.o.BypassValidation, WriteBlock: x.o.WriteBlock}
 }
 
 // outSink fills a temporary collection and puts it in the place of the target

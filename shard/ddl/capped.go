@@ -18,7 +18,7 @@ import (
 // Manual: reference/command/convertToCapped. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
 func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size int64) (err error) {
-	if err := noTxn(o, "convertToCapped"); err != nil {
+	if err := noTxn(o, ns.DB, "convertToCapped"); err != nil {
 		return err
 	}
 	coll, err := d.capSource(ns)
@@ -74,7 +74,7 @@ func unsharded(coll *catalog.Collection) error {
 // Manual: reference/command/cloneCollectionAsCapped. Errors: NamespaceNotFound
 // (26), NamespaceExists (48), CommandNotSupportedOnView (166).
 func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, size int64) error {
-	if err := noTxn(o, "cloneCollectionAsCapped"); err != nil {
+	if err := noTxn(o, from.DB, "cloneCollectionAsCapped"); err != nil {
 		return err
 	}
 	coll, err := d.capSource(from)

@@ -31,7 +31,7 @@ type CollModResult struct {
 // Manual: reference/command/collMod. Errors: NamespaceNotFound (26),
 // IndexNotFound (27), InvalidOptions (72), those of the options.
 func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
-	if err := noTxn(o, "collMod"); err != nil {
+	if err := noTxn(o, ns.DB, "collMod"); err != nil {
 		return r, err
 	}
 	err = d.alter(o, func(m *catalog.Mutation) error {

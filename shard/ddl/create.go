@@ -43,6 +43,9 @@ func (d *Definer) Create(o *cluster.Op, ns collection.Namespace, opts CreateOpti
 	if err := checkNamespace(ns); err != nil {
 		return err
 	}
+	if err := o.MayWrite(ns.DB); err != nil {
+		return err
+	}
 	if !opts.Implicit {
 		if err := checkOptions(opts.Raw); err != nil {
 			return err

@@ -73,10 +73,11 @@ func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error
 // committed notes that a command has committed something by now.
 func (d *Definer) committed(o *cluster.Op) { o.Committed = max(o.Committed, d.store.Latest()) }
 
-// noTxn refuses DDL that cannot be part of a transaction.
-func noTxn(o *cluster.Op, what string) error {
+// noTxn refuses DDL in a database that cannot be part of a transaction, or not be done now.
+// Errors: OperationNotSupportedInTransaction (263), those of cluster.Op.MayWrite.
+func noTxn(o *cluster.Op, db, what string) error {
 	if o.Txn == nil {
-		return nil
+		return o.MayWrite(db)
 	}
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", what)
 }

@@ -12,7 +12,7 @@ import (
 // are removed later, when nobody can use them any more.
 // Manual: reference/command/drop.
 func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
-	if err := noTxn(o, "drop"); err != nil {
+	if err := noTxn(o, ns.DB, "drop"); err != nil {
 		return false, err
 	}
 	var gone *catalog.Collection
@@ -36,7 +36,7 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 // was one. A missing one is no error.
 // Manual: reference/command/dropDatabase.
 func (d *Definer) DropDatabase(o *cluster.Op, db string) (existed bool, err error) {
-	if err := noTxn(o, "dropDatabase"); err != nil {
+	if err := noTxn(o, db, "dropDatabase"); err != nil {
 		return false, err
 	}
 	var gone []*catalog.Collection

@@ -27,6 +27,9 @@ type IndexesCreated struct {
 // Spec.Conflict, CannotCreateIndex (67), DuplicateKey (11000),
 // CommandNotSupportedOnView (166).
 func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (IndexesCreated, error) {
+	if err := o.MayWrite(ns.DB); err != nil {
+		return IndexesCreated{}, err
+	}
 	create := d.createIndexes
 	if o.Txn != nil {
 		create = d.createIndexesInTxn

@@ -15,7 +15,7 @@ import (
 // Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
 // IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
 func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
-	if err := noTxn(o, "dropIndexes"); err != nil {
+	if err := noTxn(o, ns.DB, "dropIndexes"); err != nil {
 		return 0, err
 	}
 	err = d.alter(o, func(m *catalog.Mutation) error {

@@ -16,7 +16,7 @@ import (
 // Source: Azure Cosmos DB, "set-throughput", "autoscale-faq". Errors: BadValue (2),
 // NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) MigrateThroughput(o *cluster.Op, ns collection.Namespace, autoscale bool) (t catalog.Throughput, err error) {
-	if err := noTxn(o, "MigrateThroughput"); err != nil {
+	if err := noTxn(o, ns.DB, "MigrateThroughput"); err != nil {
 		return t, err
 	}
 	if ns.Coll == "" {

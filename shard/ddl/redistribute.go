@@ -20,7 +20,7 @@ import (
 func (d *Definer) Redistribute(o *cluster.Op, ns collection.Namespace, targets []ratelimit.Share, sources []int) ([]ratelimit.Share, error) {
 	var plan []ratelimit.Share
 	var next *catalog.Collection
-	if err := noTxn(o, "RedistributeThroughput"); err != nil {
+	if err := noTxn(o, ns.DB, "RedistributeThroughput"); err != nil {
 		return nil, err
 	}
 	err := d.alter(o, func(m *catalog.Mutation) error {

@@ -26,7 +26,10 @@ func (d *Definer) Replace(o *cluster.Op, temporary, ns collection.Namespace) err
 // rename is Rename; series lets a time-series collection have another name, which no
 // client may give it.
 func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, series bool) error {
-	if err := noTxn(o, "renameCollection"); err != nil {
+	if err := noTxn(o, from.DB, "renameCollection"); err != nil {
+		return err
+	}
+	if err := o.MayWrite(to.DB); err != nil {
 		return err
 	}
 	if err := checkNamespace(to); err != nil {

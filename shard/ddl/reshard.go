@@ -72,7 +72,7 @@ type nextEntry func(was *catalog.Collection, key shard.KeyPattern, opts ShardOpt
 // reshard gives a sharded collection the entry that next makes; kind and command are
 // names of what is done.
 func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOptions, kind, command string, next nextEntry) error {
-	if err := noTxn(o, command); err != nil {
+	if err := noTxn(o, ns.DB, command); err != nil {
 		return err
 	}
 	key, err := checkShardKey(opts)

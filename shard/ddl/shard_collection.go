@@ -34,7 +34,7 @@ type ShardOptions struct {
 // CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
 // an array in the key.
 func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts ShardOptions) error {
-	if err := noTxn(o, "shardCollection"); err != nil {
+	if err := noTxn(o, ns.DB, "shardCollection"); err != nil {
 		return err
 	}
 	key, err := checkShardKey(opts)

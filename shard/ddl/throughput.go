@@ -51,7 +51,7 @@ func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Th
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
 // (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalog.Throughput) error {
-	if err := noTxn(o, "UpdateCollection"); err != nil {
+	if err := noTxn(o, ns.DB, "UpdateCollection"); err != nil {
 		return err
 	}
 	var next *catalog.Collection

@@ -19,7 +19,7 @@ import (
 // DuplicateKey (11000) when documents of different shard keys have one _id, those
 // of Runner.Reshard.
 func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
-	if err := noTxn(o, "unshardCollection"); err != nil {
+	if err := noTxn(o, ns.DB, "unshardCollection"); err != nil {
 		return err
 	}
 	coll := d.catalog.Peek().Collection(ns)
@@ -85,7 +85,7 @@ func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 // Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
 func (d *Definer) MoveCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
-	if err := noTxn(o, "moveCollection"); err != nil {
+	if err := noTxn(o, ns.DB, "moveCollection"); err != nil {
 		return err
 	}
 	coll := d.catalog.Peek().Collection(ns)

@@ -18,7 +18,7 @@ import (
 // Manual: reference/command/updateZoneKeyRange. Errors: NamespaceNotSharded (118),
 // BadValue (2), RangeOverlapConflict (178).
 func (d *Definer) SetZone(o *cluster.Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
-	if err := noTxn(o, "updateZoneKeyRange"); err != nil {
+	if err := noTxn(o, ns.DB, "updateZoneKeyRange"); err != nil {
 		return err
 	}
 	err := d.alter(o, func(m *catalog.Mutation) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
@@ -39,6 +40,10 @@ type Hooks struct {
 	// Parameter returns the value of a server parameter that is a number or a boolean, where
 	// 1 is true. Answered by settings.
 	Parameter func(name string) float64
+
+	// WriteBlock is why writes to databases of users are refused; nil while they are not:
+	// UserWritesBlocked (371). Answered by settings.
+	WriteBlock func() *mongoerr.Error
 
 	// Fail fails a command at a place, if a test has asked for that. Errors: any; for a
 	// connection to be closed wire.ErrHangUp. Answered by failpoint.
@@ -96,6 +101,7 @@ func noHooks() Hooks {
 		ReadLimit:       func() time.Duration { return 0 },
 		Attached:        func() {},
 		Parameter:       func(string) float64 { return 0 },
+		WriteBlock:      func() *mongoerr.Error { return nil },
 		Fail:            func(*Call, FailPlace) error { return nil },
 		EnterWrite:      func(*Call) error { return nil },
 		LeaveWrite:      func() {},

@@ -21,8 +21,9 @@ type entry struct {
 // first that fails; those before stay done. MongoDB's mongos does not have it; here
 // it is the way in which mongorestore --oplogReplay and --preserveUUID reach a
 // server, however that is shown.
-// Manual: reference/command/applyOps. Errors: those of parseEntry and of the
-// operations, with applied and results.
+// Arguments that it does not know are left aside, those that it once had refused.
+// Manual: reference/command/applyOps. Observed: MongoDB 8.2.
+// Errors: those of parseEntry and of the operations, with applied and results.
 func runApplyOps(c *command.Call) error {
 	if err := c.RefuseStrict(); err != nil {
 		return err
@@ -31,8 +32,11 @@ func runApplyOps(c *command.Call) error {
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "alwaysUpsert":
-			if !v.IsMissing() {
-				upsert, err = c.StrictBool(name, v)
+			if v.IsMissing() {
+				break
+			}
+			if upsert, err = c.StrictBool(name, v); upsert {
+				err = mongoerr.New(6711601, "The argument alwaysUpsert is not supported any more")
 			}
 		case "allowAtomic": // they need not be
 			_, err = c.StrictBool(name, v)
@@ -40,35 +44,47 @@ func runApplyOps(c *command.Call) error {
 			c.Op.BypassValidation, err = c.BoolArg(name, v)
 		case "oplogApplicationMode":
 			_, err = c.EnumArg(name, v, "ApplyOps", "InitialSync", "Secondary")
-		default:
-			return false, nil
+		case "count":
+			_, err = c.LongArg(name, v)
+		case "partialTxn":
+			err = mongoerr.New(31056, "applyOps does not take the field %s: parts of transactions are not applied", name)
+		case "preCondition":
+			err = mongoerr.New(6711600, "The argument preCondition is not supported any more")
+		case "prepare":
+			err = mongoerr.New(mongoerr.BadValue, "applyOps does not take the field prepare: transactions are not prepared by it")
 		}
 		return true, err
 	})
 	if err != nil {
 		return err
 	}
-	docs, err := c.Docs("applyOps", command.BatchMax)
+	docs, err := c.DocArray("applyOps", c.Value, command.BatchMax)
 	if err != nil {
 		return err
 	}
 	return applyEntries(c, docs, upsert)
 }
 
-// applyEntries applies the entries and writes applied and results.
+// applyEntries applies the entries and writes applied and results; entries that say only
+// something do not count.
 func applyEntries(c *command.Call, docs []bson.Raw, upsert bool) error {
-	for i, d := range docs {
+	good := 0
+	for _, d := range docs {
 		err := c.Op.Env.Interrupted()
+		var counts bool
 		if err == nil {
-			err = applyEntry(c, d, upsert)
+			counts, err = applyEntry(c, d, upsert)
 		}
 		if err != nil {
 			b := bson.NewBuilder(nil)
-			appendApplied(b, i+1, i)
+			appendApplied(b, good+1, good)
 			return mongoerr.From(cluster.Translate(err)).WithFields(b.Doc().Elements())
 		}
+		if counts {
+			good++
+		}
 	}
-	appendApplied(c.Reply, len(docs), len(docs))
+	appendApplied(c.Reply, good, good)
 	return nil
 }
 
@@ -83,17 +99,17 @@ func appendApplied(b *bson.Builder, n, good int) {
 	b.End()
 }
 
-// applyEntry applies one entry.
-func applyEntry(c *command.Call, d bson.Raw, upsert bool) error {
+// applyEntry applies one entry; counts is false for one that only says something.
+func applyEntry(c *command.Call, d bson.Raw, upsert bool) (counts bool, err error) {
 	e, err := parseEntry(d)
 	if err != nil {
-		return err
+		return true, err
 	}
 	switch e.op {
 	case "n":
-		return nil
+		return false, nil
 	case "c":
-		return applyCommand(c, &e, upsert)
+		return true, applyCommand(c, &e, upsert)
 	}
 	if !e.uuid.IsMissing() {
 		coll := collectionOf(c, e.uuid)
@@ -101,14 +117,14 @@ func applyEntry(c *command.Call, d bson.Raw, upsert bool) error {
 			coll = named // no client knows its UUID
 		}
 		if coll == nil {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "There is no collection with the UUID that an entry on %s names", e.ns)
+			return true, mongoerr.New(mongoerr.NamespaceNotFound, "There is no collection with the UUID that an entry on %s names", e.ns)
 		}
 		e.ns = coll.Namespace
 	}
 	if err := collection.CheckNamespace(e.ns); err != nil {
-		return err
+		return true, err
 	}
-	return applyDocument(c, &e, upsert)
+	return true, applyDocument(c, &e, upsert)
 }
 
 // parseEntry reads an entry; fields that tell where it comes from (ts, t, wall and

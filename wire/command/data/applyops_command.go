@@ -33,7 +33,7 @@ func applyCommand(c *command.Call, e *entry, upsert bool) error {
 	if string(first.Name) == "applyOps" { // a transaction, or what was applied elsewhere
 		docs, err := c.DocArray("applyOps", first.Value, command.BatchMax)
 		for i := 0; i < len(docs) && err == nil; i++ {
-			err = applyEntry(c, docs[i], upsert)
+			_, err = applyEntry(c, docs[i], upsert)
 		}
 		return err
 	}

@@ -269,5 +269,10 @@ func (s *State) statusReplication(c *command.Call, b *bson.Builder) {
 	appendSet(c, b, r)
 	b.BeginDoc("primaryOnlyServices")
 	b.End()
+	mode := int32(1) // users may write
+	if s.Hooks.WriteBlock() != nil {
+		mode = 2
+	}
+	b.Int32("userWriteBlockMode", mode)
 	b.Int32("rbid", 1)
 }
