@@ -147,7 +147,7 @@ func parseSwitch(p *parser, _ *Operator, v bson.Value) (Expr, error) {
 			}
 		case "default":
 			var err error
-			if w.other, err = p.parse(it.Value); err != nil {
+			if w.other, err = p.parseLazy(it.Value); err != nil {
 				return nil, err
 			}
 		default:

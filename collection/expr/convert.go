@@ -142,7 +142,7 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 	if err != nil {
 		return v, err
 	}
-	out, err := convertValue(s, v, t, opt)
+	out, err := convertValue(env, s, v, t, opt)
 	if err != nil && c.onError != nil {
 		if code := mongoerr.CodeOf(err); code == mongoerr.ConversionFailure || code == 16493 || code == 18537 {
 			return c.onError.Eval(env, doc, s)
@@ -245,24 +245,31 @@ func failed(format string, args ...any) error {
 	return mongoerr.New(mongoerr.ConversionFailure, format+" in $convert with no onError value", args...)
 }
 
-func convertValue(s *Scratch, v bson.Value, t target, o convertOptions) (bson.Value, error) {
+func convertValue(env *mql.Env, s *Scratch, v bson.Value, t target, o convertOptions) (bson.Value, error) {
 	switch t.t {
 	case bson.TypeDouble:
 		return toDouble(s, v, o)
 	case bson.TypeInt32, bson.TypeInt64:
 		return toInteger(s, v, t.t, o)
 	case bson.TypeDecimal128:
-		return toDecimalValue(s, v)
+		return toDecimalValue(s, v, o)
 	case bson.TypeBool:
 		return toBool(v)
 	case bson.TypeString:
-		return toText(s, v, o)
+		return toText(env, s, v, o)
 	case bson.TypeObjectID:
 		return toObjectID(s, v)
 	case bson.TypeDateTime:
 		return toDate(s, v, o)
 	case bson.TypeBinary:
+		if v.Type == bson.TypeArray {
+			return vectorOf(env, s, v, t.subtype)
+		}
 		return toBinary(s, v, t, o)
+	case bson.TypeDocument:
+		return toObject(env, s, v)
+	case bson.TypeArray:
+		return toArray(env, s, v)
 	}
 	return v, unsupported(v, t.t)
 }

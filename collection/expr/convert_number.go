@@ -3,6 +3,7 @@ package expr
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,17 @@ func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 		ms, _ := v.DateTime()
 		return s.Double(float64(ms)), nil
 	case bson.TypeString:
+		if o.base != 0 && o.base != 10 {
+			n, err := parseInBase(v, o.base)
+			if err != nil {
+				return v, err
+			}
+			f, _ := new(big.Float).SetInt(n).Float64()
+			if math.IsInf(f, 0) {
+				return v, failed("Conversion would overflow target type: %s", show(v))
+			}
+			return s.Double(f), nil
+		}
 		text, err := numberText(v)
 		if err != nil {
 			return v, err
@@ -173,7 +185,7 @@ func toInteger(s *Scratch, v bson.Value, t bson.Type, o convertOptions) (bson.Va
 	return s.Int64(n), nil
 }
 
-func toDecimalValue(s *Scratch, v bson.Value) (bson.Value, error) {
+func toDecimalValue(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeDecimal128:
 		return v, nil
@@ -186,7 +198,13 @@ func toDecimalValue(s *Scratch, v bson.Value) (bson.Value, error) {
 		return s.Decimal(decimal.FromInt64(ms)), nil
 	case bson.TypeString:
 		text, err := numberText(v)
-		if err != nil {
+		if o.base != 0 && o.base != 10 {
+			n, err := parseInBase(v, o.base)
+			if err != nil {
+				return v, err
+			}
+			text = n.String()
+		} else if err != nil {
 			return v, err
 		}
 		d, ok := decimal.Parse(text)

@@ -9,12 +9,14 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // toText converts a value that is not nullish to a string as $toString does.
 //
 // Errors: ConversionFailure.
-func toText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
+func toText(env *mql.Env, s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeString:
 		return v, nil
@@ -24,6 +26,9 @@ func toText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 		}
 		return s.String("false"), nil
 	case bson.TypeDouble, bson.TypeDecimal128, bson.TypeInt32, bson.TypeInt64:
+		if o.base != 0 {
+			return printInBase(s, v, o.base)
+		}
 		var buf [48]byte
 		return s.StringBytes(appendText(buf[:0], v)), nil
 	case bson.TypeDateTime:
@@ -39,6 +44,9 @@ func toText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 		return s.StringBytes(buf[:]), nil
 	case bson.TypeBinary:
 		return binaryText(s, v, o)
+	}
+	if env.Release.Has(release.EveryTypeToText) {
+		return anyText(env, s, v)
 	}
 	return v, unsupported(v, bson.TypeString)
 }

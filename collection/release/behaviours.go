@@ -14,13 +14,19 @@ type Changed struct {
 // What changed, by name. A new one is a line here and a row in Behaviours, both in alphabetical
 // order.
 const (
-	NullSkipsUndefined Behaviour = iota
+	EveryTypeToText Behaviour = iota
+	NullSkipsUndefined
 
 	behaviours // behaviours is how many there are
 )
 
 // Behaviours is the table, read-only.
 var Behaviours = [behaviours]Changed{
+	EveryTypeToText: {
+		Since:  V8_3,
+		Says:   "$toString and $convert print documents, arrays, regular expressions, timestamps, MinKey and MaxKey.",
+		Source: "release-notes/8.3",
+	},
 	NullSkipsUndefined: {
 		Since:  V8_0,
 		Says:   "A comparison with null for equality does not match a field that is undefined.",

@@ -1,0 +1,125 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// anyText prints what older releases do not convert to a string: documents and arrays as
+// JSON, the rest as the shell does.
+//
+// Errors: ConversionFailure, ExceededMemoryLimit.
+func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
+	switch v.Type {
+	case bson.TypeDocument, bson.TypeArray:
+		buf, err := appendJSON(env, s, s.buffer(), v)
+		if err != nil {
+			s.giveBack(buf)
+			return v, err
+		}
+		out := s.StringBytes(buf)
+		s.giveBack(buf)
+		return out, nil
+	case bson.TypeRegex, bson.TypeTimestamp, bson.TypeMinKey, bson.TypeMaxKey:
+		return s.String(shellText(v)), nil
+	}
+	return v, unsupported(v, bson.TypeString)
+}
+
+// shellText prints a value that is neither a number nor text, a document or an array.
+func shellText(v bson.Value) string {
+	switch v.Type {
+	case bson.TypeRegex:
+		pattern, options, _ := v.Regex()
+		return "/" + pattern + "/" + options
+	case bson.TypeTimestamp:
+		t, i, _ := v.Timestamp()
+		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
+	case bson.TypeMinKey:
+		return "MinKey"
+	case bson.TypeMaxKey:
+		return "MaxKey"
+	case bson.TypeCode:
+		code, _ := v.Code()
+		return code
+	}
+	return v.Type.String()
+}
+
+// appendJSON prints v as JSON. What JSON has no form for is a string of its own text.
+func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, error) {
+	if err := env.Tick(); err != nil {
+		return dst, err
+	}
+	if err := s.within(env, len(dst)); err != nil {
+		return dst, err
+	}
+	switch v.Type {
+	case bson.TypeDocument, bson.TypeArray:
+		return appendContainer(env, s, dst, v)
+	case bson.TypeNull, bson.TypeUndefined, bson.TypeMissing:
+		return append(dst, "null"...), nil
+	case bson.TypeInt32, bson.TypeInt64:
+		return appendText(dst, v), nil
+	case bson.TypeDouble:
+		if f, _ := v.Double(); f-f == 0 { // finite
+			return appendText(dst, v), nil
+		}
+	case bson.TypeBool:
+		if v.Truthy() {
+			return append(dst, "true"...), nil
+		}
+		return append(dst, "false"...), nil
+	case bson.TypeString, bson.TypeSymbol:
+		text, _ := v.Str()
+		return appendQuoted(dst, text)
+	}
+	text := shellText(v)
+	switch v.Type {
+	case bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime, bson.TypeObjectID, bson.TypeBinary:
+		printed, err := toText(env, s, v, convertOptions{format: "auto", hasFormat: true})
+		if err != nil {
+			return dst, err
+		}
+		text, _ = printed.Str()
+	}
+	return appendQuoted(dst, text)
+}
+
+// appendContainer prints a document or an array.
+func appendContainer(env *mql.Env, s *Scratch, dst []byte, v bson.Value) (_ []byte, err error) {
+	open, end := byte('{'), byte('}')
+	if v.Type == bson.TypeArray {
+		open, end = '[', ']'
+	}
+	dst = append(dst, open)
+	first := len(dst)
+	for it := bson.Raw(v.Data).Iter(); it.Next(); {
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		if v.Type == bson.TypeDocument {
+			if dst, err = appendQuoted(dst, string(it.Name)); err != nil {
+				return dst, err
+			}
+			dst = append(dst, ':')
+		}
+		if dst, err = appendJSON(env, s, dst, it.Value); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, end), nil
+}
+
+// appendQuoted prints a JSON string.
+func appendQuoted(dst []byte, text string) ([]byte, error) {
+	buf := bytes.NewBuffer(dst)
+	e := json.NewEncoder(buf)
+	e.SetEscapeHTML(false)
+	err := e.Encode(text)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}

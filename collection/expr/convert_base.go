@@ -1,0 +1,34 @@
+package expr
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// parseInBase reads the digits of an integer of any size, with a sign before them.
+//
+// Errors: ConversionFailure.
+func parseInBase(v bson.Value, base int) (*big.Int, error) {
+	text, _ := v.Str()
+	n, ok := new(big.Int).SetString(text, base)
+	if !ok || len(text) > digitsMax || strings.IndexByte(text, '_') >= 0 {
+		return nil, failed("Failed to parse number %s in base %d", show(v), base)
+	}
+	return n, nil
+}
+
+// digitsMax is how many digits of a base are read: no double or decimal is as large.
+const digitsMax = 1 << 15
+
+// printInBase prints a number that is an integer, in upper-case digits.
+//
+// Errors: ConversionFailure.
+func printInBase(s *Scratch, v bson.Value, base int) (bson.Value, error) {
+	r, ok := new(big.Rat).SetString(string(appendText(nil, v)))
+	if !ok || !r.IsInt() {
+		return v, failed("Only integers convert to a string in base %d, not %s", base, show(v))
+	}
+	return s.String(strings.ToUpper(r.Num().Text(base))), nil
+}

@@ -1,0 +1,188 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// toObject converts to a document: text that is a JSON object.
+//
+// Errors: ConversionFailure.
+func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
+	switch v.Type {
+	case bson.TypeDocument:
+		return v, nil
+	case bson.TypeString:
+		return parseJSON(env, s, v, bson.TypeDocument)
+	}
+	return v, unsupported(v, bson.TypeDocument)
+}
+
+// toArray converts to an array: text that is a JSON array, and vectors in binary form.
+//
+// Errors: ConversionFailure.
+func toArray(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
+	switch v.Type {
+	case bson.TypeArray:
+		return v, nil
+	case bson.TypeString:
+		return parseJSON(env, s, v, bson.TypeArray)
+	case bson.TypeBinary:
+		return vectorElements(env, s, v)
+	}
+	return v, unsupported(v, bson.TypeArray)
+}
+
+// jsonReader makes BSON of JSON text: {$oid: …} and the like stay documents.
+type jsonReader struct {
+	env *mql.Env
+	s   *Scratch
+	in  *json.Decoder
+	out *bson.Builder
+}
+
+// parseJSON reads the text of v, which must be a document or an array as t says.
+//
+// Errors: ConversionFailure.
+func parseJSON(env *mql.Env, s *Scratch, v bson.Value, t bson.Type) (bson.Value, error) {
+	text, _ := v.Text()
+	body := bytes.TrimLeft(text, " \t\r\n")
+	switch {
+	case !utf8.Valid(text) || !json.Valid(text):
+		return v, failed("Input doesn't represent valid JSON: %s", show(v))
+	case body[0] != '{' && body[0] != '[':
+		return v, failed("Input doesn't represent valid JSON: Unexpected standalone value")
+	case (body[0] == '{') != (t == bson.TypeDocument):
+		return v, failed("Input doesn't match expected type '%s'", t)
+	}
+	r := jsonReader{env: env, s: s, in: json.NewDecoder(bytes.NewReader(text)), out: s.newArray()}
+	r.in.UseNumber()
+	if err := r.value("", 0); err != nil {
+		s.drop(r.out)
+		return v, err
+	}
+	out, _ := bson.Raw(r.out.Finish()).First()
+	result := s.Keep(out.Value)
+	s.drop(r.out)
+	return result, nil
+}
+
+// value reads the next value and appends it under name.
+func (r *jsonReader) value(name string, depth int) error {
+	if err := r.env.Tick(); err != nil {
+		return err
+	}
+	if err := r.s.within(r.env, r.out.Len()); err != nil {
+		return err
+	}
+	token, err := r.in.Token()
+	if err != nil {
+		return failed("Input doesn't represent valid JSON: %v", err)
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		switch {
+		case depth == bson.MaxDepth:
+			return failed("Input exceeds the limit of %d levels of nesting", bson.MaxDepth)
+		case token == '[':
+			return r.elements(name, depth)
+		}
+		return r.fields(name, depth)
+	case json.Number:
+		return r.number(name, token.String())
+	case string:
+		r.out.String(name, token)
+	case bool:
+		r.out.Bool(name, token)
+	case nil:
+		r.out.Null(name)
+	}
+	return nil
+}
+
+// elements reads an array that has been opened.
+func (r *jsonReader) elements(name string, depth int) error {
+	r.out.BeginArray(name)
+	for r.in.More() {
+		if err := r.value("", depth+1); err != nil {
+			return err
+		}
+	}
+	r.out.End()
+	_, err := r.in.Token()
+	return err
+}
+
+// fields reads an object that has been opened. Of several fields of one name the last
+// gives the value, and the first the place.
+func (r *jsonReader) fields(name string, depth int) error {
+	begin := r.out.Mark()
+	r.out.BeginDoc(name)
+	body := r.out.Len() - 4 // behind the length of the document
+	seen, twice := map[string]bool{}, false
+	for r.in.More() {
+		token, err := r.in.Token()
+		if err != nil {
+			return failed("Input doesn't represent valid JSON: %v", err)
+		}
+		field, _ := token.(string)
+		if strings.IndexByte(field, 0) >= 0 {
+			return failed("Input doesn't represent valid JSON: Illegal embedded null byte")
+		}
+		twice = twice || seen[field]
+		seen[field] = true
+		if err := r.value(field, depth+1); err != nil {
+			return err
+		}
+	}
+	r.out.End()
+	if twice {
+		doc := bson.Raw(bytes.Clone(r.out.Since(body)))
+		r.out.Cut(begin)
+		r.lastOfEach(name, doc)
+	}
+	_, err := r.in.Token()
+	return err
+}
+
+// lastOfEach appends doc with one field of each name.
+func (r *jsonReader) lastOfEach(name string, doc bson.Raw) {
+	last := map[string]bson.Value{}
+	for it := doc.Iter(); it.Next(); {
+		last[string(it.Name)] = it.Value
+	}
+	r.out.BeginDoc(name)
+	for it := doc.Iter(); it.Next(); {
+		if v, ok := last[string(it.Name)]; ok {
+			r.out.ValueBytes(it.Name, v)
+			delete(last, string(it.Name))
+		}
+	}
+	r.out.End()
+}
+
+// number appends an integer of 32 or 64 bits, or a double: of what has a fraction or an
+// exponent, or does not fit.
+func (r *jsonReader) number(name, text string) error {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n >= math.MinInt32 && n <= math.MaxInt32 {
+			r.out.Int32(name, int32(n))
+		} else {
+			r.out.Int64(name, n)
+		}
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return failed("Input doesn't represent valid JSON: the number %s is out of range", text)
+	}
+	r.out.Double(name, f)
+	return nil
+}
