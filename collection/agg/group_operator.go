@@ -205,13 +205,8 @@ func (o *groupOp) Close() {
 }
 
 func (o *groupOp) explainStats(b *bson.Builder) {
-	b.Int64("totalOutputDataSizeBytes", int64(max(o.table.peak, o.table.held)))
-	b.Bool("usedDisk", o.table.runs != nil)
-	spills := int64(0)
-	if o.table.runs != nil {
-		spills = int64(o.table.runs.Count())
-	}
-	b.Int64("spills", spills)
+	b.Int64("totalOutputDataSizeBytes", o.table.Peak)
+	o.table.Append(b)
 }
 
 func (o *groupOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

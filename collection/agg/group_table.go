@@ -20,9 +20,9 @@ type groupTable struct {
 	order  []*group // as they came
 	key    []byte
 	held   int // bytes counted in the budget
-	peak   int
-	runs   *exec.Runs
-	wide   maker // for spilling
+	exec.Tracked
+	runs *exec.Runs
+	wide maker // for spilling
 }
 
 // group is one group.
@@ -69,10 +69,10 @@ func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, 
 // when that is too much.
 func (t *groupTable) count(env *mql.Env, before int) error {
 	grew := t.held - before
+	t.Hold(t.held)
 	if grew == 0 || env.Memory.Grow(grew) || !env.Memory.Due(t.held) {
 		return nil
 	}
-	t.peak = max(t.peak, t.held)
 	return t.spill(env)
 }
 
@@ -84,12 +84,14 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 		}
 	}
 	slices.SortFunc(t.order, func(a, b *group) int { return strings.Compare(a.key, b.key) })
+	start := t.runs.Bytes()
 	t.runs.Begin()
 	for _, g := range t.order {
 		if err := t.runs.Write([]byte(g.key), t.partial(g)); err != nil {
 			return err
 		}
 	}
+	t.Spill(env, "$group", t.held, len(t.order), t.runs.Bytes()-start)
 	clear(t.groups)
 	clear(t.order)
 	t.order = t.order[:0]
@@ -127,7 +129,6 @@ func (g *group) merge(env *mql.Env, doc bson.Raw) (grew int, err error) {
 
 // release gives the memory back to the budget.
 func (t *groupTable) release(env *mql.Env) {
-	t.peak = max(t.peak, t.held)
 	env.Memory.Shrink(t.held)
 	t.held = 0
 }

@@ -419,4 +419,10 @@ func (o *lookupOp) Close() {
 	o.rows, o.at, o.ended = nil, 0, true
 }
 
-func (o *lookupOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+func (o *lookupOp) explainStats(b *bson.Builder) {
+	if o.cache != nil {
+		o.cache.Append(b)
+	}
+}
+
+func (o *lookupOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

@@ -15,6 +15,7 @@ import (
 type rowSorter struct {
 	what  string
 	limit int64 // 0 = all
+	exec.Tracked
 	rows  keyedRows
 	count int64
 	held  int
@@ -77,6 +78,7 @@ func (s *rowSorter) add(env *mql.Env, key []byte, doc bson.Raw) error {
 		s.rows = append(s.rows, row)
 	}
 	s.held += grew
+	s.Hold(s.held)
 	if env.Memory.Grow(grew) || !env.Memory.Due(s.held) {
 		return nil
 	}
@@ -90,12 +92,14 @@ func (s *rowSorter) spill(env *mql.Env) (err error) {
 		}
 	}
 	slices.SortFunc(s.rows, compareRows)
+	start := s.runs.Bytes()
 	s.runs.Begin()
 	for _, r := range s.rows {
 		if err := s.runs.Write(r.key, r.doc); err != nil {
 			return err
 		}
 	}
+	s.Spill(env, s.what, s.held, len(s.rows), s.runs.Bytes()-start)
 	clear(s.rows)
 	s.rows = s.rows[:0]
 	env.Memory.Shrink(s.held)

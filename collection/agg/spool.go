@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -12,6 +13,7 @@ import (
 // long as the budget holds, then in a temporary file without a name.
 type spool struct {
 	what string // the stage, for the error
+	exec.Tracked
 	docs []bson.Raw
 	held int
 	file *os.File
@@ -26,11 +28,14 @@ type spool struct {
 func (s *spool) add(env *mql.Env, doc bson.Raw) error {
 	s.env = env
 	if s.file != nil {
+		s.Spilled.Records++
+		s.Spilled.Storage += int64(len(doc))
 		return s.write(doc)
 	}
 	n := len(doc) + 32
 	s.docs = append(s.docs, doc.Clone())
 	s.held += n
+	s.Hold(s.held)
 	if env.Memory.Grow(n) || !env.Memory.Due(s.held) {
 		return nil
 	}
@@ -55,6 +60,7 @@ func (s *spool) spill(env *mql.Env) error {
 			return err
 		}
 	}
+	s.Spill(env, s.what, s.held, len(s.docs), s.end())
 	s.docs = nil
 	env.Memory.Shrink(s.held)
 	s.held = 0

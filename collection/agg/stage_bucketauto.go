@@ -278,7 +278,7 @@ func (o *bucketAutoOp) Close() {
 }
 
 func (o *bucketAutoOp) explainStats(b *bson.Builder) {
-	b.Bool("usedDisk", o.rows.runs != nil)
+	o.rows.Append(b)
 }
 
 func (o *bucketAutoOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

@@ -382,7 +382,7 @@ func (o *windowOp) Close() {
 }
 
 func (o *windowOp) explainStats(b *bson.Builder) {
-	b.Bool("usedDisk", o.rows.runs != nil || o.docs.file != nil)
+	o.rows.Add(o.docs.Tracked).Append(b)
 }
 
 func (o *windowOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

@@ -28,10 +28,8 @@ type sorter struct {
 	runs    *runSet
 	env     *mql.Env
 	row     Row
-	spilled int64 // bytes written
-	closed  bool
-	size    int64 // when closed, what there was to tell of memory
-	spills  int64
+	tracked Tracked
+	size    int64 // bytes that were sorted
 }
 
 // sortRow is a kept row: its key and the copied document.
@@ -207,6 +205,7 @@ func (s *sorter) keep(env *mql.Env, r *Row) error {
 
 func (s *sorter) grow(env *mql.Env, n int) bool {
 	s.held += n
+	s.tracked.Hold(s.held)
 	return env.Memory.Grow(n)
 }
 
@@ -229,7 +228,10 @@ func (s *sorter) spill(env *mql.Env) error {
 	}
 	sortRows(s.rows)
 	n, err := s.runs.add(s.rows)
-	s.spilled += n
+	if len(s.rows) > 0 {
+		s.tracked.Spill(env, "$sort", s.held, len(s.rows), n)
+		s.size += int64(s.held)
+	}
 	clear(s.rows)
 	s.rows = s.rows[:0]
 	s.shrink(env, s.held)
@@ -239,30 +241,15 @@ func (s *sorter) spill(env *mql.Env) error {
 func (s *sorter) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, s.node, &s.Counters, stats)
 	if stats {
-		size, spills := s.memory()
-		b.Int("totalDataSizeSorted", size)
-		b.Bool("usedDisk", spills > 0)
-		b.Int("spills", spills)
+		b.Int("totalDataSizeSorted", s.size+int64(s.held))
+		s.tracked.Append(b)
 	}
 	explainInputs(b, stats, s.in)
 }
 
-// memory is what was sorted, in bytes, and how many runs were spilled; of a closed
-// sorter, what it was.
-func (s *sorter) memory() (size, spills int64) {
-	if s.closed {
-		return s.size, s.spills
-	}
-	if s.runs != nil {
-		spills = int64(s.runs.count())
-	}
-	return int64(s.held) + s.spilled, spills
-}
-
 func (s *sorter) Close() {
 	s.in.Close()
-	s.size, s.spills = s.memory()
-	s.closed = true
+	s.size += int64(s.held)
 	if s.env != nil && s.held > 0 {
 		s.shrink(s.env, s.held)
 	}

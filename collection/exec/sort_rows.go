@@ -19,8 +19,6 @@ func SortStats(op Operator, b *bson.Builder) {
 	if !ok {
 		return
 	}
-	size, spills := s.memory()
-	b.Int64("totalDataSizeSortedBytesEstimate", size)
-	b.Bool("usedDisk", spills > 0)
-	b.Int64("spills", spills)
+	b.Int64("totalDataSizeSortedBytesEstimate", s.size+int64(s.held))
+	s.tracked.Append(b)
 }

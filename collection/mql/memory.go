@@ -40,6 +40,9 @@ type Memory struct {
 	RecordsMax int64
 	records    atomic.Int64
 	peak       atomic.Int64
+	spills     Spills
+	// AllSpills counts those of all commands; nil counts nothing.
+	AllSpills *Spills
 
 	shared *ratelimit.Memory // of all commands; nil has no end
 	mu     sync.Mutex
@@ -53,7 +56,7 @@ func NewMemory(max int64) *Memory { return &Memory{max: max, RecordsMax: Records
 // Beside makes a budget of max bytes of its own within the same memory of all. Release
 // must follow.
 func (m *Memory) Beside(max int64) *Memory {
-	return &Memory{max: max, RecordsMax: RecordsBytesMax, shared: m.shared}
+	return &Memory{max: max, RecordsMax: RecordsBytesMax, shared: m.shared, AllSpills: m.AllSpills}
 }
 
 // Reset makes m a fresh budget of max bytes that may not spill, part of shared, nil for
@@ -65,6 +68,7 @@ func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 		m.peak.Store(0)
 	}
 	m.Release()
+	m.spills.reset()
 	m.max, m.Spill, m.SpillDir, m.RecordsMax, m.shared = max, false, "", RecordsBytesMax, shared
 }
 

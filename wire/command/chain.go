@@ -241,6 +241,7 @@ func (c *Call) Progress() *operations.Progress { return &c.Peer.slot.Progress }
 func (c *Call) environment() {
 	env := &c.env
 	c.memory.Reset(c.Server.Memory.Bytes(), c.Server.WorkMemory)
+	c.memory.AllSpills = &c.Server.Spills
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis, env.Clock = c.Start.UnixMilli(), c.Cluster.Now
 	env.ClusterTime = uint64(c.Time)

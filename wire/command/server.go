@@ -83,6 +83,7 @@ type Server struct {
 	Stats    Statistics
 	Ops      operations.Registry
 	Memory   mql.MemoryLimits
+	Spills   mql.Spills // of all commands
 	Charges  charges
 
 	ChargeReplies atomic.Bool  // every reply says what its command cost: the parameter replyCharge

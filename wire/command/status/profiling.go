@@ -326,8 +326,19 @@ func planSummary(stage bson.Raw) (text string, sorts bool) {
 }
 
 // appendMemory appends what the blocking operators of a command hold, and held at most, if
-// they held something. Manual: release-notes/8.3.
+// they held something, and what they have put into files.
+// Manual: release-notes/8.3, release-notes/8.2#slow-query-metrics-for-disk-spilling.
 func appendMemory(b *bson.Builder, m *mql.Memory) {
+	for i, x := range m.Spills() {
+		if i == 0 {
+			b.Bool("usedDisk", true)
+		}
+		name := strings.TrimPrefix(x.Stage, "$")
+		b.Int64(name+"Spills", x.Spills)
+		b.Int64(name+"SpilledBytes", x.Bytes)
+		b.Int64(name+"SpilledRecords", x.Records)
+		b.Int64(name+"SpilledDataStorageSize", x.Storage)
+	}
 	if peak := m.Peak(); peak > 0 {
 		b.Int64("inUseTrackedMemBytes", m.Used())
 		b.Int64("peakTrackedMemBytes", peak)

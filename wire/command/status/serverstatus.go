@@ -242,6 +242,17 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("operation")
 	b.Int64("writeConflicts", c.Cluster.Store.Metrics().Conflicts)
 	b.End()
+	b.BeginDoc("query")
+	for _, stage := range [...]string{"bucketAuto", "group", "lookup", "setWindowFields", "sort"} {
+		x := c.Server.Spills.Of("$" + stage)
+		b.BeginDoc(stage)
+		b.Int64("spills", x.Spills)
+		b.Int64("spilledBytes", x.Bytes)
+		b.Int64("spilledRecords", x.Records)
+		b.Int64("spilledDataStorageSize", x.Storage)
+		b.End()
+	}
+	b.End()
 	b.BeginDoc("queryExecutor")
 	b.Int64("scannedObjects", c.Server.Stats.Loaded.Load())
 	b.End()
