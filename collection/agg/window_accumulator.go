@@ -180,6 +180,21 @@ type slidingValue struct {
 	v  bson.Value
 }
 
+// push lets the value of a document enter, behind those that it does not outdo.
+func (s *slidingExtreme) push(env *mql.Env, at int, v bson.Value) {
+	for n := len(s.queue); n > 0 && bson.Compare(s.queue[n-1].v, v, env.Order())*s.sign < 0; n-- {
+		s.queue = s.queue[:n-1]
+	}
+	s.queue = append(s.queue, slidingValue{at, v.Clone()})
+}
+
+// leave forgets the documents before from.
+func (s *slidingExtreme) leave(from int) {
+	for len(s.queue) > 0 && s.queue[0].at < from {
+		s.queue = s.queue[1:]
+	}
+}
+
 // slideTo moves the window of a slidingExtreme; windows never move back.
 func (r *windowedRun) slideTo(env *mql.Env, b *bson.Builder, name string, from, to int) error {
 	s := r.slide
@@ -194,17 +209,11 @@ func (r *windowedRun) slideTo(env *mql.Env, b *bson.Builder, name string, from, 
 		if err != nil {
 			return err
 		}
-		if v.IsNullish() {
-			continue
+		if !v.IsNullish() {
+			s.push(env, s.to, v)
 		}
-		for n := len(s.queue); n > 0 && bson.Compare(s.queue[n-1].v, v, env.Order())*s.sign < 0; n-- {
-			s.queue = s.queue[:n-1]
-		}
-		s.queue = append(s.queue, slidingValue{s.to, v.Clone()})
 	}
-	for len(s.queue) > 0 && s.queue[0].at < from {
-		s.queue = s.queue[1:]
-	}
+	s.leave(from)
 	if len(s.queue) == 0 {
 		b.Null(name)
 		return nil

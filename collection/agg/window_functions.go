@@ -12,6 +12,7 @@ var WindowFunctions = []WindowFunctionDef{
 	winIntegral,
 	winLinearFill,
 	winLocf,
+	winMinMaxScaler,
 	winRank,
 	winShift,
 }
