@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -94,7 +95,7 @@ func (o *Op) under(env *mql.Env) *Op {
 // MayWrite refuses a write to a database of users while such are blocked, be it to documents or
 // to what the database has. Errors: WriteBlock.
 func (o *Op) MayWrite(db string) error {
-	if o.WriteBlock == nil || db == "admin" || db == "config" || db == "local" {
+	if o.WriteBlock == nil || collection.IsInternal(db) {
 		return nil
 	}
 	return o.WriteBlock

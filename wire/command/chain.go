@@ -114,9 +114,6 @@ func (s *Server) run(c *Call) error {
 			return err
 		}
 		defer s.Hooks.LeaveWrite()
-		if err := s.Hooks.WriteBlock(); err != nil && !s.Hooks.Login(c).mayBypassBlock() {
-			c.Op.WriteBlock = err
-		}
 	}
 	if err := s.enterSession(c); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
@@ -41,17 +40,13 @@ type Hooks struct {
 	// 1 is true. Answered by settings.
 	Parameter func(name string) float64
 
-	// WriteBlock is why writes to databases of users are refused; nil while they are not:
-	// UserWritesBlocked (371). Answered by settings.
-	WriteBlock func() *mongoerr.Error
-
 	// Fail fails a command at a place, if a test has asked for that. Errors: any; for a
 	// connection to be closed wire.ErrHangUp. Answered by failpoint.
 	Fail func(c *Call, at FailPlace) error
 
-	// EnterWrite waits until writes are let in, and counts one in. Errors: UserWritesBlocked
-	// (371), the cause of the command's context. Answered by status, which has the commands
-	// fsync and setUserWriteBlockMode.
+	// EnterWrite waits until writes are let in, and counts one in; while users may not write,
+	// its operation says so. Errors: the cause of the command's context. Answered by status,
+	// which has the commands fsync and setUserWriteBlockMode.
 	EnterWrite func(c *Call) error
 	// LeaveWrite counts a write out that EnterWrite let in.
 	LeaveWrite func()
@@ -101,7 +96,6 @@ func noHooks() Hooks {
 		ReadLimit:       func() time.Duration { return 0 },
 		Attached:        func() {},
 		Parameter:       func(string) float64 { return 0 },
-		WriteBlock:      func() *mongoerr.Error { return nil },
 		Fail:            func(*Call, FailPlace) error { return nil },
 		EnterWrite:      func(*Call) error { return nil },
 		LeaveWrite:      func() {},

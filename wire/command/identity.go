@@ -19,12 +19,6 @@ type Login struct {
 	RolesValue bson.Value
 }
 
-// mayBypassBlock reports a user who may write while others may not. Where nobody has to log
-// in there is none. Manual: reference/privilege-actions#bypassWriteBlockingMode.
-func (l *Login) mayBypassBlock() bool {
-	return l != nil && l.Grants.MayCluster(auth.BypassWriteBlockingMode)
-}
-
 // Has reports whether the user has a role, at whatever remove.
 func (l *Login) Has(n auth.Name) bool {
 	if l == nil {

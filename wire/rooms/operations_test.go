@@ -138,12 +138,12 @@ func TestUserWriteBlock(t *testing.T) {
 	for _, want := range []struct {
 		actions []auth.Action
 		code    int64
-	}{{[]auth.Action{auth.Insert}, 371}, {[]auth.Action{auth.Insert, auth.BypassWriteBlockingMode}, 0}} {
+	}{{[]auth.Action{auth.CreateCollection}, 371}, {[]auth.Action{auth.CreateCollection, auth.BypassWriteBlockingMode}, 0}} {
 		grants := auth.NewGrants([]auth.Privilege{{Resource: auth.Resource{Kind: auth.OnAny}, Actions: auth.MakeActions(want.actions...)}})
 		c = w.dial()
 		w.enter(c, &command.Login{Name: auth.Name{Name: "u", DB: "admin"}, Version: w.Auth.Version(), Grants: grants})
-		if got := c.code(`{insert: "c", documents: [{}]}`); got != want.code {
-			t.Errorf("an insert by who may %v: %d, want %d", want.actions, got, want.code)
+		if got := c.code(`{create: "c"}`); got != want.code {
+			t.Errorf("a create by who may %v: %d, want %d", want.actions, got, want.code)
 		}
 	}
 }

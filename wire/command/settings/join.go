@@ -12,8 +12,6 @@ func (s *State) join() {
 	s.Keep("the cluster parameters", s.clusterSettings.load)
 	s.Keep("the default concerns", s.rwDefaults.load)
 	s.Keep("the feature compatibility version", s.loadFCV)
-	s.Keep("the block of users' writes", s.writeBlock.load)
-	s.Hooks.WriteBlock = s.writeBlock.refused.Load
 	s.Hooks.DefaultConcerns = s.rwDefaults.fill
 	s.Hooks.ReadLimit = func() time.Duration { return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond }
 	s.Hooks.Attached = func() { s.clusterSettings.takeEffect(s.Cluster) }

@@ -22,7 +22,6 @@ type State struct {
 	Config
 	params          parameters      // params are the values of the server parameters
 	clusterSettings clusterSettings // clusterSettings are the values of the cluster parameters
-	writeBlock      writeBlock      // writeBlock keeps users from writing
 	rwDefaults      rwDefaults      // rwDefaults are the concerns of commands that have none
 	fcv             sync.Mutex      // fcv is held by who changes the feature compatibility version
 }

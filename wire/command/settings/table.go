@@ -12,6 +12,5 @@ func (s *State) Commands() []command.Def {
 		{Name: "setDefaultRWConcern", Run: s.runSetDefaultRWConcern, Action: "setDefaultRWConcern", Facts: command.AdminOnly | command.Writes | command.OwnConcern | command.Silent, Since: "4.4", Doc: "reference/command/setDefaultRWConcern"},
 		{Name: "setFeatureCompatibilityVersion", Run: s.runSetFCV, Action: "setFeatureCompatibilityVersion", Facts: command.AdminOnly | command.Writes | command.Silent, Doc: "reference/command/setFeatureCompatibilityVersion"},
 		{Name: "setParameter", Run: s.runSetParameter, Action: "setParameter", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/setParameter"},
-		{Name: "setUserWriteBlockMode", Run: s.runSetUserWriteBlockMode, Action: "setUserWriteBlockMode", Facts: command.AdminOnly | command.Writes | command.Silent, Doc: "reference/command/setUserWriteBlockMode"},
 	}
 }

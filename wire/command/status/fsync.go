@@ -26,16 +26,13 @@ type fsyncLock struct {
 	waited atomic.Int64 // how long, in nanoseconds
 }
 
-// enterWrite refuses a write while users' writes are blocked, and else waits until the lock is
-// free and counts it in; leave follows.
+// enterWrite waits until the lock is free and counts a write in; leave follows. What the write
+// may change is decided afterwards, when nobody who blocks users' writes overlooks it any more.
 func (s *State) enterWrite(c *command.Call) error {
 	l := &s.fsyncLock
 	l.writing.Add(1)
-	if err := s.writeBlock.refuse(c); err != nil {
-		l.leave()
-		return err
-	}
 	if !l.on.Load() {
+		c.Op.WriteBlock = s.writeBlock.refusal(c)
 		return nil
 	}
 	l.leave()
@@ -46,11 +43,8 @@ func (s *State) enterWrite(c *command.Call) error {
 	p.Locked.End(now)
 	l.waits.Add(1)
 	l.waited.Add(int64(p.Locked.Total(now)))
-	if err != nil {
-		return err
-	}
-	if err = s.writeBlock.refuse(c); err != nil { // meanwhile
-		l.leave()
+	if err == nil {
+		c.Op.WriteBlock = s.writeBlock.refusal(c)
 	}
 	return err
 }

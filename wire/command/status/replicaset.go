@@ -270,7 +270,7 @@ func (s *State) statusReplication(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("primaryOnlyServices")
 	b.End()
 	mode := int32(1) // users may write
-	if s.Hooks.WriteBlock() != nil {
+	if s.writeBlock.on.Load() {
 		mode = 2
 	}
 	b.Int32("userWriteBlockMode", mode)
