@@ -4,90 +4,115 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // String prints a value in the notation of MongoDB's messages and of explain:
 // doubles with a fraction, ObjectId('…'), new Date(…), { a: 1 }.
-func (v Value) String() string {
-	switch v.Type {
-	case TypeMinKey:
-		return "MinKey"
-	case TypeMaxKey:
-		return "MaxKey"
-	case TypeNull:
-		return "null"
-	case TypeUndefined:
-		return "undefined"
-	case TypeDouble:
-		f, _ := v.Double()
-		switch {
-		case math.IsInf(f, 1):
-			return "inf.0"
-		case math.IsInf(f, -1):
-			return "-inf.0"
-		case f != f:
-			return "nan.0"
-		case f == math.Trunc(f) && math.Abs(f) < 1e15:
-			return strconv.FormatFloat(f, 'f', 1, 64)
-		}
-		return strconv.FormatFloat(f, 'g', -1, 64)
-	case TypeInt32, TypeInt64:
-		n, _ := v.Int64()
-		return strconv.FormatInt(n, 10)
-	case TypeDecimal128:
-		d, _ := v.Decimal()
-		return d.String()
-	case TypeString, TypeSymbol:
-		s, _ := v.Str()
-		return strconv.Quote(s)
-	case TypeBool:
-		if v.Truthy() {
-			return "true"
-		}
-		return "false"
-	case TypeObjectID:
-		id, _ := v.ObjectID()
-		return fmt.Sprintf("ObjectId('%x')", id)
-	case TypeDateTime:
-		ms, _ := v.DateTime()
-		return fmt.Sprintf("new Date(%d)", ms)
-	case TypeTimestamp:
-		t, i, _ := v.Timestamp()
-		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
-	case TypeRegex:
-		p, o, _ := v.Regex()
-		return "/" + p + "/" + o
-	case TypeDocument:
-		d, _ := v.Doc()
-		return listText(d, "{", "}", true)
-	case TypeArray:
-		d, _ := v.Array()
-		return listText(d, "[", "]", false)
-	case TypeBinary:
-		sub, b, _ := v.Binary()
-		return fmt.Sprintf("BinData(%d, %X)", sub, b)
+func (v Value) String() string { return string(v.appendText(nil, math.MaxInt)) }
+
+// Clipped is String, cut off behind some n bytes. However large the value is, it costs no
+// more than what is printed.
+func (v Value) Clipped(n int) string {
+	text := v.appendText(nil, n)
+	if len(text) <= n {
+		return string(text)
 	}
-	return v.Type.String()
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return string(text[:n]) + "..."
 }
 
-func listText(r Raw, open, end string, names bool) string {
-	if r.IsEmpty() {
-		return open + end
+// appendText appends the text of a value, or as much of it as makes dst longer than most.
+func (v Value) appendText(dst []byte, most int) []byte {
+	switch v.Type {
+	case TypeMinKey:
+		return append(dst, "MinKey"...)
+	case TypeMaxKey:
+		return append(dst, "MaxKey"...)
+	case TypeNull:
+		return append(dst, "null"...)
+	case TypeUndefined:
+		return append(dst, "undefined"...)
+	case TypeDouble:
+		f, _ := v.Double()
+		return appendDoubleText(dst, f)
+	case TypeInt32, TypeInt64:
+		n, _ := v.Int64()
+		return strconv.AppendInt(dst, n, 10)
+	case TypeDecimal128:
+		d, _ := v.Decimal()
+		return append(dst, d.String()...)
+	case TypeString, TypeSymbol:
+		s, _ := v.Str()
+		return strconv.AppendQuote(dst, s[:min(len(s), most)])
+	case TypeBool:
+		return strconv.AppendBool(dst, v.Truthy())
+	case TypeObjectID:
+		id, _ := v.ObjectID()
+		return fmt.Appendf(dst, "ObjectId('%x')", id)
+	case TypeDateTime:
+		ms, _ := v.DateTime()
+		return fmt.Appendf(dst, "new Date(%d)", ms)
+	case TypeTimestamp:
+		t, i, _ := v.Timestamp()
+		return fmt.Appendf(dst, "Timestamp(%d, %d)", t, i)
+	case TypeRegex:
+		p, o, _ := v.Regex()
+		return append(append(append(append(dst, '/'), p...), '/'), o...)
+	case TypeDocument:
+		d, _ := v.Doc()
+		return appendListText(dst, d, '{', '}', most)
+	case TypeArray:
+		d, _ := v.Array()
+		return appendListText(dst, d, '[', ']', most)
+	case TypeBinary:
+		sub, b, _ := v.Binary()
+		return fmt.Appendf(dst, "BinData(%d, %X)", sub, b[:min(len(b), most)])
 	}
-	s := open + " "
+	return append(dst, v.Type.String()...)
+}
+
+func appendDoubleText(dst []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(dst, "inf.0"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf.0"...)
+	case f != f:
+		return append(dst, "nan.0"...)
+	case f == math.Trunc(f) && math.Abs(f) < 1e15:
+		return strconv.AppendFloat(dst, f, 'f', 1, 64)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+// appendListText appends the members of a document, with their names, or of an array.
+func appendListText(dst []byte, r Raw, open, end byte, most int) []byte {
+	dst = append(dst, open)
+	if r.IsEmpty() {
+		return append(dst, end)
+	}
+	dst = append(dst, ' ')
 	first := true
 	for name, v := range r.Fields() {
 		if !first {
-			s += ", "
+			dst = append(dst, ", "...)
 		}
 		first = false
-		if names {
-			s += string(name) + ": "
+		if open == '{' {
+			dst = append(append(dst, name...), ": "...)
 		}
-		s += v.String()
+		if dst = v.appendText(dst, most); len(dst) > most {
+			return dst
+		}
 	}
-	return s + " " + end
+	return append(dst, ' ', end)
 }
 
 // String prints a document like a value.
 func (r Raw) String() string { return r.Value().String() }
+
+// Clipped is String, cut off behind some n bytes.
+func (r Raw) Clipped(n int) string { return r.Value().Clipped(n) }

@@ -131,7 +131,7 @@ func (g *generator) emit(add Add) error {
 func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	for _, p := range g.s.paths {
 		if p.HasPosition() {
-			if err := unambiguous(g.doc.Value(), p, 0); err != nil {
+			if err := unambiguous(g.env, g.doc.Value(), p, 0); err != nil {
 				return err
 			}
 		}
@@ -140,7 +140,7 @@ func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	defer t.Release()
 	parallel, err := t.Each(g.doc, g.s.paths, func(values []bson.Value) error {
 		if g.s.Sparse && allMissing(values) {
-			return nil
+			return g.env.Tick()
 		}
 		return yield(values)
 	})
@@ -161,10 +161,13 @@ func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	return err
 }
 
+// errorTextMax is how much of a document an error repeats.
+const errorTextMax = 300
+
 // unambiguous refuses an array in which a component of p, from next on, is a position as
 // well as a field of a document in it: a query means both, an entry could hold only one.
 // Observed: mongod 7.0.
-func unambiguous(v bson.Value, p path.Path, next int) error {
+func unambiguous(env *mql.Env, v bson.Value, p path.Path, next int) error {
 	next, v = order.Descend(v, p, next)
 	arr, ok := v.Array()
 	if !ok || next >= p.Len() {
@@ -175,22 +178,25 @@ func unambiguous(v bson.Value, p path.Path, next int) error {
 		at, found = arr.Index(int(i))
 	}
 	for e := range arr.Values() {
+		if err := env.Tick(); err != nil {
+			return err
+		}
 		d, isDoc := e.Doc()
 		if !isDoc {
 			continue
 		}
 		if found {
 			if _, twice := d.Lookup(p.Name(next)); twice {
-				return mongoerr.New(mongoerr.Code(16746), "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '%s' for array: %s", p.Name(next), v)
+				return mongoerr.New(mongoerr.Code(16746), "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '%s' for array: %s", p.Name(next), v.Clipped(errorTextMax))
 			}
 			continue
 		}
-		if err := unambiguous(e, p, next); err != nil {
+		if err := unambiguous(env, e, p, next); err != nil {
 			return err
 		}
 	}
 	if found {
-		return unambiguous(at, p, next+1)
+		return unambiguous(env, at, p, next+1)
 	}
 	return nil
 }

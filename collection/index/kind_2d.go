@@ -123,7 +123,7 @@ func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error)
 	for e := range bson.Raw(v.Data).Values() {
 		switch {
 		case e.Type != bson.TypeArray && e.Type != bson.TypeDocument:
-			return list, mongoerr.New(13654, "location object expected, location array not in correct format: %s", clipped(v))
+			return list, mongoerr.New(13654, "location object expected, location array not in correct format: %s", v.Clipped(errorTextMax))
 		case bson.Raw(e.Data).IsEmpty():
 			continue
 		}
@@ -140,9 +140,9 @@ func (g *generator) pair(list []bson.Value, v bson.Value) ([]bson.Value, error) 
 	stored, ok := geo.Stored(v)
 	if !ok || !stored.IsPoint() || !stored.Planar {
 		if bson.Raw(v.Data).Len() < 2 {
-			return list, mongoerr.New(13068, "geo field only has 1 element: %s", clipped(v))
+			return list, mongoerr.New(13068, "geo field only has 1 element: %s", v.Clipped(errorTextMax))
 		}
-		return list, mongoerr.New(13026, "geo values must be 'legacy coordinate pairs' for 2d indexes: %s", clipped(v))
+		return list, mongoerr.New(13026, "geo values must be 'legacy coordinate pairs' for 2d indexes: %s", v.Clipped(errorTextMax))
 	}
 	cell, ok := g.s.Flat.grid().Cell(stored.Points[0])
 	if !ok {
@@ -150,13 +150,4 @@ func (g *generator) pair(list []bson.Value, v bson.Value) ([]bson.Value, error) 
 			g.s.Flat.Min, g.s.Flat.Max, stored.Points[0].X, stored.Points[0].Y)
 	}
 	return append(list, g.arena.Timestamp(uint32(cell>>32), uint32(cell))), nil
-}
-
-// clipped prints the beginning of a value.
-func clipped(v bson.Value) string {
-	s := v.String()
-	if len(s) > 150 {
-		s = s[:150] + "..."
-	}
-	return s
 }

@@ -127,11 +127,7 @@ func isEmpty(v bson.Value) bool {
 }
 
 func (g *generator) noGeometry(cause error) error {
-	doc := g.doc.String()
-	if len(doc) > 300 {
-		doc = doc[:300] + "..."
-	}
-	return mongoerr.New(16755, "Can't extract geo keys: %s  %s", doc, mongoerr.From(cause).Msg)
+	return mongoerr.New(16755, "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), mongoerr.From(cause).Msg)
 }
 
 // markMany notes the fields with several values as if they held arrays, which
