@@ -13,13 +13,6 @@ import (
 // SphereOptions are the options of a 2dsphere index.
 type SphereOptions struct{ Version int32 }
 
-func (o *SphereOptions) equal(p *SphereOptions) bool {
-	if o == nil || p == nil {
-		return o == p
-	}
-	return *o == *p
-}
-
 // kind2dsphere has an entry for every S2 cell that covers the geometry of a
 // field; with several fields the entries are all combinations. Documents
 // without any geometry have none. Cells stand in keys as timestamps, the type
@@ -35,6 +28,9 @@ var kind2dsphere = Kind{
 
 func check2dsphere(p *parser) error {
 	p.s.Sphere = &SphereOptions{Version: 3}
+	if err := checkLevels(p.coarsest, p.finest); err != nil {
+		return err
+	}
 	v := p.sphereVersion
 	if v.Type == bson.TypeMissing {
 		return nil
@@ -44,6 +40,21 @@ func check2dsphere(p *parser) error {
 		return cannot("unsupported geo index version { 2dsphereIndexVersion : %s }, only support versions: [1,2,3]", v)
 	}
 	p.s.Sphere.Version = int32(n)
+	return nil
+}
+
+// checkLevels admits the levels of cells that there are; what they say has no effect.
+func checkLevels(coarsest, finest bson.Value) error {
+	from, _ := coarsest.TruncInt64()
+	to, _ := finest.TruncInt64()
+	switch {
+	case from < 0:
+		return mongoerr.New(16747, "coarsestIndexedLevel must be >= 0")
+	case to > 30:
+		return mongoerr.New(16748, "finestIndexedLevel must be <= 30")
+	case !finest.IsMissing() && to < from:
+		return mongoerr.New(16749, "finestIndexedLevel must be >= coarsestIndexedLevel")
+	}
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (t *TextOptions) equal(o *TextOptions) bool {
 	if t == nil || o == nil {
 		return t == o
 	}
-	return t.DefaultLanguage == o.DefaultLanguage && t.LanguageOverride == o.LanguageOverride && t.Version == o.Version &&
+	return t.DefaultLanguage == o.DefaultLanguage && t.LanguageOverride == o.LanguageOverride &&
 		slices.EqualFunc(t.Weights, o.Weights, func(a, b TextWeight) bool { return a.Name == b.Name && a.Weight == b.Weight })
 }
 
@@ -117,6 +117,12 @@ func (p *parser) textWeights(t *TextOptions) error {
 			}
 		}
 	case bson.TypeString, bson.TypeArray:
+		if name, _ := v.Str(); name == "$**" { // every field, with weight 1
+			if err := add(name, 1); err != nil {
+				return err
+			}
+			break
+		}
 		return cannot("text index option 'weights' must be an object")
 	default:
 		return wrongType("weights", v, "object")

@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -21,7 +22,7 @@ import (
 // not take), TypeMismatch, BadValue, InvalidOptions, those of match.Parse and
 // mql.ParseCollation, and numbered codes of single kinds.
 func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
-	p := parser{env: env, raw: spec.Clone(), s: &Spec{}}
+	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2}
 	for it := p.raw.Iter(); it.Next(); {
 		if err := p.option(string(it.Name), it.Value); err != nil {
 			return nil, err
@@ -36,6 +37,7 @@ func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	if err := p.finish(); err != nil {
 		return nil, err
 	}
+	p.s.Version = int32(p.version)
 	p.s.print = p.printed()
 	return p.s, nil
 }
@@ -49,7 +51,7 @@ type parser struct {
 	hasName bool
 	// Options of single kinds as given.
 	weights, defaultLanguage, languageOverride, textVersion bson.Value
-	sphereVersion, bits, min, max                           bson.Value
+	sphereVersion, coarsest, finest, bits, min, max         bson.Value
 	projection                                              bson.Value
 }
 
@@ -92,7 +94,11 @@ func (p *parser) numbers(name string) (at *bson.Value, ok bool) {
 		return &p.min, true
 	case "max":
 		return &p.max, true
-	case "finestIndexedLevel", "coarsestIndexedLevel", "bucketSize":
+	case "finestIndexedLevel":
+		return &p.finest, true
+	case "coarsestIndexedLevel":
+		return &p.coarsest, true
+	case "bucketSize":
 		return nil, true
 	}
 	return nil, false
@@ -243,6 +249,9 @@ func (p *parser) finish() error {
 	if s.Sparse && s.PartialFilter != nil {
 		return cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options")
 	}
+	if p.version == 1 && s.Collation != nil {
+		return cannot("Invalid index specification %s; cannot create an index with collation option and index version 1", p.raw)
+	}
 	if p.weights.Type != bson.TypeMissing && s.Kind.Name != "text" {
 		return cannot("the field 'weights' can only be specified with text indexes")
 	}
@@ -266,6 +275,8 @@ func (p *parser) checkName() error {
 	switch {
 	case p.s.Name == "":
 		return cannot("The index name cannot be empty")
+	case strings.IndexByte(p.s.Name, 0) >= 0:
+		return cannot("The index name cannot contain a zero byte")
 	case p.s.Name == "*":
 		return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
 	}
@@ -346,6 +357,11 @@ func (p *parser) part(name string, v bson.Value) (Part, error) {
 	return part, err
 }
 
+// pathMax is how many components the path of a key may have: no stored document is nested
+// deeper.
+// Manual: reference/limits#mongodb-limit-Nested-Depth-for-BSON-Documents.
+const pathMax = 180
+
 // isWildcard reports "$**" and "a.b.$**".
 func isWildcard(name string) bool {
 	return name == "$**" || len(name) > 4 && name[len(name)-4:] == ".$**"
@@ -359,8 +375,8 @@ func (p *parser) fieldPath(name string) (path.Path, error) {
 	if err != nil {
 		return at, cannot("Index keys cannot contain a zero byte.")
 	}
-	if at.Len() > bson.MaxDepth {
-		return at, cannot("Index key path is too deep.")
+	if at.Len() > pathMax {
+		return at, cannot("Index key path has more than %d components.", pathMax)
 	}
 	for i := range at.Len() {
 		switch part := at.Name(i); {
@@ -474,7 +490,7 @@ func (s *Spec) addKey(name string, dir keystring.Dir) {
 // printed writes the specification in listIndexes' form.
 func (p *parser) printed() bson.Raw {
 	s, b := p.s, bson.NewBuilder(nil)
-	b.Int32("v", 2)
+	b.Int32("v", s.Version)
 	b.Raw("key", s.Key)
 	b.String("name", s.Name)
 	for it := p.raw.Iter(); it.Next(); {

@@ -31,10 +31,12 @@ type Part struct {
 // Spec is a validated index specification. Immutable, safe for concurrent use;
 // With makes changed copies.
 type Spec struct {
-	Name  string
-	Key   bson.Raw // the key pattern as listIndexes prints it
-	Parts []Part
-	Kind  *Kind
+	Name string
+	Key  bson.Raw // the key pattern as listIndexes prints it
+	// Version is what the index shows as its version, 1 or 2: both are alike.
+	Version int32
+	Parts   []Part
+	Kind    *Kind
 
 	Unique        bool
 	Sparse        bool
@@ -198,13 +200,22 @@ func (s *Spec) Conflict(existing *Spec) (same bool, err error) {
 // rules, so that only one of them may exist.
 func (s *Spec) sameSignature(o *Spec) bool {
 	return equalDocs(s.Key, o.Key) && s.Collation.Equal(o.Collation) && s.Unique == o.Unique && s.Sparse == o.Sparse &&
-		equalDocs(s.PartialFilter, o.PartialFilter) && equalDocs(s.WildcardProjection, o.WildcardProjection)
+		equalFilters(s.Partial, o.Partial) && equalDocs(s.WildcardProjection, o.WildcardProjection)
 }
 
-// sameOptions compares what is not part of the signature.
+// sameOptions compares what is not part of the signature. Versions do not count: a
+// collection that was restored keeps those of another time.
 func (s *Spec) sameOptions(o *Spec) bool {
 	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.LastWrite == o.LastWrite && s.ExpireAfterSeconds == o.ExpireAfterSeconds &&
-		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Sphere.equal(o.Sphere) && s.Flat.equal(o.Flat)
+		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Flat.equal(o.Flat)
+}
+
+// equalFilters reports that two partial filters mean the same, however they are written.
+func equalFilters(a, b match.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return match.Same(match.Normalize(a), match.Normalize(b))
 }
 
 func equalDocs(a, b bson.Raw) bool {

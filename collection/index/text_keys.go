@@ -19,9 +19,9 @@ func textKeys(g *generator) error {
 	}
 	others := make([]bson.Value, len(g.s.paths))
 	for i, p := range g.s.paths {
-		_, v := order.Descend(g.doc.Value(), p, 0)
-		if v.Type == bson.TypeArray {
-			return mongoerr.New(16675, "cannot have a multi-key as a prefix to a text index")
+		v, ok := plainValue(g.doc.Value(), p)
+		if !ok {
+			return mongoerr.New(mongoerr.CannotBuildIndexKeys, "Field '%s' of text index contains an array in document: %s", p, g.doc.Clipped(errorTextMax))
 		}
 		others[i] = v
 	}
@@ -54,6 +54,30 @@ func textKeys(g *generator) error {
 		}
 	}
 	return err
+}
+
+// plainValue follows a path that may name positions of arrays; ok is false if it meets an
+// array otherwise, also one whose members could have a field of that name.
+func plainValue(v bson.Value, p path.Path) (_ bson.Value, ok bool) {
+	for next := 0; ; next++ {
+		next, v = order.Descend(v, p, next)
+		arr, isArray := v.Array()
+		if !isArray {
+			return v, true
+		}
+		if next == p.Len() || p.Component(next).Index < 0 {
+			return v, false
+		}
+		for e := range arr.Values() {
+			if d, isDoc := e.Doc(); isDoc && d.Has(p.Name(next)) {
+				return v, false
+			}
+		}
+		v, _ = arr.Index(int(p.Component(next).Index))
+		if next+1 == p.Len() {
+			return v, v.Type != bson.TypeArray
+		}
+	}
 }
 
 // walk yields every string that the index covers, with its language and weight.

@@ -249,6 +249,9 @@ func rank(n Node) int {
 	return slices.Index(kinds[:], name)
 }
 
+// Same reports that two filters that went through Normalize mean the same.
+func Same(a, b Node) bool { return same(a, b) }
+
 // same reports that two filters are written alike.
 func same(a, b Node) bool {
 	if _, ok := a.(Sample); ok {

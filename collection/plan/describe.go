@@ -95,7 +95,7 @@ func describeIndex(b *bson.Builder, ix *catalog.Index) {
 	b.Bool("isUnique", ix.Unique)
 	b.Bool("isSparse", ix.Sparse)
 	b.Bool("isPartial", ix.Partial != nil)
-	b.Int32("indexVersion", 2)
+	b.Int32("indexVersion", ix.Spec.Version)
 }
 
 func (n *IndexScan) describeBounds(b *bson.Builder) {
