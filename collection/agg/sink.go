@@ -75,7 +75,7 @@ type letVar struct {
 func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
 	switch s.WhenMatched {
 	case MatchReplace:
-		return fresh, nil
+		return withID(fresh, old.Get("_id")), nil
 	case MatchMerge:
 		b := bson.NewBuilder(nil)
 		mergeDocs(b, old, fresh)
@@ -88,22 +88,33 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	return old, nil
 }
 
-// Inserted is the document that is inserted when there is none yet. The modes
-// that merge are updates of the fields by $set and $setOnInsert, which make
-// fields in the order of their names; the others keep the order.
+// Inserted is the document that is inserted when there is none yet. The modes that merge
+// are updates, whose filter has the fields of `on`: these come first, null where they are
+// missing, and the others are made by $set and $setOnInsert in the order of their names.
+// The other modes keep the order.
 func (s *SinkSpec) Inserted(fresh bson.Raw) bson.Raw {
 	if s.WhenMatched != MatchMerge && s.WhenMatched != MatchKeep {
 		return fresh
 	}
-	b := bson.NewBuilder(nil)
+	first := bson.Empty
 	if id, ok := fresh.Lookup("_id"); ok {
-		b.Value("_id", id)
+		first = withID(first, id)
 	}
-	for _, f := range byName(fresh) {
-		if f.name != "_id" {
-			b.Value(f.name, f.value)
+	for _, name := range s.On {
+		if name == "_id" {
+			continue
 		}
+		names := fieldName(strings.Split(name, "."))
+		v := names.get(fresh)
+		if v.IsNullish() {
+			v = bson.Null
+		}
+		b := bson.NewBuilder(nil)
+		appendWith(b, first, names, v)
+		first = b.Doc()
 	}
+	b := bson.NewBuilder(nil)
+	mergeDocs(b, first, fresh)
 	return b.Doc()
 }
 
@@ -154,13 +165,18 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 			return nil, err
 		}
 	}
-	if _, ok := old.Lookup("_id"); !ok {
-		b := bson.NewBuilder(nil)
-		b.Value("_id", id)
-		b.Splice(old.Elements())
-		old = b.Doc()
+	return withID(old, id), nil
+}
+
+// withID is a document with an _id: its own, or else id.
+func withID(doc bson.Raw, id bson.Value) bson.Raw {
+	if _, ok := doc.Lookup("_id"); ok {
+		return doc
 	}
-	return old, nil
+	b := bson.NewBuilder(nil)
+	b.Value("_id", id)
+	b.Splice(doc.Elements())
+	return b.Doc()
 }
 
 // declare returns an Env in which the variables are known.

@@ -15,6 +15,8 @@ type Changed struct {
 // order.
 const (
 	EveryTypeToText Behaviour = iota
+	MergeByCollation
+	MergeOnNull
 	NullSkipsUndefined
 
 	behaviours // behaviours is how many there are
@@ -26,6 +28,16 @@ var Behaviours = [behaviours]Changed{
 		Since:  V8_3,
 		Says:   "$toString and $convert print documents, arrays, regular expressions, timestamps, MinKey and MaxKey.",
 		Source: "release-notes/8.3",
+	},
+	MergeByCollation: {
+		Since:  V8_3,
+		Says:   "$merge without 'on' wants an _id index of the collation that it compares by.",
+		Source: "SERVER-115810",
+	},
+	MergeOnNull: {
+		Since:  V8_1,
+		Says:   "$merge takes documents that have null or nothing in a field of 'on', unless its index is sparse.",
+		Source: "reference/operator/aggregation/merge",
 	},
 	NullSkipsUndefined: {
 		Since:  V8_0,

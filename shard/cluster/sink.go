@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
@@ -12,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -31,10 +33,8 @@ func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec)
 	if spec.Out {
 		return x.c.newOutSink(o, ns, target, spec)
 	}
-	if err := checkMergeKey(target, spec); err != nil {
-		return nil, err
-	}
-	return &mergeSink{c: x.c, o: o, ns: ns, spec: spec}, nil
+	nullable, err := target.MergeKey(env, spec.On)
+	return &mergeSink{c: x.c, o: o, ns: ns, spec: spec, nullable: nullable}, err
 }
 
 // Sink opens the target of documents that a command computes itself, as the
@@ -139,36 +139,6 @@ func checkSeriesTarget(target *catalog.Collection, spec *agg.SinkSpec) error {
 	return nil
 }
 
-// checkMergeKey makes sure that the fields of `on` identify a document: there
-// must be a unique index over exactly them.
-// Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
-func checkMergeKey(target *catalog.Collection, spec *agg.SinkSpec) error {
-	if len(spec.On) == 0 || len(spec.On) == 1 && spec.On[0] == "_id" {
-		return nil
-	}
-	missing := mongoerr.New(51183, "Cannot find index to verify that join fields will be unique; create a unique index on the fields of 'on'")
-	if target == nil {
-		return missing
-	}
-	for _, ix := range target.Indexes {
-		if !ix.Unique || ix.Partial != nil || ix.Sparse || ix.State != catalog.IndexReady || len(ix.Fields()) != len(spec.On) {
-			continue
-		}
-		have := map[string]bool{}
-		for _, f := range ix.Fields() {
-			have[f] = true
-		}
-		all := true
-		for _, f := range spec.On {
-			all = all && have[f]
-		}
-		if all {
-			return nil
-		}
-	}
-	return missing
-}
-
 // mergeSink writes each document into the target by its mode.
 // Manual: reference/operator/aggregation/merge.
 type mergeSink struct {
@@ -176,6 +146,8 @@ type mergeSink struct {
 	o    *Op
 	ns   collection.Namespace
 	spec *agg.SinkSpec
+	// nullable says that the fields of `on` may be null or missing.
+	nullable bool
 }
 
 // Write see agg.Sink.
@@ -192,6 +164,9 @@ func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	}
 	return nil
 }
+
+// byID says that the _id identifies a document, alone or with others.
+func (s *mergeSink) byID() bool { return len(s.spec.On) == 0 || slices.Contains(s.spec.On, "_id") }
 
 // key is the filter that finds the document a fresh one meets.
 func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, error) {
@@ -211,11 +186,13 @@ func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, err
 			return nil, err
 		}
 		v := p.Get(fresh)
-		if v.IsNullish() || v.Type == bson.TypeArray {
-			if f == "_id" && v.IsMissing() {
-				continue
-			}
-			return nil, mongoerr.New(51132, "$merge write error: 'on' field '%s' cannot be missing, null, undefined or an array", f)
+		switch {
+		case v.Type == bson.TypeArray:
+			return nil, mongoerr.New(51185, "$merge write error: 'on' field '%s' cannot be an array", f)
+		case v.IsNullish() && !s.nullable && f != "_id":
+			return nil, mongoerr.New(51132, "$merge write error: 'on' field '%s' cannot be missing, null or undefined", f)
+		case v.IsNullish() && f != "_id":
+			v = bson.Null
 		}
 		b.BeginDoc(f)
 		b.Value("$eq", v)
@@ -234,13 +211,18 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 		default:
 			return errStale
 		}
-		fresh, err := write.Prepare(fresh, s.c.Store)
-		if err != nil {
-			return err
+		fresh, err := fresh, error(nil)
+		if s.byID() {
+			if fresh, err = write.Prepare(fresh, s.c.Store); err != nil {
+				return err
+			}
 		}
 		filter, err := s.key(a.coll, fresh)
 		if err != nil {
 			return err
+		}
+		if s.spec.WhenMatched == agg.MatchFail {
+			return s.insert(a, fresh)
 		}
 		q, err := plan.Canonical(s.o.Env, a.coll, plan.Find{Filter: filter, Limit: 1})
 		if err != nil {
@@ -259,37 +241,50 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 			return err
 		}
 		row, err := a.first(sol, shards)
-		if err != nil {
+		switch {
+		case err != nil:
+			return err
+		case row != nil:
+			return s.matched(a, row.Doc, row.Hash, fresh)
+		case s.spec.WhenMissing == agg.MissDiscard:
+			return nil
+		case s.spec.WhenMissing == agg.MissFail:
+			return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
+		}
+		return s.insert(a, fresh)
+	})
+}
+
+// insert adds a document that met none, and has an _id from now on.
+func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
+	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.Store)
+	if err != nil {
+		return err
+	}
+	h, err := a.position(fresh)
+	if err != nil {
+		return err
+	}
+	home := a.coll.Home(fresh, h)
+	if a.txn == nil {
+		s.o.begin(a.coll)
+		if err := a.admit([]*shard.Descriptor{home}); err != nil {
 			return err
 		}
-		if row == nil {
-			switch s.spec.WhenMissing {
-			case agg.MissDiscard:
-				return nil
-			case agg.MissFail:
-				return mongoerr.New(13113, "$merge could not find a matching document in the target collection for at least one document in the source collection")
-			}
-			fresh = s.spec.Inserted(fresh)
-			h, err := a.position(fresh)
-			if err != nil {
-				return err
-			}
-			if err := a.insert(fresh, h, a.coll.Home(fresh, h)); err != nil {
-				return err
-			}
-			return a.trim()
+		if err := a.begin(); err != nil {
+			return err
 		}
-		return s.matched(a, row.Doc, row.Hash, fresh)
-	})
+	}
+	if err := a.insert(fresh, h, home); err != nil {
+		return err
+	}
+	return a.trim()
 }
 
 // matched changes the document that was found.
 func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bson.Raw) error {
-	switch s.spec.WhenMatched {
-	case agg.MatchKeep:
+	if s.spec.WhenMatched == agg.MatchKeep {
 		return nil
-	case agg.MatchFail:
-		return mongoerr.Duplicate(s.ns.String(), "_id_", "{ _id: "+fresh.Get("_id").String()+" }", bson.Raw(a.coll.IDIndex().Key), idDoc(fresh))
 	}
 	doc, err := s.spec.Updated(s.o.Env, old, fresh)
 	if err != nil {
@@ -305,12 +300,6 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 		return nil
 	}
 	return a.target(a.coll.Home(old, h)).Update(s.o.Env, old, doc, h, changelog.Replace, nil)
-}
-
-func idDoc(d bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.Value("_id", d.Get("_id"))
-	return b.Doc()
 }
 
 // Finish see agg.Sink.

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
+)
+
+// MergeKey makes sure that the fields of `on` of a $merge identify a document: there must
+// be a unique index over exactly them, by the collation that values are compared by. c is
+// nil for a collection that is not there. nullable says that the fields may be null or
+// missing, as they are not in a sparse index.
+// Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
+func (c *Collection) MergeKey(env *mql.Env, on []string) (nullable bool, err error) {
+	byID := len(on) == 0 || len(on) == 1 && on[0] == "_id"
+	nulls := env.Release.Has(release.MergeOnNull)
+	if byID && (c == nil || len(on) == 0 && !env.Release.Has(release.MergeByCollation)) {
+		return nulls, nil
+	}
+	var indexes []*Index
+	if c != nil {
+		indexes = c.Indexes
+	}
+	found := false
+	for i, ix := range indexes {
+		fields := ix.Fields()
+		unique := ix.Unique && ix.Partial == nil && len(fields) == len(on) || i == 0 && byID
+		for _, f := range on {
+			unique = unique && slices.Contains(fields, f)
+		}
+		if unique && ix.State == IndexReady && ix.Collation.Equal(env.Collation) {
+			found, nullable = true, nullable || nulls && !ix.Sparse
+		}
+	}
+	if !found {
+		err = mongoerr.New(51183, "Cannot find index to verify that join fields will be unique; create a unique index on the fields of 'on', with the collation of the pipeline")
+	}
+	return nullable, err
+}
