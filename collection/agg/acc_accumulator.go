@@ -60,9 +60,7 @@ func parseAccumulator(p *parser, name string, v bson.Value) (Func, error) {
 		return nil, mongoerr.New(4544710, "$accumulator missing required argument 'accumulateArgs'")
 	case f.merge == nil:
 		return nil, mongoerr.New(4544709, "$accumulator missing required argument 'merge'")
-	case lang.IsMissing():
-		return nil, mongoerr.New(4544711, "$accumulator missing required argument 'lang'")
-	case text != "js":
+	case !lang.IsMissing() && text != "js":
 		return nil, mongoerr.New(4544704, "$accumulator only supports lang: 'js'")
 	}
 	return f, nil

@@ -14,6 +14,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	jsparser "github.com/dop251/goja/parser"
 )
 
 // Limits of one call into JavaScript.
@@ -50,7 +52,7 @@ var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoO
 
 // CompileScript compiles a function: "function(a) { … }", an arrow function, or
 // statements without a function around them, whose value is that of `return`
-// or of a single expression.
+// or of the last expression. Comments may stand before.
 //
 // Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of
 // source, and for look-around, back-references and big integers, which the
@@ -69,7 +71,8 @@ func CompileScript(source string) (*Script, error) {
 		return nil, mongoerr.New(mongoerr.JSInterpreterFailure,
 			"JavaScript code must not use look-around, back-references or big integers: %.40q", unsafeSource.FindString(source))
 	}
-	text := strings.TrimRight(strings.TrimSpace(source), "; ")
+	text := source[len(comments.FindString(source)):]
+	text = strings.TrimRight(text, "; \t\r\n")
 	form := "(" + text + "\n)"
 	if !functionStart.MatchString(text) {
 		form = "(function(){ return (" + text + "\n); })"
@@ -77,12 +80,39 @@ func CompileScript(source string) (*Script, error) {
 	p, err := goja.Compile("", form, false)
 	if err != nil {
 		var err2 error
-		if p, err2 = goja.Compile("", "(function(){ "+source+"\n})", false); err2 != nil {
+		if p, err2 = goja.Compile("", statements(text), false); err2 != nil {
 			return nil, scriptError(err)
 		}
 	}
 	return &Script{p, source}, nil
 }
+
+// statements puts a function around statements. The last is its value if it is an expression.
+func statements(text string) string {
+	const head = "(function(){ "
+	form := head + text + "\n})"
+	program, err := jsparser.ParseFile(nil, "", form, 0, jsparser.WithDisableSourceMaps)
+	if err != nil {
+		return form
+	}
+	whole, ok := program.Body[0].(*ast.ExpressionStatement)
+	if !ok {
+		return form
+	}
+	f, ok := whole.Expression.(*ast.FunctionLiteral)
+	if !ok || len(f.Body.List) == 0 {
+		return form
+	}
+	last, ok := f.Body.List[len(f.Body.List)-1].(*ast.ExpressionStatement)
+	if !ok {
+		return form
+	}
+	at := int(last.Idx0()) - 1 // they count from 1
+	return form[:at] + "return " + form[at:]
+}
+
+// comments are what may stand before a function.
+var comments = regexp.MustCompile(`^(?:\s+|//[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*`)
 
 // functionStart tells a function from statements.
 var functionStart = regexp.MustCompile(`^(?:async\s+)?(?:function\b|\([\w\s,.={}\[\]:$]*\)\s*=>|[\w$]+\s*=>)`)

@@ -119,7 +119,9 @@ func (s *Scratch) Script(env *mql.Env) (*VM, error) {
 		if err != nil {
 			return nil, err
 		}
-		vm.fixTime(env.NowMillis)
+		if err := vm.serve(env); err != nil {
+			return nil, err
+		}
 		s.vm = vm
 	}
 	return s.vm, nil

@@ -7,11 +7,13 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 
 	"github.com/dop251/goja"
 )
@@ -125,7 +127,70 @@ const preludeSource = `
 	global.isString = function(x) { return typeof x === "string"; };
 	global.tojson = global.tojsononeline = function(x) { return JSON.stringify(x); };
 	global.print = global.printjson = function() {};
-	global.assert = function(ok, msg) { if (!ok) throw new Error("assert failed" + (msg === undefined ? "" : " : " + msg)); };
+	global.gc = function() {};
+
+	global.doassert = function(msg) { throw new Error(typeof msg === "function" ? msg() : String(msg)); };
+	global.assert = function(ok, msg) { if (!ok) doassert("assert failed" + said(msg)); };
+	global.friendlyEqual = function(a, b) { return a == b || tojson(a) === tojson(b); };
+	function said(msg) { return msg === undefined ? "" : " : " + (typeof msg === "function" ? msg() : msg); }
+	function compares(name, sign, holds) {
+		assert[name] = function(a, b, msg) { if (!holds(a, b)) doassert(tojson(a) + " is not " + sign + " " + tojson(b) + said(msg)); };
+	}
+	compares("eq", "equal to", friendlyEqual);
+	compares("neq", "unequal to", function(a, b) { return !friendlyEqual(a, b); });
+	compares("lt", "less than", function(a, b) { return a < b; });
+	compares("lte", "less than or equal to", function(a, b) { return a <= b; });
+	compares("gt", "greater than", function(a, b) { return a > b; });
+	compares("gte", "greater than or equal to", function(a, b) { return a >= b; });
+	compares("contains", "in", function(a, b) { return Array.contains(b, a); });
+	assert.isnull = function(x, msg) { if (x !== null && x !== undefined) doassert(tojson(x) + " is not null" + said(msg)); };
+	assert.throws = function(f, args, msg) {
+		try { f.apply(null, args || []); } catch (e) { return e; }
+		doassert("did not throw" + said(msg));
+	};
+
+	global.DBRef = function(ns, id, db) {
+		var ref = this instanceof DBRef ? this : Object.create(DBRef.prototype);
+		ref.$ref = ns;
+		ref.$id = id;
+		if (db !== undefined) ref.$db = db;
+		return ref;
+	};
+	define(DBRef.prototype, "getRef", function() { return this.$ref; });
+	define(DBRef.prototype, "getCollection", function() { return this.$ref; });
+	define(DBRef.prototype, "getId", function() { return this.$id; });
+	define(DBRef.prototype, "getDb", function() { return this.$db; });
+
+	define(String.prototype, "ltrim", function() { return this.trimStart(); });
+	define(String.prototype, "rtrim", function() { return this.trimEnd(); });
+	["trim", "ltrim", "rtrim"].forEach(function(name) { String[name] = function(s) { return String(s)[name](); }; });
+
+	Array.unique = function(a) {
+		var seen = {}, out = [];
+		a.forEach(function(x) {
+			var key = typeof x + tojson(x);
+			if (!Object.prototype.hasOwnProperty.call(seen, key)) { seen[key] = true; out.push(x); }
+		});
+		return out;
+	};
+	Array.shuffle = function(a) {
+		for (var i = a.length - 1; i > 0; i--) {
+			var j = Math.floor(Math.random() * (i + 1)), x = a[i];
+			a[i] = a[j];
+			a[j] = x;
+		}
+		return a;
+	};
+	Array.stdDev = function(a) {
+		var avg = Array.avg(a), sum = 0;
+		for (var i = 0; i < a.length; i++) sum += (a[i] - avg) * (a[i] - avg);
+		return a.length === 0 ? null : Math.sqrt(sum / a.length);
+	};
+	Object.merge = function() {
+		var out = {};
+		for (var i = 0; i < arguments.length; i++) Object.extend(out, arguments[i]);
+		return out;
+	};
 	Array.sum = function(a) { return a.length === 0 ? null : a.reduce(function(x, y) { return x + y; }); };
 	Array.contains = function(a, x) { return a.indexOf(x) >= 0; };
 	Array.avg = function(a) { return a.length === 0 ? null : Array.sum(a) / a.length; };
@@ -136,9 +201,12 @@ const preludeSource = `
 })(this);
 `
 
+// preludeProgram is the prelude, compiled when the first VM is made.
+var preludeProgram = sync.OnceValue(func() *goja.Program { return goja.MustCompile("", preludeSource, false) })
+
 // prelude fills a new VM's global object.
 func (vm *VM) prelude() error {
-	if _, err := vm.rt.RunString(preludeSource); err != nil {
+	if _, err := vm.rt.RunProgram(preludeProgram()); err != nil {
 		return err
 	}
 	vm.boxes = prototypes{}
@@ -155,6 +223,7 @@ func (vm *VM) prelude() error {
 		{"BinData", bson.TypeBinary, makeBinary},
 		{"UUID", bson.TypeBinary, makeUUID},
 		{"HexData", bson.TypeBinary, makeHex},
+		{"MD5", bson.TypeBinary, makeMD5},
 		{"MinKey", bson.TypeMinKey, func([]goja.Value) (bson.Value, bool) { return bson.MinKey, true }},
 		{"MaxKey", bson.TypeMaxKey, func([]goja.Value) (bson.Value, bool) { return bson.MaxKey, true }},
 	} {
@@ -172,6 +241,9 @@ func (vm *VM) prelude() error {
 		return err
 	}
 	if err := vm.rt.Set("sleep", vm.sleep); err != nil {
+		return err
+	}
+	if err := vm.rt.Get("Object").(*goja.Object).Set("bsonsize", vm.bsonSize); err != nil {
 		return err
 	}
 	return vm.rt.Set("emit", func(call goja.FunctionCall) goja.Value {
@@ -194,6 +266,23 @@ func (vm *VM) prelude() error {
 		}
 		return goja.Undefined()
 	})
+}
+
+// bsonSize is Object.bsonsize: how many bytes a document takes, as it would be stored.
+func (vm *VM) bsonSize(call goja.FunctionCall) goja.Value {
+	if goja.IsUndefined(call.Argument(0)) || goja.IsNull(call.Argument(0)) {
+		return vm.rt.ToValue(0)
+	}
+	var a bson.Arena
+	v, err := vm.fromJS(&a, call.Argument(0))
+	if err != nil {
+		panic(vm.rt.NewGoError(err))
+	}
+	d, ok := v.Doc()
+	if !ok {
+		panic(vm.rt.NewTypeError("bsonsize takes an object"))
+	}
+	return vm.rt.ToValue(len(d))
 }
 
 // constructor defines a type that works with and without new.
@@ -351,6 +440,30 @@ func makeHex(args []goja.Value) (bson.Value, bool) {
 	var a bson.Arena
 	b, err := hex.DecodeString(argument(args, 1).String())
 	return a.Binary(byte(argument(args, 0).ToInteger()), b), err == nil
+}
+
+// makeMD5 makes binary data of a hash written in hexadecimal digits.
+func makeMD5(args []goja.Value) (bson.Value, bool) {
+	var a bson.Arena
+	b, err := hex.DecodeString(argument(args, 0).String())
+	return a.Binary(5, b), err == nil && len(b) == md5.Size
+}
+
+// serve makes the VM one of a command: with its time, the version of the server, and the
+// functions that the database keeps.
+func (vm *VM) serve(env *mql.Env) error {
+	vm.fixTime(env.NowMillis)
+	if err := vm.rt.Set("version", env.Release.Version); err != nil {
+		return scriptError(err)
+	}
+	if env.Stored == nil {
+		return nil
+	}
+	stored, err := env.Stored.Scripts(env)
+	if err != nil {
+		return err
+	}
+	return vm.SetScope(stored)
 }
 
 // fixTime makes Date's present the command's, so that a script gives the same

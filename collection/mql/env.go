@@ -38,6 +38,8 @@ type Env struct {
 	UserRoles bson.Value
 	// JavaScript allows $where, $function and $accumulator.
 	JavaScript bool
+	// Stored has the functions that the database keeps for scripts; nil has none.
+	Stored StoredScripts
 	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
 	Strict bool
 	// Release is the release of MongoDB that the client is shown. What is read from the
@@ -48,6 +50,12 @@ type Env struct {
 	Lane *Lane
 
 	ticks uint
+}
+
+// StoredScripts are JavaScript functions that a database keeps. Safe for concurrent use.
+type StoredScripts interface {
+	// Scripts returns the functions of env's database by name, nil without any.
+	Scripts(env *Env) (bson.Raw, error)
 }
 
 // NewEnv makes an Env around ctx with an empty variable set and the default

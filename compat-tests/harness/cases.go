@@ -368,7 +368,7 @@ func (r *runner) prepare(t *testing.T, db string, cmd bson.Raw, after bool) {
 		return
 	}
 	coll, ok := first.Value().StringValueOK()
-	if !ok || coll == "" || first.Key() == "aggregate" || r.prepared[db+"."+coll] {
+	if !ok || coll == "" || strings.HasPrefix(coll, "system.") || first.Key() == "aggregate" || r.prepared[db+"."+coll] {
 		return
 	}
 	r.prepared[db+"."+coll] = true

@@ -67,6 +67,7 @@ type Call struct {
 	vars     mql.Vars
 	memory   *mql.Memory
 	lane     mql.Lane
+	scripts  *storedScripts
 	retained bool
 
 	Injected Injected // what a fail point asks for

@@ -47,9 +47,9 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	p := conn.State().(*Peer)
 	c := p.spare
 	if p.spare = nil; c == nil {
-		c = &Call{memory: mql.NewMemory(mql.StageBytesMax)}
+		c = &Call{memory: mql.NewMemory(mql.StageBytesMax), scripts: &storedScripts{}}
 	}
-	*c = Call{Server: s, Cluster: s.Cluster, Ctx: ctx, Conn: conn, Peer: p, Reader: arguments.Reader{Body: m.Body, Msg: m}, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory}
+	*c = Call{Server: s, Cluster: s.Cluster, Ctx: ctx, Conn: conn, Peer: p, Reader: arguments.Reader{Body: m.Body, Msg: m}, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory, scripts: c.scripts}
 	c.BodyAt = c.Reply.Len()
 	s.Stats.Requests.Add(1)
 	s.Stats.BytesIn.Add(int64(m.Header.Length))
@@ -244,6 +244,8 @@ func (c *Call) environment() {
 	env.ClusterTime = uint64(c.Time)
 	env.DB = c.DB
 	env.JavaScript = c.Server.JavaScript
+	c.scripts.reset(c)
+	env.Stored = c.scripts
 	env.Strict = c.Strict()
 	env.Release, env.Kept = c.Release(), c.Server.Release
 	c.lane.Begin(c.Server.Processor)

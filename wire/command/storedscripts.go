@@ -1,0 +1,80 @@
+package command
+
+import (
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// storedScripts are the functions in the system.js of a database, read when the first script
+// of a command runs. Safe for concurrent use, as the shards of a command are.
+// Manual: tutorial/store-javascript-function-on-server.
+type storedScripts struct {
+	call *Call
+	mu   sync.Mutex
+	db   string   // db is the database whose functions were read; "" if none were
+	all  bson.Raw // all are those of db
+}
+
+// reset forgets what an earlier command has read.
+func (s *storedScripts) reset(c *Call) { s.call, s.db, s.all = c, "", nil }
+
+// Scripts returns the functions of env's database by name, nil without any. They are those of
+// the newest state, also in a transaction.
+//
+// Errors: 10209 and 10210 for a document without a name and without a value, 4546000 for code
+// with scope, BSONObjectTooLarge (10334); those of a read.
+func (s *storedScripts) Scripts(env *mql.Env) (bson.Raw, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == env.DB {
+		return s.all, nil
+	}
+	ns := collection.Namespace{DB: env.DB, Coll: "system.js"}
+	var all bson.Raw
+	if s.call.Cluster.Catalog.Peek().Collection(ns) != nil {
+		var err error
+		if all, err = s.read(env, ns); err != nil {
+			return nil, err
+		}
+	}
+	s.db, s.all = env.DB, all
+	return all, nil
+}
+
+func (s *storedScripts) read(env *mql.Env, ns collection.Namespace) (bson.Raw, error) {
+	own := mql.NewEnv(env.Context())
+	stream, err := s.call.Cluster.Find(&cluster.Op{Env: own, Unmetered: true}, ns, plan.Find{})
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	b := bson.NewBuilder(nil)
+	for {
+		row, err := stream.Next(own)
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			return b.Doc(), nil
+		}
+		name, ok := row.Doc.Get("_id").Str()
+		value, has := row.Doc.Lookup("value")
+		switch {
+		case !ok:
+			return nil, mongoerr.New(10209, "a function in %s needs a string as its _id, which is its name", ns)
+		case !has:
+			return nil, mongoerr.New(10210, "the function %s in %s has no value", name, ns)
+		case value.Type == bson.TypeCodeScope:
+			return nil, mongoerr.New(4546000, "the function %s in %s is code with scope, which cannot be called; store it as code", name, ns)
+		case b.Len()+len(value.Data) > bson.MaxDocumentBytes:
+			return nil, mongoerr.DocumentTooLarge(b.Len()+len(value.Data), bson.MaxDocumentBytes)
+		}
+		b.Value(name, value)
+	}
+}
