@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"sync/atomic"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
@@ -159,7 +161,9 @@ var lateMatches = []int{-1}
 
 // probe reads the foreign documents of all values; false when they are too many
 // to be held for a batch.
-func (o *lookupOp) probe(env *mql.Env, rows []lookupRow) (fits bool, err error) {
+func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
+	var drew atomic.Bool
+	env := outer.Chance(&drew)
 	op, err := o.openEqual(env)
 	if err != nil {
 		return false, err
@@ -168,8 +172,14 @@ func (o *lookupOp) probe(env *mql.Env, rows []lookupRow) (fits bool, err error) 
 	o.found = o.found[:0]
 	for {
 		r, err := op.Next(env)
-		if r == nil || err != nil {
+		switch {
+		case err != nil:
 			return true, err
+		case r == nil && drew.Load():
+			outer.Draw()
+			return len(rows) == 1, nil // a view that draws by chance does so for each row
+		case r == nil:
+			return true, nil
 		}
 		if err := env.Tick(); err != nil {
 			return false, err
@@ -367,9 +377,15 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	}
 }
 
-// cached takes the result of a sub-pipeline that is the same for all rows.
-func (o *lookupOp) cached(env *mql.Env) error {
+// cached takes the result of a sub-pipeline that is the same for all rows, unless chance
+// has a part in it.
+func (o *lookupOp) cached(outer *mql.Env) error {
 	if !o.filled {
+		if err := o.cache.reset(); err != nil {
+			return err
+		}
+		var drew atomic.Bool
+		env := outer.Chance(&drew)
 		op, err := openSub(env, o.opener, o.ns, o.sub)
 		if err != nil {
 			return err
@@ -387,7 +403,9 @@ func (o *lookupOp) cached(env *mql.Env) error {
 				return err
 			}
 		}
-		o.filled = true
+		if o.filled = !drew.Load(); !o.filled {
+			outer.Draw()
+		}
 	}
 	c := spoolCursor{s: o.cache}
 	size := 0

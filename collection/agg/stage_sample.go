@@ -98,6 +98,7 @@ func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 func (*sampleOp) Park() (int, bool) { return 0, true }
 
 func (o *sampleOp) load(env *mql.Env) error {
+	env.Draw()
 	var key [8]byte
 	for {
 		r, err := o.in.Next(env)

@@ -73,6 +73,7 @@ func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, erro
 	return p.AppendKeyMeta(env, dst, r.Doc, func(name string) bson.Value {
 		if name == "randVal" {
 			var a bson.Arena
+			env.Draw()
 			return a.Double(rand.Float64())
 		}
 		return r.Meta.Get(name)

@@ -26,6 +26,7 @@ func parseFresh(value func(*mql.Env, *Scratch) bson.Value) func(*parser, *Operat
 }
 
 func (f *fresh) Eval(env *mql.Env, _ bson.Raw, s *Scratch) (bson.Value, error) {
+	env.Draw()
 	return f.value(env, s), nil
 }
 

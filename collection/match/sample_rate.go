@@ -32,7 +32,8 @@ func parseSampleRate(p *parser, a operand) (Node, error) {
 type Sample float64
 
 // Matches see Node.
-func (n Sample) Matches(*mql.Env, bson.Raw, *expr.Scratch) (bool, error) {
+func (n Sample) Matches(env *mql.Env, _ bson.Raw, _ *expr.Scratch) (bool, error) {
+	env.Draw()
 	return rand.Float64() < float64(n), nil
 }
 

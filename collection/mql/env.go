@@ -2,6 +2,7 @@ package mql
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -50,6 +51,7 @@ type Env struct {
 	Lane *Lane
 
 	ticks uint
+	drew  *atomic.Bool // see Chance; nil: nobody asks
 }
 
 // StoredScripts are JavaScript functions that a database keeps. Safe for concurrent use.
