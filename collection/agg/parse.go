@@ -25,6 +25,9 @@ type Options struct {
 	NS collection.Namespace
 	// In is where the pipeline stands: InView, InTransaction or nothing.
 	In Surroundings
+	// Depth is how many pipelines the pipeline stands in: that of a view stands where the
+	// view is read.
+	Depth int
 }
 
 // Parse reads a pipeline of collection ns in env.DB. Variables of env.Vars may
@@ -37,7 +40,7 @@ func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	if opts.NS.DB == "" {
 		opts.NS.DB = env.DB
 	}
-	p := parser{env: env, ns: opts.NS, in: opts.In, tables: allTables()}
+	p := parser{env: env, ns: opts.NS, in: opts.In, depth: opts.Depth, tables: allTables()}
 	return p.pipeline(stages)
 }
 

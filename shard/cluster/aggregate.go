@@ -136,6 +136,8 @@ type opener struct {
 	c *Cluster
 	o *Op
 	v *view
+	// depth is how many pipelines the pipeline stands in.
+	depth int
 	// trace is told of the operators of the pipeline itself, not of those of
 	// pipelines inside it.
 	trace *Trace
@@ -163,7 +165,7 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		prefix = nil
 	}
 	if len(prefix) > 0 {
-		head, err := agg.Parse(env, prefix, agg.Options{NS: base})
+		head, err := agg.Parse(env, prefix, agg.Options{NS: base, Depth: x.depth + 1})
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +181,7 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	}
 	// The pipeline may be opened by the goroutine of a shard, while the command
 	// itself goes on, or is over until the next getMore.
-	inner := opener{c: x.c, o: x.o.under(env), v: x.v}
+	inner := opener{c: x.c, o: x.o.under(env), v: x.v, depth: x.depth + 1}
 	before := env.Meter.Probe(probing)
 	in, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
 	env.Meter.Probe(before)

@@ -11,9 +11,6 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// viewPipelineBytesMax bounds a view's pipeline with everything it is built on.
-const viewPipelineBytesMax = 16_000_000
-
 // checkView checks the definition of a view: that its pipeline is one, may
 // stand in a view, and ends nowhere near itself.
 // Manual: core/views. Errors: GraphContainsCycle (5), ViewDepthLimitExceeded
@@ -36,48 +33,8 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 	if _, err := agg.Parse(c.Env(), outline.Stages, agg.Options{NS: base, In: agg.InView}); err != nil {
 		return err
 	}
-	if pipeline.Size() > viewPipelineBytesMax {
-		return mongoerr.New(mongoerr.ViewPipelineMaxSizeExceeded, "View pipeline exceeds maximum size: %d bytes, at most %d are allowed", pipeline.Size(), viewPipelineBytesMax)
-	}
-	return checkViewGraph(c, ns, base, outline, 1, map[collection.Namespace]bool{})
-}
-
-// viewDepthMax is how long a chain of views may be. Manual: core/views.
-const viewDepthMax = 20
-
-// checkViewGraph follows everything a view is built on and refuses a way back
-// to ns and chains that are too long. done are the namespaces already seen.
-func checkViewGraph(c *command.Call, ns, base collection.Namespace, outline *agg.Outline, depth int, done map[collection.Namespace]bool) error {
-	if depth > viewDepthMax {
-		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", viewDepthMax)
-	}
-	next := []collection.Namespace{base}
-	if outline.Err != nil {
-		return outline.Err
-	}
-	for i := range outline.Involved {
-		if x := &outline.Involved[i]; x.NS.Coll != "" && (x.NS.DB == "" || x.NS.DB == ns.DB) {
-			next = append(next, collection.Namespace{DB: ns.DB, Coll: x.NS.Coll})
-		}
-	}
-	for _, n := range next {
-		if n == ns {
-			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected on %s", ns)
-		}
-		coll := c.Cluster.Catalog.Peek().Collection(n)
-		if coll == nil || !coll.IsView() {
-			continue
-		}
-		if done[n] && depth < viewDepthMax/2 {
-			continue
-		}
-		done[n] = true
-		below := collection.Namespace{DB: ns.DB, Coll: coll.Options.ViewOn}
-		if err := checkViewGraph(c, ns, below, agg.NewOutline(coll.Options.Pipeline), depth+1, done); err != nil {
-			return err
-		}
-	}
-	return nil
+	g := viewGraph{snap: c.Cluster.Catalog.Peek(), ns: ns, under: map[collection.Namespace]extent{}, over: map[collection.Namespace]extent{}}
+	return g.check(base, outline, pipeline.Size())
 }
 
 // viewPrivileges notes that the maker of a view that it may read must be
