@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 )
 
@@ -51,7 +53,10 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 	case *And:
 		for _, c := range n.list {
 			v, found := Points(c, path)
-			if found && (!ok || len(v) < len(values)) {
+			switch {
+			case found && ok:
+				values = common(values, v)
+			case found:
 				values, ok = v, true
 			}
 		}
@@ -80,6 +85,25 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 		return list, true
 	}
 	return values, ok
+}
+
+// common are the values of a that are in b; null and undefined are one.
+func common(a, b []bson.Value) (out []bson.Value) {
+	plain := func(v bson.Value) bson.Value {
+		if v.IsNullish() {
+			return bson.Null
+		}
+		return v
+	}
+	order := func(v, w bson.Value) int { return bson.Compare(plain(v), plain(w), nil) }
+	b = slices.Clone(b)
+	slices.SortFunc(b, order)
+	for _, v := range a {
+		if _, found := slices.BinarySearchFunc(b, v, order); found {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // hasText reports a value whose comparison depends on the collation.

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"context"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -61,6 +63,12 @@ func (l *Leaf) Path() path.Path { return l.path }
 
 // Operator is the name of the operator ("$gt").
 func (l *Leaf) Operator() string { return l.pred.name() }
+
+// WantsValue reports that the operator does not hold where the path leads nowhere.
+func (l *Leaf) WantsValue() bool {
+	ok, err := l.pred.holds(mql.NewEnv(context.Background()), bson.Value{}, &expr.Scratch{})
+	return !ok && err == nil
+}
 
 // Children returns nil.
 func (l *Leaf) Children() []Node { return nil }

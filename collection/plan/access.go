@@ -124,15 +124,33 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 			stillPoints = false
 		}
 	}
-	if !located || ix.Sparse && !nonNull {
+	if !located {
+		return a, false
+	}
+	gaps := ix.Sparse && !nonNull
+	if gaps && !wantsField(ix, cs) {
 		return a, false
 	}
 	if a.bounds[0].IsFull() {
 		// Without a bound on the first field the others only filter keys.
 		a = q.fullAccess(ix, cs)
 	}
+	if gaps {
+		a.bounded = max(a.bounded, 1) // all of it is less than the collection
+	}
 	a.repeats = a.canRepeat()
 	return a, true
+}
+
+// wantsField reports that every match has a field of the index, by $exists: so a sparse index
+// has an entry of each.
+func wantsField(ix *catalog.Index, cs []conjunct) bool {
+	for _, c := range cs {
+		if l, ok := c.node.(*match.Leaf); ok && l.Operator() == "$exists" && slices.Contains(ix.Fields(), c.path) {
+			return true
+		}
+	}
+	return false
 }
 
 func boundedFields(b Bounds) []int {

@@ -143,17 +143,18 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) *Query {
 }
 
 // takeHint understands $natural in the hint, and an empty hint as none.
+// Errors: BadValue (2) for an index beside a sort by $natural.
 func (q *Query) takeHint() error {
 	d, ok := q.Hint.Doc()
-	if !ok {
-		return nil
-	}
-	if d.IsEmpty() {
+	if ok && d.IsEmpty() {
 		q.Hint = bson.Value{}
 		return nil
 	}
 	v, ok := d.Lookup("$natural")
-	if !ok {
+	switch {
+	case !ok && !q.Hint.IsMissing() && q.Natural != 0:
+		return mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
+	case !ok:
 		return nil
 	}
 	if d.Len() > 1 {

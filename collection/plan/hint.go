@@ -86,11 +86,25 @@ func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	if s := q.overPoints(ix, cs); s != nil {
 		sols = append([]*Solution{s}, sols...)
 	}
+	if len(sols) == 0 && ix.Kind.Name == "wildcard" {
+		if s := q.overPaths(ix, cs); s != nil {
+			return []*Solution{s}, nil
+		}
+	}
 	if len(sols) == 0 {
 		return nil, q.planning(mongoerr.NoQueryExecutionPlans, "No indexed plans available, and running with 'notablescan' or a hint that cannot be used")
 	}
 	sortByScore(sols)
 	return sols[:1], nil
+}
+
+// overPaths plans a $or with a wildcard index alone, which stands for an index on the path
+// of each clause; nil if it does not have them all.
+func (q *Query) overPaths(ix *catalog.Index, cs []conjunct) *Solution {
+	var a bson.Arena
+	sub := *q
+	sub.Only = []bson.Value{a.String(ix.Name)}
+	return sub.union(cs)
 }
 
 // minMax plans with bounds that the caller gives: from the key min, included, to
@@ -121,7 +135,7 @@ func (q *Query) boundKey(ix *catalog.Index, key bson.Raw) ([]byte, error) {
 	if key.IsEmpty() {
 		return nil, nil
 	}
-	if !ix.IsOrdered() || !sameNames(key, ix.Key) {
+	if !ix.IsOrdered() && ix.Kind.Name != "hashed" || !sameNames(key, ix.Key) {
 		return nil, mongoerr.New(51174, "The hinted index %s is not compatible with the bounds %s of min() or max(): its fields are %s", ix.Name, key, ix.Key)
 	}
 	var out []byte

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 )
@@ -27,7 +29,7 @@ func (q *Query) union(cs []conjunct) *Solution {
 func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
-	for _, child := range or.Children() {
+	for _, child := range textFirst(or.Children()) {
 		n, branchSorted := q.branch(child)
 		if n == nil {
 			return nil
@@ -47,6 +49,27 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	s.guess = 4
 	return s
 }
+
+// textFirst puts the clauses with $text before the others: a document that several find keeps
+// the score that comes with it.
+func textFirst(clauses []match.Node) []match.Node {
+	if !slices.ContainsFunc(clauses, usesText) {
+		return clauses
+	}
+	out := slices.Clone(clauses)
+	slices.SortStableFunc(out, func(a, b match.Node) int {
+		switch {
+		case usesText(a) == usesText(b):
+			return 0
+		case usesText(a):
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+func usesText(n match.Node) bool { return match.Features(n)&match.UsesText != 0 }
 
 // markSibling tells a scan that it shares the visit of its shard with another.
 func markSibling(n Node) {

@@ -131,9 +131,9 @@ func (q *Query) exists(c conjunct) bool {
 		case "$exists":
 			return true
 		case "$eq", "$gt", "$gte", "$lt", "$lte", "$in":
-			return !q.Hint.IsMissing() && !holdsNull(c.intervals)
+			return false // what is compared with has entries of its own, or else none
 		}
-		return !q.Hint.IsMissing()
+		return !q.Hint.IsMissing() && n.WantsValue()
 	case *match.ElemMatch:
 		return !q.Hint.IsMissing()
 	case *match.Not:
