@@ -169,7 +169,7 @@ func checkMeta(s, first Stage) error {
 		case "geoNearDistance":
 			_, made = first.(*geoNearStage)
 		case "scoreDetails":
-			f, ok := first.(*rankFusionStage)
+			f, ok := first.(*fusionStage)
 			made = ok && f.details
 		}
 		if !made && err == nil {

@@ -40,8 +40,8 @@ type StageDef struct {
 	// Manual: changeStreams#modify-change-stream-output.
 	AfterChanges bool
 	// Selects reports an argument with which the stage only chooses and orders
-	// documents, so that it may stand in a pipeline of $rankFusion; nil for none.
-	// Manual: reference/operator/aggregation/rankFusion.
+	// documents, so that it may stand in a pipeline of $rankFusion or $scoreFusion; nil for none.
+	// Manual: reference/operator/aggregation/rankFusion, scoreFusion.
 	Selects func(arg bson.Value) bool
 	// ShapesPlan says that the stage can become part of the query, so that plans of
 	// pipelines with and without it differ.

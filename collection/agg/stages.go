@@ -37,6 +37,8 @@ var Stages = []StageDef{
 	stageReplaceRoot,
 	stageReplaceWith,
 	stageSample,
+	stageScore,
+	stageScoreFusion,
 	stageSearch,
 	stageSearchMeta,
 	stageSet,

@@ -72,7 +72,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	}
 	if outline.BySelf() {
 		opts.NS, prefix = ns, nil
-		if err := checkFusion(coll, ns); err != nil {
+		if err := checkFusion(outline.First.Name, coll, ns); err != nil {
 			return nil, err
 		}
 	}
@@ -116,9 +116,9 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 
 // checkFusion refuses to rank by several pipelines where that is not possible.
 // Observed: mongod 8.2.
-func checkFusion(coll *catalog.Collection, ns collection.Namespace) error {
+func checkFusion(name string, coll *catalog.Collection, ns collection.Namespace) error {
 	if coll != nil && coll.Options.TimeSeries != nil || strings.HasPrefix(ns.Coll, "system.buckets.") {
-		return mongoerr.New(10557301, "$rankFusion is not supported on time-series collections")
+		return mongoerr.New(10557301, "%s is not supported on time-series collections", name)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		return nil, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation %s", ns)
 	}
 	if p.ReadsBySelf() {
-		if err := checkFusion(coll, ns); err != nil {
+		if err := checkFusion(p.FirstName(), coll, ns); err != nil {
 			return nil, err
 		}
 		prefix = nil

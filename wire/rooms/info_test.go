@@ -13,7 +13,7 @@ import (
 // rooms answer are sources.
 func TestEverySourceHasDocuments(t *testing.T) {
 	answered := newWorld(t, nil).Stages
-	byItself := []string{"$changeStream", "$documents", "$rankFusion"}
+	byItself := []string{"$changeStream", "$documents", "$rankFusion", "$scoreFusion"}
 	for _, d := range agg.Stages {
 		made := slices.ContainsFunc(answered, func(x virtual.Stage) bool { return x.Name == d.Name })
 		if want := d.Source && !slices.Contains(byItself, d.Name); made != want {

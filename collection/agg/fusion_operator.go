@@ -13,11 +13,11 @@ import (
 const rankConstant = 60
 
 // rankedOp delivers {_id, doc, at: {input, rank}} for each document of each
-// pipeline.
+// pipeline, or {_id, doc, at: {input, score}}.
 type rankedOp struct {
 	base
 	maker
-	*rankFusionStage
+	*fusionStage
 	opener Opener
 	spool  spool // the input in a $facet, which all pipelines read
 	loaded bool
@@ -25,8 +25,9 @@ type rankedOp struct {
 	sub    exec.Operator
 	key    []byte // of the document before, under the pipeline's order
 	last   []byte
-	seen   int64 // documents of the pipeline
+	count  int64 // documents of the pipeline
 	rank   int64
+	seen   scoreRanges
 }
 
 func (o *rankedOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -63,7 +64,7 @@ func (o *rankedOp) Park() (int, bool) {
 
 // open begins with the next pipeline.
 func (o *rankedOp) open(env *mql.Env) (err error) {
-	o.seen, o.rank = 0, 0
+	o.count, o.rank = 0, 0
 	sub := o.inputs[o.input].sub
 	if o.in == nil {
 		o.sub, err = o.opener.Open(env, o.ns, sub)
@@ -89,7 +90,10 @@ func (o *rankedOp) open(env *mql.Env) (err error) {
 // ranked makes the row of a document. Documents that the pipeline's order holds
 // for equal share a rank, and the next one's is as if they did not.
 func (o *rankedOp) ranked(env *mql.Env, r *exec.Row) (*exec.Row, error) {
-	o.seen++
+	if o.scores != nil {
+		return o.scored(env, r)
+	}
+	o.count++
 	by := o.inputs[o.input].by
 	if by != nil {
 		var err error
@@ -97,8 +101,8 @@ func (o *rankedOp) ranked(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 			return nil, err
 		}
 	}
-	if by == nil || o.seen == 1 || !bytes.Equal(o.key, o.last) {
-		o.rank = o.seen
+	if by == nil || o.count == 1 || !bytes.Equal(o.key, o.last) {
+		o.rank = o.count
 	}
 	o.key, o.last = o.last, o.key
 	b := o.begin()
@@ -125,11 +129,13 @@ func (o *rankedOp) Close() {
 }
 
 // scoreOp turns {_id, doc, ranks: [{input, rank}, …]} into the document with its
-// score as metadata.
+// score as metadata; where pipelines score, there are scores in place of ranks.
 type scoreOp struct {
-	*rankFusionStage
+	*fusionStage
 	in    exec.Operator
 	ranks []int64 // of the document by pipeline; 0 = not there
+	seen  scoreRanges
+	sums  scoreSums
 	meta  bson.Builder
 	buf   []byte
 	row   exec.Row
@@ -139,6 +145,9 @@ func (o *scoreOp) Next(env *mql.Env) (*exec.Row, error) {
 	r, err := o.in.Next(env)
 	if r == nil || err != nil {
 		return nil, err
+	}
+	if o.scores != nil {
+		return o.combined(env, r)
 	}
 	if o.ranks == nil {
 		o.ranks = make([]int64, len(o.inputs))

@@ -1,0 +1,259 @@
+package agg
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var stageScore = StageDef{Name: "$score", Parse: parseScore, Selects: always, Unstable: always,
+	Constraints: Constraints{NotIn: InUpdate}, Since: "8.2", Doc: "reference/operator/aggregation/score"}
+
+// scoreStage gives each document a score, {$meta: "score"}, and leaves it as it is.
+type scoreStage struct {
+	score  expr.Expr
+	norm   normalization
+	weight float64
+	arg    bson.Raw
+	meta   metaKinds
+}
+
+// normalization says how scores are brought between 0 and 1.
+type normalization string
+
+// The normalizations. Manual: reference/operator/aggregation/score#fields.
+const (
+	normNone    normalization = "none"
+	normSigmoid normalization = "sigmoid"
+	normMinMax  normalization = "minMaxScaler"
+)
+
+// parseNormalization finds a normalization by its name.
+//
+// Errors: BadValue.
+func parseNormalization(field string, v bson.Value) (normalization, error) {
+	name, _ := v.Str()
+	switch n := normalization(name); n {
+	case normNone, normSigmoid, normMinMax:
+		return n, nil
+	}
+	return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value: it is none, sigmoid or minMaxScaler", name, field)
+}
+
+// of normalizes one of the scores between least and greatest, which only minMaxScaler
+// asks for: all are 0 if they are the same.
+func (n normalization) of(score, least, greatest float64) float64 {
+	switch n {
+	case normSigmoid:
+		return 1 / (1 + math.Exp(-score))
+	case normMinMax:
+		if least == greatest {
+			return 0
+		}
+		return (score - least) / (greatest - least)
+	}
+	return score
+}
+
+// parseScore reads {score: …, normalization: …, weight: …}.
+//
+// Errors: FailedToParse, 40414, 40415, TypeMismatch, BadValue.
+func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	d, ok := arg.Doc()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The $score stage specification must be an object, found %s", arg.Type)
+	}
+	s := &scoreStage{norm: normNone, weight: 1, arg: d}
+	var err error
+	for it := d.Iter(); it.Next(); {
+		switch name := string(it.Name); name {
+		case "score":
+			if s.score, err = expr.Parse(p.env, it.Value); err != nil {
+				return nil, err
+			}
+		case "normalization":
+			if it.Value.Type != bson.TypeString {
+				return nil, mongoerr.WrongType("$score.normalization", it.Value.Type.String(), "string")
+			}
+			if s.norm, err = parseNormalization("$score.normalization", it.Value); err != nil {
+				return nil, err
+			}
+		case "weight":
+			e, err := expr.Parse(p.env, it.Value)
+			if err != nil {
+				return nil, err
+			}
+			v, constant := expr.IsConstant(e)
+			if s.weight, ok = v.AsFloat(); !constant || !ok {
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "$score requires that 'weight' be a constant number")
+			}
+		default:
+			return nil, mongoerr.New(40415, "BSON field '$score.%s' is an unknown field.", name)
+		}
+	}
+	if s.score == nil {
+		return nil, mongoerr.New(40414, "BSON field '$score.score' is missing but a required field")
+	}
+	s.meta.of(s.score)
+	return []Stage{s}, nil
+}
+
+func (s *scoreStage) Name() string           { return stageScore.Name }
+func (s *scoreStage) Append(b *bson.Builder) { b.Raw(stageScore.Name, s.arg) }
+
+func (s *scoreStage) Constraints() Constraints {
+	c := stageScore.Constraints
+	if s.norm == normMinMax {
+		c.Blocking = true
+	} else {
+		c.OneToOne, c.KeepsOrder = true, true
+	}
+	return c
+}
+
+// Split keeps the scores with the stages that read them: metadata of the stage does not
+// leave a shard.
+func (s *scoreStage) Split() Split { return merged(s) }
+
+func (s *scoreStage) Reads(add func(string)) bool {
+	s.score.Paths(add)
+	return false
+}
+
+func (s *scoreStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
+	o := &scoringOp{base: base{in: in, stage: s}, scoreStage: s, least: math.Inf(1), greatest: math.Inf(-1), spool: spool{what: "$score"}}
+	o.cursor = spoolCursor{s: &o.spool}
+	return o, nil
+}
+
+// scoringOp is the operator of $score. To scale between the least and the greatest score
+// it reads its input to the end first.
+type scoringOp struct {
+	base
+	maker
+	*scoreStage
+	least, greatest float64
+	spool           spool // {doc, meta, score}
+	cursor          spoolCursor
+	at              int
+	loaded          bool
+	metaBuilder     bson.Builder
+	metaBuf         []byte
+}
+
+func (o *scoringOp) Next(env *mql.Env) (*exec.Row, error) {
+	if o.norm == normMinMax {
+		return o.nextScaled(env)
+	}
+	r, err := o.in.Next(env)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	score, err := o.raw(env, r)
+	if err != nil {
+		return nil, err
+	}
+	o.returned++
+	o.row = *r
+	o.row.Meta = o.withScore(r.Meta, o.norm.of(score, 0, 0)*o.weight)
+	return &o.row, env.Tick()
+}
+
+// raw is the score of a row before it is normalized.
+//
+// Errors: TypeMismatch.
+func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
+	o.scratch.Reset()
+	o.meta.give(r, &o.scratch)
+	v, err := o.score.Eval(env, r.Doc, &o.scratch)
+	if err != nil {
+		return 0, err
+	}
+	f, ok := v.AsFloat()
+	if !ok {
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "$score requires that 'score' be a number, found: %s", v.Type)
+	}
+	return f, nil
+}
+
+// withScore returns the metadata of a row with another score.
+func (o *scoringOp) withScore(meta bson.Raw, score float64) bson.Raw {
+	b := &o.metaBuilder
+	b.Reset(o.metaBuf[:0])
+	for it := meta.Iter(); it.Next(); {
+		if name := string(it.Name); name != "score" && name != "scoreDetails" {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	b.Double("score", score)
+	o.metaBuf = b.Finish()
+	return bson.Raw(o.metaBuf)
+}
+
+// nextScaled is Next where all scores have to be known.
+func (o *scoringOp) nextScaled(env *mql.Env) (*exec.Row, error) {
+	for !o.loaded {
+		r, err := o.in.Next(env)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			o.in.Close()
+			o.loaded = true
+			break
+		}
+		if err := o.load(env, r); err != nil {
+			return nil, err
+		}
+	}
+	if o.at == o.spool.len() {
+		return nil, nil
+	}
+	d, err := o.cursor.get(o.at)
+	if err != nil {
+		return nil, err
+	}
+	o.at++
+	o.returned++
+	doc, _ := d.Get("doc").Doc()
+	meta, _ := d.Get("meta").Doc()
+	score, _ := d.Get("score").Double()
+	o.row = exec.Row{Doc: doc, Meta: o.withScore(meta, o.norm.of(score, o.least, o.greatest)*o.weight)}
+	return &o.row, env.Tick()
+}
+
+// load keeps a row with its score.
+func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
+	score, err := o.raw(env, r)
+	if err != nil {
+		return err
+	}
+	o.least, o.greatest = min(o.least, score), max(o.greatest, score)
+	b := o.begin()
+	b.Raw("doc", r.Doc)
+	if len(r.Meta) > 0 {
+		b.Raw("meta", r.Meta)
+	}
+	b.Double("score", score)
+	if err := env.Tick(); err != nil {
+		return err
+	}
+	return o.spool.add(env, bson.Raw(b.Finish()))
+}
+
+// Park lets the input park, of which nothing is held but what the spool has.
+func (o *scoringOp) Park() (int, bool) {
+	if o.loaded {
+		return 0, true
+	}
+	return o.in.Park()
+}
+
+func (o *scoringOp) Close() {
+	o.base.Close()
+	o.spool.close()
+}

@@ -1,0 +1,229 @@
+package agg
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+var stageScoreFusion = StageDef{Name: scoreFusion, Parse: parseScoreFusion, Behind: fusionFirst, Unstable: always,
+	Constraints: fusionConstraints,
+	Doc:         "reference/operator/aggregation/scoreFusion", Since: "8.3"}
+
+// scoreFusionRule says how $scoreFusion makes one score of several.
+type scoreFusionRule struct {
+	norm normalization
+	// combine computes the score from those of the pipelines, which are its variables;
+	// nil for their average.
+	combine expr.Expr
+	text    string // combine as the client wrote it
+}
+
+// parseScoreFusion reads {input: {pipelines: …, normalization: …}, combination: {weights: …,
+// method: …, expression: …}, scoreDetails: …}.
+//
+// Errors: those of $rankFusion, FailedToParse for what does not go together in combination,
+// BadValue for a word that is not known.
+func parseScoreFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+	s, fields, err := newFusion(p, scoreFusion, arg)
+	if err != nil {
+		return nil, err
+	}
+	input, err := s.parseInput(p, fields, map[string]bson.Type{"normalization": bson.TypeString})
+	if err != nil {
+		return nil, err
+	}
+	if input["normalization"].IsMissing() {
+		return nil, fields.missing("input.normalization")
+	}
+	s.scores = &scoreFusionRule{}
+	if s.scores.norm, err = parseNormalization("$scoreFusion.input.normalization", input["normalization"]); err != nil {
+		return nil, err
+	}
+	if c := fields.top["combination"]; !c.IsMissing() {
+		if err := s.parseCombination(p, fields, bson.Raw(c.Data)); err != nil {
+			return nil, err
+		}
+	}
+	return s.complete(p)
+}
+
+// parseCombination reads how scores become one: by weights, or by an expression.
+func (s *fusionStage) parseCombination(p *parser, fields *specFields, d bson.Raw) error {
+	expression := d.Get("expression")
+	if !expression.IsMissing() { // of any type
+		b := bson.NewBuilder(nil)
+		for it := d.Iter(); it.Next(); {
+			if string(it.Name) != "expression" {
+				b.ValueBytes(it.Name, it.Value)
+			}
+		}
+		d = b.Doc()
+	}
+	c, err := fields.read("combination.", d, map[string]bson.Type{"weights": bson.TypeDocument, "method": bson.TypeString})
+	if err != nil {
+		return err
+	}
+	method, _ := c["method"].Str()
+	byExpression := method == "expression"
+	switch {
+	case method != "" && method != "avg" && !byExpression:
+		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$scoreFusion.combination.method' is not a valid value: it is avg or expression", method)
+	case byExpression && expression.IsMissing():
+		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion requires 'combination.expression' where 'combination.method' is 'expression'")
+	case !byExpression && !expression.IsMissing():
+		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion takes 'combination.expression' only where 'combination.method' is 'expression'")
+	case byExpression && !c["weights"].IsMissing():
+		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion takes either 'combination.weights' or 'combination.expression', not both")
+	}
+	if w := c["weights"]; !w.IsMissing() {
+		return s.parseWeights(bson.Raw(w.Data))
+	}
+	if byExpression {
+		s.scores.text = ejson.ValueString(expression)
+		s.scores.combine, err = expr.Parse(s.scoresEnv(p.env, nil), expression)
+	}
+	return err
+}
+
+// scoresEnv returns an Env in which the scores of a document are variables with the names
+// of the pipelines; nil declares them only.
+func (s *fusionStage) scoresEnv(env *mql.Env, scores []float64) *mql.Env {
+	inner := *env
+	inner.Vars = env.Vars.Clone()
+	var a bson.Arena
+	for i := range s.inputs {
+		v := bson.Null
+		if scores != nil {
+			v = a.Double(scores[i])
+		}
+		inner.Vars.Set(inner.Vars.Declare(s.inputs[i].name), v)
+	}
+	return &inner
+}
+
+// scoreRange is the least and the greatest score of a pipeline.
+type scoreRange struct{ least, greatest float64 }
+
+// scoreRanges are those of all pipelines.
+type scoreRanges []scoreRange
+
+func newScoreRanges(n int) scoreRanges {
+	ranges := make(scoreRanges, n)
+	for i := range ranges {
+		ranges[i] = scoreRange{math.Inf(1), math.Inf(-1)}
+	}
+	return ranges
+}
+
+// scored makes the row of a document with the score that its pipeline gave it.
+func (o *rankedOp) scored(_ *mql.Env, r *exec.Row) (*exec.Row, error) {
+	v := r.Meta.Get("score")
+	if v.IsMissing() {
+		v = r.Meta.Get("textScore")
+	}
+	score, ok := v.AsFloat()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "The pipeline '%s' of $scoreFusion gave a document no score", o.inputs[o.input].name)
+	}
+	seen := &o.seen[o.input]
+	seen.least, seen.greatest = min(seen.least, score), max(seen.greatest, score)
+	b := o.begin()
+	b.Value("_id", r.Doc.Get("_id"))
+	b.Raw("doc", r.Doc)
+	b.BeginDoc("at")
+	b.Int32("input", int32(o.input))
+	b.Double("score", score)
+	b.End()
+	return o.end(nil)
+}
+
+// scoreSums are the scores of one document, by pipeline.
+type scoreSums struct {
+	there   []bool
+	raw     []float64
+	weighed []float64 // normalized, and multiplied by the weight; 0 where it is not there
+	scratch expr.Scratch
+}
+
+// combined makes the row of a document of the scores that the pipelines gave it.
+func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
+	s, n := &o.sums, len(o.inputs)
+	if s.there == nil {
+		s.there, s.raw, s.weighed = make([]bool, n), make([]float64, n), make([]float64, n)
+	}
+	clear(s.there)
+	clear(s.raw)
+	clear(s.weighed)
+	scores, _ := r.Doc.Get("ranks").Array()
+	for v := range scores.Values() {
+		at := bson.Raw(v.Data)
+		i, _ := at.Get("input").Int32()
+		s.there[i] = true
+		s.raw[i], _ = at.Get("score").Double()
+		s.weighed[i] = o.scores.norm.of(s.raw[i], o.seen[i].least, o.seen[i].greatest) * o.inputs[i].weight
+	}
+	doc, _ := r.Doc.Get("doc").Doc()
+	score := 0.0
+	if o.scores.combine == nil {
+		for _, f := range s.weighed {
+			score += f / float64(n)
+		}
+	} else {
+		s.scratch.Reset()
+		v, err := o.scores.combine.Eval(o.scoresEnv(env, s.weighed), doc, &s.scratch)
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if score, ok = v.AsFloat(); !ok {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "$scoreFusion requires that 'combination.expression' be a number, found: %s", v.Type)
+		}
+	}
+	o.row = exec.Row{Doc: doc, Meta: o.combinedMeta(score)}
+	return &o.row, env.Tick()
+}
+
+// combinedMeta makes the metadata.
+// Manual: reference/operator/aggregation/scoreFusion#scoredetails.
+func (o *scoreOp) combinedMeta(score float64) bson.Raw {
+	b := &o.meta
+	b.Reset(o.buf[:0])
+	b.Double("score", score)
+	if o.details {
+		b.BeginDoc("scoreDetails")
+		b.Double("value", score)
+		b.String("description", "score fusion: the scores of the pipelines, normalized and weighed, combined into one")
+		b.String("normalization", string(o.scores.norm))
+		b.BeginDoc("combination")
+		if o.scores.combine == nil {
+			b.String("method", "average")
+		} else {
+			b.String("method", "custom expression")
+			b.String("expression", o.scores.text)
+		}
+		b.End()
+		b.BeginArray("details")
+		for i, in := range o.inputs {
+			b.BeginDoc("")
+			b.String("inputPipelineName", in.name)
+			b.Double("inputPipelineRawScore", o.sums.raw[i])
+			b.Double("weight", in.weight)
+			if o.sums.there[i] {
+				b.Double("value", o.sums.weighed[i])
+			}
+			b.BeginArray("details")
+			b.End()
+			b.End()
+		}
+		b.End()
+		b.End()
+	}
+	o.buf = b.Finish()
+	return bson.Raw(o.buf)
+}
