@@ -6,6 +6,10 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
+// LevelConstraint is the level of validation at which every document satisfies the validator, so
+// that nobody may bypass it. Manual: core/schema-validation/specify-validation-level.
+const LevelConstraint = "constraint"
+
 // Options are what create and collMod set on a collection, parsed.
 // Manual: reference/command/create.
 type Options struct {
@@ -24,7 +28,7 @@ type Options struct {
 	// Validator accepts the documents that may be written, by the collection's collation;
 	// nil accepts everything.
 	Validator        match.Node
-	ValidationLevel  string // "strict", "moderate", "off"
+	ValidationLevel  string // "strict", "moderate", "off", LevelConstraint
 	ValidationAction string // "error", "warn"
 
 	Clustered          bool

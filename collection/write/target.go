@@ -244,7 +244,7 @@ func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 // Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
 func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 	o := &t.Coll.Options
-	if o.Validator == nil || t.Bypass || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
+	if o.Validator == nil || t.Bypass && o.ValidationLevel != catalog.LevelConstraint || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
 		return nil
 	}
 	env = env.WithCollation(o.Collation) // a statement's own is for its filter and its update

@@ -49,6 +49,10 @@ func runCollMod(c *command.Call) error {
 		}
 	}
 	a.options = a.set.Doc()
+	constrains, err := a.constrains(coll)
+	if err != nil {
+		return err
+	}
 	mod := ddl.CollMod{Options: a.options}
 	if a.index != nil {
 		done, err := prepareIndexChange(c, ns, coll, a)
@@ -60,6 +64,11 @@ func runCollMod(c *command.Call) error {
 	changed, err := c.Server.DDL.CollMod(&c.Op, ns, mod)
 	if err != nil {
 		return err
+	}
+	if constrains {
+		if err := confirmConstraint(c, coll); err != nil {
+			return err
+		}
 	}
 	if changed.Before != nil {
 		a.index.report(c.Reply, changed.Before, changed.After)

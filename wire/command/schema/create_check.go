@@ -52,6 +52,9 @@ func checkCreate(c *command.Call, ns collection.Namespace, o *createOptions) err
 	case o.capped && o.shardKey != nil:
 		return invalid("A capped collection cannot have a shard key")
 	}
+	if err := checkConstraint(o.level, o.action); err != nil {
+		return err
+	}
 	if o.idIndex != nil {
 		return checkIDIndex(c, o)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -151,7 +152,7 @@ func cappedOption(c *command.Call, o *createOptions, name string, v bson.Value) 
 }
 
 var (
-	validationLevels  = []string{"off", "moderate", "strict"}
+	validationLevels  = []string{"off", "moderate", "strict", catalog.LevelConstraint}
 	validationActions = []string{"error", "warn", "errorAndLog"}
 )
 

@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// The validation level constraint promises that every document of a collection satisfies its
+// validator. So nobody bypasses that, nothing lets it pass with a warning, its rules stay as
+// they are, and a collection gets the level only when all its documents are found to satisfy
+// it. Manual: core/schema-validation/specify-validation-level, release-notes/9.0.
+
+// checkConstraint refuses what would break the promise, in the options of a collection as they
+// are to be. Errors: InvalidOptions (72).
+func checkConstraint(level, action string) error {
+	if level == catalog.LevelConstraint && action == "warn" {
+		return mongoerr.New(mongoerr.InvalidOptions, "validationLevel 'constraint' needs the validationAction 'error' or 'errorAndLog'")
+	}
+	return nil
+}
+
+// constrains reports that a collMod gives a collection the level that it does not have yet.
+// Errors: InvalidOptions (72).
+func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
+	o, set := coll.Options, a.options
+	level, action := o.ValidationLevel, o.ValidationAction
+	if s, ok := set.Get("validationLevel").Str(); ok {
+		level = s
+	}
+	if s, ok := set.Get("validationAction").Str(); ok {
+		action = s
+	}
+	had := o.ValidationLevel == catalog.LevelConstraint
+	if had && a.validator != nil {
+		return false, mongoerr.New(mongoerr.InvalidOptions, "The validator of %s cannot be changed while its validationLevel is 'constraint': set that to 'strict' first", coll.Namespace)
+	}
+	return level == catalog.LevelConstraint && !had, checkConstraint(level, action)
+}
+
+// confirmConstraint looks for a document that does not satisfy the validator of a collection
+// that has just got the level, so that no further one can come, and takes the level back if
+// there is one. Who asked is told of the level only afterwards.
+// Errors: DocumentValidationFailure (121), those of a find.
+func confirmConstraint(c *command.Call, before *catalog.Collection) error {
+	err := findInvalid(c, before.Namespace)
+	if err == nil {
+		return nil
+	}
+	back := bson.NewBuilder(nil)
+	for _, name := range [...]string{"validator", "validationLevel", "validationAction"} {
+		if v, ok := before.Options.Raw.Lookup(name); ok {
+			back.Value(name, v)
+		} else {
+			back.Null(name)
+		}
+	}
+	ctx := c.Ctx
+	c.Env().SetContext(context.WithoutCancel(ctx)) // whatever ended the search
+	defer c.Env().SetContext(ctx)
+	if _, berr := c.Server.DDL.CollMod(&c.Op, before.Namespace, ddl.CollMod{Options: back.Doc()}); berr != nil {
+		c.Server.Log.Warn().Err(berr).Stringer("collection", before.Namespace).Msg("validationLevel constraint could not be taken back although documents do not satisfy the validator")
+	}
+	return err
+}
+
+// findInvalid looks for a document that does not satisfy its collection's validator.
+// Errors: DocumentValidationFailure (121) if there is one, those of a find.
+func findInvalid(c *command.Call, ns collection.Namespace) error {
+	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil {
+		return nil
+	}
+	validator, _ := coll.Options.Raw.Get("validator").Doc()
+	if validator.IsEmpty() {
+		return nil
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginArray("$nor")
+	b.Raw("", validator)
+	b.End()
+	s, err := c.Cluster.FindInside(&c.Op, ns, plan.Find{Filter: b.Doc(), Limit: 1})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	row, err := s.Next(c.Env())
+	if err != nil || row == nil {
+		return err
+	}
+	id := bson.NewBuilder(nil)
+	id.Value("_id", row.Doc.Get("_id"))
+	return mongoerr.New(mongoerr.DocumentValidationFailure, "validationLevel of %s cannot be 'constraint': the document %s does not satisfy the validator", ns, id.Doc())
+}
