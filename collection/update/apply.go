@@ -22,7 +22,8 @@ type Input struct {
 
 // Result says what Apply did.
 type Result struct {
-	// Modified is false if the new document is the old one byte for byte.
+	// Modified is false if nothing is to be written: the new document is the old one byte for
+	// byte, and no replacement without _id, which counts as a change whatever it says.
 	Modified bool
 }
 
@@ -56,7 +57,7 @@ func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input,
 	if err := p.checkID(bson.Raw(dst.Since(start-4)), doc); err != nil {
 		return Result{}, err
 	}
-	return Result{Modified: !bytes.Equal(fields, doc.Elements())}, nil
+	return Result{Modified: p.alwaysWrites() || !bytes.Equal(fields, doc.Elements())}, nil
 }
 
 // checkID refuses a result whose _id is not that of the document. updated lacks
