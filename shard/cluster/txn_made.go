@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"context"
-	"errors"
 	"slices"
 
 	"github.com/cantledb/cantle/collection"
@@ -14,8 +12,9 @@ import (
 // until the commit, which writes its entry together with its documents and
 // publishes it: Definer.CommitMade.
 
-// ClaimName gives a transaction the sole right to make a collection of a name; it ends
-// with the transaction.
+// ClaimName gives a transaction the sole right among transactions to make a collection of a
+// name; it ends with the transaction. Who makes one outside of transactions asks nobody, and
+// the commit fails.
 // Errors: storage.ErrConflict when another transaction has it.
 func (c *Cluster) ClaimName(t *Txn, ns collection.Namespace) error {
 	return c.intents.claim(t, creationKey(ns))
@@ -24,20 +23,6 @@ func (c *Cluster) ClaimName(t *Txn, ns collection.Namespace) error {
 // creationKey stands for the making of a collection among the intents. No record
 // key looks like it.
 func creationKey(ns collection.Namespace) []byte { return []byte("create " + ns.String()) }
-
-// AwaitName waits until no open transaction is making a collection of the name.
-// Errors: why the context ended.
-func (c *Cluster) AwaitName(ctx context.Context, ns collection.Namespace) error {
-	for {
-		b := (*blocked)(nil)
-		if err := c.intents.check(creationKey(ns)); !errors.As(err, &b) {
-			return err
-		}
-		if err := b.wait(ctx); err != nil {
-			return err
-		}
-	}
-}
 
 // AddMade adds a collection to those that the transaction of an op has made: its
 // statements find it from now on, and the commit publishes it.

@@ -54,9 +54,6 @@ func (d *Definer) Create(o *cluster.Op, ns collection.Namespace, opts CreateOpti
 	if o.Txn != nil {
 		return d.createInTxn(o, ns, opts)
 	}
-	if err := d.data.AwaitName(o.Env.Context(), ns); err != nil {
-		return err
-	}
 	var made *catalog.Collection
 	err := d.alter(o, func(m *catalog.Mutation) error {
 		made = nil

@@ -1,8 +1,8 @@
 package ddl_test
 
 import (
+	"errors"
 	"testing"
-	"testing/synctest"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
@@ -62,58 +62,56 @@ func (d *node) count(name string) int64 {
 }
 
 // A collection that a transaction makes is nobody else's until the commit publishes it
-// with its documents; who wants to make one of that name waits, or conflicts.
+// with its documents; another transaction that wants to make one of that name conflicts.
 func TestMadeInTransaction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newNode(t, ddl.Limits{})
-		d.insert("db.other", `{_id: 1}`)
-		o, rival := d.txn(), d.txn()
-		d.insertIn(o, "db.c", `{_id: 1}`)
-		if d.Catalog.Peek().Collection(ns("db.c")) != nil {
-			t.Error("everybody sees the collection before the commit")
-		}
-		d.want("again", d.Create(o, ns("db.c"), ddl.CreateOptions{}), mongoerr.NamespaceExists)
-		d.want("rival", d.Create(rival, ns("db.c"), ddl.CreateOptions{}), mongoerr.WriteConflict)
-		d.want("view", d.Create(o, ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), mongoerr.OperationNotSupportedInTransaction)
-
-		done := make(chan error)
-		go func() { done <- d.Create(d.op(), ns("db.c"), ddl.CreateOptions{}) }()
-		synctest.Wait()
-		select {
-		case err := <-done:
-			t.Fatalf("a creation did not wait for the transaction: %v", err)
-		default:
-		}
-		if _, err := o.Txn.Store.Commit(t.Context(), storage.Buffered); err != nil {
-			t.Fatal(err)
-		}
-		d.want("after the commit", <-done, 0) // it is there, with the same options
-		if n := d.count("db.c"); n != 1 {
-			t.Errorf("%d documents", n)
-		}
-		if got := d.logged(); got != "create create" {
-			t.Errorf("the change log has %q", got)
-		}
-	})
+	d := newNode(t, ddl.Limits{})
+	d.insert("db.other", `{_id: 1}`)
+	o, rival := d.txn(), d.txn()
+	d.insertIn(o, "db.c", `{_id: 1}`)
+	if d.Catalog.Peek().Collection(ns("db.c")) != nil {
+		t.Error("everybody sees the collection before the commit")
+	}
+	d.want("again", d.Create(o, ns("db.c"), ddl.CreateOptions{}), mongoerr.NamespaceExists)
+	d.want("rival", d.Create(rival, ns("db.c"), ddl.CreateOptions{}), mongoerr.WriteConflict)
+	d.want("view", d.Create(o, ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), mongoerr.OperationNotSupportedInTransaction)
+	if _, err := o.Txn.Store.Commit(t.Context(), storage.Buffered); err != nil {
+		t.Fatal(err)
+	}
+	d.want("after the commit", d.Create(d.op(), ns("db.c"), ddl.CreateOptions{}), 0) // it is there, with the same options
+	if n := d.count("db.c"); n != 1 {
+		t.Errorf("%d documents", n)
+	}
+	if got := d.logged(); got != "create create" {
+		t.Errorf("the change log has %q", got)
+	}
 }
 
-// An aborted transaction leaves nothing, and lets those go on who waited for it.
-func TestMadeAndAborted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newNode(t, ddl.Limits{})
+// Who makes a collection outside of transactions does not wait for one that is making another
+// of the name, by create or by a write: the transaction cannot commit.
+func TestMadeByOutsider(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	for _, name := range []string{"db.created", "db.written"} {
 		o := d.txn()
-		d.insertIn(o, "db.c", `{_id: 1}`)
-		done := make(chan error)
-		go func() {
-			done <- d.Create(d.op(), ns("db.c"), ddl.CreateOptions{Raw: d.raw(`{capped: true, size: 4096}`)})
-		}()
-		synctest.Wait()
-		o.Txn.Store.Close()
-		d.want("create", <-done, 0)
-		if coll := d.Catalog.Peek().Collection(ns("db.c")); coll == nil || !coll.Options.Capped || d.count("db.c") != 0 {
-			t.Error(coll)
+		d.insertIn(o, name, `{_id: 1}`)
+		if name == "db.created" {
+			d.want("create", d.Create(d.op(), ns(name), ddl.CreateOptions{Raw: d.raw(`{capped: true, size: 4096}`)}), 0)
+		} else {
+			d.insert(name, `{_id: 2}`, `{_id: 3}`)
 		}
-	})
+		made := d.Catalog.Peek().Collection(ns(name))
+		if _, err := o.Txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("%s: the commit says %v, want a conflict", name, err)
+		}
+		if now := d.Catalog.Peek().Collection(ns(name)); now != made || made == nil {
+			t.Errorf("%s: the collection is %v, was %v", name, now, made)
+		}
+	}
+	if n := d.count("db.created"); n != 0 {
+		t.Errorf("%d documents in the collection that was created, want none", n)
+	}
+	if n := d.count("db.written"); n != 2 {
+		t.Errorf("%d documents in the collection that was written to, want 2", n)
+	}
 }
 
 // A transaction goes on with a collection that somebody else has made since it began.
