@@ -80,10 +80,10 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 	if t.fold {
 		flags |= regexp2.IgnoreCase
 	}
-	if t.multiline {
+	if strings.Contains(options, "m") { // flags within the pattern stand in it
 		flags |= regexp2.Multiline
 	}
-	if t.dotAll {
+	if strings.Contains(options, "s") {
 		flags |= regexp2.Singleline
 	}
 	compile := func() (*regexp2.Regexp, error) {
@@ -121,10 +121,10 @@ func (r *Regex) compileLinear(t translator) {
 	if t.fold {
 		head += "i"
 	}
-	if t.multiline {
+	if strings.Contains(r.Options, "m") {
 		head += "m"
 	}
-	if t.dotAll {
+	if strings.Contains(r.Options, "s") {
 		head += "s"
 	}
 	if head != "" {

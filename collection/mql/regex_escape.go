@@ -183,7 +183,7 @@ func (t *translator) property(rest string) string {
 	if size == 0 {
 		return `malformed \P or \p sequence`
 	}
-	t.both(out)
+	t.set(out)
 	t.pos += size - 1
 	return ""
 }
@@ -209,8 +209,17 @@ func propertyOf(rest string) (out string, size int) {
 			return `[\x00-\x{10FFFF}]`, size
 		}
 	}
+	if set, ok := sets[name]; ok {
+		if c == 'P' {
+			return "[^" + set + "]", size
+		}
+		return "[" + set + "]", size
+	}
 	return `\` + string(c) + `{` + name + `}`, size
 }
+
+// sets are the properties that only PCRE has, as members of a class.
+var sets = map[string]string{"L&": `\p{Lu}\p{Ll}\p{Lt}`, "Xan": `\p{L}\p{N}`, "Xwd": `\p{L}\p{N}_`, "Xsp": `\t\n\x0b\f\r\x85\p{Z}`, "Xps": `\t\n\x0b\f\r\x85\p{Z}`}
 
 // char reads an escape that stands for one character; rest begins after the
 // backslash.
@@ -399,10 +408,10 @@ func (t *translator) bracketEscape(rest string) string {
 		}
 	case 'p', 'P':
 		out, size := propertyOf(rest)
-		if size == 0 {
+		if size == 0 || strings.HasPrefix(out, "[^") {
 			return `malformed \P or \p sequence`
 		}
-		t.both(out)
+		t.set(strings.Trim(out, "[]")) // a set stands among the members
 		t.pos += size - 1
 	default:
 		r, size, err := char(rest)

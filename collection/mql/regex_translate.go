@@ -2,6 +2,7 @@ package mql
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,10 +21,58 @@ type translator struct {
 	atom                              int   // where the last atom begins in slow; -1 if none
 	starts                            []int // where open groups begin in slow
 	modes                             []modes
+	newline                           *newline // nil for \n
 }
 
 // modes are the options that inline flags change, until the group ends.
-type modes struct{ multiline, extended bool }
+type modes struct{ multiline, extended, dotAll bool }
+
+// newline is what ends a line where the pattern begins by saying so.
+type newline struct{ verb, ends, dot string }
+
+// newlines are the verbs that name newlines: what ends a line, and what a dot matches.
+var newlines = [...]newline{
+	{"(*CRLF)", `\r\n`, `(?:(?!\r\n)[\s\S])`}, {"(*CR)", `\r`, `[^\r]`}, {"(*ANYCRLF)", `(?:\r\n|\r|\n)`, `[^\r\n]`},
+	{"(*ANY)", "(?:\\r\\n|[\\n\\x0b\\f\\r\u0085\u2028\u2029])", "[^\\n\\x0b\\f\\r\u0085\u2028\u2029]"},
+}
+
+// verbs reads what a pattern may begin with, (*UTF8) and its like, which mean nothing here,
+// and the newlines.
+func (t *translator) verbs() {
+	for strings.HasPrefix(t.in, "(*") {
+		end := strings.IndexByte(t.in, ')') + 1
+		switch verb := t.in[:end]; verb {
+		case "(*UTF8)", "(*UTF)", "(*UCP)", "(*NO_START_OPT)", "(*NO_AUTO_POSSESS)", "(*BSR_UNICODE)":
+		case "(*LF)":
+			t.newline = nil
+		default:
+			i := slices.IndexFunc(newlines[:], func(n newline) bool { return n.verb == verb })
+			if i < 0 {
+				return
+			}
+			t.newline, t.needsSlow = &newlines[i], true
+		}
+		t.in = t.in[end:]
+	}
+	t.needsSlow = t.newline != nil
+}
+
+// line translates ^, $ and the dot where lines end otherwise.
+func (t *translator) line(c rune) string {
+	switch {
+	case c == '.' && t.dotAll:
+		return `[\s\S]`
+	case c == '.':
+		return t.newline.dot
+	case c == '$' && t.multiline:
+		return `(?=` + t.newline.ends + `|\z)`
+	case c == '$':
+		return `(?=(?:` + t.newline.ends + `)?\z)`
+	case t.multiline:
+		return `(?:\A|(?<=` + t.newline.ends + `)(?!\z))`
+	}
+	return `\A`
+}
 
 const (
 	asciiSpace = `\t\n\x0b\f\r `
@@ -79,6 +128,7 @@ func (t *translator) literal(r rune) {
 // run translates the pattern and returns what is wrong with it, "" if nothing.
 func (t *translator) run() string {
 	t.atom = -1
+	t.verbs()
 	for t.pos < len(t.in) {
 		if err := t.step(); err != "" {
 			return err
@@ -96,6 +146,12 @@ func (t *translator) peek(s string) bool { return strings.HasPrefix(t.in[t.pos:]
 func (t *translator) step() string {
 	r, size := utf8.DecodeRuneInString(t.in[t.pos:])
 	start := t.slow.Len()
+	if t.newline != nil && (r == '^' || r == '$' || r == '.') {
+		t.atom = start
+		t.slow.WriteString(t.line(r))
+		t.pos += size
+		return ""
+	}
 	switch r {
 	case '\\':
 		return t.escape()
@@ -110,7 +166,7 @@ func (t *translator) step() string {
 		}
 		n := len(t.starts) - 1
 		t.atom = t.starts[n]
-		t.multiline, t.extended = t.modes[n].multiline, t.modes[n].extended
+		t.multiline, t.extended, t.dotAll = t.modes[n].multiline, t.modes[n].extended, t.modes[n].dotAll
 		t.starts, t.modes = t.starts[:n], t.modes[:n]
 		t.both(")")
 	case '*', '+', '?', '{':
@@ -213,7 +269,7 @@ func (t *translator) quantifier() string {
 func (t *translator) open() string {
 	push := func(size int, text string) {
 		t.starts = append(t.starts, t.slow.Len())
-		t.modes = append(t.modes, modes{t.multiline, t.extended})
+		t.modes = append(t.modes, modes{t.multiline, t.extended, t.dotAll})
 		t.atom = -1
 		t.pos += size
 		t.both(text)
@@ -273,14 +329,7 @@ func (t *translator) open() string {
 	case strings.HasPrefix(rest, "(?"):
 		return t.inlineFlags(push)
 	case strings.HasPrefix(rest, "(*"):
-		j := strings.IndexByte(rest, ')')
-		switch {
-		case j > 0 && (rest[:j] == "(*UTF8" || rest[:j] == "(*UTF" || rest[:j] == "(*UCP") && t.pos == 0:
-			t.pos += j + 1
-			t.in, t.pos = t.in[t.pos:], 0
-		default:
-			return "(*VERB) not recognized or malformed"
-		}
+		return "(*VERB) not recognized or malformed"
 	default:
 		push(1, "(")
 	}
@@ -291,13 +340,16 @@ func (t *translator) open() string {
 func (t *translator) inlineFlags(push func(int, string)) string {
 	rest := t.in[t.pos:]
 	set := true
-	m := modes{t.multiline, t.extended}
+	m := modes{t.multiline, t.extended, t.dotAll}
 	on, off := "", ""
 	for i := 2; i < len(rest); i++ {
 		switch c := rest[i]; c {
 		case '-':
 			set = false
 		case 'i', 's':
+			if c == 's' {
+				m.dotAll = set
+			}
 			if set {
 				on += string(c)
 			} else {
@@ -326,7 +378,7 @@ func (t *translator) inlineFlags(push func(int, string)) string {
 				t.pos += i + 1
 				t.atom = -1
 			}
-			t.multiline, t.extended = m.multiline, m.extended
+			t.multiline, t.extended, t.dotAll = m.multiline, m.extended, m.dotAll
 			return ""
 		default:
 			return "unrecognized character after (? or (?-"
