@@ -25,10 +25,10 @@ var relationNames = [...]string{"$eq", "$gt", "$gte", "$lt", "$lte"}
 // comparison compares a value with a constant of the same class.
 // Manual: reference/method/db.collection.find#type-bracketing.
 type comparison struct {
-	rel   relation
-	with  bson.Value
-	order bson.StringOrder
-	nan   bool // with is NaN
+	rules
+	rel  relation
+	with bson.Value
+	nan  bool // with is NaN
 }
 
 // comparison makes the node of a comparison on a field.
@@ -39,11 +39,11 @@ func (p *parser) comparison(at path.Path, rel relation, v bson.Value) (Node, err
 	case v.Type == bson.TypeRegex && rel != opEqual:
 		return nil, badValue("Can't have RegEx as arg to predicate over field '%s'.", at.String())
 	}
-	return newLeaf(at, newComparison(rel, v, p.order)), nil
+	return newLeaf(at, newComparison(rel, v, p.rules)), nil
 }
 
-func newComparison(rel relation, v bson.Value, o bson.StringOrder) *comparison {
-	return &comparison{rel: rel, with: v, order: o, nan: isNaN(v)}
+func newComparison(rel relation, v bson.Value, r rules) *comparison {
+	return &comparison{rules: r, rel: rel, with: v, nan: isNaN(v)}
 }
 
 func isNaN(v bson.Value) bool {
@@ -91,14 +91,19 @@ func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, err
 	return n == 0, nil
 }
 
+// takesNull reports a comparison that null satisfies.
+func (c *comparison) takesNull() bool {
+	return c.with.Type == bson.TypeNull && c.rel != opGreater && c.rel != opLess
+}
+
 // acrossClasses compares with a value of another class: only null, which
-// missing and undefined equal, and MinKey and MaxKey, which are below and above
+// missing and perhaps undefined equal, and MinKey and MaxKey, which are below and above
 // everything, can hold.
 // Manual: reference/bson-type-comparison-order.
 func (c *comparison) acrossClasses(v bson.Value) bool {
 	switch c.with.Type {
 	case bson.TypeNull:
-		return v.IsNullish() && c.rel != opGreater && c.rel != opLess
+		return c.takesNull() && c.equalsNull(v)
 	case bson.TypeMinKey:
 		return c.rel == opGreater || c.rel == opGreaterEqual
 	case bson.TypeMaxKey:
@@ -116,11 +121,11 @@ func (c *comparison) shape(dst []byte) []byte {
 func (c *comparison) bounds(add func(Interval)) (exact bool) {
 	v := c.with
 	if c.rel == opEqual {
-		return equalBounds(v, add)
+		return c.equalBounds(v, add)
 	}
 	switch {
 	case v.Type == bson.TypeNull:
-		return nullBounds(add)
+		return c.nullBounds(add)
 	case v.Type == bson.TypeArray:
 		// Whole arrays are not in an index: their elements may be anything.
 		add(AllValues())
@@ -166,7 +171,7 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 // proofs see prover: where the path is a single field, a null key is a null or
 // a missing value.
 func (c *comparison) proofs(single bool, add func(Interval)) {
-	if c.with.Type == bson.TypeNull && c.rel != opGreater && c.rel != opLess {
+	if c.takesNull() {
 		if single {
 			add(point(bson.Null))
 		}
@@ -181,10 +186,10 @@ func (c *comparison) proofs(single bool, add func(Interval)) {
 }
 
 // equalBounds are the bounds of equality with v.
-func equalBounds(v bson.Value, add func(Interval)) (exact bool) {
+func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 	switch v.Type {
 	case bson.TypeNull:
-		return nullBounds(add)
+		return r.nullBounds(add)
 	case bson.TypeArray:
 		// An index holds the elements; as an element, an array is a key itself.
 		first, ok := bson.Raw(v.Data).Index(0)
@@ -207,10 +212,14 @@ func equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 	return true
 }
 
-// nullBounds are the keys of null, of missing fields and of undefined. A null
+// nullBounds are the keys of null and of missing fields, perhaps of undefined too. A null
 // key also stands for a path that ends inside an array of scalars, where
-// nothing equals null.
-func nullBounds(add func(Interval)) (exact bool) {
-	add(Interval{undefined, bson.Null, true, true})
+// nothing may equal null.
+func (r rules) nullBounds(add func(Interval)) (exact bool) {
+	if r.undefined {
+		add(Interval{undefined, bson.Null, true, true})
+	} else {
+		add(point(bson.Null))
+	}
 	return false
 }

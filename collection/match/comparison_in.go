@@ -29,7 +29,7 @@ func (p *parser) in(a operand) (Node, error) {
 	if !ok {
 		return nil, badValue("%s needs an array", a.op.Name)
 	}
-	in := &in{order: p.order}
+	in := &in{rules: p.rules}
 	for v := range arr.Values() {
 		switch v.Type {
 		case bson.TypeDocument:
@@ -54,15 +54,15 @@ func (p *parser) in(a operand) (Node, error) {
 
 // in asks whether a value equals one of many, or matches one of the patterns.
 type in struct {
+	rules
 	values  []bson.Value // sorted by order, without repetitions
 	regexes []*regex
-	order   bson.StringOrder
 	null    bool // values has null
 }
 
 // newIn makes the predicate from values that are no regular expressions.
-func newIn(values []bson.Value, o bson.StringOrder) *in {
-	n := &in{values: values, order: o}
+func newIn(values []bson.Value, r rules) *in {
+	n := &in{rules: r, values: values}
 	n.sort()
 	return n
 }
@@ -83,7 +83,7 @@ func (*in) sameForEqual() bool { return true }
 
 func (n *in) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	if v.IsNullish() {
-		return n.null, nil
+		return n.null && n.equalsNull(v), nil
 	}
 	// Binary search by hand: the generic one takes a closure.
 	lo, hi := 0, len(n.values)
@@ -135,7 +135,7 @@ func (n *in) bounds(add func(Interval)) (exact bool) {
 	list := make([]Interval, 0, len(n.values))
 	collect := func(i Interval) { list = append(list, i) }
 	for _, v := range n.values {
-		exact = equalBounds(v, collect) && exact
+		exact = n.equalBounds(v, collect) && exact
 	}
 	for _, r := range n.regexes {
 		exact = r.bounds(collect) && exact
@@ -158,7 +158,7 @@ func (n *in) proofs(single bool, add func(Interval)) {
 	list := make([]Interval, 0, len(n.values))
 	collect := func(i Interval) { list = append(list, i) }
 	for _, v := range n.values {
-		(&comparison{rel: opEqual, with: v}).proofs(single, collect)
+		(&comparison{rules: n.rules, rel: opEqual, with: v}).proofs(single, collect)
 	}
 	for _, i := range union(list) {
 		add(i)
@@ -166,6 +166,6 @@ func (n *in) proofs(single bool, add func(Interval)) {
 }
 
 // leafIn is the node {path: {$in: values}}.
-func leafIn(p path.Path, values []bson.Value, o bson.StringOrder) *Leaf {
-	return newLeaf(p, newIn(values, o))
+func leafIn(p path.Path, values []bson.Value, r rules) *Leaf {
+	return newLeaf(p, newIn(values, r))
 }

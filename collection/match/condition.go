@@ -34,7 +34,7 @@ func ParseCondition(env *mql.Env, v bson.Value) (*Condition, error) {
 // condition is ParseCondition with this parser.
 func (p *parser) condition(v bson.Value) (*Condition, error) {
 	v = v.Clone()
-	c := &Condition{order: p.order}
+	c := &Condition{order: p.rules.order}
 	d, isDoc := v.Doc()
 	switch {
 	case isDoc && p.isValueForm(d), v.Type == bson.TypeRegex:

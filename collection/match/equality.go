@@ -73,12 +73,12 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 		if n.path.String() != path {
 			return nil, false
 		}
-		list, order, found := equalTo(n)
+		list, rules, found := equalTo(n)
 		if !found {
 			return nil, false
 		}
 		for _, v := range list {
-			if order != nil && hasText(v) || v.Type == bson.TypeArray {
+			if rules.order != nil && hasText(v) || v.Type == bson.TypeArray {
 				return nil, false
 			}
 		}

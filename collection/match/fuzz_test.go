@@ -326,7 +326,7 @@ func oneValue(op string, arg, v bson.Value) bool {
 	switch op {
 	case "$eq":
 		if arg.Type == bson.TypeNull {
-			return nullish
+			return nullish && v.Type != bson.TypeUndefined
 		}
 		return !nullish && bson.Equal(v, arg, nil)
 	case "$in":
@@ -370,7 +370,7 @@ func related(op string, arg, v bson.Value) bool {
 	c := bson.Compare(v, arg, nil)
 	switch {
 	case arg.Type == bson.TypeNull:
-		return v.IsNullish() && len(op) == 4
+		return v.IsNullish() && v.Type != bson.TypeUndefined && len(op) == 4
 	case arg.Type == bson.TypeMinKey || arg.Type == bson.TypeMaxKey:
 		if v.IsMissing() {
 			c = -1

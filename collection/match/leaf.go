@@ -38,11 +38,13 @@ type Leaf struct {
 	pred  predicate
 	// whole asks only the array itself ($exists, $size).
 	whole bool
+	// through asks for a missing value where the path ends inside an array without documents.
+	through bool
 }
 
 // newLeaf makes a Leaf that looks into arrays at the end of the path.
 func newLeaf(p path.Path, pred predicate) *Leaf {
-	return &Leaf{path: p, parts: components(p), pred: pred}
+	return &Leaf{path: p, parts: components(p), pred: pred, through: nullThrough(pred)}
 }
 
 // newWholeLeaf makes a Leaf that takes an array at the end as one value.
@@ -120,19 +122,22 @@ func (l *Leaf) inDocument(env *mql.Env, doc bson.Raw, i int, s *expr.Scratch) (b
 
 // inArray goes on with component i in the elements of an array: in each
 // document, and in the element whose position the component names. Elements
-// that cannot go on are not "missing": {"a.b": null} does not match {a: [1]}.
+// that cannot go on are not "missing": {"a.b": null} does not match {a: [1]}, unless
+// through is set and none of them can.
 func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool, error) {
-	n := int32(0)
+	n, through := int32(0), l.through
 	for it := arr.Iter(); it.Next(); n++ {
 		v := it.Value
 		if v.Type == bson.TypeDocument {
 			if ok, err := l.inDocument(env, bson.Raw(v.Data), i, s); ok || err != nil {
 				return ok, err
 			}
+			through = false
 		}
 		if n != l.parts[i].Index {
 			continue
 		}
+		through = false
 		var ok bool
 		var err error
 		switch {
@@ -147,6 +152,9 @@ func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool
 		if ok || err != nil {
 			return ok, err
 		}
+	}
+	if through {
+		return l.pred.holds(env, bson.Value{}, s)
 	}
 	return false, nil
 }

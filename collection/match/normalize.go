@@ -87,7 +87,7 @@ func joinEqualities(list []Node) []Node {
 			out = append(out, c)
 			continue
 		}
-		values, order, ok := equalTo(l)
+		values, rules, ok := equalTo(l)
 		if !ok {
 			out = append(out, c)
 			continue
@@ -99,24 +99,24 @@ func joinEqualities(list []Node) []Node {
 			continue
 		}
 		before, _, _ := equalTo(out[i].(*Leaf))
-		out[i] = leafIn(l.path, slices.Concat(before, values), order)
+		out[i] = leafIn(l.path, slices.Concat(before, values), rules)
 	}
 	return out
 }
 
-// equalTo returns the values that a leaf compares for equality.
-func equalTo(l *Leaf) (values []bson.Value, order bson.StringOrder, ok bool) {
+// equalTo returns the values that a leaf compares for equality, and how.
+func equalTo(l *Leaf) (values []bson.Value, r rules, ok bool) {
 	switch p := l.pred.(type) {
 	case *comparison:
 		if p.rel == opEqual && p.with.Type != bson.TypeRegex {
-			return []bson.Value{p.with}, p.order, true
+			return []bson.Value{p.with}, p.rules, true
 		}
 	case *in:
 		if len(p.regexes) == 0 {
-			return p.values, p.order, true
+			return p.values, p.rules, true
 		}
 	}
-	return nil, nil, false
+	return nil, rules{}, false
 }
 
 func normalNor(n *Nor) Node {
@@ -176,7 +176,7 @@ func normalLeaf(l *Leaf) Node {
 	case len(p.values) == 0 && len(p.regexes) == 0:
 		return Always(false)
 	case len(p.values) == 1 && len(p.regexes) == 0:
-		return newLeaf(l.path, newComparison(opEqual, p.values[0], p.order))
+		return newLeaf(l.path, newComparison(opEqual, p.values[0], p.rules))
 	case len(p.values) == 0 && len(p.regexes) == 1:
 		return newLeaf(l.path, p.regexes[0])
 	}

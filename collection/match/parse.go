@@ -12,7 +12,7 @@ type parser struct {
 	env       *mql.Env
 	operators []Operator // not the globals themselves: their rows refer to parse functions
 	keywords  []schemaKeyword
-	order     bson.StringOrder
+	rules     rules
 	depth     int
 	// nested is set inside $elemMatch, where $where, $text and $expr may not stand.
 	nested bool
@@ -31,7 +31,7 @@ func Parse(env *mql.Env, filter bson.Raw) (Node, error) {
 }
 
 func newParser(env *mql.Env) *parser {
-	return &parser{env: env, operators: Operators, keywords: schemaKeywords, order: env.Order()}
+	return &parser{env: env, operators: Operators, keywords: schemaKeywords, rules: rulesOf(env)}
 }
 
 // filter reads {field: condition, …}; all fields must hold.

@@ -87,7 +87,7 @@ func (p *parser) newRegex(pattern, options string, arena *bson.Arena) (*regex, e
 		return nil, err
 	}
 	r := &regex{source: arena.Regex(pattern, options), pattern: pattern, options: options, re: re}
-	if p.order == nil {
+	if p.rules.order == nil {
 		r.prefix, r.whole = re.LiteralPrefix()
 	}
 	return r, nil

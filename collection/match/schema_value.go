@@ -237,7 +237,7 @@ func (p *schemaParser) bound(v bson.Value) error {
 	if r.exclusive.Truthy() {
 		rel = strict
 	}
-	r.test = newComparison(rel, v, nil)
+	r.test = newComparison(rel, v, rules{})
 	return p.add(r)
 }
 

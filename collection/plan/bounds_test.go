@@ -15,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -132,6 +133,8 @@ func checkerOf(t testing.TB, indexes []string) *boundsChecker {
 
 func (c *boundsChecker) check(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
+	all := release.Offered()
+	c.env.Release = all[r.IntN(len(all))]
 	doc, err := ejson.Parse(fmt.Sprintf("{_id: 1, a: %s, b: %s}", boundsValue(r, 0), boundsValue(r, 0)))
 	if err != nil {
 		return

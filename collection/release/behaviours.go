@@ -18,6 +18,7 @@ const (
 	MergeByCollation
 	MergeOnNull
 	NullSkipsUndefined
+	NullThroughArrays
 
 	behaviours // behaviours is how many there are
 )
@@ -43,5 +44,10 @@ var Behaviours = [behaviours]Changed{
 		Since:  V8_0,
 		Says:   "A comparison with null for equality does not match a field that is undefined.",
 		Source: "release-notes/8.0-compatibility",
+	},
+	NullThroughArrays: {
+		Since:  V9_0,
+		Says:   "A dotted path that ends in an empty array, or in one of scalars, is null to comparisons.",
+		Source: "release-notes/9.0-compatibility",
 	},
 }

@@ -1,0 +1,40 @@
+package match
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
+)
+
+// rules are how a filter compares values: by the collation of its command, and as the release
+// of MongoDB does that the client is shown.
+type rules struct {
+	order     bson.StringOrder
+	undefined bool // null equals undefined
+	through   bool // a path that ends inside an array without documents is null
+}
+
+func rulesOf(env *mql.Env) rules {
+	return rules{
+		order:     env.Order(),
+		undefined: !env.Release.Has(release.NullSkipsUndefined),
+		through:   env.Release.Has(release.NullThroughArrays),
+	}
+}
+
+// equalsNull reports whether v equals null.
+func (r rules) equalsNull(v bson.Value) bool {
+	return v.IsNullish() && (r.undefined || v.Type != bson.TypeUndefined)
+}
+
+// nullThrough reports a predicate for which a path that ends inside an array without documents
+// is null.
+func nullThrough(p predicate) bool {
+	switch p := p.(type) {
+	case *comparison:
+		return p.through && p.takesNull()
+	case *in:
+		return p.through && p.null
+	}
+	return false
+}
