@@ -28,7 +28,7 @@ type densifyStage struct {
 	fieldPath path.Path
 }
 
-func parseDensify(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
+func parseDensify(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, err := wantDoc(arg, 5733400, "The $densify stage specification must be an object, found %s", arg.Type)
 	if err != nil {
 		return nil, err
@@ -88,11 +88,11 @@ func parseDensify(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 			s.partition = append(s.partition, f)
 		}
 	}
-	return []Stage{s}, s.parseRange(bson.Raw(rng.Data))
+	return []Stage{s}, s.parseRange(p, bson.Raw(rng.Data))
 }
 
 // parseRange reads {step, unit, bounds}.
-func (s *densifyStage) parseRange(d bson.Raw) error {
+func (s *densifyStage) parseRange(p *parser, d bson.Raw) error {
 	var step, unit, bounds bson.Value
 	for it := d.Iter(); it.Next(); {
 		switch string(it.Name) {
@@ -123,7 +123,7 @@ func (s *densifyStage) parseRange(d bson.Raw) error {
 		if !ok {
 			return mongoerr.WrongType("$densify.range.unit", unit.Type.String(), "string")
 		}
-		u, err := expr.DateUnitOf(text)
+		u, err := expr.DateUnitOf(p.env, text)
 		if err != nil {
 			return err
 		}

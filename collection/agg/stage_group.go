@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
@@ -53,6 +54,9 @@ func parseGroup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			}
 			s.lone = loneKey(it.Value)
 			continue
+		}
+		if name == "" && p.env.Release.Has(release.GroupNamesFields) {
+			return nil, mongoerr.New(mongoerr.BadValue, "the name of a field of $group may not be empty")
 		}
 		out, err := p.accumulated(name, it.Value)
 		if err != nil {

@@ -135,7 +135,7 @@ func parseWindow(env *mql.Env, v bson.Value) (*window, error) {
 			if !ok {
 				return nil, mongoerr.New(mongoerr.FailedToParse, "'unit' must be a string")
 			}
-			u, err := expr.DateUnitOf(text)
+			u, err := expr.DateUnitOf(env, text)
 			if err != nil {
 				return nil, err
 			}

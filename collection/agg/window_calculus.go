@@ -41,7 +41,7 @@ func parseCalculus(p *parser, c *windowCall) (windowFunc, error) {
 			if !ok {
 				return nil, mongoerr.New(mongoerr.FailedToParse, "%s 'unit' must be a string", c.name)
 			}
-			u, err := expr.DateUnitOf(text)
+			u, err := expr.DateUnitOf(p.env, text)
 			if err != nil {
 				return nil, err
 			}

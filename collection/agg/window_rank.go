@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 var (
@@ -53,6 +54,9 @@ func (r *rankRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson
 	}
 	if r.key, err = r.stage.by.AppendKey(env, r.key[:0], doc); err != nil {
 		return err
+	}
+	if !env.Release.Has(release.RankNullAsMissing) && r.stage.by.Parts[0].Path.Get(doc).IsMissing() {
+		r.key = append(r.key, 0) // so that it is no null
 	}
 	if i == 0 || !bytes.Equal(r.key, r.last) {
 		if r.name == "$rank" {

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // convert is $convert and its short forms $toInt, $toDate, …, which have a
@@ -157,10 +158,12 @@ type convertOptions struct {
 	hasFormat bool
 	base      int // 0: not given
 	bigEndian bool
+	subnormal bool // strings may stand for subnormal doubles
 }
 
 // options evaluates the options; a nullish one counts as absent.
 func (c *convert) options(env *mql.Env, doc bson.Raw, s *Scratch) (o convertOptions, err error) {
+	o.subnormal = env.Release.Has(release.SubnormalsParse)
 	var v [3]bson.Value
 	for i, e := range [3]Expr{c.format, c.byteOrd, c.base} {
 		if e == nil {

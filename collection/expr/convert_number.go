@@ -46,6 +46,9 @@ func parseDouble(text string) (f float64, ok bool) {
 	return f, true
 }
 
+// normalMin is the smallest double that is not subnormal.
+const normalMin = 0x1p-1022
+
 func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeDouble:
@@ -84,6 +87,9 @@ func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 		f, ok := parseDouble(text)
 		if !ok {
 			return v, failed("Failed to parse number %s", show(v))
+		}
+		if f != 0 && math.Abs(f) < normalMin && !o.subnormal {
+			return v, failed("Failed to parse number %s: Out of range", show(v))
 		}
 		return s.Double(f), nil
 	case bson.TypeBinary:

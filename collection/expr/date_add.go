@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 var dateAddSignature = &signature{
@@ -13,7 +14,7 @@ var dateAddSignature = &signature{
 
 // dateAdd makes $dateAdd and $dateSubtract (sign -1).
 func dateAdd(op string, sign int64) namedFunction {
-	return func(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
+	return func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {
 			return bson.Null, nil
 		}
@@ -36,7 +37,7 @@ func dateAdd(op string, sign int64) namedFunction {
 		if sign < 0 && n == -n && n != 0 {
 			return a[2], mongoerr.New(6045000, "invalid %s 'amount' parameter value: %d", op, n)
 		}
-		out, err := addUnits(op, ms, u, n*sign, z)
+		out, err := addUnits(env.Release, op, ms, u, n*sign, z)
 		if err != nil {
 			return a[0], err
 		}
@@ -47,9 +48,18 @@ func dateAdd(op string, sign int64) namedFunction {
 // spanMonths is the number of months that all dates span.
 const spanMonths = 584554049 * 12
 
-// addUnits adds n units to an instant: months and days on the local clock,
+// addUnits adds n units to an instant as a release does: months and days on the local clock,
 // hours and less in real time.
-func addUnits(op string, ms int64, u unit, n int64, z *zone) (int64, error) {
+func addUnits(r release.Release, op string, ms int64, u unit, n int64, z *zone) (int64, error) {
+	out, err := addWhole(op, ms, u, n, z)
+	if ms < 0 && ms%msPerSecond != 0 && u != unitMillisecond && !r.Has(release.EarlySums) {
+		out -= msPerSecond // the part of the second was taken off twice
+	}
+	return out, err
+}
+
+// addWhole is addUnits, right in every release.
+func addWhole(op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 	overflow := mongoerr.New(5166406, "%s overflowed", op)
 	large := mongoerr.New(5976500, "invalid %s 'amount' parameter value: %d %s", op, n, unitNames[u])
 	switch u {

@@ -4,21 +4,26 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // DateUnit is a unit of time of dates in UTC, for stages that step through
 // dates: $densify, $setWindowFields.
-type DateUnit struct{ u unit }
+type DateUnit struct {
+	u       unit
+	release release.Release // by which units are added
+}
 
 // DateUnitOf finds a unit by its name ("day").
 //
 // Errors: FailedToParse.
-func DateUnitOf(name string) (DateUnit, error) {
+func DateUnitOf(env *mql.Env, name string) (DateUnit, error) {
 	i := slices.Index(unitNames[:], name)
 	if i < 0 {
 		return DateUnit{}, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
 	}
-	return DateUnit{unit(i)}, nil
+	return DateUnit{unit(i), env.Release}, nil
 }
 
 // String is the unit's name.
@@ -31,5 +36,5 @@ func (d DateUnit) Millis() int64 { return millis[d.u] }
 //
 // Errors: those of $dateAdd for what is out of range.
 func (d DateUnit) Add(op string, ms, n int64) (int64, error) {
-	return addUnits(op, ms, d.u, n, utc)
+	return addUnits(d.release, op, ms, d.u, n, utc)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 var trimSignature = &signature{
@@ -32,6 +33,9 @@ func trim(op string, left, right bool) namedFunction {
 				return a[1], mongoerr.New(50700, "%s requires 'chars' to be a string, got %s instead.", op, a[1].Type)
 			}
 			t, _ := a[1].Text()
+			if utf8.RuneCount(t) > trimCharsMax && env.Release.Has(release.TrimBounded) {
+				return a[1], mongoerr.New(mongoerr.BadValue, "%s requires 'chars' to be of at most %d characters", op, trimCharsMax)
+			}
 			chars = string(t)
 		}
 		cut := charSet(chars)
@@ -73,6 +77,9 @@ func charSet(chars string) func(c []byte) bool {
 	}
 	return func(c []byte) bool { _, ok := set[string(c)]; return ok }
 }
+
+// trimCharsMax is how many characters `chars` may have, see release.TrimBounded.
+const trimCharsMax = 4096
 
 // hasChar reports whether one of the characters is c, compared as bytes.
 func hasChar(chars string, c []byte) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // SphereOptions are the options of a 2dsphere index.
@@ -83,7 +84,7 @@ func sphereKeys(g *generator) error {
 			fields[i] = []bson.Value{bson.Null}
 		}
 		if total *= len(fields[i]); total > cellsMax {
-			return mongoerr.New(16755, "Can't extract geo keys: too many combinations of cells")
+			return mongoerr.New(g.geoCode(), "Can't extract geo keys: too many combinations of cells")
 		}
 	}
 	if !found {
@@ -137,8 +138,16 @@ func isEmpty(v bson.Value) bool {
 	return (v.Type == bson.TypeArray || v.Type == bson.TypeDocument) && bson.Raw(v.Data).IsEmpty()
 }
 
+// geoCode is the code of a value that the index cannot hold.
+func (g *generator) geoCode() mongoerr.Code {
+	if g.env.Release.Has(release.GeoKeyCodes) {
+		return mongoerr.GeoKeyExtractionFailed
+	}
+	return 16755
+}
+
 func (g *generator) noGeometry(cause error) error {
-	return mongoerr.New(16755, "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), mongoerr.From(cause).Msg)
+	return mongoerr.New(g.geoCode(), "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), mongoerr.From(cause).Msg)
 }
 
 // markMany notes the fields with several values as if they held arrays, which

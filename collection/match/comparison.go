@@ -214,9 +214,9 @@ func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 
 // nullBounds are the keys of null and of missing fields, perhaps of undefined too. A null
 // key also stands for a path that ends inside an array of scalars, where
-// nothing may equal null.
+// nothing may equal null; where it does, an empty array does too, and undefined is its key.
 func (r rules) nullBounds(add func(Interval)) (exact bool) {
-	if r.undefined {
+	if r.undefined || r.through {
 		add(Interval{undefined, bson.Null, true, true})
 	} else {
 		add(point(bson.Null))

@@ -317,6 +317,7 @@ const (
 	UserWritesBlocked                                           Code = 371
 	ReauthenticationRequired                                    Code = 391
 	QueryRejectedBySettings                                     Code = 411
+	GeoKeyExtractionFailed                                      Code = 510
 	SocketException                                             Code = 9001
 	CannotGrowDocumentInCappedNamespace                         Code = 10003
 	NotWritablePrimary                                          Code = 10107
@@ -970,6 +971,8 @@ func (c Code) name() string {
 		return "ReauthenticationRequired"
 	case QueryRejectedBySettings:
 		return "QueryRejectedBySettings"
+	case GeoKeyExtractionFailed:
+		return "GeoKeyExtractionFailed"
 	case SocketException:
 		return "SocketException"
 	case CannotGrowDocumentInCappedNamespace:

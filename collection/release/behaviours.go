@@ -14,21 +14,44 @@ type Changed struct {
 // What changed, by name. A new one is a line here and a row in Behaviours, both in alphabetical
 // order.
 const (
-	EveryTypeToText Behaviour = iota
+	EarlySums Behaviour = iota
+	EveryTypeToText
+	GeoKeyCodes
+	GroupNamesFields
 	MergeByCollation
 	MergeOnNull
 	NullSkipsUndefined
 	NullThroughArrays
+	RankNullAsMissing
+	SubnormalsParse
+	TrimBounded
+	UpsertTooLarge
 
 	behaviours // behaviours is how many there are
 )
 
 // Behaviours is the table, read-only.
 var Behaviours = [behaviours]Changed{
+	EarlySums: {
+		Since: V8_3,
+		Says: "A unit longer than a millisecond added to a date before 1970, or taken off, keeps the part of a second; " +
+			"until then the result was a second too early.",
+		Source: "release-notes/8.3",
+	},
 	EveryTypeToText: {
 		Since:  V8_3,
 		Says:   "$toString and $convert print documents, arrays, regular expressions, timestamps, MinKey and MaxKey.",
 		Source: "release-notes/8.3",
+	},
+	GeoKeyCodes: {
+		Since:  V9_0,
+		Says:   "A value that no 2dsphere index can hold fails with 510 instead of 16755.",
+		Source: "release-notes/9.0-compatibility",
+	},
+	GroupNamesFields: {
+		Since:  V9_0,
+		Says:   "An accumulator of $group may not have the empty name.",
+		Source: "release-notes/9.0-compatibility",
 	},
 	MergeByCollation: {
 		Since:  V8_3,
@@ -49,5 +72,25 @@ var Behaviours = [behaviours]Changed{
 		Since:  V9_0,
 		Says:   "A dotted path that ends in an empty array, or in one of scalars, is null to comparisons.",
 		Source: "release-notes/9.0-compatibility",
+	},
+	RankNullAsMissing: {
+		Since:  V8_0,
+		Says:   "$rank and $denseRank give null and a missing field the same rank.",
+		Source: "release-notes/8.0-compatibility",
+	},
+	SubnormalsParse: {
+		Since:  V8_3,
+		Says:   "$convert reads strings that stand for subnormal doubles.",
+		Source: "release-notes/8.3",
+	},
+	TrimBounded: {
+		Since:  V8_3,
+		Says:   "The chars of $trim, $ltrim and $rtrim have at most 4096 characters.",
+		Source: "release-notes/8.3",
+	},
+	UpsertTooLarge: {
+		Since:  V8_3,
+		Says:   "An upsert whose document gets too large fails with 10334 instead of 17419.",
+		Source: "release-notes/8.3",
 	},
 }

@@ -9,8 +9,10 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/update"
 )
 
@@ -107,6 +109,17 @@ func TestLimits(t *testing.T) {
 	half := strings.Repeat("x", 9<<20)
 	if c := code(`{$set: {b: "`+half+`"}}`, `{_id: 1, a: "`+half+`"}`); c != 17419 {
 		t.Errorf("18 MiB: %v", c)
+	}
+	filter, err := match.Parse(env, parse(t, `{_id: 1, a: "`+half+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range map[release.Release]mongoerr.Code{release.V8_0: 17419, release.V8_3: mongoerr.BSONObjectTooLarge} {
+		env.Release = r
+		_, err := program(t, env, `{$set: {b: "`+half+`"}}`).Upsert(env, filter, &expr.Scratch{}, nil)
+		if c := mongoerr.CodeOf(err); c != want {
+			t.Errorf("an upsert of 18 MiB at %s: %v, want %v", r, c, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // Upsert makes the document that an upsert inserts when nothing matches: the
@@ -18,6 +19,20 @@ import (
 // about a field), ImmutableField (an update that changes the filter's _id), and
 // those of Apply.
 func (p *Program) Upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID func() bson.Value) (bson.Raw, error) {
+	doc, err := p.upsert(env, filter, s, newID)
+	if err != nil && env.Release.Has(release.UpsertTooLarge) {
+		if e := mongoerr.From(err); e.Code == tooLarge {
+			err = mongoerr.New(mongoerr.BSONObjectTooLarge, "%s", e.Msg)
+		}
+	}
+	return doc, err
+}
+
+// tooLarge is the code of an update whose document gets too large.
+const tooLarge = 17419
+
+// upsert is Upsert with the codes of an update.
+func (p *Program) upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID func() bson.Value) (bson.Raw, error) {
 	base, err := p.base(filter)
 	if err != nil {
 		return nil, err
