@@ -42,6 +42,10 @@ func (s *Server) Disconnect(c wire.Conn) {
 	s.conns.Delete(c.ID())
 }
 
+// replyBytesMax is how long a reply may be without what finish puts at its end. Most are bounded
+// where they are made; this is for what prints a request several times, as explain does.
+const replyBytesMax = wire.MessageSizeMax - 64<<10
+
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
 	p := conn.State().(*Peer)
@@ -56,6 +60,9 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	err := s.run(c)
 	if c.Injected.HangUp || errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
+	}
+	if n := c.Reply.Len(); err == nil && n > replyBytesMax {
+		err = mongoerr.New(mongoerr.BSONObjectTooLarge, "The reply to %s has %d bytes, more than the %d that one may have", c.Name(), n, replyBytesMax)
 	}
 	if err != nil {
 		out.Restart()

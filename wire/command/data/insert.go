@@ -60,7 +60,8 @@ func runInsert(c *command.Call) error {
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return err
 	}
-	c.Server.Stats.Insert.Add(int64(len(docs)))
+	tried := len(docs)
+	defer func() { c.Server.Stats.Insert.Add(int64(tried)) }()
 	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
 		n, errs, err := insertBuckets(c, series, docs, w.ordered)
 		if err != nil {
@@ -83,6 +84,9 @@ func runInsert(c *command.Call) error {
 		return err
 	}
 	command.Renumber(errs, todo)
+	if w.ordered && len(errs) > 0 {
+		tried = int(errs[0].Index) + 1 // those after it were not
+	}
 	if len(errs) > 0 && abortsTxn(c, errs[0].Err) {
 		return errs[0].Err
 	}

@@ -1,0 +1,40 @@
+package rooms
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestReplyTooLong: a reply that no message can hold is refused, and the connection goes on.
+func TestReplyTooLong(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]}`)
+	var values []string
+	for i := range 15 {
+		values = append(values, fmt.Sprintf(`"%d%s"`, i, strings.Repeat("x", 1<<20)))
+	}
+	find := `{find: "c", filter: {a: {$in: [` + strings.Join(values, ", ") + `]}}}`
+	if got := c.code(`{explain: ` + find + `}`); got != 10334 {
+		t.Errorf("an explanation that is too long: %d", got)
+	}
+	if got := c.code(find); got != 0 {
+		t.Errorf("what it explains: %d", got)
+	}
+}
+
+// TestInsertsCounted: what comes after the insert at which an ordered batch ends was not tried.
+func TestInsertsCounted(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	counted := func() int64 { return number(at(c.ok(`{serverStatus: 1}`), "opcounters.insert")) }
+	for _, x := range []struct {
+		ordered string
+		want    int64
+	}{{"true", 2}, {"false", 4}} {
+		before := counted()
+		c.ok(`{insert: "c` + x.ordered + `", documents: [{_id: 1}, {_id: 1}, {_id: 2}, {_id: 3}], ordered: ` + x.ordered + `}`)
+		if got := counted() - before; got != x.want {
+			t.Errorf("ordered %s: %d inserts counted, want %d", x.ordered, got, x.want)
+		}
+	}
+}
