@@ -85,7 +85,8 @@ type row struct {
 }
 
 // refusing are the functions that answer every use of a name with an error.
-var refusing = []string{"agg.parseSearch", "data.runGetLastError", "schema.runSearchIndexes", "shards.runNotSharding"}
+var refusing = []string{"agg.parseSearch", "data.runGetLastError", "schema.runSearchIndexes", "shards.runNotSharding",
+	"shards.(*State).runDrainShard-fm", "shards.(*State).runNotDraining-fm"}
 
 // refuses reports whether a function of a table's row is one of them.
 func refuses(function any) bool {

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -101,6 +103,19 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 	return r, err
 }
 
+// checkHiding refuses to hide an index of a system collection, or the last one that serves
+// the shard key. Manual: core/index-hidden, core/sharding-shard-key-indexes.
+// Errors: BadValue (2), IllegalOperation (20).
+func checkHiding(o *cluster.Op, coll *catalog.Collection, ix *catalog.Index) error {
+	if strings.HasPrefix(coll.Namespace.Coll, "system.") && !strings.HasPrefix(coll.Namespace.Coll, "system.buckets.") {
+		return mongoerr.New(mongoerr.BadValue, "can't hide index on system collection")
+	}
+	if o.Env.Strict || !bound(coll) {
+		return nil
+	}
+	return checkServed(coll, []*catalog.Index{ix}, "hide")
+}
+
 // modIndex sets options of one index.
 func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Collection, CollModResult, error) {
 	none := CollModResult{}
@@ -138,6 +153,11 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 				return nil, none, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 			case "expireAfterSeconds":
 				return nil, none, mongoerr.New(mongoerr.BadValue, "the _id field does not support TTL indexes")
+			}
+		}
+		if string(name) == "hidden" && v.Truthy() {
+			if err := checkHiding(o, coll, ix); err != nil {
+				return nil, none, err
 			}
 		}
 		spec, err := changed.Spec.With(o.Env, string(name), v)

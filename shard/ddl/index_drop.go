@@ -1,10 +1,13 @@
 package ddl
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
 )
@@ -13,7 +16,7 @@ import (
 // names is just "*", or of the given key pattern when it is not nil. It returns
 // how many there were.
 // Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
-// IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
+// IllegalOperation (20), IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
 func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
 	if err := noTxn(o, ns.DB, "dropIndexes"); err != nil {
 		return 0, err
@@ -28,6 +31,9 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 		}
 		was = len(coll.Indexes)
 		gone, err := chosen(coll, names, key)
+		if err == nil && !o.Env.Strict {
+			gone, err = keepServing(coll, gone, len(names) == 1 && names[0] == "*")
+		}
 		if err != nil || len(gone) == 0 {
 			return err
 		}
@@ -49,6 +55,45 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 	})
 	d.Jobs.DeleteSoon()
 	return was, err
+}
+
+// keepServing leaves a collection with a ranged shard key an index that serves it, if it has
+// one: who drops all indexes keeps those, and who names the last of them is refused.
+// Manual: core/sharding-shard-key-indexes. Errors: IllegalOperation (20).
+func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*catalog.Index, error) {
+	if !bound(coll) {
+		return gone, nil
+	}
+	if all {
+		return slices.DeleteFunc(slices.Clone(gone), func(ix *catalog.Index) bool { return serves(ix, coll.Key) }), nil
+	}
+	return gone, checkServed(coll, gone, "drop")
+}
+
+// bound reports a collection whose shard key has to have an index that serves it. A hashed one
+// need not. Manual: core/sharding-shard-key-indexes.
+func bound(coll *catalog.Collection) bool {
+	return coll.Sharded() && coll.Key.Kind() == shard.Ranged && !coll.Key.IsID() &&
+		!slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Hashed })
+}
+
+// checkServed refuses to do away with the last visible indexes that serve the shard key.
+// Errors: IllegalOperation (20).
+func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) error {
+	var last *catalog.Index
+	for _, ix := range coll.Indexes {
+		switch {
+		case !serves(ix, coll.Key):
+		case slices.Contains(gone, ix):
+			last = ix
+		case !ix.Hidden:
+			return nil
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s the only compatible index for this collection's shard key: %s", verb, last.Name)
 }
 
 // chosen finds the indexes to drop.

@@ -1,0 +1,27 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runClearJumboFlag answers clearJumboFlag: the chunk must be there, and no chunk is ever too
+// large to be split or moved. Manual: reference/command/clearJumboFlag.
+func runClearJumboFlag(c *command.Call) error {
+	coll, err := shardedCollection(c)
+	if err != nil {
+		return err
+	}
+	p, err := parsePlace(c, "find", "bounds")
+	switch {
+	case err != nil:
+		return err
+	case (p.find == nil) == (p.bounds == nil):
+		return mongoerr.New(mongoerr.InvalidOptions, "Must specify exactly one of 'find' or 'bounds' for clearJumboFlag")
+	case p.find != nil && coll.Key.Kind() == shard.Hashed:
+		return mongoerr.New(mongoerr.InvalidOptions, "Cannot use 'find' with the hashed shard key %s: name the 'bounds' of the chunk", coll.Key)
+	}
+	_, err = p.chunk(coll)
+	return err
+}
