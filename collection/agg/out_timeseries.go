@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -52,7 +53,7 @@ func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
 			if !v.IsNumber() {
 				return nil, mongoerr.WrongType(stage+"."+name, v.Type.String(), "int", "decimal", "double", "long")
 			}
-			n, _ := v.TruncInt64()
+			n := wholeSeconds(v)
 			if n < 1 || n > bucketSecondsMax {
 				return nil, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s' must be between 1 and %d, actual value '%d'", stage, name, bucketSecondsMax, min(n, math.MaxInt32))
 			}
@@ -99,4 +100,15 @@ func bucketSpan(granularity string) int64 {
 		return 2592000
 	}
 	return 3600
+}
+
+// wholeSeconds is a number as an integer: doubles lose their fraction, decimals are rounded half
+// to even. Observed: MongoDB 8.2.
+func wholeSeconds(v bson.Value) int64 {
+	if d, ok := v.Decimal(); ok {
+		n, _ := decimal.ToInt64(d, decimal.HalfEven)
+		return n
+	}
+	n, _ := v.TruncInt64()
+	return n
 }

@@ -12,10 +12,8 @@ import (
 func DeclareLet(env *mql.Env, d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)
-		if name == "" || name[0] < 'a' || name[0] > 'z' {
-			if name == "" || name[0] < 0x80 {
-				return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
-			}
+		if err := checkVariable(name, true); err != nil {
+			return err
 		}
 		e, err := Parse(env, it.Value)
 		if err != nil {

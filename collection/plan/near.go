@@ -13,6 +13,9 @@ import (
 // answer it. hint is the index to take, nil for any.
 // Manual: reference/operator/query/near, reference/operator/query/nearSphere.
 func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
+	if q.Coll != nil && q.Coll.Options.TimeSeries != nil {
+		return nil, mongoerr.New(5626500, "$near and $nearSphere are not allowed on a time-series collection: $geoNear and $geoWithin are")
+	}
 	cs := conjuncts(q.Match)
 	at := q.near.Path().String()
 	var out []*Solution

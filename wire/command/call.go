@@ -134,6 +134,13 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	return c.Namespace()
 }
 
+// OKAsInt ends a reply with an integer ok, as MongoDB does where a distinct has become an
+// aggregate. Observed: MongoDB 8.2.
+func (c *Call) OKAsInt() {
+	c.Reply.Int32("ok", 1)
+	c.hasOK = true
+}
+
 // Collection finds a collection that is no view.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (c *Call) Collection(ns collection.Namespace) (*catalog.Collection, error) {

@@ -11,7 +11,7 @@ import (
 
 // runAuthenticate logs in by the certificate that the client's end of a TLS
 // connection has shown. Manual: core/security-x.509. Spec: auth (MONGODB-X509).
-// Errors: AuthenticationFailed (18), MechanismUnavailable (334).
+// Errors: AuthenticationFailed (18).
 func (s *State) runAuthenticate(c *command.Call) error {
 	n := auth.Name{DB: c.DB}
 	var mechanism string
@@ -31,7 +31,7 @@ func (s *State) runAuthenticate(c *command.Call) error {
 		return err
 	}
 	if mechanism != string(auth.X509) {
-		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", mechanism)
+		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.") // the others are for saslStart
 	}
 	if err := s.x509(c, n, false); err != nil {
 		return err

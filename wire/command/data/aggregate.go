@@ -211,6 +211,7 @@ func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) e
 	})
 	if err == nil {
 		c.Reply.Array("values", cluster.SortValues(c.Env(), out.Doc()))
+		c.OKAsInt()
 	}
 	return err
 }

@@ -11,6 +11,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
+// cappedTemporary is by how much MongoDB's name for the collection that it fills meanwhile is
+// longer, tmpXXXXX.convertToCapped.NAME, which must be a name as well. Observed: MongoDB 8.2.
+const cappedTemporary = len("tmpXXXXX.convertToCapped.")
+
 // runConvertToCapped answers convertToCapped. Fields that it does not know are
 // ignored. Observed: mongod 8.2. Manual: reference/command/convertToCapped.
 func runConvertToCapped(c *command.Call) error {
@@ -19,7 +23,7 @@ func runConvertToCapped(c *command.Call) error {
 	switch {
 	case !ok || s == "" || s[0] == '.' || strings.ContainsRune(s, 0):
 		return mongoerr.BadNamespace(ns.String())
-	case len(ns.String()) > collection.NamespaceNameMax:
+	case len(ns.String())+cappedTemporary > collection.NamespaceNameMax:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, collection.NamespaceNameMax)
 	}
 	if err := cappable(ns); err != nil {

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -12,18 +14,22 @@ import (
 
 // collModArgs are the arguments of collMod.
 type collModArgs struct {
-	set       *bson.Builder // options in the words of create
-	options   bson.Raw      // set, once all arguments are read
-	index     *indexChange
-	dryRun    bool
-	capped    bool // cappedSize or cappedMax was given
-	images    bool
-	expire    bool
-	series    *seriesChange
-	validator bson.Raw
-	validates bool // any option of validation was given
-	viewOn    string
-	pipeline  bson.Raw
+	set     *bson.Builder // options in the words of create
+	options bson.Raw      // set, once all arguments are read
+	index   *indexChange
+	dryRun  bool
+	capped  bool // cappedSize or cappedMax was given
+	// cap has the options of a capped collection.
+	cap    *bson.Builder
+	images bool
+	expire bool
+	// expireSeconds is the time to live, 0 for none.
+	expireSeconds int64
+	series        *seriesChange
+	validator     bson.Raw
+	validates     bool // any option of validation was given
+	viewOn        string
+	pipeline      bson.Raw
 }
 
 // runCollMod answers collMod. Manual: reference/command/collMod.
@@ -32,11 +38,14 @@ func runCollMod(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	a := &collModArgs{set: bson.NewBuilder(nil)}
+	a := &collModArgs{set: bson.NewBuilder(nil), cap: bson.NewBuilder(nil)}
 	if err := c.Each(func(name string, v bson.Value) (bool, error) { return collModArg(c, a, name, v) }); err != nil {
 		return err
 	}
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	if coll == nil && a.capped && ns.DB == "local" && strings.HasPrefix(ns.Coll, "oplog.") {
+		return mongoerr.New(mongoerr.InvalidOptions, "The size of the oplog cannot be changed by collMod: %s", ns)
+	}
 	if coll == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
 	}
@@ -47,6 +56,9 @@ func runCollMod(c *command.Call) error {
 		if err := a.series.apply(coll, a); err != nil {
 			return err
 		}
+	}
+	if coll.Options.Capped { // elsewhere they were refused or mean nothing
+		a.set.Splice(a.cap.Doc().Elements())
 	}
 	a.options = a.set.Doc()
 	constrains, err := a.constrains(coll)
@@ -164,16 +176,16 @@ func cappedArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 		if err := arguments.Between(name, n, 1, cappedBytesMax); err != nil {
 			return err
 		}
-		a.set.Int("size", (n+255)/256*256)
+		a.cap.Int("size", (n+255)/256*256)
 		return nil
 	}
 	switch {
 	case n >= cappedDocsMax+1:
 		return mongoerr.OutOfRange(name, n, "<", cappedDocsMax+1)
 	case n <= 0:
-		a.set.Null("max")
+		a.cap.Null("max")
 	default:
-		a.set.Int("max", n)
+		a.cap.Int("max", n)
 	}
 	return nil
 }
@@ -192,6 +204,7 @@ func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 	if !ok {
 		return mongoerr.WrongType(c.Field(name), v.Type.String(), "string", "long", "int", "decimal", "double")
 	}
+	a.expireSeconds = n
 	a.set.Int64(name, n)
 	if n < 0 || n > 1<<53 {
 		return checkExpire(c, n)
@@ -206,10 +219,12 @@ func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collec
 	switch {
 	case a.index != nil && coll.IsView():
 		return invalid("option not supported on a view: index")
-	case a.capped && !coll.Options.Capped:
+	case a.capped && !coll.Options.Capped && a.series == nil:
 		return invalid("Collection %s is not capped", ns)
 	case a.images && coll.IsView():
 		return invalid("option not supported on a view: changeStreamPreAndPostImages")
+	case a.expire && coll.Options.TimeSeries != nil && a.expireSeconds > c.Start.Unix():
+		return checkExpire(c, a.expireSeconds)
 	case a.expire && !coll.Options.Clustered && coll.Options.TimeSeries == nil:
 		return invalid("'expireAfterSeconds' is only supported on time-series collections and those clustered by _id")
 	case coll.Options.TimeSeries != nil && a.validates:

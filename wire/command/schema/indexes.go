@@ -174,6 +174,9 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 	if coll.IsView() {
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
+	if ns.Coll == "system.profile" { // is made without an index. Observed: MongoDB 8.2
+		return nil, nil
+	}
 	var docs []bson.Raw
 	if coll.Options.Clustered {
 		b := bson.NewBuilder(nil)
