@@ -102,7 +102,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 			return o, err
 		}
 	}
-	if validator.IsEmpty() {
+	if validator = o.withEncryption(validator); validator.IsEmpty() {
 		return o, nil
 	}
 	var err error

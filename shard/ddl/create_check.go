@@ -52,8 +52,10 @@ func checkOptions(r bson.Raw) error {
 	}
 	capped := has("capped") && r.Get("capped").Truthy()
 	switch {
-	case has("encryptedFields"):
-		return mongoerr.NotImplementedYet("option encryptedFields of create")
+	case has("encryptedFields") && (has("viewOn") || has("timeseries")):
+		return mongoerr.New(6346401, "A view or a time-series collection cannot have encrypted fields")
+	case has("encryptedFields") && capped:
+		return mongoerr.New(6367301, "A capped collection cannot have encrypted fields")
 	case has("pipeline") && !has("viewOn"):
 		return mongoerr.New(mongoerr.InvalidOptions, "'viewOn' must be specified when 'pipeline' is present")
 	case !capped && (has("size") || has("max")):

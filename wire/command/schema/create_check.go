@@ -110,6 +110,9 @@ func collationDoc(c *mql.Collation) bson.Raw {
 // document is the options as listCollections prints them and as they are kept.
 func (o *createOptions) document() bson.Raw {
 	b := bson.NewBuilder(nil)
+	if o.encrypted != nil { // which suits no view: the catalog says so
+		b.Raw("encryptedFields", o.encrypted)
+	}
 	if o.isView() {
 		b.String("viewOn", o.viewOn)
 		if o.pipeline == nil {

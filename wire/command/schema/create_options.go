@@ -42,6 +42,7 @@ type createOptions struct {
 	storage, indexDefault bson.Raw
 	shardKey, suffix      bson.Raw
 	indexes               []bson.Raw
+	encrypted             bson.Raw
 }
 
 // isView reports that a view is to be made.
@@ -110,9 +111,7 @@ func createOption(c *command.Call, o *createOptions, name string, v bson.Value) 
 	case "indexOptionDefaults":
 		o.indexDefault, err = indexDefaultsArg(c, name, v)
 	case "encryptedFields":
-		if _, err = c.DocArg(name, v); err == nil && !v.IsMissing() {
-			err = mongoerr.NotImplementedYet("option encryptedFields of create")
-		}
+		o.encrypted, err = encryptedFieldsArg(c, name, v)
 	case "shardKey": // Azure Cosmos DB's, on both listeners
 		if o.shardKey, err = c.ShardKeyArg(name, v); err == nil {
 			o.shardKey = o.shardKey.Clone()

@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCompactEncrypted compacts what Queryable Encryption keeps beside a
-// collection; no collection has it here.
+// runCompactEncrypted compacts what Queryable Encryption keeps beside a collection: nothing, as
+// encrypted fields cannot be asked for here. The client must show that it has their keys all the
+// same. Errors: InvalidNamespace (73), NamespaceNotFound (26), 6346807, 7294900.
 // Manual: reference/command/compactStructuredEncryptionData.
 func runCompactEncrypted(c *command.Call) error {
 	name, ok := c.Value.Str()
@@ -17,20 +18,19 @@ func runCompactEncrypted(c *command.Call) error {
 	if name == "" {
 		return mongoerr.BadNamespace(c.DB + ".")
 	}
-	tokens := false
+	var tokens bson.Raw
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
 		case "compactionTokens":
-			tokens = !v.IsMissing()
-			_, err = c.DocArg(name, v)
+			tokens, err = c.DocArg(name, v)
 		case "encryptionInformation", "anchorPaddingFactor":
 		default:
 			return false, nil
 		}
 		return true, err
 	})
-	if err == nil && !tokens {
+	if err == nil && tokens == nil {
 		err = mongoerr.MissingField(c.Field("compactionTokens"))
 	}
 	if err != nil {
@@ -41,7 +41,26 @@ func runCompactEncrypted(c *command.Call) error {
 			if coll.IsView() {
 				return mongoerr.ViewNotAllowed(coll.Namespace.String())
 			}
-			return mongoerr.New(6346807, "Target namespace is not an encrypted collection")
+			paths := coll.Options.EncryptedPaths()
+			if len(paths) == 0 {
+				return mongoerr.New(6346807, "Target namespace is not an encrypted collection")
+			}
+			for _, p := range paths {
+				if !tokens.Has(p) {
+					return mongoerr.New(7294900, "compactionTokens lacks a token for the encrypted path '%s'", p)
+				}
+			}
+			b := c.Reply
+			b.BeginDoc("stats")
+			for section, counts := range [...][]string{{"read", "deleted"}, {"read", "inserted", "updated", "deleted"}} {
+				b.BeginDoc([...]string{"ecoc", "esc"}[section])
+				for _, n := range counts {
+					b.Int64(n, 0)
+				}
+				b.End()
+			}
+			b.End()
+			return nil
 		}
 	}
 	return mongoerr.NoNamespace(c.DB + "." + name)

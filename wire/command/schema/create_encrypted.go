@@ -1,0 +1,291 @@
+package schema
+
+import (
+	"math"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// encryptedFieldsArg checks the fields that clients encrypt in a collection. Those that can be
+// asked for need a server that keeps tags of their values, which this one does not; the others
+// are stored as they come. Manual: core/queryable-encryption.
+// Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415), those of
+// encryptedField, NotImplemented (238) for what is right and has queries.
+func encryptedFieldsArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
+	d, err := c.DocArg(name, v)
+	if err != nil || v.IsMissing() {
+		return nil, err
+	}
+	var fields []bson.Raw
+	given := false
+	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
+		switch field {
+		case "escCollection", "eccCollection", "ecocCollection":
+			_, err = c.StringArg(name+"."+field, v)
+		case "strEncodeVersion":
+			_, err = c.LongArg(name+"."+field, v)
+		case "fields":
+			given = !v.IsMissing()
+			if given {
+				fields, err = c.DocArray(name+"."+field, v, math.MaxInt32)
+			}
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && !given {
+		err = mongoerr.MissingField(c.Field(name + ".fields"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var paths, keys []string
+	queried := false
+	for _, f := range fields {
+		e, err := encryptedField(c, name+".fields", f)
+		if err != nil {
+			return nil, err
+		}
+		for i, p := range paths {
+			switch {
+			case p == e.path:
+				return nil, mongoerr.New(6338402, "The path '%s' is encrypted twice", p)
+			case keys[i] == e.key:
+				return nil, mongoerr.New(6338401, "Two encrypted fields have the same key")
+			case strings.HasPrefix(p, e.path+".") || strings.HasPrefix(e.path, p+"."):
+				return nil, mongoerr.New(6338403, "The encrypted path '%s' conflicts with '%s'", e.path, p)
+			}
+		}
+		paths, keys = append(paths, e.path), append(keys, e.key)
+		queried = queried || e.queries > 0
+	}
+	if queried {
+		return nil, mongoerr.NotImplementedYet("queries of encrypted fields")
+	}
+	return d.Clone(), nil
+}
+
+// encrypted is a field that clients encrypt.
+type encrypted struct {
+	path, key, kind string
+	queries         int
+}
+
+// encryptedField reads one of the fields. Errors: see there.
+func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err error) {
+	var queries []encryptedQuery
+	hasPath, hasKey := false, false
+	err = arguments.EachField(d, c.Field(at), func(field string, v bson.Value) (_ bool, err error) {
+		full := at + "." + field
+		switch field {
+		case "keyId":
+			hasKey = !v.IsMissing()
+			_, data, _ := v.Binary()
+			e.key, err = string(data), c.CheckUUIDArg(full, v)
+		case "path":
+			hasPath = !v.IsMissing()
+			e.path, err = c.StringArg(full, v)
+		case "bsonType":
+			e.kind, err = c.StringArg(full, v)
+		case "queries":
+			queries, err = encryptedQueries(c, full, v)
+			e.queries = len(queries)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return e, err
+	case !hasKey:
+		return e, mongoerr.MissingField(c.Field(at + ".keyId"))
+	case !hasPath:
+		return e, mongoerr.MissingField(c.Field(at + ".path"))
+	case e.path == "":
+		return e, mongoerr.New(6316402, "The path of an encrypted field cannot be empty")
+	case e.path == "_id" || strings.HasPrefix(e.path, "_id."):
+		return e, mongoerr.New(6316403, "The field _id cannot be encrypted")
+	}
+	switch e.kind {
+	case "", "double", "string", "object", "array", "binData", "objectId", "bool", "date", "regex", "javascript", "int", "timestamp",
+		"long", "decimal", "dbPointer", "symbol", "javascriptWithScope":
+	default:
+		return e, mongoerr.New(6338406, "A field of the type '%s' cannot be encrypted", e.kind)
+	}
+	for i := range queries {
+		if err := queries[i].check(e.kind); err != nil {
+			return e, err
+		}
+	}
+	return e, checkCombined(queries)
+}
+
+// checkCombined looks whether the ways to ask for one field go together.
+func checkCombined(queries []encryptedQuery) error {
+	switch {
+	case len(queries) > 2:
+		return mongoerr.New(9783413, "An encrypted field has two types of queries at most")
+	case len(queries) == 2 && (queries[0].kind+queries[1].kind != "prefixPreviewsuffixPreview" && queries[0].kind+queries[1].kind != "suffixPreviewprefixPreview"):
+		return mongoerr.New(9783414, "Only queries by prefix and by suffix go together, not %s and %s", queries[0].kind, queries[1].kind)
+	}
+	return nil
+}
+
+// encryptedQuery is a way in which an encrypted field can be asked for.
+type encryptedQuery struct {
+	kind                   string
+	min, max               bson.Value
+	shortest, longest      int64
+	hasShortest, hasLong   bool
+	hasCase, hasDiacritics bool
+}
+
+// encryptedQueries reads the ways, one or several; unlike elsewhere, null is no way to leave
+// them out. Errors: TypeMismatch (14), 9783412, those of encryptedQueryArg.
+func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuery, error) {
+	docs := []bson.Raw{nil}
+	var ok bool
+	if docs[0], ok = v.Doc(); !ok || v.Type != bson.TypeDocument {
+		if v.Type != bson.TypeArray {
+			return nil, mongoerr.WrongType(c.Field(at), v.Type.String(), "array", "object")
+		}
+		var err error
+		if docs, err = c.DocArray(at, v, math.MaxInt32); err != nil {
+			return nil, err
+		}
+		if len(docs) == 0 {
+			return nil, mongoerr.New(9783412, "The queries of an encrypted field cannot be an empty array")
+		}
+	}
+	var out []encryptedQuery
+	for _, d := range docs {
+		q, err := encryptedQueryArg(c, at, d)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// encryptedQueryArg reads one way. Errors: TypeMismatch (14), BadValue (2), FailedToParse (9),
+// IDLUnknownField (40415), IDLFailedToParse (40414).
+func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery, err error) {
+	err = arguments.EachField(d, c.Field(at), func(field string, v bson.Value) (_ bool, err error) {
+		full := at + "." + field
+		switch field {
+		case "queryType":
+			q.kind, err = c.EnumArg(full, v, "equality", "range", "rangePreview", "substringPreview", "suffixPreview", "prefixPreview")
+		case "min":
+			q.min = v
+		case "max":
+			q.max = v
+		case "contention", "trimFactor", "precision":
+			_, err = wholeArg(c, full, v, 0, math.MaxInt64)
+		case "sparsity":
+			_, err = wholeArg(c, full, v, 1, 8)
+		case "strMaxLength":
+			_, err = wholeArg(c, full, v, 1, math.MaxInt64)
+		case "strMinQueryLength":
+			q.hasShortest = !v.IsMissing()
+			q.shortest, err = wholeArg(c, full, v, 1, math.MaxInt64)
+		case "strMaxQueryLength":
+			q.hasLong = !v.IsMissing()
+			q.longest, err = wholeArg(c, full, v, 1, math.MaxInt64)
+		case "caseSensitive":
+			q.hasCase = !v.IsMissing()
+			_, err = c.StrictBool(full, v)
+		case "diacriticSensitive":
+			q.hasDiacritics = !v.IsMissing()
+			_, err = c.StrictBool(full, v)
+		default:
+			return false, nil
+		}
+		if n, ok := v.TruncInt64(); err == nil && ok && field == "trimFactor" && n > 128 {
+			err = mongoerr.New(8574000, "A trimFactor of %d is more than any type of range has bits", n)
+		}
+		return true, err
+	})
+	if err == nil && q.kind == "" {
+		err = mongoerr.MissingField(c.Field(at + ".queryType"))
+	}
+	return q, err
+}
+
+// wholeArg reads a number that must be an integer within bounds.
+// Errors: TypeMismatch (14), FailedToParse (9), BadValue (2).
+func wholeArg(c *command.Call, name string, v bson.Value, lo, hi int64) (int64, error) {
+	if v.IsMissing() {
+		return 0, nil
+	}
+	n, ok := v.AsInt64()
+	if !ok {
+		if _, err := c.LongArg(name, v); err != nil {
+			return 0, err
+		}
+		return 0, mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s: %s", name, v)
+	}
+	return n, arguments.Between(name, n, lo, hi)
+}
+
+// check looks whether a field of a BSON type can be asked for in that way.
+func (q *encryptedQuery) check(kind string) error {
+	switch q.kind {
+	case "equality":
+		switch kind {
+		case "double", "decimal", "object", "array":
+			return mongoerr.New(6338405, "A field of the type '%s' cannot be encrypted for queries by equality", kind)
+		}
+	case "range", "rangePreview":
+		return q.checkRange(kind)
+	default:
+		return q.checkText(kind)
+	}
+	return nil
+}
+
+// checkRange looks whether the bounds of a range are of the field's type, and in order.
+func (q *encryptedQuery) checkRange(kind string) error {
+	switch kind {
+	case "double", "decimal", "int", "long", "date":
+	default:
+		return mongoerr.New(6775201, "A field of the type '%s' cannot be encrypted for queries by range", kind)
+	}
+	for _, v := range [...]bson.Value{q.min, q.max} {
+		if !v.IsMissing() && v.Type.String() != kind {
+			return mongoerr.New(7018200, "The bounds of an encrypted field must be of its type %s, not %s", kind, v.Type)
+		}
+	}
+	if !q.min.IsMissing() && !q.max.IsMissing() && bson.Compare(q.min, q.max, nil) >= 0 {
+		return mongoerr.New(6720005, "The lower bound of an encrypted field must be less than the upper one")
+	}
+	return nil
+}
+
+// checkText looks whether all is there that queries for parts of strings need.
+func (q *encryptedQuery) checkText(kind string) error {
+	missing := func(code mongoerr.Code, name string) error {
+		return mongoerr.New(code, "Queries of the type %s need %s", q.kind, name)
+	}
+	switch {
+	case kind != "string":
+		return mongoerr.New(9783400, "Queries of the type %s are for strings, not for '%s'", q.kind, kind)
+	case !q.hasShortest:
+		return missing(9783402, "strMinQueryLength")
+	case !q.hasLong:
+		return missing(9783403, "strMaxQueryLength")
+	case !q.hasCase:
+		return missing(9783404, "caseSensitive")
+	case !q.hasDiacritics:
+		return missing(9783405, "diacriticSensitive")
+	case q.shortest > q.longest:
+		return mongoerr.New(9783406, "strMinQueryLength must not be more than strMaxQueryLength")
+	}
+	return nil
+}
