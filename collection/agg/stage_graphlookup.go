@@ -68,6 +68,9 @@ func parseGraphLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if err := checkMatch(s.restrict); err != nil {
 				return nil, err
 			}
+			if match.Features(s.restrict)&match.UsesText != 0 {
+				return nil, mongoerr.New(mongoerr.BadValue, "Failed to parse 'restrictSearchWithMatch' option to $graphLookup: $text is not allowed in this context")
+			}
 			continue
 		case "from", "as", "connectFromField", "connectToField", "depthField":
 		default:

@@ -15,7 +15,7 @@ var dateAddSignature = &signature{
 // dateAdd makes $dateAdd and $dateSubtract (sign -1).
 func dateAdd(op string, sign int64) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
-		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {
+		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() || g.has(3) && a[3].IsNullish() {
 			return bson.Null, nil
 		}
 		ms, ok := dateOfValue(a[0])

@@ -80,14 +80,13 @@ func (e *dateFromString) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 		}
 		return bson.Null, nil
 	}
-	if null {
-		return bson.Null, nil
-	}
 	text, isText := v.Str()
 	var ms int64
 	switch {
 	case !isText || v.Type != bson.TypeString:
 		err = mongoerr.New(mongoerr.ConversionFailure, "$dateFromString requires that 'dateString' be a string, found: %s with value %s", v.Type, show(v))
+	case null:
+		return bson.Null, nil
 	case hasFormat:
 		ms, err = parseFormatted(text, format, z)
 	default:

@@ -330,7 +330,7 @@ func (p *dateText) time() bool {
 	}
 	p.c.hour = p.take(n)
 	for i, to := range [2]*int64{&p.c.minute, &p.c.second} {
-		if p.rest == "" || p.rest[0] != ':' {
+		if p.rest == "" || p.rest[0] != ':' && !(i == 1 && p.dotted()) {
 			if i == 0 && meridian(p.rest) == 0 {
 				return false
 			}
@@ -343,6 +343,12 @@ func (p *dateText) time() bool {
 		*to = p.take(n)
 	}
 	return p.fraction() && p.meridian()
+}
+
+// dotted reports seconds behind a dot, as in 11:56.02.
+func (p *dateText) dotted() bool {
+	n := span(p.rest[1:])
+	return p.rest[0] == '.' && (n == 1 || n == 2)
 }
 
 func (p *dateText) fraction() bool {
