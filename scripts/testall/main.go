@@ -37,6 +37,7 @@ var steps = []step{
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
 	{"clients", "drivers and mappers of other languages, installed into .cache/clients", false, (*run).clients},
+	{"artefacts", "what ./scripts/release makes, installed and started", false, (*run).artefacts},
 	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},
 	{"race", "all tests with the race detector", true, (*run).race},
 	{"soak", "abuse, crash, isolation and metamorphic tests for longer", true, (*run).soak},

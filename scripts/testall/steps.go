@@ -121,6 +121,23 @@ func (r *run) clients() error {
 	return r.testPackages(func(path string) bool { return strings.Contains(path, clientsPattern) }, nil)
 }
 
+// artefactsLimit bounds the step of that name: it compiles the server anew, as it is
+// released, once or, with --long, for every platform.
+const artefactsLimit = 20 * time.Minute
+
+// artefacts makes a release for this machine and uses it. The program that makes releases
+// is a module of its own, as its libraries are none of the server's.
+func (r *run) artefacts() error {
+	if r.long {
+		r.env = append(r.env, "CANTLE_LONG=1")
+	}
+	if err := r.output(5*time.Minute, "go", "-C", "packaging", "vet", "./..."); err != nil {
+		return err
+	}
+	// Never from Go's cache of results, which does not know that they depend on the server.
+	return r.test(artefactsLimit+time.Minute, "-C", "packaging", "test", "-json", "-count=1", "-vet=off", "-timeout", artefactsLimit.String(), "./...")
+}
+
 // race repeats all tests with the race detector.
 func (r *run) race() error {
 	if runtime.GOOS == "linux" {

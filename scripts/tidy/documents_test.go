@@ -34,7 +34,7 @@ func TestLevelsDocumented(t *testing.T) {
 // every path in code quotes that looks like one.
 func TestDocumentLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|ratelimit|scripts|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")
+	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|packaging|ratelimit|scripts|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
 		text, err := os.ReadFile("../../" + name)
 		if err != nil {

@@ -343,9 +343,18 @@ func (d *Daemon) Reload() error {
 }
 
 // HeapLimit is how far the heap may grow before the collector works as hard as it
-// takes: half of the memory there is. What lies outside of the heap is in the picture of
+// takes: half of the memory there is, and the block cache and the memtables on top of it
+// in a build that keeps them there. What lies outside of the heap is in the picture of
 // shares.
-func HeapLimit() int64 { return memoryBytes() / 2 }
+func HeapLimit() int64 {
+	total := memoryBytes()
+	limit := total / 2
+	if cacheInHeap {
+		s := divide(total, 0)
+		limit += s.cache + memtables*s.memtable
+	}
+	return limit
+}
 
 // Failed delivers the error of a listener that broke.
 func (d *Daemon) Failed() <-chan error { return d.failed }

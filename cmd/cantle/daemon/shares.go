@@ -8,8 +8,8 @@ import (
 )
 
 // shares is how the memory of the process is divided. The block cache and the memtables
-// (an eighth and four sixty-fourths) lie outside of Go's heap, which gets one half; a
-// quarter is working memory, what clients can make the server hold:
+// (an eighth and four sixty-fourths) lie outside of Go's heap (see cacheInHeap), which gets
+// one half; a quarter is working memory, what clients can make the server hold:
 //
 //	work ─┬─ queries   what sorts, groups, joins and their like hold; they spill, or fail
 //	      ├─ messages  large messages on their way in; they wait for their turn
@@ -21,11 +21,14 @@ type shares struct {
 	work, queries, messages, replies, writes *ratelimit.Memory
 	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
 	cursors int64
-	// cache is the block cache in bytes, memtable one of up to four memtables.
+	// cache is the block cache in bytes, memtable one of the memtables.
 	cache, memtable int64
 	// txnBytes bounds one transaction, conns is how many connections there may be.
 	txnBytes, conns int
 }
+
+// memtables is how many memtables there are at most.
+const memtables = 4
 
 // workMin is the least working memory: one message of the largest kind must find room.
 const workMin = 32 << 20

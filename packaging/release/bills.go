@@ -1,0 +1,88 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// bill is a bill of materials, what a binary was made of: CycloneDX 1.6, as far as it is
+// needed here.
+type bill struct {
+	Format     string      `json:"bomFormat"`
+	Spec       string      `json:"specVersion"`
+	Version    int         `json:"version"`
+	Metadata   metadata    `json:"metadata"`
+	Components []component `json:"components"`
+}
+
+// metadata says what the bill is about.
+type metadata struct {
+	Timestamp string    `json:"timestamp"`
+	Component component `json:"component"`
+}
+
+// component is one part.
+type component struct {
+	Type       string     `json:"type"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version"`
+	PURL       string     `json:"purl,omitempty"`
+	Properties []property `json:"properties,omitempty"`
+	Pedigree   *pedigree  `json:"pedigree,omitempty"`
+}
+
+// property is something else about a component.
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// pedigree says how a component differs from what its version names.
+type pedigree struct {
+	Notes string `json:"notes"`
+}
+
+// bills writes what each binary was made of, as the binary itself knows it.
+func (r *release) bills() error {
+	for _, p := range r.platforms {
+		info, err := buildinfo.ReadFile(r.binary(p))
+		if err != nil {
+			return err
+		}
+		text, err := json.MarshalIndent(r.billOf(p, info), "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(r.out, r.folder(p)+".cdx.json"), append(text, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// billOf makes the bill of one binary.
+func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
+	out := bill{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{
+		Timestamp: r.date.Format(time.RFC3339),
+		Component: component{Type: "application", Name: "cantle", Version: r.version, PURL: "pkg:golang/" + info.Main.Path + "@v" + r.version,
+			Properties: []property{{"commit", r.commit}, {"platform", p.String()}}},
+	}}
+	std := strings.TrimPrefix(info.GoVersion, "go")
+	out.Components = append(out.Components, component{Type: "library", Name: "std", Version: std, PURL: "pkg:golang/std@" + std})
+	for _, m := range info.Deps {
+		c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version}
+		if m.Sum != "" {
+			c.Properties = []property{{"go.sum", m.Sum}}
+		}
+		if m.Replace != nil {
+			c.Pedigree = &pedigree{"built without the lookup of Go methods by reflection; see packaging/release/lean.go"}
+		}
+		out.Components = append(out.Components, c)
+	}
+	return out
+}

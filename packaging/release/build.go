@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// git runs git in the checkout and returns what it printed.
+func (r *release) git(args ...string) (string, error) { return r.command(nil, "git", args...) }
+
+// command runs a program in the checkout and returns what it printed.
+func (r *release) command(env []string, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = r.root
+	cmd.Env = append(os.Environ(), env...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, errs.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// binary is where the binary of a platform lies.
+func (r *release) binary(p platform) string {
+	return filepath.Join(r.out, "binaries", p.dashed(), p.program())
+}
+
+// binaries builds the program for every platform. Without C: one compiler makes all of
+// them, they need no library of the system, and Pebble's caches and zstd in Go cost no
+// more than those in C (./scripts/bench, workloads load and C).
+func (r *release) binaries() error {
+	mod, err := r.lean()
+	if err != nil {
+		return err
+	}
+	commit := r.commit
+	if r.changed {
+		commit += ", changed"
+	}
+	flags := "-s -w -buildid=" +
+		" -X github.com/cantledb/cantle/cmd/cantle/daemon.Version=" + r.version +
+		" -X 'main.commit=" + commit + "' -X main.date=" + r.date.Format(time.RFC3339)
+	for _, p := range r.platforms {
+		env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
+		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-modfile", mod, "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

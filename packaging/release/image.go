@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// repository is where the images will be.
+const repository = "ghcr.io/cantledb/cantle"
+
+// imageUser is who the server is in a container: nobody that the machine knows.
+const imageUser = 65532
+
+// tags are what the images are called: the version and, unless it comes before a release,
+// its first two numbers. There is no "latest", which changes under its users.
+func (r *release) tags() []string {
+	out := []string{r.version}
+	if !strings.Contains(r.version, "-") {
+		out = append(out, r.version[:strings.LastIndexByte(r.version, '.')])
+	}
+	return out
+}
+
+// images makes an image for each platform of Linux: one archive for docker load each, and
+// one with a layout of the OCI for all of them.
+func (r *release) images() error {
+	if len(r.linux()) == 0 {
+		return nil
+	}
+	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, p := range r.linux() {
+		img, err := r.image(p)
+		if err != nil {
+			return err
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.os, Architecture: p.arch}}})
+		named := map[name.Tag]v1.Image{}
+		for _, t := range r.tags() {
+			tag, err := name.NewTag(repository + ":" + t)
+			if err != nil {
+				return err
+			}
+			named[tag] = img
+		}
+		if err := tarball.MultiWriteToFile(filepath.Join(r.out, r.imageName(p)), named); err != nil {
+			return err
+		}
+	}
+	return r.ociArchive(index)
+}
+
+// imageName is the file name of the image of a platform.
+func (r *release) imageName(p platform) string { return r.folder(p) + "-image.tar" }
+
+// ociArchive writes an index as an archive with a layout of the OCI, in which the index
+// has the version's tags.
+func (r *release) ociArchive(index v1.ImageIndex) error {
+	dir, err := os.MkdirTemp("", "cantle-oci-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	to, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return err
+	}
+	for _, t := range r.tags() {
+		note := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": t})
+		if err := to.AppendIndex(index, note); err != nil {
+			return err
+		}
+	}
+	var entries []entry
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		inside, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		entries = append(entries, entry{name: filepath.ToSlash(inside), data: data, mode: 0o644})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := writeTar(&out, entries, r.date); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.out, "cantle-"+r.version+"-oci.tar"), out.Bytes(), 0o644)
+}
+
+// image makes the image of a platform: one layer with the program, a folder for the data,
+// one for what is put aside, and names for the user.
+func (r *release) image(p platform) (v1.Image, error) {
+	program, err := os.ReadFile(r.binary(p))
+	if err != nil {
+		return nil, err
+	}
+	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	var tar bytes.Buffer
+	err = writeTar(&tar, []entry{
+		{name: "data/", mode: 0o700, user: imageUser},
+		{name: "etc/", mode: 0o755},
+		{name: "etc/group", mode: 0o644, data: []byte("root:x:0:\ncantle:x:65532:\n")},
+		{name: "etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/none\ncantle:x:65532:65532:cantle:/data:/none\n")},
+		{name: "tmp/", mode: 0o1777},
+		{name: "usr/", mode: 0o755},
+		{name: "usr/bin/", mode: 0o755},
+		{name: "usr/bin/cantle", mode: 0o755, data: program},
+		{name: "usr/share/", mode: 0o755},
+		{name: "usr/share/doc/", mode: 0o755},
+		{name: "usr/share/doc/cantle/", mode: 0o755},
+		{name: "usr/share/doc/cantle/copyright", mode: 0o644, data: licence},
+	}, r.date)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(tar.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(9))
+	if err != nil {
+		return nil, err
+	}
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	made := v1.Time{Time: r.date}
+	img, err = mutate.Append(img, mutate.Addendum{Layer: layer, History: v1.History{Created: made, CreatedBy: "cantle's scripts/release"}})
+	if err != nil {
+		return nil, err
+	}
+	file, err := img.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	file = file.DeepCopy()
+	file.OS, file.Architecture, file.Created = p.os, p.arch, made
+	file.Config = r.imageConfig()
+	return mutate.ConfigFile(img, file)
+}
+
+// imageConfig says how a container of the image runs. The defaults are variables, so that
+// a command of one's own, "serve --replica-set rs0", keeps them. As with other databases'
+// images a container asks for no login unless told (--auth): who reaches it is decided by
+// the ports that are published.
+func (r *release) imageConfig() v1.Config {
+	return v1.Config{
+		User:         "65532:65532",
+		Env:          []string{"PATH=/usr/bin", "CANTLE_DATA=/data", "CANTLE_LISTEN=0.0.0.0:27017", "CANTLE_ALLOW_OPEN=true"},
+		Entrypoint:   []string{"cantle"},
+		Cmd:          []string{"serve"},
+		WorkingDir:   "/data",
+		Volumes:      map[string]struct{}{"/data": {}},
+		ExposedPorts: map[string]struct{}{"27017/tcp": {}},
+		StopSignal:   "SIGTERM",
+		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "cantle", "ping", "--timeout", "4s"},
+			Interval: 10 * time.Second, Timeout: 5 * time.Second, StartPeriod: 30 * time.Second, Retries: 3},
+		Labels: map[string]string{
+			"org.opencontainers.image.title":         "Cantle",
+			"org.opencontainers.image.description":   description,
+			"org.opencontainers.image.version":       r.version,
+			"org.opencontainers.image.revision":      r.commit,
+			"org.opencontainers.image.created":       r.date.Format(time.RFC3339),
+			"org.opencontainers.image.licenses":      "Apache-2.0",
+			"org.opencontainers.image.source":        home,
+			"org.opencontainers.image.documentation": home,
+		},
+	}
+}

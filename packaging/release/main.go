@@ -1,0 +1,135 @@
+// Command release makes what is released of Cantle, from the commit that is checked out:
+// binaries, archives, container images, packages for Linux, manifests for package
+// managers, bills of materials and checksums. It needs Go and git, and no network but the
+// module proxy. Made twice from one commit, every file is the same to the byte.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// run does what the arguments say.
+func run(args []string) error {
+	f := flag.NewFlagSet("release", flag.ContinueOnError)
+	out := f.String("out", "", "`folder` to write to; .cache/release/VERSION unless given")
+	only := f.String("platforms", "", "comma-separated `platforms` such as linux/amd64, instead of all")
+	f.Usage = func() {
+		fmt.Fprintln(f.Output(), "usage: ./scripts/release VERSION [flags]")
+		f.PrintDefaults()
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		if err := f.Parse(args); err != nil {
+			return err
+		}
+		return errors.New("expected a version such as 0.2.0")
+	}
+	if err := f.Parse(args[1:]); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	r, err := newRelease(".", args[0], *out)
+	if err != nil {
+		return err
+	}
+	if *only != "" {
+		if r.platforms, err = parsePlatforms(*only); err != nil {
+			return err
+		}
+	}
+	return r.make()
+}
+
+// release is one release while it is made.
+type release struct {
+	root      string // of the checkout
+	out       string
+	version   string // without a v
+	commit    string
+	date      time.Time // of the commit; every file that is made has it
+	changed   bool      // the checkout has changes that are not committed
+	platforms []platform
+}
+
+// versionPattern is what a version looks like.
+var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+
+// newRelease looks at the checkout in root. Errors: no version; those of git.
+func newRelease(root, version, out string) (*release, error) {
+	version = strings.TrimPrefix(version, "v")
+	if !versionPattern.MatchString(version) {
+		return nil, fmt.Errorf("%q is no version such as 0.2.0 or 0.2.0-rc.1", version)
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	r := &release{root: root, version: version, platforms: platforms}
+	commit, err := r.git("log", "-1", "--format=%H %ct")
+	if err != nil {
+		return nil, err
+	}
+	var seconds int64
+	if _, err := fmt.Sscan(commit, &r.commit, &seconds); err != nil {
+		return nil, fmt.Errorf("git log says %q: %w", commit, err)
+	}
+	r.date = time.Unix(seconds, 0).UTC()
+	status, err := r.git("status", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	r.changed = status != ""
+	if out == "" {
+		out = filepath.Join(root, ".cache", "release", version)
+	}
+	r.out, err = filepath.Abs(out)
+	return r, err
+}
+
+// make makes everything, step by step.
+func (r *release) make() error {
+	if r.changed {
+		fmt.Println("the checkout has changes that are not committed; the binaries will say so")
+	}
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"binaries", r.binaries},
+		{"archives", r.archives},
+		{"images", r.images},
+		{"packages for Linux", r.packages},
+		{"bills of materials", r.bills},
+		{"manifests", r.manifests},
+		{"checksums and notes", r.close},
+	} {
+		begun := time.Now()
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+		fmt.Printf("%-20s %s\n", step.what, time.Since(begun).Round(100*time.Millisecond))
+	}
+	fmt.Println("in", r.out)
+	return nil
+}

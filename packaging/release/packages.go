@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/goreleaser/nfpm/v2"
+	"github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
+	"github.com/goreleaser/nfpm/v2/rpm"
+)
+
+// What the packages say about the program.
+const (
+	home        = "https://github.com/cantledb/cantle"
+	description = "MongoDB-compatible database with Cosmos-DB-style partitions and request units"
+)
+
+// packages makes a deb and an rpm for each platform of Linux.
+func (r *release) packages() error {
+	for _, p := range r.linux() {
+		for kind, packager := range map[string]nfpm.Packager{"deb": deb.Default, "rpm": rpm.DefaultRPM} {
+			if _, err := r.linuxPackage(p, kind, packager); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// linuxPackage makes one package and returns its path.
+func (r *release) linuxPackage(p platform, kind string, packager nfpm.Packager) (path string, err error) {
+	info := nfpm.WithDefaults(r.packageInfo(p))
+	if err := nfpm.PrepareForPackager(info, kind); err != nil {
+		return "", err
+	}
+	path = filepath.Join(r.out, packager.ConventionalFileName(info))
+	info.Target = path
+	out, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	if err := packager.Package(info, out); err != nil {
+		return "", err
+	}
+	return path, out.Close()
+}
+
+// packageInfo says what is in a package.
+func (r *release) packageInfo(p platform) *nfpm.Info {
+	part := func(name string) string { return filepath.Join(r.root, "packaging", "linux", name) }
+	file := func(from, to, kind string, mode os.FileMode) *files.Content {
+		return &files.Content{Source: from, Destination: to, Type: kind, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: r.date}}
+	}
+	return &nfpm.Info{
+		Name: "cantle", Arch: p.arch, Platform: p.os, Version: r.version, Release: "1", Section: "database", Priority: "optional",
+		Maintainer: "Cantle <packages@cantledb.invalid>", Vendor: "Cantle", Homepage: home, License: "Apache-2.0",
+		Description:     description + "\nThe service does not start by itself: systemctl enable --now cantle",
+		DisableGlobbing: true, MTime: r.date,
+		Overridables: nfpm.Overridables{
+			Contents: files.Contents{
+				file(r.binary(p), "/usr/bin/cantle", files.TypeFile, 0o755),
+				file(part("cantle.service"), "/usr/lib/systemd/system/cantle.service", files.TypeFile, 0o644),
+				file(part("cantle.conf"), "/etc/cantle/cantle.conf", files.TypeConfigNoReplace, 0o644),
+				file(filepath.Join(r.root, "LICENSE"), "/usr/share/doc/cantle/copyright", files.TypeFile, 0o644),
+				file(filepath.Join(r.root, "README.md"), "/usr/share/doc/cantle/README.md", files.TypeFile, 0o644),
+			},
+			Scripts: nfpm.Scripts{PostInstall: part("postinstall.sh"), PreRemove: part("preremove.sh"), PostRemove: part("postremove.sh")},
+			Deb:     nfpm.Deb{Compression: "gzip"},
+			RPM:     nfpm.RPM{Compression: "gzip", BuildHost: "cantle", Summary: description},
+		},
+	}
+}

@@ -1,0 +1,393 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Sizes that nothing may outgrow: what people wait for, and what old boxes hold.
+const (
+	binaryMax = 36 << 20
+	imageMax  = 16 << 20
+)
+
+// testVersion is the version of the release that the tests make.
+const testVersion = "0.9.1"
+
+// here is the platform whose binaries run here.
+var here = platform{"linux", runtime.GOARCH}
+
+// TestMain takes away what the tests have made.
+func TestMain(m *testing.M) {
+	if runtime.GOOS != "linux" {
+		fmt.Println("ok: packages and images are made on Linux") // the binaries are built by the workflow on each system
+		return
+	}
+	var err error
+	if madeIn, err = os.MkdirTemp("", "cantle-release-"); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	os.RemoveAll(madeIn)
+	os.Exit(status)
+}
+
+// madeIn is where the release for this machine is made.
+var madeIn string
+
+// made makes a release for this machine, once, from the checkout as it is.
+var made = sync.OnceValues(func() (*release, error) {
+	r, err := newRelease("../..", testVersion, madeIn)
+	if err != nil {
+		return nil, err
+	}
+	r.platforms = []platform{here}
+	return r, r.make()
+})
+
+// ready returns the release of this machine.
+func ready(t *testing.T) *release {
+	t.Helper()
+	r, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// verb runs a verb of the released binary and returns what it printed.
+func verb(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, ready(t).binary(here), args...)
+	cmd.Stdin = strings.NewReader(in)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("cantle %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return string(out)
+}
+
+// running is a server that a test has started.
+type running struct {
+	cmd *exec.Cmd
+	uri string
+	end sync.Once
+}
+
+// start starts a server and waits until it says that it is ready.
+func start(t *testing.T, cmd *exec.Cmd) *running {
+	t.Helper()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &running{cmd: cmd}
+	t.Cleanup(func() { s.stop(t) })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), "cantle ready "); ok {
+			s.uri, _, _ = strings.Cut(rest, " ")
+			s.uri = strings.Replace(s.uri, "[::]", "127.0.0.1", 1)
+			go io.Copy(io.Discard, out)
+			return s
+		}
+	}
+	s.stop(t)
+	t.Fatalf("%v does not serve:\n%s", cmd.Args, errs.String())
+	return nil
+}
+
+// stop ends a server as the system does, which must end well.
+func (s *running) stop(t *testing.T) {
+	s.end.Do(func() {
+		_ = s.cmd.Process.Signal(os.Interrupt)
+		if err := s.cmd.Wait(); err != nil && s.uri != "" {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+}
+
+// No artefact outgrows its size.
+func TestSizes(t *testing.T) {
+	r := ready(t)
+	for file, most := range map[string]int64{
+		r.binary(here):                            binaryMax,
+		filepath.Join(r.out, r.imageName(here)):   imageMax,
+		filepath.Join(r.out, r.archiveName(here)): imageMax,
+	} {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Error(err)
+		} else if info.Size() > most {
+			t.Errorf("%s has %d bytes, more than %d; %s tells what is heavy", filepath.Base(file), info.Size(), most, notesName)
+		}
+	}
+}
+
+// The binary needs no library and no loader, has no symbols, and says what it is.
+func TestBinary(t *testing.T) {
+	r := ready(t)
+	f, err := elf.Open(r.binary(here))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
+			t.Errorf("the binary is not static: it has %v", p.Type)
+		}
+	}
+	if f.Section(".symtab") != nil || f.Section(".debug_info") != nil {
+		t.Error("the binary is not stripped")
+	}
+	out := verb(t, "", "version")
+	for _, want := range []string{"cantle " + testVersion + "\n", "commit " + r.commit, "date   " + r.date.Format("2006-01-02T15:04:05Z"), "for " + here.String()} {
+		if !strings.Contains(out, want) {
+			t.Errorf("cantle version says\n%swithout %q", out, want)
+		}
+	}
+}
+
+// A clone in another folder makes the same binary, to the byte.
+func TestReproducible(t *testing.T) {
+	r := ready(t)
+	if r.changed {
+		t.Skip("the checkout has changes that are not committed, which a clone has not")
+	}
+	clone := filepath.Join(t.TempDir(), "elsewhere")
+	if _, err := r.git("clone", "-q", "--no-checkout", r.root, clone); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "-C", clone, "checkout", "-q", "--detach", r.commit).CombinedOutput(); err != nil {
+		t.Fatalf("git checkout: %v\n%s", err, out)
+	}
+	again, err := newRelease(clone, testVersion, filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.platforms = r.platforms
+	if err := again.binaries(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := sumOf(r.binary(here))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := sumOf(again.binary(here))
+	if err != nil || first != second {
+		t.Errorf("two builds of %s differ: %s and %s, %v", r.commit, first, second, err)
+	}
+}
+
+// The archive unpacks to a program that runs, and every checksum is right.
+func TestArchive(t *testing.T) {
+	r := ready(t)
+	f, err := os.Open(filepath.Join(r.out, r.archiveName(here)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	unpack(t, z, dir)
+	for _, name := range []string{"LICENSE", "README.md"} {
+		if _, err := os.Stat(filepath.Join(dir, r.folder(here), name)); err != nil {
+			t.Error(err)
+		}
+	}
+	out, err := exec.Command(filepath.Join(dir, r.folder(here), "cantle"), "version").Output()
+	if err != nil || !strings.HasPrefix(string(out), "cantle "+testVersion) {
+		t.Errorf("%q %v", out, err)
+	}
+	sums, err := os.ReadFile(filepath.Join(r.out, sumsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := r.released()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(r.out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(data)
+		if want := hex.EncodeToString(sum[:]) + "  " + name + "\n"; !strings.Contains(string(sums), want) {
+			t.Errorf("%s has no line %s", sumsName, want)
+		}
+	}
+	if got := strings.Count(string(sums), "\n"); got != len(names) {
+		t.Errorf("%s has %d lines for %d files", sumsName, got, len(names))
+	}
+}
+
+// unpack unpacks an archive into a folder.
+func unpack(t *testing.T, from io.Reader, dir string) {
+	t.Helper()
+	for r := tar.NewReader(from); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if h.Typeflag == tar.TypeDir {
+			if err := os.MkdirAll(to, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, data, os.FileMode(h.Mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The bill of materials has every module that the binary was made of.
+func TestBill(t *testing.T) {
+	r := ready(t)
+	text, err := os.ReadFile(filepath.Join(r.out, r.folder(here)+".cdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bill
+	if err := json.Unmarshal(text, &b); err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(r.binary(here))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Components) != len(info.Deps)+1 || len(info.Deps) < 10 {
+		t.Errorf("%d components of %d modules", len(b.Components), len(info.Deps))
+	}
+	patched := 0
+	for _, c := range b.Components {
+		if c.Version == "" || !strings.HasPrefix(c.PURL, "pkg:golang/"+c.Name+"@") {
+			t.Errorf("%+v", c)
+		}
+		if c.Pedigree != nil {
+			patched++
+		}
+	}
+	if patched != 1 {
+		t.Errorf("%d components differ from what was published, want goja", patched)
+	}
+}
+
+// The templates of package managers come out filled.
+func TestManifests(t *testing.T) {
+	r, err := newRelease("../..", testVersion, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.platforms {
+		if err := os.WriteFile(filepath.Join(r.out, r.archiveName(p)), []byte(p.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.manifests(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range manifestNames {
+		text, err := os.ReadFile(filepath.Join(r.out, n.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		urls := 0
+		for _, p := range r.platforms {
+			url := home + "/releases/download/v" + testVersion + "/" + r.archiveName(p)
+			sum, err := sumOf(filepath.Join(r.out, r.archiveName(p)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), url) {
+				urls++
+				if !strings.Contains(string(text), sum) {
+					t.Errorf("%s has %s without its checksum", n.file, url)
+				}
+			}
+		}
+		if urls < 2 || strings.Contains(string(text), "{{") || !strings.Contains(string(text), testVersion) {
+			t.Errorf("%s has %d addresses:\n%s", n.file, urls, text)
+		}
+		if strings.HasSuffix(n.file, ".json") && !json.Valid(text) {
+			t.Errorf("%s is no JSON:\n%s", n.file, text)
+		}
+	}
+}
+
+// Versions are those that all package managers order alike.
+func TestVersions(t *testing.T) {
+	for text, tags := range map[string]string{"0.2.0": "0.2.0 0.2", "v1.12.3": "1.12.3 1.12", "0.2.0-rc.1": "0.2.0-rc.1", "1.2": "", "latest": "", "1.2.3 ": "", "": ""} {
+		r, err := newRelease("../..", text, "")
+		if (err != nil) != (tags == "") {
+			t.Errorf("%q: %v", text, err)
+		} else if err == nil && strings.Join(r.tags(), " ") != tags {
+			t.Errorf("%q: tags %v", text, r.tags())
+		}
+	}
+}
+
+// All platforms build and stay within their size.
+func TestPlatforms(t *testing.T) {
+	if os.Getenv("CANTLE_LONG") == "" {
+		t.Skip("compiles everything five more times; ./scripts/test --long does")
+	}
+	r, err := newRelease("../..", testVersion, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.make(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.platforms {
+		info, err := os.Stat(r.binary(p))
+		if err != nil {
+			t.Error(err)
+		} else if info.Size() > binaryMax {
+			t.Errorf("%s: %d bytes, more than %d", p, info.Size(), binaryMax)
+		}
+	}
+}
