@@ -132,7 +132,12 @@ func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
 			err = c.SetCollation(v)
 		case "let":
 			err = setLet(c, v)
-		case "fromMongos", "needsMerge", "exchange", "requestResumeToken", "isMapReduceCommand", "collectionUUID", "fromRouter", "includeQueryStatsMetrics":
+		case "fromMongos", "needsMerge", "requestResumeToken", "isMapReduceCommand", "fromRouter", "includeQueryStatsMetrics":
+			_, err = c.StrictBool(name, v)
+		case "exchange":
+			_, err = c.DocArg(name, v)
+		case "collectionUUID":
+			err = c.CheckUUIDArg(name, v)
 		default:
 			known = false
 		}

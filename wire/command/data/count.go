@@ -48,7 +48,9 @@ func parseCount(c *command.Call) (f plan.Find, err error) {
 			f.Hint, err = c.GivenHint(v)
 		case "collation":
 			err = c.SetCollation(v)
-		case "fields", "queryMetadata", "includeQueryStatsMetrics":
+		case "includeQueryStatsMetrics":
+			_, err = c.StrictBool(name, v)
+		case "fields", "queryMetadata":
 		default:
 			known = false
 		}

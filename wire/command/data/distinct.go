@@ -65,6 +65,7 @@ func parseDistinct(c *command.Call) (a distinctArgs, err error) {
 		case "collation":
 			err = c.SetCollation(v)
 		case "includeQueryStatsMetrics":
+			_, err = c.StrictBool(name, v)
 		default:
 			known = false
 		}

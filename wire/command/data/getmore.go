@@ -76,7 +76,12 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 				err = mongoerr.New(mongoerr.BadValue, "Batch size for getMore must be non-negative, but received: %d", size)
 			}
 			a.size = int(size)
-		case "term", "lastKnownCommittedOpTime", "includeQueryStatsMetrics":
+		case "term":
+			_, err = c.LongArg(name, v)
+		case "lastKnownCommittedOpTime":
+			_, err = c.DocArg(name, v)
+		case "includeQueryStatsMetrics":
+			_, err = c.StrictBool(name, v)
 		default:
 			return false, nil
 		}
