@@ -504,12 +504,6 @@ func (p *parser) printed() bson.Raw {
 			}
 		case "expireAfterSeconds":
 			b.Int(name, s.ExpireAfterSeconds)
-		case "min", "max":
-			if f, ok := it.Value.AsFloat(); ok { // the bounds of a 2d index
-				b.Double(name, f)
-			} else {
-				b.Value(name, it.Value)
-			}
 		case "collation":
 			s.Collation.Append(b, name)
 		default:

@@ -189,12 +189,13 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 		if ix.State == catalog.IndexDropping {
 			continue
 		}
+		spec := listedSpec(ix.Raw())
 		if !info {
-			docs = append(docs, ix.Raw())
+			docs = append(docs, spec)
 			continue
 		}
 		b := bson.NewBuilder(nil)
-		b.Raw("spec", ix.Raw())
+		b.Raw("spec", spec)
 		if ix.State == catalog.IndexBuilding {
 			b.BeginDoc("indexBuildInfo")
 			b.End()
@@ -202,6 +203,23 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 		docs = append(docs, b.Doc())
 	}
 	return docs, nil
+}
+
+// listedSpec is a specification as listIndexes shows it: the bounds of a 2d index are doubles
+// there, while $indexStats shows them as they were given. Observed: MongoDB 8.2.
+func listedSpec(spec bson.Raw) bson.Raw {
+	if !spec.Has("min") && !spec.Has("max") {
+		return spec
+	}
+	b := bson.NewBuilder(nil)
+	for name, v := range spec.Fields() {
+		if f, ok := v.AsFloat(); ok && (string(name) == "min" || string(name) == "max") {
+			b.Double(string(name), f)
+			continue
+		}
+		b.ValueBytes(name, v)
+	}
+	return b.Doc()
 }
 
 // runDropIndexes answers dropIndexes. Manual: reference/command/dropIndexes.
