@@ -76,9 +76,19 @@ func (l *Leaf) WantsValue() bool {
 func (l *Leaf) Children() []Node { return nil }
 
 // Bounds see Pathed. A position in the path reaches other values in an index
-// than in a document, so bounds are not exact there.
+// than in a document, so bounds are not exact there. An operator that takes a missing
+// value may find one in a document of an array, where the index has only the value at
+// the position: it asks for all keys.
 func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
-	return l.pred.bounds(add) && !l.path.HasPosition()
+	if !l.path.HasPosition() {
+		return l.pred.bounds(add)
+	}
+	if !l.WantsValue() {
+		add(AllValues())
+		return false
+	}
+	l.pred.bounds(add)
+	return false
 }
 
 // Append see Node.
