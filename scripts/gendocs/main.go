@@ -23,6 +23,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/wire/rooms"
 )
@@ -51,7 +52,7 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), render(tables()), check))
+	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check))
 }
 
 // write writes a file, or compares it.
@@ -163,7 +164,8 @@ func render(tables []table) []byte {
 		"The number after a name is the first release of MongoDB that has it, as the manual and its release notes " +
 		"say; patch releases of older ones that got it later do not count. A name without " +
 		"a number is older than " + sinceMin + ", or neither says since when it is there, or it is not MongoDB's. What is " +
-		"listed is there whatever release `--compat` shows.\n\n" +
+		"listed is there whatever release `--compat` shows; what is answered otherwise since a release stands " +
+		"[at the end](#what-follows-the-release).\n\n" +
 		"| | supported | refused |\n|---|---|---|\n")
 	for _, t := range tables {
 		refused := 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/wire/rooms"
 )
 
@@ -55,6 +56,23 @@ func TestSince(t *testing.T) {
 	}
 	if told < 150 {
 		t.Errorf("%d names have a release", told)
+	}
+}
+
+// What releases changed is told in their order, each with a link to who says so.
+func TestRenderChanges(t *testing.T) {
+	got := string(renderChanges([]release.Changed{
+		{Since: release.V8_3, Says: "A|b.", Source: "SERVER-1"}, {Since: release.V8_0, Says: "C.", Source: "release-notes/8.0"},
+	}))
+	want := "| 8.0 | C. | [release-notes/8.0](https://www.mongodb.com/docs/v8.0/release-notes/8.0) |\n" +
+		`| 8.3 | A\|b. | [SERVER-1](https://jira.mongodb.org/browse/SERVER-1) |` + "\n"
+	if !strings.HasSuffix(got, "|---|---|---|\n"+want) {
+		t.Errorf("got\n%s", got)
+	}
+	for _, r := range release.Behaviours {
+		if r.Since > release.V9_0 || !strings.Contains(string(renderChanges(release.Behaviours[:])), r.Source) {
+			t.Errorf("%+v is not told", r)
+		}
 	}
 }
 

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/collection/release"
+)
+
+// renderChanges prints what releases of MongoDB changed, the oldest first, as Markdown.
+func renderChanges(behaviours []release.Changed) []byte {
+	var b bytes.Buffer
+	b.WriteString("\n## What follows the release\n\n`collection/release.Behaviours`\n\n" +
+		"The same request is answered otherwise since a release, and here from the one that `--compat` shows (" +
+		release.Names() + "):\n\n| since | what | says who |\n|---|---|---|\n")
+	rows := slices.Clone(behaviours)
+	slices.SortStableFunc(rows, func(a, b release.Changed) int { return cmp.Compare(a.Since, b.Since) })
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.Since, strings.ReplaceAll(r.Says, "|", `\|`), sourceLink(r))
+	}
+	return b.Bytes()
+}
+
+// sourceLink is a link to what tells of a change: a ticket, or a page of the manual.
+func sourceLink(r release.Changed) string {
+	root := manual(r.Since.String())
+	if strings.HasPrefix(r.Source, "SERVER-") {
+		root = "https://jira.mongodb.org/browse/"
+	}
+	return fmt.Sprintf("[%s](%s)", r.Source, root+r.Source)
+}
