@@ -30,7 +30,9 @@
 //  8. AppendLog records get their place at commit. ReadLog delivers a stream in
 //     commit order, shows only what is durable and never skips a record that
 //     appears later.
-//  9. No retries inside the seam. The caller owns the loop, with a bound and
+//  9. A snapshot's timestamp is not before the newest commit when it was opened.
+//     Times between commits may pass by themselves.
+//  10. No retries inside the seam. The caller owns the loop, with a bound and
 //     jitter, and never by matching text.
 //
 // Glossary: snapshot — the state after exactly the commits up to one timestamp;

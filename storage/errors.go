@@ -14,6 +14,9 @@ var (
 	ErrConflict = errors.New("storage: write conflict")
 	// ErrUndetermined: the commit may or may not have happened.
 	ErrUndetermined = errors.New("storage: commit outcome unknown")
+	// ErrUnavailable: what keeps the data cannot be reached. Of a commit: nothing was
+	// written. The same may be tried again.
+	ErrUnavailable = errors.New("storage: the store cannot be reached")
 	// ErrSnapshotTooOld: the state at the wanted timestamp is not kept.
 	ErrSnapshotTooOld = errors.New("storage: snapshot too old")
 	// ErrLogTruncated: records after the wanted position were already truncated.

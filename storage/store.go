@@ -70,14 +70,22 @@ type Store interface {
 	// have read all that it drops do not notice.
 	TruncateLog(ctx context.Context, stream []byte, ts Timestamp) error
 
-	// WaitLog returns once a durable timestamp above after exists. It wakes for
+	// WaitLog returns once a durable commit above after exists; an engine whose
+	// timestamps pass without commits may wait for one with log records. It wakes for
 	// every stream; the caller reads on and waits again.
 	// Errors: ErrClosed, ctx.Err().
 	WaitLog(ctx context.Context, after Timestamp) error
 
-	// Latest returns the timestamp of the newest visible commit; never 0 once
-	// anything was committed.
+	// Latest returns the newest timestamp that this store has met, of a commit or a
+	// read: it is not before any commit that was made through it, and costs nothing.
+	// Never 0 once anything was committed.
 	Latest() Timestamp
+
+	// Now returns a timestamp that is not before any commit that has ended anywhere,
+	// also in another process over the same data. It may cost a round trip: ask it
+	// before a time is refused for being later than Latest.
+	// Errors: ErrUnavailable, ErrClosed, ctx.Err().
+	Now(ctx context.Context) (Timestamp, error)
 
 	// Durable returns the newest timestamp up to which all commits would survive
 	// a power cut. Durable <= Latest.

@@ -19,10 +19,11 @@ type Txn interface {
 	// locks one of the keys, and changes nothing. Keys are copied.
 	Lock(ctx context.Context, keys ...[]byte) error
 
-	// Conflicts reports, before any work is spent, whether a commit that wrote key
-	// would fail now because another one was faster. A false can become true
-	// later; Commit decides.
-	Conflicts(key []byte) bool
+	// Claim tells, before any work is spent, whether a commit that wrote one of the
+	// keys would fail because another one was faster. Without an error it can still
+	// fail later: Commit decides. Several keys may cost one round trip.
+	// Errors: ErrConflict, ErrUnavailable, ctx.Err().
+	Claim(ctx context.Context, keys ...[]byte) error
 
 	// AppendLog adds a record to a stream; it gets its timestamp at commit. Both
 	// are copied. A stream name has up to 1 KiB.

@@ -47,6 +47,7 @@ func namesAt(ctx context.Context, store storage.Store, present func() *catalog.S
 	if err := store.Sync(ctx); err != nil {
 		return nil, err
 	}
+	end := store.Durable() // what comes later does no harm, and would be a moving target
 	n := &names{byID: map[keyspace.CollectionID]*entry{}}
 	for _, db := range snap.Databases() {
 		for _, c := range snap.Collections(db.Name) {
@@ -72,7 +73,7 @@ func namesAt(ctx context.Context, store storage.Store, present func() *catalog.S
 		if err != nil {
 			return nil, err
 		}
-		if next == after || len(since) == 0 || next >= store.Durable() {
+		if next == after || len(since) == 0 || next >= end {
 			break
 		}
 		after = next

@@ -383,8 +383,11 @@ func TestTxn(t *testing.T) {
 		return keyspace.AppendRecord(nil, r.coll.ID, h, r.coll.AppendID(nil, raw(t, text)))
 	}
 	txn := begin()
-	if txn.Conflicts(key(`{_id: 1}`)) || !txn.Conflicts(key(`{_id: 2}`)) {
-		t.Error("Conflicts tells of the wrong keys")
+	if err := txn.Claim(r.env.Context(), key(`{_id: 1}`)); err != nil {
+		t.Errorf("Claim of an untouched key: %v", err)
+	}
+	if err := txn.Claim(r.env.Context(), key(`{_id: 1}`), key(`{_id: 2}`)); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("Claim: %v", err)
 	}
 	if err := txn.Lock(r.env.Context(), key(`{_id: 1}`), key(`{_id: 2}`)); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Lock: %v", err)

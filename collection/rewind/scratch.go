@@ -39,12 +39,12 @@ func (t *scratch) Delete(key []byte) error {
 	return nil
 }
 
-func (t *scratch) Lock(context.Context, ...[]byte) error { return nil }
-func (t *scratch) Conflicts([]byte) bool                 { return false }
-func (t *scratch) AppendLog(_, _ []byte) error           { return nil }
-func (t *scratch) Savepoint() storage.Savepoint          { return t.buf.Savepoint() }
-func (t *scratch) RollbackTo(sp storage.Savepoint)       { t.buf.RollbackTo(sp) }
-func (t *scratch) BufferedBytes() int                    { return t.buf.Bytes() }
+func (t *scratch) Lock(context.Context, ...[]byte) error  { return nil }
+func (t *scratch) Claim(context.Context, ...[]byte) error { return nil }
+func (t *scratch) AppendLog(_, _ []byte) error            { return nil }
+func (t *scratch) Savepoint() storage.Savepoint           { return t.buf.Savepoint() }
+func (t *scratch) RollbackTo(sp storage.Savepoint)        { t.buf.RollbackTo(sp) }
+func (t *scratch) BufferedBytes() int                     { return t.buf.Bytes() }
 
 // Commit refuses: the past cannot be changed.
 func (t *scratch) Commit(context.Context, storage.Durability) (storage.Timestamp, error) {

@@ -89,8 +89,15 @@ func (t *Txn) Lock(ctx context.Context, keys ...[]byte) error {
 	return t.Txn.Lock(ctx, keys...)
 }
 
-// Conflicts implements storage.Txn.
-func (t *Txn) Conflicts(key []byte) bool { return t.check(key) != nil || t.Txn.Conflicts(key) }
+// Claim implements storage.Txn.
+func (t *Txn) Claim(ctx context.Context, keys ...[]byte) error {
+	for _, key := range keys {
+		if err := t.check(key); err != nil {
+			return err
+		}
+	}
+	return t.Txn.Claim(ctx, keys...)
+}
 
 // check refuses a key that was written after the state's time.
 func (t *Txn) check(key []byte) error {

@@ -256,7 +256,7 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 // written.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
-		return a.c.intents.claim(a.op.Txn, key)
+		return a.c.intents.claim(a.op.Env.Context(), a.op.Txn, key)
 	}
 	return a.c.intents.check(key)
 }

@@ -54,6 +54,8 @@ func Translate(err error) error {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err.Error())
 	case errors.Is(err, storage.ErrDiskFull):
 		return mongoerr.New(mongoerr.OutOfDiskSpace, "The disk is almost full: writes are refused until space is freed; deletes still work").Because(err)
+	case errors.Is(err, storage.ErrUnavailable):
+		return mongoerr.New(mongoerr.NetworkTimeout, "The cluster that keeps the data cannot be reached; nothing was done, try again").Because(err)
 	case errors.Is(err, storage.ErrUndetermined):
 		return mongoerr.New(mongoerr.InternalError, "The outcome of the commit is unknown").Because(err)
 	case errors.Is(err, storage.ErrClosed):

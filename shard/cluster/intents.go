@@ -21,10 +21,10 @@ type intents struct {
 }
 
 // claim notes that t writes a key. Errors: storage.ErrConflict when another open
-// transaction has written it, or a commit since t began.
-func (x *intents) claim(t *Txn, key []byte) error {
-	if t.Store.Conflicts(key) {
-		return storage.ErrConflict
+// transaction has written it, or a commit since t began; storage errors.
+func (x *intents) claim(ctx context.Context, t *Txn, key []byte) error {
+	if err := t.Store.Claim(ctx, key); err != nil {
+		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"slices"
 
 	"github.com/cantledb/cantle/collection"
@@ -16,8 +17,8 @@ import (
 // name; it ends with the transaction. Who makes one outside of transactions asks nobody, and
 // the commit fails.
 // Errors: storage.ErrConflict when another transaction has it.
-func (c *Cluster) ClaimName(t *Txn, ns collection.Namespace) error {
-	return c.intents.claim(t, creationKey(ns))
+func (c *Cluster) ClaimName(ctx context.Context, t *Txn, ns collection.Namespace) error {
+	return c.intents.claim(ctx, t, creationKey(ns))
 }
 
 // creationKey stands for the making of a collection among the intents. No record

@@ -32,7 +32,7 @@ func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts Creat
 		}
 		return mongoerr.NamespaceTaken(ns.String())
 	}
-	if err := d.data.ClaimName(t, ns); err != nil {
+	if err := d.data.ClaimName(o.Env.Context(), t, ns); err != nil {
 		return err
 	}
 	var made *catalog.Collection

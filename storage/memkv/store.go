@@ -181,6 +181,15 @@ func (s *store) Latest() storage.Timestamp {
 	return s.latest
 }
 
+// Now implements storage.Store.
+func (s *store) Now(ctx context.Context) (storage.Timestamp, error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	return s.latest, nil
+}
+
 // Durable implements storage.Store.
 func (s *store) Durable() storage.Timestamp { return s.Latest() }
 

@@ -113,10 +113,17 @@ func (t *txn) AppendLog(stream, rec []byte) error {
 	return nil
 }
 
-func (t *txn) Conflicts(key []byte) bool {
-	t.s.mu.Lock()
+func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
+	if err := t.s.lock(ctx); err != nil {
+		return err
+	}
 	defer t.s.mu.Unlock()
-	return t.s.touched[string(key)] > t.ts
+	for _, key := range keys {
+		if t.s.touched[string(key)] > t.ts {
+			return storage.ErrConflict
+		}
+	}
+	return nil
 }
 
 func (t *txn) Savepoint() storage.Savepoint    { return t.buf.Savepoint() }

@@ -51,6 +51,16 @@ type store struct {
 // Latest implements storage.Store.
 func (s *store) Latest() storage.Timestamp { return storage.Timestamp(s.latest.Load()) }
 
+// Now implements storage.Store. Nobody else writes to the files.
+func (s *store) Now(ctx context.Context) (storage.Timestamp, error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return s.Latest(), nil
+}
+
 // Durable implements storage.Store.
 func (s *store) Durable() storage.Timestamp { return s.syncer.durable() }
 

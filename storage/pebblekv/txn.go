@@ -231,11 +231,20 @@ func (t *txn) AppendLog(stream, rec []byte) error {
 	return nil
 }
 
-func (t *txn) Conflicts(key []byte) bool {
-	print := maphash.Bytes(t.s.seed, key)
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	return t.s.conflicts.newer(print, t.snap.ts)
+func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
+	if err := t.check(ctx); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		print := maphash.Bytes(t.s.seed, key)
+		t.s.mu.Lock()
+		newer := t.s.conflicts.newer(print, t.snap.ts)
+		t.s.mu.Unlock()
+		if newer {
+			return storage.ErrConflict
+		}
+	}
+	return nil
 }
 
 func (t *txn) Savepoint() storage.Savepoint {

@@ -94,14 +94,20 @@ func lockChangesNothing(e env) {
 	e.equal(e.scan(r, "", "", false), "a=1")
 }
 
-func conflictsWarns(e env) {
+func claimWarns(e env) {
 	e.put("a", "1", "b", "1")
 	t := e.begin(storage.TxnOptions{})
 	defer t.Close()
-	e.equal(t.Conflicts([]byte("a")), false)
+	e.check(t.Claim(e.ctx, []byte("a"), []byte("b"), []byte("new")))
 	e.put("a", "2")
-	e.equal(t.Conflicts([]byte("a")), true)
-	e.equal(t.Conflicts([]byte("b")), false)
+	e.is(t.Claim(e.ctx, []byte("a")), storage.ErrConflict)
+	e.is(t.Claim(e.ctx, []byte("b"), []byte("a")), storage.ErrConflict)
+	e.check(t.Claim(e.ctx, []byte("b")))
+	e.put("b", "")
+	e.is(t.Claim(e.ctx, []byte("b")), storage.ErrConflict)
+	ctx, cancel := context.WithCancel(e.ctx)
+	cancel()
+	e.is(t.Claim(ctx, []byte("new")), context.Canceled)
 }
 
 func sharedTimestamps(e env) {
@@ -142,9 +148,10 @@ func beginInThePast(e env) {
 
 func unknownTimestamps(e env) {
 	ts := e.put("a", "1")
-	_, err := e.s.Snapshot(e.ctx, ts+1000)
+	later := ts + storage.MakeTimestamp(10, 0) // an oracle's times pass while nothing is written
+	_, err := e.s.Snapshot(e.ctx, later)
 	e.is(err, storage.ErrSnapshotTooOld)
-	_, err = e.s.Begin(e.ctx, storage.TxnOptions{At: ts + 1000})
+	_, err = e.s.Begin(e.ctx, storage.TxnOptions{At: later})
 	e.is(err, storage.ErrSnapshotTooOld)
 	r := e.snapshot(ts)
 	e.equal(r.ReadTimestamp(), ts)
@@ -238,8 +245,14 @@ func emptyCommit(e env) {
 	ts := e.put("a", "1")
 	t := e.begin(storage.TxnOptions{})
 	e.want(t, "a", "1")
-	e.equal(e.commit(t), ts)
-	e.equal(e.s.Latest(), ts)
+	read := t.ReadTimestamp()
+	if read < ts {
+		e.t.Fatalf("a snapshot at %v does not see the commit at %v", read, ts)
+	}
+	e.equal(e.commit(t), read)
+	if e.s.Latest() < read {
+		e.t.Fatal("Latest is before what was read")
+	}
 }
 
 func readOnly(e env) {

@@ -286,6 +286,9 @@ func (s *Server) generic(c *Call) (err error) {
 			if c.Def.Op != OpGetMore { // which leaves it alone: drivers repeat that of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
+			if err := c.reach(max(at, after)); err != nil {
+				return err
+			}
 			if at > c.Time {
 				return concern.AheadOf("atClusterTime", at, c.Time)
 			} else if after > c.Time {

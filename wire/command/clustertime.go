@@ -12,6 +12,15 @@ func (c *Call) operationTime() storage.Timestamp {
 	return c.Cluster.Store.Latest()
 }
 
+// reach asks the store what time it is if a read wants a later one than this process has
+// met: another one may have committed since. Errors: storage errors.
+func (c *Call) reach(wanted storage.Timestamp) (err error) {
+	if wanted > c.Time {
+		c.Time, err = c.Cluster.Store.Now(c.Ctx)
+	}
+	return err
+}
+
 // appendTimes ends a reply with the newest time the client may know of, and with that of
 // its command. Signatures are those of a server without keys.
 // Spec: causal-consistency, sessions/driver-sessions (gossipping the cluster time).

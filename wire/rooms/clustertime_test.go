@@ -2,9 +2,12 @@ package rooms
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/memkv"
 )
@@ -83,5 +86,42 @@ func TestTimesOfReply(t *testing.T) {
 		if op < theirs || cluster < op {
 			t.Errorf("%s: operationTime %s, $clusterTime %s, another had committed at %s", command, op, cluster, theirs)
 		}
+	}
+}
+
+// otherStore is a store over which others commit what this process has not met yet.
+type otherStore struct {
+	storage.Store
+	met storage.Timestamp
+	err error
+}
+
+func (s *otherStore) Latest() storage.Timestamp { return s.met }
+
+func (s *otherStore) Now(ctx context.Context) (storage.Timestamp, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	return s.Store.Now(ctx)
+}
+
+// A read after the write of another process is not refused for being ahead of its time;
+// one ahead of everybody's is.
+func TestReadAfterOthers(t *testing.T) {
+	store := &otherStore{Store: memkv.Open(memkv.Options{Clock: time.Now})}
+	t.Cleanup(func() { store.Close() })
+	c := newWorld(t, store).dial()
+	store.met = store.Store.Latest()
+	theirs := timeOf(c.ok(`{insert: "c", documents: [{_id: 1}]}`).Get("operationTime"))
+	read := func(at storage.Timestamp) string {
+		return fmt.Sprintf(`{find: "c", readConcern: {afterClusterTime: {$timestamp: {t: %d, i: %d}}}}`, at.Seconds(), at.Increment())
+	}
+	c.ok(read(theirs))
+	if code := c.code(read(theirs + storage.MakeTimestamp(100, 0))); code != int64(mongoerr.InvalidOptions) {
+		t.Errorf("a time ahead of everybody's: %d", code)
+	}
+	store.err = fmt.Errorf("no oracle: %w", storage.ErrUnavailable)
+	if code := c.code(read(theirs + storage.MakeTimestamp(100, 0))); code != int64(mongoerr.NetworkTimeout) || !mongoerr.Code(code).RetryableWrite() {
+		t.Errorf("nobody tells the time: %d, which drivers do not retry", code)
 	}
 }
