@@ -133,7 +133,7 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 		args = append(args, "--data", o.Data)
 	}
 	s := &Server{cmd: exec.Command(binary, append(args, o.Args...)...), done: make(chan struct{})}
-	s.cmd.Env = append(environment(), o.Env...)
+	s.cmd.Env = append(Environment(), o.Env...)
 	s.cmd.Stderr = &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -176,9 +176,9 @@ func isCosmosListen(arg string) bool {
 	return strings.HasPrefix(strings.TrimLeft(arg, "-"), "cosmos-listen")
 }
 
-// environment is ours without the variables that are settings of the server: a
+// Environment is ours without the variables that are settings of the server: a
 // test says itself how its server is set.
-func environment() []string {
+func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CANTLE_") })
 }
 
@@ -290,6 +290,16 @@ const tailBytesMax = 64 << 10
 // troubleMarks are texts in a log that fail a test whatever the server answered.
 var troubleMarks = []string{"panic:", "BUG:", "DATA RACE", "fatal error:"}
 
+// TroubleIn returns the first of these texts that a log contains, "" for a good one.
+func TroubleIn(log string) string {
+	for _, mark := range troubleMarks {
+		if strings.Contains(log, mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
 // tail keeps the end of a log and notices trouble as it goes by.
 type tail struct {
 	mu   sync.Mutex
@@ -302,10 +312,8 @@ type tail struct {
 func (l *tail) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, mark := range troubleMarks {
-		if l.seen == "" && strings.Contains(string(p), mark) {
-			l.seen = mark
-		}
+	if l.seen == "" {
+		l.seen = TroubleIn(string(p))
 	}
 	l.n += bytes.Count(p, []byte{'\n'})
 	l.text = append(l.text, p...)

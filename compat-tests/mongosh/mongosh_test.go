@@ -33,7 +33,7 @@ type script struct {
 }
 
 func TestScripts(t *testing.T) {
-	shell := find(t)
+	shell := harness.Mongosh(t)
 	all := read(t)
 	for first := 0; first < len(all); first += scriptsPerShell {
 		batch := all[first:min(first+scriptsPerShell, len(all))]
@@ -44,30 +44,6 @@ func TestScripts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// find returns the shell's path, or ends the test.
-func find(t *testing.T) string {
-	if path := os.Getenv("CANTLE_MONGOSH"); path != "" {
-		return path
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, ".cache", "mongosh", "node_modules", ".bin", "mongosh")
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if path, err := exec.LookPath("mongosh"); err == nil {
-		return path
-	}
-	if os.Getenv("CANTLE_SKIP_MONGOSH") != "" {
-		t.Skip("mongosh is not installed, and CANTLE_SKIP_MONGOSH is set")
-	}
-	t.Fatal("mongosh is not installed: run ./scripts/test --only=mongosh (needs Node and npm), " +
-		"or set CANTLE_MONGOSH to its path, or CANTLE_SKIP_MONGOSH=1 to go without")
-	return ""
 }
 
 // read returns all scripts by name.
@@ -120,7 +96,8 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 		fmt.Fprintf(&b, "\nprint(%q);\ntry {\n  db = connect(%s);\n  (() => {\n%s\n  })();\n} catch (error) {\n  print(`uncaught: ${error}`);\n}\nprint(%q);\n",
 			beginMark+s.name, uri, s.source, endMark+s.name)
 	}
-	home := settings(t)
+	home := t.TempDir()
+	harness.MongoshHome(t, home)
 	file := filepath.Join(home, "all.js")
 	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -136,20 +113,6 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 		rest += fmt.Sprintf("\nmongosh: %v", err)
 	}
 	return rest
-}
-
-// settings makes a home directory for a shell: no user settings, and nothing
-// reported to anyone.
-func settings(t *testing.T) (home string) {
-	home = t.TempDir()
-	config := filepath.Join(home, ".mongodb", "mongosh", "config")
-	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, []byte(`{"enableTelemetry":false,"disableLogging":true,"updateURL":""}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return home
 }
 
 // split hands each script what it printed between its marks and returns the rest.

@@ -16,12 +16,13 @@ import (
 // TestTLS follows what `cantle cert` prints: the shell connects with TLS, makes the
 // first user, and a user who logs in by certificate.
 func TestTLS(t *testing.T) {
-	shell := find(t)
+	shell := harness.Mongosh(t)
 	binary, err := harness.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, home := t.TempDir(), settings(t)
+	dir, home := t.TempDir(), t.TempDir()
+	harness.MongoshHome(t, home)
 	printed, err := exec.Command(binary, "cert", "--dir", dir, "--hosts", "127.0.0.1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("cantle cert: %v\n%s", err, printed)

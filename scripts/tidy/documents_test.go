@@ -3,6 +3,7 @@ package tidy
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,15 +36,22 @@ func TestLevelsDocumented(t *testing.T) {
 func TestDocumentLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|packaging|ratelimit|scripts|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pages {
+		pages[i] = "docs/" + filepath.Base(pages[i])
+	}
+	for _, name := range append([]string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"}, pages...) {
 		text, err := os.ReadFile("../../" + name)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		for _, pattern := range []*regexp.Regexp{link, quoted} {
+		for from, pattern := range map[string]*regexp.Regexp{filepath.Dir(name): link, ".": quoted} {
 			for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
-				if _, err := os.Stat("../../" + m[1]); err != nil {
+				if _, err := os.Stat(filepath.Join("../..", from, m[1])); err != nil {
 					t.Errorf("%s names %s, which does not exist", name, m[1])
 				}
 			}

@@ -1,0 +1,37 @@
+// Package pages does what the README and the pages in docs tell their readers: it runs
+// every fenced block of every page, from the top to the bottom, in a folder of the page's
+// own and against a server that is started for it.
+//
+// The first word behind the fence says what a block is:
+//
+//	sh     runs in bash, which ends at the first command that fails. cantle and
+//	       mongosh are in the PATH, ./cantle is there as well. `cantle serve` is started
+//	       in the background, waited for, and takes the place of one at its address; it
+//	       is stopped at the end of the page
+//	js     typed into mongosh, statement by statement, in one shell for the page. A
+//	       statement is a line with those below it that are indented or begin with a
+//	       closing bracket. One that ends with " // text" must print that text. Lines that
+//	       begin with // are for readers only. None may fail
+//	mjs    a program for Node, with the driver "mongodb"
+//	py     a program for Python, with PyMongo
+//	go     a program, or tests if it imports testing, that may import what this module may
+//	text   nothing that runs
+//
+// Words behind it, which readers do not see, change that:
+//
+//	file=NAME      the block, of any language, is written to that file
+//	output         the block, of text, is what the one before must have printed. … stands
+//	               for anything within a line, a line of … for any lines
+//	uri=URI        the address of the shell that a js block is typed into
+//	skip="WHY"     the block cannot run here. The test lists these
+//
+// Other languages need one of file and skip. A comment
+//
+//	<!-- server: --flag ... -->
+//
+// before the first block gives the page's server flags; "none" starts none. Addresses with
+// ports (127.0.0.1:27017, localhost:27018) become free ports, the same one everywhere on a
+// page.
+//
+// What a page told stays in .cache/pages/NAME, with the logs of its servers.
+package pages
