@@ -17,13 +17,13 @@ type Catalog struct {
 	store   storage.Store
 	current atomic.Pointer[Snapshot]
 
-	mu  sync.Mutex  // one change at a time
-	old []*Snapshot // published before current and perhaps still pinned; under mu
+	mu  sync.Mutex                        // one change at a time
+	old map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned; under mu
 }
 
 // Open reads the catalog of a store, for a server that shows itself as r.
 func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog, error) {
-	c := &Catalog{store: store}
+	c := &Catalog{store: store, old: map[keyspace.CollectionID][]*pins{}}
 	reader, err := store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -48,6 +48,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		if err != nil {
 			return err
 		}
+		coll.pins = newPins()
 		s.byName[coll.Namespace] = coll
 		s.byID[coll.ID] = coll
 		s.Version = max(s.Version, coll.Version)
@@ -74,17 +75,8 @@ func eachMeta(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, vis
 	return it.Err()
 }
 
-// Pin returns the current snapshot and holds it until its Unpin.
-func (c *Catalog) Pin() *Snapshot {
-	for {
-		if s := c.current.Load(); s.pin() {
-			return s
-		}
-	}
-}
-
-// Peek returns the current snapshot without holding it: good for a look, never
-// for a write.
+// Peek returns the current snapshot without holding anything of it: good for a look,
+// never for a write.
 func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 
 // Change runs one DDL step: fn edits a Mutation; what it did is committed
@@ -134,9 +126,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	}
 	old := c.current.Swap(m.next)
 	close(old.replaced)
-	c.old = append(c.old, old)
-	old.Unpin()
-	c.forget()
+	c.retire(old, m)
 	return ts, nil
 }
 
@@ -146,34 +136,4 @@ func (c *Catalog) Settled() *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current.Load()
-}
-
-// forget drops the snapshots that nobody pins any more.
-func (c *Catalog) forget() {
-	kept := c.old[:0]
-	for _, s := range c.old {
-		select {
-		case <-s.gone:
-		default:
-			kept = append(kept, s)
-		}
-	}
-	clear(c.old[len(kept):])
-	c.old = kept
-}
-
-// Drain waits until every snapshot older than the current one is unpinned. The
-// caller must not hold a pin itself.
-func (c *Catalog) Drain(ctx context.Context) error {
-	c.mu.Lock()
-	old := append([]*Snapshot(nil), c.old...)
-	c.mu.Unlock()
-	for _, s := range old {
-		select {
-		case <-s.gone:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
 }

@@ -346,22 +346,30 @@ func TestChangeIn(t *testing.T) {
 	r.reopened()
 }
 
-// TestDrain waits for exactly the pins of older snapshots.
+// TestDrain waits for exactly the pins of older entries of one collection.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		ctx := context.Background()
+		mine, other := r.create("d.c", `{}`), r.create("d.other", `{}`)
 		step := func() {
 			t.Helper()
 			r.change(func(m *catalog.Mutation) error {
-				m.PutDatabase(&catalog.Database{Name: "d"})
-				return nil
+				return m.Put(m.Snapshot().ByID(mine.ID).With(func(c *catalog.Collection) { c.Unmerged = !c.Unmerged }))
 			})
+		}
+		pin := func() *catalog.Collection {
+			t.Helper()
+			snap, coll := r.Pin(mine.Namespace)
+			if snap != r.Peek() || coll != snap.ByID(mine.ID) {
+				t.Error("Pin does not give the newest")
+			}
+			return coll
 		}
 		drain := func(ctx context.Context) *error {
 			var result *error
 			go func() {
-				err := r.Drain(ctx)
+				err := r.Drain(ctx, mine.ID)
 				result = &err
 			}()
 			synctest.Wait()
@@ -380,33 +388,33 @@ func TestDrain(t *testing.T) {
 				t.Fatalf("%s: drained %t", what, got != nil)
 			}
 		}
-		one := r.Pin()
-		done("the newest is pinned", true)
+		_, foreign := r.Pin(other.Namespace)
+		r.change(func(m *catalog.Mutation) error { m.Drop(other); return nil })
+		one := pin()
+		done("the newest is pinned, and one of another collection", true)
 		step()
 		done("an old one is pinned", false)
-		two, again := r.Pin(), r.Pin()
-		if two == one || again != two || two != r.Peek() {
-			t.Error("Pin does not give the newest")
-		}
+		two, again := pin(), pin()
 		step()
 		one.Unpin()
 		done("one of two old ones is pinned, twice", false)
 		two.Unpin()
 		done("one is pinned once", false)
-		three := r.Pin()
+		_, three := r.PinIDs(other.ID, mine.ID)
 		again.Unpin()
 		done("only the newest is pinned", true)
 		step()
-		three.Unpin()
+		done("an old one is pinned by its number", false)
+		three()
 		done("none is pinned", true)
 
-		four := r.Pin()
+		four := pin()
 		step()
 		finished := make(chan error, 1)
-		go func() { finished <- r.Drain(ctx) }()
+		go func() { finished <- r.Drain(ctx, mine.ID) }()
 		synctest.Wait()
 		step() // a drain waits for what was old when it began
-		five := r.Pin()
+		five := pin()
 		step()
 		four.Unpin()
 		synctest.Wait()
@@ -414,21 +422,27 @@ func TestDrain(t *testing.T) {
 		case err := <-finished:
 			must(t, err)
 		default:
-			t.Error("a drain waits for a snapshot that was the newest when it began, or came later")
+			t.Error("a drain waits for an entry that was the newest when it began, or came later")
 		}
 		five.Unpin()
 
-		six := r.Pin()
-		step()
+		six := pin()
+		r.change(func(m *catalog.Mutation) error { m.Drop(m.Snapshot().ByID(mine.ID)); return nil })
 		gone := errors.New("gone")
 		cause, cancel := context.WithCancelCause(ctx)
-		go func() { finished <- r.Drain(cause) }()
+		go func() { finished <- r.Drain(cause, mine.ID) }()
 		synctest.Wait()
 		cancel(gone)
 		if err := <-finished; err != gone {
-			t.Errorf("a drain that is called off: %v", err)
+			t.Errorf("a drain of what was dropped that is called off: %v", err)
 		}
 		six.Unpin()
+		done("what was dropped is not pinned", true)
+		if _, coll := r.Pin(mine.Namespace); coll != nil {
+			t.Error("a pin of nothing")
+		}
+		foreign.Unpin()
+		must(t, r.Drain(ctx, other.ID))
 	})
 }
 

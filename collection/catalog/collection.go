@@ -49,6 +49,8 @@ type Collection struct {
 	Frozen bool
 	// NextIndex is the number the next index gets.
 	NextIndex keyspace.IndexID
+
+	pins *pins // of this entry, since it was put
 }
 
 // IndexState says who must maintain an index and who may read it.

@@ -85,7 +85,7 @@ func (m *Mutation) Put(c *Collection) error {
 	} else if c.Map != nil && c.Map.Version().Epoch > 1 {
 		m.moved[c.ID] = true // a copy under another shard key
 	}
-	c.Version = m.next.Version
+	c.Version, c.pins = m.next.Version, newPins()
 	m.next.byName[c.Namespace] = c
 	m.next.byID[c.ID] = c
 	m.puts[c.ID] = c

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -20,29 +19,17 @@ type Snapshot struct {
 	byName    map[collection.Namespace]*Collection
 	byID      map[keyspace.CollectionID]*Collection
 
-	refs atomic.Int64
-	gone chan struct{} // closed when the last reference is dropped
 	// replaced is closed when another snapshot is current; nil in one that never was.
 	replaced chan struct{}
 }
 
 func newSnapshot(version uint64) *Snapshot {
-	s := &Snapshot{
+	return &Snapshot{
 		Version:   version,
 		databases: map[string]*Database{},
 		byName:    map[collection.Namespace]*Collection{},
 		byID:      map[keyspace.CollectionID]*Collection{},
-		gone:      make(chan struct{}),
 		replaced:  make(chan struct{}),
-	}
-	s.refs.Store(1) // held by being current
-	return s
-}
-
-// Unpin gives back what Catalog.Pin returned.
-func (s *Snapshot) Unpin() {
-	if s.refs.Add(-1) == 0 {
-		close(s.gone)
 	}
 }
 
@@ -51,8 +38,7 @@ func (s *Snapshot) Unpin() {
 func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 
 // Adopt returns a view of the snapshot that has one more collection, made after
-// it for a transaction that goes on with it. It is never current and not to be
-// pinned.
+// it for a transaction that goes on with it. It is never current.
 func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 	n := &Snapshot{Version: s.Version, databases: maps.Clone(s.databases), byName: maps.Clone(s.byName), byID: maps.Clone(s.byID)}
 	if n.databases[c.Namespace.DB] == nil {
@@ -64,25 +50,12 @@ func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 }
 
 // Without returns a view of the snapshot that lacks a collection, for a read at a time
-// when it did not exist. It is never current and not to be pinned.
+// when it did not exist. It is never current.
 func (s *Snapshot) Without(c *Collection) *Snapshot {
 	n := &Snapshot{Version: s.Version, databases: s.databases, byName: maps.Clone(s.byName), byID: maps.Clone(s.byID)}
 	delete(n.byName, c.Namespace)
 	delete(n.byID, c.ID)
 	return n
-}
-
-// pin takes a reference unless the last one is gone.
-func (s *Snapshot) pin() bool {
-	for {
-		n := s.refs.Load()
-		if n == 0 {
-			return false
-		}
-		if s.refs.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
 }
 
 // Collection finds a collection or view, nil when there is none.

@@ -39,7 +39,9 @@ type attempt struct {
 	ns   collection.Namespace
 	snap *catalog.Snapshot
 	coll *catalog.Collection // nil when the namespace does not exist
-	txn  storage.Txn         // nil until begin
+	// pinned is coll where the attempt holds it.
+	pinned *catalog.Collection
+	txn    storage.Txn // nil until begin
 	// targets are the shards written to, made on demand.
 	targets map[shard.ID]*write.Target
 	one     write.Target  // for the common case of one shard
@@ -147,9 +149,10 @@ func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int
 // try is one attempt outside of transactions.
 func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	a := newAttempt()
-	a.c, a.op, a.ns, a.snap = c, o, ns, c.Catalog.Pin()
+	a.c, a.op, a.ns = c, o, ns
+	a.snap, a.coll = c.Catalog.Pin(ns)
+	a.pinned = a.coll
 	defer a.end()
-	a.coll = a.snap.Collection(ns)
 	if a.coll != nil && a.coll.Frozen {
 		return &frozen{a.snap}
 	}
@@ -313,9 +316,7 @@ func (a *attempt) end() {
 		a.txn.Close()
 	}
 	a.leaveLine()
-	if a.snap != nil && !a.multi {
-		a.snap.Unpin()
-	}
+	a.pinned.Unpin()
 	a.one.Reset()
 	if cap(a.old.Doc) > keepBytes {
 		a.old.Doc = nil

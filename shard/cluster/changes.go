@@ -183,12 +183,11 @@ func (x *changeOp) Close() {}
 // if it is gone: at its record key, or, when the collection has got another
 // shard key since, by its _id.
 func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error) {
-	snap := c.Catalog.Pin()
+	snap := c.Catalog.Peek()
 	coll := snap.ByID(rec.Collection)
 	if coll == nil {
 		coll = snap.ByUUID(uuid)
 	}
-	snap.Unpin()
 	if coll == nil {
 		return nil, nil
 	}

@@ -2,16 +2,16 @@
 // the shards of collections.
 //
 //	wire/command ──► Op + arguments ──► Cluster.Find / Insert / Update / …
-//	                                        │ pin the catalog, plan, route, admit
+//	                                        │ look at the catalog, plan, route, admit
 //	                                        ▼
 //	                      exec operators per shard, merged   write.Target per shard
 //	                                        │                       │
 //	                                        ▼                       ▼
 //	                                  storage.Reader           storage.Txn → commit
 //
-// An Op is one command's passage. Reads pin the catalog, take a snapshot of the
-// store and look whether the collection's entry changed in between; if so they
-// begin again. Writes hold their pin until they have committed, and look before
+// An Op is one command's passage. Reads take a snapshot of the
+// store and look whether the collection's entry changed meanwhile; if so they
+// begin again. Writes pin the entry until they have committed, and look before
 // the commit whether the entry is still the current one; if not they begin
 // again with the new one. So nobody writes by a stale shard map.
 //

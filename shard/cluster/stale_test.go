@@ -169,12 +169,14 @@ func TestThrottledWriterHoldsNoPin(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait() // until it waits for a minute
-		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: "d"}, made{}); err != nil {
+		if err := s.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+			return m.Put(m.Snapshot().ByID(coll.ID).With(func(c *catalog.Collection) { c.Unmerged = true }))
+		}); err != nil {
 			t.Fatal(err)
 		}
 		limit, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
-		if err := s.Catalog.Drain(limit); err != nil {
+		if err := s.Catalog.Drain(limit, coll.ID); err != nil {
 			t.Errorf("the writer holds its pin: %v", err)
 		}
 		select {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -45,13 +46,13 @@ type tallied struct {
 }
 
 // writeInTxn runs a statement of a multi-document transaction. A failed one
-// leaves no trace. The catalog is pinned only meanwhile, so that an open
+// leaves no trace. The collection is pinned only meanwhile, so that an open
 // transaction holds up no DDL; what the transaction was routed by is looked at
 // again by every statement and by the commit.
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
-	now := c.Catalog.Pin()
-	defer now.Unpin()
+	now, pinned := c.Catalog.Pin(ns)
+	defer pinned.Unpin()
 	a := newAttempt()
 	a.c, a.op, a.ns, a.snap = c, o, ns, t.Catalog
 	a.coll, a.txn, a.multi = t.Catalog.Collection(ns), t.Store, true
@@ -86,7 +87,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
 	}
 	t.grown = append(t.grown, a.grown...)
-	if a.coll != nil {
+	if a.coll != nil && !slices.Contains(t.written, a.coll) {
 		t.written = append(t.written, a.coll)
 	}
 	return nil
@@ -109,21 +110,18 @@ func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 // BeginTxn opens a multi-document transaction.
 func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 	for {
-		snap := c.Catalog.Pin()
+		snap := c.Catalog.Peek()
 		t, err := c.beginAt(o, snap)
 		if err != nil {
-			snap.Unpin()
 			return nil, err
 		}
 		if c.Catalog.Peek() == snap {
-			snap.Unpin()
 			t.Store = &countingTxn{Txn: t.Store, c: c, t: t}
 			return t, nil
 		}
 		// The snapshot may hold what was written by a newer catalog: a reader
 		// would look for index entries in the wrong places.
 		t.Store.Close()
-		snap.Unpin()
 	}
 }
 
@@ -155,8 +153,8 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	return t, nil
 }
 
-// countingTxn commits under a catalog pin: it makes sure that the transaction's
-// routes still hold, and counts what it changed before a drain can end.
+// countingTxn commits while it pins the collections written to: it makes sure that the
+// transaction's routes still hold, and counts what it changed before a drain can end.
 type countingTxn struct {
 	storage.Txn
 	c *Cluster
@@ -165,8 +163,12 @@ type countingTxn struct {
 
 // Commit see storage.Txn.
 func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
-	now := x.c.Catalog.Pin()
-	defer now.Unpin()
+	ids := make([]keyspace.CollectionID, len(x.t.written))
+	for i, coll := range x.t.written {
+		ids[i] = coll.ID
+	}
+	now, unpin := x.c.Catalog.PinIDs(ids...)
+	defer unpin()
 	if !x.t.unchanged(now) {
 		x.Close()
 		return 0, storage.ErrConflict

@@ -35,9 +35,8 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 	return c.Catalog.Peek()
 }
 
-// view pins the catalog, opens a snapshot of the store, and begins again when a
-// collection of interest changed in between. The pin is dropped at once: a
-// reader needs none, since what it read by stays true at its snapshot.
+// view opens a snapshot of the store, and begins again when a collection of interest
+// changed in between. It pins nothing: what a reader goes by stays true at its snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store, layoutAt: o.Txn.layoutAt}
@@ -64,10 +63,9 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		return v, v.visible(nss)
 	}
 	for {
-		snap := c.Catalog.Pin()
+		snap := c.Catalog.Peek()
 		nss, err := below(snap, nss)
 		if err != nil {
-			snap.Unpin()
 			return nil, err
 		}
 		var v *view
@@ -77,7 +75,6 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 			v, err = c.viewAt(o, snap, nss)
 		}
 		if err != nil {
-			snap.Unpin()
 			return nil, err
 		}
 		now := c.Catalog.Peek()
@@ -87,7 +84,6 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 				same = same && now.Collection(ns) == snap.Collection(ns)
 			}
 		}
-		snap.Unpin()
 		if same {
 			if err = v.visible(nss); err == nil {
 				err = c.rewindView(o, v, nss)

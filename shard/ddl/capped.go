@@ -45,7 +45,7 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 	}
 	d.Jobs.Step("capped frozen")
 	temp := temporary(ns.DB, cappedPrefix)
-	if err = d.catalog.Drain(o.Env.Context()); err == nil {
+	if err = d.catalog.Drain(o.Env.Context(), coll.ID); err == nil {
 		err = d.copyCapped(o, coll, temp, size)
 	}
 	if err == nil {

@@ -59,7 +59,7 @@ func (r *Runner) size(id keyspace.CollectionID) int64 {
 // fill adds the entries of all documents, some at a time. A document written
 // after the drain has its entries from its writer.
 func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
-	if err := r.Catalog.Drain(ctx); err != nil {
+	if err := r.Catalog.Drain(ctx, b.Collection); err != nil {
 		return err
 	}
 	all := keyspace.RecordRange(b.Collection)

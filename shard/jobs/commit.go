@@ -70,8 +70,8 @@ func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ra
 }
 
 func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, most int, fn func(b *batch) error) error {
-	snap := r.Catalog.Pin()
-	defer snap.Unpin()
+	snap, unpin := r.Catalog.PinIDs(id)
+	defer unpin()
 	coll := snap.ByID(id)
 	if coll == nil {
 		return errGone

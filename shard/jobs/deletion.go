@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,17 +40,25 @@ func (r *Runner) DeleteSoon() { wake(r.deleteWake) }
 func (r *Runner) deleteLoop(ctx context.Context) {
 	wait := time.Hour
 	for {
-		if err := r.DeleteNoted(ctx); err != nil {
+		held, err := r.deleteNoted(ctx)
+		if err != nil {
 			r.report("delete", err)
+		}
+		wait = time.Hour
+		if held || err != nil {
 			wait = time.Second
-		} else {
-			wait = time.Hour
 		}
 		if !sleep(ctx, wait, r.deleteWake) {
 			return
 		}
 	}
 }
+
+// errHeld says that writers still go by what was dropped.
+var errHeld = errors.New("writers still go by what was dropped")
+
+// drainPatience is how long one range that is to be removed holds up the next.
+const drainPatience = 100 * time.Millisecond
 
 // deletion is one noted range.
 type deletion struct {
@@ -61,21 +70,38 @@ type deletion struct {
 // DeleteNoted removes the keys of everything that was dropped, once nobody
 // writes by a catalog that had it. Done twice it does no harm, so a crash at
 // any point only repeats it. Collections that are being filled (Reshard) keep
-// their job lock and are passed over.
+// their job lock and are passed over; so is what writers hold on to, which is removed
+// once they let go.
 func (r *Runner) DeleteNoted(ctx context.Context) error {
+	held, err := r.deleteNoted(ctx)
+	if held {
+		r.DeleteSoon()
+	}
+	return err
+}
+
+// deleteNoted is DeleteNoted; held says that writers still go by something.
+func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
 	noted, err := r.noted(ctx)
 	if err != nil || len(noted) == 0 {
-		return err
-	}
-	if err := r.Catalog.Drain(ctx); err != nil {
-		return err
+		return false, err
 	}
 	for _, d := range noted {
+		limit, stop := context.WithTimeoutCause(ctx, drainPatience, errHeld)
+		err := r.Catalog.Drain(limit, d.id)
+		stop()
+		if errors.Is(err, errHeld) {
+			held = true // the others need not wait for its writers
+			continue
+		}
+		if err != nil {
+			return held, err
+		}
 		if err := r.deleteOne(ctx, d); err != nil {
-			return err
+			return held, err
 		}
 	}
-	return nil
+	return held, nil
 }
 
 func (r *Runner) noted(ctx context.Context) (out []deletion, err error) {

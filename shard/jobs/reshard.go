@@ -187,7 +187,7 @@ func (c *copying) freeze() error {
 	if err != nil {
 		return err
 	}
-	if err := c.r.Catalog.Drain(c.ctx); err != nil {
+	if err := c.r.Catalog.Drain(c.ctx, c.from.ID); err != nil {
 		return err
 	}
 	return c.r.Store.Sync(c.ctx)

@@ -149,7 +149,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 	if len(carried) == 0 && len(moving) == 0 {
 		return nil
 	}
-	if err := r.Catalog.Drain(ctx); err != nil {
+	if err := r.Catalog.Drain(ctx, id); err != nil {
 		return err
 	}
 	at, scanned, err := r.recount(ctx, coll, carried)
@@ -182,7 +182,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 	}
 	r.Step(stepSettled)
 	// After this drain everything committed up to at has been counted.
-	if err := r.Catalog.Drain(ctx); err != nil {
+	if err := r.Catalog.Drain(ctx, id); err != nil {
 		return err
 	}
 	counts.Settle(carried, at, scanned)

@@ -1,0 +1,129 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// pins counts who goes by one entry of the catalog. They are of the entry and not of the
+// snapshot, so that nobody waits for writers of another collection.
+type pins struct {
+	refs atomic.Int64  // one is held by being current
+	gone chan struct{} // closed when the last is dropped
+}
+
+func newPins() *pins {
+	p := &pins{gone: make(chan struct{})}
+	p.refs.Store(1)
+	return p
+}
+
+// pin takes a reference unless the last one is gone.
+func (p *pins) pin() bool {
+	for {
+		n := p.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if p.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (p *pins) unpin() {
+	if p.refs.Add(-1) == 0 {
+		close(p.gone)
+	}
+}
+
+// Unpin gives back what Catalog.Pin held; c may be nil.
+func (c *Collection) Unpin() {
+	if c != nil {
+		c.pins.unpin()
+	}
+}
+
+// Pin returns the current snapshot, and what it has under a name, nil if nothing: held
+// until its Unpin.
+func (c *Catalog) Pin(ns collection.Namespace) (*Snapshot, *Collection) {
+	for {
+		s := c.current.Load()
+		if coll := s.byName[ns]; coll == nil || coll.pins.pin() {
+			return s, coll
+		}
+	}
+}
+
+// PinIDs returns the current snapshot and holds what it has of the numbers until unpin is
+// called.
+func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func()) {
+	var held []*Collection
+	unpin = func() {
+		for _, coll := range held {
+			coll.Unpin()
+		}
+		held = held[:0]
+	}
+	for {
+		s = c.current.Load()
+		gone := slices.ContainsFunc(ids, func(id keyspace.CollectionID) bool {
+			coll := s.byID[id]
+			if coll == nil {
+				return false
+			}
+			if coll.pins.pin() {
+				held = append(held, coll)
+				return false
+			}
+			return true
+		})
+		if !gone {
+			return s, unpin
+		}
+		unpin()
+	}
+}
+
+// retire lets go of the entries that a change has replaced. The caller holds mu.
+func (c *Catalog) retire(old *Snapshot, m *Mutation) {
+	for id, before := range old.byID {
+		if m.puts[id] != nil || m.drops[id] {
+			c.old[id] = append(c.old[id], before.pins)
+			before.pins.unpin()
+		}
+	}
+	for id, list := range c.old {
+		list = slices.DeleteFunc(list, func(p *pins) bool {
+			select {
+			case <-p.gone:
+				return true
+			default:
+				return false
+			}
+		})
+		if c.old[id] = list; len(list) == 0 {
+			delete(c.old, id)
+		}
+	}
+}
+
+// Drain waits until nobody goes by an older entry of a collection than the current one.
+// The caller must not hold a pin of it.
+func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
+	c.mu.Lock()
+	old := slices.Clone(c.old[id])
+	c.mu.Unlock()
+	for _, p := range old {
+		select {
+		case <-p.gone:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
