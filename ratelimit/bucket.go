@@ -40,6 +40,8 @@ type Bucket struct {
 	groups   [GroupsMax]groupBudget
 	use      usage
 	queue    queue
+
+	requests requests // not under mu
 }
 
 // groupBudget caps one throughput bucket within a shard.

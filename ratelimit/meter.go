@@ -49,6 +49,7 @@ func (m *Meter) Probe(p Probing) (before Probing) {
 // slot is the work at one place.
 type slot struct {
 	place    Place
+	bytes    int64 // of the documents read, returned or stored; has no price of its own
 	quantity [itemCount]int64
 }
 
@@ -104,6 +105,7 @@ func (m *Meter) Merge(o *Meter) {
 	}
 	o.each(func(s *slot) {
 		to := m.slot(s.place)
+		to.bytes += s.bytes
 		for i, q := range s.quantity {
 			to.quantity[i] += q
 		}
@@ -128,7 +130,11 @@ func (m *Meter) Add(shard int, i Item, quantity int64) {
 	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() {
 		return
 	}
-	m.slot(Place{m.collection, shard}).quantity[i] += quantity
+	s := m.slot(Place{m.collection, shard})
+	s.quantity[i] += quantity
+	if i == ByteReturned {
+		s.bytes += quantity
+	}
 }
 
 // PointRead counts one read by _id and shard key; bytes is the document's size, 0 when nothing was found.
@@ -264,6 +270,7 @@ func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
 // sized counts one operation of the given base item and its bytes beyond the first KiB, whose item follows the base's.
 func (m *Meter) sized(shard int, base Item, bytes int) {
 	s := m.slot(Place{m.collection, shard})
+	s.bytes += int64(bytes)
 	s.quantity[base]++
 	s.quantity[base+1] += max(0, int64(bytes)-m.list().FirstBytes)
 }

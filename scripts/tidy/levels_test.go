@@ -12,7 +12,7 @@ var levels = [][]string{
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},
 	6:  {"collection/catalog", "collection/update"},
-	7:  {"collection/plan", "collection/write", "shard/router"},
+	7:  {"collection/plan", "collection/write", "shard/history", "shard/router"},
 	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/cluster"},

@@ -16,6 +16,7 @@ type MetaKind byte
 const (
 	MetaCollection  MetaKind = 'c' // catalog entry, by id
 	MetaDatabase    MetaKind = 'd' // catalog entry, by name
+	MetaHistory     MetaKind = 'h' // what partitions did, by time
 	MetaJob         MetaKind = 'j' // background work and its progress
 	MetaCounter     MetaKind = 'n' // id generators and statistics
 	MetaRole        MetaKind = 'r'

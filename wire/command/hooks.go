@@ -1,10 +1,12 @@
 package command
 
 import (
+	"errors"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
@@ -116,6 +118,13 @@ type Ended struct {
 	Err    error // nil if it succeeded
 	Took   time.Duration
 	Charge ratelimit.MicroRU
+}
+
+// Refused reports that the command failed for lack of request units.
+func (e Ended) Refused() bool {
+	var known *mongoerr.Error
+	var throttled *ratelimit.Throttled
+	return errors.As(e.Err, &throttled) || errors.As(e.Err, &known) && known.Code == ratelimit.CodeThrottled
 }
 
 // OnEnd has fn called after each command that exists, when its reply is complete and

@@ -25,6 +25,7 @@ import (
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
@@ -58,6 +59,7 @@ type Daemon struct {
 	cursors  *cursor.Registry
 	sessions *session.Registry
 	server   *server.Server
+	history  *history.Recorder
 	// processor is shared by all that compute for long.
 	processor *mql.Processor
 	addrs     []net.Addr
@@ -194,6 +196,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	handler.Attach()
+	d.record(ctx, handler.Server)
 	d.runner.Start(ctx)
 	if err := definer.DropUnfinished(ctx); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package shards
 
 import (
-	"errors"
 	"hash/maphash"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/command"
@@ -324,12 +322,7 @@ func (s *State) noteShape(c *command.Call, e command.Ended) {
 	} else if d := c.Statement(); d != nil {
 		body = d
 	}
-	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), failed: err != nil}
-	if err != nil {
-		var known *mongoerr.Error
-		var throttled *ratelimit.Throttled
-		r.refused = errors.As(err, &throttled) || errors.As(err, &known) && known.Code == ratelimit.CodeThrottled
-	}
+	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), failed: err != nil, refused: e.Refused()}
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
 		if x := s.Cluster.Catalog.Peek().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {

@@ -1,0 +1,68 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/history"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// record makes the history of what partitions do, and has every command counted in it.
+func (d *Daemon) record(ctx context.Context, s *command.Server) {
+	var store storage.Store
+	if d.cfg.NeedsNoFolder() == "" {
+		store = d.store
+	}
+	d.history = history.New(history.Config{
+		Catalog: d.cluster.Catalog, Budgets: d.cluster.Budgets, Store: store, Now: d.cluster.Now,
+		Connections: func() int { return int(d.connections().Current) },
+		Failed:      func(err error) { d.log.Warn().Err(err).Msg("the console will miss a part of the past") },
+	})
+	if err := d.history.Load(ctx); err != nil {
+		d.log.Warn().Err(err).Msg("the history of partitions cannot be read: it begins anew")
+	}
+	s.OnEnd(func(c *command.Call, e command.Ended) { noteEnded(d.history, c, e) })
+	d.loop(ctx, d.watch)
+}
+
+// watch looks at what partitions do at the beginning of each second until ctx ends, and
+// stores it every five minutes and at the end.
+func (d *Daemon) watch(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			d.history.Save(context.WithoutCancel(ctx))
+			return
+		case <-timer.C:
+		}
+		d.history.Look()
+		d.history.Keep(ctx)
+		timer.Reset(time.Second - time.Duration(time.Now().Nanosecond()))
+	}
+}
+
+// noteEnded counts a command that read or wrote documents, at the partitions it visited and
+// for the whole server. The time that it waited for something to happen is not its own.
+func noteEnded(h *history.Recorder, c *command.Call, e command.Ended) {
+	if !c.Def.Costly() || c.Op.Unmetered {
+		return
+	}
+	took := max(0, e.Took-c.Progress().Idle.Sum())
+	outcome, at := history.DidRead, ratelimit.HasRead
+	switch {
+	case e.Refused():
+		h.Ended(history.WasRefused, took)
+		return
+	case e.Err != nil:
+		outcome, at = history.DidFail, ratelimit.HasFailed
+	case c.Def.Kind == command.KindWrite:
+		outcome, at = history.DidWrite, ratelimit.HasWritten
+	}
+	h.Ended(outcome, took)
+	c.Cluster.Budgets.Ended(&c.Op.Receipt, at, took)
+}

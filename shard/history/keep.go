@@ -1,0 +1,273 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/gob"
+	"fmt"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// What is stored: every five minutes the columns that became full since, under a key of
+// their level and time, and the table of rows that they go by. At an orderly end also what
+// is not full yet, and the seconds. A killed server loses five minutes at most.
+
+// keptVersion is that of the stored form; another one is as if there were nothing.
+const keptVersion = 1
+
+// keptRows is the table of rows, and the events.
+type keptRows struct {
+	Version int
+	Rows    []keptRow
+	Events  []Event
+}
+
+type keptRow struct {
+	Used  int64
+	Stays []keptStay
+}
+
+type keptStay struct {
+	Part        Part
+	From, Until int64
+}
+
+// keptColumns are columns of one level that follow each other. The last one may be partial:
+// then its number is that of the column that was being filled.
+type keptColumns struct {
+	Version int
+	Level   int
+	First   int64
+	Columns []keptColumn
+	Totals  []Total
+}
+
+type keptColumn struct {
+	Mask  uint8
+	Width uint16
+	Cells []byte
+}
+
+// rowsName is the key of the table, and columnsName those of columns: by the number of the
+// five minutes they lie in.
+const rowsName = "rows"
+
+func columnsName(level int, five int64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{"stf"[level]}, uint64(five))
+}
+
+// Keep stores the columns that have become full since the last time, if there are some.
+func (r *Recorder) Keep(ctx context.Context) {
+	r.mu.Lock()
+	due := r.Store != nil && r.rings[Fives].newest > r.kept
+	r.mu.Unlock()
+	if due {
+		r.keep(ctx, false)
+	}
+}
+
+// keep stores what became full since the last time; final, also what did not.
+func (r *Recorder) keep(ctx context.Context, final bool) {
+	if r.Store == nil {
+		return
+	}
+	records, err := r.records(final)
+	if err == nil {
+		err = save(ctx, r.Store, records)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Failed(fmt.Errorf("the history of partitions was not stored: %w", err))
+	}
+}
+
+// Save stores all there is, for a start later on.
+func (r *Recorder) Save(ctx context.Context) { r.keep(ctx, true) }
+
+// record is a value to store, nil to remove.
+type record struct{ name, value []byte }
+
+// records are what keep has to store, and to remove because it is too old.
+func (r *Recorder) records(final bool) ([]record, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if final {
+		r.look()
+	}
+	var out []record
+	put := func(name []byte, v any) error {
+		var b bytes.Buffer
+		err := gob.NewEncoder(&b).Encode(v)
+		out = append(out, record{name, b.Bytes()})
+		return err
+	}
+	last := r.rings[Fives].newest
+	if final {
+		last++ // the one that is being filled
+		if err := put(columnsName(Seconds, last), r.cut(Seconds, r.open-Span(Seconds), r.open, final)); err != nil {
+			return nil, err
+		}
+	}
+	for five := max(r.kept+1, last-levels[Fives].columns); five <= last; five++ {
+		for _, l := range []int{Tens, Fives} {
+			if err := put(columnsName(l, five), r.cut(l, five*idleSeconds, (five+1)*idleSeconds, final)); err != nil {
+				return nil, err
+			}
+			out = append(out, record{columnsName(l, five-Span(l)/idleSeconds), nil})
+		}
+	}
+	table := keptRows{Version: keptVersion, Events: r.events}
+	for _, w := range r.rows.list {
+		k := keptRow{Used: w.used}
+		for _, s := range w.stays {
+			k.Stays = append(k.Stays, keptStay{*s.part, s.from, s.until})
+		}
+		table.Rows = append(table.Rows, k)
+	}
+	r.kept = r.rings[Fives].newest
+	return out, put([]byte(rowsName), table)
+}
+
+// cut copies the columns of a level that lie in [from, to), the one that is being filled
+// included if it is asked for.
+func (r *Recorder) cut(level int, from, to int64, partial bool) keptColumns {
+	ring := &r.rings[level]
+	out := keptColumns{Version: keptVersion, Level: level, First: max(from/ring.step, ring.newest-int64(len(ring.columns))+1)}
+	add := func(c column, t Total) {
+		out.Columns = append(out.Columns, keptColumn{c.mask, c.width, c.cells})
+		out.Totals = append(out.Totals, t)
+	}
+	n := out.First
+	for ; n <= min(to/ring.step-1, ring.newest); n++ {
+		add(ring.columns[ring.slot(n)], ring.totals[ring.slot(n)])
+	}
+	if partial && n == ring.newest+1 && n < to/ring.step {
+		copied := *ring
+		copied.columns, copied.totals = make([]column, 1), make([]Total, 1)
+		copied.close(n)
+		add(copied.columns[0], copied.totals[0])
+	}
+	return out
+}
+
+// save stores records in one transaction. Who reads the history after a power cut misses
+// five minutes more, so nobody waits for the disk.
+func save(ctx context.Context, store storage.Store, records []record) error {
+	t, err := store.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	for _, x := range records {
+		key := keyspace.AppendMeta(nil, keyspace.MetaHistory, x.name)
+		if x.value == nil {
+			err = t.Delete(key)
+		} else {
+			err = t.Set(key, x.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = t.Commit(ctx, storage.Buffered)
+	return err
+}
+
+// Load reads what was stored, before the first look. Columns that are too old are removed.
+func (r *Recorder) Load(ctx context.Context) error {
+	if r.Store == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	second := r.Now().Unix()
+	r.begin(second)
+	r.kept = r.rings[Fives].newest
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	it, err := snap.Iter(ctx, keyspace.MetaRange(keyspace.MetaHistory), storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	var old []record
+	for it.Next() {
+		_, name, _ := keyspace.SplitMeta(it.Key())
+		if string(name) == rowsName {
+			r.loadRows(it.Value())
+		} else if !r.loadColumns(it.Value()) || name[0] == columnsName(Seconds, 0)[0] {
+			old = append(old, record{bytes.Clone(name), nil})
+		}
+	}
+	if err := it.Err(); err != nil || len(old) == 0 {
+		return err
+	}
+	return save(ctx, r.Store, old)
+}
+
+// loadRows reads the table of rows. One that cannot be read is as if there were none.
+func (r *Recorder) loadRows(value []byte) {
+	var t keptRows
+	if gob.NewDecoder(bytes.NewReader(value)).Decode(&t) != nil || t.Version != keptVersion || len(t.Rows) > RowsMax {
+		return
+	}
+	r.events = t.Events
+	r.rows = rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}
+	for i, k := range t.Rows {
+		w := row{used: k.Used}
+		for _, s := range k.Stays {
+			part := s.Part
+			w.stays = append(w.stays, stay{&part, s.From, s.Until})
+		}
+		r.rows.list = append(r.rows.list, w)
+		if s := w.now(); s != nil {
+			r.rows.home[s.part.Place] = i
+		}
+	}
+}
+
+// loadColumns reads columns; it reports that some of them are still of interest.
+func (r *Recorder) loadColumns(value []byte) (young bool) {
+	var k keptColumns
+	if gob.NewDecoder(bytes.NewReader(value)).Decode(&k) != nil || k.Version != keptVersion ||
+		k.Level < 0 || k.Level >= levelCount || len(k.Totals) != len(k.Columns) {
+		return false
+	}
+	ring := &r.rings[k.Level]
+	for i, c := range k.Columns {
+		switch n := k.First + int64(i); {
+		case ring.has(n):
+			ring.push(n, column{c.Mask, c.Width, c.Cells}, k.Totals[i])
+			young = true
+		case n == ring.newest+1:
+			ring.resume(column{c.Mask, c.Width, c.Cells}, k.Totals[i])
+			young = true
+		}
+	}
+	return young
+}
+
+// resume goes on filling a column that a restart interrupted, from what its cells tell.
+func (r *ring) resume(c column, t Total) {
+	n := func(v float64) int64 { return int64(v*float64(r.step) + 0.5) }
+	workOf := func(v func(Metric) float64) work {
+		w := work{ru: n(v(RU) * 1e6), bytes: n(v(KiB) * 1024), reads: n(v(Reads)), writes: n(v(Writes)), refused: n(v(Refused)), fails: n(v(Failed))}
+		w.micros = int64(v(Latency) * 1000 * float64(w.reads+w.writes+w.fails))
+		return w
+	}
+	for i := range min(int(c.width), RowsMax) {
+		if w := workOf(func(m Metric) float64 { return Value(c.at(i, m)) }); w != (work{}) {
+			r.add(i, &w)
+		}
+	}
+	all := [metricCount]float32{RU: t.RU, Reads: t.Reads, Writes: t.Writes, Refused: t.Refused, Failed: t.Failed, KiB: t.KiB, Latency: t.P50}
+	s := sums{work: workOf(func(m Metric) float64 { return float64(all[m]) }), provisioned: float64(t.Provisioned), connections: float64(t.Connections), busiest: float64(t.Busiest)}
+	s.took[tookAt(millis(t.P50))] += s.reads + s.writes + s.fails
+	r.sum.add(&s)
+}

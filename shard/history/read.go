@@ -1,0 +1,102 @@
+package history
+
+import "slices"
+
+// Lines is what the whole server did, column by column.
+type Lines struct {
+	Step   int64   // seconds of a column
+	From   int64   // second at which the first column begins
+	Totals []Total // the last one is the newest that is full
+}
+
+// Lines returns the columns of a level that lie in [from, to), in seconds since 1970.
+func (r *Recorder) Lines(level int, from, to int64) Lines {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look()
+	first, last := r.window(level, from, to)
+	ring := &r.rings[level]
+	out := Lines{Step: ring.step, From: first * ring.step, Totals: []Total{}}
+	for n := first; n <= last; n++ {
+		out.Totals = append(out.Totals, ring.totals[ring.slot(n)])
+	}
+	return out
+}
+
+// window is the first and last full column of a level within [from, to).
+func (r *Recorder) window(level int, from, to int64) (first, last int64) {
+	ring := &r.rings[level]
+	first = max((from+ring.step-1)/ring.step, ring.newest-int64(len(ring.columns))+1)
+	return first, min((to+ring.step-1)/ring.step-1, ring.newest)
+}
+
+// Heat is what the partitions of a collection did, by one metric.
+type Heat struct {
+	Step, From int64 // as those of Lines
+	Columns    int
+	Rows       []HeatRow // by range; those of an older map of the collection beside the newer
+}
+
+// HeatRow is one partition. Its cells are on the scale, see Value.
+type HeatRow struct {
+	Part  *Part
+	First int64 // the second of its first cell
+	Until int64 // when it ceased to be, 0 if it has not
+	Cells []byte
+}
+
+// Heat returns a metric of the partitions of a collection, of all collections for "",
+// within [from, to). A row has cells from the first to the last column in which it was
+// known.
+func (r *Recorder) Heat(level int, m Metric, namespace string, from, to int64) Heat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look()
+	first, last := r.window(level, from, to)
+	ring := &r.rings[level]
+	out := Heat{Step: ring.step, From: first * ring.step, Columns: int(max(0, last-first+1)), Rows: []HeatRow{}}
+	for i := range r.rows.list {
+		for _, s := range r.rows.list[i].stays {
+			if namespace != "" && s.part.Namespace != namespace {
+				continue
+			}
+			begin, end := max(first, s.from/ring.step), last
+			if s.until > 0 {
+				end = min(end, (s.until-1)/ring.step)
+			}
+			if begin > end {
+				continue
+			}
+			row := HeatRow{Part: s.part, First: begin * ring.step, Until: s.until, Cells: make([]byte, 0, end-begin+1)}
+			for n := begin; n <= end; n++ {
+				row.Cells = append(row.Cells, ring.columns[ring.slot(n)].at(i, m))
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	slices.SortStableFunc(out.Rows, func(a, b HeatRow) int { return byPlace(a.Part, b.Part) })
+	return out
+}
+
+// Events returns what happened within [from, to) to a collection, to any for "", the
+// oldest first.
+func (r *Recorder) Events(namespace string, from, to int64) []Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look()
+	out := []Event{}
+	for _, e := range r.events {
+		if e.At >= from && e.At < to && (namespace == "" || e.Namespace == namespace) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Second is the second that is being filled: the columns before it are full.
+func (r *Recorder) Second() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look()
+	return r.open
+}

@@ -1,0 +1,188 @@
+package history
+
+import (
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Config is what a Recorder is made of.
+type Config struct {
+	Catalog *catalog.Catalog
+	Budgets *ratelimit.Budgets
+	// Store keeps the history through restarts; nil = it ends with the process.
+	Store storage.Store
+	// Now is the clock of the budgets.
+	Now func() time.Time
+	// Connections counts open connections; nil = unknown.
+	Connections func() int
+	// Failed is told what could not be kept; nil = nobody is.
+	Failed func(error)
+}
+
+// Recorder records the history. Safe for concurrent use.
+type Recorder struct {
+	Config
+	ended counters
+
+	mu     sync.Mutex
+	open   int64 // the second that is being filled; 0 before the first look
+	rings  [levelCount]ring
+	rows   rows
+	seen   map[ratelimit.Place]seen
+	round  uint64 // of looks
+	census census
+	events []Event // the oldest first
+	kept   int64   // number of the newest of the Fives that is stored
+}
+
+// seen is what a partition had done at the last look.
+type seen struct {
+	ratelimit.Activity
+	round  uint64
+	second int64 // of the request units below
+	ru     int64 // in that second
+}
+
+// New makes a Recorder that has seen nothing.
+func New(cfg Config) *Recorder {
+	if cfg.Connections == nil {
+		cfg.Connections = func() int { return 0 }
+	}
+	if cfg.Failed == nil {
+		cfg.Failed = func(error) {}
+	}
+	return &Recorder{Config: cfg, seen: map[ratelimit.Place]seen{}, rows: rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}}
+}
+
+// Look brings the history up to now. What was done since the last look counts for the
+// second of that look.
+func (r *Recorder) Look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look()
+}
+
+func (r *Recorder) look() {
+	second := r.Now().Unix()
+	if r.open == 0 {
+		r.begin(second)
+	}
+	r.recount()
+	r.collect()
+	for second > r.open {
+		r.closeSecond()
+		if r.open++; second-r.open > Span(Seconds) { // nothing happened for longer than it is remembered
+			r.leap(second - 1)
+		}
+	}
+}
+
+// begin starts the rings at a second.
+func (r *Recorder) begin(second int64) {
+	r.open = second
+	for i := range r.rings {
+		if r.rings[i].columns == nil {
+			r.rings[i].init(i, second/levels[i].step-1)
+		}
+	}
+}
+
+// recount looks whether the catalog has changed.
+func (r *Recorder) recount() {
+	s := r.Catalog.Peek()
+	if r.census.colls != nil && s.Version == r.census.version {
+		return
+	}
+	now := r.census.take(s)
+	if r.census.colls != nil {
+		r.events = append(r.events, compare(&r.census, &now, r.open)...)
+		if n := len(r.events) - eventsMax; n > 0 {
+			r.events = append([]Event(nil), r.events[n:]...)
+		}
+	}
+	for at := range r.rows.home {
+		switch p := now.parts[at]; {
+		case p == nil:
+			r.rows.gone(at, r.open)
+		case r.census.parts[at] != p && !r.rows.lent[at]:
+			i := r.rows.home[at] // renamed, or its range is another one
+			if s := r.rows.list[i].now(); s != nil && *s.part != *p {
+				r.rows.settle(i, p, r.open)
+				r.rows.home[at] = i
+			}
+		}
+	}
+	r.census = now
+}
+
+// collect adds what partitions did since the last look to the second that is open.
+func (r *Recorder) collect() {
+	r.round++
+	sum := sums{}
+	r.Budgets.EachActivity(func(at ratelimit.Place, a ratelimit.Activity) {
+		part := r.census.parts[at]
+		if part == nil {
+			return
+		}
+		sum.provisioned += a.Limit.Float()
+		was := r.seen[at]
+		w := work{ru: int64(a.Charge - was.Charge), bytes: a.Bytes - was.Bytes, reads: a.Reads - was.Reads, writes: a.Writes - was.Writes,
+			refused: a.Refused - was.Refused, fails: a.Failed - was.Failed, micros: (a.Took - was.Took).Microseconds()}
+		now := seen{Activity: a, round: r.round, second: r.open, ru: w.ru}
+		if was.second == r.open {
+			now.ru += was.ru
+		}
+		r.seen[at] = now
+		if a.Limit > 0 {
+			sum.busiest = max(sum.busiest, 100*float64(now.ru)/float64(a.Limit))
+		}
+		if w == (work{}) {
+			return
+		}
+		i := r.rows.of(part, r.open)
+		for l := range r.rings {
+			r.rings[l].add(i, &w)
+		}
+		sum.ru += w.ru
+		sum.bytes += w.bytes
+	})
+	for at, s := range r.seen {
+		if s.round != r.round {
+			delete(r.seen, at)
+		}
+	}
+	r.ended.take(&sum)
+	sum.connections = float64(r.Connections())
+	for l := range r.rings {
+		r.rings[l].sum.add(&sum)
+	}
+}
+
+// closeSecond ends the second that is open, and every column that ends with it.
+func (r *Recorder) closeSecond() {
+	for l := range r.rings {
+		if step := levels[l].step; (r.open+1)%step == 0 {
+			r.rings[l].close(r.open / step)
+		}
+	}
+	if (r.open+1)%idleSeconds == 0 {
+		r.rows.reclaim()
+	}
+}
+
+// leap goes over a time in which nothing was recorded: the columns that it ends are
+// closed, those in it are empty.
+func (r *Recorder) leap(to int64) {
+	for l := range r.rings {
+		ring, last := &r.rings[l], to/levels[l].step-1
+		if n := r.open / ring.step; n <= last {
+			ring.close(n)
+			ring.skipTo(last)
+		}
+	}
+	r.open = to
+}

@@ -1,0 +1,163 @@
+package history
+
+// The levels of the history, from the finest to the coarsest.
+const (
+	Seconds = iota // 1 s × 15 min
+	Tens           // 10 s × 6 h
+	Fives          // 5 min × 7 d
+	levelCount
+)
+
+// levels says how many seconds a column of each level has, and how many columns there are.
+var levels = [levelCount]struct{ step, columns int64 }{{1, 15 * 60}, {10, 6 * 360}, {300, 7 * 288}}
+
+// Step is the seconds of one column of a level, and Span those of all of them.
+func Step(level int) int64 { return levels[level].step }
+
+// Span see Step.
+func Span(level int) int64 { return levels[level].step * levels[level].columns }
+
+// LevelFor is the finest level that still reaches back so many seconds.
+func LevelFor(seconds int64) int {
+	for l := range levels {
+		if seconds <= Span(l) {
+			return l
+		}
+	}
+	return levelCount - 1
+}
+
+// column is what all rows did in one step: for each metric in mask, in order, a byte per
+// row. Most columns have no refusals and no failures, and need no room for them.
+type column struct {
+	mask  uint8
+	width uint16
+	cells []byte
+}
+
+// at is the cell of a row and metric.
+func (c *column) at(row int, m Metric) byte {
+	if row >= int(c.width) || c.mask&(1<<m) == 0 {
+		return 0
+	}
+	plane := 0
+	for i := range m {
+		plane += int(c.mask >> i & 1)
+	}
+	return c.cells[plane*int(c.width)+row]
+}
+
+// work is what one row did, summed up until its column is full.
+type work struct {
+	ru, bytes                     int64 // micro request units; bytes
+	reads, writes, refused, fails int64
+	micros                        int64 // of all requests that were not refused
+}
+
+func (w *work) add(o *work) {
+	w.ru += o.ru
+	w.bytes += o.bytes
+	w.reads += o.reads
+	w.writes += o.writes
+	w.refused += o.refused
+	w.fails += o.fails
+	w.micros += o.micros
+}
+
+// value is a metric of the work, done within so many seconds.
+func (w *work) value(m Metric, seconds int64) float64 {
+	per := func(n int64) float64 { return float64(n) / float64(seconds) }
+	switch m {
+	case RU:
+		return per(w.ru) / 1e6
+	case Reads:
+		return per(w.reads)
+	case Writes:
+		return per(w.writes)
+	case Refused:
+		return per(w.refused)
+	case Failed:
+		return per(w.fails)
+	case KiB:
+		return per(w.bytes) / 1024
+	case Latency:
+		if n := w.reads + w.writes + w.fails; n > 0 {
+			return float64(w.micros) / float64(n) / 1000
+		}
+	}
+	return 0
+}
+
+// ring is one level: its columns, and what the one that is being filled has so far.
+type ring struct {
+	step    int64
+	newest  int64 // number of the newest full column: its time divided by step
+	columns []column
+	totals  []Total
+	filling [RowsMax]work
+	busy    int // rows of filling in use: those below it
+	sum     sums
+}
+
+func (r *ring) init(level int, newest int64) {
+	r.step, r.newest = levels[level].step, newest
+	r.columns = make([]column, levels[level].columns)
+	r.totals = make([]Total, levels[level].columns)
+}
+
+// slot is where a column number lies in the ring.
+func (r *ring) slot(n int64) int64 {
+	size := int64(len(r.columns))
+	return ((n % size) + size) % size
+}
+
+// add counts what a row did into the column that is being filled.
+func (r *ring) add(row int, w *work) {
+	r.filling[row].add(w)
+	r.busy = max(r.busy, row+1)
+}
+
+// close makes what is being filled the column with a number, and begins the next.
+func (r *ring) close(n int64) {
+	r.skipTo(n - 1)
+	c := column{width: uint16(r.busy)}
+	for m := range metricCount {
+		plane, any := len(c.cells), byte(0)
+		for i := range r.busy {
+			b := byte(0)
+			if r.filling[i] != (work{}) {
+				b = Scale(r.filling[i].value(m, r.step))
+			}
+			c.cells = append(c.cells, b)
+			any |= b
+		}
+		if any == 0 {
+			c.cells = c.cells[:plane]
+		} else {
+			c.mask |= 1 << m
+		}
+	}
+	if c.mask == 0 {
+		c = column{}
+	}
+	c.cells = append([]byte(nil), c.cells...) // no more memory than it needs
+	r.push(n, c, r.sum.total(r.step))
+	clear(r.filling[:r.busy])
+	r.busy, r.sum = 0, sums{}
+}
+
+// skipTo makes all columns up to n empty that are not full yet.
+func (r *ring) skipTo(n int64) {
+	for i := max(r.newest+1, n-int64(len(r.columns))+1); i <= n; i++ {
+		r.columns[r.slot(i)], r.totals[r.slot(i)] = column{}, Total{}
+	}
+	r.newest = max(r.newest, n)
+}
+
+func (r *ring) push(n int64, c column, t Total) {
+	r.columns[r.slot(n)], r.totals[r.slot(n)] = c, t
+	r.newest = max(r.newest, n)
+}
+
+// has reports that the ring has the column with a number.
+func (r *ring) has(n int64) bool { return n <= r.newest && n > r.newest-int64(len(r.columns)) }

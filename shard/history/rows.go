@@ -1,0 +1,160 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// RowsMax is how many partitions are told apart at a time.
+const RowsMax = 512
+
+const (
+	// idleSeconds is after how long without work a row may be given to another
+	// partition: as long as the longest column, so that none has the work of two.
+	idleSeconds = 300
+	// staysMax bounds how many partitions of the past a row knows.
+	staysMax = 16
+)
+
+// Part is a partition as the history knows it, also when it is long gone. Immutable.
+type Part struct {
+	Place     ratelimit.Place
+	Namespace string
+	Lo, Hi    string  // its range as documents of the shard key, "" for an unsharded collection
+	From, To  float64 // its range as parts of the line of all hashes, from 0 to 1; both 0 under a ranged key
+	Sort      string  // orders the partitions of one collection
+	Others    int     // further partitions that share its row, as there are too many
+}
+
+// stay is the time in which a row was a partition's, in seconds since 1970. Until is 0
+// while it lasts.
+type stay struct {
+	part        *Part
+	from, until int64
+}
+
+// row is one row: whose it is and was, the latest last.
+type row struct {
+	stays []stay
+	used  int64 // the last second with work
+}
+
+// now is the stay that lasts, nil for none.
+func (w *row) now() *stay {
+	if n := len(w.stays); n > 0 && w.stays[n-1].until == 0 {
+		return &w.stays[n-1]
+	}
+	return nil
+}
+
+// rows gives partitions their rows.
+type rows struct {
+	list []row
+	home map[ratelimit.Place]int
+	lent map[ratelimit.Place]bool // those that share the row of another
+}
+
+// of is the row of a partition at a second, which has work for it.
+func (r *rows) of(p *Part, second int64) int {
+	i, ok := r.home[p.Place]
+	if !ok {
+		if i, ok = r.free(second); ok {
+			r.settle(i, p, second)
+		} else {
+			i = r.lend(p)
+			r.lent[p.Place] = true
+		}
+		r.home[p.Place] = i
+	}
+	r.list[i].used = second
+	return i
+}
+
+// free finds a row for a newcomer: a new one, or the one that has been idle for longest.
+func (r *rows) free(second int64) (int, bool) {
+	if len(r.list) < RowsMax {
+		r.list = append(r.list, row{})
+		return len(r.list) - 1, true
+	}
+	best := -1
+	for i := range r.list {
+		if w := &r.list[i]; second-w.used > idleSeconds && (best < 0 || w.used < r.list[best].used) {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+// settle makes a row a partition's.
+func (r *rows) settle(i int, p *Part, second int64) {
+	w := &r.list[i]
+	if s := w.now(); s != nil {
+		s.until = max(s.from, w.used) + 1
+		delete(r.home, s.part.Place)
+	}
+	if len(w.stays) >= staysMax {
+		w.stays = slices.Delete(w.stays, 0, len(w.stays)-staysMax+1)
+	}
+	w.stays = append(w.stays, stay{part: p, from: second})
+}
+
+// lend finds the row that a partition shares when none is free: that of its nearest
+// neighbour below, or of any partition.
+func (r *rows) lend(p *Part) int {
+	best := -1
+	for i := range r.list {
+		s := r.list[i].now()
+		if s == nil || s.part.Place.Collection != p.Place.Collection {
+			continue
+		}
+		below := s.part.Sort <= p.Sort
+		if best < 0 || below == (s.part.Sort > r.list[best].now().part.Sort) {
+			best = i
+		}
+	}
+	if best < 0 {
+		best = len(r.list) - 1
+	}
+	if s := r.list[best].now(); s != nil {
+		shared := *s.part
+		shared.Others++
+		s.part = &shared
+	}
+	return best
+}
+
+// gone ends the stay of a partition that there is no more.
+func (r *rows) gone(p ratelimit.Place, second int64) {
+	i, ok := r.home[p]
+	if !ok {
+		return
+	}
+	delete(r.home, p)
+	if r.lent[p] {
+		delete(r.lent, p)
+	} else if s := r.list[i].now(); s != nil {
+		s.until = max(second, s.from+1)
+	}
+}
+
+// reclaim lets partitions that share a row ask for one of their own again.
+func (r *rows) reclaim() {
+	for p := range r.lent {
+		delete(r.home, p)
+	}
+	clear(r.lent)
+	for i := range r.list {
+		if s := r.list[i].now(); s != nil && s.part.Others > 0 {
+			alone := *s.part
+			alone.Others = 0
+			s.part = &alone
+		}
+	}
+}
+
+// byPlace orders partitions as they are shown: by collection, then by range.
+func byPlace(a, b *Part) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Place.Collection, b.Place.Collection), cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Place.Shard, b.Place.Shard))
+}

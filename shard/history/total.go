@@ -1,0 +1,136 @@
+package history
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// Total is what the whole server did in one column, per second.
+type Total struct {
+	RU          float32 // used
+	Provisioned float32 // RU/s of all partitions that have a limit
+	Busiest     float32 // RU/s of the busiest partition in percent of its share
+	Reads       float32 // requests that read, and succeeded
+	Writes      float32 // requests that wrote, and succeeded
+	Refused     float32 // requests refused for lack of request units
+	Failed      float32 // requests that failed otherwise
+	KiB         float32 // kibibytes of documents read, returned or stored
+	P50, P99    float32 // milliseconds that half of the requests, and 99 of 100, took at most
+	Connections float32
+}
+
+// sums is what is added up for a Total until its column is full.
+type sums struct {
+	work
+	provisioned, connections, busiest float64 // highest seen
+	took                              histogram
+}
+
+func (s *sums) add(o *sums) {
+	s.work.add(&o.work)
+	s.provisioned, s.connections, s.busiest = max(s.provisioned, o.provisioned), max(s.connections, o.connections), max(s.busiest, o.busiest)
+	for i, n := range o.took {
+		s.took[i] += n
+	}
+}
+
+func (s *sums) total(seconds int64) Total {
+	v := func(m Metric) float32 { return float32(s.value(m, seconds)) }
+	return Total{RU: v(RU), Provisioned: float32(s.provisioned), Busiest: float32(s.busiest), Reads: v(Reads), Writes: v(Writes), Refused: v(Refused),
+		Failed: v(Failed), KiB: v(KiB), P50: s.took.quantile(0.5), P99: s.took.quantile(0.99), Connections: float32(s.connections)}
+}
+
+// Latencies are counted by powers of two of microseconds, each divided in four: a quantile
+// is off by at most an eighth.
+const (
+	tookParts  = 4
+	tookCounts = 31 * tookParts
+)
+
+// millis is a number of milliseconds as a duration.
+func millis(v float32) time.Duration { return time.Duration(float64(v) * float64(time.Millisecond)) }
+
+// histogram counts requests by the time they took.
+type histogram [tookCounts]int64
+
+// tookAt is where a time is counted.
+func tookAt(d time.Duration) int {
+	us := uint64(max(tookParts, d.Microseconds()))
+	power := bits.Len64(us) - 1
+	part := int(us>>(power-2)) & (tookParts - 1)
+	return min(tookCounts-1, (power-2)*tookParts+part)
+}
+
+// tookValue is the middle of what is counted at a place, in milliseconds.
+func tookValue(i int) float32 {
+	low := float32(uint64(tookParts+i%tookParts) << (i / tookParts))
+	return (low + float32(uint64(1)<<(i/tookParts))/2) / 1000
+}
+
+// quantile is the time that a part of the requests did not exceed, 0 without requests.
+func (h *histogram) quantile(part float64) float32 {
+	var all int64
+	for _, n := range h {
+		all += n
+	}
+	if all == 0 {
+		return 0
+	}
+	rest := int64(float64(all)*part + 0.999999)
+	for i, n := range h {
+		if rest -= n; rest <= 0 {
+			return tookValue(i)
+		}
+	}
+	return tookValue(tookCounts - 1)
+}
+
+// counters are what requests add to as they end.
+type counters struct {
+	reads, writes, refused, failed, micros atomic.Int64
+	took                                   [tookCounts]atomic.Int64
+}
+
+// take moves what was counted into s, and begins from nothing.
+func (c *counters) take(s *sums) {
+	s.reads += c.reads.Swap(0)
+	s.writes += c.writes.Swap(0)
+	s.refused += c.refused.Swap(0)
+	s.fails += c.failed.Swap(0)
+	s.micros += c.micros.Swap(0)
+	for i := range c.took {
+		if c.took[i].Load() != 0 {
+			s.took[i] += c.took[i].Swap(0)
+		}
+	}
+}
+
+// Outcome is how a request ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	DidRead Outcome = iota
+	DidWrite
+	WasRefused // for lack of request units
+	DidFail
+)
+
+// Ended counts a request that is over, of whatever collection. It costs a few atomic adds.
+func (r *Recorder) Ended(o Outcome, took time.Duration) {
+	c := &r.ended
+	switch o {
+	case DidRead:
+		c.reads.Add(1)
+	case DidWrite:
+		c.writes.Add(1)
+	case WasRefused:
+		c.refused.Add(1)
+		return
+	case DidFail:
+		c.failed.Add(1)
+	}
+	c.micros.Add(took.Microseconds())
+	c.took[tookAt(took)].Add(1)
+}
