@@ -8,7 +8,7 @@ var levels = [][]string{
 	0:  {"bson", "cmd/cantle/flags", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire", "wire/concern"},
 	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "wire/arguments", "wire/kept"},
-	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/tally"},
+	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/intents", "shard/tally"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},
 	6:  {"collection/catalog", "collection/update"},

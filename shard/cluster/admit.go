@@ -100,8 +100,8 @@ type unpaid struct {
 // Error implements error.
 func (u *unpaid) Error() string { return "the write waits for request units" }
 
-// wait implements delay: the next attempt finds the scope paid.
-func (u *unpaid) wait(ctx context.Context) error {
+// Wait implements delay: the next attempt finds the scope paid.
+func (u *unpaid) Wait(ctx context.Context) error {
 	if err := u.c.enter(ctx, u.op, u.scope); err != nil {
 		return err
 	}

@@ -54,12 +54,12 @@ type attempt struct {
 }
 
 // delay is the error of an attempt that could not go on for now. The next attempt
-// follows once wait has returned nil: until then nothing is held, no pin and no
+// follows once Wait has returned nil: until then nothing is held, no pin and no
 // transaction. Such attempts do not count towards retriesMax.
 type delay interface {
 	error
-	// wait returns when another attempt is worth making, or why the command ends.
-	wait(ctx context.Context) error
+	// Wait returns when another attempt is worth making, or why the command ends.
+	Wait(ctx context.Context) error
 }
 
 // frozen says that the collection is being rewritten: the write waits for the end of
@@ -69,8 +69,8 @@ type frozen struct{ snap *catalog.Snapshot }
 // Error implements error.
 func (f *frozen) Error() string { return "the collection is being rewritten" }
 
-// wait implements delay.
-func (f *frozen) wait(ctx context.Context) error {
+// Wait implements delay.
+func (f *frozen) Wait(ctx context.Context) error {
 	select {
 	case <-f.snap.Replaced():
 		return nil
@@ -98,7 +98,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 		}
 		if d := delay(nil); errors.As(err, &d) {
 			o.Env.Pause()
-			if err := d.wait(o.Env.Context()); err != nil {
+			if err := d.Wait(o.Env.Context()); err != nil {
 				return err
 			}
 			continue
@@ -259,9 +259,9 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 // written.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
-		return a.c.intents.claim(a.op.Env.Context(), a.op.Txn, key)
+		return a.c.claim(a.op.Env.Context(), a.op.Txn, key)
 	}
-	return a.c.intents.check(key)
+	return a.c.intents.Check(key)
 }
 
 // all yields the targets used.

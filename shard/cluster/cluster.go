@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/intents"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 )
@@ -50,7 +51,7 @@ type Cluster struct {
 
 	definer Definer
 	upper   Upper // see Attach
-	intents intents
+	intents intents.Table
 	states  states
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/rewind"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/intents"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -24,6 +25,7 @@ type Txn struct {
 	Level    string            // the read concern it began with, the caller's own; "" for none
 	layoutAt storage.Timestamp // where shards and indexes lie in Store: as of then
 	rewound  *rewoundTxn       // of a transaction at a time that nobody kept; nil otherwise
+	holder   *intents.Holder
 	tallies  []tallied
 	grown    []growth
 	written  []*catalog.Collection   // by statement, repeated
@@ -31,11 +33,6 @@ type Txn struct {
 	// only is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
 	only keyspace.CollectionID
-	// Guarded by Cluster.intents: the record keys written, and whether the
-	// transaction has ended, which closes ended.
-	claimed []string
-	over    bool
-	ended   chan struct{}
 }
 
 // tallied is a change of counts to be applied after a commit.
@@ -45,10 +42,29 @@ type tallied struct {
 	tally.Count
 }
 
+// claim notes that a transaction writes a key. Errors: storage.ErrConflict when another open
+// transaction has written it, or a commit since t began; storage errors.
+func (c *Cluster) claim(ctx context.Context, t *Txn, key []byte) error {
+	if err := t.Store.Claim(ctx, key); err != nil {
+		return err
+	}
+	return c.intents.Claim(t.holder, key)
+}
+
+// AwaitTxns waits for the end of the transactions that have written to a collection by now:
+// a change of its indexes would spoil them, and so would its end.
+// Manual: core/transactions-production-consideration#pending-ddl-operations-and-transactions.
+func (c *Cluster) AwaitTxns(o *Op, coll *catalog.Collection) error {
+	if coll == nil || o.Txn != nil { // which is refused anyway
+		return nil
+	}
+	return c.intents.Await(o.Env.Context(), coll.ID)
+}
+
 // writeInTxn runs a statement of a multi-document transaction. A failed one
 // leaves no trace. The collection is pinned only meanwhile, so that an open
-// transaction holds up no DDL; what the transaction was routed by is looked at
-// again by every statement and by the commit.
+// transaction holds up no split; DDL waits for it as AwaitTxns says. What the
+// transaction was routed by is looked at again by every statement and by the commit.
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
 	now, pinned := c.Catalog.Pin(ns)
@@ -77,6 +93,9 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	if a.coll != nil && a.coll.Options.Capped {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", ns)
+	}
+	if a.coll != nil {
+		c.intents.Wrote(t.holder, a.coll.ID)
 	}
 	save := t.Store.Savepoint()
 	if err := fn(a); err != nil {
@@ -129,7 +148,7 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 // if nothing was laid out anew since, or else one made from the log.
 func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	ctx := o.Env.Context()
-	t := &Txn{Catalog: snap, ended: make(chan struct{})}
+	t := &Txn{Catalog: snap, holder: intents.NewHolder()}
 	if o.At == 0 || o.At == c.Store.Latest() || c.states.catalogAt(o.At) == snap {
 		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At})
 		if err == nil {
@@ -183,14 +202,14 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	if err == nil {
 		x.c.Committed(x.t, ts)
 	}
-	x.c.intents.release(x.t)
+	x.c.intents.Release(x.t.holder)
 	return ts, err
 }
 
 // Close see storage.Txn.
 func (x *countingTxn) Close() {
 	x.Txn.Close()
-	x.c.intents.release(x.t)
+	x.c.intents.Release(x.t.holder)
 }
 
 // Committed counts what a transaction changed, after its commit at ts. The

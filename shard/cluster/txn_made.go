@@ -18,7 +18,7 @@ import (
 // the commit fails.
 // Errors: storage.ErrConflict when another transaction has it.
 func (c *Cluster) ClaimName(ctx context.Context, t *Txn, ns collection.Namespace) error {
-	return c.intents.claim(ctx, t, creationKey(ns))
+	return c.claim(ctx, t, creationKey(ns))
 }
 
 // creationKey stands for the making of a collection among the intents. No record

@@ -28,6 +28,9 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 	if err := unsharded(coll); err != nil {
 		return err
 	}
+	if err := d.data.AwaitTxns(o, coll); err != nil {
+		return err
+	}
 	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err

@@ -36,6 +36,9 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 	if err := noTxn(o, ns.DB, "collMod"); err != nil {
 		return r, err
 	}
+	if err := d.behindTxns(o, ns); err != nil {
+		return r, err
+	}
 	err = d.alter(o, func(m *catalog.Mutation) error {
 		r = CollModResult{}
 		coll := m.Snapshot().Collection(ns)

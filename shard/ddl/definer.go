@@ -73,6 +73,13 @@ func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error
 // committed notes that a command has committed something by now.
 func (d *Definer) committed(o *cluster.Op) { o.Committed = max(o.Committed, d.store.Latest()) }
 
+// behindTxns waits for the transactions that have written to a collection, whose commits a
+// change of it would spoil.
+// Manual: core/transactions-production-consideration#pending-ddl-operations-and-transactions.
+func (d *Definer) behindTxns(o *cluster.Op, ns collection.Namespace) error {
+	return d.data.AwaitTxns(o, d.catalog.Peek().Collection(ns))
+}
+
 // noTxn refuses DDL in a database that cannot be part of a transaction, or not be done now.
 // Errors: OperationNotSupportedInTransaction (263), those of cluster.Op.MayWrite.
 func noTxn(o *cluster.Op, db, what string) error {

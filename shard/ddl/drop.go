@@ -15,6 +15,9 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 	if err := noTxn(o, ns.DB, "drop"); err != nil {
 		return false, err
 	}
+	if err := d.behindTxns(o, ns); err != nil {
+		return false, err
+	}
 	var gone *catalog.Collection
 	err := d.alter(o, func(m *catalog.Mutation) error {
 		if gone = m.Snapshot().Collection(ns); gone == nil {
@@ -38,6 +41,11 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 func (d *Definer) DropDatabase(o *cluster.Op, db string) (existed bool, err error) {
 	if err := noTxn(o, db, "dropDatabase"); err != nil {
 		return false, err
+	}
+	for _, coll := range d.catalog.Peek().Collections(db) {
+		if err := d.data.AwaitTxns(o, coll); err != nil {
+			return false, err
+		}
 	}
 	var gone []*catalog.Collection
 	err = d.alter(o, func(m *catalog.Mutation) error {

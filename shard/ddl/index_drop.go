@@ -21,6 +21,9 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 	if err := noTxn(o, ns.DB, "dropIndexes"); err != nil {
 		return 0, err
 	}
+	if err := d.behindTxns(o, ns); err != nil {
+		return 0, err
+	}
 	err = d.alter(o, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(ns)
 		if coll == nil {

@@ -13,6 +13,11 @@ import (
 // Manual: reference/command/renameCollection. Errors: NamespaceNotFound (26),
 // NamespaceExists (48), IllegalOperation (20), CommandNotSupportedOnView (166).
 func (d *Definer) Rename(o *cluster.Op, from, to collection.Namespace, dropTarget bool) error {
+	for _, ns := range []collection.Namespace{from, to} {
+		if err := d.behindTxns(o, ns); err != nil {
+			return err
+		}
+	}
 	return d.rename(o, from, to, dropTarget, false)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -187,30 +188,69 @@ func background(fn func()) <-chan struct{} {
 	return done
 }
 
-// A transaction goes on with the collection that it made. Whoever wants an index of
-// it waits for the commit, and finds what was inserted.
+// txnInserts begins a transaction that inserts one document.
+func (n *node) txnInserts(doc string) *cluster.Op {
+	n.t.Helper()
+	o := n.op()
+	txn, err := n.BeginTxn(o)
+	n.must(err)
+	o.Txn = txn
+	_, errs, err := n.Insert(o, shop, rawDocs(n.t, doc), true)
+	if err != nil || len(errs) > 0 {
+		n.t.Fatal(err, errs)
+	}
+	return o
+}
+
+// A transaction goes on with the collection that it made. Whoever wants an index of one of
+// that name makes both without waiting, and the commit fails; the transaction's second try
+// finds them.
 func TestCreateInTransaction(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		o := n.op()
-		txn, err := n.BeginTxn(o)
-		n.must(err)
-		o.Txn = txn
-		_, errs, err := n.Insert(o, shop, rawDocs(t, `{_id: 1, a: 1}`), true)
-		if err != nil || len(errs) > 0 {
-			t.Fatal(err, errs)
-		}
+		o := n.txnInserts(`{_id: 1, a: 1}`)
 		if got, err := n.ids(o, `{}`, ""); len(got) != 1 || err != nil {
 			t.Fatal(got, err)
 		}
+		defer o.Txn.Store.Close()
+		_, err := n.index(`{key: {a: 1}, name: "a"}`)
+		n.must(err)
+		if _, err := o.Txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {
+			t.Fatalf("the commit says %v, want a conflict", err)
+		}
+		if got := n.check(`{}`); got != 0 {
+			t.Fatalf("%d documents, want none", got)
+		}
+		_, err = n.txnInserts(`{_id: 1, a: 1}`).Txn.Store.Commit(t.Context(), storage.Buffered)
+		n.must(err)
+		if got, err := n.ids(n.op(), `{a: 1}`, "a"); len(got) != 1 || err != nil {
+			t.Fatal(got, err)
+		}
+		n.exact()
+	})
+}
+
+// The build of an index waits for the transactions that wrote to its collection, and finds
+// what they committed.
+func TestBuildWaitsForTransaction(t *testing.T) {
+	virtually(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.insert(`{_id: 1, a: 1}`)
+		o := n.txnInserts(`{_id: 2, a: 1}`)
 		var built error
 		done := background(func() { _, built = n.index(`{key: {a: 1}, name: "a"}`) })
-		_, err = txn.Store.Commit(t.Context(), storage.Buffered)
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Errorf("the build ended before the transaction: %v", built)
+		default:
+		}
+		_, err := o.Txn.Store.Commit(t.Context(), storage.Buffered)
 		n.must(err)
 		<-done
 		n.must(built)
-		if got := n.check(`{}`); got != 1 {
-			t.Fatalf("%d documents, want 1", got)
+		if got, err := n.ids(n.op(), `{a: 1}`, "a"); len(got) != 2 || err != nil {
+			t.Fatal(got, err)
 		}
 		n.exact()
 	})

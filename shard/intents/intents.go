@@ -1,0 +1,138 @@
+// Package intents keeps what open multi-document transactions have written or removed: record
+// keys and keys of unique indexes, and the collections they are in. The store lets the first to
+// commit win; intents bring the loser's conflict forward to the statement, and make writes outside
+// of transactions and changes of a collection's definition wait for the transaction instead of
+// spoiling it. They are a courtesy: correctness is the store's.
+// Manual: core/transactions-production-consideration.
+package intents
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Table is the intents of all open transactions. Safe for concurrent use.
+type Table struct {
+	n       atomic.Int64 // keys held
+	mu      sync.Mutex
+	by      map[string]*Holder
+	writers map[keyspace.CollectionID][]*Holder
+}
+
+// Holder is a transaction that may hold intents, until it ends. A Table guards its fields.
+type Holder struct {
+	claimed []string
+	written []keyspace.CollectionID
+	over    bool
+	ended   chan struct{} // closed when over
+}
+
+// NewHolder makes the Holder of a transaction that begins.
+func NewHolder() *Holder { return &Holder{ended: make(chan struct{})} }
+
+// Claim notes that a transaction writes a key. Errors: storage.ErrConflict when another open
+// transaction has written it.
+func (x *Table) Claim(h *Holder, key []byte) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch x.by[string(key)] {
+	case h:
+		return nil
+	case nil:
+	default:
+		return storage.ErrConflict
+	}
+	if x.by == nil {
+		x.by = map[string]*Holder{}
+	}
+	k := string(key)
+	x.by[k] = h
+	h.claimed = append(h.claimed, k)
+	x.n.Add(1)
+	return nil
+}
+
+// Wrote notes that a transaction has written to a collection.
+func (x *Table) Wrote(h *Holder, id keyspace.CollectionID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if h.over || slices.Contains(h.written, id) {
+		return
+	}
+	if x.writers == nil {
+		x.writers = map[keyspace.CollectionID][]*Holder{}
+	}
+	x.writers[id] = append(x.writers[id], h)
+	h.written = append(h.written, id)
+}
+
+// Check is for a write outside of transactions. Errors: *Blocked when an open
+// transaction has written the key.
+func (x *Table) Check(key []byte) error {
+	if x.n.Load() == 0 {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if h := x.by[string(key)]; h != nil {
+		return &Blocked{h.ended}
+	}
+	return nil
+}
+
+// Await waits for the end of the transactions that have written to a collection by now. Those
+// that begin meanwhile are not waited for, so that the wait ends.
+func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
+	x.mu.Lock()
+	writers := slices.Clone(x.writers[id])
+	x.mu.Unlock()
+	for _, h := range writers {
+		if err := (&Blocked{h.ended}).Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release drops the intents of a transaction that ended and lets those go on who
+// wait for it. Repeated, it does nothing.
+func (x *Table) Release(h *Holder) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, k := range h.claimed {
+		delete(x.by, k)
+	}
+	x.n.Add(-int64(len(h.claimed)))
+	for _, id := range h.written {
+		x.writers[id] = slices.DeleteFunc(x.writers[id], func(w *Holder) bool { return w == h })
+		if len(x.writers[id]) == 0 {
+			delete(x.writers, id)
+		}
+	}
+	h.claimed, h.written = nil, nil
+	if !h.over {
+		h.over = true
+		close(h.ended)
+	}
+}
+
+// Blocked says that a write has to wait for a transaction.
+type Blocked struct{ ended <-chan struct{} }
+
+// Error implements error.
+func (b *Blocked) Error() string { return "a transaction has written the document" }
+
+// Wait returns when the transaction has ended.
+func (b *Blocked) Wait(ctx context.Context) error {
+	select {
+	case <-b.ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
