@@ -47,9 +47,9 @@ func run(args []string, s cli.Streams) int {
 
 // meant names the command that a mistyped one probably was.
 func meant(name string) string {
-	names := []string{"serve", "version", "help"}
-	for _, v := range cli.Verbs() {
-		names = append(names, v.Name)
+	names := []string{"help"}
+	for _, c := range cli.Commands() {
+		names = append(names, c.Name)
 	}
 	if near := flags.Nearest(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -68,12 +68,9 @@ request units, in one binary.
 Usage:
 
 `)
-	line := func(name, args, does string) { fmt.Fprintf(out, "  cantle %-34s %s\n", name+" "+args, does) }
-	line("serve", "", "start a server")
-	for _, v := range cli.Verbs() {
-		line(v.Name, v.Args, v.Does)
+	for _, c := range cli.Commands() {
+		fmt.Fprintf(out, "  cantle %-38s %s\n", c.Name+" "+c.Args, c.Does)
 	}
-	line("version", "", "print the version")
 	fmt.Fprint(out, `
 cantle COMMAND --help tells its flags, which may stand anywhere behind it.
 

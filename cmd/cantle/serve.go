@@ -24,7 +24,7 @@ func serve(args []string, s cli.Streams) int {
 	var cfg daemon.Config
 	err := settings(&cfg, args)
 	if errors.Is(err, pflag.ErrHelp) {
-		daemon.Help(s.Out)
+		daemon.Command().Print(s.Out)
 		return 0
 	}
 	if err != nil {

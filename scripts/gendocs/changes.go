@@ -26,7 +26,7 @@ func renderChanges(behaviours []release.Changed) []byte {
 
 // sourceLink is a link to what tells of a change: a ticket, or a page of the manual.
 func sourceLink(r release.Changed) string {
-	root := manual(r.Since.String())
+	root := manualOf(r.Since.String())
 	if strings.HasPrefix(r.Source, "SERVER-") {
 		root = "https://jira.mongodb.org/browse/"
 	}

@@ -1,10 +1,13 @@
 // Command gendocs prints what the server covers, from the tables the server itself
 // works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
-// compat-tests/clients/matrix.txt, into README.md.
+// compat-tests/clients/matrix.txt, into README.md, and what the commands of the program
+// do, into docs/reference.md.
 //
 //	go run ./scripts/gendocs
 //
-// With -check it writes nothing and fails if the file on disk is out of step.
+// With -check it writes nothing and fails if a file on disk is out of step. With -man DIR
+// it writes the pages for man and the completions of shells into that folder instead, as
+// packages have them; -version and -date stand in the foot of these pages.
 package main
 
 import (
@@ -19,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cantledb/cantle/cmd/cantle/manual"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
@@ -30,14 +34,24 @@ import (
 
 func main() {
 	check := flag.Bool("check", false, "only compare")
+	man := flag.String("man", "", "write the pages for man and the completions into this `folder`")
+	var edition manual.Edition
+	flag.StringVar(&edition.Version, "version", "", "`version` of the program, for these pages")
+	flag.StringVar(&edition.Date, "date", "", "`date` of that version")
 	flag.Parse()
-	if err := run(".", *check); err != nil {
+	var err error
+	if *man != "" {
+		err = writeManual(*man, edition)
+	} else {
+		err = run(".", *check)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gendocs:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes or compares both files of the module at root.
+// run writes or compares the files of the module at root.
 func run(root string, check bool) error {
 	rows, areas, err := readClients(filepath.Join(root, "compat-tests", "clients", "matrix.txt"))
 	if err != nil {
@@ -52,7 +66,8 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check))
+	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
+		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check))
 }
 
 // write writes a file, or compares it.
@@ -143,8 +158,8 @@ var manuals = []string{"8.0", "8.3", "9.0"}
 // sinceMin is the oldest release that the tables name.
 const sinceMin = "3.6"
 
-// manual is the root of the manual that has the page of what there is since a release.
-func manual(since string) string {
+// manualOf is the root of the manual that has the page of what there is since a release.
+func manualOf(since string) string {
 	i := 0
 	for i+1 < len(manuals) && since > manuals[i] {
 		i++
@@ -179,7 +194,7 @@ func render(tables []table) []byte {
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n## %s\n\n`%s`\n\n", t.title, t.source)
 		for _, r := range t.rows {
-			url := manual(r.since) + r.page + "/"
+			url := manualOf(r.since) + r.page + "/"
 			if r.page == "cosmos" {
 				url = cosmosPage
 			}

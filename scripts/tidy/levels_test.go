@@ -6,7 +6,7 @@ import "slices"
 // A new package gets the lowest level that is above everything it imports.
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/flags", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
-	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire", "wire/concern"},
+	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/manual", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire", "wire/concern"},
 	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "wire/arguments", "wire/kept"},
 	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/intents", "shard/tally"},
 	4:  {"collection/match"},

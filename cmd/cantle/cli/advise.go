@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const adviseHelp = `Usage: cantle advise [flags] URI database.collection
-
-Looks at the documents of a collection and at the queries the server has recorded
+const adviseHelp = `Looks at the documents of a collection and at the queries the server has recorded
 for it, and ranks the shard keys it could have. Nothing is changed. The scan runs at
 low priority: where request units run short, it gives way.
 
@@ -37,8 +36,6 @@ Keys of two fields are hierarchical: both are hashed, and a query that fixes the
 only still visits few partitions. "day + vin/40" is a synthetic key: the value of day
 with a suffix that the server computes from vin, one of 40; "day + random/40" deals it
 by chance.
-
-Flags:
 `
 
 // adviseArgs are the flags of advise.
@@ -50,8 +47,7 @@ type adviseArgs struct {
 	fields     string
 }
 
-func adviseVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle advise")
+func adviseVerb(f *pflag.FlagSet) action {
 	var a adviseArgs
 	f.Int64Var(&a.sample, "sample", 200_000, "look at so many documents at most, chosen at random if there are more")
 	f.IntVar(&a.partitions, "partitions", 10, "`number` of partitions to simulate")
@@ -59,24 +55,23 @@ func adviseVerb(ctx context.Context, args []string, s Streams) error {
 	f.StringArrayVar(&a.queries, "query", nil, "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', beside those recorded; may be repeated")
 	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; all that suit unless given")
 	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
-	if err := parse(f, args, adviseHelp, s); err != nil {
-		return err
+	return func(ctx context.Context, s Streams) error {
+		db, coll, ok := namespaceOf(f.Arg(1))
+		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > positionBuckets {
+			return wrong("--sample and --top are at least 1, --partitions is from 2 to %d", positionBuckets)
+		}
+		if f.NArg() != 2 || !ok {
+			return wrong("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
+		}
+		ctx, cancel := context.WithTimeout(ctx, *limit)
+		defer cancel()
+		c, err := connect(f.Arg(0), "cantle advise")
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		return c.advise(ctx, db, coll, &a, s.Out, s.Err)
 	}
-	db, coll, ok := namespaceOf(f.Arg(1))
-	if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > positionBuckets {
-		return wrong("--sample and --top are at least 1, --partitions is from 2 to %d", positionBuckets)
-	}
-	if f.NArg() != 2 || !ok {
-		return wrong("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
-	}
-	ctx, cancel := context.WithTimeout(ctx, *limit)
-	defer cancel()
-	c, err := connect(f.Arg(0), "cantle advise")
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	return c.advise(ctx, db, coll, &a, s.Out, s.Err)
 }
 
 // advise does the work of the verb. Errors: those of the server; a collection

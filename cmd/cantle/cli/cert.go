@@ -8,12 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/spf13/pflag"
 )
 
-const certHelp = `Usage: cantle cert [flags]
-
-Makes certificates for development: an authority of your own, a certificate of the
+const certHelp = `Makes certificates for development: an authority of your own, a certificate of the
 server that it vouches for, and one of a client, which is a login too. An authority
 that is in the folder already is used again, so that who trusts it goes on to.
 
@@ -21,35 +19,30 @@ that is in the folder already is used again, so that who trusts it goes on to.
   ca-key.pem    its key
   server.pem    the server's certificate and key
   client.pem    a client's certificate and key
-
-Flags:
 `
 
-func certVerb(_ context.Context, args []string, s Streams) error {
-	f := flags.New("cantle cert")
+func certVerb(f *pflag.FlagSet) action {
 	dir := f.String("dir", "./cantle-tls", "`folder` for the files; made when it is missing")
 	hosts := f.String("hosts", "localhost,127.0.0.1,::1", "comma-separated `names` and addresses that clients call the server by")
 	client := f.String("client", "cantle-client", "`name` of the client")
 	days := f.Int("days", 397, "how many `days` they are good for")
-	if err := parse(f, args, certHelp, s); err != nil {
-		return err
-	}
-	if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
-		return wrong("expected flags only, at least one host and one day")
-	}
-	subject, err := makeCertificates(*dir, strings.Split(*hosts, ","), *client, time.Duration(*days)*24*time.Hour)
-	if err != nil {
-		return err
-	}
-	path := func(name string) string {
-		p, err := filepath.Abs(filepath.Join(*dir, name))
-		if err != nil {
-			return filepath.Join(*dir, name)
+	return func(_ context.Context, s Streams) error {
+		if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
+			return wrong("expected flags only, at least one host and one day")
 		}
-		return p
-	}
-	host := strings.Split(*hosts, ",")[0]
-	fmt.Fprintf(s.Out, `Wrote ca.pem, ca-key.pem, server.pem and client.pem to %[1]s.
+		subject, err := makeCertificates(*dir, strings.Split(*hosts, ","), *client, time.Duration(*days)*24*time.Hour)
+		if err != nil {
+			return err
+		}
+		path := func(name string) string {
+			p, err := filepath.Abs(filepath.Join(*dir, name))
+			if err != nil {
+				return filepath.Join(*dir, name)
+			}
+			return p
+		}
+		host := strings.Split(*hosts, ",")[0]
+		fmt.Fprintf(s.Out, `Wrote ca.pem, ca-key.pem, server.pem and client.pem to %[1]s.
 
 Start the server:
   cantle serve --tls-mode requireTLS --tls-certificate-key-file %[2]s --tls-ca-file %[3]s --tls-allow-connections-without-certificates
@@ -66,7 +59,8 @@ Make programs of this machine trust it without --tlsCAFile:
   macOS           sudo security add-trusted-cert -d -k /Library/Keychains/System.keychain %[3]s
   Node            export NODE_EXTRA_CA_CERTS=%[3]s
 `, *dir, path("server.pem"), path("ca.pem"), host, subject, path("client.pem"))
-	return nil
+		return nil
+	}
 }
 
 // writeSecret writes a file that only its owner may read, in one piece.

@@ -11,14 +11,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const dumpHelp = `Usage: cantle dump [flags] URI
-
-Writes databases into files, in the layout of mongodump: a folder per database, and in
+const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
 it NAME.bson with the documents and NAME.metadata.json with options and indexes. What it
 writes, mongorestore reads, and the other way around; besides, metadata remembers shard
 keys, so that cantle restore shards alike.
@@ -32,8 +31,6 @@ keys, so that cantle restore shards alike.
 A collection is read in the order of _id while others write: each document is dumped as
 it was at some time during the run. Requests that the server throttles are repeated
 when it says so. The databases admin, config and local are left out unless named.
-
-Flags:
 `
 
 // dumpArgs are the settings of a dump.
@@ -48,8 +45,7 @@ type dumpArgs struct {
 	prefixes     []string // of such names
 }
 
-func dumpVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle dump")
+func dumpVerb(f *pflag.FlagSet) action {
 	var a dumpArgs
 	f.StringVar(&a.out, "out", "dump", "`folder` to write into")
 	f.StringVar(&a.archive, "archive", "", "write one archive `file` instead, - for standard output")
@@ -65,38 +61,37 @@ func dumpVerb(ctx context.Context, args []string, s Streams) error {
 	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
 	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
-	if err := parse(f, args, dumpHelp, s); err != nil {
-		return err
+	return func(ctx context.Context, s Streams) error {
+		var err error
+		if *queryFile != "" && *query == "" {
+			var text []byte
+			text, err = os.ReadFile(*queryFile)
+			*query = string(text)
+		}
+		if err == nil && *query != "" {
+			a.query, err = ejson.Parse(*query)
+		}
+		switch {
+		case err != nil:
+			err = fmt.Errorf("--query: %w", err)
+		case f.NArg() != 1:
+			err = errors.New("expected a connection string, as in\n\n  cantle dump mongodb://127.0.0.1:27017/")
+		case a.coll != "" && a.db == "":
+			err = errors.New("--collection needs --db")
+		case *query != "" && a.coll == "":
+			err = errors.New("--query needs --collection")
+		case (a.without != nil || a.prefixes != nil) && (a.db == "" || a.coll != ""):
+			err = errors.New("--excludeCollection and --excludeCollectionsWithPrefix need --db, and no --collection")
+		case a.parallel < 1:
+			err = errors.New("--numParallelCollections is at least 1")
+		case a.resume && a.archive != "":
+			err = errors.New("--resume is for folders: an archive cannot be continued")
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		return dump(ctx, f.Arg(0), a, s.Out, s.Err)
 	}
-	var err error
-	if *queryFile != "" && *query == "" {
-		var text []byte
-		text, err = os.ReadFile(*queryFile)
-		*query = string(text)
-	}
-	if err == nil && *query != "" {
-		a.query, err = ejson.Parse(*query)
-	}
-	switch {
-	case err != nil:
-		err = fmt.Errorf("--query: %w", err)
-	case f.NArg() != 1:
-		err = errors.New("expected a connection string, as in\n\n  cantle dump mongodb://127.0.0.1:27017/")
-	case a.coll != "" && a.db == "":
-		err = errors.New("--collection needs --db")
-	case *query != "" && a.coll == "":
-		err = errors.New("--query needs --collection")
-	case (a.without != nil || a.prefixes != nil) && (a.db == "" || a.coll != ""):
-		err = errors.New("--excludeCollection and --excludeCollectionsWithPrefix need --db, and no --collection")
-	case a.parallel < 1:
-		err = errors.New("--numParallelCollections is at least 1")
-	case a.resume && a.archive != "":
-		err = errors.New("--resume is for folders: an archive cannot be continued")
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	return dump(ctx, f.Arg(0), a, s.Out, s.Err)
 }
 
 // parallelCollections is how many collections are copied at a time, as mongodump's.

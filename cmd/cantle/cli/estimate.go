@@ -7,14 +7,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const estimateHelp = `Usage: cantle estimate [flags] document.json
-
-Says what a workload will cost: request units (RU) per operation, RU/s to provision,
+const estimateHelp = `Says what a workload will cost: request units (RU) per operation, RU/s to provision,
 partitions. The file holds one typical document, as Extended JSON or as you would
 type it into a shell; - reads it from standard input. Prices and index entries come
 from the code that the server charges by, so a server charges the same.
@@ -32,12 +31,9 @@ What makes an operation expensive:
   partitions  a query costs 2.5 on every partition it visits. With the shard key in
               its filter that is one; without (--fan-outs) it is all of them, so it
               gets dearer as the collection grows
-
-Flags:
 `
 
-func estimateVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle estimate")
+func estimateVerb(f *pflag.FlagSet) action {
 	var p plan
 	var indexes []string
 	key := f.String("shard-key", "", "the `field` that shards the collection (hashed); none is one partition")
@@ -54,26 +50,25 @@ func estimateVerb(ctx context.Context, args []string, s Streams) error {
 	f.Int64Var(&p.documents, "documents", 0, "how many documents there will be, for the storage")
 	f.Int64Var(&p.partitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
 	f.Int64Var(&p.partitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
-	if err := parse(f, args, estimateHelp, s); err != nil {
-		return err
-	}
-	if f.NArg() != 1 {
-		return wrong("expected one file with a sample document")
-	}
-	doc, err := readDocument(f.Arg(0), s.In)
-	if err == nil {
-		for _, name := range strings.Split(*fields, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				p.changed = append(p.changed, name)
-			}
+	return func(ctx context.Context, s Streams) error {
+		if f.NArg() != 1 {
+			return wrong("expected one file with a sample document")
 		}
-		err = p.prepare(ctx, doc, *key, indexes)
+		doc, err := readDocument(f.Arg(0), s.In)
+		if err == nil {
+			for _, name := range strings.Split(*fields, ",") {
+				if name = strings.TrimSpace(name); name != "" {
+					p.changed = append(p.changed, name)
+				}
+			}
+			err = p.prepare(ctx, doc, *key, indexes)
+		}
+		if err != nil {
+			return err
+		}
+		p.print(s.Out)
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	p.print(s.Out)
-	return nil
 }
 
 // open opens a file to read, or standard input for "-".

@@ -12,22 +12,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const exportHelp = `Usage: cantle export [flags] URI db.collection
-
-Prints documents as Extended JSON, one a line, or as CSV.
+const exportHelp = `Prints documents as Extended JSON, one a line, or as CSV.
 
   cantle export URI shop.orders > orders.json
   cantle export --query '{total: {$gt: 100}}' --sort '{_id: 1}' --limit 10 URI shop.orders
   cantle export --type csv --fields _id,customer,items.0.sku --out orders.csv URI shop.orders
 
 Requests that the server throttles are repeated when it says so.
-
-Flags:
 `
 
 // exportArgs are the settings of an export.
@@ -39,8 +37,7 @@ type exportArgs struct {
 	array, bare  bool
 }
 
-func exportVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle export")
+func exportVerb(f *pflag.FlagSet) action {
 	var a exportArgs
 	f.StringVar(&a.kind, "type", "json", "`kind` of the output: json or csv")
 	f.StringVar(&a.format, "jsonFormat", "relaxed", "`style` of the values, relaxed or canonical: whether numbers say their types")
@@ -54,43 +51,44 @@ func exportVerb(ctx context.Context, args []string, s Streams) error {
 	f.BoolVar(&a.array, "jsonArray", false, "one JSON array")
 	f.BoolVar(&a.bare, "noHeaderLine", false, "CSV without the names of its columns")
 	file := f.String("out", "-", "`file` to write, - for standard output")
-	if err := parse(f, args, exportHelp, s); err != nil {
-		return err
+	flags.Choose(f, "type", "json", "csv")
+	flags.Choose(f, "jsonFormat", "relaxed", "canonical")
+	return func(ctx context.Context, s Streams) error {
+		var err error
+		if *fieldFile != "" && *fields == "" {
+			*fields, err = fieldsIn(*fieldFile)
+		}
+		if *queryFile != "" && a.query == "" {
+			text, bad := os.ReadFile(*queryFile)
+			a.query, err = string(text), errors.Join(err, bad)
+		}
+		if *fields != "" {
+			a.fields = strings.Split(*fields, ",")
+		}
+		db, coll, ok := namespaceOf(f.Arg(1))
+		switch {
+		case err != nil:
+		case f.NArg() != 2 || !ok:
+			err = errors.New("expected a connection string and database.collection, as in\n\n  cantle export mongodb://127.0.0.1:27017/ shop.orders")
+		default:
+			err = a.check()
+		}
+		var find bson.Raw
+		if err == nil {
+			find, err = a.find(coll)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		if *file == "-" {
+			return export(ctx, f.Arg(0), db, coll, a, find, s.Out, s.Err)
+		}
+		out, err := os.Create(*file)
+		if err != nil {
+			return err
+		}
+		return errors.Join(export(ctx, f.Arg(0), db, coll, a, find, out, s.Err), out.Close())
 	}
-	var err error
-	if *fieldFile != "" && *fields == "" {
-		*fields, err = fieldsIn(*fieldFile)
-	}
-	if *queryFile != "" && a.query == "" {
-		text, bad := os.ReadFile(*queryFile)
-		a.query, err = string(text), errors.Join(err, bad)
-	}
-	if *fields != "" {
-		a.fields = strings.Split(*fields, ",")
-	}
-	db, coll, ok := namespaceOf(f.Arg(1))
-	switch {
-	case err != nil:
-	case f.NArg() != 2 || !ok:
-		err = errors.New("expected a connection string and database.collection, as in\n\n  cantle export mongodb://127.0.0.1:27017/ shop.orders")
-	default:
-		err = a.check()
-	}
-	var find bson.Raw
-	if err == nil {
-		find, err = a.find(coll)
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	if *file == "-" {
-		return export(ctx, f.Arg(0), db, coll, a, find, s.Out, s.Err)
-	}
-	out, err := os.Create(*file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(export(ctx, f.Arg(0), db, coll, a, find, out, s.Err), out.Close())
 }
 
 // check looks for what does not go together.

@@ -9,13 +9,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const importHelp = `Usage: cantle import [flags] URI db.collection [file]
-
-Loads JSON, CSV or TSV: a file, or standard input.
+const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.
 
   cantle import URI shop.orders orders.json                 documents one after the other, or one array
   cantle import --type csv --headerline URI shop.items items.csv
@@ -31,8 +31,6 @@ strings, unless --columnsHaveTypes gives every field a type:
 
 A dot in a field's name makes a document in the document. Requests that the server
 throttles are repeated when it says so.
-
-Flags:
 `
 
 // importArgs are the settings of an import.
@@ -46,8 +44,7 @@ type importArgs struct {
 	journalFile  string
 }
 
-func importVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle import")
+func importVerb(f *pflag.FlagSet) action {
 	var a importArgs
 	f.StringVar(&a.kind, "type", "json", "`kind` of the input: json, csv or tsv")
 	f.StringVar(&a.mode, "mode", "insert", "`what` to do: insert; upsert replaces, merge changes and delete deletes documents that have the same --upsertFields")
@@ -62,52 +59,54 @@ func importVerb(ctx context.Context, args []string, s Streams) error {
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
 	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
 	f.StringVar(&a.journalFile, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
-	if err := parse(f, args, importHelp, s); err != nil {
-		return err
-	}
-	a.table.grace = *grace
-	var err error
-	if *fieldFile != "" && *fields == "" {
-		*fields, err = fieldsIn(*fieldFile)
-	}
-	a.upsertFields = strings.Split(*upsert, ",")
-	db, coll, ok := namespaceOf(f.Arg(1))
-	switch {
-	case err != nil:
-	case f.NArg() < 2 || f.NArg() > 3 || !ok:
-		err = errors.New("expected a connection string, database.collection and a file, as in\n\n  cantle import mongodb://127.0.0.1:27017/ shop.orders orders.json")
-	case a.kind != "json" && a.kind != "csv" && a.kind != "tsv":
-		err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
-	case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge" && a.mode != "delete":
-		err = fmt.Errorf("--mode %s is not insert, upsert, merge or delete", a.mode)
-	case a.kind == "json" && (*fields != "" || a.table.header || a.table.typed):
-		err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
-	case a.kind != "json" && (*fields == "") != a.table.header:
-		err = errors.New("a table needs either --fields or --headerline")
-	case a.drop && a.journalFile != "":
-		err = errors.New("--resume keeps what is there, --drop does not")
-	case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
-		err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
-	}
-	if err == nil && *fields != "" {
-		err = a.table.columnsOf(strings.Split(*fields, ","))
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	in, size := s.In, int64(0)
-	if f.NArg() == 3 {
-		file, err := os.Open(f.Arg(2))
+	flags.Choose(f, "type", "json", "csv", "tsv")
+	flags.Choose(f, "mode", "insert", "upsert", "merge", "delete")
+	flags.Choose(f, "parseGrace", "stop", "autoCast", "skipField", "skipRow")
+	return func(ctx context.Context, s Streams) error {
+		a.table.grace = *grace
+		var err error
+		if *fieldFile != "" && *fields == "" {
+			*fields, err = fieldsIn(*fieldFile)
+		}
+		a.upsertFields = strings.Split(*upsert, ",")
+		db, coll, ok := namespaceOf(f.Arg(1))
+		switch {
+		case err != nil:
+		case f.NArg() < 2 || f.NArg() > 3 || !ok:
+			err = errors.New("expected a connection string, database.collection and a file, as in\n\n  cantle import mongodb://127.0.0.1:27017/ shop.orders orders.json")
+		case a.kind != "json" && a.kind != "csv" && a.kind != "tsv":
+			err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
+		case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge" && a.mode != "delete":
+			err = fmt.Errorf("--mode %s is not insert, upsert, merge or delete", a.mode)
+		case a.kind == "json" && (*fields != "" || a.table.header || a.table.typed):
+			err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
+		case a.kind != "json" && (*fields == "") != a.table.header:
+			err = errors.New("a table needs either --fields or --headerline")
+		case a.drop && a.journalFile != "":
+			err = errors.New("--resume keeps what is there, --drop does not")
+		case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
+			err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
+		}
+		if err == nil && *fields != "" {
+			err = a.table.columnsOf(strings.Split(*fields, ","))
+		}
 		if err != nil {
-			return err
+			return usageError{err}
 		}
-		defer file.Close()
-		if info, err := file.Stat(); err == nil {
-			size = info.Size()
+		in, size := s.In, int64(0)
+		if f.NArg() == 3 {
+			file, err := os.Open(f.Arg(2))
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			if info, err := file.Stat(); err == nil {
+				size = info.Size()
+			}
+			in = file
 		}
-		in = file
+		return load(ctx, f.Arg(0), db, coll, a, in, size, s.Err)
 	}
-	return load(ctx, f.Arg(0), db, coll, a, in, size, s.Err)
 }
 
 // fieldsIn reads names, one a line, and returns them as --fields has them.

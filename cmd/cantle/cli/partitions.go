@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const partitionsHelp = `Usage: cantle partitions [flags] URI database.collection
-
-Shows what every partition of a collection holds and what its throughput is spent
+const partitionsHelp = `Shows what every partition of a collection holds and what its throughput is spent
 on, to find the hot one. URI is a connection string such as
 mongodb://127.0.0.1:27017/.
 
@@ -29,33 +28,29 @@ mongodb://127.0.0.1:27017/.
 Below the table are the shard key values that cost most. If one of them makes up
 most of a busy partition, more RU/s will not help much: a shard key of finer grain
 will. If the RU are spread evenly over many values, raise the throughput.
-
-Flags:
 `
 
-func partitionsVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle partitions")
+func partitionsVerb(f *pflag.FlagSet) action {
 	top := f.Int("top", 10, "how many of the costliest shard key values to show, 0 for none")
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
-	if err := parse(f, args, partitionsHelp, s); err != nil {
-		return err
+	return func(ctx context.Context, s Streams) error {
+		db, coll, ok := namespaceOf(f.Arg(1))
+		if f.NArg() != 2 || !ok {
+			return wrong("expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders")
+		}
+		ctx, cancel := context.WithTimeout(ctx, *limit)
+		defer cancel()
+		b := bson.NewBuilder(nil)
+		b.String("customAction", "GetPartitions")
+		b.String("collection", coll)
+		b.Int32("top", int32(min(max(1, *top), 64)))
+		reply, err := askOnce(ctx, f.Arg(0), "cantle partitions", db, b.Doc())
+		if err != nil {
+			return err
+		}
+		printPartitions(s.Out, reply, *top)
+		return nil
 	}
-	db, coll, ok := namespaceOf(f.Arg(1))
-	if f.NArg() != 2 || !ok {
-		return wrong("expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders")
-	}
-	ctx, cancel := context.WithTimeout(ctx, *limit)
-	defer cancel()
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetPartitions")
-	b.String("collection", coll)
-	b.Int32("top", int32(min(max(1, *top), 64)))
-	reply, err := askOnce(ctx, f.Arg(0), "cantle partitions", db, b.Doc())
-	if err != nil {
-		return err
-	}
-	printPartitions(s.Out, reply, *top)
-	return nil
 }
 
 func printPartitions(out io.Writer, reply bson.Raw, top int) {

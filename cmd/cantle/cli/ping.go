@@ -6,22 +6,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const pingHelp = `Usage: cantle ping [flags] [URI]
-
-Asks a server whether it answers, as health checks do: exit status 0 if it does, 1 if
+const pingHelp = `Asks a server whether it answers, as health checks do: exit status 0 if it does, 1 if
 not. No login is needed. Of a replica set only the server that URI names is asked.
 
 URI is a connection string such as mongodb://127.0.0.1:27017/, which is also the default:
 the server of this machine is then asked with and, if that is refused, without looking at
 its certificate through TLS.
-
-Flags:
 `
 
 // Connection strings of the server that ping asks when it is not told which.
@@ -30,30 +26,28 @@ const (
 	pingTLS   = "mongodb://127.0.0.1:27017/?tls=true&tlsInsecure=true"
 )
 
-func pingVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle ping")
+func pingVerb(f *pflag.FlagSet) action {
 	limit := f.Duration("timeout", 5*time.Second, "how long to try")
-	if err := parse(f, args, pingHelp, s); err != nil {
-		return err
-	}
-	uris := f.Args()
-	switch len(uris) {
-	case 0:
-		uris = []string{pingPlain, pingTLS}
-	case 1:
-	default:
-		return wrong("expected one connection string, as in\n\n  cantle ping mongodb://127.0.0.1:27017/")
-	}
-	var errs []error
-	for _, uri := range uris {
-		text, err := ping(ctx, uri, *limit/time.Duration(len(uris)))
-		if err == nil {
-			fmt.Fprintln(s.Out, text)
-			return nil
+	return func(ctx context.Context, s Streams) error {
+		uris := f.Args()
+		switch len(uris) {
+		case 0:
+			uris = []string{pingPlain, pingTLS}
+		case 1:
+		default:
+			return wrong("expected one connection string, as in\n\n  cantle ping mongodb://127.0.0.1:27017/")
 		}
-		errs = append(errs, err)
+		var errs []error
+		for _, uri := range uris {
+			text, err := ping(ctx, uri, *limit/time.Duration(len(uris)))
+			if err == nil {
+				fmt.Fprintln(s.Out, text)
+				return nil
+			}
+			errs = append(errs, err)
+		}
+		return errs[0]
 	}
-	return errs[0]
 }
 
 // ping asks one server and says what it is and how soon it has answered.

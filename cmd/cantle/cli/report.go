@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 )
 
-const reportHelp = `Usage: cantle report [flags] URI [database[.collection]]
-
-Shows what commands have cost by their shape (command, collection, filter, sort,
+const reportHelp = `Shows what commands have cost by their shape (command, collection, filter, sort,
 without the values) since the server started or the last --reset, the dearest first.
 
   RU, share     request units of all runs together, and their part of the total
@@ -22,43 +21,39 @@ without the values) since the server started or the last --reset, the dearest fi
   parts         partitions a run looks into: 1 when its filter fixes the shard key
   fan-outs      runs that looked into several
   refused       runs refused for lack of request units
-
-Flags:
 `
 
-func reportVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle report")
+func reportVerb(f *pflag.FlagSet) action {
 	top := f.Int("top", 20, "how many shapes to show")
 	reset := f.Bool("reset", false, "begin anew: forget what is shown")
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
-	if err := parse(f, args, reportHelp, s); err != nil {
-		return err
+	return func(ctx context.Context, s Streams) error {
+		if *top < 1 || *top > 1000 {
+			return wrong("--top is from 1 to 1000")
+		}
+		if f.NArg() < 1 || f.NArg() > 2 {
+			return wrong("expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders")
+		}
+		db, coll, _ := strings.Cut(f.Arg(1), ".")
+		if db == "" {
+			db = "admin"
+		}
+		ctx, cancel := context.WithTimeout(ctx, *limit)
+		defer cancel()
+		b := bson.NewBuilder(nil)
+		b.String("customAction", "GetRequestReport")
+		b.Int32("top", int32(*top))
+		if coll != "" {
+			b.String("collection", coll)
+		}
+		b.Bool("reset", *reset)
+		reply, err := askOnce(ctx, f.Arg(0), "cantle report", db, b.Doc())
+		if err != nil {
+			return err
+		}
+		printReport(s.Out, reply)
+		return nil
 	}
-	if *top < 1 || *top > 1000 {
-		return wrong("--top is from 1 to 1000")
-	}
-	if f.NArg() < 1 || f.NArg() > 2 {
-		return wrong("expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders")
-	}
-	db, coll, _ := strings.Cut(f.Arg(1), ".")
-	if db == "" {
-		db = "admin"
-	}
-	ctx, cancel := context.WithTimeout(ctx, *limit)
-	defer cancel()
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetRequestReport")
-	b.Int32("top", int32(*top))
-	if coll != "" {
-		b.String("collection", coll)
-	}
-	b.Bool("reset", *reset)
-	reply, err := askOnce(ctx, f.Arg(0), "cantle report", db, b.Doc())
-	if err != nil {
-		return err
-	}
-	printReport(s.Out, reply)
-	return nil
 }
 
 func printReport(out io.Writer, reply bson.Raw) {

@@ -8,12 +8,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/spf13/pflag"
 )
 
-const restoreHelp = `Usage: cantle restore [flags] URI [folder]
-
-Loads what cantle dump or mongodump has written: a folder ("dump" unless named), or an
+const restoreHelp = `Loads what cantle dump or mongodump has written: a folder ("dump" unless named), or an
 archive. Collections are made with their options, shard keys and indexes.
 
   cantle restore mongodb://127.0.0.1:27017/                    everything in ./dump
@@ -25,8 +23,6 @@ archive. Collections are made with their options, shard keys and indexes.
 Documents whose _id is there already are left as they are and counted. Requests that
 the server throttles are repeated when it says so. Unique indexes are made before the
 documents, as Azure Cosmos DB wants them; the others after.
-
-Flags:
 `
 
 // restoreArgs are the settings of a restore.
@@ -47,8 +43,7 @@ type restoreArgs struct {
 	journalOpened *journal
 }
 
-func restoreVerb(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle restore")
+func restoreVerb(f *pflag.FlagSet) action {
 	var a restoreArgs
 	f.StringVar(&a.archive, "archive", "", "read one archive `file`, - for standard input")
 	f.StringVar(&a.db, "db", "", "only this `database`, by its name in the dump")
@@ -75,45 +70,44 @@ func restoreVerb(ctx context.Context, args []string, s Streams) error {
 	}
 	f.BoolVar(&a.validate, "validate", false, "let validators refuse documents")
 	f.StringVar(&a.journal, "resume", "", "write down in this `file` what is done, and begin behind what it says is")
-	if err := parse(f, args, restoreHelp, s); err != nil {
-		return err
+	return func(ctx context.Context, s Streams) error {
+		a.dir = "dump"
+		if f.NArg() == 2 {
+			a.dir = f.Arg(1)
+		}
+		old, renamed, ok := strings.Cut(*rename, "=")
+		if ok { // whose names have no wildcards
+			quote := strings.NewReplacer(`\`, `\\`, "*", `\*`, "$", `\$`)
+			from, to = append(from, quote.Replace(old)+".*"), append(to, quote.Replace(renamed)+".*")
+		}
+		var err error
+		for i := range min(len(from), len(to)) {
+			x, bad := newRenaming(from[i], to[i])
+			a.renames, err = append(a.renames, x), errors.Join(err, bad)
+		}
+		a.stop = a.stop || a.ordered
+		switch {
+		case err != nil:
+		case f.NArg() < 1 || f.NArg() > 2:
+			err = errors.New("expected a connection string, as in\n\n  cantle restore mongodb://127.0.0.1:27017/ dump")
+		case *rename != "" && (!ok || old == "" || renamed == ""):
+			err = errors.New("--rename is old=new")
+		case len(from) != len(to):
+			err = errors.New("every --nsFrom has its --nsTo")
+		case a.parallel < 1 || a.workers < 1:
+			err = errors.New("--numParallelCollections and --numInsertionWorkersPerCollection are at least 1")
+		case a.coll != "" && a.db == "":
+			err = errors.New("--collection needs --db")
+		case a.drop && a.journal != "":
+			err = errors.New("--resume keeps what is there, --drop does not")
+		case a.archive != "" && f.NArg() == 2:
+			err = errors.New("either --archive or a folder")
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		return restore(ctx, f.Arg(0), a, s.In, s.Err)
 	}
-	a.dir = "dump"
-	if f.NArg() == 2 {
-		a.dir = f.Arg(1)
-	}
-	old, renamed, ok := strings.Cut(*rename, "=")
-	if ok { // whose names have no wildcards
-		quote := strings.NewReplacer(`\`, `\\`, "*", `\*`, "$", `\$`)
-		from, to = append(from, quote.Replace(old)+".*"), append(to, quote.Replace(renamed)+".*")
-	}
-	var err error
-	for i := range min(len(from), len(to)) {
-		x, bad := newRenaming(from[i], to[i])
-		a.renames, err = append(a.renames, x), errors.Join(err, bad)
-	}
-	a.stop = a.stop || a.ordered
-	switch {
-	case err != nil:
-	case f.NArg() < 1 || f.NArg() > 2:
-		err = errors.New("expected a connection string, as in\n\n  cantle restore mongodb://127.0.0.1:27017/ dump")
-	case *rename != "" && (!ok || old == "" || renamed == ""):
-		err = errors.New("--rename is old=new")
-	case len(from) != len(to):
-		err = errors.New("every --nsFrom has its --nsTo")
-	case a.parallel < 1 || a.workers < 1:
-		err = errors.New("--numParallelCollections and --numInsertionWorkersPerCollection are at least 1")
-	case a.coll != "" && a.db == "":
-		err = errors.New("--collection needs --db")
-	case a.drop && a.journal != "":
-		err = errors.New("--resume keeps what is there, --drop does not")
-	case a.archive != "" && f.NArg() == 2:
-		err = errors.New("either --archive or a folder")
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	return restore(ctx, f.Arg(0), a, s.In, s.Err)
 }
 
 // restoring is a restore on its way.

@@ -21,25 +21,44 @@ type Streams struct {
 // Verb is what the program does when its first argument is the name.
 type Verb struct {
 	Name string
-	Args string // as the list of verbs shows them
-	Does string
-	run  func(ctx context.Context, args []string, s Streams) error
+	Args string // behind the flags
+	Does string // for the list of verbs
+	Help string // what its users should know, beside the flags
+	// define defines the flags of the verb and returns what it does when they have been
+	// read.
+	define func(f *pflag.FlagSet) action
 }
 
-// Verbs are all there are but serve, in the order in which they are shown.
+// action is what a verb does, with the flags and arguments it was defined with.
+type action func(ctx context.Context, s Streams) error
+
+// Verbs are all that work on their own or as clients of a server, in the order in which
+// they are shown.
 func Verbs() []Verb {
 	return []Verb{
-		{"ping", "[URI]", "ask a server whether it answers", pingVerb},
-		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsVerb},
-		{"report", "URI [db.collection]", "what commands cost, by their shape", reportVerb},
-		{"advise", "URI db.collection", "which shard key suits a collection", adviseVerb},
-		{"estimate", "document.json", "what a workload will cost", estimateVerb},
-		{"dump", "URI", "write databases into files, as mongodump does", dumpVerb},
-		{"restore", "URI [folder]", "load what it or mongodump has written", restoreVerb},
-		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importVerb},
-		{"export", "URI db.collection", "print JSON or CSV", exportVerb},
-		{"cert", "", "make certificates for development", certVerb},
+		{"ping", "[URI]", "ask a server whether it answers", pingHelp, pingVerb},
+		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsHelp, partitionsVerb},
+		{"report", "URI [db[.collection]]", "what commands cost, by their shape", reportHelp, reportVerb},
+		{"advise", "URI db.collection", "which shard key suits a collection", adviseHelp, adviseVerb},
+		{"estimate", "document.json", "what a workload will cost", estimateHelp, estimateVerb},
+		{"dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb},
+		{"restore", "URI [folder]", "load what it or mongodump has written", restoreHelp, restoreVerb},
+		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},
+		{"export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb},
+		{"cert", "", "make certificates for development", certHelp, certVerb},
+		{"completion", "bash|fish|powershell|zsh", "let a shell complete command lines", completionHelp, completionVerb},
 	}
+}
+
+// Command is the verb as its users are told of it.
+func (v Verb) Command() flags.Command {
+	f := flags.New("cantle " + v.Name)
+	v.define(f)
+	c := flags.Command{Name: v.Name, Args: v.Args, Does: v.Does, Help: v.Help}
+	if f.HasFlags() {
+		c.Groups = []flags.Group{{Title: "Flags", Flags: f}}
+	}
+	return c
 }
 
 // Run runs a verb and returns the exit status: 1 for what went wrong, 2 for what was
@@ -51,6 +70,22 @@ func Run(ctx context.Context, name string, args []string, s Streams) (status int
 		}
 	}
 	return 2, false
+}
+
+// run reads the command line and does what it says.
+// Errors: pflag.ErrHelp after printing the help; usageError; those of the verb.
+func (v Verb) run(ctx context.Context, args []string, s Streams) error {
+	f := flags.New("cantle " + v.Name)
+	do := v.define(f)
+	err := flags.Parse(f, args)
+	if errors.Is(err, pflag.ErrHelp) {
+		v.Command().Print(s.Out)
+		return err
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return do(ctx, s)
 }
 
 // status tells an error and returns the exit status for it.
@@ -74,21 +109,6 @@ func (e usageError) Unwrap() error { return e.error }
 
 // wrong makes a usageError.
 func wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// parse reads the command line of a verb.
-// Errors: pflag.ErrHelp after printing the help; usageError.
-func parse(f *pflag.FlagSet, args []string, help string, s Streams) error {
-	err := flags.Parse(f, args)
-	if errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprint(s.Out, help)
-		flags.Print(s.Out, f)
-		return err
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	return nil
-}
 
 // namespaceOf divides "database.collection"; ok is false where a part is missing.
 func namespaceOf(text string) (db, coll string, ok bool) {

@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -31,20 +29,18 @@ func (c *Config) Flags(f *pflag.FlagSet) {
 	}
 }
 
-// Help prints all settings.
-func Help(out io.Writer) {
-	fmt.Fprint(out, `Usage: cantle serve [flags]
-
-Starts a server and prints its connection string. Every flag can also be set as an
+// Command is "cantle serve" as its users are told of it.
+func Command() flags.Command {
+	c := flags.Command{Name: "serve", Does: "start a server", Help: `Starts a server and prints its connection string. Every flag can also be set as an
 environment variable (CANTLE_DATA for --data) or in a file (--config); the flag wins, then
 the variable. Ctrl-C or SIGTERM ends the server when running commands are done.
-`)
+`}
 	for _, t := range topics {
-		fmt.Fprintf(out, "\n%s:\n", t.title)
 		f := flags.New("")
 		t.define(&Config{}, f)
-		flags.Print(out, f)
+		c.Groups = append(c.Groups, flags.Group{Title: t.title, Flags: f})
 	}
+	return c
 }
 
 func (c *Config) addressesFlags(f *pflag.FlagSet) {
@@ -60,6 +56,7 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
 	f.StringVar(&c.Storage, "storage", "", engineHelp(c.allEngines()))
+	flags.Choose(f, "storage", engineNames(c.allEngines())...)
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
 	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; an eighth of the memory unless given, at most 1GB. The memory is the machine's, or less if a container, ulimit -v or GOMEMLIMIT says so")
@@ -87,6 +84,7 @@ func (c *Config) securityFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything; and show the metrics there, which ask for no login")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
 	f.StringVar(&c.TLSMode, "tls-mode", "disabled", "`mode` of encryption: disabled, allowTLS or preferTLS (encrypt if the client does), requireTLS (refuse clients that do not)")
+	flags.Choose(f, "tls-mode", "disabled", "allowTLS", "preferTLS", "requireTLS")
 	f.StringVar(&c.TLSCertificate, "tls-certificate-key-file", "", "PEM `file` with the server's certificate, those that vouch for it, and its key; \"cantle cert\" makes one for development. Read again on SIGHUP")
 	f.StringVar(&c.TLSPassword, "tls-certificate-key-file-password", "", "`password` of the key in that file, if it is encrypted; other users of this machine see a flag, so prefer the variable or the file of settings")
 	f.StringVar(&c.TLSAuthorities, "tls-ca-file", "", "PEM `file` with the authorities that vouch for clients: clients must then show a certificate, which may also be their login (MONGODB-X509)")
@@ -106,5 +104,7 @@ func (c *Config) programFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")
 	f.StringVar(&c.LogLevel, "log-level", "info", "`level` from which on messages are logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "console", "`format` of the log: console for people, json for machines")
+	flags.Choose(f, "log-level", "debug", "info", "warn", "error")
+	flags.Choose(f, "log-format", "console", "json")
 	f.BoolVar(&c.TestCommands, "enable-test-commands", false, "allow commands for tests: configureFailPoint, and the custom actions InjectThrottle (refuse the fifth write) and Clock (stop and advance time); documents lie on the same partitions in every run")
 }

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/manual"
+)
+
+const completionHelp = `Prints the script that lets a shell complete the commands of cantle, their flags and the
+values of these. Packages install it; otherwise say in the start file of the shell
+
+  bash         source <(cantle completion bash)
+  zsh          source <(cantle completion zsh)
+  fish         cantle completion fish | source
+  powershell   cantle completion powershell | Out-String | Invoke-Expression
+`
+
+// Commands are all commands of the program that do something, serve among them.
+func Commands() []flags.Command {
+	out := []flags.Command{daemon.Command()}
+	for _, v := range Verbs() {
+		out = append(out, v.Command())
+	}
+	return append(out, flags.Command{Name: "version", Does: "print the version", Help: "Prints the version, and which commit the program was built from where that is known.\n"})
+}
+
+func completionVerb(f *pflag.FlagSet) action {
+	return func(_ context.Context, s Streams) error {
+		if f.NArg() != 1 || !slices.Contains(manual.Shells, f.Arg(0)) {
+			return wrong("expected one of %s", strings.Join(manual.Shells, ", "))
+		}
+		_, err := fmt.Fprint(s.Out, manual.Completion(f.Arg(0), Commands()))
+		return err
+	}
+}

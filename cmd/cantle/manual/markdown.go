@@ -1,0 +1,58 @@
+package manual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+)
+
+// Markdown is the reference of the commands.
+func Markdown(commands []flags.Command) string {
+	var b strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&b, "- [`cantle %s`](#cantle-%s): %s\n", c.Name, c.Name, c.Does)
+	}
+	for _, c := range commands {
+		fmt.Fprintf(&b, "\n## cantle %s\n\n```text\n%s\n```\n", c.Name, c.Usage())
+		for _, p := range paragraphs(c.Help) {
+			if p.asIs {
+				fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdent(p.text))
+				continue
+			}
+			fmt.Fprintf(&b, "\n%s\n", markdownText(p.text))
+		}
+		for _, g := range c.Groups {
+			if len(c.Groups) > 1 {
+				fmt.Fprintf(&b, "\n### %s\n", g.Title)
+			}
+			b.WriteString("\n| flag | default | |\n|---|---|---|\n")
+			for _, x := range flags.List(g.Flags) {
+				label, usual := "`"+x.Label()+"`", ""
+				if x.Default != "" {
+					usual = "`" + x.Default + "`"
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", label, usual, strings.ReplaceAll(markdownText(x.Usage), "|", `\|`))
+			}
+		}
+	}
+	return b.String()
+}
+
+// outdent takes the indentation that all lines of a text share away.
+func outdent(text string) string {
+	lines := strings.Split(text, "\n")
+	least := len(text)
+	for _, l := range lines {
+		least = min(least, len(l)-len(strings.TrimLeft(l, " ")))
+	}
+	for i, l := range lines {
+		lines[i] = l[least:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// markdownText keeps what would be a sign of Markdown, or a tag, as it is.
+func markdownText(s string) string {
+	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;").Replace(s)
+}

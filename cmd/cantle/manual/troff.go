@@ -1,0 +1,144 @@
+package manual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+)
+
+// Page is a page for man, with the name of its file.
+type Page struct{ File, Text string }
+
+// Edition is what the foot of a page says: the version of the program and its date.
+type Edition struct{ Version, Date string }
+
+// Pages are the pages of section 1: one of the program and one of each command.
+func Pages(e Edition, commands []flags.Command) []Page {
+	out := []Page{{"cantle.1", programPage(e, commands)}}
+	for _, c := range commands {
+		out = append(out, Page{"cantle-" + c.Name + ".1", commandPage(e, c)})
+	}
+	return out
+}
+
+// head begins a page.
+func head(b *strings.Builder, name, does string, e Edition) {
+	fmt.Fprintf(b, ".TH %s 1 \"%s\" \"cantle %s\" \"Cantle\"\n", strings.ToUpper(strings.ReplaceAll(name, "-", `\-`)), e.Date, e.Version)
+	fmt.Fprintf(b, ".SH NAME\n%s \\- %s\n", troffText(name), troffText(does))
+}
+
+func programPage(e Edition, commands []flags.Command) string {
+	var b strings.Builder
+	head(&b, "cantle", "MongoDB-compatible server with partitions and request units", e)
+	b.WriteString(".SH SYNOPSIS\n.B cantle\n.I command\n[\\fIflags\\fR] [\\fIarguments\\fR]\n.SH DESCRIPTION\n" +
+		"Cantle is a database server that drivers and tools of MongoDB connect to unchanged. Collections lie in\n" +
+		"partitions, and every command is charged in request units, as on Azure Cosmos DB. Server and tools are\n" +
+		"this one program. Flags may stand anywhere behind the command.\n.SH COMMANDS\n")
+	for _, c := range commands {
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s", troffText("cantle "+c.Name), troffLines(strings.ToUpper(c.Does[:1])+c.Does[1:]+"."))
+		fmt.Fprintf(&b, "See\n.BR cantle\\-%s (1).\n", troffText(c.Name))
+	}
+	b.WriteString(".SH ENVIRONMENT\nEvery flag of\n.B cantle serve\ncan be given as a variable: CANTLE_ and its name in capitals, with _ for\n\\-, such as\n" +
+		".B CANTLE_CACHE_SIZE\nfor\n.BR \\-\\-cache\\-size .\n.SH FILES\n.TP\n.I /etc/cantle/cantle.conf\nSettings of the service that packages install.\n" +
+		".TP\n.I ./cantle\\-data\nThe database, unless\n.B \\-\\-data\nnames another folder.\n.SH EXIT STATUS\n" + exitStatus)
+	b.WriteString(".SH SEE ALSO\n")
+	var also []string
+	for _, c := range commands {
+		also = append(also, fmt.Sprintf(".BR cantle\\-%s (1)", troffText(c.Name)))
+	}
+	b.WriteString(strings.Join(also, ",\n") + "\n")
+	return b.String()
+}
+
+const exitStatus = "0 if all went well, 1 if something went wrong, 2 if something was wrongly asked.\n"
+
+func commandPage(e Edition, c flags.Command) string {
+	var b strings.Builder
+	head(&b, "cantle-"+c.Name, c.Does, e)
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", troffText("cantle "+c.Name))
+	if rest := strings.TrimPrefix(c.Usage(), "cantle "+c.Name); rest != "" {
+		b.WriteString(troffLines(strings.TrimSpace(rest)))
+	}
+	b.WriteString(".SH DESCRIPTION\n")
+	for i, p := range paragraphs(c.Help) {
+		switch {
+		case p.asIs:
+			fmt.Fprintf(&b, ".PP\n.in +4n\n.nf\n%s.fi\n.in\n", troffLines(outdent(p.text)))
+		case i > 0:
+			fmt.Fprintf(&b, ".PP\n%s", troffLines(p.text))
+		default:
+			b.WriteString(troffLines(p.text))
+		}
+	}
+	if len(c.Groups) > 0 {
+		b.WriteString(".SH OPTIONS\n")
+	}
+	for _, g := range c.Groups {
+		if len(c.Groups) > 1 {
+			fmt.Fprintf(&b, ".SS %s\n", troffText(g.Title))
+		}
+		for _, x := range flags.List(g.Flags) {
+			fmt.Fprintf(&b, ".TP\n%s", troffLabel(x))
+			usage := x.Usage
+			if x.Default != "" {
+				usage += " (default " + x.Default + ")"
+			}
+			b.WriteString(troffLines(usage))
+		}
+	}
+	fmt.Fprintf(&b, ".SH EXIT STATUS\n%s.SH SEE ALSO\n.BR cantle (1)\n", exitStatus)
+	return b.String()
+}
+
+// troffLabel prints the names of a flag in bold and its value in italics.
+func troffLabel(x flags.Flag) string {
+	var names []string
+	for _, n := range x.Names {
+		names = append(names, `\fB`+troffText(n)+`\fR`)
+	}
+	label := strings.Join(names, ", ")
+	if x.Value != "" {
+		label += ` \fI` + troffText(x.Value) + `\fR`
+	}
+	return label + "\n"
+}
+
+// troffLines writes lines of text, none of which is taken for a request.
+func troffLines(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		line = troffText(line)
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			line = `\&` + line
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// troffText writes text so that every sign stands for itself, also in ASCII.
+func troffText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\\':
+			b.WriteString(`\e`)
+		case r == '-':
+			b.WriteString(`\-`)
+		case r == '\'':
+			b.WriteString(`\(aq`)
+		case r == '`':
+			b.WriteString(`\(ga`)
+		case r == '^':
+			b.WriteString(`\(ha`)
+		case r == '~':
+			b.WriteString(`\(ti`)
+		case r > '~':
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
