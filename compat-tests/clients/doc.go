@@ -18,6 +18,7 @@
 //	connect       connection strings of every form, what hello tells
 //	crud          documents written, found, changed, deleted
 //	bulk          many writes at once, which of them failed
+//	bulkwrite     many writes to several collections by one command of MongoDB 8.0
 //	cursors       batches, limits, cursors closed early
 //	indexes       made, listed, used, dropped
 //	aggregation   pipelines

@@ -22,6 +22,11 @@ type area struct {
 	coll   *mongo.Collection
 }
 
+// skipped says why an area does not apply.
+type skipped string
+
+func (s skipped) Error() string { return string(s) }
+
 // stopped is what a failed check panics with.
 type stopped struct{ error }
 

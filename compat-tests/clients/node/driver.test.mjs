@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { GridFSBucket, MongoBulkWriteError, MongoServerError, ObjectId, ReadPreference } from 'mongodb';
+import { GridFSBucket, MongoBulkWriteError, MongoClientBulkWriteError, MongoServerError, ObjectId, ReadPreference } from 'mongodb';
 import { area, connected, cosmos, elsewhere, refused, uri, withOptions } from './area.mjs';
 
 const check = (name, f) => area('node', name, f);
@@ -80,6 +80,28 @@ check('bulk', () => within('bulk', async (coll) => {
   const many = Array.from({ length: size }, (_, i) => ({ _id: 1000 + i, pad: 'x'.repeat(20) }));
   assert.equal((await coll.insertMany(many, { ordered: false })).insertedCount, size);
   assert.equal(await coll.countDocuments(), size + 5);
+}));
+
+check('bulkwrite', () => within('bulkwrite', async (coll, db, client) => {
+  if (cosmos) return { skip: 'the service says 7.0, which has no bulkWrite' };
+  await db.collection('other').drop();
+  const [one, other] = [coll.namespace, `${dbName}.other`];
+  const r = await client.bulkWrite([
+    { namespace: one, name: 'insertOne', document: { _id: 1 } },
+    { namespace: one, name: 'insertOne', document: { _id: 2 } },
+    { namespace: other, name: 'insertOne', document: { _id: 1 } },
+    { namespace: one, name: 'updateOne', filter: {}, update: { $set: { last: true } }, sort: { _id: -1 } },
+    { namespace: one, name: 'updateMany', filter: {}, update: { $set: { seen: true } } },
+    { namespace: other, name: 'replaceOne', filter: { _id: 3 }, replacement: { n: 3 }, upsert: true },
+    { namespace: one, name: 'deleteOne', filter: { _id: 1 } },
+  ], { verboseResults: true });
+  assert.deepEqual([r.insertedCount, r.matchedCount, r.modifiedCount, r.upsertedCount, r.deletedCount], [3, 3, 3, 1, 1]);
+  assert.equal(r.updateResults.get(5).upsertedId, 3);
+  assert.deepEqual(await coll.find().toArray(), [{ _id: 2, last: true, seen: true }]);
+  const some = await client.bulkWrite([[other, 1], [one, 3], [one, 2]].map(([namespace, _id]) => ({ namespace, name: 'insertOne', document: { _id } })),
+    { ordered: false }).catch((e) => e);
+  assert.ok(some instanceof MongoClientBulkWriteError, some.stack);
+  assert.deepEqual([[...some.writeErrors.keys()], some.writeErrors.get(2).code, some.partialResult.insertedCount], [[0, 2], 11000, 1]);
 }));
 
 check('cursors', () => within('cursors', async (coll, db) => {

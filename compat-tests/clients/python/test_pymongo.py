@@ -95,6 +95,25 @@ def test_bulk(coll):
     assert coll.count_documents({}) == size + 5
 
 
+def test_bulkwrite(client, coll):
+    if COSMOS:
+        pytest.skip("the service says 7.0, which has no bulkWrite")
+    one, other = coll.full_name, f"{DB}.other"
+    client[DB].other.drop()
+    r = client.bulk_write([
+        InsertOne({"_id": 1}, namespace=one), InsertOne({"_id": 2}, namespace=one), InsertOne({"_id": 1}, namespace=other),
+        UpdateOne({}, {"$set": {"last": True}}, sort={"_id": -1}, namespace=one), UpdateMany({}, {"$set": {"seen": True}}, namespace=one),
+        ReplaceOne({"_id": 3}, {"n": 3}, upsert=True, namespace=other), DeleteOne({"_id": 1}, namespace=one),
+    ], verbose_results=True)
+    assert (r.inserted_count, r.matched_count, r.modified_count, r.upserted_count, r.deleted_count) == (3, 3, 3, 1, 1)
+    assert r.update_results[5].upserted_id == 3
+    assert coll.find().to_list() == [{"_id": 2, "last": True, "seen": True}]
+    with pytest.raises(errors.ClientBulkWriteException) as some:
+        client.bulk_write([InsertOne({"_id": i}, namespace=ns) for ns, i in [(other, 1), (one, 3), (one, 2)]], ordered=False)
+    assert [(e["idx"], e["code"]) for e in some.value.write_errors] == [(0, 11000), (2, 11000)]
+    assert some.value.partial_result.inserted_count == 1
+
+
 def test_cursors(client, coll):
     coll.insert_many([{"_id": i, "g": i % 7} for i in range(250)])
     seen = [d["_id"] for d in coll.find().sort("_id", -1).batch_size(20).skip(10).limit(200)]

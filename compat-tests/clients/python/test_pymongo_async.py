@@ -66,6 +66,19 @@ async def test_bulk(client, coll):
 
 
 @inside
+async def test_bulkwrite(client, coll):
+    if COSMOS:
+        pytest.skip("the service says 7.0, which has no bulkWrite")
+    one, other = coll.full_name, f"{DB}.other"
+    r = await client.bulk_write([InsertOne({"_id": 1}, namespace=one), InsertOne({"_id": 1}, namespace=other),
+                                 UpdateOne({}, {"$set": {"a": 1}}, namespace=other)])
+    assert (r.inserted_count, r.modified_count) == (2, 1)
+    with pytest.raises(errors.ClientBulkWriteException) as stopped:
+        await client.bulk_write([InsertOne({"_id": 2}, namespace=one), InsertOne({"_id": 1}, namespace=other), InsertOne({"_id": 3}, namespace=one)])
+    assert [e["idx"] for e in stopped.value.write_errors] == [1] and await coll.count_documents({}) == 2
+
+
+@inside
 async def test_cursors(client, coll):
     await coll.insert_many([{"_id": i} for i in range(250)])
     assert [d["_id"] async for d in coll.find().sort("_id", -1).batch_size(20)] == list(range(249, -1, -1))

@@ -23,6 +23,7 @@ import static com.mongodb.client.model.Updates.inc;
 import static com.mongodb.client.model.Updates.push;
 import static com.mongodb.client.model.Updates.set;
 
+import com.mongodb.ClientBulkWriteException;
 import com.mongodb.ClientSessionOptions;
 import com.mongodb.ConnectionString;
 import com.mongodb.DuplicateKeyException;
@@ -30,6 +31,7 @@ import com.mongodb.MongoBulkWriteException;
 import com.mongodb.MongoClientSettings;
 import com.mongodb.MongoException;
 import com.mongodb.MongoExecutionTimeoutException;
+import com.mongodb.MongoNamespace;
 import com.mongodb.MongoTimeoutException;
 import com.mongodb.MongoWriteException;
 import com.mongodb.ReadConcern;
@@ -52,6 +54,10 @@ import com.mongodb.client.model.ReplaceOptions;
 import com.mongodb.client.model.ReturnDocument;
 import com.mongodb.client.model.UpdateManyModel;
 import com.mongodb.client.model.UpdateOptions;
+import com.mongodb.client.model.bulk.ClientBulkWriteOptions;
+import com.mongodb.client.model.bulk.ClientNamespacedWriteModel;
+import com.mongodb.client.model.bulk.ClientReplaceOneOptions;
+import com.mongodb.client.model.bulk.ClientUpdateOneOptions;
 import com.mongodb.client.model.changestream.FullDocument;
 import com.mongodb.event.ConnectionCreatedEvent;
 import com.mongodb.event.ConnectionPoolListener;
@@ -150,6 +156,30 @@ final class Driver {
       int size = COSMOS ? 1000 : 10_000;
       c.insertMany(docs(1000, 1000 + size));
       equal(c.countDocuments(), size + 3);
+    });
+
+    Areas.area("java", "bulkwrite", client -> {
+      if (COSMOS) throw new Areas.Skip("the service says 7.0, which has no bulkWrite");
+      var one = new MongoNamespace("clients_java.bulkwrite");
+      var other = new MongoNamespace("clients_java.other");
+      var r = client.bulkWrite(List.of(
+          ClientNamespacedWriteModel.insertOne(one, doc("_id", 1)), ClientNamespacedWriteModel.insertOne(one, doc("_id", 2)),
+          ClientNamespacedWriteModel.insertOne(other, doc("_id", 1)),
+          ClientNamespacedWriteModel.updateOne(one, new Document(), set("last", true), ClientUpdateOneOptions.clientUpdateOneOptions().sort(descending("_id"))),
+          ClientNamespacedWriteModel.updateMany(one, new Document(), set("seen", true)),
+          ClientNamespacedWriteModel.replaceOne(other, eq("_id", 3), doc("n", 3), ClientReplaceOneOptions.clientReplaceOneOptions().upsert(true)),
+          ClientNamespacedWriteModel.deleteOne(one, eq("_id", 1))), ClientBulkWriteOptions.clientBulkWriteOptions().verboseResults(true));
+      equal(List.of(r.getInsertedCount(), r.getMatchedCount(), r.getModifiedCount(), r.getUpsertedCount(), r.getDeletedCount()), "[3, 3, 3, 1, 1]");
+      equal(r.getVerboseResults().get().getUpdateResults().get(5).getUpsertedId().get().asInt32().getValue(), 3);
+      equal(coll(client, "bulkwrite").find().into(new ArrayList<>()), List.of(doc("_id", 2, "last", true, "seen", true)));
+      try {
+        client.bulkWrite(List.of(ClientNamespacedWriteModel.insertOne(other, doc("_id", 1)), ClientNamespacedWriteModel.insertOne(one, doc("_id", 3)),
+            ClientNamespacedWriteModel.insertOne(one, doc("_id", 2))), ClientBulkWriteOptions.clientBulkWriteOptions().ordered(false));
+        throw new AssertionError("duplicates were inserted");
+      } catch (ClientBulkWriteException e) {
+        equal(e.getWriteErrors().keySet().stream().sorted().toList(), "[0, 2]");
+        equal(e.getPartialResult().get().getInsertedCount(), 1);
+      }
     });
 
     Areas.area("java", "cursors", client -> {
