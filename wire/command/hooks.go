@@ -86,6 +86,9 @@ const (
 	FailWrite
 )
 
+// ErrEndless is Fail's answer where no time limit is to hold.
+var ErrEndless = errors.New("a fail point takes time limits away")
+
 // noHooks are the hooks of a server that no room has joined.
 func noHooks() Hooks {
 	return Hooks{

@@ -171,6 +171,21 @@ func TestFailTimeLimit(t *testing.T) {
 	}
 }
 
+// TestNoTimeLimit: while the fail point is on, commands take as long as they like.
+func TestNoTimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t, nil).dial()
+		slow := `{find: "c", maxTimeMS: 20}`
+		c.ok(`{configureFailPoint: "failCommand", mode: "alwaysOn", data: {failCommands: ["find"], blockConnection: true, blockTimeMS: 50}, $db: "admin"}`)
+		c.ok(`{configureFailPoint: "maxTimeNeverTimeOut", mode: "alwaysOn", $db: "admin"}`)
+		c.ok(slow)
+		c.ok(`{configureFailPoint: "maxTimeNeverTimeOut", mode: "off", $db: "admin"}`)
+		if code := c.code(slow); code != 50 {
+			t.Errorf("with the limit: %d", code)
+		}
+	})
+}
+
 // TestFailCommandOf: fail points of a connection, of all commands, of the handshake.
 func TestFailCommandOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -183,6 +198,10 @@ func TestFailCommandOf(t *testing.T) {
 		set(fmt.Sprintf(`failCommands: ["ping"], errorCode: 1, threadName: "conn%d"`, other.ID()))
 		if a, b := c.code(`{ping: 1}`), other.code(`{ping: 1}`); a != 0 || b != 1 {
 			t.Errorf("of a connection: %d, %d", a, b)
+		}
+		set(`failCommands: ["ping"], errorCode: 1, errmsg: "so there"`)
+		if r := other.run(`{ping: 1}`); r.Get("errmsg").String() != `"so there"` {
+			t.Errorf("with a text: %v", r)
 		}
 		set(`failAllCommands: true, errorCode: 1`)
 		if a, b := c.code(`{ping: 1}`), c.code(`{hello: 1}`); a != 1 || b != 1 {

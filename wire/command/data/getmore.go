@@ -7,7 +7,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/operations"
@@ -132,12 +131,11 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 	}()
 	began := c.Cluster.Now()
 	if left := cur.Options.TimeLeft; left > 0 {
-		if err := c.Server.Hooks.Fail(c, command.FailTimeLimit); err != nil {
+		stop, err := c.LimitTime(left)
+		if err != nil {
 			return 0, false, err
 		}
-		limit, stop := context.WithTimeoutCause(c.Ctx, left, cluster.ErrTimeLimit)
 		defer stop()
-		c.Ctx = limit
 	}
 	before := receiptOf(c, cur)
 	if x, ok := cur.Source().(interface{ show(p *operations.Progress) }); ok {

@@ -1,8 +1,10 @@
 package failpoint
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +37,8 @@ const (
 	failGetMorePoint = "failGetMoreAfterCursorCheckout"
 	// timeOutPoint makes every time limit be over at once.
 	timeOutPoint = "maxTimeAlwaysTimeOut"
+	// endlessPoint makes no time limit hold.
+	endlessPoint = "maxTimeNeverTimeOut"
 	// noMeteringPoint lets commands run without counting and charging what they do,
 	// on all addresses: for measuring what that costs.
 	noMeteringPoint = "noMetering"
@@ -76,6 +80,7 @@ type failCommand struct {
 	namespace string
 	code      mongoerr.Code
 	hasCode   bool
+	text      string // text is the error's; "" is the usual one
 	labels    mongoerr.Labels
 	hasLabels bool
 	thread    string // of the connection, "conn" and its number; "" for any
@@ -124,12 +129,16 @@ func (s *State) failGetMore(c *command.Call) error {
 	return p.fail(c)
 }
 
-// failTimeLimit fails a command with maxTimeMS. Errors: cluster.ErrTimeLimit.
+// failTimeLimit fails a command with maxTimeMS, or takes its limit away.
+// Errors: cluster.ErrTimeLimit, command.ErrEndless.
 func (s *State) failTimeLimit(c *command.Call) error {
-	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); !yes {
-		return nil
+	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); yes {
+		return cluster.ErrTimeLimit
 	}
-	return cluster.ErrTimeLimit
+	if _, yes := s.failPoints.enter(failPlace{endlessPoint, c.Conn.Local().String()}, c); yes {
+		return command.ErrEndless
+	}
+	return nil
 }
 
 // enter counts a command that comes by and reports whether it has to fail.
@@ -182,7 +191,8 @@ func (p *failCommand) fail(c *command.Call) error {
 		return wire.ErrHangUp
 	}
 	if p.hasCode {
-		e := mongoerr.New(p.code, "Failing command via 'failCommand' failpoint").WithFields(p.extra)
+		text := cmp.Or(p.text, "Failing command via 'failCommand' failpoint")
+		e := mongoerr.New(p.code, "%s", text).WithFields(p.extra)
 		if p.hasLabels {
 			c.Injected.Labels, c.Injected.HasLabels = p.labels, true
 		}
@@ -278,7 +288,7 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 		if err := p.parseWrite(data); err != nil {
 			return err
 		}
-	case timeOutPoint:
+	case timeOutPoint, endlessPoint:
 	default:
 		return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name)
 	}
@@ -351,6 +361,9 @@ func (p *failCommand) parse(data bson.Raw) error {
 			var n int64
 			n, ok = v.TruncInt64()
 			p.code, p.hasCode = mongoerr.Code(n), true
+		case "errmsg":
+			p.text, ok = v.Str()
+			p.text = strings.Clone(p.text)
 		case "errorLabels":
 			var list bson.Raw
 			if list, ok = v.Array(); ok {
