@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/expr"
@@ -33,9 +35,46 @@ type covarianceState struct {
 	n      int64          // finite pairs
 	x, y   expr.Summation // of the finite pairs
 	c      expr.Summation // of the products of distances
-	odd    expr.Summation // of both numbers of the pairs that are not finite
-	odds   int64
+	odd    oddPairs       // of the others
 	arena  bson.Arena
+}
+
+// oddPairs counts pairs with a number that is not finite.
+type oddPairs struct{ all, nan, plus, minus, decimal int64 }
+
+// count adds a pair, or with by -1 takes it away.
+func (o *oddPairs) count(x, y bson.Value, by int64) {
+	o.all += by
+	if x.Type == bson.TypeDecimal128 || y.Type == bson.TypeDecimal128 {
+		o.decimal += by
+	}
+	for _, v := range [...]bson.Value{x, y} {
+		switch f, _ := v.AsFloat(); {
+		case isFiniteNumber(v):
+		case f != f:
+			o.nan += by
+		case f > 0:
+			o.plus += by
+		default:
+			o.minus += by
+		}
+	}
+}
+
+// sum is what the numbers come to that are not finite.
+func (o *oddPairs) sum(a *bson.Arena) bson.Value {
+	f := math.NaN()
+	switch {
+	case o.nan > 0 || o.plus > 0 && o.minus > 0:
+	case o.plus > 0:
+		f = math.Inf(1)
+	default:
+		f = math.Inf(-1)
+	}
+	if o.decimal > 0 {
+		return a.Decimal(decimal.FromFloat64(f))
+	}
+	return a.Double(f)
 }
 
 // pair reads an array of two numbers.
@@ -57,10 +96,11 @@ func isFiniteNumber(v bson.Value) bool {
 	return isFinite(v)
 }
 
-// quotient divides as $divide does.
+// quotient divides as $divide does by a double: a decimal is divided by one of 15 digits, so
+// that a zero of two digits after the point becomes 0E+12. Observed: mongod 8.2.
 func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
 	if d, ok := v.Decimal(); ok {
-		return a.Decimal(decimal.Quo(d, decimal.FromInt64(n)))
+		return a.Decimal(decimal.Quo(d, decimal.FromFloat64(float64(n))))
 	}
 	f, _ := v.AsFloat()
 	return a.Double(f / float64(n))
@@ -81,9 +121,7 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 	}
 	t.arena.Reset()
 	if !isFiniteNumber(x) || !isFiniteNumber(y) {
-		t.odds++
-		t.odd.Add(x)
-		t.odd.Add(y)
+		t.odd.count(x, y, 1)
 		return 0, nil
 	}
 	dx, err := t.distance(x, &t.x, t.n)
@@ -102,13 +140,17 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, err
 }
 
-// drop leaves what is not finite, and the last pair, to a new beginning.
+// drop leaves the last finite pair to a new beginning.
 func (t *covarianceState) drop(_ *mql.Env, v bson.Value) bool {
 	x, y, ok := pair(v)
 	if !ok {
 		return true
 	}
-	if t.odds > 0 || t.n <= 1 {
+	if !isFiniteNumber(x) || !isFiniteNumber(y) {
+		t.odd.count(x, y, -1)
+		return true
+	}
+	if t.n <= 1 {
 		return false
 	}
 	t.arena.Reset()
@@ -143,8 +185,8 @@ func (t *covarianceState) Result(_ *mql.Env, b *bson.Builder, name string, s *ex
 		b.Null(name)
 	case t.n == 1:
 		b.Double(name, 0)
-	case t.odds > 0:
-		b.Value(name, t.odd.Sum(&s.Arena))
+	case t.odd.all > 0:
+		b.Value(name, t.odd.sum(&s.Arena))
 	default:
 		b.Value(name, quotient(&s.Arena, t.c.Sum(&s.Arena), n))
 	}

@@ -55,13 +55,15 @@ func TestReplicaSet(t *testing.T) {
 	}
 	config, _ := r.Get("config").Doc()
 	for cmd, want := range map[string]int64{
-		`{replSetInitiate: {}, $db: "admin"}`:                                             23,
-		`{replSetReconfig: ` + config.String() + `, $db: "admin"}`:                        0,
-		`{replSetReconfig: {_id: "rs0", members: [{_id: 0, host: "a:1"}]}, $db: "admin"}`: 103,
-		`{replSetReconfig: {_id: "rs1", members: []}, $db: "admin"}`:                      103,
-		`{replSetReconfig: 1, $db: "admin"}`:                                              14,
-		`{replSetStepDown: 60, $db: "admin"}`:                                             262,
-		`{isdbgrid: 1}`:                                                                   59,
+		`{replSetInitiate: {}, $db: "admin"}`:                                                         23,
+		`{replSetReconfig: ` + config.String() + `, $db: "admin"}`:                                    0,
+		`{replSetReconfig: {_id: "rs0", members: [{_id: 0, host: "a:1"}]}, $db: "admin"}`:             103,
+		`{replSetReconfig: {_id: "rs1", members: []}, $db: "admin"}`:                                  103,
+		`{replSetReconfig: 1, $db: "admin"}`:                                                          14,
+		`{replSetStepDown: 60, $db: "admin"}`:                                                         262,
+		`{isdbgrid: 1}`:                                                                               59,
+		`{aggregate: 1, pipeline: [{$currentOp: {targetAllNodes: true}}], cursor: {}, $db: "admin"}`:  9,
+		`{aggregate: 1, pipeline: [{$currentOp: {targetAllNodes: false}}], cursor: {}, $db: "admin"}`: 0,
 	} {
 		if got := c.code(cmd); got != want {
 			t.Errorf("%s: %d, want %d", cmd, got, want)
