@@ -29,6 +29,9 @@ func TestCommandLine(t *testing.T) {
 		{"serve --config /nonexistent/file", 2, "", "--config: open /nonexistent/file"},
 		{"serve --memory --partitions -4", 1, "", "--partitions is at least 1"},
 		{"serve --memory --listen 127.0.0.1", 1, "", "host:port, such as 127.0.0.1:27017"},
+		{"serve --memory --log-level loud --check-config --partitions 0", 2, "", "cantle serve: --partitions is at least 1\ncantle serve: --log-level=loud"},
+		{"serve --check-config --config", 2, "", "cantle serve: --config needs a value"},
+		{"serve --check-config --memory", 0, "the settings are good: 1 on the command line\n", ""},
 		{"dump", 2, "", "cantle dump mongodb://127.0.0.1:27017/"},
 	} {
 		var out, errs strings.Builder

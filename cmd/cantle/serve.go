@@ -22,13 +22,17 @@ import (
 // what went wrong, 2 for wrong settings.
 func serve(args []string, s cli.Streams) int {
 	var cfg daemon.Config
-	err := settings(&cfg, args)
+	places, err := settings(&cfg, args)
 	if errors.Is(err, pflag.ErrHelp) {
 		daemon.Command().Print(s.Out)
 		return 0
 	}
+	if cfg.CheckOnly {
+		return checkOnly(&cfg, places, err, s)
+	}
 	if err != nil {
-		fmt.Fprintf(s.Err, "cantle serve: %v\nSee cantle serve --help\n", err)
+		tell(s, err)
+		fmt.Fprintln(s.Err, "See cantle serve --help")
 		return 2
 	}
 	if os.Getenv("GOGC") == "" {
@@ -41,7 +45,7 @@ func serve(args []string, s cli.Streams) int {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	d, err := start(cfg, s, signals)
 	if err != nil {
-		fmt.Fprintln(s.Err, "cantle serve:", err)
+		fmt.Fprintln(s.Err, "cantle serve:", places.Explain(err))
 		return 1
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -64,21 +68,44 @@ func serve(args []string, s cli.Streams) int {
 	return status
 }
 
-// settings reads the command line, the environment and the file of settings.
+// tell prints each of several errors.
+func tell(s cli.Streams, err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(s.Err, "cantle serve:", strings.TrimRight(line, "\n"))
+	}
+}
+
+// checkOnly says what is wrong with settings, of which err is what could not be read, and
+// returns the exit status.
+func checkOnly(cfg *daemon.Config, places daemon.Places, err error, s cli.Streams) int {
+	errs := []error{err}
+	for _, fault := range cfg.Faults() {
+		errs = append(errs, places.Explain(fault))
+	}
+	if err := errors.Join(errs...); err != nil {
+		tell(s, err)
+		return 2
+	}
+	fmt.Fprintln(s.Out, "the settings are good:", places)
+	return 0
+}
+
+// settings reads the command line, the environment and the file of settings, and returns
+// where each setting was made.
 // Errors: pflag.ErrHelp; what is wrong with them.
-func settings(cfg *daemon.Config, args []string) error {
+func settings(cfg *daemon.Config, args []string) (daemon.Places, error) {
 	f := flags.New("cantle serve")
 	cfg.Flags(f)
 	if err := flags.Parse(f, args); err != nil {
-		return err
+		return nil, err
 	}
 	if f.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	folder := false
 	f.Visit(func(x *pflag.Flag) { folder = folder || x.Name == "data" })
 	if useless := cfg.NeedsNoFolder(); useless != "" && folder {
-		return fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
+		return nil, fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
 	}
 	return daemon.Load(f, nil)
 }

@@ -21,12 +21,11 @@ func checkAddresses(cfg *Config) error {
 	if cfg.Auth {
 		return nil
 	}
-	for _, a := range append(strings.Split(cfg.Listen, ","), cfg.CosmosListen) {
-		a = strings.TrimSpace(a)
-		if a != "" && !onlyHere(a) {
-			return fmt.Errorf("other machines may reach %s, and without --auth whoever does may read and change everything. "+
+	for _, a := range cfg.addresses() {
+		if a.flag != "--metrics-listen" && a.text != "" && !onlyHere(a.text) {
+			return fmt.Errorf("other machines may reach %s (%s), and without --auth whoever does may read and change everything. "+
 				"Add --auth (the first user can be made from this machine: db.createUser in admin), "+
-				"listen on 127.0.0.1, or say --allow-open if nobody else is on that network", a)
+				"listen on 127.0.0.1, or say --allow-open if nobody else is on that network", a.text, a.flag)
 		}
 	}
 	return nil

@@ -3,15 +3,10 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 )
@@ -67,6 +62,7 @@ type Config struct {
 	LogSize       string
 
 	ConfigFile string
+	CheckOnly  bool // look at the settings and do not start
 
 	// Crowded, if not nil, is told that long work takes many of the processors; see
 	// mql.NewProcessor. Not a setting.
@@ -80,65 +76,9 @@ type Config struct {
 	engines []engine
 }
 
-// Load fills in what the command line leaves open from the environment and the
-// config file. env looks a variable up; nil means the process's.
-func Load(f *pflag.FlagSet, env func(string) (string, bool)) error {
-	if env == nil {
-		env = os.LookupEnv
-	}
-	given := map[string]bool{}
-	f.Visit(func(x *pflag.Flag) { given[x.Name] = true })
-	var errs []error
-	f.VisitAll(func(x *pflag.Flag) {
-		name := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(x.Name, "-", "_"))
-		if v, ok := env(name); ok && !given[x.Name] {
-			given[x.Name] = true
-			if err := flags.Set(f, x.Name, v); err != nil {
-				errs = append(errs, fmt.Errorf("environment variable %s: %w", name, err))
-			}
-		}
-	})
-	if file := f.Lookup("config").Value.String(); file != "" {
-		r, err := os.Open(file)
-		if err != nil {
-			return fmt.Errorf("--config: %w", err)
-		}
-		defer r.Close()
-		if err := loadFile(f, file, r, given); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// loadFile reads "name: value" lines; # begins a comment.
-func loadFile(f *pflag.FlagSet, file string, r io.Reader, given map[string]bool) error {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	for i, line := range strings.Split(string(text), "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
-		if !ok || f.Lookup(name) == nil || name == "config" {
-			return fmt.Errorf("%s:%d: expected \"name: value\" with the name of a flag, such as \"listen: 127.0.0.1:27018\", found %q", file, i+1, line)
-		}
-		if given[name] {
-			continue
-		}
-		if err := flags.Set(f, name, value); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, i+1, err)
-		}
-	}
-	return nil
-}
-
 // check looks for numbers that make no sense.
 func (c *Config) check() error {
+	var faults []error
 	for _, n := range []struct {
 		name  string
 		value int64
@@ -150,10 +90,10 @@ func (c *Config) check() error {
 		{"drain", int64(c.Drain), 0}, {"idle-timeout", int64(c.Idle), 0}, {"log-retention", int64(c.LogRetention), 0},
 	} {
 		if n.value < n.least {
-			return fmt.Errorf("--%s is at least %d", n.name, n.least)
+			faults = append(faults, fmt.Errorf("--%s is at least %d", n.name, n.least))
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // release reads the release of MongoDB that clients are shown. Errors: what is none.

@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// Faults is everything that is wrong with the settings and the files that they name, as
+// far as it can be seen without starting. Each names the flag.
+func (c *Config) Faults() (out []error) {
+	add := func(err error) {
+		var several interface{ Unwrap() []error }
+		switch {
+		case err == nil:
+		case errors.As(err, &several):
+			out = append(out, several.Unwrap()...)
+		default:
+			out = append(out, err)
+		}
+	}
+	add(c.check())
+	_, err := newLog(*c, io.Discard, io.Discard)
+	add(err)
+	_, err = c.release()
+	add(err)
+	_, err = c.engine()
+	add(err)
+	for _, size := range []struct{ flag, text string }{
+		{"cache-size", c.CacheSize}, {"work-memory", c.WorkMemory}, {"partition-size", c.PartitionSize},
+		{"logical-partition-size", c.LogicalSize}, {"log-size", c.LogSize},
+	} {
+		if size.text == "" && (size.flag == "cache-size" || size.flag == "work-memory") {
+			continue
+		}
+		if _, err := parseSize(size.text); err != nil {
+			add(fmt.Errorf("--%s: %w", size.flag, err))
+		}
+	}
+	_, err = parseSync(c.Sync)
+	add(err)
+	if c.CosmosListen != "" && c.CosmosName == "" {
+		add(errors.New("--cosmos-account: the account needs a name"))
+	}
+	if _, err := command.ParseReplicaSet(c.ReplicaSet); err != nil {
+		add(fmt.Errorf("--replica-set: %w", err))
+	}
+	for _, a := range c.addresses() {
+		add(a.check())
+	}
+	add(checkAddresses(c))
+	add(new(certificates).open(c, 1))
+	return out
+}
+
+// address is one of those that a server listens on.
+type address struct{ flag, text string }
+
+// addresses are all of them.
+func (c *Config) addresses() (out []address) {
+	for _, a := range strings.Split(c.Listen, ",") {
+		out = append(out, address{"--listen", strings.TrimSpace(a)})
+	}
+	for _, a := range []address{{"--cosmos-listen", c.CosmosListen}, {"--metrics-listen", c.Metrics}} {
+		if a.text = strings.TrimSpace(a.text); a.text != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// check looks at the address without listening on it.
+func (a address) check() error {
+	if strings.HasPrefix(a.text, "unix:") || strings.Contains(a.text, "/") {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(a.text)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return cannotListen(a.flag, a.text, err)
+	}
+	return nil
+}
