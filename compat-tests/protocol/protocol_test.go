@@ -68,6 +68,29 @@ func TestHelloByQuery(t *testing.T) {
 	}
 }
 
+// What a client says of itself is complete or nothing at all, as the Node driver's is in
+// the environments of Jest.
+func TestClientMetadata(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	part := func(name string, value any) bson.D { return bson.D{{Key: name, Value: value}} }
+	driver := bson.D{{Key: "name", Value: "x"}, {Key: "version", Value: "1"}}
+	for _, c := range []struct {
+		says bson.D
+		code int32
+	}{
+		{bson.D{}, 0},
+		{part("application", part("name", "x")), 183},
+		{part("driver", driver), 183},
+		{append(part("driver", driver), part("os", part("type", "Linux"))...), 0},
+	} {
+		reply, err := s.Dial(t).Command("admin", marshal(t, bson.D{{Key: "hello", Value: 1}, {Key: "client", Value: c.says}}))
+		code, _ := reply.Lookup("code").Int32OK()
+		if err != nil || code != c.code {
+			t.Errorf("%v: code %d, want %d; %v", c.says, code, c.code, err)
+		}
+	}
+}
+
 // A write with moreToCome gets no reply, so the next reply belongs to the next command.
 func TestMoreToComeIsNotAnswered(t *testing.T) {
 	s := harness.Start(t, harness.Options{})

@@ -30,6 +30,11 @@ func introduce(c *command.Call, v bson.Value) error {
 		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge,
 			"The client metadata document must be less then or equal to %d bytes", clientMetadataMax)
 	}
+	// Node's driver since 7.6 sends an empty one where it cannot load a module, as in the
+	// environments of Jest. mongod refuses it, which helps nobody who tests there.
+	if d.IsEmpty() {
+		return nil
+	}
 	app := ""
 	if v, ok := d.Lookup("application"); ok {
 		sub, ok := v.Doc()
