@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -43,6 +44,9 @@ func serve(args []string, s cli.Streams) int {
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if cfg.UntilStdinEnds {
+		go endWith(s.In, signals)
+	}
 	d, err := start(cfg, s, signals)
 	if err != nil {
 		fmt.Fprintln(s.Err, "cantle serve:", places.Explain(err))
@@ -108,6 +112,12 @@ func settings(cfg *daemon.Config, args []string) (daemon.Places, error) {
 		return nil, fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
 	}
 	return daemon.Load(f, nil)
+}
+
+// endWith reads until there is nothing more to read, and then asks the server to stop.
+func endWith(in io.Reader, signals chan<- os.Signal) {
+	_, _ = io.Copy(io.Discard, in) // an error is an end as well
+	signals <- syscall.SIGTERM
 }
 
 // errStopped is that a server was told to stop before it had started.

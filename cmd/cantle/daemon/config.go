@@ -64,6 +64,9 @@ type Config struct {
 	ConfigFile string
 	CheckOnly  bool // look at the settings and do not start
 
+	// UntilStdinEnds is for the program around the server, which does it.
+	UntilStdinEnds bool
+
 	// Crowded, if not nil, is told that long work takes many of the processors; see
 	// mql.NewProcessor. Not a setting.
 	Crowded func(still func() bool)

@@ -103,6 +103,7 @@ func (c *Config) limitsFlags(f *pflag.FlagSet) {
 func (c *Config) programFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.ConfigFile, "config", "", "`file` of settings, one \"name: value\" per line, named as these flags")
 	f.BoolVar(&c.CheckOnly, "check-config", false, "do not start: look at flags, variables, the file of settings and the files that these name, and say what is wrong, with its line; exit status 0 if nothing is")
+	f.BoolVar(&c.UntilStdinEnds, "until-stdin-ends", false, "end when standard input does. A program that starts a server gives it a pipe, which the system closes when the program ends, however that comes about: the server never outlives it")
 	f.StringVar(&c.LogLevel, "log-level", "info", "`level` from which on messages are logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "console", "`format` of the log: console for people, json for machines")
 	flags.Choose(f, "log-level", "debug", "info", "warn", "error")

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/cmd/cantle/cli"
+)
+
+// A server that is told so ends with its standard input, and well.
+func TestUntilStdinEnds(t *testing.T) {
+	in, hold := io.Pipe()
+	said, out := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(strings.Fields("serve --memory --listen 127.0.0.1:0 --until-stdin-ends"), cli.Streams{In: in, Out: out, Err: io.Discard})
+		out.Close()
+	}()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "cantle ready mongodb://") {
+		t.Fatalf("%q %v", line, err)
+	}
+	select {
+	case status := <-ended:
+		t.Fatalf("ended with %d while its input was open", status)
+	default:
+	}
+	hold.Close()
+	if status := <-ended; status != 0 {
+		t.Errorf("ended with %d", status)
+	}
+}
