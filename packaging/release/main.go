@@ -1,6 +1,6 @@
 // Command release makes what is released of Cantle, from the commit that is checked out:
-// binaries, archives, container images, packages for Linux, manifests for package
-// managers, bills of materials and checksums. It needs Go and git, and no network but the
+// binaries, archives, container images, packages for Linux and npm, manifests for
+// package managers, bills of materials and checksums. It needs Go and git, and no network but the
 // module proxy. Made twice from one commit, every file is the same to the byte.
 package main
 
@@ -120,6 +120,7 @@ func (r *release) make() error {
 		{"archives", r.archives},
 		{"images", r.images},
 		{"packages for Linux", r.packages},
+		{"packages for npm", r.npm},
 		{"bills of materials", r.bills},
 		{"manifests", r.manifests},
 		{"checksums and notes", r.close},

@@ -176,7 +176,7 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// A clone in another folder makes the same binary, to the byte.
+// A clone in another folder makes the same binary and the same packages, to the byte.
 func TestReproducible(t *testing.T) {
 	r := ready(t)
 	if r.changed {
@@ -194,16 +194,28 @@ func TestReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.platforms = r.platforms
-	if err := again.binaries(); err != nil {
-		t.Fatal(err)
+	for _, do := range []func() error{again.binaries, again.npm} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	first, err := sumOf(r.binary(here))
+	files, err := again.released()
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	binary, err := filepath.Rel(again.out, again.binary(here))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := sumOf(again.binary(here))
-	if err != nil || first != second {
-		t.Errorf("two builds of %s differ: %s and %s, %v", r.commit, first, second, err)
+	for _, name := range append(files, binary) {
+		first, err := sumOf(filepath.Join(r.out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := sumOf(filepath.Join(again.out, name))
+		if err != nil || first != second {
+			t.Errorf("%s: two builds of %s differ: %s and %s, %v", name, r.commit, first, second, err)
+		}
 	}
 }
 

@@ -1,0 +1,2 @@
+"use strict";
+require("../lib/suite.js").startFile(globalThis);

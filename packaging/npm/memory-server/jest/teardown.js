@@ -1,0 +1,5 @@
+"use strict";
+
+module.exports = async () => {
+  await globalThis.__CANTLE_SUITE__?.stop();
+};

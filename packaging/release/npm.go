@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// unreleased is the version that the sources of packages for other languages have; a
+// release puts its own in the place of it.
+const unreleased = "0.0.0-unreleased"
+
+// npmParts are the packages for npm that hold programs in JavaScript: folders of
+// packaging/npm, with what of them runs as a program.
+var npmParts = []struct{ folder, name, program string }{
+	{"cantle", "cantle", "cantle.js"},
+	{"memory-server", "cantle-memory-server", ""},
+}
+
+// npmScope holds the packages with the binaries, one for each platform.
+const npmScope = "@cantledb"
+
+// npmPlatform is a platform in Node's words.
+func npmPlatform(p platform) (system, processor string) {
+	system, processor = p.os, p.arch
+	if system == "windows" {
+		system = "win32"
+	}
+	if processor == "amd64" {
+		processor = "x64"
+	}
+	return system, processor
+}
+
+// npmName is the file name of a package, as `npm pack` would have it.
+func (r *release) npmName(name string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + r.version + ".tgz"
+}
+
+// npm packs the packages for npm, as `npm publish` takes them.
+func (r *release) npm() error {
+	for _, part := range npmParts {
+		entries, err := r.npmSources(part.folder, part.program)
+		if err != nil {
+			return err
+		}
+		if err := r.npmPack(part.name, entries); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.platforms {
+		system, processor := npmPlatform(p)
+		name := npmScope + "/" + system + "-" + processor
+		entries, err := r.npmBinary(p, name, system, processor)
+		if err != nil {
+			return err
+		}
+		if err := r.npmPack(name, entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// npmSources are the files of a package in JavaScript, with the version of the release.
+func (r *release) npmSources(folder, program string) ([]entry, error) {
+	from := os.DirFS(filepath.Join(r.root, "packaging", "npm", folder))
+	var out []entry
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(from, name)
+		if name == "package.json" {
+			data = bytes.ReplaceAll(data, []byte(unreleased), []byte(r.version))
+		}
+		mode := int64(0o644)
+		if name == program {
+			mode = 0o755
+		}
+		out = append(out, entry{name: name, data: data, mode: mode})
+		return err
+	})
+	return out, err
+}
+
+// npmBinary are the files of the package with the binary of a platform.
+func (r *release) npmBinary(p platform, name, system, processor string) ([]entry, error) {
+	about, err := json.MarshalIndent(map[string]any{
+		"name": name, "version": r.version, "description": "The binary of cantle for " + p.String(), "license": "Apache-2.0",
+		"homepage": home, "repository": map[string]string{"type": "git", "url": "git+" + home + ".git"},
+		"os": []string{system}, "cpu": []string{processor}, "preferUnplugged": true,
+	}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	binary, err := os.ReadFile(r.binary(p))
+	if err != nil {
+		return nil, err
+	}
+	readme, err := os.ReadFile(filepath.Join(r.root, "packaging", "npm", "platform", "README.md"))
+	return []entry{
+		{name: "package.json", data: append(about, '\n'), mode: 0o644},
+		{name: "README.md", data: readme, mode: 0o644},
+		{name: "bin/" + p.program(), data: binary, mode: 0o755},
+	}, err
+}
+
+// npmPack writes a package: an archive with one folder of that name, and the licence.
+func (r *release) npmPack(name string, entries []entry) error {
+	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	entries = append(entries, entry{name: "LICENSE", data: licence, mode: 0o644})
+	for i := range entries {
+		entries[i].name = path.Join("package", entries[i].name)
+	}
+	var out bytes.Buffer
+	if err := writeTarGz(&out, entries, r.date); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.out, r.npmName(name)), out.Bytes(), 0o644)
+}

@@ -1,0 +1,3 @@
+import cantle from "cantle-memory-server/vitest";
+
+export default { plugins: [cantle()], test: { include: ["*.vitest.mjs"] } };
