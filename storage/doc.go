@@ -7,7 +7,7 @@
 //	collection/…, shard/…, wire/session
 //	              │ Store, Reader, Txn, Iterator
 //	              ▼
-//	storage/{pebblekv, memkv, faultkv, …}
+//	storage/{pebblekv, tikvkv, memkv, faultkv, …}
 //
 // The interfaces carry the whole contract; engines document only what differs.
 // storagetest.Conformance holds one test per sentence of it. The sentences:

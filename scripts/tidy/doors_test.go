@@ -17,9 +17,11 @@ var doors = []struct {
 	{"github.com/dop251/goja", []string{"collection/expr"}, "JavaScript runs with bounded time and memory, from one door"},
 	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
 	{"github.com/klauspost/compress", []string{"wire"}, "compression belongs to the frames"},
+	{"github.com/pingcap", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the engine can be exchanged only if nobody else knows it"},
 	{"github.com/prometheus/client_golang", []string{"cmd/cantle/daemon", "wire/command"}, "metrics are collected as counts below and exposed at the edge"},
 	{"github.com/rs/zerolog", []string{"cmd/cantle/daemon", "shard/balance", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},
 	{"github.com/spf13/pflag", []string{"cmd/cantle"}, "flags belong to the program"},
+	{"github.com/tikv", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the engine can be exchanged only if nobody else knows it"},
 	{"github.com/xdg-go/scram", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/xdg-go/stringprep", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/youmark/pkcs8", []string{"cmd/cantle/daemon"}, "keys are read where the server starts"},
@@ -27,6 +29,7 @@ var doors = []struct {
 	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its types for tests and tools come in by one door; the product reads raw BSON"},
 	{"golang.org/x/sys", []string{"cmd/cantle/daemon", "wire/server"}, "system calls belong to the edge"},
 	{"golang.org/x/text", []string{"collection/mql", "collection/text"}, "collation and text search have one door each"},
+	{"google.golang.org/grpc", []string{"storage/tikvkv"}, "the protocol of a cluster belongs to its engine"},
 }
 
 // doorOf returns the row of doors that decides about an import path, -1 without one.

@@ -7,7 +7,7 @@ import "slices"
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/flags", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/manual", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire", "wire/concern"},
-	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "wire/arguments", "wire/kept"},
+	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "storage/tikvkv", "wire/arguments", "wire/kept"},
 	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/intents", "shard/tally"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},

@@ -1,0 +1,156 @@
+package tikvfake
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pingcap/failpoint"
+	"github.com/pingcap/log"
+	"github.com/tikv/client-go/v2/testutils"
+	"github.com/tikv/client-go/v2/tikv"
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"github.com/tikv/client-go/v2/util/async"
+	pd "github.com/tikv/pd/client"
+	"go.uber.org/zap"
+)
+
+// Cluster is a simulated cluster. Its clients share what it keeps.
+type Cluster struct {
+	rpc    *testutils.MockClient
+	pd     pd.Client
+	Layout *testutils.MockCluster // regions, stores and their leaders
+
+	mu    sync.Mutex
+	sent  map[tikvrpc.CmdType]int
+	times int // asked of the oracle
+	hook  Hook
+	noPD  error
+}
+
+// Hook is called for every request. It sends it on with next, as often as it likes, or not.
+type Hook func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error)
+
+// New makes an empty cluster of one store and one region. Close it in the end. What the client
+// has to say of it is dropped.
+func New() (*Cluster, error) {
+	prepare()
+	rpc, layout, oracle, err := testutils.NewMockTiKV("", nil)
+	if err != nil {
+		return nil, err
+	}
+	testutils.BootstrapWithSingleStore(layout)
+	return &Cluster{rpc: rpc, pd: oracle, Layout: layout, sent: map[tikvrpc.CmdType]int{}}, nil
+}
+
+// prepare silences the client, and makes it believe that a store lives: it would ask the store's
+// address, where nobody listens, and avoid it for good after the first request that failed.
+var prepare = sync.OnceFunc(func() {
+	log.ReplaceGlobals(zap.NewNop(), &log.ZapProperties{Level: zap.NewAtomicLevelAt(zap.ErrorLevel)})
+	tikv.EnableFailpoints()
+	if err := failpoint.Enable("tikvclient/injectLiveness", `return("reachable")`); err != nil {
+		panic("BUG: " + err.Error())
+	}
+})
+
+// Close drops everything.
+func (c *Cluster) Close() error { return c.rpc.Close() }
+
+// Client is a new client of the cluster. Closing it leaves the cluster alone.
+func (c *Cluster) Client() (*tikv.KVStore, error) {
+	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, &oracle{Client: c.pd, c: c}, nil, nil, 0)
+}
+
+// SetHook puts a hook before every request; nil takes it away.
+func (c *Cluster) SetHook(h Hook) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hook = h
+}
+
+// StopPD makes PD answer nothing but an error from now on; nil starts it again.
+func (c *Cluster) StopPD(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noPD = err
+}
+
+// Count is what was sent since the last call: requests by their kind, and times asked of the
+// oracle.
+func (c *Cluster) Count() (sent map[tikvrpc.CmdType]int, times int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sent, times = c.sent, c.times
+	c.sent, c.times = map[tikvrpc.CmdType]int{}, 0
+	return sent, times
+}
+
+// client counts requests and calls the hook.
+type client struct {
+	tikv.Client
+	c *Cluster
+}
+
+// Close leaves the cluster alone.
+func (*client) Close() error { return nil }
+
+// SendRequest implements tikv.Client.
+func (k *client) SendRequest(ctx context.Context, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
+	k.c.mu.Lock()
+	k.c.sent[req.Type]++
+	hook := k.c.hook
+	k.c.mu.Unlock()
+	next := func() (*tikvrpc.Response, error) { return k.Client.SendRequest(ctx, addr, req, timeout) }
+	if hook == nil {
+		return next()
+	}
+	return hook(ctx, req, next)
+}
+
+// SendRequestAsync implements tikv.Client.
+func (k *client) SendRequestAsync(ctx context.Context, addr string, req *tikvrpc.Request, cb async.Callback[*tikvrpc.Response]) {
+	go func() { cb.Schedule(k.SendRequest(ctx, addr, req, time.Minute)) }()
+}
+
+// oracle counts the times asked for, and does not answer while PD is stopped.
+type oracle struct {
+	pd.Client
+	c *Cluster
+}
+
+func (o *oracle) stopped() error {
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	return o.c.noPD
+}
+
+// GetTS implements pd.Client.
+func (o *oracle) GetTS(ctx context.Context) (physical, logical int64, err error) {
+	if err := o.stopped(); err != nil {
+		return 0, 0, err
+	}
+	o.c.mu.Lock()
+	o.c.times++
+	o.c.mu.Unlock()
+	return o.Client.GetTS(ctx)
+}
+
+// GetTSAsync implements pd.Client.
+func (o *oracle) GetTSAsync(ctx context.Context) pd.TSFuture { return &future{o, ctx} }
+
+// GetRegion implements pd.Client.
+func (o *oracle) GetRegion(ctx context.Context, key []byte, opts ...pd.GetRegionOption) (*pd.Region, error) {
+	if err := o.stopped(); err != nil {
+		return nil, err
+	}
+	return o.Client.GetRegion(ctx, key, opts...)
+}
+
+// future is a time that was asked for.
+type future struct {
+	o   *oracle
+	ctx context.Context
+}
+
+// Wait implements pd.TSFuture.
+func (f *future) Wait() (int64, int64, error) { return f.o.GetTS(f.ctx) }

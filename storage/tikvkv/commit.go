@@ -1,0 +1,285 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+	clientkv "github.com/tikv/client-go/v2/kv"
+	"github.com/tikv/client-go/v2/tikv"
+	"github.com/tikv/client-go/v2/txnkv/transaction"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// Commit implements storage.Txn.
+func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timestamp, error) {
+	if t.closed.Swap(true) {
+		return 0, storage.ErrClosed
+	}
+	defer t.free()
+	defer t.s.release(&t.view)
+	if err := t.s.check(ctx); err != nil {
+		t.held.Release()
+		return 0, err
+	}
+	if t.buf.Empty() {
+		t.held.Release()
+		return t.ReadTimestamp(), nil
+	}
+	l := linger{held: t.held, most: t.s.limits.latch}
+	t.held = writebuf.Held{}
+	l.begin()
+	defer l.leave()
+	return t.commit(ctx, &l)
+}
+
+// commit hands the buffer to the client and commits it.
+func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) {
+	s := t.s
+	c, err := s.kv.Begin(tikv.WithStartTS(t.ts))
+	if err != nil {
+		return 0, translate(err)
+	}
+	place := s.met.Load()
+	logged, err := t.hand(ctx, c, place)
+	if err != nil {
+		_ = c.Rollback() // nothing has left this process
+		return 0, translate(err)
+	}
+	window := s.limits.windows[classOf(t.buf.Bytes())]
+	f := &fence{bound: func() uint64 { return min(later(place, window), s.lease.until()) }}
+	c.SetRPCInterceptor(f.wrap())
+	c.SetEnableAsyncCommit(s.o.AsyncCommit)
+	c.SetEnable1PC(s.o.OnePhase)
+	c.SetBackgroundGoroutineLifecycleHooks(transaction.LifecycleHooks{Pre: l.begin, Post: l.end})
+	if t.o.Essential {
+		c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull)
+	}
+	e := s.errand(ctx, s.limits.commit)
+	err = c.Commit(e)
+	e.end()
+	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
+	if err != nil {
+		if ts, err = t.failed(e, f, err); err != nil {
+			return 0, err
+		}
+	}
+	s.committed(ts, logged)
+	return timestampOf(ts), nil
+}
+
+// hand gives the client the writes, locks and log records. logged are the keys of the latter.
+func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64) (logged []placed, err error) {
+	s := t.s
+	if locks := t.buf.Locks(); len(locks) > 0 {
+		keys := make([][]byte, len(locks))
+		for i, key := range locks {
+			keys[i] = s.keys.user(key)
+		}
+		if err := c.LockKeysWithWaitTime(context.WithoutCancel(ctx), clientkv.LockNoWait, keys...); err != nil {
+			return nil, err
+		}
+	}
+	for key, value := range t.buf.All() {
+		if err := t.handOne(c, key, value); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.buf.Logs()) > 0 {
+		logged = s.place(t.buf.Logs(), place, classOf(t.buf.Bytes()))
+		for _, p := range logged {
+			if err := c.Set(p.key, p.body); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return logged, nil
+}
+
+// handOne gives the client one key: its value, whole or in chunks, and the removal of chunks
+// that an older value had.
+func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
+	s, chunks := t.s, uint32(0)
+	var err error
+	switch {
+	case value == nil:
+		err = c.Delete(s.keys.user(key))
+	case len(value) <= chunkBytes:
+		err = c.Set(s.keys.user(key), append(append(make([]byte, 0, len(value)+1), valuePlain), value...))
+	default:
+		for rest := value; len(rest) > 0 && err == nil; chunks++ {
+			n := min(chunkBytes, len(rest))
+			err = c.Set(s.keys.chunk(key, chunks), rest[:n])
+			rest = rest[n:]
+		}
+		if err == nil {
+			err = c.Set(s.keys.user(key), chunkedHead(chunks, len(value)))
+		}
+	}
+	for n := chunks; n < t.noted[string(key)] && err == nil; n++ {
+		err = c.Delete(s.keys.chunk(key, n))
+	}
+	return err
+}
+
+// failed says what became of a commit that the client says failed: an error, or the commit
+// time of one that has happened after all.
+func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
+	s := t.s
+	if errors.Is(named(err), storage.ErrUndetermined) {
+		s.settled.Add(1)
+		ts, settleErr := s.settle(t.ts, f)
+		if settleErr == nil {
+			return ts, nil
+		}
+		err = settleErr
+	} else if f.refused.Load() {
+		s.late.Add(1)
+		err = fmt.Errorf("%w: the commit came too late for its place in the log: %w", storage.ErrConflict, err)
+		if s.lease.over(s.met.Load()) {
+			err = fmt.Errorf("%w: the lease of this server is over", storage.ErrUnavailable)
+		}
+	} else if f.aborted.Load() {
+		err = fmt.Errorf("%w: %w", storage.ErrConflict, err)
+	} else if !errors.Is(named(err), storage.ErrConflict) {
+		return 0, e.fail(err)
+	} else {
+		err = translate(err)
+	}
+	if errors.Is(err, storage.ErrConflict) {
+		s.refused.Add(1)
+	}
+	return 0, err
+}
+
+// settle finds out what became of a transaction whose commit was not answered: its primary
+// key tells, and if it is not there the question itself makes sure that it never will be.
+// Errors: ErrConflict if nothing was written, ErrUndetermined.
+func (s *store) settle(start uint64, f *fence) (uint64, error) {
+	primary := f.primary.Load()
+	if primary == nil {
+		return 0, storage.ErrConflict // nothing was sent
+	}
+	answer := make(chan outcome, 1)
+	if !s.background(func() { answer <- s.outcomeOf(start, *primary) }) {
+		return 0, storage.ErrUndetermined
+	}
+	deadline := time.NewTimer(s.limits.settle)
+	defer deadline.Stop()
+	select {
+	case o := <-answer:
+		return o.ts, o.err
+	case <-deadline.C:
+		s.background(func() {
+			if o := <-answer; o.err == nil {
+				s.committed(o.ts, nil) // those who follow the log are woken
+			}
+		})
+		return 0, fmt.Errorf("%w: the cluster does not answer", storage.ErrUndetermined)
+	}
+}
+
+// outcome is what became of a transaction: its commit time, or an error.
+type outcome struct {
+	ts  uint64
+	err error
+}
+
+// outcomeOf asks about a transaction until there is an answer, or the store is closed.
+func (s *store) outcomeOf(start uint64, primary []byte) outcome {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		status, err := s.kv.GetLockResolver().GetTxnStatus(start, start, primary)
+		switch {
+		case err == nil && status.IsCommitted():
+			return outcome{ts: status.CommitTS()}
+		case err == nil && status.IsRolledBack():
+			return outcome{err: fmt.Errorf("%w: the commit was not answered, and did not happen", storage.ErrConflict)}
+		}
+		select {
+		case <-time.After(wait):
+		case <-s.stop:
+			return outcome{err: storage.ErrUndetermined}
+		}
+	}
+}
+
+// background runs f beside the callers; Close waits for it. It reports false, and does
+// nothing, when the store is closed.
+func (s *store) background(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.stopped.Go(f)
+	return true
+}
+
+// committed notes a commit of this process.
+func (s *store) committed(ts uint64, logged []placed) {
+	s.meet(ts)
+	s.commits.Add(1)
+	for _, p := range logged {
+		s.places.add(p.key, ts, p.body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newest = max(s.newest, timestampOf(ts))
+	if !s.closed {
+		close(s.wake)
+		s.wake = make(chan struct{})
+	}
+}
+
+// linger holds the latches of a commit until it and all the work that it left in the
+// background has ended: the commit of its other keys, or their removal.
+type linger struct {
+	mu    sync.Mutex
+	held  writebuf.Held
+	n     int
+	most  time.Duration
+	timer *time.Timer
+}
+
+// begin notes work that has begun.
+func (l *linger) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n++
+}
+
+// end notes work that has ended.
+func (l *linger) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n--; l.n == 0 {
+		l.let()
+	}
+}
+
+// leave notes that Commit returns; what it left has a while.
+func (l *linger) leave() {
+	l.end()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n > 0 {
+		l.timer = time.AfterFunc(l.most, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.let()
+		})
+	}
+}
+
+// let lets the next ones go on; mu is held.
+func (l *linger) let() {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.held.Release()
+}

@@ -1,0 +1,580 @@
+package tikvkv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/storage"
+)
+
+// commit commits what fill writes.
+func commit(t *testing.T, s storage.Store, fill func(tx storage.Txn) error) (storage.Timestamp, error) {
+	t.Helper()
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(tx); err != nil {
+		t.Fatal(err)
+	}
+	return tx.Commit(t.Context(), storage.Synced)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// set writes one key.
+func set(key, value string) func(storage.Txn) error {
+	return func(tx storage.Txn) error { return tx.Set([]byte(key), []byte(value)) }
+}
+
+// chunkKeys is how many keys there are in the space of chunks.
+func chunkKeys(t *testing.T, s *store) int {
+	t.Helper()
+	now, err := s.ask(t.Context())
+	must(t, err)
+	start, end := s.keys.space(spaceChunk)
+	p, err := s.page(t.Context(), now, pageWant{start: start, end: end, keysOnly: true, rows: pageRowsMax})
+	must(t, err)
+	return len(p.keys)
+}
+
+// Large values lie in chunks, which go when the value is written anew, deleted, or its range is.
+func TestLargeValues(t *testing.T) {
+	s := openOn(t, fake(t), Options{})
+	defer s.Close()
+	value := func(n int) []byte { return bytes.Repeat([]byte("0123456789abcdef"), n/16) }
+	write := func(key string, v []byte, chunks int) {
+		t.Helper()
+		_, err := commit(t, s, func(tx storage.Txn) error {
+			if _, err := tx.Get(t.Context(), []byte(key), nil); err != nil && !errors.Is(err, storage.ErrNotFound) {
+				return err
+			}
+			if v == nil {
+				return tx.Delete([]byte(key))
+			}
+			return tx.Set([]byte(key), v)
+		})
+		must(t, err)
+		if n := chunkKeys(t, s); n != chunks {
+			t.Errorf("%s of %d bytes: %d chunks, want %d", key, len(v), n, chunks)
+		}
+	}
+	read := func(key string, want []byte) {
+		t.Helper()
+		r, err := s.Snapshot(t.Context(), 0)
+		must(t, err)
+		defer r.Close()
+		if got, err := r.Get(t.Context(), []byte(key), []byte("x")); err != nil || !bytes.Equal(got[1:], want) {
+			t.Errorf("Get of %s: %d bytes, %v", key, len(got), err)
+		}
+		must(t, r.GetMany(t.Context(), [][]byte{[]byte("none"), []byte(key)}, func(i int, got []byte) error {
+			if (i == 1) != bytes.Equal(got, want) {
+				t.Errorf("GetMany of %s: %d bytes at %d", key, len(got), i)
+			}
+			return nil
+		}))
+		it, err := r.Iter(t.Context(), storage.Range{Start: []byte(key)}, storage.IterOptions{})
+		must(t, err)
+		defer it.Close()
+		if !it.Next() || string(it.Key()) != key || !bytes.Equal(it.Value(), want) || it.Err() != nil {
+			t.Errorf("Iter of %s: %v", key, it.Err())
+		}
+	}
+	write("a\x00b", value(10<<20), 3)
+	read("a\x00b", value(10<<20))
+	write("a", value(chunkBytes+16), 5)
+	read("a", value(chunkBytes+16))
+	write("a\x00b", value(5<<20), 4)
+	read("a\x00b", value(5<<20))
+	write("b", value(chunkBytes), 4)
+	write("a", nil, 2)
+	must(t, s.DeleteRange(t.Context(), storage.Range{Start: []byte("a\x00b\x00"), End: []byte("c")}))
+	read("a\x00b", value(5<<20))
+	must(t, s.DeleteRange(t.Context(), storage.Range{Start: []byte("a\x00"), End: []byte("a\x01")}))
+	if n := chunkKeys(t, s); n != 0 {
+		t.Errorf("%d chunks are left", n)
+	}
+	rec := value(9 << 20)
+	_, err := commit(t, s, func(tx storage.Txn) error {
+		return errors.Join(tx.AppendLog([]byte("s"), []byte("small")), tx.AppendLog([]byte("s"), rec), tx.AppendLog([]byte("s"), []byte("last")))
+	})
+	must(t, err)
+	var got []string
+	_, err = s.ReadLog(t.Context(), []byte("s"), 0, func(_, _ storage.Timestamp, rec []byte) bool {
+		got = append(got, string(rec))
+		return true
+	})
+	if err != nil || len(got) != 3 || got[0] != "small" || got[1] != string(rec) || got[2] != "last" {
+		t.Errorf("a large log record: %d records, %v", len(got), err)
+	}
+}
+
+// What TiKV would refuse is refused before it is sent.
+func TestBounds(t *testing.T) {
+	s := openOn(t, fake(t), Options{})
+	defer s.Close()
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	defer tx.Close()
+	must(t, tx.Set(bytes.Repeat([]byte("k"), keyBytesMax), []byte("v")))
+	for what, err := range map[string]error{
+		"set": tx.Set(bytes.Repeat([]byte("k"), keyBytesMax+1), []byte("v")), "delete": tx.Delete(bytes.Repeat([]byte("k"), keyBytesMax+1)),
+		"lock":       tx.Lock(t.Context(), bytes.Repeat([]byte("k"), keyBytesMax+1)),
+		"many zeros": tx.Set(append([]byte("k"), make([]byte, keyBytesMax-1)...), make([]byte, chunkBytes+1)),
+		"value":      tx.Set([]byte("k"), make([]byte, valueBytesMax)),
+	} {
+		if !errors.Is(err, storage.ErrValueTooLarge) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	must(t, tx.Set([]byte("k1"), make([]byte, valueBytesMax-10)))
+	if err := tx.Set([]byte("k2"), make([]byte, valueBytesMax-10)); !errors.Is(err, storage.ErrTxnTooLarge) {
+		t.Errorf("128 MB: %v", err)
+	}
+	for _, name := range []string{"", "a/b", "ä", strings.Repeat("a", 65)} {
+		if _, err := newLayout(name); err == nil {
+			t.Errorf("%q is a keyspace", name)
+		}
+	}
+}
+
+// The client takes a deadline that has passed for a dead store and avoids that store for
+// everybody, so none reaches it; the caller is told in time all the same.
+func TestNoDeadlines(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{})
+	defer s.Close()
+	_, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	var seen, block atomic.Int64
+	c.SetHook(func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if _, ok := ctx.Deadline(); ok {
+			seen.Add(1)
+		}
+		if block.Load() > 0 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return next()
+	})
+	each := func(ctx context.Context) (errs []error) {
+		tx, err := s.Begin(ctx, storage.TxnOptions{})
+		must(t, err)
+		_, err = tx.Get(ctx, []byte("a"), nil)
+		errs = append(errs, err, tx.GetMany(ctx, [][]byte{[]byte("a")}, func(int, []byte) error { return nil }), tx.Claim(ctx, []byte("b")))
+		it, err := tx.Iter(ctx, storage.Range{}, storage.IterOptions{})
+		if err == nil {
+			it.Next()
+			err = it.Err()
+			it.Close()
+		}
+		errs = append(errs, err, tx.Set([]byte("b"), []byte("2")), tx.AppendLog([]byte("s"), []byte("r")))
+		_, err = tx.Commit(ctx, storage.Synced)
+		_, logErr := s.ReadLog(ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { return true })
+		return append(errs, err, logErr)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	must(t, errors.Join(each(ctx)...))
+	block.Store(1)
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for i, err := range each(ctx) {
+		if i != 4 && i != 5 && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("call %d of a cluster that does not answer: %v", i, err)
+		}
+	}
+	block.Store(0)
+	if seen.Load() > 0 {
+		t.Errorf("%d requests had a deadline", seen.Load())
+	}
+	must(t, errors.Join(each(t.Context())...)) // nobody avoids the store
+}
+
+// gone is the error of a connection that broke.
+var gone = status.Error(codes.Unavailable, "the connection broke")
+
+// A cluster that cannot be reached is told from everything else, and in time.
+func TestUnreachable(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{})
+	defer s.Close()
+	_, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	s.limits.read, s.limits.commit = 100*time.Millisecond, 100*time.Millisecond
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	defer tx.Close()
+	other, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, other.Set([]byte("b"), []byte("1")))
+	c.SetHook(func(context.Context, *tikvrpc.Request, func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		return nil, gone
+	})
+	_, err = tx.Get(t.Context(), []byte("a"), nil)
+	it, iterErr := tx.Iter(t.Context(), storage.Range{}, storage.IterOptions{})
+	must(t, iterErr)
+	it.Next()
+	_, commitErr := other.Commit(t.Context(), storage.Synced)
+	c.StopPD(gone)
+	_, beginErr := s.Begin(t.Context(), storage.TxnOptions{})
+	_, nowErr := s.Now(t.Context())
+	for what, err := range map[string]error{"Get": err, "Iter": it.Err(), "Commit": commitErr, "Begin": beginErr, "Now": nowErr} {
+		if !errors.Is(err, storage.ErrUnavailable) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	it.Close()
+	c.StopPD(nil)
+	c.SetHook(nil)
+	s.limits = usualLimits
+	r, err := s.Snapshot(t.Context(), 0)
+	must(t, err)
+	defer r.Close()
+	if ok, err := r.Has(t.Context(), []byte("b")); ok || err != nil {
+		t.Errorf("a commit that was refused as unreachable: %v, %v", ok, err)
+	}
+}
+
+// A commit whose answer is lost is settled by asking what became of it.
+func TestLostAnswers(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		t.Run(fmt.Sprintf("arrives=%v", arrives), func(t *testing.T) {
+			c := fake(t)
+			s := openOn(t, c, Options{})
+			defer s.Close()
+			s.limits.commit = 200 * time.Millisecond
+			c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+				if req.Type != tikvrpc.CmdCommit {
+					return next()
+				}
+				if arrives {
+					_, _ = next()
+				}
+				return nil, gone
+			})
+			var ts storage.Timestamp
+			var err error
+			ts, err = commit(t, s, func(tx storage.Txn) error {
+				return errors.Join(tx.Set([]byte("a"), []byte("1")), tx.AppendLog([]byte("s"), []byte("r")))
+			})
+			c.SetHook(nil)
+			if arrives != (err == nil) || !arrives && !errors.Is(err, storage.ErrConflict) {
+				t.Fatalf("%v, %v", ts, err)
+			}
+			if s.settled.Load() != 1 {
+				t.Errorf("%d commits were settled", s.settled.Load())
+			}
+			r, err := s.Snapshot(t.Context(), 0)
+			must(t, err)
+			defer r.Close()
+			if ok, err := r.Has(t.Context(), []byte("a")); ok != arrives || err != nil {
+				t.Errorf("the key is there: %v, %v", ok, err)
+			}
+			n := 0
+			_, err = s.ReadLog(t.Context(), []byte("s"), 0, func(at, _ storage.Timestamp, _ []byte) bool {
+				if n++; at != ts {
+					t.Errorf("the record is at %v, the commit at %v", at, ts)
+				}
+				return true
+			})
+			if err != nil || n != map[bool]int{true: 1, false: 0}[arrives] {
+				t.Errorf("%d records, %v", n, err)
+			}
+		})
+	}
+}
+
+// Nobody knows what became of a commit while the cluster is away; who follows the log is woken
+// when it turns out to have happened.
+func TestUndetermined(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Lease: time.Minute})
+	defer s.Close()
+	s.limits.commit, s.limits.settle = 50*time.Millisecond, 50*time.Millisecond
+	begun := s.Latest()
+	var away atomic.Bool
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdCommit && !away.Swap(true) {
+			_, _ = next()
+		}
+		if away.Load() {
+			return nil, gone
+		}
+		return next()
+	})
+	_, err := commit(t, s, func(tx storage.Txn) error { return tx.AppendLog([]byte("s"), []byte("r")) })
+	if !errors.Is(err, storage.ErrUndetermined) {
+		t.Fatalf("got %v", err)
+	}
+	c.SetHook(nil)
+	must(t, s.WaitLog(t.Context(), max(begun, s.newestCommit())))
+	n := 0
+	_, err = s.ReadLog(t.Context(), []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { n++; return true })
+	if n != 1 || err != nil {
+		t.Errorf("%d records, %v", n, err)
+	}
+}
+
+// newestCommit is the newest commit of this process.
+func (s *store) newestCommit() storage.Timestamp {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newest
+}
+
+// stalls makes some requests of commits wait.
+func stalls(c *tikvfake.Cluster, longest time.Duration) {
+	var n atomic.Int64
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdPrewrite || req.Type == tikvrpc.CmdCommit {
+			if k := n.Add(1); k%7 == 0 {
+				<-time.After(longest * time.Duration(k%5+1) / 5)
+			}
+		}
+		return next()
+	})
+}
+
+// logged runs writers that stall between taking their place and committing, and a reader that
+// follows the log, which may be another store. It counts the commits that the reader misses, and those that were refused.
+func logged(t *testing.T, s, reader *store, c *tikvfake.Cluster) (missing, refused int) {
+	const writers, each = 6, 60
+	stalls(c, 120*time.Millisecond)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged := map[storage.Timestamp]bool{}
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				err = errors.Join(tx.Set(fmt.Appendf(nil, "k%d", w), fmt.Append(nil, i+1)), tx.AppendLog([]byte("s"), []byte("r")))
+				ts, commitErr := tx.Commit(t.Context(), storage.Synced)
+				mu.Lock()
+				switch {
+				case err != nil:
+					t.Error(err)
+				case commitErr == nil:
+					acknowledged[ts] = true
+				case errors.Is(commitErr, storage.ErrConflict):
+					refused++
+				default:
+					t.Error(commitErr)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { wg.Wait(); close(over) }()
+	seen := map[storage.Timestamp]bool{}
+	var after, last storage.Timestamp
+	for ended := false; !ended; {
+		select {
+		case <-over:
+			ended = true
+		default:
+		}
+		var err error
+		after, err = reader.ReadLog(t.Context(), []byte("s"), after, func(ts, _ storage.Timestamp, _ []byte) bool {
+			if ts <= last {
+				t.Errorf("%v after %v", ts, last)
+			}
+			last = ts
+			seen[ts] = true
+			return true
+		})
+		must(t, err)
+	}
+	c.SetHook(nil)
+	for ts := range acknowledged {
+		if !seen[ts] {
+			missing++
+		}
+	}
+	if len(seen) > len(acknowledged) {
+		t.Errorf("%d commits seen, %d acknowledged", len(seen), len(acknowledged))
+	}
+	return missing, refused
+}
+
+// Commits that stall longer than the window are refused, and the log is whole and in order; if
+// they are not refused, records are missed, so this test can fail.
+func TestLogWithStalls(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{})
+	s.limits.windows = [classes]int64{40, 40}
+	missing, refused := logged(t, s, s, c)
+	if missing > 0 || refused == 0 {
+		t.Errorf("%d commits are missing in the log, %d were refused", missing, refused)
+	}
+	must(t, s.Close())
+
+	s = openOn(t, c, Options{})
+	defer s.Close()
+	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: usualLimits, stop: s.stop, readers: map[uint64]int{}}
+	reader.lease.end.Store(math.MaxInt64)
+	reader.limits.windows = [classes]int64{40, 40} // which the commits do not keep
+	if missing, refused := logged(t, s, reader, c); missing == 0 || refused > 0 {
+		t.Errorf("without a bound %d commits are missing, %d were refused: this test shows nothing", missing, refused)
+	}
+}
+
+// The lease keeps a second process out while the first one lives, and the first one out when
+// it has slept too long.
+func TestLease(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Self: "first on host-1", Lease: 600 * time.Millisecond})
+	_, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	_, err = tryOpen(t, c, Options{Self: "second"})
+	if !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "first on host-1") {
+		t.Fatalf("a second process: %v", err)
+	}
+	other := openOn(t, c, Options{Keyspace: "other"}) // has nothing to do with it
+	must(t, other.Close())
+	must(t, s.Close())
+
+	fatal := make(chan string, 1)
+	s = openOn(t, c, Options{Lease: 300 * time.Millisecond, Fatal: func(why string) { fatal <- why }})
+	asleep, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, asleep.Set([]byte("a"), []byte("late")))
+	var sleeping atomic.Bool
+	sleeping.Store(true)
+	held := make(chan struct{})
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if sleeping.Load() && req.Type == tikvrpc.CmdPrewrite { // of the renewal
+			<-held
+		}
+		return next()
+	})
+	begun := s.lease.until()
+	for s.lease.until() == begun && s.met.Load() < later(begun, 100) {
+		_, err := s.ask(t.Context())
+		must(t, err)
+	}
+	sleeping.Store(false)
+	second := openOn(t, c, Options{Self: "second"})
+	_, err = commit(t, second, set("a", "2"))
+	must(t, err)
+	close(held)
+	if _, err := asleep.Commit(t.Context(), storage.Synced); err == nil {
+		t.Error("a process that has lost its lease commits")
+	}
+	if _, err := s.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a process that has lost its lease reads: %v", err)
+	}
+	<-fatal
+	r, err := second.Snapshot(t.Context(), 0)
+	must(t, err)
+	if v, err := r.Get(t.Context(), []byte("a"), nil); string(v) != "2" || err != nil {
+		t.Errorf("the second one reads %s, %v", v, err)
+	}
+	r.Close()
+	must(t, s.Close())
+	must(t, second.Close())
+}
+
+// The safe point follows the oldest reader and what is to be kept, and refuses times before it.
+func TestCollect(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Retention: time.Millisecond, KeepGarbage: true})
+	defer s.Close()
+	first, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	r, err := s.Snapshot(t.Context(), first)
+	must(t, err)
+	_, err = commit(t, s, set("a", "2"))
+	must(t, err)
+	pass := func() {
+		for end := later(s.met.Load(), 5); s.met.Load() < end; {
+			_, err := s.ask(t.Context())
+			must(t, err)
+		}
+	}
+	pass()
+	must(t, s.collect(t.Context()))
+	if again, err := s.Snapshot(t.Context(), first); err != nil {
+		t.Errorf("a time that somebody reads: %v", err)
+	} else {
+		again.Close()
+	}
+	if v, err := r.Get(t.Context(), []byte("a"), nil); string(v) != "1" || err != nil {
+		t.Errorf("the open reader reads %s, %v", v, err)
+	}
+	r.Close()
+	pass()
+	must(t, s.collect(t.Context()))
+	if _, err := s.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
+		t.Errorf("a time before the safe point: %v", err)
+	}
+}
+
+// Round trips: what a caller does costs as many requests as said here.
+func TestRoundTrips(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Lease: time.Hour})
+	defer s.Close()
+	keys := make([][]byte, 200)
+	_, err := commit(t, s, func(tx storage.Txn) (err error) {
+		for i := range keys {
+			keys[i] = fmt.Appendf(nil, "k%03d", i)
+			err = errors.Join(err, tx.Set(keys[i], []byte("v")))
+		}
+		return err
+	})
+	must(t, err)
+	var r storage.Reader
+	expect := func(what string, times int, want map[tikvrpc.CmdType]int, do func()) {
+		t.Helper()
+		c.Count()
+		do()
+		sent, asked := c.Count()
+		if fmt.Sprint(sent) != fmt.Sprint(want) || asked != times {
+			t.Errorf("%s: %v and %d times of the oracle, want %v and %d", what, sent, asked, want, times)
+		}
+	}
+	expect("a snapshot", 1, map[tikvrpc.CmdType]int{}, func() { r, err = s.Snapshot(t.Context(), 0); must(t, err) })
+	defer r.Close()
+	expect("a get", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdGet: 1}, func() { _, err := r.Get(t.Context(), keys[0], nil); must(t, err) })
+	expect("200 gets", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdBatchGet: 1}, func() {
+		must(t, r.GetMany(t.Context(), keys, func(int, []byte) error { return nil }))
+	})
+	expect("20 rows of a scan", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdScan: 1}, func() {
+		it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{FetchRows: 20})
+		must(t, err)
+		for range 20 {
+			it.Next()
+		}
+		it.Close()
+	})
+	expect("a commit of one key with a record", 2, map[tikvrpc.CmdType]int{tikvrpc.CmdPrewrite: 1, tikvrpc.CmdCommit: 1}, func() {
+		_, err := commit(t, s, func(tx storage.Txn) error {
+			return errors.Join(tx.Set(keys[0], []byte("w")), tx.AppendLog([]byte("s"), []byte("r")))
+		})
+		must(t, err)
+	})
+}

@@ -1,0 +1,55 @@
+package tikvkv
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// errand is one call of the client for a caller: the context that the client gets. It ends
+// when the caller's ends, but never has a deadline: the client takes one that has passed for
+// a store that is dead, and then avoids that store for everybody.
+type errand struct {
+	context.Context
+	caller context.Context
+	cancel context.CancelFunc
+	stop   func() bool
+	timer  *time.Timer
+	late   atomic.Bool // the patience was at its end
+}
+
+// errand begins a call of the client, which is given up after a while: by itself the client
+// tries for longer than anybody waits.
+func (s *store) errand(caller context.Context, patience time.Duration) *errand {
+	e := &errand{caller: caller}
+	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
+	e.stop = context.AfterFunc(caller, e.cancel)
+	e.timer = time.AfterFunc(patience, func() {
+		e.late.Store(true)
+		e.cancel()
+	})
+	return e
+}
+
+// end gives back what the errand took.
+func (e *errand) end() {
+	e.timer.Stop()
+	e.stop()
+	e.cancel()
+}
+
+// fail is an error of the client as the caller sees it: its own if its context ended.
+func (e *errand) fail(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case e.caller.Err() != nil:
+		return e.caller.Err()
+	case e.late.Load():
+		return fmt.Errorf("%w: no answer in time: %w", storage.ErrUnavailable, err)
+	}
+	return translate(err)
+}

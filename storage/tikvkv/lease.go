@@ -1,0 +1,220 @@
+package tikvkv
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikv"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// lease is the right of this process to use the store, until a time of the oracle. It stands
+// in a row of the cluster and is renewed all the time. No commit comes after its end and no
+// snapshot is newer, so a process that was stopped and goes on later, when another one has the
+// store, neither writes nor reads what that one has made. All ends are the oracle's times: no
+// clock of a server matters.
+type lease struct {
+	id   [16]byte
+	end  atomic.Uint64
+	lost atomic.Bool // another process has the store
+}
+
+// owner is what the row says.
+type owner struct {
+	id   []byte
+	end  uint64
+	self string
+}
+
+// ownerOf reads the row. Errors: ErrFormat.
+func ownerOf(stored []byte) (owner, error) {
+	if len(stored) < 24 {
+		return owner{}, fmt.Errorf("%w: the row of the owner has %d bytes", storage.ErrFormat, len(stored))
+	}
+	return owner{stored[:16], binary.BigEndian.Uint64(stored[16:24]), string(stored[24:])}, nil
+}
+
+// until is the newest commit time the lease allows.
+func (l *lease) until() uint64 { return l.end.Load() }
+
+// over reports that the lease has ended by a time of the oracle.
+func (l *lease) over(ts uint64) bool { return ts > l.end.Load() }
+
+// covers waits until the lease reaches to a time. Errors: ErrUnavailable, ctx.Err().
+func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
+	if !l.over(ts) {
+		return nil
+	}
+	deadline := time.NewTimer(s.limits.read)
+	defer deadline.Stop()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for l.over(ts) {
+		if l.lost.Load() {
+			return fmt.Errorf("%w: another server has taken over the keyspace %s", storage.ErrUnavailable, s.o.Keyspace)
+		}
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			return fmt.Errorf("%w: the lease of this server is over and cannot be renewed", storage.ErrUnavailable)
+		case <-s.stop:
+			return storage.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// take gets the lease for a process that opens the store. If another one has it, that one is
+// given the time to show that it lives.
+// Errors: ErrLocked, ErrUnavailable, ctx.Err().
+func (l *lease) take(ctx context.Context, s *store) error {
+	_, _ = rand.Read(l.id[:]) // it never fails
+	seen := uint64(0)
+	for {
+		now, err := s.ask(ctx)
+		if err != nil {
+			return err
+		}
+		stored, err := s.get(ctx, now, s.keys.in(spaceOwner, nil))
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			o, err := ownerOf(stored)
+			if err != nil {
+				return err
+			}
+			if o.end > now {
+				if seen != 0 && o.end > seen {
+					return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.self)
+				}
+				seen = o.end
+				if err := pause(ctx, time.Duration((o.end-now)>>counterBits)*time.Millisecond+50*time.Millisecond); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		switch err := l.write(ctx, s, now); {
+		case err == nil:
+			return nil
+		case !errors.Is(err, storage.ErrConflict):
+			return err
+		}
+	}
+}
+
+// pause waits. Errors: ctx.Err().
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// write writes the row in a transaction that began at a time, and makes the lease last from
+// then on. Errors: ErrConflict if somebody wrote it since, others of a commit.
+func (l *lease) write(ctx context.Context, s *store, now uint64) error {
+	end := later(now, s.o.Lease.Milliseconds())
+	row := append(binary.BigEndian.AppendUint64(bytes.Clone(l.id[:]), end), s.o.Self...)
+	c, err := s.kv.Begin(tikv.WithStartTS(now))
+	if err == nil {
+		err = c.Set(s.keys.in(spaceOwner, nil), row)
+	}
+	if err != nil {
+		return translate(err)
+	}
+	f := &fence{bound: func() uint64 { return end }}
+	c.SetRPCInterceptor(f.wrap())
+	e := s.errand(ctx, s.o.Lease)
+	defer e.end()
+	if err := c.Commit(e); err != nil {
+		return e.fail(err)
+	}
+	l.end.Store(end)
+	return nil
+}
+
+// renew renews the lease until the store is closed, or belongs to somebody else.
+func (l *lease) renew(ctx context.Context, s *store) {
+	every := time.NewTicker(s.o.Lease / 3)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-s.stop:
+			return
+		}
+		err := l.again(ctx, s)
+		if l.lost.Load() {
+			s.o.Fatal(fmt.Sprintf("another server has taken over the keyspace %s", s.o.Keyspace))
+			return
+		}
+		if err != nil && !errors.Is(err, storage.ErrClosed) {
+			s.o.Log(true, "the lease of the keyspace is not renewed: "+err.Error())
+		}
+	}
+}
+
+// again renews the lease once.
+func (l *lease) again(ctx context.Context, s *store) error {
+	now, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	stored, err := s.get(ctx, now, s.keys.in(spaceOwner, nil))
+	if err != nil {
+		return err
+	}
+	if stored != nil {
+		o, err := ownerOf(stored)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(o.id, l.id[:]) {
+			l.end.Store(0)
+			l.lost.Store(true)
+			return storage.ErrLocked
+		}
+	}
+	return l.write(ctx, s, now)
+}
+
+// give gives the lease back, so that the next one need not wait for its end.
+func (l *lease) give(s *store) error {
+	if l.lost.Load() || l.end.Load() == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	e := s.errand(ctx, 2*time.Second)
+	defer e.end()
+	c, err := s.kv.Begin()
+	if err != nil {
+		return nil // it ends by itself
+	}
+	row, err := c.Get(e, s.keys.in(spaceOwner, nil))
+	if err != nil {
+		return nil
+	}
+	if o, err := ownerOf(row.Value); err != nil || !bytes.Equal(o.id, l.id[:]) {
+		return nil
+	}
+	if err := c.Delete(s.keys.in(spaceOwner, nil)); err == nil {
+		_ = c.Commit(e)
+	}
+	return nil
+}

@@ -1,0 +1,442 @@
+package tikvkv
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+
+	clientkv "github.com/tikv/client-go/v2/kv"
+	"github.com/tikv/client-go/v2/tikv"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// The log is read in the order of commit times. A look at it takes a new time T of the oracle
+// and lists, at the snapshot T, the keys with a place above after - window; their commit times
+// come with their values. It keeps those with a commit time above after, and emits them in the
+// order of (commit time, key). A heap suffices: what is still to be listed has a place, and so a
+// commit time, that is not before the last place listed. The next look begins at T.
+//
+// Nothing is missed: the snapshot T shows every commit up to T and none after it. A record that
+// this look misses and the next one would miss has a commit time C above T and a place L of at
+// most T - window. But C is at most L + window: the fence refuses anything else. No clock and no
+// delay is part of this.
+
+// ReadLog implements storage.Store.
+func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
+	now, mark, err := s.look(ctx, stream)
+	if err != nil {
+		return after, err
+	}
+	if after > 0 && mark > after {
+		return after, storage.ErrLogTruncated
+	}
+	from := oracleOf(after)
+	w := s.walk(ctx, stream, now, false)
+	for class := range byte(classes) {
+		low := earlier(from, s.limits.windows[class])
+		for bucket := range byte(buckets) {
+			w.addLane(class, bucket, low, now)
+		}
+	}
+	for {
+		e, ok, err := w.next(func(ts uint64) bool { return ts > from && timestampOf(ts) > mark })
+		if err != nil {
+			return after, err
+		}
+		if !ok {
+			return max(after, timestampOf(now)), nil
+		}
+		body, err := w.body(e)
+		if err != nil {
+			return after, err
+		}
+		at := timestampOf(e.ts)
+		more, err := unplace(body, func(left uint64, rec []byte) bool {
+			return yield(at, at-storage.Timestamp(min(left, placeMax)), rec)
+		})
+		if err != nil {
+			return after, err
+		}
+		if !more {
+			return at - 1, nil
+		}
+	}
+}
+
+// ReadLogBack implements storage.Store.
+func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) error {
+	now, mark, err := s.look(ctx, stream)
+	if err != nil {
+		return err
+	}
+	if after > 0 && mark > after {
+		return storage.ErrLogTruncated
+	}
+	from, to := oracleOf(after), min(oracleOf(upTo), now)
+	w := s.walk(ctx, stream, now, true)
+	for class := range byte(classes) {
+		low := earlier(from, s.limits.windows[class])
+		for bucket := range byte(buckets) {
+			w.addLane(class, bucket, low, to)
+		}
+	}
+	for {
+		e, ok, err := w.next(func(ts uint64) bool { return ts > from && ts <= to && timestampOf(ts) > mark })
+		if err != nil || !ok {
+			return err
+		}
+		body, err := w.body(e)
+		if err != nil {
+			return err
+		}
+		var records [][]byte
+		if _, err := unplace(body, func(_ uint64, rec []byte) bool {
+			records = append(records, rec)
+			return true
+		}); err != nil {
+			return err
+		}
+		for i := len(records) - 1; i >= 0; i-- {
+			if !yield(timestampOf(e.ts), records[i]) {
+				return nil
+			}
+		}
+	}
+}
+
+// look begins a look at a stream: the time of its snapshot, and up to when the stream was
+// truncated by then.
+func (s *store) look(ctx context.Context, stream []byte) (now uint64, mark storage.Timestamp, err error) {
+	if now, err = s.ask(ctx); err != nil {
+		return 0, 0, err
+	}
+	if err := s.lease.covers(ctx, s, now); err != nil {
+		return 0, 0, err
+	}
+	mark, err = s.markOf(ctx, now, stream)
+	return now, mark, err
+}
+
+// markOf is the timestamp of the last record that was truncated, at a time of the oracle.
+func (s *store) markOf(ctx context.Context, ts uint64, stream []byte) (storage.Timestamp, error) {
+	stored, err := s.get(ctx, ts, s.keys.in(spaceMark, stream))
+	if err != nil || len(stored) != 8 {
+		return 0, err
+	}
+	return storage.Timestamp(binary.BigEndian.Uint64(stored)), nil
+}
+
+// walk is one look at a stream under way: its lanes, and what they gave and is not emitted.
+type walk struct {
+	s       *store
+	ctx     context.Context
+	stream  []byte
+	at      uint64 // the snapshot
+	reverse bool
+	lanes   []*lane
+	heap    []entry
+}
+
+// lane is one class and bucket of a stream, listed page by page.
+type lane struct {
+	class      byte
+	start, end []byte
+	bound      uint64 // no record still to be listed has a commit time below it, or in reverse above
+	done       bool
+}
+
+// entry is the first part of a log value.
+type entry struct {
+	ts        uint64 // its commit time
+	key, body []byte
+}
+
+// walk begins to walk a stream at a snapshot.
+func (s *store) walk(ctx context.Context, stream []byte, at uint64, reverse bool) *walk {
+	return &walk{s: s, ctx: ctx, stream: stream, at: at, reverse: reverse}
+}
+
+// addLane adds the places above low and up to high of one lane.
+func (w *walk) addLane(class, bucket byte, low, high uint64) {
+	prefix := w.s.keys.lane(w.stream, class, bucket)
+	l := &lane{class: class,
+		start: binary.BigEndian.AppendUint64(bytes.Clone(prefix), low),
+		end:   binary.BigEndian.AppendUint64(bytes.Clone(prefix), high+1), bound: low}
+	if w.reverse {
+		l.bound = later(high, w.s.limits.windows[class])
+	}
+	w.lanes = append(w.lanes, l)
+}
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (w *walk) Len() int { return len(w.heap) }
+
+// Less orders by commit time, then by key.
+func (w *walk) Less(i, j int) bool {
+	a, b := &w.heap[i], &w.heap[j]
+	if w.reverse {
+		a, b = b, a
+	}
+	return a.ts < b.ts || a.ts == b.ts && bytes.Compare(a.key, b.key) < 0
+}
+
+// Swap see Len.
+func (w *walk) Swap(i, j int) { w.heap[i], w.heap[j] = w.heap[j], w.heap[i] }
+
+// Push see Len.
+func (w *walk) Push(x any) { w.heap = append(w.heap, x.(entry)) }
+
+// Pop see Len.
+func (w *walk) Pop() any {
+	last := w.heap[len(w.heap)-1]
+	w.heap = w.heap[:len(w.heap)-1]
+	return last
+}
+
+// next is the next value in the order of commit times among those that are wanted.
+func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
+	for {
+		if err := w.s.check(w.ctx); err != nil {
+			return entry{}, false, err
+		}
+		behind := w.behind()
+		if len(w.heap) > 0 && (behind == nil || w.reached(w.heap[0].ts, behind.bound)) {
+			return heap.Pop(w).(entry), true, nil
+		}
+		if behind == nil {
+			return entry{}, false, nil
+		}
+		if err := w.list(behind, wanted); err != nil {
+			return entry{}, false, err
+		}
+	}
+}
+
+// reached reports that nothing still to be listed comes before a commit time.
+func (w *walk) reached(ts, bound uint64) bool {
+	if w.reverse {
+		return ts > bound
+	}
+	return ts < bound
+}
+
+// behind is the lane that holds up the others, nil if all are at their ends.
+func (w *walk) behind() (worst *lane) {
+	for _, l := range w.lanes {
+		if !l.done && (worst == nil || w.reached(l.bound, worst.bound)) {
+			worst = l
+		}
+	}
+	return worst
+}
+
+// list takes the next page of a lane.
+func (w *walk) list(l *lane, wanted func(ts uint64) bool) error {
+	p, err := w.s.page(w.ctx, w.at, pageWant{start: l.start, end: l.end, reverse: w.reverse, keysOnly: true, rows: batchKeysMax})
+	if err != nil {
+		return err
+	}
+	if l.done = p.next == nil; !l.done {
+		if w.reverse {
+			l.end = p.next
+		} else {
+			l.start = p.next
+		}
+	}
+	var missing [][]byte
+	for _, key := range p.keys {
+		place, part := placeOf(key)
+		if l.bound = place; w.reverse {
+			l.bound = later(place, w.s.limits.windows[l.class])
+		}
+		if part > 0 {
+			continue
+		}
+		if ts, body, ok := w.s.places.get(key); !ok {
+			missing = append(missing, key)
+		} else if wanted(ts) {
+			heap.Push(w, entry{ts, key, body})
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	got, err := w.s.batch(w.ctx, w.at, missing, clientkv.WithReturnCommitTS())
+	if err != nil {
+		return err
+	}
+	for _, key := range missing {
+		found, ok := got[string(key)]
+		if !ok {
+			continue // removed by an older truncation of the same snapshot
+		}
+		w.s.places.add(key, found.CommitTS, found.Value)
+		if wanted(found.CommitTS) {
+			heap.Push(w, entry{found.CommitTS, key, found.Value})
+		}
+	}
+	return nil
+}
+
+// body is the whole value of an entry.
+func (w *walk) body(e entry) ([]byte, error) {
+	if e.body == nil {
+		stored, err := w.s.get(w.ctx, w.at, e.key)
+		if err != nil {
+			return nil, err
+		}
+		e.body = stored
+	}
+	parts, err := partsOf(e.body)
+	if err != nil || parts == 1 {
+		return e.body, err
+	}
+	whole := bytes.Clone(e.body)
+	for part := uint64(1); part < parts; part++ {
+		more, err := w.s.get(w.ctx, w.at, partKey(e.key[:len(e.key)-2], uint16(part)))
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, more...)
+	}
+	return whole, nil
+}
+
+// WaitLog implements storage.Store.
+func (s *store) WaitLog(ctx context.Context, after storage.Timestamp) error {
+	for {
+		s.mu.Lock()
+		closed, newest, wake := s.closed, s.newest, s.wake
+		s.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case closed:
+			return storage.ErrClosed
+		case newest > after:
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// truncateKeysMax is how many records one transaction removes.
+const truncateKeysMax = 512
+
+// TruncateLog implements storage.Store. The mark is written first: whoever reads while records
+// are removed has either a snapshot from before, or is told.
+func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Timestamp) error {
+	newest := storage.Timestamp(0)
+	err := s.ReadLogBack(ctx, stream, ts, 0, func(at storage.Timestamp, _ []byte) bool {
+		newest = at
+		return false
+	})
+	if err != nil || newest == 0 {
+		return err
+	}
+	if err := s.change(ctx, []placed{{s.keys.in(spaceMark, stream), binary.BigEndian.AppendUint64(nil, uint64(newest))}}, nil); err != nil {
+		return err
+	}
+	return s.remove(ctx, stream, oracleOf(newest))
+}
+
+// remove removes the records of a stream up to a commit time.
+func (s *store) remove(ctx context.Context, stream []byte, last uint64) error {
+	now, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	for class := range byte(classes) {
+		for bucket := range byte(buckets) {
+			w := s.walk(ctx, stream, now, false)
+			w.addLane(class, bucket, 0, last)
+			if err := s.removeLane(ctx, now, w.lanes[0], last); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeLane removes the records of one lane up to a commit time. Those whose place is older
+// than the window need not be asked for theirs.
+func (s *store) removeLane(ctx context.Context, now uint64, l *lane, last uint64) error {
+	sure := earlier(last, s.limits.windows[l.class])
+	for start := l.start; start != nil; {
+		p, err := s.page(ctx, now, pageWant{start: start, end: l.end, keysOnly: true, rows: truncateKeysMax})
+		if err != nil {
+			return err
+		}
+		start = p.next
+		var gone, unsure [][]byte
+		for _, key := range p.keys {
+			if place, _ := placeOf(key); place <= sure {
+				gone = append(gone, key)
+			} else {
+				unsure = append(unsure, key)
+			}
+		}
+		if len(unsure) > 0 {
+			got, err := s.batch(ctx, now, unsure, clientkv.WithReturnCommitTS())
+			if err != nil {
+				return err
+			}
+			for _, key := range unsure {
+				if found, ok := got[string(key)]; ok && found.CommitTS <= last {
+					gone = append(gone, key)
+				}
+			}
+		}
+		if err := s.change(ctx, nil, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change sets and removes keys of the engine's own, which nobody else writes; it may be
+// repeated, so conflicts and unknown outcomes are tried again.
+func (s *store) change(ctx context.Context, set []placed, remove [][]byte) error {
+	if len(set)+len(remove) == 0 {
+		return nil
+	}
+	for try := 0; ; try++ {
+		err := s.changeOnce(ctx, set, remove)
+		if try < 10 && (errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrUndetermined)) {
+			continue
+		}
+		return err
+	}
+}
+
+func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) error {
+	start, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := s.kv.Begin(tikv.WithStartTS(start))
+	if err != nil {
+		return translate(err)
+	}
+	for _, p := range set {
+		if err := c.Set(p.key, p.body); err != nil {
+			return err
+		}
+	}
+	for _, key := range remove {
+		if err := c.Delete(key); err != nil {
+			return err
+		}
+	}
+	f := &fence{bound: s.lease.until}
+	c.SetRPCInterceptor(f.wrap())
+	e := s.errand(ctx, s.limits.commit)
+	defer e.end()
+	return e.fail(c.Commit(e))
+}

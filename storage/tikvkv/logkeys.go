@@ -1,0 +1,149 @@
+package tikvkv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// A commit's log records of one stream are one value, filed under the commit's place:
+//
+//	'l' ‖ len(2) ‖ stream ‖ class(1) ‖ bucket(1) ‖ place(8) ‖ writer(4) ‖ seq(4) ‖ part(2)
+//
+// It is cut into parts if it is large. Buckets keep the end of the log from being one hot
+// region.
+const (
+	buckets   = 4
+	partBytes = chunkBytes
+	tailBytes = 8 + 4 + 4 + 2 // of a key, from its place on
+)
+
+// Classes of commits, by how long after their place they may come.
+const (
+	classSmall = 0
+	classLarge = 1
+	classes    = 2
+)
+
+// largeBytes is from which size on a commit is a large one: it may take longer than the
+// window of small ones.
+const largeBytes = 1 << 20
+
+// classOf is the class of a commit of so many bytes.
+func classOf(bytes int) byte {
+	if bytes > largeBytes {
+		return classLarge
+	}
+	return classSmall
+}
+
+// placed is a log value with its key.
+type placed struct{ key, body []byte }
+
+// lane is the beginning of the keys of one class and bucket of a stream.
+func (l layout) lane(stream []byte, class, bucket byte) []byte {
+	out := binary.BigEndian.AppendUint16(l.in(spaceLog, nil), uint16(len(stream)))
+	return append(append(out, stream...), class, bucket)
+}
+
+// placeOf is the place in a log key, and part which part of its value it has.
+func placeOf(key []byte) (place uint64, part uint16) {
+	tail := key[len(key)-tailBytes:]
+	return binary.BigEndian.Uint64(tail), binary.BigEndian.Uint16(tail[16:])
+}
+
+// place makes the log values of a commit. In a value: how many records the commit has, how
+// many parts the value has, and its records, each with its number among all.
+func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (out []placed) {
+	seq := s.logSeq.Add(1)
+	bucket := byte(seq % buckets)
+	for i := range records {
+		stream := records[i].Stream
+		if streamSeen(records[:i], stream) {
+			continue
+		}
+		var body []byte
+		for n := i; n < len(records); n++ {
+			if bytes.Equal(records[n].Stream, stream) {
+				body = binary.AppendUvarint(body, uint64(n))
+				body = binary.AppendUvarint(body, uint64(len(records[n].Rec)))
+				body = append(body, records[n].Rec...)
+			}
+		}
+		key := binary.BigEndian.AppendUint64(s.keys.lane(stream, class, bucket), place)
+		key = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key, s.writer), seq)
+		parts := max(1, (len(body)+partBytes-1)/partBytes)
+		for part := range parts {
+			head := []byte(nil)
+			if part == 0 {
+				head = binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(records))), uint64(parts))
+			}
+			n := min(partBytes, len(body))
+			out = append(out, placed{partKey(key, uint16(part)), append(head, body[:n]...)})
+			body = body[n:]
+		}
+	}
+	return out
+}
+
+// streamSeen reports that a stream is among the records.
+func streamSeen(records []writebuf.LogRecord, stream []byte) bool {
+	for i := range records {
+		if bytes.Equal(records[i].Stream, stream) {
+			return true
+		}
+	}
+	return false
+}
+
+// partKey is the key of a part of the value whose key begins like this.
+func partKey(key []byte, part uint16) []byte {
+	return binary.BigEndian.AppendUint16(key[:len(key):len(key)], part)
+}
+
+// unplace yields the records of a value, with how many of its commit's come after each.
+func unplace(body []byte, yield func(after uint64, rec []byte) bool) (more bool, err error) {
+	total, body, err := number(body)
+	if err == nil {
+		_, body, err = number(body) // parts
+	}
+	for err == nil && len(body) > 0 {
+		var n, size uint64
+		if n, body, err = number(body); err != nil {
+			break
+		}
+		if size, body, err = number(body); err != nil {
+			break
+		}
+		if size > uint64(len(body)) || n >= total {
+			return false, fmt.Errorf("%w: a log record", storage.ErrCorruption)
+		}
+		if !yield(total-1-n, body[:size]) {
+			return false, nil
+		}
+		body = body[size:]
+	}
+	return true, err
+}
+
+// partsOf is how many parts a value has, by its first one.
+func partsOf(body []byte) (uint64, error) {
+	_, body, err := number(body)
+	if err != nil {
+		return 0, err
+	}
+	parts, _, err := number(body)
+	return parts, err
+}
+
+// number takes a number off the front.
+func number(b []byte) (uint64, []byte, error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 {
+		return 0, nil, fmt.Errorf("%w: a log record", storage.ErrCorruption)
+	}
+	return n, b[size:], nil
+}

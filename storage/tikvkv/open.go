@@ -1,0 +1,65 @@
+package tikvkv
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+
+	clientkv "github.com/tikv/client-go/v2/kv"
+	"github.com/tikv/client-go/v2/tikv"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// OpenOn opens a store over a client of a cluster, which the store closes with itself.
+// Errors: ErrLocked if another process has the keyspace, ErrUnavailable, ctx.Err(), what is
+// wrong with the options.
+func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, error) {
+	o = o.defaults()
+	keys, err := newLayout(o.Keyspace)
+	if err != nil {
+		return nil, fmt.Errorf("tikvkv: %w", err)
+	}
+	s := &store{
+		o: o, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: usualLimits,
+		readers: map[uint64]int{}, wake: make(chan struct{}), stop: make(chan struct{}),
+	}
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	s.writer = binary.BigEndian.Uint32(id[:])
+	if err := s.lease.take(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := s.probe(ctx); err != nil {
+		return nil, err
+	}
+	s.newest = s.Latest() // what others committed before
+	life := context.WithoutCancel(ctx)
+	s.stopped.Go(func() { s.lease.renew(life, s) })
+	if !o.KeepGarbage {
+		s.stopped.Go(func() { s.collector(life) })
+	}
+	return s, nil
+}
+
+// probe makes sure that the cluster tells commit times with what is read, on which the order of
+// the change log rests. TiKV does since 8.5.6. Errors: ErrFormat, those of a read.
+func (s *store) probe(ctx context.Context) error {
+	row := s.keys.in(spaceOwner, nil)
+	now, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	e := s.errand(ctx, s.limits.read)
+	defer e.end()
+	entry, err := s.kv.GetSnapshot(now).Get(e, row, clientkv.WithReturnCommitTS())
+	if err != nil {
+		return fmt.Errorf("%w: the cluster does not tell when what it holds was committed: TiKV 8.5.6 or newer is needed (%w)", storage.ErrFormat, e.fail(err))
+	}
+	if entry.CommitTS == 0 {
+		return fmt.Errorf("%w: the cluster does not tell when what it holds was committed: TiKV 8.5.6 or newer is needed", storage.ErrFormat)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package tikvkv
+
+import (
+	"cmp"
+	"time"
+)
+
+// Options are the settings of a store.
+type Options struct {
+	// Keyspace is the name of the store within the cluster: letters, digits, dots, dashes.
+	Keyspace string
+
+	// Self says to others who uses the store, such as host and process.
+	Self string
+
+	// Lease is how long the store belongs to this process after it was last heard of; 0 = 5 s.
+	Lease time.Duration
+
+	// Retention is how long states of the past are kept at least; 0 = 10 minutes. Nothing is
+	// collected with KeepGarbage: another program does it, such as an SQL layer on the same cluster.
+	Retention   time.Duration
+	KeepGarbage bool
+
+	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value; 0 = 96 MiB,
+	// which is also the most, and 64 MiB.
+	TxnBytesMax, ValueBytesMax int
+
+	// TxnMemory, if not nil, is what the writes of all open transactions share.
+	TxnMemory Memory
+
+	// AsyncCommit and OnePhase let transactions commit in fewer steps. They are off: no
+	// cluster has been seen to pass the tests with them yet.
+	AsyncCommit, OnePhase bool
+
+	// Log receives what the client and the engine have to say; nil drops it.
+	Log func(isError bool, message string)
+
+	// Fatal is called when the store cannot go on: another process has taken it over.
+	Fatal func(message string)
+}
+
+// Memory is a number of bytes that several share.
+type Memory interface {
+	// Take takes n bytes if there is room for them.
+	Take(n int64) bool
+	// Give gives n bytes back.
+	Give(n int64)
+}
+
+const (
+	txnBytesMax   = 96 << 20
+	valueBytesMax = 64 << 20
+)
+
+// defaults returns o with zero fields filled in.
+func (o Options) defaults() Options {
+	o.Self = cmp.Or(o.Self, "another server")
+	o.Lease = cmp.Or(o.Lease, 5*time.Second)
+	o.Retention = cmp.Or(o.Retention, 10*time.Minute)
+	o.TxnBytesMax = min(cmp.Or(o.TxnBytesMax, txnBytesMax), txnBytesMax)
+	o.ValueBytesMax = cmp.Or(o.ValueBytesMax, valueBytesMax)
+	if o.Log == nil {
+		o.Log = func(bool, string) {}
+	}
+	if o.Fatal == nil {
+		o.Fatal = func(string) {}
+	}
+	return o
+}

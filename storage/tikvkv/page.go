@@ -1,0 +1,176 @@
+package tikvkv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+	tikverr "github.com/tikv/client-go/v2/error"
+	"github.com/tikv/client-go/v2/tikv"
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"github.com/tikv/client-go/v2/txnkv/txnlock"
+)
+
+// pageWant is a part of a range of the cluster's keys that is fetched in one request. The
+// client has scanners of its own; they have no context, so that a stopped store holds up
+// whoever reads for a minute, and take as many rows at a time however large they are.
+type pageWant struct {
+	start, end []byte // end is never nil
+	reverse    bool   // from the end
+	keysOnly   bool
+	rows       int // at most
+}
+
+// page is what was fetched: keys, values beside them, and where to go on: the start of the
+// rest, or its end in reverse; nil if there is none.
+type page struct {
+	keys, values [][]byte
+	next         []byte
+}
+
+// pageRowsMax is the most rows of a page; pageBackoff how long the client itself tries, in
+// milliseconds.
+const (
+	pageRowsMax = 1024
+	pageBackoff = 20000
+)
+
+// page fetches a page at a time of the oracle. It may have fewer rows than there are, even
+// none, where a region ends.
+func (s *store) page(ctx context.Context, ts uint64, w pageWant) (page, error) {
+	if bytes.Compare(w.start, w.end) >= 0 {
+		return page{}, nil
+	}
+	e := s.errand(ctx, s.limits.read)
+	defer e.end()
+	bo := tikv.NewBackofferWithVars(e, pageBackoff, nil)
+	for {
+		p, again, err := s.tryPage(bo, ts, w)
+		if err != nil {
+			return page{}, e.fail(err)
+		}
+		if !again {
+			return p, nil
+		}
+	}
+}
+
+// tryPage sends one request; again asks for another one, with the regions and locks as they
+// are then.
+func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageWant) (p page, again bool, err error) {
+	regions := s.kv.GetRegionCache()
+	locate := regions.LocateKey
+	key := w.start
+	if w.reverse {
+		locate, key = regions.LocateEndKey, w.end
+	}
+	loc, err := locate(bo, key)
+	if err != nil {
+		return p, false, err
+	}
+	start, end := w.start, w.end
+	if bytes.Compare(loc.StartKey, start) > 0 {
+		start = loc.StartKey
+	}
+	if len(loc.EndKey) > 0 && bytes.Compare(loc.EndKey, end) < 0 {
+		end = loc.EndKey
+	}
+	ask := &kvrpcpb.ScanRequest{StartKey: start, EndKey: end, Limit: uint32(w.rows), Version: ts, KeyOnly: w.keysOnly}
+	if w.reverse {
+		ask.StartKey, ask.EndKey, ask.Reverse = end, start, true
+	}
+	resp, err := s.kv.SendReq(bo, tikvrpc.NewRequest(tikvrpc.CmdScan, ask), loc.Region, tikv.ReadTimeoutMedium)
+	if err != nil {
+		return p, false, err
+	}
+	if broken, err := resp.GetRegionError(); err != nil {
+		return p, false, err
+	} else if broken != nil {
+		if broken.GetEpochNotMatch() == nil || len(broken.GetEpochNotMatch().GetCurrentRegions()) == 0 {
+			err = bo.Backoff(tikv.BoRegionMiss(), errors.New(broken.String()))
+		}
+		return p, true, err
+	}
+	got, ok := resp.Resp.(*kvrpcpb.ScanResponse)
+	if !ok {
+		return p, false, tikverr.ErrBodyMissing
+	}
+	if err := s.kv.CheckVisibility(ts); err != nil {
+		return p, false, err
+	}
+	if got.Error != nil {
+		return p, true, s.passLock(bo, ts, got.Error)
+	}
+	if err := s.fill(bo, ts, &p, got.Pairs); err != nil {
+		return p, false, err
+	}
+	p.next = restOf(w, start, end, got.Pairs)
+	return p, false, nil
+}
+
+// restOf is where the rest of a range begins, or in reverse ends, after what a region gave.
+func restOf(w pageWant, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
+	switch full := len(pairs) >= w.rows; {
+	case full && w.reverse:
+		return pairs[len(pairs)-1].Key
+	case full:
+		return append(bytes.Clone(pairs[len(pairs)-1].Key), 0)
+	case w.reverse && bytes.Compare(start, w.start) > 0:
+		return start
+	case !w.reverse && bytes.Compare(end, w.end) < 0:
+		return end
+	}
+	return nil
+}
+
+// passLock waits until a lock is no longer in the way of reads at a time.
+func (s *store) passLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
+	lock, err := txnlock.ExtractLockFromKeyErr(e)
+	if err != nil {
+		return err
+	}
+	wait, err := s.kv.GetLockResolver().ResolveLocks(bo, ts, []*txnlock.Lock{lock})
+	if err == nil && wait > 0 {
+		err = bo.BackoffWithMaxSleepTxnLockFast(int(wait), errors.New("a key is locked during a scan"))
+	}
+	return err
+}
+
+// fill takes the pairs of a response. Keys that were locked are read again by themselves, all
+// together; those that are absent then fall out.
+func (s *store) fill(bo *tikv.Backoffer, ts uint64, p *page, pairs []*kvrpcpb.KvPair) error {
+	var locked [][]byte
+	for _, pair := range pairs {
+		if pair.Error != nil {
+			lock, err := txnlock.ExtractLockFromKeyErr(pair.Error)
+			if err != nil {
+				return err
+			}
+			pair.Key = lock.Key
+			locked = append(locked, lock.Key)
+		}
+	}
+	again := map[string][]byte{}
+	if len(locked) > 0 {
+		got, err := s.kv.GetSnapshot(ts).BatchGet(bo.GetCtx(), locked)
+		if err != nil {
+			return err
+		}
+		for k, entry := range got {
+			again[k] = entry.Value
+		}
+	}
+	p.keys = make([][]byte, 0, len(pairs))
+	p.values = make([][]byte, 0, len(pairs))
+	for _, pair := range pairs {
+		value := pair.Value
+		if pair.Error != nil {
+			if value = again[string(pair.Key)]; value == nil {
+				continue
+			}
+		}
+		p.keys, p.values = append(p.keys, pair.Key), append(p.values, value)
+	}
+	return nil
+}

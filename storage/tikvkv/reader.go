@@ -1,0 +1,154 @@
+package tikvkv
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// view is what readers and transactions share: reads at one time of the oracle.
+type view struct {
+	s      *store
+	ts     uint64
+	closed atomic.Bool
+
+	// noted are the keys read whose values lie in chunks, with their number: who writes them
+	// anew removes the chunks. Only transactions note them.
+	mu    sync.Mutex
+	notes bool
+	noted map[string]uint32
+}
+
+// batchKeysMax is how many keys are fetched together.
+const batchKeysMax = 256
+
+// noteChunks remembers that the value of a key lies in chunks.
+func (v *view) noteChunks(key []byte, chunks uint32) {
+	if !v.notes {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.noted == nil {
+		v.noted = map[string]uint32{}
+	}
+	v.noted[string(key)] = chunks
+}
+
+// ReadTimestamp implements storage.Reader.
+func (v *view) ReadTimestamp() storage.Timestamp { return timestampOf(v.ts) }
+
+// check is called by every read.
+func (v *view) check(ctx context.Context) error {
+	if v.closed.Load() {
+		return storage.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// get appends the value of a key.
+func (v *view) get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	stored, err := v.s.get(ctx, v.ts, v.s.keys.user(key))
+	if err != nil {
+		return dst, err
+	}
+	if stored == nil {
+		return dst, storage.ErrNotFound
+	}
+	return v.value(ctx, key, stored, dst)
+}
+
+// has looks a key up.
+func (v *view) has(ctx context.Context, key []byte) (bool, error) {
+	stored, err := v.s.get(ctx, v.ts, v.s.keys.user(key))
+	if chunks := chunksOf(stored); chunks > 0 {
+		v.noteChunks(key, chunks)
+	}
+	return stored != nil, err
+}
+
+// getMany looks up keys under buf, which may be nil: in batches, so that many keys cost few
+// round trips.
+func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte, emit func(i int, value []byte) error) error {
+	var value []byte
+	for first := 0; first < len(keys); first += batchKeysMax {
+		part := keys[first:min(len(keys), first+batchKeysMax)]
+		want := make([][]byte, 0, len(part))
+		for _, key := range part {
+			if buf != nil {
+				if _, state := buf.Get(key); state != writebuf.Untouched {
+					continue
+				}
+			}
+			want = append(want, v.s.keys.user(key))
+		}
+		got, err := v.s.batch(ctx, v.ts, want)
+		if err != nil {
+			return err
+		}
+		for i, key := range part {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if buf != nil {
+				if own, state := buf.Get(key); state != writebuf.Untouched {
+					if err := emit(first+i, own); err != nil {
+						return err
+					}
+					continue
+				}
+			}
+			var found []byte
+			if entry, ok := got[string(v.s.keys.user(key))]; ok {
+				if value, err = v.value(ctx, key, entry.Value, value[:0]); err != nil {
+					return err
+				}
+				found = value
+			}
+			if err := emit(first+i, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reader implements storage.Reader.
+type reader struct{ view }
+
+func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	if err := r.check(ctx); err != nil {
+		return dst, err
+	}
+	return r.get(ctx, key, dst)
+}
+
+func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
+	if err := r.check(ctx); err != nil {
+		return false, err
+	}
+	return r.has(ctx, key)
+}
+
+func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	if err := r.check(ctx); err != nil {
+		return err
+	}
+	return r.getMany(ctx, nil, keys, emit)
+}
+
+func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	if err := r.check(ctx); err != nil {
+		return nil, err
+	}
+	return writebuf.Guard(r.iter(ctx, rg, o)), nil
+}
+
+func (r *reader) Close() {
+	if !r.closed.Swap(true) {
+		r.s.release(&r.view)
+	}
+}

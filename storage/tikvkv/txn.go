@@ -1,0 +1,246 @@
+package tikvkv
+
+import (
+	"context"
+
+	clientkv "github.com/tikv/client-go/v2/kv"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// txn implements storage.Txn.
+type txn struct {
+	view
+	o     storage.TxnOptions
+	buf   writebuf.Buffer
+	held  writebuf.Held
+	taken int64 // of Options.TxnMemory
+}
+
+// streamBytesMax bounds the name of a stream of log records.
+const streamBytesMax = 1 << 10
+
+// Begin implements storage.Store.
+func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	t := &txn{view: view{s: s, notes: !o.ReadOnly}, o: o}
+	if len(o.Latch) > 0 {
+		var err error
+		if t.held, err = s.latches.Acquire(ctx, o.Latch); err != nil {
+			return nil, err
+		}
+		t.o.Latch = nil
+	}
+	if err := s.acquire(ctx, &t.view, o.At); err != nil {
+		t.held.Release()
+		return nil, err
+	}
+	return t, nil
+}
+
+// buffer returns the writes to read through, nil if there are none.
+func (t *txn) buffer() *writebuf.Buffer {
+	if t.buf.Len() == 0 {
+		return nil
+	}
+	return &t.buf
+}
+
+func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	if err := t.check(ctx); err != nil {
+		return dst, err
+	}
+	switch v, state := t.buf.Get(key); state {
+	case writebuf.Written:
+		return append(dst, v...), nil
+	case writebuf.Deleted:
+		return dst, storage.ErrNotFound
+	}
+	return t.get(ctx, key, dst)
+}
+
+func (t *txn) Has(ctx context.Context, key []byte) (bool, error) {
+	if err := t.check(ctx); err != nil {
+		return false, err
+	}
+	if _, state := t.buf.Get(key); state != writebuf.Untouched {
+		return state == writebuf.Written, nil
+	}
+	return t.has(ctx, key)
+}
+
+func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	if err := t.check(ctx); err != nil {
+		return err
+	}
+	return t.getMany(ctx, t.buffer(), keys, emit)
+}
+
+func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	if err := t.check(ctx); err != nil {
+		return nil, err
+	}
+	it := t.iter(ctx, r, o)
+	if b := t.buffer(); b != nil {
+		return writebuf.Guard(writebuf.Merge(it, b, r, o.Reverse)), nil
+	}
+	return writebuf.Guard(it), nil
+}
+
+// checkWrite is called by every write with the bytes it adds.
+func (t *txn) checkWrite(key []byte, n int) error {
+	switch {
+	case t.closed.Load():
+		return storage.ErrClosed
+	case t.o.ReadOnly:
+		return storage.ErrReadOnly
+	case n > t.s.o.ValueBytesMax:
+		return storage.ErrValueTooLarge
+	case t.buf.Bytes()+n > t.s.o.TxnBytesMax:
+		return storage.ErrTxnTooLarge
+	case !t.room(t.buf.Bytes() + n):
+		return storage.ErrMemoryFull
+	}
+	if err := writebuf.CheckKey(key); err != nil {
+		return err
+	}
+	if len(key) > keyBytesMax {
+		return storage.ErrValueTooLarge
+	}
+	return nil
+}
+
+// What a transaction takes of the memory that all share: nothing while it is small, so
+// that small ones are never refused, then in steps.
+const (
+	uncountedBytes = 64 << 10
+	stepBytes      = 256 << 10
+)
+
+// room takes memory for a buffer of n bytes, and reports whether there is some. A commit
+// holds everything twice.
+func (t *txn) room(n int) bool {
+	if m := t.s.o.TxnMemory; m != nil && 2*int64(n) > t.taken+uncountedBytes {
+		step := max(2*int64(n)-t.taken, stepBytes)
+		if !m.Take(step) {
+			return false
+		}
+		t.taken += step
+	}
+	return true
+}
+
+func (t *txn) Set(key, value []byte) error {
+	if err := t.checkWrite(key, len(key)+len(value)); err != nil {
+		return err
+	}
+	if len(value) == 0 {
+		return storage.ErrInvalidKey
+	}
+	if len(value) > chunkBytes && len(escape(key, true)) > keyBytesMax {
+		return storage.ErrValueTooLarge
+	}
+	t.buf.Set(key, value)
+	return nil
+}
+
+func (t *txn) Delete(key []byte) error {
+	if err := t.checkWrite(key, len(key)); err != nil {
+		return err
+	}
+	t.buf.Delete(key)
+	return nil
+}
+
+func (t *txn) Lock(_ context.Context, keys ...[]byte) error {
+	for _, k := range keys {
+		if err := t.checkWrite(k, len(k)); err != nil {
+			return err
+		}
+		t.buf.Lock(k)
+	}
+	return nil
+}
+
+func (t *txn) AppendLog(stream, rec []byte) error {
+	if len(stream) > streamBytesMax {
+		return storage.ErrValueTooLarge
+	}
+	if err := t.checkWrite([]byte{1}, len(stream)+len(rec)); err != nil {
+		return err
+	}
+	t.buf.AppendLog(stream, rec)
+	return nil
+}
+
+// Claim compares what the keys are now with what they were at the snapshot. A key that was
+// made and removed since goes unnoticed; the commit notices it.
+func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
+	if err := t.check(ctx); err != nil {
+		return err
+	}
+	now, err := t.s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = t.s.keys.user(key)
+	}
+	is, err := t.s.batch(ctx, now, stored, clientkv.WithReturnCommitTS())
+	if err != nil {
+		return err
+	}
+	var absent [][]byte
+	for _, key := range stored {
+		if entry, ok := is[string(key)]; !ok {
+			absent = append(absent, key)
+		} else if entry.CommitTS > t.ts {
+			return storage.ErrConflict
+		}
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	was, err := t.s.batch(ctx, t.ts, absent)
+	if err == nil && len(was) > 0 {
+		err = storage.ErrConflict
+	}
+	return err
+}
+
+func (t *txn) Savepoint() storage.Savepoint {
+	if t.closed.Load() || t.o.ReadOnly {
+		return 0
+	}
+	return t.buf.Savepoint()
+}
+
+func (t *txn) RollbackTo(sp storage.Savepoint) {
+	if !t.closed.Load() && !t.o.ReadOnly {
+		t.buf.RollbackTo(sp)
+	}
+}
+
+func (t *txn) BufferedBytes() int { return t.buf.Bytes() }
+
+func (t *txn) Close() {
+	if t.closed.Swap(true) {
+		return
+	}
+	t.s.release(&t.view)
+	t.held.Release()
+	t.free()
+}
+
+// free gives back the memory.
+func (t *txn) free() {
+	t.buf = writebuf.Buffer{}
+	if t.taken > 0 {
+		t.s.o.TxnMemory.Give(t.taken)
+		t.taken = 0
+	}
+}
