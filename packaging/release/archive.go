@@ -32,7 +32,8 @@ func (r *release) archiveName(p platform) string {
 // folder is the one folder in the archive of a platform.
 func (r *release) folder(p platform) string { return "cantle-" + r.version + "-" + p.dashed() }
 
-// archives puts each binary into an archive with the licence and the README.
+// archives puts each binary into an archive with the licence, the README, the pages for
+// man and the completions of shells.
 func (r *release) archives() error {
 	for _, p := range r.platforms {
 		var entries []entry
@@ -46,6 +47,11 @@ func (r *release) archives() error {
 			}
 			entries = append(entries, entry{name: path.Join(r.folder(p), filepath.Base(f.from)), data: data, mode: f.mode})
 		}
+		manual, err := r.manualEntries(p)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, manual...)
 		var out bytes.Buffer
 		write := writeTarGz
 		if p.os == "windows" {

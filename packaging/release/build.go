@@ -48,11 +48,17 @@ func (r *release) binaries() error {
 		" -X github.com/cantledb/cantle/cmd/cantle/daemon.Version=" + r.version +
 		" -X 'main.commit=" + commit + "' -X main.date=" + r.date.Format(time.RFC3339)
 	for _, p := range r.platforms {
-		env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
+		env := append(plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
 		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-modfile", mod, "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle")
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// plainBuild are the variables for a build without C and without the settings of whoever
+// makes it.
+func plainBuild() []string {
+	return []string{"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
 }

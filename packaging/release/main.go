@@ -67,6 +67,7 @@ type release struct {
 	date      time.Time // of the commit; every file that is made has it
 	changed   bool      // the checkout has changes that are not committed
 	platforms []platform
+	pages     []string // the files of the pages for man
 }
 
 // versionPattern is what a version looks like.
@@ -117,6 +118,7 @@ func (r *release) make() error {
 		do   func() error
 	}{
 		{"binaries", r.binaries},
+		{"man pages", r.manual},
 		{"archives", r.archives},
 		{"images", r.images},
 		{"packages for Linux", r.packages},

@@ -30,7 +30,7 @@ func (r *release) packages() error {
 
 // linuxPackage makes one package and returns its path.
 func (r *release) linuxPackage(p platform, kind string, packager nfpm.Packager) (path string, err error) {
-	info := nfpm.WithDefaults(r.packageInfo(p))
+	info := nfpm.WithDefaults(r.packageInfo(p, kind))
 	if err := nfpm.PrepareForPackager(info, kind); err != nil {
 		return "", err
 	}
@@ -47,13 +47,16 @@ func (r *release) linuxPackage(p platform, kind string, packager nfpm.Packager) 
 	return path, out.Close()
 }
 
-// packageInfo says what is in a package.
-func (r *release) packageInfo(p platform) *nfpm.Info {
+// packageInfo says what is in a package of a kind.
+func (r *release) packageInfo(p platform, kind string) *nfpm.Info {
 	part := func(name string) string { return filepath.Join(r.root, "packaging", "linux", name) }
 	file := func(from, to, kind string, mode os.FileMode) *files.Content {
 		return &files.Content{Source: from, Destination: to, Type: kind, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: r.date}}
 	}
-	return &nfpm.Info{
+	manual := func(name, to string) *files.Content {
+		return file(filepath.Join(r.out, manualFolder, name), to, files.TypeFile, 0o644)
+	}
+	info := &nfpm.Info{
 		Name: "cantle", Arch: p.arch, Platform: p.os, Version: r.version, Release: "1", Section: "database", Priority: "optional",
 		Maintainer: "Cantle <packages@cantledb.invalid>", Vendor: "Cantle", Homepage: home, License: "Apache-2.0",
 		Description:     description + "\nThe service does not start by itself: systemctl enable --now cantle",
@@ -65,10 +68,20 @@ func (r *release) packageInfo(p platform) *nfpm.Info {
 				file(part("cantle.conf"), "/etc/cantle/cantle.conf", files.TypeConfigNoReplace, 0o644),
 				file(filepath.Join(r.root, "LICENSE"), "/usr/share/doc/cantle/copyright", files.TypeFile, 0o644),
 				file(filepath.Join(r.root, "README.md"), "/usr/share/doc/cantle/README.md", files.TypeFile, 0o644),
+				manual("completions/cantle.bash", "/usr/share/bash-completion/completions/cantle"),
+				manual("completions/cantle.fish", "/usr/share/fish/vendor_completions.d/cantle.fish"),
+				manual("completions/cantle.zsh", "/usr/share/zsh/"+zshFolders[kind]+"/_cantle"),
 			},
 			Scripts: nfpm.Scripts{PostInstall: part("postinstall.sh"), PreRemove: part("preremove.sh"), PostRemove: part("postremove.sh")},
 			Deb:     nfpm.Deb{Compression: "gzip"},
 			RPM:     nfpm.RPM{Compression: "gzip", BuildHost: "cantle", Summary: description},
 		},
 	}
+	for _, page := range r.pages {
+		info.Contents = append(info.Contents, manual("man/"+page+".gz", "/usr/share/man/man1/"+page+".gz"))
+	}
+	return info
 }
+
+// zshFolders are where zsh looks for what packages install, by the kind of package.
+var zshFolders = map[string]string{"deb": "vendor-completions", "rpm": "site-functions"}

@@ -54,6 +54,7 @@ func TestDeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	dpkg(t, root, "--install", first)
+	readManual(t, root)
 	s := startService(t, root)
 	verb(t, "{\"_id\": 1}\n", "import", s.uri, "test.c")
 	s.stop(t)
@@ -90,6 +91,35 @@ func TestDeb(t *testing.T) {
 	dpkg(t, root, "--purge", "cantle")
 	if exists(config) || !exists(root, "var/lib/cantle/store") {
 		t.Error("purged: the settings must be gone, the data must not")
+	}
+}
+
+// readManual looks at the pages for man and the completions that are installed, with the
+// programs that are to read them.
+func readManual(t *testing.T, root string) {
+	t.Helper()
+	for _, page := range []string{"cantle", "cantle-serve", "cantle-restore"} {
+		file := filepath.Join(root, "usr/share/man/man1", page+".1.gz")
+		if _, err := exec.LookPath("man"); err != nil {
+			if !exists(file) {
+				t.Errorf("there is no %s", file)
+			}
+			continue
+		}
+		out, err := exec.Command("man", "--warnings=w", "-l", file).CombinedOutput()
+		if text := string(out); err != nil || !strings.Contains(text, "cantle "+testVersion) || !strings.Contains(text, "SEE ALSO") || strings.Contains(text, "warning:") {
+			t.Errorf("man %s: %v\n%s", page, err, out)
+		}
+	}
+	script := `source "$1"; COMP_WORDS=(cantle serve --tls-mode req); COMP_CWORD=3; _cantle; echo "${COMPREPLY[@]}"`
+	out, err := exec.Command("bash", "-c", script, "x", filepath.Join(root, "usr/share/bash-completion/completions/cantle")).CombinedOutput()
+	if err != nil || string(out) != "requireTLS\n" {
+		t.Errorf("bash offers %q, %v", out, err)
+	}
+	for _, name := range []string{"zsh/vendor-completions/_cantle", "fish/vendor_completions.d/cantle.fish"} {
+		if !exists(root, "usr/share", name) {
+			t.Errorf("there is no %s", name)
+		}
 	}
 }
 
@@ -157,7 +187,7 @@ func TestRPM(t *testing.T) {
 	if err := read.ExpandPayload(dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range r.packageInfo(here).Contents {
+	for _, c := range r.packageInfo(here, "rpm").Contents {
 		want, err := os.ReadFile(c.Source)
 		if err != nil {
 			t.Fatal(err)

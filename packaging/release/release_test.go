@@ -233,7 +233,7 @@ func TestArchive(t *testing.T) {
 	}
 	dir := t.TempDir()
 	unpack(t, z, dir)
-	for _, name := range []string{"LICENSE", "README.md"} {
+	for _, name := range []string{"LICENSE", "README.md", "man/cantle-dump.1", "completions/cantle.zsh"} {
 		if _, err := os.Stat(filepath.Join(dir, r.folder(here), name)); err != nil {
 			t.Error(err)
 		}

@@ -28,6 +28,10 @@ class Cantle < Formula
 
   def install
     bin.install "cantle"
+    man1.install Dir["man/*.1"]
+    bash_completion.install "completions/cantle.bash" => "cantle"
+    fish_completion.install "completions/cantle.fish"
+    zsh_completion.install "completions/cantle.zsh" => "_cantle"
   end
 
   service do

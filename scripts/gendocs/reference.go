@@ -40,7 +40,11 @@ func writeManual(dir string, e manual.Edition) error {
 		}
 	}
 	for _, shell := range manual.Shells {
-		if err := write(filepath.Join("completions", "cantle."+shell), manual.Completion(shell, cli.Commands())); err != nil {
+		ending := shell
+		if shell == "powershell" {
+			ending = "ps1"
+		}
+		if err := write(filepath.Join("completions", "cantle."+ending), manual.Completion(shell, cli.Commands())); err != nil {
 			return err
 		}
 	}

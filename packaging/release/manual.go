@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// manualFolder is where the pages for man and the completions of shells are made.
+const manualFolder = "manual"
+
+// manual prints the pages for man, also compressed as packages have them, and the
+// completions. The program that does is built as the binaries are, so that there is little
+// to compile for it.
+func (r *release) manual() error {
+	mod, err := r.lean()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(r.out, manualFolder)
+	_, err = r.command(plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "-modfile", mod, "./scripts/gendocs",
+		"-man", dir, "-version", r.version, "-date", r.date.Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "man", "*.1"))
+	if err != nil {
+		return err
+	}
+	r.pages = nil
+	for _, page := range pages {
+		r.pages = append(r.pages, filepath.Base(page))
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if _, err := z.Write(text); err != nil {
+			return err
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		if err := os.WriteFile(page+".gz", out.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manualEntries are the pages and completions that the archive of a platform has.
+func (r *release) manualEntries(p platform) (out []entry, err error) {
+	names := []string{"completions/cantle.ps1"}
+	if p.os != "windows" {
+		names = []string{"completions/cantle.bash", "completions/cantle.fish", "completions/cantle.zsh"}
+		for _, page := range r.pages {
+			names = append(names, "man/"+page)
+		}
+	}
+	folders := map[string]bool{}
+	for _, name := range names {
+		folder, _, _ := strings.Cut(name, "/")
+		if !folders[folder] {
+			folders[folder] = true
+			out = append(out, entry{name: path.Join(r.folder(p), folder) + "/", mode: 0o755})
+		}
+		data, err := os.ReadFile(filepath.Join(r.out, manualFolder, name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, entry{name: path.Join(r.folder(p), name), data: data, mode: 0o644})
+	}
+	return out, nil
+}
