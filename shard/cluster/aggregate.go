@@ -26,7 +26,7 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline
 	if outline.Err != nil {
 		return nil, outline.Err
 	}
-	v, err := c.view(o, involved(o.Env.DB, ns, outline)...)
+	v, err := c.view(o, outline.Reads(o.Env.DB, ns)...)
 	if err != nil {
 		return nil, err
 	}
@@ -36,19 +36,6 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline
 		}
 	}()
 	return c.openStages(o, v, ns, outline, hint)
-}
-
-// involved lists the namespaces that a pipeline reads.
-func involved(db string, ns collection.Namespace, outline *agg.Outline) []collection.Namespace {
-	nss := []collection.Namespace{ns}
-	for i := range outline.Involved {
-		other := outline.Involved[i].NS
-		if other.DB == "" {
-			other.DB = db
-		}
-		nss = append(nss, other)
-	}
-	return nss
 }
 
 // openStages resolves views, parses and opens a pipeline at a view, which the

@@ -141,7 +141,7 @@ func TestBelow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := below(s.Catalog.Peek(), []collection.Namespace{{DB: "db", Coll: "w"}})
+	got, err := agg.Below(s.Catalog.Peek(), []collection.Namespace{{DB: "db", Coll: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,6 +274,25 @@ func TestSortErrors(t *testing.T) {
 	for i := range errs {
 		if errs[i].Index != int32(i+1) {
 			t.Fatalf("at place %d is the error of statement %d", i, errs[i].Index)
+		}
+	}
+}
+
+// Views that name views twice each stand for ever more pipelines, of which there is an end.
+func TestViewTrees(t *testing.T) {
+	s := newScene(t)
+	s.create(made{})
+	below := "c"
+	for i := range 18 {
+		name := fmt.Sprint("tree", i)
+		options := fmt.Sprintf(`{viewOn: %q, pipeline: [{$unionWith: %q}]}`, below, below)
+		if err := s.Create(s.op(t.Context()), collection.Namespace{DB: "db", Coll: name}, made{Raw: s.raw(options)}); err != nil {
+			t.Fatal(err)
+		}
+		below = name
+		_, err := agg.Below(s.Catalog.Peek(), []collection.Namespace{{DB: "db", Coll: name}})
+		if bounded := mongoerr.CodeOf(err) == mongoerr.ViewPipelineMaxSizeExceeded; err != nil && !bounded || bounded != (i > 12) {
+			t.Errorf("%d levels: %v", i+1, err)
 		}
 	}
 }

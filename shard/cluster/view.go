@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
@@ -40,7 +39,7 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store, layoutAt: o.Txn.layoutAt}
-		nss, err := below(v.snap, nss)
+		nss, err := agg.Below(v.snap, nss)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +63,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	}
 	for {
 		snap := c.Catalog.Peek()
-		nss, err := below(snap, nss)
+		nss, err := agg.Below(snap, nss)
 		if err != nil {
 			return nil, err
 		}
@@ -168,28 +167,6 @@ func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
 		}
 	}
 	return nil
-}
-
-// below adds to the namespaces of a read those that its views read.
-func below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Namespace, error) {
-	out := nss
-	for i := 0; i < len(out); i++ {
-		coll := snap.Collection(out[i])
-		if coll == nil || !coll.IsView() {
-			continue
-		}
-		db := out[i].DB
-		outline := agg.NewOutline(coll.Options.Pipeline)
-		if outline.Err != nil {
-			return nil, outline.Err
-		}
-		for _, ns := range involved(db, collection.Namespace{DB: db, Coll: coll.Options.ViewOn}, outline) {
-			if !slices.Contains(out, ns) {
-				out = append(out[:len(out):len(out)], ns)
-			}
-		}
-	}
-	return out, nil
 }
 
 // visible refuses a snapshot from before shards or indexes changed: by the

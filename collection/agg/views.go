@@ -1,0 +1,84 @@
+package agg
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// viewPipelinesMax bounds how many pipelines the views of one command stand for: a view
+// that names two views, each of which names two, and so on, stands for a million of them
+// twenty levels deep.
+const viewPipelinesMax = 10_000
+
+// Reads lists the namespaces that the pipeline reads on ns, which comes first.
+func (o *Outline) Reads(db string, ns collection.Namespace) []collection.Namespace {
+	nss := []collection.Namespace{ns}
+	for i := range o.Involved {
+		other := o.Involved[i].NS
+		if other.DB == "" {
+			other.DB = db
+		}
+		nss = append(nss, other)
+	}
+	return nss
+}
+
+// Below adds to the namespaces of a read those that its views read.
+//
+// Errors: those of the views' stages; ViewPipelineMaxSizeExceeded (195).
+func Below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Namespace, error) {
+	t := viewTree{snap: snap, all: nss}
+	most := 0
+	for _, ns := range nss {
+		n, err := t.pipelines(ns)
+		if err != nil {
+			return nil, err
+		}
+		if most += n; most > viewPipelinesMax {
+			return nil, mongoerr.New(mongoerr.ViewPipelineMaxSizeExceeded,
+				"%s stands for more than %d pipelines by the views that it names and those that they name; read the collections below them", ns, viewPipelinesMax)
+		}
+	}
+	return t.all, nil
+}
+
+// viewTree is what a read goes through.
+type viewTree struct {
+	snap *catalog.Snapshot
+	all  []collection.Namespace
+	seen map[collection.Namespace]int // pipelines of views
+}
+
+// pipelines is how many pipelines a namespace stands for, at most one more than the bound.
+func (t *viewTree) pipelines(ns collection.Namespace) (n int, err error) {
+	coll := t.snap.Collection(ns)
+	if coll == nil || !coll.IsView() {
+		return 0, nil
+	}
+	if n, known := t.seen[ns]; known {
+		return n, nil
+	}
+	outline := NewOutline(coll.Options.Pipeline)
+	if outline.Err != nil {
+		return 0, outline.Err
+	}
+	if t.seen == nil {
+		t.seen = map[collection.Namespace]int{}
+	}
+	t.seen[ns], n = 1, 1
+	for _, on := range outline.Reads(ns.DB, collection.Namespace{DB: ns.DB, Coll: coll.Options.ViewOn}) {
+		if !slices.Contains(t.all, on) {
+			t.all = append(t.all[:len(t.all):len(t.all)], on)
+		}
+		more, err := t.pipelines(on)
+		if err != nil {
+			return 0, err
+		}
+		n = min(n+more, viewPipelinesMax+1)
+	}
+	t.seen[ns] = n
+	return n, nil
+}
