@@ -1,7 +1,6 @@
 package agg
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -83,7 +82,9 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 			return err
 		}
 	}
-	slices.SortFunc(t.order, func(a, b *group) int { return strings.Compare(a.key, b.key) })
+	if err := mql.Sort(env, t.order, func(a, b *group) int { return strings.Compare(a.key, b.key) }); err != nil {
+		return err
+	}
 	start := t.runs.Bytes()
 	t.runs.Begin()
 	for _, g := range t.order {

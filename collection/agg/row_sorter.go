@@ -3,7 +3,6 @@ package agg
 import (
 	"bytes"
 	"container/heap"
-	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
@@ -91,7 +90,9 @@ func (s *rowSorter) spill(env *mql.Env) (err error) {
 			return err
 		}
 	}
-	slices.SortFunc(s.rows, compareRows)
+	if err := mql.Sort(env, s.rows, compareRows); err != nil {
+		return err
+	}
 	start := s.runs.Bytes()
 	s.runs.Begin()
 	for _, r := range s.rows {
@@ -110,8 +111,7 @@ func (s *rowSorter) spill(env *mql.Env) (err error) {
 // finish ends the input.
 func (s *rowSorter) finish(env *mql.Env) error {
 	if s.runs == nil {
-		slices.SortFunc(s.rows, compareRows)
-		return nil
+		return mql.Sort(env, s.rows, compareRows)
 	}
 	if len(s.rows) > 0 {
 		if err := s.spill(env); err != nil {

@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"slices"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -45,16 +43,19 @@ func nOf(op string) namedFunction {
 			}
 			s.stack = append(s.stack, it.Value)
 		}
-		vs, o := s.stack[base:], env.Order()
+		vs := s.stack[base:]
 		switch op {
 		case "$minN":
-			slices.SortStableFunc(vs, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
+			err = mql.SortValues(env, vs, 1)
 		case "$maxN":
-			slices.SortStableFunc(vs, func(x, y bson.Value) int { return bson.Compare(y, x, o) })
+			err = mql.SortValues(env, vs, -1)
 		case "$lastN":
 			if int64(len(vs)) > n {
 				vs = vs[int64(len(vs))-n:]
 			}
+		}
+		if err != nil {
+			return a[1], err
 		}
 		if int64(len(vs)) > n {
 			vs = vs[:n]

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -84,11 +83,28 @@ func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	for it := d.Iter(); it.Next(); {
 		s.stack = append(s.stack, it.Value)
 	}
-	vs, o := s.stack[base:], env.Order()
-	slices.SortStableFunc(vs, func(x, y bson.Value) int {
-		if e.keys == nil {
-			return e.whole * bson.Compare(x, y, o)
-		}
+	vs := s.stack[base:]
+	if err = env.Spend(len(d)); err == nil {
+		err = e.sort(env, vs)
+	}
+	s.stack = s.stack[:base]
+	if err != nil {
+		return v, err
+	}
+	b := s.newArray()
+	for _, v := range vs {
+		b.Value("", v)
+	}
+	return s.endArray(b), nil
+}
+
+// sort orders the elements; its error is why the command ends.
+func (e *sortArray) sort(env *mql.Env, vs []bson.Value) error {
+	if e.keys == nil {
+		return mql.SortValues(env, vs, e.whole)
+	}
+	o := env.Order()
+	return mql.Sort(env, vs, func(x, y bson.Value) int {
 		for _, k := range e.keys {
 			if c := bson.Compare(keyAt(x, k.path), keyAt(y, k.path), o); c != 0 {
 				return c * k.sign
@@ -96,12 +112,6 @@ func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 		}
 		return 0
 	})
-	b := s.newArray()
-	for _, v := range vs {
-		b.Value("", v)
-	}
-	s.stack = s.stack[:base]
-	return s.endArray(b), nil
 }
 
 // keyAt is the value at a path; positions in arrays are names.

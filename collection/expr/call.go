@@ -64,9 +64,30 @@ func (c *call) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 		}
 		s.stack = append(s.stack, v)
 	}
+	if err := spend(env, s.stack[base:]); err != nil {
+		s.stack = s.stack[:base]
+		return bson.Null, err
+	}
 	v, err := c.fn(env, s, s.stack[base:])
 	s.stack = s.stack[:base]
 	return v, err
+}
+
+// spentBytes is how long the arguments of one call are together before they count.
+const spentBytes = 512
+
+// spend counts what a call has to look at, so that few calls on much end with their
+// command as many on little do.
+// Errors: the context's cause.
+func spend(env *mql.Env, args []bson.Value) error {
+	n := 0
+	for i := range args {
+		n += len(args[i].Data)
+	}
+	if n < spentBytes {
+		return nil
+	}
+	return env.Spend(n)
 }
 
 func (c *call) children(add func(Expr)) {
@@ -208,6 +229,10 @@ func (c *namedCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 			}
 		}
 		s.stack = append(s.stack, v)
+	}
+	if err := spend(env, s.stack[base:]); err != nil {
+		s.stack = s.stack[:base]
+		return bson.Null, err
 	}
 	v, err := c.fn(env, s, s.stack[base:], c.g)
 	s.stack = s.stack[:base]

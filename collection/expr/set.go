@@ -10,7 +10,8 @@ import (
 
 // sorted pushes the elements of an array onto the stack, in order and without
 // duplicates, and returns them; the caller cuts the stack again.
-func (s *Scratch) sorted(env *mql.Env, v bson.Value) []bson.Value {
+// Errors: the context's cause.
+func (s *Scratch) sorted(env *mql.Env, v bson.Value) ([]bson.Value, error) {
 	base := len(s.stack)
 	for it := bson.Raw(v.Data).Iter(); it.Next(); {
 		s.stack = append(s.stack, it.Value)
@@ -19,12 +20,15 @@ func (s *Scratch) sorted(env *mql.Env, v bson.Value) []bson.Value {
 }
 
 // dedupe sorts the stack from base on and removes duplicates.
-func (s *Scratch) dedupe(env *mql.Env, base int) []bson.Value {
+// Errors: the context's cause.
+func (s *Scratch) dedupe(env *mql.Env, base int) ([]bson.Value, error) {
 	o := env.Order()
-	slices.SortStableFunc(s.stack[base:], func(x, y bson.Value) int { return bson.Compare(x, y, o) })
+	if err := mql.SortValues(env, s.stack[base:], 1); err != nil {
+		return nil, err
+	}
 	set := slices.CompactFunc(s.stack[base:], func(x, y bson.Value) bool { return bson.Equal(x, y, o) })
 	s.stack = s.stack[:base+len(set)]
-	return s.stack[base:]
+	return s.stack[base:], nil
 }
 
 // contains searches a sorted set.
@@ -61,7 +65,11 @@ func setUnion(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 			s.stack = append(s.stack, it.Value)
 		}
 	}
-	return s.arrayOf(env, s.dedupe(env, base))
+	set, err := s.dedupe(env, base)
+	if err != nil {
+		return bson.Null, err
+	}
+	return s.arrayOf(env, set)
 }
 
 // setIntersection is $setIntersection.
@@ -76,7 +84,10 @@ func setIntersection(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, erro
 		if v.Type != bson.TypeArray {
 			return v, mongoerr.New(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s", v.Type)
 		}
-		next := s.sorted(env, v)
+		next, err := s.sorted(env, v)
+		if err != nil {
+			return v, err
+		}
 		if i == 0 {
 			set = slices.Clone(next)
 		} else {
@@ -100,12 +111,22 @@ func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	}
 	base := len(s.stack)
 	defer func() { s.stack = s.stack[:base] }()
-	without := s.sorted(env, a[1])
-	mine := slices.Clone(s.sorted(env, a[0]))
+	without, err := s.sorted(env, a[1])
+	if err != nil {
+		return a[0], err
+	}
+	mine, err := s.sorted(env, a[0])
+	if err != nil {
+		return a[0], err
+	}
+	mine = slices.Clone(mine)
 	used := make([]bool, len(mine))
 	o := env.Order()
 	b := s.newArray()
 	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
+		if err := env.Tick(); err != nil {
+			return a[0], err
+		}
 		i, ok := slices.BinarySearchFunc(mine, it.Value, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
 		if ok && !used[i] && !contains(env, without, it.Value) {
 			used[i] = true
@@ -141,11 +162,18 @@ func setEquals(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 			return v, mongoerr.New(17044, "All operands of $setEquals must be arrays. One argument is of type: %s", v.Type)
 		}
 	}
-	set := slices.Clone(s.sorted(env, a[0]))
+	first, err := s.sorted(env, a[0])
+	if err != nil {
+		return a[0], err
+	}
+	set := slices.Clone(first)
 	o := env.Order()
 	for _, v := range a[1:] {
 		s.stack = s.stack[:base]
-		next := s.sorted(env, v)
+		next, err := s.sorted(env, v)
+		if err != nil {
+			return v, err
+		}
 		if !slices.EqualFunc(set, next, func(x, y bson.Value) bool { return bson.Equal(x, y, o) }) {
 			return bson.False, nil
 		}
@@ -163,8 +191,14 @@ func setIsSubset(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	}
 	base := len(s.stack)
 	defer func() { s.stack = s.stack[:base] }()
-	set := s.sorted(env, a[1])
+	set, err := s.sorted(env, a[1])
+	if err != nil {
+		return a[0], err
+	}
 	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
+		if err := env.Tick(); err != nil {
+			return a[0], err
+		}
 		if !contains(env, set, it.Value) {
 			return bson.False, nil
 		}

@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"github.com/cantledb/cantle/bson/path"
-	"slices"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -107,9 +106,12 @@ func (g *generator) end() error {
 // emit hands the entries over in order, equal ones once.
 func (g *generator) emit(add Add) error {
 	if len(g.entries) > 1 {
-		slices.SortStableFunc(g.entries, func(a, b entry) int {
+		err := mql.Sort(g.env, g.entries, func(a, b entry) int {
 			return bytes.Compare(g.keys[a.from:a.to], g.keys[b.from:b.to])
 		})
+		if err != nil {
+			return err
+		}
 	}
 	for i, e := range g.entries {
 		key := g.keys[e.from:e.to]

@@ -167,6 +167,9 @@ func (e *elemDoc) find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error)
 	}
 	n := 0
 	for it := bson.Raw(v.Data).Iter(); it.Next(); n++ {
+		if err := env.Tick(); err != nil {
+			return -1, err
+		}
 		if t := it.Value.Type; t != bson.TypeDocument && t != bson.TypeArray {
 			continue
 		}

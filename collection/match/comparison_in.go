@@ -99,6 +99,9 @@ func (n *in) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 		}
 	}
 	for _, r := range n.regexes {
+		if err := env.Tick(); err != nil {
+			return false, err
+		}
 		if ok, err := r.holds(env, v, s); ok || err != nil {
 			return ok, err
 		}

@@ -151,7 +151,7 @@ func (e *explainer) schema(n *Schema, want bool) {
 		return
 	}
 	n.root.annotate(e.b)
-	n.root.explain(e.b, "schemaRulesNotSatisfied", e.doc.Value())
+	n.root.explain(&judge{env: e.env}, e.b, "schemaRulesNotSatisfied", e.doc.Value())
 }
 
 func (e *explainer) leaf(l *Leaf, want bool) {

@@ -137,6 +137,9 @@ func (l *Leaf) inDocument(env *mql.Env, doc bson.Raw, i int, s *expr.Scratch) (b
 func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool, error) {
 	n, through := int32(0), l.through
 	for it := arr.Iter(); it.Next(); n++ {
+		if err := env.Tick(); err != nil {
+			return false, err
+		}
 		v := it.Value
 		if v.Type == bson.TypeDocument {
 			if ok, err := l.inDocument(env, bson.Raw(v.Data), i, s); ok || err != nil {
@@ -173,6 +176,9 @@ func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool
 func (l *Leaf) value(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	if v.Type == bson.TypeArray && !l.whole {
 		for it := bson.Raw(v.Data).Iter(); it.Next(); {
+			if err := env.Tick(); err != nil {
+				return false, err
+			}
 			if ok, err := l.pred.holds(env, it.Value, s); ok || err != nil {
 				return ok, err
 			}

@@ -29,7 +29,9 @@ type Schema struct {
 
 // Matches see Node.
 func (n *Schema) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
-	return n.root.accepts(doc.Value()), nil
+	j := judge{env: env}
+	ok := n.root.accepts(&j, doc.Value())
+	return ok && j.err == nil, j.err
 }
 
 // Children see Node.
@@ -42,6 +44,45 @@ func (n *Schema) shape(dst []byte) []byte {
 	return appendName(append(dst, "$jsonSchema "...), string(n.source.Data))
 }
 
+// judge is the environment of one document's schema. What the rules say has no meaning once
+// err is set: they only come to an end.
+type judge struct {
+	env *mql.Env
+	err error // why the command ends
+}
+
+// over is asked once for each value that a schema looks at.
+func (j *judge) over() bool {
+	if j.err == nil {
+		j.err = j.env.Tick()
+	}
+	return j.err != nil
+}
+
+// spend is over for a look at so many bytes.
+func (j *judge) spend(bytes int) bool {
+	if j.err == nil {
+		j.err = j.env.Spend(bytes)
+	}
+	return j.err != nil
+}
+
+// matches asks a pattern.
+func (j *judge) matches(re *mql.Regex, text []byte) bool {
+	if j.over() {
+		return false
+	}
+	if re.Backtracks(text) {
+		done, err := j.env.Solid()
+		if err != nil {
+			j.err = err
+			return false
+		}
+		defer done()
+	}
+	return re.Match(text)
+}
+
 // schema is a parsed schema: rules that must all hold.
 type schema struct {
 	title, description bson.Value
@@ -52,15 +93,15 @@ type schema struct {
 type rule interface {
 	// accepts reports that the keyword has no objection to v; a keyword has
 	// none to values of types it is not about.
-	accepts(v bson.Value) bool
+	accepts(j *judge, v bson.Value) bool
 	// explain appends the fields of the reason why it does not accept v. See
 	// Explain.
-	explain(b *bson.Builder, v bson.Value)
+	explain(j *judge, b *bson.Builder, v bson.Value)
 }
 
-func (s *schema) accepts(v bson.Value) bool {
+func (s *schema) accepts(j *judge, v bson.Value) bool {
 	for _, r := range s.rules {
-		if !r.accepts(v) {
+		if j.over() || !r.accepts(j, v) {
 			return false
 		}
 	}
@@ -68,12 +109,12 @@ func (s *schema) accepts(v bson.Value) bool {
 }
 
 // explain appends an array of the rules that do not accept v.
-func (s *schema) explain(b *bson.Builder, name string, v bson.Value) {
+func (s *schema) explain(j *judge, b *bson.Builder, name string, v bson.Value) {
 	b.BeginArray(name)
 	for _, r := range s.rules {
-		if !r.accepts(v) {
+		if !r.accepts(j, v) {
 			b.BeginDoc("")
-			r.explain(b, v)
+			r.explain(j, b, v)
 			b.End()
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
 )
 
 // itemsRule is items with additionalItems: a schema for all elements, or one
@@ -17,14 +18,14 @@ type itemsRule struct {
 	closed bool
 }
 
-func (r *itemsRule) accepts(v bson.Value) bool {
-	i, _ := r.find(v)
+func (r *itemsRule) accepts(j *judge, v bson.Value) bool {
+	i, _ := r.find(j, v)
 	return i < 0
 }
 
 // find returns the first element that is not accepted, and by which schema;
 // nil when elements of that position are not allowed. -1 if all are accepted.
-func (r *itemsRule) find(v bson.Value) (int, *schema) {
+func (r *itemsRule) find(j *judge, v bson.Value) (int, *schema) {
 	arr, ok := v.Array()
 	if !ok {
 		return -1, nil
@@ -41,15 +42,15 @@ func (r *itemsRule) find(v bson.Value) (int, *schema) {
 		default:
 			s = r.rest
 		}
-		if s != nil && !s.accepts(it.Value) {
+		if s != nil && !s.accepts(j, it.Value) {
 			return i, s
 		}
 	}
 	return -1, nil
 }
 
-func (r *itemsRule) explain(b *bson.Builder, v bson.Value) {
-	i, s := r.find(v)
+func (r *itemsRule) explain(j *judge, b *bson.Builder, v bson.Value) {
+	i, s := r.find(j, v)
 	arr, _ := v.Array()
 	e, _ := arr.Index(i)
 	switch {
@@ -71,16 +72,16 @@ func (r *itemsRule) explain(b *bson.Builder, v bson.Value) {
 		b.String("operatorName", "items")
 		b.String("reason", "At least one item did not match the sub-schema")
 		b.Int32("itemIndex", int32(i))
-		s.explain(b, "details", e)
+		s.explain(j, b, "details", e)
 	case i < len(r.each):
 		b.String("operatorName", "items")
 		b.BeginArray("details")
 		n := 0
 		for x := range arr.Values() {
-			if n < len(r.each) && !r.each[n].accepts(x) {
+			if n < len(r.each) && !r.each[n].accepts(j, x) {
 				b.BeginDoc("")
 				b.Int32("itemIndex", int32(n))
-				r.each[n].explain(b, "details", x)
+				r.each[n].explain(j, b, "details", x)
 				b.End()
 			}
 			n++
@@ -90,7 +91,7 @@ func (r *itemsRule) explain(b *bson.Builder, v bson.Value) {
 		b.String("operatorName", "additionalItems")
 		b.String("reason", "At least one additional item did not match the sub-schema")
 		b.Int32("itemIndex", int32(i))
-		s.explain(b, "details", e)
+		s.explain(j, b, "details", e)
 	}
 }
 
@@ -123,10 +124,10 @@ func (p *schemaParser) items(v bson.Value) (err error) {
 // uniqueRule is uniqueItems.
 type uniqueRule struct{ keyword }
 
-func (r *uniqueRule) accepts(v bson.Value) bool { return r.duplicate(v).IsMissing() }
+func (r *uniqueRule) accepts(j *judge, v bson.Value) bool { return r.duplicate(j, v).IsMissing() }
 
 // duplicate returns a value that stands in the array twice.
-func (r *uniqueRule) duplicate(v bson.Value) bson.Value {
+func (r *uniqueRule) duplicate(j *judge, v bson.Value) bson.Value {
 	arr, ok := v.Array()
 	if !ok {
 		return bson.Value{}
@@ -135,7 +136,9 @@ func (r *uniqueRule) duplicate(v bson.Value) bson.Value {
 	for e := range arr.Values() {
 		list = append(list, canonical(e))
 	}
-	slices.SortFunc(list, func(a, b bson.Value) int { return bson.Compare(a, b, nil) })
+	if j.err == nil {
+		j.err = mql.Sort(j.env, list, func(a, b bson.Value) int { return bson.Compare(a, b, nil) })
+	}
 	for i := 1; i < len(list); i++ {
 		if bson.Equal(list[i-1], list[i], nil) {
 			return list[i]
@@ -144,8 +147,8 @@ func (r *uniqueRule) duplicate(v bson.Value) bson.Value {
 	return bson.Value{}
 }
 
-// canonical returns v with the fields of documents in order, so that Compare
-// is equal where equalUnordered is.
+// canonical returns v with the fields of documents in order, so that Compare finds equal
+// what JSON schema does: the order of fields does not count, and no collation applies.
 func canonical(v bson.Value) bson.Value {
 	switch v.Type {
 	case bson.TypeArray:
@@ -169,10 +172,10 @@ func canonical(v bson.Value) bson.Value {
 	return v
 }
 
-func (r *uniqueRule) explain(b *bson.Builder, v bson.Value) {
+func (r *uniqueRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	r.head(b, "found a duplicate item")
 	consider(b, v)
-	b.Value("duplicatedValue", r.duplicate(v))
+	b.Value("duplicatedValue", r.duplicate(j, v))
 }
 
 func (p *schemaParser) uniqueItems(v bson.Value) error {

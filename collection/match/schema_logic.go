@@ -11,10 +11,10 @@ type combinationRule struct {
 	list []*schema
 }
 
-func (r *combinationRule) accepts(v bson.Value) bool {
+func (r *combinationRule) accepts(j *judge, v bson.Value) bool {
 	n := 0
 	for _, s := range r.list {
-		if s.accepts(v) {
+		if s.accepts(j, v) {
 			n++
 			if r.name == "anyOf" {
 				return true
@@ -26,11 +26,11 @@ func (r *combinationRule) accepts(v bson.Value) bool {
 	return r.name == "allOf" || r.name == "oneOf" && n == 1
 }
 
-func (r *combinationRule) explain(b *bson.Builder, v bson.Value) {
+func (r *combinationRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", r.name)
 	var matching []int
 	for i, s := range r.list {
-		if s.accepts(v) {
+		if s.accepts(j, v) {
 			matching = append(matching, i)
 		}
 	}
@@ -45,11 +45,11 @@ func (r *combinationRule) explain(b *bson.Builder, v bson.Value) {
 	}
 	b.BeginArray("schemasNotSatisfied")
 	for i, s := range r.list {
-		if !s.accepts(v) {
+		if !s.accepts(j, v) {
 			b.BeginDoc("")
 			b.Int32("index", int32(i))
 			s.annotate(b)
-			s.explain(b, "details", v)
+			s.explain(j, b, "details", v)
 			b.End()
 		}
 	}
@@ -78,9 +78,9 @@ func (p *schemaParser) combination(v bson.Value) error {
 // notRule is not.
 type notRule struct{ s *schema }
 
-func (r *notRule) accepts(v bson.Value) bool { return !r.s.accepts(v) }
+func (r *notRule) accepts(j *judge, v bson.Value) bool { return !r.s.accepts(j, v) }
 
-func (r *notRule) explain(b *bson.Builder, v bson.Value) {
+func (r *notRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", "not")
 	b.String("reason", "child expression matched")
 }

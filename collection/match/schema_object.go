@@ -14,16 +14,19 @@ type requiredRule struct {
 	names []string
 }
 
-func (r *requiredRule) accepts(v bson.Value) bool { return len(missing(v, r.names)) == 0 }
+func (r *requiredRule) accepts(j *judge, v bson.Value) bool { return len(missing(j, v, r.names)) == 0 }
 
 // missing returns the names that a document does not have; none of another value.
-func missing(v bson.Value, names []string) []string {
+func missing(j *judge, v bson.Value, names []string) []string {
 	d, ok := v.Doc()
 	if !ok {
 		return nil
 	}
 	var out []string
 	for _, name := range names {
+		if j.spend(len(d)) {
+			break
+		}
 		if _, ok := d.Lookup(name); !ok {
 			out = append(out, name)
 		}
@@ -31,12 +34,12 @@ func missing(v bson.Value, names []string) []string {
 	return out
 }
 
-func (r *requiredRule) explain(b *bson.Builder, v bson.Value) {
+func (r *requiredRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", "required")
 	b.BeginDoc("specifiedAs")
 	b.Value("required", r.arg)
 	b.End()
-	appendStrings(b, "missingProperties", missing(v, r.names))
+	appendStrings(b, "missingProperties", missing(j, v, r.names))
 }
 
 func appendStrings(b *bson.Builder, name string, list []string) {
@@ -65,29 +68,35 @@ type property struct {
 // propertiesRule is properties.
 type propertiesRule struct{ list []property }
 
-func (r *propertiesRule) accepts(v bson.Value) bool {
+func (r *propertiesRule) accepts(j *judge, v bson.Value) bool {
 	d, ok := v.Doc()
 	if !ok {
 		return true
 	}
 	for i := range r.list {
-		if e, ok := d.Lookup(r.list[i].name); ok && !r.list[i].s.accepts(e) {
+		if j.spend(len(d)) {
+			return false
+		}
+		if e, ok := d.Lookup(r.list[i].name); ok && !r.list[i].s.accepts(j, e) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *propertiesRule) explain(b *bson.Builder, v bson.Value) {
+func (r *propertiesRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	d, _ := v.Doc()
 	b.String("operatorName", "properties")
 	b.BeginArray("propertiesNotSatisfied")
 	for _, p := range r.list {
-		if e, ok := d.Lookup(p.name); ok && !p.s.accepts(e) {
+		if j.spend(len(d)) {
+			break
+		}
+		if e, ok := d.Lookup(p.name); ok && !p.s.accepts(j, e) {
 			b.BeginDoc("")
 			b.String("propertyName", p.name)
 			p.s.annotate(b)
-			p.s.explain(b, "details", e)
+			p.s.explain(j, b, "details", e)
 			b.End()
 		}
 	}
@@ -127,51 +136,54 @@ func (r *othersRule) isKnown(name []byte) bool {
 
 // objections calls add for every field that is not accepted: with the pattern
 // that fits its name, or nil if only the rest does.
-func (r *othersRule) objections(v bson.Value, add func(name []byte, e bson.Value, p *property) bool) {
+func (r *othersRule) objections(j *judge, v bson.Value, add func(name []byte, e bson.Value, p *property) bool) {
 	d, ok := v.Doc()
 	if !ok {
 		return
 	}
 	for it := d.Iter(); it.Next(); {
 		fits := false
+		if j.spend(64 * len(r.known)) {
+			return
+		}
 		for i := range r.patterns {
 			p := &r.patterns[i]
-			if !p.re.Match(it.Name) {
+			if !j.matches(p.re, it.Name) {
 				continue
 			}
 			fits = true
-			if !p.s.accepts(it.Value) && !add(it.Name, it.Value, p) {
+			if !p.s.accepts(j, it.Value) && !add(it.Name, it.Value, p) {
 				return
 			}
 		}
 		if fits || !r.closed && r.rest == nil || r.isKnown(it.Name) {
 			continue
 		}
-		if (r.closed || !r.rest.accepts(it.Value)) && !add(it.Name, it.Value, nil) {
+		if (r.closed || !r.rest.accepts(j, it.Value)) && !add(it.Name, it.Value, nil) {
 			return
 		}
 	}
 }
 
-func (r *othersRule) accepts(v bson.Value) bool {
+func (r *othersRule) accepts(j *judge, v bson.Value) bool {
 	ok := true
-	r.objections(v, func([]byte, bson.Value, *property) bool { ok = false; return false })
+	r.objections(j, v, func([]byte, bson.Value, *property) bool { ok = false; return false })
 	return ok
 }
 
-func (r *othersRule) explain(b *bson.Builder, v bson.Value) {
+func (r *othersRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	m := b.Mark()
 	n := 0
 	b.String("operatorName", "patternProperties")
 	b.BeginArray("details")
-	r.objections(v, func(name []byte, e bson.Value, p *property) bool {
+	r.objections(j, v, func(name []byte, e bson.Value, p *property) bool {
 		if p != nil {
 			n++
 			b.BeginDoc("")
 			b.StringBytes("propertyName", name)
 			p.s.annotate(b)
 			b.String("regexMatched", p.name)
-			p.s.explain(b, "details", e)
+			p.s.explain(j, b, "details", e)
 			b.End()
 		}
 		return true
@@ -181,17 +193,17 @@ func (r *othersRule) explain(b *bson.Builder, v bson.Value) {
 		return
 	}
 	b.Cut(m)
-	r.explainRest(b, v)
+	r.explainRest(j, b, v)
 }
 
 // explainRest is explain when nothing is wrong with the patterns.
-func (r *othersRule) explainRest(b *bson.Builder, v bson.Value) {
+func (r *othersRule) explainRest(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", "additionalProperties")
 	if !r.closed {
 		b.String("reason", "at least one additional property did not match the subschema")
-		r.objections(v, func(name []byte, e bson.Value, _ *property) bool {
+		r.objections(j, v, func(name []byte, e bson.Value, _ *property) bool {
 			b.StringBytes("failingProperty", name)
-			r.rest.explain(b, "details", e)
+			r.rest.explain(j, b, "details", e)
 			return false
 		})
 		return
@@ -200,7 +212,7 @@ func (r *othersRule) explainRest(b *bson.Builder, v bson.Value) {
 	b.Bool("additionalProperties", false)
 	b.End()
 	b.BeginArray("additionalProperties")
-	r.objections(v, func(name []byte, _ bson.Value, _ *property) bool {
+	r.objections(j, v, func(name []byte, _ bson.Value, _ *property) bool {
 		b.StringBytes("", name)
 		return true
 	})
@@ -261,46 +273,46 @@ type dependency struct {
 	s     *schema
 }
 
-func (d *dependency) accepts(v bson.Value) bool {
+func (d *dependency) accepts(j *judge, v bson.Value) bool {
 	doc, _ := v.Doc()
 	if _, ok := doc.Lookup(d.name); !ok {
 		return true
 	}
 	if d.s != nil {
-		return d.s.accepts(v)
+		return d.s.accepts(j, v)
 	}
-	return len(missing(v, d.names)) == 0
+	return len(missing(j, v, d.names)) == 0
 }
 
 // dependenciesRule is dependencies.
 type dependenciesRule struct{ list []dependency }
 
-func (r *dependenciesRule) accepts(v bson.Value) bool {
+func (r *dependenciesRule) accepts(j *judge, v bson.Value) bool {
 	if v.Type != bson.TypeDocument {
 		return true
 	}
 	for i := range r.list {
-		if !r.list[i].accepts(v) {
+		if !r.list[i].accepts(j, v) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *dependenciesRule) explain(b *bson.Builder, v bson.Value) {
+func (r *dependenciesRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", "dependencies")
 	b.BeginArray("failingDependencies")
 	for i := range r.list {
 		d := &r.list[i]
-		if d.accepts(v) {
+		if d.accepts(j, v) {
 			continue
 		}
 		b.BeginDoc("")
 		b.String("conditionalProperty", d.name)
 		if d.s != nil {
-			d.s.explain(b, "details", v)
+			d.s.explain(j, b, "details", v)
 		} else {
-			appendStrings(b, "missingProperties", missing(v, d.names))
+			appendStrings(b, "missingProperties", missing(j, v, d.names))
 		}
 		b.End()
 	}

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/cantledb/cantle/bson"
@@ -18,9 +19,9 @@ type typeRule struct {
 	set typeSet
 }
 
-func (r *typeRule) accepts(v bson.Value) bool { return r.set.has(v.Type) }
+func (r *typeRule) accepts(j *judge, v bson.Value) bool { return r.set.has(v.Type) }
 
-func (r *typeRule) explain(b *bson.Builder, v bson.Value) {
+func (r *typeRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	r.head(b, "type did not match")
 	consider(b, v)
 	b.String("consideredType", v.Type.String())
@@ -87,12 +88,12 @@ type encryptRule struct{ keyword }
 // encryptedSubtype is the binary subtype of encrypted values.
 const encryptedSubtype = 6
 
-func (r *encryptRule) accepts(v bson.Value) bool {
+func (r *encryptRule) accepts(j *judge, v bson.Value) bool {
 	subtype, _, ok := v.Binary()
 	return ok && subtype == encryptedSubtype
 }
 
-func (r *encryptRule) explain(b *bson.Builder, v bson.Value) {
+func (r *encryptRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", r.name)
 	b.String("reason", "value was not encrypted")
 }
@@ -127,19 +128,15 @@ func (p *schemaParser) encryptMetadata(v bson.Value) error {
 // enumRule wants one of some values.
 type enumRule struct {
 	keyword
-	values []bson.Value
+	values []bson.Value // canonical and sorted
 }
 
-func (r *enumRule) accepts(v bson.Value) bool {
-	for _, e := range r.values {
-		if equalUnordered(v, e) {
-			return true
-		}
-	}
-	return false
+func (r *enumRule) accepts(j *judge, v bson.Value) bool {
+	_, found := slices.BinarySearchFunc(r.values, canonical(v), func(a, b bson.Value) int { return bson.Compare(a, b, nil) })
+	return found
 }
 
-func (r *enumRule) explain(b *bson.Builder, v bson.Value) {
+func (r *enumRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	r.head(b, "value was not found in enum")
 	consider(b, v)
 }
@@ -154,45 +151,15 @@ func (p *schemaParser) enum(v bson.Value) error {
 	}
 	r := &enumRule{keyword: p.keyword}
 	for e := range arr.Values() {
-		for _, f := range r.values {
-			if equalUnordered(e, f) {
-				return mongoerr.New(mongoerr.FailedToParse, "$jsonSchema keyword 'enum' array cannot contain duplicate values")
-			}
+		r.values = append(r.values, canonical(e))
+	}
+	slices.SortFunc(r.values, func(a, b bson.Value) int { return bson.Compare(a, b, nil) })
+	for i := 1; i < len(r.values); i++ {
+		if bson.Equal(r.values[i-1], r.values[i], nil) {
+			return mongoerr.New(mongoerr.FailedToParse, "$jsonSchema keyword 'enum' array cannot contain duplicate values")
 		}
-		r.values = append(r.values, e)
 	}
 	return p.add(r)
-}
-
-// equalUnordered compares as JSON schema does: the order of fields does not
-// count, and no collation applies.
-func equalUnordered(a, b bson.Value) bool {
-	x, ok := a.Doc()
-	y, both := b.Doc()
-	if ok && both {
-		if x.Len() != y.Len() {
-			return false
-		}
-		for name, v := range x.Fields() {
-			w, ok := y.Lookup(string(name))
-			if !ok || !equalUnordered(v, w) {
-				return false
-			}
-		}
-		return true
-	}
-	x, ok = a.Array()
-	y, both = b.Array()
-	if !ok || !both {
-		return bson.Equal(a, b, nil)
-	}
-	i, j := x.Iter(), y.Iter()
-	for i.Next() {
-		if !j.Next() || !equalUnordered(i.Value, j.Value) {
-			return false
-		}
-	}
-	return !j.Next()
 }
 
 // boundRule is minimum and maximum.
@@ -202,7 +169,7 @@ type boundRule struct {
 	test      *comparison
 }
 
-func (r *boundRule) accepts(v bson.Value) bool {
+func (r *boundRule) accepts(j *judge, v bson.Value) bool {
 	if !v.IsNumber() {
 		return true
 	}
@@ -210,7 +177,7 @@ func (r *boundRule) accepts(v bson.Value) bool {
 	return ok
 }
 
-func (r *boundRule) explain(b *bson.Builder, v bson.Value) {
+func (r *boundRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", r.name)
 	b.BeginDoc("specifiedAs")
 	b.Value(r.name, r.arg)
@@ -247,12 +214,12 @@ type multipleRule struct {
 	of decimal.Decimal
 }
 
-func (r *multipleRule) accepts(v bson.Value) bool {
+func (r *multipleRule) accepts(j *judge, v bson.Value) bool {
 	d, ok := decimal.FromValue(v)
 	return !ok || decimal.Rem(d, r.of).IsZero()
 }
 
-func (r *multipleRule) explain(b *bson.Builder, v bson.Value) {
+func (r *multipleRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	r.head(b, "considered value is not a multiple of the specified value")
 	consider(b, v)
 }
@@ -287,12 +254,12 @@ func (r *lengthRule) length(v bson.Value) (n int64, ok bool) {
 	return int64(bson.Raw(v.Data).Len()), true
 }
 
-func (r *lengthRule) accepts(v bson.Value) bool {
+func (r *lengthRule) accepts(j *judge, v bson.Value) bool {
 	n, ok := r.length(v)
 	return !ok || n == r.n || n < r.n == r.atMost
 }
 
-func (r *lengthRule) explain(b *bson.Builder, v bson.Value) {
+func (r *lengthRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	switch r.of {
 	case bson.TypeString:
 		r.head(b, "specified string length was not satisfied")
@@ -328,15 +295,15 @@ type patternRule struct {
 	re *mql.Regex
 }
 
-func (r *patternRule) accepts(v bson.Value) bool {
+func (r *patternRule) accepts(j *judge, v bson.Value) bool {
 	if v.Type != bson.TypeString {
 		return true
 	}
 	text, _ := v.Text()
-	return r.re.Match(text)
+	return j.matches(r.re, text)
 }
 
-func (r *patternRule) explain(b *bson.Builder, v bson.Value) {
+func (r *patternRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	r.head(b, "regular expression did not match")
 	consider(b, v)
 }

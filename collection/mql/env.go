@@ -140,13 +140,33 @@ func (e *Env) Fork(ctx context.Context) *Env {
 	return &f
 }
 
-// Tick is called once per row. Every 128th call looks whether the command is
+// looks is how many ticks go by between two looks whether the command is to end, and
+// tickBytes how much work on bytes counts as one.
+const (
+	looks     = 128
+	tickBytes = 64
+)
+
+// Tick is called once per row, or element. Every 128th call looks whether the command is
 // to end and then returns the context's cause; it may wait there while others
 // compute, see Lane.
 func (e *Env) Tick() error {
-	if e.ticks++; e.ticks&127 != 0 {
+	if e.ticks++; e.ticks < looks {
 		return nil
 	}
+	return e.look()
+}
+
+// Spend is Tick for a piece of work on so many bytes, before it is done.
+func (e *Env) Spend(bytes int) error {
+	if e.ticks += uint(bytes) / tickBytes; e.ticks < looks {
+		return nil
+	}
+	return e.look()
+}
+
+func (e *Env) look() error {
+	e.ticks = 0
 	if err := e.Interrupted(); err != nil {
 		return err
 	}

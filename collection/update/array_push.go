@@ -80,7 +80,9 @@ func (p *pushAction) apply(a *applier, n *node, old bson.Value) (bson.Value, out
 	all = slices.Insert(all, int(at), p.values...)
 	a.values = all
 	if p.sort != nil {
-		p.sort.sort(a, all)
+		if err := p.sort.sort(a, all); err != nil {
+			return old, keep, err
+		}
 	}
 	count := int64(len(all))
 	switch {

@@ -2,7 +2,6 @@ package update
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -57,11 +56,11 @@ func sortDirection(v bson.Value) (keystring.Dir, bool) {
 }
 
 // sort orders the values in place and keeps the order of equal ones.
-func (s *pushSort) sort(a *applier, values []bson.Value) {
+// Errors: the context's cause.
+func (s *pushSort) sort(a *applier, values []bson.Value) error {
 	o := a.env.Order()
 	if s.whole != 0 {
-		slices.SortStableFunc(values, func(x, y bson.Value) int { return bson.Compare(x, y, o) * int(s.whole) })
-		return
+		return mql.SortValues(a.env, values, int(s.whole))
 	}
 	type keyed struct {
 		key []byte
@@ -76,8 +75,11 @@ func (s *pushSort) sort(a *applier, values []bson.Value) {
 		}
 		list[i] = keyed{key, v}
 	}
-	slices.SortStableFunc(list, func(x, y keyed) int { return bytes.Compare(x.key, y.key) })
+	if err := mql.Sort(a.env, list, func(x, y keyed) int { return bytes.Compare(x.key, y.key) }); err != nil {
+		return err
+	}
 	for i := range list {
 		values[i] = list[i].v
 	}
+	return nil
 }
