@@ -1,7 +1,7 @@
 // Command release makes what is released of Cantle, from the commit that is checked out:
-// binaries, archives, container images, packages for Linux and npm, manifests for
-// package managers, bills of materials and checksums. It needs Go and git, and no network but the
-// module proxy. Made twice from one commit, every file is the same to the byte.
+// binaries, archives, container images, packages for Linux, npm and Python, manifests for
+// package managers, bills of materials and checksums. It needs Go and git, and no network
+// but the module proxy. Made twice from one commit, every file is the same to the byte.
 package main
 
 import (
@@ -11,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -70,8 +73,9 @@ type release struct {
 	pages     []string // the files of the pages for man
 }
 
-// versionPattern is what a version looks like.
-var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+// versionPattern is what a version looks like: what all package managers know and order
+// alike.
+var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
 // newRelease looks at the checkout in root. Errors: no version; those of git.
 func newRelease(root, version, out string) (*release, error) {
@@ -105,7 +109,7 @@ func newRelease(root, version, out string) (*release, error) {
 	return r, err
 }
 
-// make makes everything, step by step.
+// make makes everything, stage by stage.
 func (r *release) make() error {
 	if r.changed {
 		fmt.Println("the checkout has changes that are not committed; the binaries will say so")
@@ -113,26 +117,38 @@ func (r *release) make() error {
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
 	}
-	for _, step := range []struct {
-		what string
-		do   func() error
-	}{
-		{"binaries", r.binaries},
-		{"man pages", r.manual},
-		{"archives", r.archives},
-		{"images", r.images},
-		{"packages for Linux", r.packages},
-		{"packages for npm", r.npm},
-		{"bills of materials", r.bills},
-		{"manifests", r.manifests},
-		{"checksums and notes", r.close},
+	for _, stage := range [][]step{
+		{{"binaries", r.binaries}},
+		{{"man pages", r.manual}},
+		{{"archives", r.archives}, {"images", r.images}, {"packages for Linux", r.packages}, {"packages for npm", r.npm}, {"wheels for Python", r.wheels}},
+		{{"bills of materials", r.bills}, {"manifests", r.manifests}},
+		{{"checksums and notes", r.close}},
 	} {
-		begun := time.Now()
-		if err := step.do(); err != nil {
-			return fmt.Errorf("%s: %w", step.what, err)
+		var all errgroup.Group
+		all.SetLimit(runtime.NumCPU())
+		for _, s := range stage {
+			all.Go(s.run)
 		}
-		fmt.Printf("%-20s %s\n", step.what, time.Since(begun).Round(100*time.Millisecond))
+		if err := all.Wait(); err != nil {
+			return err
+		}
 	}
 	fmt.Println("in", r.out)
+	return nil
+}
+
+// step is a part of the work; those of one stage do not know of each other.
+type step struct {
+	what string
+	do   func() error
+}
+
+// run does a step and prints how long it took.
+func (s step) run() error {
+	begun := time.Now()
+	if err := s.do(); err != nil {
+		return fmt.Errorf("%s: %w", s.what, err)
+	}
+	fmt.Printf("%-20s %s\n", s.what, time.Since(begun).Round(100*time.Millisecond))
 	return nil
 }

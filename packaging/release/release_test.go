@@ -194,7 +194,7 @@ func TestReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.platforms = r.platforms
-	for _, do := range []func() error{again.binaries, again.npm} {
+	for _, do := range []func() error{again.binaries, again.npm, again.wheels} {
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}
@@ -372,7 +372,7 @@ func TestManifests(t *testing.T) {
 
 // Versions are those that all package managers order alike.
 func TestVersions(t *testing.T) {
-	for text, tags := range map[string]string{"0.2.0": "0.2.0 0.2", "v1.12.3": "1.12.3 1.12", "0.2.0-rc.1": "0.2.0-rc.1", "1.2": "", "latest": "", "1.2.3 ": "", "": ""} {
+	for text, tags := range map[string]string{"0.2.0": "0.2.0 0.2", "v1.12.3": "1.12.3 1.12", "0.2.0-rc.1": "0.2.0-rc.1", "0.2.0-next": "", "1.2": "", "latest": "", "1.2.3 ": "", "": ""} {
 		r, err := newRelease("../..", text, "")
 		if (err != nil) != (tags == "") {
 			t.Errorf("%q: %v", text, err)
