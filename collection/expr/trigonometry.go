@@ -39,5 +39,5 @@ func atan2(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	}
 	f, _ := y.AsFloat()
 	g, _ := x.AsFloat()
-	return s.Double(math.Atan2(f, g)), nil
+	return s.Double(exactAtan2(f, g)), nil
 }

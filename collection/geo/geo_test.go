@@ -186,6 +186,25 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// The equator is a right angle from the poles, of which a double has less than there is.
+func TestDistanceToPoles(t *testing.T) {
+	for ops, want := range map[string]float64{
+		`{$nearSphere: [180, 90]}`:                                        1.5707963267948968,
+		`{$nearSphere: [-180, -90]}`:                                      1.5707963267948968,
+		`{$near: {$geometry: {type: "Point", coordinates: [180, 90]}}}`:   10018696.051930532,
+		`{$near: {$geometry: {type: "Point", coordinates: [-180, -90]}}}`: 10018696.051930532,
+	} {
+		spec, _ := value(t, ops).Doc()
+		n, err := geo.ParseNear(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := n.Distance(stored(t, `[0, 0]`)); d != want || !ok {
+			t.Errorf("%s: %v, want %v", ops, d, want)
+		}
+	}
+}
+
 // Two geometries of many vertices are not compared pair by pair.
 func TestManyVertices(t *testing.T) {
 	line := func(n int, x0, dx, y0, y1 float64) string {

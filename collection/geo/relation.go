@@ -11,7 +11,16 @@ import (
 // a centimetre, the size of an S2 leaf cell, which is what MongoDB compares.
 const tolerance = 1.5e-9
 
-func angle(a, b s2.Point) float64 { return a.Distance(b).Radians() }
+// angle is the angle between two points. Near a right angle, as between a pole and the
+// equator, it is taken from there: what math.Atan2 leaves out of π/2 would show.
+func angle(a, b s2.Point) float64 {
+	y, x := a.Cross(b.Vector).Norm(), a.Dot(b.Vector)
+	if y <= math.Abs(x) {
+		return math.Atan2(y, x)
+	}
+	const restOfRight = 6.123233995736766e-17 // π/2 less the double math.Pi/2
+	return math.Pi/2 + (restOfRight - math.Atan(x/y))
+}
 
 func distanceToEdge(p, a, b s2.Point) float64 { return s2.DistanceFromSegment(p, a, b).Radians() }
 
