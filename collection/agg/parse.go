@@ -117,6 +117,7 @@ func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, sta
 
 // check looks whether every stage may stand where it does.
 func (p *parser) check(out *Pipeline) error {
+	detailed := false // whether scoreDetails are there
 	for i, s := range out.stages {
 		c, name := s.Constraints(), s.Name()
 		if err := p.checkPlace(c, name); err != nil {
@@ -126,9 +127,15 @@ func (p *parser) check(out *Pipeline) error {
 			return err
 		}
 		if p.in&InFacet == 0 {
-			if err := checkMeta(s, out.stages[0]); err != nil {
+			if err := checkMeta(s, out.stages[0], detailed); err != nil {
 				return err
 			}
+		}
+		switch s := s.(type) {
+		case *fusionStage:
+			detailed = s.details
+		case *scoreStage:
+			detailed = s.details
 		}
 	}
 	if p.in&InFacet != 0 {
@@ -158,7 +165,7 @@ func (p *parser) checkNeighbours(stages []Stage, i int) error {
 // checkMeta looks whether the first stage makes the metadata that a stage reads.
 //
 // Errors: 40218.
-func checkMeta(s, first Stage) error {
+func checkMeta(s, first Stage, detailed bool) error {
 	var err error
 	want := func(kind string) {
 		made := true
@@ -169,8 +176,7 @@ func checkMeta(s, first Stage) error {
 		case "geoNearDistance":
 			_, made = first.(*geoNearStage)
 		case "scoreDetails":
-			f, ok := first.(*fusionStage)
-			made = ok && f.details
+			made = detailed
 		}
 		if !made && err == nil {
 			err = mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)

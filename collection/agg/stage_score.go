@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -15,11 +16,13 @@ var stageScore = StageDef{Name: "$score", Parse: parseScore, Selects: always, Un
 
 // scoreStage gives each document a score, {$meta: "score"}, and leaves it as it is.
 type scoreStage struct {
-	score  expr.Expr
-	norm   normalization
-	weight float64
-	arg    bson.Raw
-	meta   metaKinds
+	score   expr.Expr
+	norm    normalization
+	weight  float64
+	details bool   // scoreDetails was asked for
+	text    string // score as the client wrote it, for the details
+	arg     bson.Raw
+	meta    metaKinds
 }
 
 // normalization says how scores are brought between 0 and 1.
@@ -59,7 +62,7 @@ func (n normalization) of(score, least, greatest float64) float64 {
 	return score
 }
 
-// parseScore reads {score: …, normalization: …, weight: …}.
+// parseScore reads {score: …, scoreDetails: …, normalization: …, weight: …}.
 //
 // Errors: FailedToParse, 40414, 40415, TypeMismatch, BadValue.
 func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -75,6 +78,11 @@ func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if s.score, err = expr.Parse(p.env, it.Value); err != nil {
 				return nil, err
 			}
+			s.text = ejson.ValueString(it.Value)
+		case "scoreDetails":
+			if s.details, ok = it.Value.Boolean(); !ok {
+				return nil, mongoerr.WrongType("$score.scoreDetails", it.Value.Type.String(), "bool")
+			}
 		case "normalization":
 			if it.Value.Type != bson.TypeString {
 				return nil, mongoerr.WrongType("$score.normalization", it.Value.Type.String(), "string")
@@ -89,7 +97,10 @@ func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			}
 			v, constant := expr.IsConstant(e)
 			if s.weight, ok = v.AsFloat(); !constant || !ok {
-				return nil, mongoerr.New(mongoerr.TypeMismatch, "$score requires that 'weight' be a constant number")
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "$score: the weight has to be a constant number")
+			}
+			if !(s.weight >= 0 && s.weight <= 1) {
+				return nil, mongoerr.New(mongoerr.BadValue, "$score: the weight has to be between 0 and 1, and is %v", s.weight)
 			}
 		default:
 			return nil, mongoerr.New(40415, "BSON field '$score.%s' is an unknown field.", name)
@@ -159,7 +170,7 @@ func (o *scoringOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 	o.returned++
 	o.row = *r
-	o.row.Meta = o.withScore(r.Meta, o.norm.of(score, 0, 0)*o.weight)
+	o.row.Meta = o.withScore(r.Meta, score)
 	return &o.row, env.Tick()
 }
 
@@ -175,13 +186,15 @@ func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
 	}
 	f, ok := v.AsFloat()
 	if !ok {
-		return 0, mongoerr.New(mongoerr.TypeMismatch, "$score requires that 'score' be a number, found: %s", v.Type)
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "$score: the score of a document has to be a number, and is of type %s", v.Type)
 	}
 	return f, nil
 }
 
-// withScore returns the metadata of a row with another score.
-func (o *scoringOp) withScore(meta bson.Raw, score float64) bson.Raw {
+// withScore returns the metadata of a row with the score that raw becomes, and its details
+// if they are asked for. Manual: reference/operator/aggregation/score#scoredetails.
+func (o *scoringOp) withScore(meta bson.Raw, raw float64) bson.Raw {
+	score := o.norm.of(raw, o.least, o.greatest) * o.weight
 	b := &o.metaBuilder
 	b.Reset(o.metaBuf[:0])
 	for it := meta.Iter(); it.Next(); {
@@ -190,6 +203,18 @@ func (o *scoringOp) withScore(meta bson.Raw, score float64) bson.Raw {
 		}
 	}
 	b.Double("score", score)
+	if o.details {
+		b.BeginDoc("scoreDetails")
+		b.Double("value", score)
+		b.String("description", "score: the expression's number, normalized, and multiplied by the weight")
+		b.Double("rawScore", raw)
+		b.String("normalization", string(o.norm))
+		b.Double("weight", o.weight)
+		b.String("expression", o.text)
+		b.BeginArray("details")
+		b.End()
+		b.End()
+	}
 	o.metaBuf = b.Finish()
 	return bson.Raw(o.metaBuf)
 }
@@ -222,7 +247,7 @@ func (o *scoringOp) nextScaled(env *mql.Env) (*exec.Row, error) {
 	doc, _ := d.Get("doc").Doc()
 	meta, _ := d.Get("meta").Doc()
 	score, _ := d.Get("score").Double()
-	o.row = exec.Row{Doc: doc, Meta: o.withScore(meta, o.norm.of(score, o.least, o.greatest)*o.weight)}
+	o.row = exec.Row{Doc: doc, Meta: o.withScore(meta, score)}
 	return &o.row, env.Tick()
 }
 

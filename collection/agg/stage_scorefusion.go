@@ -75,11 +75,11 @@ func (s *fusionStage) parseCombination(p *parser, fields *specFields, d bson.Raw
 	case method != "" && method != "avg" && !byExpression:
 		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$scoreFusion.combination.method' is not a valid value: it is avg or expression", method)
 	case byExpression && expression.IsMissing():
-		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion requires 'combination.expression' where 'combination.method' is 'expression'")
+		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion: to combine by an expression, say which in combination.expression")
 	case !byExpression && !expression.IsMissing():
-		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion takes 'combination.expression' only where 'combination.method' is 'expression'")
+		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion: combination.expression wants the combination.method to be \"expression\"")
 	case byExpression && !c["weights"].IsMissing():
-		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion takes either 'combination.weights' or 'combination.expression', not both")
+		return mongoerr.New(mongoerr.FailedToParse, "$scoreFusion: combination.weights and combination.expression exclude each other")
 	}
 	if w := c["weights"]; !w.IsMissing() {
 		return s.parseWeights(bson.Raw(w.Data))
@@ -129,7 +129,7 @@ func (o *rankedOp) scored(_ *mql.Env, r *exec.Row) (*exec.Row, error) {
 	}
 	score, ok := v.AsFloat()
 	if !ok {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "The pipeline '%s' of $scoreFusion gave a document no score", o.inputs[o.input].name)
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$scoreFusion: the pipeline '%s' gave a document no score: end it with $score", o.inputs[o.input].name)
 	}
 	seen := &o.seen[o.input]
 	seen.least, seen.greatest = min(seen.least, score), max(seen.greatest, score)
@@ -139,6 +139,9 @@ func (o *rankedOp) scored(_ *mql.Env, r *exec.Row) (*exec.Row, error) {
 	b.BeginDoc("at")
 	b.Int32("input", int32(o.input))
 	b.Double("score", score)
+	if own, ok := r.Meta.Get("scoreDetails").Doc(); ok && o.details {
+		b.Raw("details", own)
+	}
 	b.End()
 	return o.end(nil)
 }
@@ -147,7 +150,8 @@ func (o *rankedOp) scored(_ *mql.Env, r *exec.Row) (*exec.Row, error) {
 type scoreSums struct {
 	there   []bool
 	raw     []float64
-	weighed []float64 // normalized, and multiplied by the weight; 0 where it is not there
+	details []bson.Raw // scoreDetails of the pipelines that make some
+	weighed []float64  // normalized, and multiplied by the weight; 0 where it is not there
 	scratch expr.Scratch
 }
 
@@ -155,17 +159,19 @@ type scoreSums struct {
 func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	s, n := &o.sums, len(o.inputs)
 	if s.there == nil {
-		s.there, s.raw, s.weighed = make([]bool, n), make([]float64, n), make([]float64, n)
+		s.there, s.raw, s.weighed, s.details = make([]bool, n), make([]float64, n), make([]float64, n), make([]bson.Raw, n)
 	}
 	clear(s.there)
 	clear(s.raw)
 	clear(s.weighed)
+	clear(s.details)
 	scores, _ := r.Doc.Get("ranks").Array()
 	for v := range scores.Values() {
 		at := bson.Raw(v.Data)
 		i, _ := at.Get("input").Int32()
 		s.there[i] = true
 		s.raw[i], _ = at.Get("score").Double()
+		s.details[i], _ = at.Get("details").Doc()
 		s.weighed[i] = o.scores.norm.of(s.raw[i], o.seen[i].least, o.seen[i].greatest) * o.inputs[i].weight
 	}
 	doc, _ := r.Doc.Get("doc").Doc()
@@ -182,7 +188,7 @@ func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 		}
 		var ok bool
 		if score, ok = v.AsFloat(); !ok {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "$scoreFusion requires that 'combination.expression' be a number, found: %s", v.Type)
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "$scoreFusion: combination.expression has to come to a number, and came to type %s", v.Type)
 		}
 	}
 	o.row = exec.Row{Doc: doc, Meta: o.combinedMeta(score)}
@@ -202,7 +208,7 @@ func (o *scoreOp) combinedMeta(score float64) bson.Raw {
 		b.String("normalization", string(o.scores.norm))
 		b.BeginDoc("combination")
 		if o.scores.combine == nil {
-			b.String("method", "average")
+			b.String("method", "avg")
 		} else {
 			b.String("method", "custom expression")
 			b.String("expression", o.scores.text)
@@ -210,15 +216,20 @@ func (o *scoreOp) combinedMeta(score float64) bson.Raw {
 		b.End()
 		b.BeginArray("details")
 		for i, in := range o.inputs {
+			if !o.sums.there[i] {
+				continue // the array is of those that delivered the document
+			}
 			b.BeginDoc("")
 			b.String("inputPipelineName", in.name)
 			b.Double("inputPipelineRawScore", o.sums.raw[i])
 			b.Double("weight", in.weight)
-			if o.sums.there[i] {
-				b.Double("value", o.sums.weighed[i])
+			b.Double("value", o.sums.weighed[i])
+			if own := o.sums.details[i]; own != nil {
+				b.Raw("details", own)
+			} else {
+				b.BeginArray("details")
+				b.End()
 			}
-			b.BeginArray("details")
-			b.End()
 			b.End()
 		}
 		b.End()

@@ -43,9 +43,9 @@ func parseMinMaxScaler(p *parser, c *windowCall) (windowFunc, error) {
 		case name == "input":
 			f.input = e
 		case name != "min" && name != "max":
-			return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler found an unknown argument: %s", name)
+			return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler: '%s' is none of input, min and max", name)
 		case !constant || !v.IsNumber():
-			return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler requires that '%s' be a constant number", name)
+			return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler: %s has to be a constant number", name)
 		case name == "min":
 			f.min = v.Clone()
 		default:
@@ -54,9 +54,9 @@ func parseMinMaxScaler(p *parser, c *windowCall) (windowFunc, error) {
 	}
 	switch {
 	case f.input == nil:
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler requires an 'input'")
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler: there is no input")
 	case bson.Compare(f.min, f.max, nil) >= 0:
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler requires that 'min' be less than 'max'")
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$minMaxScaler: min has to be less than max")
 	}
 	return f, nil
 }
@@ -119,7 +119,7 @@ func (r *minMaxScalerRun) number(env *mql.Env, doc bson.Raw) (bson.Value, error)
 	r.scratch.Reset()
 	v, err := r.input.Eval(env, doc, &r.scratch)
 	if err == nil && !v.IsNumber() {
-		err = mongoerr.New(mongoerr.TypeMismatch, "$minMaxScaler requires a number as its input, found: %s", v.Type)
+		err = mongoerr.New(mongoerr.TypeMismatch, "$minMaxScaler: the input has to be a number, and is of type %s", v.Type)
 	}
 	return v, err
 }
@@ -127,7 +127,7 @@ func (r *minMaxScalerRun) number(env *mql.Env, doc bson.Raw) (bson.Value, error)
 func (r *minMaxScalerRun) close(*mql.Env) {}
 
 // scaled puts x, between least and greatest, in the same place between lo and hi; at lo
-// where all are the same. It is a decimal if one of them is, else a double.
+// where all are the same, for which the manual's formula has no answer. It is a decimal if one of them is, else a double.
 func scaled(a *bson.Arena, x, least, greatest, lo, hi bson.Value) bson.Value {
 	all := [5]bson.Value{x, least, greatest, lo, hi}
 	var d [5]decimal.Decimal
