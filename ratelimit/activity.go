@@ -12,14 +12,15 @@ type Activity struct {
 	Refused int64
 	Bytes   int64         // of documents, read and returned or stored
 	Reads   int64         // requests that only read, and succeeded
-	Writes  int64         // requests that wrote, and succeeded
+	Writes  int64         // documents written by requests that succeeded; those that found nothing to write count as one
 	Failed  int64         // requests that did not succeed, though not for lack of units
-	Took    time.Duration // by all three
+	Ended   int64         // requests that were not refused
+	Took    time.Duration // by those
 }
 
 // requests counts the requests that ended at one shard. Beside the bucket's mutex, which those that run want.
 type requests struct {
-	bytes, reads, writes, failed, took atomic.Int64
+	bytes, reads, writes, failed, ended, took atomic.Int64
 }
 
 // Outcome is how a request ended.
@@ -43,10 +44,11 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 		case HasRead:
 			r.reads.Add(1)
 		case HasWritten:
-			r.writes.Add(1)
+			r.writes.Add(max(1, s.quantity[WriteNew], s.quantity[WriteOld]))
 		case HasFailed:
 			r.failed.Add(1)
 		}
+		r.ended.Add(1)
 		r.took.Add(int64(took))
 		r.bytes.Add(s.bytes)
 	})
@@ -73,6 +75,7 @@ func (b *Bucket) activity() Activity {
 	a := Activity{Limit: b.rate, Charge: b.use.total, Refused: b.use.throttled}
 	b.mu.Unlock()
 	r := &b.requests
-	a.Bytes, a.Reads, a.Writes, a.Failed, a.Took = r.bytes.Load(), r.reads.Load(), r.writes.Load(), r.failed.Load(), time.Duration(r.took.Load())
+	a.Bytes, a.Reads, a.Writes, a.Failed = r.bytes.Load(), r.reads.Load(), r.writes.Load(), r.failed.Load()
+	a.Ended, a.Took = r.ended.Load(), time.Duration(r.took.Load())
 	return a
 }

@@ -59,6 +59,9 @@ func serve(args []string, s cli.Streams) int {
 	if uri := d.CosmosURI(); uri != "" {
 		fmt.Fprintln(s.Out, "cantle ready", uri, "(as Azure Cosmos DB)")
 	}
+	if url := d.ConsoleURL(); url != "" {
+		fmt.Fprintln(s.Out, "cantle console", url)
+	}
 	if url := d.MetricsURL(); url != "" {
 		fmt.Fprintln(s.Out, "cantle metrics", url)
 	}

@@ -19,7 +19,7 @@ var levels = [][]string{
 	11: {"shard/ddl", "wire/auth", "wire/explained", "wire/session", "wire/virtual"},
 	12: {"wire/cursor", "wire/operations"},
 	13: {"wire/command"},
-	14: {"wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
+	14: {"cmd/cantle/console", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},
 	16: {"cmd/cantle/daemon"},
 	17: {"cmd/cantle/cli"},

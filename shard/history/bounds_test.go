@@ -27,8 +27,8 @@ func TestMemory(t *testing.T) {
 		w        work
 		maxBytes int64
 	}{
-		{"busy", work{ru: 5e6, bytes: 1 << 20, reads: 10, writes: 5, micros: 30_000}, 15 << 20},
-		{"all metrics", work{ru: 5e6, bytes: 1 << 20, reads: 10, writes: 5, micros: 30_000, refused: 3, fails: 2}, 22 << 20},
+		{"busy", work{ru: 5e6, bytes: 1 << 20, reads: 10, writes: 5, ended: 15, micros: 30_000}, 15 << 20},
+		{"all metrics", work{ru: 5e6, bytes: 1 << 20, reads: 10, writes: 5, ended: 15, micros: 30_000, refused: 3, fails: 2}, 22 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := heap()

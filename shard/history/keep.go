@@ -258,7 +258,8 @@ func (r *ring) resume(c column, t Total) {
 	n := func(v float64) int64 { return int64(v*float64(r.step) + 0.5) }
 	workOf := func(v func(Metric) float64) work {
 		w := work{ru: n(v(RU) * 1e6), bytes: n(v(KiB) * 1024), reads: n(v(Reads)), writes: n(v(Writes)), refused: n(v(Refused)), fails: n(v(Failed))}
-		w.micros = int64(v(Latency) * 1000 * float64(w.reads+w.writes+w.fails))
+		w.ended = w.reads + w.writes + w.fails
+		w.micros = int64(v(Latency) * 1000 * float64(w.ended))
 		return w
 	}
 	for i := range min(int(c.width), RowsMax) {

@@ -131,7 +131,7 @@ func (r *Recorder) collect() {
 		sum.provisioned += a.Limit.Float()
 		was := r.seen[at]
 		w := work{ru: int64(a.Charge - was.Charge), bytes: a.Bytes - was.Bytes, reads: a.Reads - was.Reads, writes: a.Writes - was.Writes,
-			refused: a.Refused - was.Refused, fails: a.Failed - was.Failed, micros: (a.Took - was.Took).Microseconds()}
+			refused: a.Refused - was.Refused, fails: a.Failed - was.Failed, ended: a.Ended - was.Ended, micros: (a.Took - was.Took).Microseconds()}
 		now := seen{Activity: a, round: r.round, second: r.open, ru: w.ru}
 		if was.second == r.open {
 			now.ru += was.ru

@@ -51,7 +51,7 @@ func (c *column) at(row int, m Metric) byte {
 type work struct {
 	ru, bytes                     int64 // micro request units; bytes
 	reads, writes, refused, fails int64
-	micros                        int64 // of all requests that were not refused
+	ended, micros                 int64 // requests that were not refused, and what they took
 }
 
 func (w *work) add(o *work) {
@@ -61,6 +61,7 @@ func (w *work) add(o *work) {
 	w.writes += o.writes
 	w.refused += o.refused
 	w.fails += o.fails
+	w.ended += o.ended
 	w.micros += o.micros
 }
 
@@ -81,8 +82,8 @@ func (w *work) value(m Metric, seconds int64) float64 {
 	case KiB:
 		return per(w.bytes) / 1024
 	case Latency:
-		if n := w.reads + w.writes + w.fails; n > 0 {
-			return float64(w.micros) / float64(n) / 1000
+		if w.ended > 0 {
+			return float64(w.micros) / float64(w.ended) / 1000
 		}
 	}
 	return 0

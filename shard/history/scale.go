@@ -10,7 +10,7 @@ type Metric uint8
 const (
 	RU      Metric = iota
 	Reads          // requests that read, and succeeded
-	Writes         // requests that wrote, and succeeded
+	Writes         // documents written
 	Refused        // requests refused for lack of request units
 	Failed         // requests that failed otherwise
 	KiB            // kibibytes of documents read, returned or stored

@@ -88,8 +88,8 @@ func (h *histogram) quantile(part float64) float32 {
 
 // counters are what requests add to as they end.
 type counters struct {
-	reads, writes, refused, failed, micros atomic.Int64
-	took                                   [tookCounts]atomic.Int64
+	reads, writes, refused, failed atomic.Int64
+	took                           [tookCounts]atomic.Int64
 }
 
 // take moves what was counted into s, and begins from nothing.
@@ -98,7 +98,6 @@ func (c *counters) take(s *sums) {
 	s.writes += c.writes.Swap(0)
 	s.refused += c.refused.Swap(0)
 	s.fails += c.failed.Swap(0)
-	s.micros += c.micros.Swap(0)
 	for i := range c.took {
 		if c.took[i].Load() != 0 {
 			s.took[i] += c.took[i].Swap(0)
@@ -131,6 +130,5 @@ func (r *Recorder) Ended(o Outcome, took time.Duration) {
 	case DidFail:
 		c.failed.Add(1)
 	}
-	c.micros.Add(took.Microseconds())
 	c.took[tookAt(took)].Add(1)
 }

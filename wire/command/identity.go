@@ -19,6 +19,14 @@ type Login struct {
 	RolesValue bson.Value
 }
 
+// Allows is what the user may do; nobody may do nothing.
+func (l *Login) Allows() *auth.Grants {
+	if l == nil {
+		return nil
+	}
+	return l.Grants
+}
+
 // Has reports whether the user has a role, at whatever remove.
 func (l *Login) Has(n auth.Name) bool {
 	if l == nil {

@@ -11,6 +11,11 @@ import (
 // checkAddresses refuses to serve everybody who reaches the machine without asking
 // for a login, unless that was asked for.
 func checkAddresses(cfg *Config) error {
+	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
+		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+
+			"Let --console-listen be an address of this machine, such as 127.0.0.1:8080 (ssh -L brings it to yours), "+
+			"or add --auth, so that users log in, and --tls-mode, so that nobody on the way reads their passwords", a)
+	}
 	if cfg.Open {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 )
@@ -23,6 +24,8 @@ type Config struct {
 	ReplicaSet   string // name or name/host:port
 	Compat       string // name of a release of MongoDB; "" = release.Default
 	Metrics      string
+	Console      string
+	ConsoleWrite bool
 	LogLevel     string
 	LogFormat    string
 	CacheSize    string
@@ -74,6 +77,9 @@ type Config struct {
 	// Wrap, if not nil, puts something between the store and the server: a test's faults.
 	// Not a setting.
 	Wrap func(storage.Store) storage.Store
+
+	// ConsoleTools are programs that the console lends from the command line. Not a setting.
+	ConsoleTools console.Tools
 
 	// engines are those that Storage can name; nil is the table. Not a setting.
 	engines []engine

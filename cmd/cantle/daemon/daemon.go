@@ -12,10 +12,12 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -65,11 +67,13 @@ type Daemon struct {
 	addrs     []net.Addr
 	cosmos    net.Addr
 	metrics   *metrics
+	console   *console.Console
 	key       string // of the Cosmos account
 	tls       certificates
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
 	failed    chan error
+	stopping  atomic.Bool
 }
 
 // Start opens the database and listens. out receives the log.
@@ -134,7 +138,10 @@ func (d *Daemon) start(ctx context.Context) error {
 	}
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
 		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
-	return d.listen(ctx)
+	if err := d.listen(ctx); err != nil {
+		return err
+	}
+	return d.openConsole(ctx, handler.Server)
 }
 
 // wire makes the rooms and connects them.
@@ -369,7 +376,11 @@ func (d *Daemon) Stop() error {
 	defer cancel()
 	begun := time.Now()
 	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end, new ones are refused")
+	d.stopping.Store(true)
 	err := d.server.Shutdown(ctx)
+	if d.console != nil {
+		err = errors.Join(err, d.console.Stop(ctx))
+	}
 	if d.metrics != nil {
 		err = errors.Join(err, d.metrics.stop(ctx))
 	}

@@ -50,6 +50,8 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")
 	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then looks like the primary of a set with one member (replicaSet=name) instead of a mongos; name/host:port also says where clients reach it, which is otherwise where they have reached it")
 	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen shows itself as, in its version and where releases answer differently: "+release.Names()+". --cosmos-listen is 7.0, as the service is")
+	f.StringVar(&c.Console, "console-listen", "", "`address` that answers browsers: a page that shows partitions, their heat and what requests cost, and its JSON API, such as 127.0.0.1:8080; off unless given. Beyond this machine it wants --auth and --tls-mode")
+	f.BoolVar(&c.ConsoleWrite, "console-write", false, "let the console change documents too, as far as the user's roles allow")
 	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` that answers Prometheus over HTTP at /metrics, such as 127.0.0.1:9216; off unless given")
 }
 

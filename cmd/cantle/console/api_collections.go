@@ -1,0 +1,225 @@
+package console
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+)
+
+// collectionsMax is how many collections are listed.
+const collectionsMax = 5000
+
+// listed is one collection of the catalogue.
+type listed struct {
+	NS         string          `json:"ns"`
+	DB         string          `json:"db"`
+	Name       string          `json:"name"`
+	Kind       string          `json:"kind"`                // collection, view or timeseries
+	Key        json.RawMessage `json:"key,omitempty"`       // the shard key
+	Partitions int             `json:"partitions"`          // 0 for a view
+	Mode       string          `json:"mode"`                // manual, autoscale, serverless, shared or none
+	RU         int64           `json:"ru"`                  // provisioned
+	Indexes    int             `json:"indexes"`             // beside _id_
+	Documents  *int64          `json:"documents,omitempty"` // missing for who may not see statistics
+	Bytes      *int64          `json:"bytes,omitempty"`
+}
+
+// collections answers the catalogue: what listDatabases and listCollections show this user,
+// with what the catalog knows of it.
+func collections(q *query) (any, error) {
+	reply, err := q.ask("admin", func(b *bson.Builder) {
+		b.Int32("listDatabases", 1)
+		b.Bool("nameOnly", true)
+		b.Bool("authorizedDatabases", true)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := []listed{}
+	list, _ := reply.Get("databases").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		db, _ := d.Get("name").Str()
+		names, err := q.ask(db, func(b *bson.Builder) {
+			b.Int32("listCollections", 1)
+			b.Bool("nameOnly", true)
+			b.Bool("authorizedCollections", true)
+			b.BeginDoc("cursor")
+			b.Int32("batchSize", collectionsMax)
+			b.End()
+		})
+		if err != nil {
+			continue // dropped meanwhile, or hidden from this user
+		}
+		cursor, _ := names.Get("cursor").Doc()
+		batch, _ := cursor.Get("firstBatch").Array()
+		for v := range batch.Values() {
+			d, _ := v.Doc()
+			name, _ := d.Get("name").Str()
+			kind, _ := d.Get("type").Str()
+			if len(out) < collectionsMax {
+				out = append(out, q.describe(collection.Namespace{DB: db, Coll: name}, kind))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b listed) int { return strings.Compare(a.NS, b.NS) })
+	return struct {
+		Collections []listed `json:"collections"`
+	}{out}, nil
+}
+
+// describe says what the catalog knows of a collection.
+func (q *query) describe(ns collection.Namespace, kind string) listed {
+	l := listed{NS: ns.String(), DB: ns.DB, Name: ns.Coll, Kind: kind, Mode: "none"}
+	cl := q.Server.Cluster
+	coll := cl.Catalog.Peek().Collection(ns)
+	if coll == nil || coll.IsView() || coll.Map == nil {
+		return l
+	}
+	if coll.Sharded() {
+		l.Key = json.RawMessage(ejson.String(coll.Key.Spec()))
+	}
+	l.Partitions, l.Indexes = coll.Map.Len(), len(coll.Indexes)-1
+	if coll.Throughput.Mode != "" {
+		l.Mode, l.RU = string(coll.Throughput.Mode), coll.Throughput.RU
+	} else if cl.Budgets.Collection(uint64(coll.ID)).Shared() {
+		l.Mode = "shared"
+	}
+	if q.mayNamespace(ns) == nil {
+		n := cl.Tally.Of(coll.ID).Total(coll.Map)
+		l.Documents, l.Bytes = &n.Docs, &n.Bytes
+	}
+	return l
+}
+
+// oneReply is what is known of one collection.
+type oneReply struct {
+	listed
+	Options    json.RawMessage `json:"options"`
+	Indexes    json.RawMessage `json:"indexDetails"`
+	Uses       json.RawMessage `json:"uses"`       // of each index, since the start
+	Statistics json.RawMessage `json:"statistics"` // null for who may not see them
+}
+
+// oneCollection answers everything about one collection.
+func oneCollection(q *query) (any, error) {
+	ns, err := q.namespace()
+	if err != nil {
+		return nil, err
+	}
+	indexes, err := q.ask(ns.DB, func(b *bson.Builder) { b.String("listIndexes", ns.Coll) })
+	if err != nil {
+		return nil, err
+	}
+	out := oneReply{listed: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
+	if reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+		b.Int32("listCollections", 1)
+		b.BeginDoc("filter")
+		b.String("name", ns.Coll)
+		b.End()
+	}); err == nil {
+		out.Options = batchOf(reply)
+	}
+	for _, x := range []struct {
+		to    *json.RawMessage
+		stage func(b *bson.Builder)
+	}{
+		{&out.Uses, func(b *bson.Builder) { b.BeginDoc("$indexStats"); b.End() }},
+		{&out.Statistics, func(b *bson.Builder) {
+			b.BeginDoc("$collStats")
+			b.BeginDoc("storageStats")
+			b.End()
+			b.End()
+		}},
+	} {
+		reply, err := q.aggregate(ns, x.stage)
+		if err == nil {
+			*x.to = batchOf(reply)
+		}
+	}
+	return out, nil
+}
+
+// aggregate runs a pipeline of one stage.
+func (q *query) aggregate(ns collection.Namespace, stage func(b *bson.Builder)) (bson.Raw, error) {
+	return q.ask(ns.DB, func(b *bson.Builder) {
+		if ns.Coll == "" {
+			b.Int32("aggregate", 1)
+		} else {
+			b.String("aggregate", ns.Coll)
+		}
+		b.BeginArray("pipeline")
+		b.BeginDoc("")
+		stage(b)
+		b.End()
+		b.End()
+		b.BeginDoc("cursor")
+		b.Int32("batchSize", 1000)
+		b.End()
+	})
+}
+
+// batchOf is the first batch of a reply as JSON.
+func batchOf(reply bson.Raw) json.RawMessage {
+	cursor, _ := reply.Get("cursor").Doc()
+	list, _ := cursor.Get("firstBatch").Array()
+	out := []json.RawMessage{}
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		out = append(out, json.RawMessage(ejson.String(d)))
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return json.RawMessage("[]")
+	}
+	return text
+}
+
+// createIndex makes an index.
+func createIndex(q *query) (any, error) {
+	ns, err := q.namespace()
+	if err != nil {
+		return nil, err
+	}
+	key, err := q.document("key")
+	if err != nil {
+		return nil, err
+	}
+	options, err := q.document("options")
+	if err != nil {
+		return nil, err
+	}
+	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+		b.String("createIndexes", ns.Coll)
+		b.BeginArray("indexes")
+		b.BeginDoc("")
+		b.Raw("key", key)
+		if !options.Has("name") {
+			b.String("name", indexName(key))
+		}
+		b.Splice(options.Elements())
+		b.End()
+		b.End()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return raw(reply), nil
+}
+
+// indexName is the name that an index has by default: a_1_b_-1.
+func indexName(key bson.Raw) string {
+	var parts []string
+	for name, v := range key.Fields() {
+		text, isText := v.Str()
+		if !isText {
+			text = v.String()
+		}
+		parts = append(parts, string(name)+"_"+text)
+	}
+	return strings.Join(parts, "_")
+}

@@ -1,0 +1,179 @@
+package console
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/history"
+)
+
+// linesReply is what the whole server did, column by column.
+type linesReply struct {
+	Step        int64     `json:"step"` // seconds of a column
+	From        int64     `json:"from"` // second at which the first column begins
+	RU          []float32 `json:"ru"`
+	Provisioned []float32 `json:"provisioned"`
+	Busiest     []float32 `json:"busiest"`
+	Reads       []float32 `json:"reads"`
+	Writes      []float32 `json:"writes"`
+	Refused     []float32 `json:"refused"`
+	Failed      []float32 `json:"failed"`
+	KiB         []float32 `json:"kib"`
+	P50         []float32 `json:"p50"`
+	P99         []float32 `json:"p99"`
+	Connections []float32 `json:"connections"`
+}
+
+// newLines turns columns into a list for each number.
+func newLines(l history.Lines) *linesReply {
+	out := &linesReply{Step: l.Step, From: l.From}
+	for _, row := range out.rows() {
+		*row = make([]float32, 0, len(l.Totals))
+	}
+	for i := range l.Totals {
+		t := &l.Totals[i]
+		for j, v := range []float32{t.RU, t.Provisioned, t.Busiest, t.Reads, t.Writes, t.Refused, t.Failed, t.KiB, t.P50, t.P99, t.Connections} {
+			row := out.rows()[j]
+			*row = append(*row, v)
+		}
+	}
+	return out
+}
+
+// rows are the lists of a reply, in the order of its fields.
+func (l *linesReply) rows() []*[]float32 {
+	return []*[]float32{&l.RU, &l.Provisioned, &l.Busiest, &l.Reads, &l.Writes, &l.Refused, &l.Failed, &l.KiB, &l.P50, &l.P99, &l.Connections}
+}
+
+// window reads from and to, in seconds since 1970; a negative from counts back from to, and
+// without to it is now. The level is the finest that reaches back so far.
+func (q *query) window() (level int, from, to int64, err error) {
+	now := q.History.Second()
+	if to, err = q.number("to", now, 0, math.MaxInt32); err != nil {
+		return 0, 0, 0, err
+	}
+	if from, err = q.number("from", to-history.Span(history.Seconds), -math.MaxInt32, math.MaxInt32); err != nil {
+		return 0, 0, 0, err
+	}
+	if from < 0 {
+		from += to
+	}
+	if from >= to {
+		return 0, 0, 0, mongoerr.New(mongoerr.BadValue, "from is before to")
+	}
+	return history.LevelFor(now - from), from, to, nil
+}
+
+// lines answers what the whole server did.
+func lines(q *query) (any, error) {
+	if err := q.mayLoad(); err != nil {
+		return nil, err
+	}
+	level, from, to, err := q.window()
+	if err != nil {
+		return nil, err
+	}
+	return newLines(q.History.Lines(level, from, to)), nil
+}
+
+// heatReply is one metric of the partitions of a collection.
+type heatReply struct {
+	Step    int64     `json:"step"`
+	From    int64     `json:"from"`
+	Columns int       `json:"columns"`
+	Metric  string    `json:"metric"`
+	Least   float64   `json:"least"` // what the cell 1 stands for
+	Ratio   float64   `json:"ratio"` // of one cell to the cell before
+	Rows    []heatRow `json:"rows"`
+	Pattern pattern   `json:"pattern"`
+}
+
+// heatRow is one partition.
+type heatRow struct {
+	Partition  int     `json:"partition"`
+	Collection uint64  `json:"collection"` // tells a collection from the one it was resharded to
+	NS         string  `json:"ns"`
+	Lo         string  `json:"lo"`
+	Hi         string  `json:"hi"`
+	From       float64 `json:"from"` // of the line of hashes, from 0 to 1
+	To         float64 `json:"to"`
+	First      int64   `json:"first"` // second of the first cell
+	Until      int64   `json:"until"` // when it ceased to be, 0 if it has not
+	Others     int     `json:"others"`
+	Cells      []byte  `json:"cells"` // base64
+}
+
+// heat answers one metric of every partition.
+func heat(q *query) (any, error) {
+	name := q.text("ns")
+	if name == "" {
+		if err := q.mayLoad(); err != nil {
+			return nil, err
+		}
+	} else {
+		ns, err := q.namespace()
+		if err == nil {
+			err = q.mayNamespace(ns)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	level, from, to, err := q.window()
+	if err != nil {
+		return nil, err
+	}
+	m := history.RU
+	if s := q.text("metric"); s != "" {
+		var ok bool
+		if m, ok = history.MetricNamed(s); !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "metric is ru, reads, writes, refused, failed, kib or latency")
+		}
+	}
+	h := q.History.Heat(level, m, name, from, to)
+	out := heatReply{Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
+		Rows: []heatRow{}, Pattern: patternOf(&h, m)}
+	for i := range h.Rows {
+		r, p := &h.Rows[i], h.Rows[i].Part
+		out.Rows = append(out.Rows, heatRow{Partition: p.Place.Shard, Collection: p.Place.Collection, NS: p.Namespace, Lo: p.Lo, Hi: p.Hi,
+			From: p.From, To: p.To, First: r.First, Until: r.Until, Others: p.Others, Cells: r.Cells})
+	}
+	return out, nil
+}
+
+// event is one change of how a collection is divided or paid for.
+type event struct {
+	At         int64  `json:"at"`
+	Kind       string `json:"kind"`
+	NS         string `json:"ns"`
+	Text       string `json:"text"`
+	Partitions []int  `json:"partitions,omitempty"`
+}
+
+// newEvents turns events into what is sent.
+func newEvents(list []history.Event) []event {
+	out := []event{}
+	for _, e := range list {
+		out = append(out, event{e.At, e.Kind, e.Namespace, e.Text, e.Parts})
+	}
+	return out
+}
+
+// events answers what happened to collections.
+func events(q *query) (any, error) {
+	name := q.text("ns")
+	if name == "" {
+		if err := q.mayLoad(); err != nil {
+			return nil, err
+		}
+	} else if ns, err := q.namespace(); err != nil {
+		return nil, err
+	} else if err := q.mayNamespace(ns); err != nil {
+		return nil, err
+	}
+	_, from, to, err := q.window()
+	if err != nil {
+		return nil, err
+	}
+	return newEvents(q.History.Events(name, from, to+1)), nil
+}

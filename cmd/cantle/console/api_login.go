@@ -1,0 +1,81 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// aboutReply is what the page has to know before anything else.
+type aboutReply struct {
+	Version string   `json:"version"`
+	Compat  string   `json:"compat"`
+	Prices  string   `json:"prices"` // version of the price list
+	Auth    bool     `json:"auth"`   // users have to log in
+	User    string   `json:"user"`   // "name@db", "" for nobody
+	Roles   []string `json:"roles"`
+	Write   bool     `json:"write"`  // documents may be changed
+	Load    bool     `json:"load"`   // the user may see the load of the server
+	Second  int64    `json:"second"` // by the server's clock
+	Started int64    `json:"started"`
+	// Virtual reports a clock that stands still, for tests.
+	Virtual bool `json:"virtual"`
+}
+
+// about answers what there is; of the user, only to who has logged in.
+func (c *Console) about(q *query) (any, error) {
+	s := c.Server
+	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: ratelimit.Standard().Version, Auth: s.RequireAuth,
+		Roles: []string{}, Second: c.Now().Unix(), Started: s.Started.Unix(), Virtual: s.Cluster.Budgets.Clock.Stopped()}
+	if q.in == nil {
+		return out, nil
+	}
+	out.Write, out.Load = c.Writable, q.mayLoad() == nil
+	if l := q.in.login(); l != nil {
+		out.User = l.Name.String()
+		for _, r := range l.Roles {
+			out.Roles = append(out.Roles, r.String())
+		}
+	}
+	return out, nil
+}
+
+// logIn proves a user's password by SCRAM, and begins a login.
+func (c *Console) logIn(q *query) (any, error) {
+	if !c.Server.RequireAuth {
+		return nil, mongoerr.New(mongoerr.BadValue, "The server was started without --auth: nobody has to log in")
+	}
+	n := auth.Name{Name: q.text("user"), DB: q.text("db")}
+	if n.DB == "" {
+		n.DB = "admin"
+	}
+	if n.Name == "" {
+		return nil, mongoerr.New(mongoerr.BadValue, "user is the name of a user")
+	}
+	remote, err := addressOf(q.Request)
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.callers.dial(c.Server, remote, c.local, q.TLS)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.prove(q.Context(), n, q.text("password")); err != nil {
+		in.hangUp()
+		return nil, err
+	}
+	http.SetCookie(q.w, c.cookie(c.sessions.add(in, time.Now())))
+	fresh := *q
+	fresh.in = in
+	return c.about(&fresh)
+}
+
+// logOut ends the login.
+func (c *Console) logOut(q *query) (any, error) {
+	c.sessions.forget(q.Request)
+	http.SetCookie(q.w, c.cookie(""))
+	return struct{}{}, nil
+}

@@ -1,0 +1,56 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// operationsReply is what goes on.
+type operationsReply struct {
+	Operations json.RawMessage `json:"operations"`
+	// All reports that the list has the operations of other users as well.
+	All bool `json:"all"`
+}
+
+// operations answers $currentOp: of all users for who may see that, else of this one.
+func operations(q *query) (any, error) {
+	for _, all := range []bool{true, false} {
+		reply, err := q.aggregate(collection.Namespace{DB: "admin"}, func(b *bson.Builder) {
+			b.BeginDoc("$currentOp")
+			b.Bool("allUsers", all)
+			b.Bool("idleConnections", false)
+			b.Bool("idleCursors", true)
+			b.Bool("idleSessions", true)
+			b.End()
+		})
+		var e *mongoerr.Error
+		if all && errors.As(err, &e) && e.Code == mongoerr.Unauthorized {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return operationsReply{batchOf(reply), all}, nil
+	}
+	return nil, errNobody
+}
+
+// killOperation ends a command that runs.
+func killOperation(q *query) (any, error) {
+	id := q.body.Get("id")
+	if id.IsNullish() {
+		return nil, mongoerr.New(mongoerr.BadValue, "id is the opid of an operation")
+	}
+	reply, err := q.ask("admin", func(b *bson.Builder) {
+		b.Int32("killOp", 1)
+		b.Value("op", id)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return raw(reply), nil
+}

@@ -1,0 +1,192 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// requests answers GetRequestReport: of a collection, or of all of them.
+func requests(q *query) (any, error) {
+	top, err := q.number("top", 100, 1, 1000)
+	if err != nil {
+		return nil, err
+	}
+	db, coll := "admin", ""
+	if q.text("ns") != "" {
+		ns, err := q.namespace()
+		if err != nil {
+			return nil, err
+		}
+		db, coll = ns.DB, ns.Coll
+	}
+	reply, err := q.ask(db, func(b *bson.Builder) {
+		b.String("customAction", "GetRequestReport")
+		if coll != "" {
+			b.String("collection", coll)
+		}
+		b.Int64("top", top)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return raw(reply), nil
+}
+
+// explain answers the plan of a query, and what it costs: as estimated, or with run as
+// counted. The filter may be a shape of the request report: its question marks get the
+// values of a document there is.
+func explain(q *query) (any, error) {
+	ns, err := q.namespace()
+	if err != nil {
+		return nil, err
+	}
+	inner, err := q.findCommand(ns)
+	if err != nil {
+		return nil, err
+	}
+	verbosity := "queryPlanner"
+	if q.body.Get("run").Truthy() {
+		verbosity = "executionStats"
+	}
+	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+		b.Raw("explain", inner)
+		b.String("verbosity", verbosity)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return raw(reply), nil
+}
+
+// findCommand is the find that the arguments describe.
+func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	b.String("find", ns.Coll)
+	for _, name := range []string{"filter", "sort", "projection"} {
+		var d bson.Raw
+		var err error
+		if s, ok := q.body.Get(name).Str(); ok && name == "filter" && strings.Contains(s, "?") {
+			d, err = q.fillShape(ns, s)
+		} else {
+			d, err = q.document(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !d.IsEmpty() {
+			b.Raw(name, d)
+		}
+	}
+	for _, x := range []struct {
+		name            string
+		otherwise, most int64
+	}{{"skip", 0, 1 << 40}, {"limit", 20, 1000}} {
+		n, err := q.number(x.name, x.otherwise, 0, x.most)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			b.Int64(x.name, n)
+		}
+	}
+	return b.Doc(), nil
+}
+
+// unknown stands for a question mark of a shape while it is parsed.
+const unknown = "\x01"
+
+// fillShape makes a filter of a shape, with the values of a document of the collection.
+// Errors: FailedToParse (9); those of find.
+func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, error) {
+	d, err := parse(strings.ReplaceAll(strings.ReplaceAll(shape, "…", ""), "?", `"\u0001"`))
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be made a filter of: type the filter", shape)
+	}
+	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+		b.String("find", ns.Coll)
+		b.Int32("limit", 1)
+		b.Bool("singleBatch", true)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var sample bson.Raw
+	cursor, _ := reply.Get("cursor").Doc()
+	list, _ := cursor.Get("firstBatch").Array()
+	for v := range list.Values() {
+		sample, _ = v.Doc()
+	}
+	b := bson.NewBuilder(nil)
+	fill(b, d, sample, "")
+	return b.Doc(), nil
+}
+
+// fill writes the elements of a shape with values of a sample. path is the field that
+// operators are about.
+func fill(b *bson.Builder, shape, sample bson.Raw, path string) {
+	for it := shape.Iter(); it.Next(); {
+		name := string(it.Name)
+		at := path
+		if !strings.HasPrefix(name, "$") {
+			at = name
+		}
+		if s, ok := it.Value.Str(); ok && s == unknown {
+			fillValue(b, name, valueAt(sample, at))
+			continue
+		}
+		if list, ok := it.Value.Array(); ok && it.Value.Type == bson.TypeArray {
+			b.BeginArray(name)
+			for v := range list.Values() {
+				inner, _ := v.Doc()
+				b.BeginDoc("")
+				fill(b, inner, sample, at)
+				b.End()
+			}
+			b.End()
+			continue
+		}
+		inner, _ := it.Value.Doc()
+		b.BeginDoc(name)
+		fill(b, inner, sample, at)
+		b.End()
+	}
+}
+
+// fillValue writes the operand of an operator, or the value of a field.
+func fillValue(b *bson.Builder, name string, v bson.Value) {
+	switch name {
+	case "$in", "$nin", "$all":
+		b.BeginArray(name)
+		b.Value("", v)
+		b.End()
+	case "$exists":
+		b.Bool(name, true)
+	case "$size":
+		b.Int32(name, 1)
+	case "$regex":
+		b.String(name, "^a")
+	default:
+		b.Value(name, v)
+	}
+}
+
+// valueAt finds the value of a dotted path, the first one in arrays; null without.
+func valueAt(d bson.Raw, path string) bson.Value {
+	first, rest, deeper := strings.Cut(path, ".")
+	v := d.Get(first)
+	if list, ok := v.Array(); ok && v.Type == bson.TypeArray {
+		if e, ok := list.First(); ok {
+			v = e.Value
+		}
+	}
+	if inner, ok := v.Doc(); ok && deeper {
+		return valueAt(inner, rest)
+	}
+	if v.IsMissing() || deeper {
+		return bson.Null
+	}
+	return v
+}

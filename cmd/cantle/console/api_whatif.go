@@ -1,0 +1,203 @@
+package console
+
+import (
+	"context"
+	"math"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/history"
+)
+
+// textReply is what a program of the command line prints.
+type textReply struct {
+	Text string `json:"text"`
+}
+
+// advise answers what cantle advise prints.
+func advise(q *query) (any, error) {
+	ns, err := q.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if q.Advise == nil {
+		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle advise")
+	}
+	text, err := q.Advise(q.Context(), func(ctx context.Context, db string, command []byte) ([]byte, error) {
+		return q.in.ask(ctx, db, bson.Raw(command))
+	}, ns.String())
+	if err != nil {
+		return nil, known(err)
+	}
+	return textReply{text}, nil
+}
+
+// known is an error whose text is for the user.
+func known(err error) error {
+	if e := mongoerr.From(err); e.Code != mongoerr.InternalError {
+		return e
+	}
+	return mongoerr.New(mongoerr.BadValue, "%s", err)
+}
+
+// estimate answers what cantle estimate prints.
+func estimate(q *query) (any, error) {
+	if q.Estimate == nil {
+		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle estimate")
+	}
+	text, err := q.Estimate(q.Context(), texts(q.body.Get("args")), q.text("document"))
+	if err != nil {
+		return nil, known(err)
+	}
+	return textReply{text}, nil
+}
+
+// replayReply is what recorded traffic would meet under another throughput.
+type replayReply struct {
+	From       int64   `json:"from"`
+	Step       int64   `json:"step"`
+	Partitions int     `json:"partitions"`
+	RU         float64 `json:"ru"`
+	// Refused is the share of the request units that would be refused, from 0 to 1, and
+	// RefusedColumns in how many columns there would be refusals.
+	Refused        float64 `json:"refused"`
+	RefusedColumns int     `json:"refusedColumns"`
+	Columns        int     `json:"columns"`
+	Peak           float64 `json:"peak"`    // RU/s that the busiest partition was asked for
+	Balance        float64 `json:"balance"` // the busiest partition compared with the average
+	// Enough is the least RU/s under which nothing would be refused.
+	Enough float64 `json:"enough"`
+	// Manual and Autoscale are what would be billed in request units per second times hours.
+	Manual    float64   `json:"manualRUHours"`
+	Autoscale float64   `json:"autoscaleRUHours"`
+	Demand    []float64 `json:"demand"` // RU/s asked for, by column
+	Served    []float64 `json:"served"` // RU/s that would be served
+	// Recorded reports that the partitions are those there were; else the work of each is taken
+	// to be spread evenly within its range.
+	Recorded bool `json:"recorded"`
+}
+
+// partitionsMost bounds a replay.
+const partitionsMost = 512
+
+// replay answers how recorded traffic would do.
+func replay(q *query) (any, error) {
+	ns, err := q.namespace()
+	if err == nil {
+		err = q.mayNamespace(ns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ru, err := q.number("ru", 400, 1, 1<<40)
+	if err != nil {
+		return nil, err
+	}
+	n, err := q.number("partitions", 0, 0, partitionsMost)
+	if err != nil {
+		return nil, err
+	}
+	level, from, to, err := q.window()
+	if err != nil {
+		return nil, err
+	}
+	used := q.History.Heat(level, history.RU, ns.String(), from, to)
+	t := traffic{used: &used}
+	t.reads, t.writes = q.History.Heat(level, history.Reads, ns.String(), from, to), q.History.Heat(level, history.Writes, ns.String(), from, to)
+	t.refused = q.History.Heat(level, history.Refused, ns.String(), from, to)
+	loads := t.loads(int(n))
+	if len(loads) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Nothing was recorded of %s in this time", ns)
+	}
+	out := meet(loads, used.Columns, float64(ru))
+	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0
+	hours := float64(used.Step) / 3600
+	out.Manual = float64(ru) * hours * float64(used.Columns)
+	for i := range out.Served {
+		out.Autoscale += max(float64(ru)/10, min(out.Served[i], float64(ru))) * hours
+	}
+	return out, nil
+}
+
+// traffic is what was recorded of a collection.
+type traffic struct {
+	used                   *history.Heat
+	reads, writes, refused history.Heat
+}
+
+// loads is what each partition was asked for, column by column: what it used, and what the
+// requests would have that it refused, if they cost what the others did. n partitions of
+// equal size take the place of those there were; 0 leaves them.
+func (t *traffic) loads(n int) [][]float64 {
+	var out [][]float64
+	for range n {
+		out = append(out, make([]float64, t.used.Columns))
+	}
+	for i := range t.used.Rows {
+		r := &t.used.Rows[i]
+		each := make([]float64, t.used.Columns)
+		at := int((r.First - t.used.From) / t.used.Step)
+		for j, c := range r.Cells {
+			v := history.Value(c)
+			requests := cell(&t.reads, i, j) + cell(&t.writes, i, j)
+			if refused := cell(&t.refused, i, j); refused > 0 && requests > 0 {
+				v += refused * v / requests
+			}
+			each[at+j] = v
+		}
+		if n == 0 {
+			out = append(out, each)
+			continue
+		}
+		lo, hi := r.Part.From, r.Part.To
+		if hi <= lo { // values have no distances
+			lo, hi = 0, 1
+		}
+		for k := range out {
+			a, b := max(lo, float64(k)/float64(n)), min(hi, float64(k+1)/float64(n))
+			for j := range each {
+				out[k][j] += each[j] * max(0, b-a) / (hi - lo)
+			}
+		}
+	}
+	return out
+}
+
+// cell is the value of a cell, 0 for one that there is no more: another metric is read a
+// moment later.
+func cell(h *history.Heat, row, column int) float64 {
+	if row >= len(h.Rows) || column >= len(h.Rows[row].Cells) {
+		return 0
+	}
+	return history.Value(h.Rows[row].Cells[column])
+}
+
+// meet lets loads meet a throughput that is divided evenly: what a partition is asked for
+// beyond its share is refused.
+func meet(loads [][]float64, columns int, ru float64) *replayReply {
+	out := &replayReply{Partitions: len(loads), RU: ru, Columns: columns, Demand: make([]float64, columns), Served: make([]float64, columns)}
+	share, asked, most := ru/float64(len(loads)), 0.0, 0.0
+	for _, load := range loads {
+		all := 0.0
+		for j, v := range load {
+			out.Demand[j] += v
+			out.Served[j] += min(v, share)
+			out.Peak = max(out.Peak, v)
+			all += v
+		}
+		asked += all
+		most = max(most, all)
+	}
+	for j := range columns {
+		if lost := out.Demand[j] - out.Served[j]; lost > 1e-9 {
+			out.Refused += lost
+			out.RefusedColumns++
+		}
+	}
+	if asked > 0 {
+		out.Refused /= asked
+		out.Balance = most * float64(len(loads)) / asked
+	}
+	out.Enough = math.Ceil(out.Peak*float64(len(loads))/100) * 100
+	return out
+}

@@ -1,0 +1,198 @@
+package console
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// callerIDs begins the numbers of connections without a network, far above those of
+// clients.
+const callerIDs = 1 << 40
+
+// caller is a connection without a network. It implements wire.Conn. Not safe for
+// concurrent use, but for Close.
+type caller struct {
+	server        *command.Server
+	id            int64
+	remote, local net.Addr
+	opened        time.Time
+	state         any
+	tls           *tls.ConnectionState
+	ctx           context.Context
+	close         context.CancelCauseFunc
+	pool          wire.Pool
+}
+
+// callers counts connections.
+type callers struct{ n atomic.Int64 }
+
+// dial opens a connection in the name of whoever is at remote.
+func (n *callers) dial(s *command.Server, remote, local net.Addr, state *tls.ConnectionState) (*caller, error) {
+	c := &caller{server: s, id: callerIDs + n.n.Add(1), remote: remote, local: local, opened: time.Now(), tls: state}
+	c.ctx, c.close = context.WithCancelCause(context.Background())
+	if err := s.Connect(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// hangUp ends the connection.
+func (c *caller) hangUp() {
+	c.close(nil)
+	c.server.Disconnect(c)
+}
+
+func (c *caller) ID() int64         { return c.id }
+func (c *caller) Tag() string       { return "" }
+func (c *caller) Remote() net.Addr  { return c.remote }
+func (c *caller) Local() net.Addr   { return c.local }
+func (c *caller) Opened() time.Time { return c.opened }
+func (c *caller) State() any        { return c.state }
+func (c *caller) SetState(v any)    { c.state = v }
+func (c *caller) Close(cause error) { c.close(cause) }
+func (c *caller) HangUpAfterReply() {}
+func (c *caller) SetStranger(bool)  {}
+
+func (c *caller) Draining() context.Context                      { return c.ctx }
+func (c *caller) Agree(wire.Compressors) (none wire.Compressors) { return none }
+func (c *caller) TLS() *tls.ConnectionState                      { return c.tls }
+
+// introduce says hello, so that currentOp and the log name the console.
+func (c *caller) introduce(ctx context.Context) error {
+	b := bson.NewBuilder(nil)
+	b.Int32("hello", 1)
+	b.BeginDoc("client")
+	b.BeginDoc("application")
+	b.String("name", "cantle console")
+	b.End()
+	b.BeginDoc("driver")
+	b.String("name", "console")
+	b.String("version", c.server.Version)
+	b.End()
+	b.BeginDoc("os")
+	b.String("type", "browser")
+	b.End()
+	b.End()
+	_, err := c.ask(ctx, "admin", b.Doc())
+	return err
+}
+
+// enter makes the user of another connection the one of this.
+func (c *caller) enter(other *caller) {
+	p, o := c.state.(*command.Peer), other.state.(*command.Peer)
+	p.Login, p.User, p.Owner = o.Login, o.User, o.Owner
+}
+
+// login is who uses the connection, nil for nobody.
+func (c *caller) login() *command.Login { return c.state.(*command.Peer).Login }
+
+// errClosed is the error of a command whose connection was closed meanwhile.
+var errClosed = errors.New("the connection was closed")
+
+// ask runs a command and returns the reply, a copy.
+// Errors: *mongoerr.Error as the server tells it; errClosed.
+func (c *caller) ask(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	b.Splice(body.Elements())
+	b.String("$db", db)
+	doc, err := bson.Parse(b.Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
+	m := wire.Message{Header: wire.Header{OpCode: wire.OpMsg, RequestID: 1, Length: int32(len(doc) + wire.HeaderSize + 5)}, Body: doc}
+	out := wire.NewReply(&c.pool)
+	out.Start(&m)
+	defer out.Release()
+	if err := c.server.Handle(ctx, c, &m, out); err != nil {
+		return nil, errClosed
+	}
+	msg, err := out.Finish(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := bson.Parse(msg[wire.HeaderSize+5:], bson.Limits{Depth: bson.MaxDepth + 1})
+	if err != nil {
+		return nil, err
+	}
+	reply = reply.Clone()
+	if reply.Get("ok").Truthy() {
+		return reply, nil
+	}
+	code, _ := reply.Get("code").TruncInt64()
+	text, _ := reply.Get("errmsg").Str()
+	return nil, mongoerr.New(mongoerr.Code(code), "%s", text)
+}
+
+// prove logs a user in by SCRAM. Errors: AuthenticationFailed (18).
+func (c *caller) prove(ctx context.Context, n auth.Name, password string) error {
+	m, err := c.mechanismOf(ctx, n)
+	if err != nil {
+		return err
+	}
+	proof, err := auth.NewProof(m, n.Name, password)
+	if err != nil {
+		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+	}
+	say := func(b *bson.Builder) (bson.Raw, error) { return c.ask(ctx, n.DB, b.Doc()) }
+	first, err := proof.Step("")
+	if err != nil {
+		return err
+	}
+	b := bson.NewBuilder(nil)
+	b.Int32("saslStart", 1)
+	b.String("mechanism", string(m))
+	b.Binary("payload", 0, []byte(first))
+	b.BeginDoc("options")
+	b.Bool("skipEmptyExchange", true)
+	b.End()
+	for {
+		reply, err := say(b)
+		if err != nil {
+			return err
+		}
+		_, challenge, _ := reply.Get("payload").Binary()
+		answer, err := proof.Step(string(challenge))
+		if err != nil {
+			return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+		}
+		if reply.Get("done").Truthy() {
+			return nil
+		}
+		b = bson.NewBuilder(nil)
+		b.Int32("saslContinue", 1)
+		b.Value("conversationId", reply.Get("conversationId"))
+		b.Binary("payload", 0, []byte(answer))
+	}
+}
+
+// mechanismOf asks how a user can log in.
+func (c *caller) mechanismOf(ctx context.Context, n auth.Name) (auth.Mechanism, error) {
+	b := bson.NewBuilder(nil)
+	b.Int32("hello", 1)
+	b.String("saslSupportedMechs", n.DB+"."+n.Name)
+	reply, err := c.ask(ctx, "admin", b.Doc())
+	if err != nil {
+		return "", err
+	}
+	m := auth.ScramSHA1
+	list, _ := reply.Get("saslSupportedMechs").Array()
+	for v := range list.Values() {
+		if s, _ := v.Str(); s == string(auth.ScramSHA256) {
+			m = auth.ScramSHA256
+		}
+	}
+	return m, nil
+}

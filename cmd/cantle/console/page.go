@@ -1,0 +1,94 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// assets are the files of the page.
+//
+//go:embed assets
+var assets embed.FS
+
+// file is one file of the page, ready to be sent.
+type file struct {
+	kind, tag  string // its type, and what changes when it does
+	plain, zip []byte
+}
+
+// page serves the files of the page, compressed once at the start. Anything that is no
+// file is the page itself: its views have addresses of their own.
+func page() http.Handler {
+	files := map[string]*file{}
+	_ = fs.WalkDir(assets, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := assets.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(text)
+		f := &file{kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, plain: text}
+		switch path.Ext(name) { // whatever the machine's own table says
+		case ".js":
+			f.kind = "text/javascript; charset=utf-8"
+		case ".css":
+			f.kind = "text/css; charset=utf-8"
+		case ".html":
+			f.kind = "text/html; charset=utf-8"
+		case ".svg":
+			f.kind = "image/svg+xml"
+		}
+		var z bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&z, gzip.BestCompression)
+		_, _ = w.Write(text)
+		_ = w.Close()
+		f.zip = z.Bytes()
+		files[strings.TrimPrefix(name, "assets/")] = f
+		return nil
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		f := files[name]
+		if f == nil && path.Ext(name) == "" {
+			f = files["index.html"]
+		}
+		if f == nil {
+			http.NotFound(w, r)
+			return
+		}
+		f.send(w, r)
+	})
+}
+
+// send sends a file, or says that the browser has it.
+func (f *file) send(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Cache-Control", "no-cache") // asks each time whether it has changed
+	h.Set("ETag", f.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if r.Header.Get("If-None-Match") == f.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := f.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = f.zip
+	}
+	_, _ = w.Write(body)
+}

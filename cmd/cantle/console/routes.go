@@ -1,0 +1,283 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// route is one address of the API. Everything that is asked for by GET changes nothing.
+type route struct {
+	method, path string
+	answer       func(*query) (any, error)
+	doc          string // as docs/console.md says it
+}
+
+// routes are the addresses of the API, below /api/v1.
+func (c *Console) routes() []route {
+	return []route{
+		{"GET", "/collections", collections, "every database and collection: shard key, throughput, partitions, documents, bytes"},
+		{"GET", "/collection", oneCollection, "one collection (ns): options, indexes with use and size, statistics"},
+		{"GET", "/events", events, "splits, merges, reshards and changes of throughput (ns, from, to)"},
+		{"GET", "/heat", heat, "one metric of every partition of a collection over time (ns, metric, from, to)"},
+		{"GET", "/lines", lines, "what the whole server did over time (from, to)"},
+		{"GET", "/operations", operations, "commands that run, idle cursors, sessions, transactions and jobs"},
+		{"GET", "/partitions", partitions, "keys, sizes, RU/s, refusals and costliest values of each partition (ns, top)"},
+		{"GET", "/requests", requests, "what commands have cost by their shape (ns, top)"},
+		{"GET", "/server", c.about, "version, settings and what the user may do; asks for no login"},
+		{"GET", "/warnings", warnings, "what somebody should look at, each with where"},
+		{"POST", "/advise", advise, "the shard keys a collection could have, ranked (ns): cantle advise"},
+		{"POST", "/collection/index", createIndex, "makes an index (ns, key, options)"},
+		{"POST", "/documents/delete", deleteDocument, "deletes a document by _id (ns, id); needs --console-write"},
+		{"POST", "/documents/insert", insertDocument, "inserts a document (ns, document); needs --console-write"},
+		{"POST", "/documents/replace", replaceDocument, "replaces a document by _id (ns, id, document); needs --console-write"},
+		{"POST", "/estimate", estimate, "what a workload will cost (document, args): cantle estimate"},
+		{"POST", "/explain", explain, "the plan of a query and its itemised bill (ns, filter, sort, projection, run)"},
+		{"POST", "/find", find, "documents, a page at a time, with their charge (ns, filter, sort, projection, skip, limit)"},
+		{"POST", "/login", c.logIn, "logs a user in (user, password, db) and sets a cookie"},
+		{"POST", "/logout", c.logOut, "ends the login"},
+		{"POST", "/operations/kill", killOperation, "ends a command that runs (id)"},
+		{"POST", "/partitions/merge", mergePartitions, "joins cold neighbours (ns, whatIf)"},
+		{"POST", "/partitions/redistribute", redistribute, "moves RU/s between partitions (ns, targets, sources, or equal)"},
+		{"POST", "/partitions/split", splitPartition, "halves a partition (ns, id)"},
+		{"POST", "/replay", replay, "recorded traffic against another throughput or number of partitions (ns, ru, partitions, from, to)"},
+		{"POST", "/throughput", setThroughput, "changes the throughput of a collection (ns, manual or autoscale)"},
+	}
+}
+
+// query is one request to the API.
+type query struct {
+	*Console
+	*http.Request
+	w    http.ResponseWriter
+	in   *caller
+	body bson.Raw // of a POST
+}
+
+// Handler answers everything.
+func (c *Console) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range c.routes() {
+		mux.HandleFunc(r.method+" /api/v1"+r.path, func(w http.ResponseWriter, req *http.Request) { c.answer(w, req, r) })
+	}
+	mux.HandleFunc("GET /api/v1/live", c.live)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, mongoerr.New(mongoerr.BadValue, "There is no %s %s; docs/console.md lists the API", r.Method, r.URL.Path))
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", c.readyz)
+	mux.Handle("/", page())
+	return c.guard(mux)
+}
+
+// readyz says whether the server takes commands.
+func (c *Console) readyz(w http.ResponseWriter, _ *http.Request) {
+	if !c.Ready() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, "stopping\n")
+		return
+	}
+	io.WriteString(w, "ready\n")
+}
+
+// answer runs one route.
+func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
+	w.Header().Set("Cache-Control", "no-store")
+	q := &query{Console: c, Request: r, w: w}
+	var err error
+	if q.in, err = c.open(r); err != nil && to.anonymous() {
+		err = nil
+	}
+	if q.in != nil {
+		defer q.in.hangUp()
+	}
+	if err == nil && r.Method == http.MethodPost {
+		err = q.read()
+	}
+	var out any
+	if err == nil {
+		out, err = to.answer(q)
+	}
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_ = json.NewEncoder(w).Encode(out) // who does not listen any more misses nothing
+}
+
+// anonymous reports a route that asks for no login.
+func (r *route) anonymous() bool {
+	return r.path == "/server" || r.path == "/login" || r.path == "/logout"
+}
+
+// read reads the body, Extended JSON or as a shell writes it. Errors: FailedToParse (9).
+func (q *query) read() error {
+	text, err := io.ReadAll(http.MaxBytesReader(q.w, q.Body, bodyMax))
+	if err != nil {
+		return mongoerr.New(mongoerr.BSONObjectTooLarge, "The request has more than %d bytes", bodyMax)
+	}
+	if len(strings.TrimSpace(string(text))) == 0 {
+		text = []byte("{}")
+	}
+	q.body, err = parse(string(text))
+	return err
+}
+
+// parse reads a document. Errors: FailedToParse (9).
+func parse(text string) (bson.Raw, error) {
+	d, err := ejson.Parse(text)
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s", strings.TrimPrefix(err.Error(), "ejson: "))
+	}
+	return d, nil
+}
+
+// ask runs a command that build writes, in the name of the user.
+func (q *query) ask(db string, build func(b *bson.Builder)) (bson.Raw, error) {
+	b := bson.NewBuilder(nil)
+	build(b)
+	return q.in.ask(q.Context(), db, b.Doc())
+}
+
+// namespace reads the argument ns, of the address or of the body.
+// Errors: BadValue (2), InvalidNamespace (73).
+func (q *query) namespace() (collection.Namespace, error) {
+	text := q.text("ns")
+	ns := collection.ParseNamespace(text)
+	if text == "" || ns.Coll == "" {
+		return ns, mongoerr.New(mongoerr.BadValue, "ns is a database and a collection, as in test.orders")
+	}
+	return ns, collection.CheckNamespace(ns)
+}
+
+// text is a text argument, "" if it is missing.
+func (q *query) text(name string) string {
+	if q.body != nil {
+		s, _ := q.body.Get(name).Str()
+		return s
+	}
+	return q.Request.URL.Query().Get(name)
+}
+
+// number is a number argument within bounds. Errors: BadValue (2).
+func (q *query) number(name string, otherwise, least, most int64) (int64, error) {
+	n := otherwise
+	if q.body != nil {
+		if v := q.body.Get(name); !v.IsNullish() {
+			i, ok := v.AsInt64()
+			if !ok {
+				return 0, mongoerr.New(mongoerr.BadValue, "%s is a whole number", name)
+			}
+			n = i
+		}
+	} else if s := q.text(name); s != "" {
+		i, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0, mongoerr.New(mongoerr.BadValue, "%s is a whole number", name)
+		}
+		n = i
+	}
+	if n < least || n > most {
+		return 0, mongoerr.New(mongoerr.BadValue, "%s is from %d to %d", name, least, most)
+	}
+	return n, nil
+}
+
+// document is an argument of the body that is a document, or the text of one; the empty
+// document if it is missing. Errors: FailedToParse (9).
+func (q *query) document(name string) (bson.Raw, error) {
+	v := q.body.Get(name)
+	if d, ok := v.Doc(); ok {
+		return d, nil
+	}
+	if s, ok := v.Str(); ok && strings.TrimSpace(s) != "" {
+		d, err := parse(s)
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "%s: %s", name, err)
+		}
+		return d, nil
+	}
+	return bson.NewBuilder(nil).Doc(), nil
+}
+
+// mayLoad refuses who may not see the load of the server. Errors: Unauthorized (13).
+func (q *query) mayLoad() error {
+	if !q.Server.RequireAuth || q.in.login().Allows().MayCluster(auth.ServerStatus) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of the whole server needs the privilege serverStatus, which the role clusterMonitor has")
+}
+
+// mayNamespace refuses who may see neither the load of the server nor the statistics of a
+// collection. Errors: Unauthorized (13).
+func (q *query) mayNamespace(ns collection.Namespace) error {
+	if q.mayLoad() == nil || q.in.login().Allows().May(auth.CollStats, ns) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of %s needs the privilege collStats, which the role read has", ns)
+}
+
+// raw is a reply as JSON, without what only drivers read.
+func raw(reply bson.Raw) json.RawMessage {
+	b := bson.NewBuilder(nil)
+	for it := reply.Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "ok", "$clusterTime", "operationTime":
+		default:
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	return json.RawMessage(ejson.String(b.Doc()))
+}
+
+// problem is how an error is told.
+type problem struct {
+	Error struct {
+		Code     int    `json:"code"`
+		CodeName string `json:"codeName"`
+		Message  string `json:"message"`
+	} `json:"error"`
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, status int, e *mongoerr.Error) {
+	var p problem
+	p.Error.Code, p.Error.CodeName, p.Error.Message = int(e.Code), e.Code.String(), e.Msg
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(p)
+}
+
+// failed answers with the error of a command, and the status that fits its code.
+func failed(w http.ResponseWriter, err error) {
+	e := mongoerr.From(err)
+	status := http.StatusBadRequest
+	switch {
+	case e == errNobody, e.Code == mongoerr.AuthenticationFailed:
+		status = http.StatusUnauthorized
+	case e.Code == mongoerr.Unauthorized:
+		status = http.StatusForbidden
+	case e.Code == mongoerr.NamespaceNotFound:
+		status = http.StatusNotFound
+	case e.Code == ratelimit.CodeThrottled:
+		status = http.StatusTooManyRequests
+		w.Header().Set("Retry-After", "1")
+	case e.Code == mongoerr.InternalError:
+		status = http.StatusInternalServerError
+	case errors.Is(err, context.Canceled):
+		status = 499 // nobody reads it
+	}
+	fail(w, status, e)
+}

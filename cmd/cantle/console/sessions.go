@@ -1,0 +1,135 @@
+package console
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// How long a login lasts, and how many there are.
+const (
+	sessionIdle = time.Hour
+	sessionLife = 12 * time.Hour
+	sessionsMax = 1000
+)
+
+// cookieName is that of the cookie that stands for a login.
+const cookieName = "cantle_console"
+
+// session is one login of a browser.
+type session struct {
+	caller      *caller // logged in; runs no further command
+	begun, used time.Time
+}
+
+// sessions are the logins there are, by the hash of their token: what lies in memory does
+// not open anything.
+type sessions struct {
+	mu     sync.Mutex
+	list   map[[32]byte]*session
+	closed chan struct{} // closed by end
+}
+
+// over reports a login that has ended by itself.
+func (s *session) over(now time.Time) bool {
+	return now.Sub(s.used) > sessionIdle || now.Sub(s.begun) > sessionLife
+}
+
+// add begins a login and returns its token. Where there are too many the one that was not
+// used for longest ends.
+func (s *sessions) add(c *caller, now time.Time) string {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	token := base64.RawURLEncoding.EncodeToString(secret)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	oldest := [32]byte{}
+	for id, x := range s.list {
+		if x.over(now) {
+			s.drop(id)
+		} else if o := s.list[oldest]; o == nil || cmp.Compare(x.used.UnixNano(), o.used.UnixNano()) < 0 {
+			oldest = id
+		}
+	}
+	if len(s.list) >= sessionsMax {
+		s.drop(oldest)
+	}
+	s.list[sha256.Sum256([]byte(token))] = &session{caller: c, begun: now, used: now}
+	return token
+}
+
+// drop ends a login. Holds s.mu.
+func (s *sessions) drop(id [32]byte) {
+	if x := s.list[id]; x != nil {
+		x.caller.hangUp()
+		delete(s.list, id)
+	}
+}
+
+// of finds the login of a request, nil for none.
+func (s *sessions) of(r *http.Request, now time.Time) *caller {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return nil
+	}
+	id := sha256.Sum256([]byte(cookie.Value))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.list[id]
+	if x == nil {
+		return nil
+	}
+	if x.over(now) {
+		s.drop(id)
+		return nil
+	}
+	x.used = now
+	return x.caller
+}
+
+// forget ends the login of a request.
+func (s *sessions) forget(r *http.Request) {
+	if cookie, err := r.Cookie(cookieName); err == nil {
+		s.mu.Lock()
+		s.drop(sha256.Sum256([]byte(cookie.Value)))
+		s.mu.Unlock()
+	}
+}
+
+// ended is done when the console stops.
+func (s *sessions) ended() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed == nil {
+		s.closed = make(chan struct{})
+	}
+	return s.closed
+}
+
+// end ends all logins and live streams.
+func (s *sessions) end() {
+	ended := s.ended()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-ended:
+	default:
+		close(s.closed)
+	}
+	for id := range s.list {
+		s.drop(id)
+	}
+}
+
+// cookie is what the browser keeps of a login; an empty token ends it.
+func (c *Console) cookie(token string) *http.Cookie {
+	k := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteStrictMode, MaxAge: int(sessionLife / time.Second)}
+	if token == "" {
+		k.MaxAge = -1
+	}
+	return k
+}

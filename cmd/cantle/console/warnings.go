@@ -1,0 +1,142 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/history"
+)
+
+// warning is something that somebody should look at.
+type warning struct {
+	Kind string `json:"kind"` // throttled, hot, request or value
+	NS   string `json:"ns"`
+	Text string `json:"text"`
+	// View is the view of the page that shows why.
+	View      string `json:"view"`
+	Partition int    `json:"partition"` // -1 for none
+}
+
+// Bounds of what is looked at for warnings.
+const (
+	warnedSeconds     = 60
+	warnedShapes      = 50
+	warnedCollections = 20
+	hotShare          = 0.5 // of a collection's work on one partition is worth a warning
+	hotLeast          = 10  // RU/s, below which nobody cares
+)
+
+// warnings answers what is wrong now. Who may not see a part of it, is not told that part.
+func warnings(q *query) (any, error) {
+	out := []warning{}
+	if q.mayLoad() == nil {
+		out = append(out, q.hotPartitions()...)
+	}
+	if reply, err := q.ask("admin", func(b *bson.Builder) {
+		b.String("customAction", "GetRequestReport")
+		b.Int32("top", warnedShapes)
+	}); err == nil {
+		list, _ := reply.Get("requests").Array()
+		for v := range list.Values() {
+			d, _ := v.Doc()
+			ns, _ := d.Get("ns").Str()
+			filter, _ := d.Get("filter").Str()
+			for _, text := range texts(d.Get("warnings")) {
+				out = append(out, warning{Kind: "request", NS: ns, Text: filter + " " + text, View: "requests", Partition: -1})
+			}
+		}
+	}
+	out = append(out, q.largeValues()...)
+	return struct {
+		Warnings []warning `json:"warnings"`
+	}{out}, nil
+}
+
+// texts are the texts of an array.
+func texts(v bson.Value) (out []string) {
+	list, _ := v.Array()
+	for v := range list.Values() {
+		s, _ := v.Str()
+		out = append(out, s)
+	}
+	return out
+}
+
+// hotPartitions finds partitions that refused requests in the last minute, or that have
+// most of their collection's work.
+func (q *query) hotPartitions() (out []warning) {
+	now := q.History.Second()
+	ru := q.History.Heat(history.Seconds, history.RU, "", now-warnedSeconds, now)
+	refused := q.History.Heat(history.Seconds, history.Refused, "", now-warnedSeconds, now)
+	all, parts := map[string]float64{}, map[string]int{}
+	sums := make([]float64, len(ru.Rows))
+	for i := range ru.Rows {
+		r := &ru.Rows[i]
+		sums[i] = sum(r.Cells)
+		all[r.Part.Namespace] += sums[i]
+		if r.Until == 0 {
+			parts[r.Part.Namespace]++
+		}
+	}
+	for i := range refused.Rows {
+		r := &refused.Rows[i]
+		if n := sum(r.Cells); n > 0 && r.Until == 0 {
+			out = append(out, warning{Kind: "throttled", NS: r.Part.Namespace, View: "heat", Partition: r.Part.Place.Shard,
+				Text: fmt.Sprintf("partition %d refused about %.0f requests in the last minute for lack of request units", r.Part.Place.Shard, n)})
+		}
+	}
+	for i := range ru.Rows {
+		r := &ru.Rows[i]
+		ns := r.Part.Namespace
+		share := sums[i] / max(1, all[ns])
+		told := slices.ContainsFunc(out, func(w warning) bool { return w.NS == ns && w.Partition == r.Part.Place.Shard })
+		if coll := q.partitionsOf(r.Part); !told && r.Until == 0 && coll > 1 && share > hotShare && share > 2/float64(coll) && sums[i] > hotLeast*warnedSeconds {
+			out = append(out, warning{Kind: "hot", NS: ns, View: "heat", Partition: r.Part.Place.Shard,
+				Text: fmt.Sprintf("partition %d does %.0f %% of the work of %d partitions", r.Part.Place.Shard, 100*share, coll)})
+		}
+	}
+	return out
+}
+
+// sum adds up cells of one second each.
+func sum(cells []byte) (all float64) {
+	for _, c := range cells {
+		all += history.Value(c)
+	}
+	return all
+}
+
+// partitionsOf is how many partitions the collection of one has now.
+func (q *query) partitionsOf(p *history.Part) int {
+	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
+		if uint64(coll.ID) == p.Place.Collection && coll.Map != nil {
+			return coll.Map.Len()
+		}
+	}
+	return 0
+}
+
+// largeValues finds shard key values that come near the size they may have, in collections
+// with provisioned throughput.
+func (q *query) largeValues() (out []warning) {
+	asked := 0
+	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
+		if coll.Throughput.RU == 0 || asked >= warnedCollections {
+			continue
+		}
+		asked++
+		reply, err := q.ask(coll.Namespace.DB, func(b *bson.Builder) {
+			b.String("customAction", "GetPartitions")
+			b.String("collection", coll.Namespace.Coll)
+			b.Int32("top", 1)
+		})
+		if err != nil {
+			continue // not for this user
+		}
+		for _, text := range texts(reply.Get("warnings")) {
+			out = append(out, warning{Kind: "value", NS: coll.Namespace.String(), Text: text, View: "partitions", Partition: -1})
+		}
+	}
+	return out
+}

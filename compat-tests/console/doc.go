@@ -1,0 +1,4 @@
+// Package console tests the console from outside: its API by HTTP, with users and without,
+// and its page in a browser without a window. The server's clock stands still, so that
+// every run sees the same history.
+package console

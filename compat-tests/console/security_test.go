@@ -1,0 +1,184 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// header sets a header of a request.
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) {
+		if name == "Host" {
+			r.Host = value
+		} else {
+			r.Header.Set(name, value)
+		}
+	}
+}
+
+// Foreign pages reach nothing: neither by a name of theirs for this address, nor by requests
+// that a browser sends on their behalf.
+func TestForeign(t *testing.T) {
+	s := start(t)
+	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "10.0.0.1", ""} {
+		if host != "" {
+			s.send("GET", "/api/v1/server", "", header("Host", host)).want(http.StatusMisdirectedRequest)
+		}
+	}
+	for _, host := range []string{"localhost", "127.0.0.1:1", "[::1]:8080", "LOCALHOST:80"} {
+		s.send("GET", "/api/v1/server", "", header("Host", host)).want(200)
+	}
+	s.send("POST", "/api/v1/find", `{}`, header("Origin", "http://evil.example")).want(403, "another site")
+	s.send("POST", "/api/v1/find", `{}`, header("Sec-Fetch-Site", "cross-site")).want(403, "another site")
+	s.send("POST", "/api/v1/find", `{}`, header("Content-Type", "text/plain")).want(415)
+	a := s.get("/")
+	a.want(200, "<html")
+	for name, value := range map[string]string{"Content-Security-Policy": "default-src 'self'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer"} {
+		if !strings.HasPrefix(a.header.Get(name), value) {
+			t.Errorf("%s: %q", name, a.header.Get(name))
+		}
+	}
+	if a.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error("other sites may read")
+	}
+	s.send("POST", "/api/v1/find", `{"ns": "`+strings.Repeat("x", 2<<20)+`"}`).want(400, "more than")
+}
+
+// The console is never open by accident.
+func TestNeverOpen(t *testing.T) {
+	for _, flags := range [][]string{
+		{"--console-listen", "0.0.0.0:0"},
+		{"--console-listen", "0.0.0.0:0", "--allow-open"},
+		{"--console-listen", ":0", "--auth"}, // passwords would be readable
+	} {
+		var cfg daemon.Config
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		cfg.Flags(f)
+		if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0"}, flags...)); err != nil {
+			t.Fatal(err)
+		}
+		d, err := daemon.Start(t.Context(), cfg, io.Discard)
+		if err == nil {
+			d.Stop()
+			t.Errorf("%v: it listens", flags)
+		} else if !strings.Contains(err.Error(), "--console-listen be an address of this machine") {
+			t.Errorf("%v: %v", flags, err)
+		}
+	}
+}
+
+// users makes root, a reader of one database, and one who watches the load.
+func (s *server) users() {
+	s.t.Helper()
+	s.run("admin", `{"createUser": "root", "pwd": "r", "roles": ["root"]}`)
+	s.client.Disconnect(s.t.Context())
+	s.client = s.connect("root:r")
+	s.run("admin", `{"createUser": "reader", "pwd": "p", "roles": [{"role": "read", "db": "test"}]}`)
+	s.run("admin", `{"createUser": "watcher", "pwd": "w", "roles": ["clusterMonitor"]}`)
+	s.run("admin", `{"createUser": "old", "pwd": "o", "roles": [], "mechanisms": ["SCRAM-SHA-1"]}`)
+}
+
+// What each user sees is what the commands would show.
+func TestPrivileges(t *testing.T) {
+	s := start(t, "--auth")
+	s.users()
+	s.orders()
+	s.run("secret", `{"insert": "c", "documents": [{"_id": 1}]}`)
+	const (
+		yes    = 200
+		no     = 403
+		nobody = 401
+	)
+	for _, c := range []struct {
+		path, body                    string
+		stranger, root, reader, watch int
+	}{
+		{"/server", "", yes, yes, yes, yes},
+		{"/lines", "", nobody, yes, no, yes},
+		{"/heat", "", nobody, yes, no, yes},
+		{"/heat?ns=test.orders", "", nobody, yes, yes, yes},
+		{"/heat?ns=secret.c", "", nobody, yes, no, yes},
+		{"/events", "", nobody, yes, no, yes},
+		{"/events?ns=test.orders", "", nobody, yes, yes, yes},
+		{"/live", "", nobody, 0, no, 0},
+		{"/collections", "", nobody, yes, yes, yes},
+		{"/collection?ns=test.orders", "", nobody, yes, yes, no},
+		{"/collection?ns=secret.c", "", nobody, yes, no, no},
+		{"/partitions?ns=secret.c", "", nobody, yes, no, 0},
+		{"/requests?ns=secret.c", "", nobody, yes, no, 0},
+		{"/operations", "", nobody, yes, yes, yes},
+		{"/warnings", "", nobody, yes, yes, yes},
+		{"/find", `{"ns": "test.orders"}`, nobody, yes, yes, no},
+		{"/find", `{"ns": "secret.c"}`, nobody, yes, no, no},
+		{"/explain", `{"ns": "secret.c"}`, nobody, yes, no, no},
+		{"/replay", `{"ns": "secret.c"}`, nobody, 0, no, 0},
+		{"/partitions/merge", `{"ns": "test.orders", "whatIf": true}`, nobody, yes, no, no},
+		{"/partitions/split", `{"ns": "test.orders", "id": "0"}`, nobody, yes, no, no},
+		{"/throughput", `{"ns": "test.orders", "manual": 4000}`, nobody, yes, no, no},
+		{"/collection/index", `{"ns": "test.orders", "key": {"a": 1}}`, nobody, yes, no, no},
+		{"/operations/kill", `{"id": 1}`, nobody, yes, no, no},
+	} {
+		for _, who := range []struct {
+			user string
+			want int
+		}{{"", c.stranger}, {"reader:p", c.reader}, {"watcher:w", c.watch}, {"root:r", c.root}} {
+			user, want := who.user, who.want
+			if want == 0 {
+				continue
+			}
+			s.user = user
+			method := "GET"
+			if c.body != "" {
+				method = "POST"
+			}
+			if a := s.send(method, "/api/v1"+c.path, c.body); a.status != want {
+				t.Errorf("%s %s for %q: status %d, want %d: %.200s", method, c.path, user, a.status, want, a.text)
+			}
+		}
+	}
+	s.user = "reader:p"
+	if a := s.get("/api/v1/collections"); strings.Contains(a.text, "secret") || !strings.Contains(a.text, "test.orders") {
+		t.Errorf("the reader's collections: %s", a.text)
+	}
+	if a := s.get("/api/v1/operations"); !strings.Contains(a.text, `"all":false`) {
+		t.Errorf("the reader's operations: %.300s", a.text)
+	}
+}
+
+// A login is a cookie that scripts and other sites do not get, and ends when told.
+func TestLogin(t *testing.T) {
+	s := start(t, "--auth")
+	s.users()
+	s.post("/api/v1/login", `{"user": "reader", "password": "wrong"}`).want(401, "Authentication failed")
+	s.post("/api/v1/login", `{"user": "stranger", "password": "p"}`).want(401, "Authentication failed")
+	s.post("/api/v1/login", `{"user": "old", "password": "o"}`).want(200, `"user":"old@admin"`)
+	a := s.post("/api/v1/login", `{"user": "reader", "password": "p"}`)
+	a.want(200, `"user":"reader@admin"`, `"read@test"`, `"load":false`)
+	set := a.header.Get("Set-Cookie")
+	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
+		if !strings.Contains(set, part) {
+			t.Errorf("no %s in %s", part, set)
+		}
+	}
+	s.cookie, _, _ = strings.Cut(set, ";")
+	s.post("/api/v1/find", `{"ns": "test.orders"}`).want(200)
+	s.post("/api/v1/find", `{"ns": "secret.c"}`).want(403)
+	s.run("admin", `{"grantRolesToUser": "reader", "roles": [{"role": "read", "db": "secret"}]}`)
+	s.post("/api/v1/find", `{"ns": "secret.c"}`).want(200) // as it would for a driver's connection
+	s.post("/api/v1/logout", ``).want(200)
+	s.post("/api/v1/find", `{"ns": "test.orders"}`).want(401, "Log in first")
+	s.cookie = ""
+	s.cookie, _, _ = strings.Cut(s.post("/api/v1/login", `{"user": "reader", "password": "p"}`).header.Get("Set-Cookie"), ";")
+	s.run("admin", `{"dropUser": "reader"}`)
+	s.post("/api/v1/find", `{"ns": "test.orders"}`).want(401)
+	s.cookie = cookieOf("forged")
+	s.get("/api/v1/lines").want(401)
+}
+
+func cookieOf(token string) string { return "cantle_console=" + token }

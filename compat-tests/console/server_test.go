@@ -1,0 +1,174 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// server is a server with a console, and who asks it.
+type server struct {
+	t      testing.TB
+	daemon *daemon.Daemon
+	url    string // of the console, without a slash at the end
+	client *mongo.Client
+	user   string // name:password, "" for nobody
+	cookie string
+}
+
+// start starts a server with a console whose clock stands still.
+func start(t testing.TB, flags ...string) *server {
+	t.Helper()
+	var cfg daemon.Config
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cfg.Flags(f)
+	if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0", "--enable-test-commands", "--drain", "1s"}, flags...)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.Start(t.Context(), cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, daemon: d, url: strings.TrimSuffix(d.ConsoleURL(), "/")}
+	s.client = s.connect("")
+	t.Cleanup(func() {
+		s.client.Disconnect(t.Context())
+		if err := d.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// connect connects a driver, as a user if one is named.
+func (s *server) connect(user string) *mongo.Client {
+	s.t.Helper()
+	uri := s.daemon.URI()
+	if user != "" {
+		uri = strings.Replace(uri, "mongodb://", "mongodb://"+user+"@", 1) + "?authSource=admin"
+	}
+	c, err := mongo.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// run runs a command, as Extended JSON, that must succeed.
+func (s *server) run(db, command string, args ...any) bson.M {
+	s.t.Helper()
+	var d bson.D
+	if err := bson.UnmarshalExtJSON(fmt.Appendf(nil, command, args...), false, &d); err != nil {
+		s.t.Fatalf("%s: %v", command, err)
+	}
+	var out bson.M
+	if err := s.client.Database(db).RunCommand(s.t.Context(), d).Decode(&out); err != nil {
+		s.t.Fatalf("%s: %v", command, err)
+	}
+	return out
+}
+
+// stop stops the clock; pass lets so many seconds pass.
+func (s *server) stop() {
+	s.t.Helper()
+	s.run("admin", `{"customAction": "Clock", "stop": true}`)
+	s.get("/api/v1/lines?from=-1")
+}
+
+func (s *server) pass(seconds int) {
+	s.t.Helper()
+	s.get("/api/v1/lines?from=-1") // so that what was done until now counts for the second that ends
+	s.run("admin", `{"customAction": "Clock", "advanceMs": %d}`, seconds*1000)
+	s.get("/api/v1/lines?from=-1")
+}
+
+// answer is what the console answered.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	text   string
+}
+
+// send sends a request; change may change it before.
+func (s *server) send(method, path, body string, change ...func(*http.Request)) answer {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewBufferString(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if name, password, ok := strings.Cut(s.user, ":"); ok {
+		r.SetBasicAuth(name, password)
+	}
+	if s.cookie != "" {
+		r.Header.Set("Cookie", s.cookie)
+	}
+	for _, f := range change {
+		f(r)
+	}
+	reply, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{s.t, reply.StatusCode, reply.Header, string(text)}
+}
+
+func (s *server) get(path string) answer        { s.t.Helper(); return s.send("GET", path, "") }
+func (s *server) post(path, body string) answer { s.t.Helper(); return s.send("POST", path, body) }
+
+// into decodes an answer that must be a success.
+func (a answer) into(v any) {
+	a.t.Helper()
+	if a.status != http.StatusOK {
+		a.t.Fatalf("status %d: %s", a.status, a.text)
+	}
+	if err := json.Unmarshal([]byte(a.text), v); err != nil {
+		a.t.Fatalf("%v: %s", err, a.text)
+	}
+}
+
+// want checks the status, and that the answer has all of some texts.
+func (a answer) want(status int, texts ...string) {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Errorf("status %d, want %d: %.400s", a.status, status, a.text)
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.text, text) {
+			a.t.Errorf("no %q in %.1500s", text, a.text)
+		}
+	}
+}
+
+// orders makes the collection test.orders on four partitions, with 200 documents of 50
+// customers, one of whom orders much more than the others.
+func (s *server) orders() {
+	s.t.Helper()
+	s.run("admin", `{"shardCollection": "test.orders", "key": {"customer": "hashed"}, "numInitialChunks": 4}`)
+	for i := range 4 {
+		var docs []string
+		for j := range 50 {
+			docs = append(docs, fmt.Sprintf(`{"_id": %d, "customer": "c%d", "total": %d, "items": [{"sku": %d}]}`, i*50+j, j, (i*50+j)%100, j%7))
+		}
+		s.run("test", `{"insert": "orders", "documents": [%s]}`, strings.Join(docs, ","))
+	}
+}
