@@ -43,6 +43,8 @@ type Env struct {
 	Stored StoredScripts
 	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
 	Strict bool
+	// StableOnly hides what version 1 of the stable API does not have: text indexes.
+	StableOnly bool
 	// Release is the release of MongoDB that the client is shown. What is read from the
 	// catalog, for all clients alike, goes by that of the server: Kept.
 	Release, Kept release.Release

@@ -52,9 +52,11 @@ type Query struct {
 	free  *Query
 	scans bool
 
-	text  *match.Text // in the filter, anywhere
-	near  *match.Near // in the filter
-	metas uint32      // kinds of metadata, expr.MetaSortKey and so on, that the caller, sort and projection read, as bits
+	text *match.Text // in the filter, anywhere
+	// noText says that text indexes are not to be used.
+	noText bool
+	near   *match.Near // in the filter
+	metas  uint32      // kinds of metadata, expr.MetaSortKey and so on, that the caller, sort and projection read, as bits
 }
 
 // Canonical parses a find against a collection.
@@ -134,7 +136,7 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) *Query {
 	match.Walk(q.Match, func(n match.Node) {
 		switch n := n.(type) {
 		case *match.Text:
-			q.text = n
+			q.text, q.noText = n, env.StableOnly
 		case *match.Near:
 			q.near = n
 		}

@@ -57,7 +57,7 @@ func (q *Query) fullText() ([]*Solution, error) {
 	switch {
 	case ix == nil:
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query; create one with createIndexes: {key: {<field>: \"text\"}}")
-	case ix.Hidden:
+	case ix.Hidden || q.noText:
 		return nil, q.noPlans("need exactly one text index for $text query")
 	}
 	cs := conjuncts(q.Match)

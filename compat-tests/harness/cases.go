@@ -24,7 +24,7 @@ import (
 //	run     commands and their replies, one reply (Render) per command
 //
 // A command is a document in shell notation, sent to database test unless it has
-// a $db; "more" continues the cursor opened last. With the argument `errmsg: yes`
+// a $db; "more" continues the cursor opened last, and so does a getMore of cursor 0. With the argument `errmsg: yes`
 // error messages are printed too; `only: a, b.c` prints these fields of the
 // replies and no others. Every case begins with empty databases, so
 // any case can be run alone.
@@ -329,6 +329,7 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *s
 		if doc, err = parseCommand(a.Value); err != nil {
 			t.Fatalf("%s:%d: %v", c.File, a.Line, err)
 		}
+		doc = r.withCursor(doc)
 	}
 	db := databaseOf(doc)
 	if !isSystem(db) {
@@ -351,6 +352,20 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *s
 		r.namespace, _ = cursor.Lookup("ns").StringValueOK()
 	}
 	return reply
+}
+
+// withCursor puts the cursor opened last into a getMore of cursor 0.
+func (r *runner) withCursor(cmd bson.Raw) bson.Raw {
+	first, err := cmd.IndexErr(0)
+	if id, isLong := first.Value().Int64OK(); err != nil || first.Key() != "getMore" || !isLong || id != 0 {
+		return cmd
+	}
+	elements, _ := cmd.Elements()
+	out := bson.D{{Key: "getMore", Value: r.cursor}}
+	for _, e := range elements[1:] {
+		out = append(out, bson.E{Key: e.Key(), Value: e.Value()})
+	}
+	return mustMarshal(out)
 }
 
 // writers are the commands that bring a collection into being: before the first of them

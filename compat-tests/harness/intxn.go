@@ -33,7 +33,7 @@ var statements = []string{"aggregate", "bulkWrite", "delete", "distinct", "find"
 
 // apart are fields that may not be in a transaction or that it decides about, or that are
 // sent by a case which is about sessions itself.
-var apart = []string{"autocommit", "lsid", "readConcern", "startTransaction", "tailable", "txnNumber", "writeConcern"}
+var apart = []string{"apiVersion", "autocommit", "lsid", "readConcern", "startTransaction", "tailable", "txnNumber", "writeConcern"}
 
 // stagesApart are the stages that may not be in a transaction.
 // Manual: core/transactions-operations#restricted-operations,

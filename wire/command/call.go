@@ -45,6 +45,7 @@ type Call struct {
 	ReadConcern  string // as the client says
 	ReadDefault  string // when it says nothing: see setDefaultRWConcern
 	Comment      bson.Value
+	API          session.API
 
 	// ForcedUUID is the UUID of the collection that the command makes; zero: any.
 	ForcedUUID [16]byte

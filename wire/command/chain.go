@@ -262,6 +262,7 @@ func (c *Call) environment() {
 	c.scripts.reset(c)
 	env.Stored = c.scripts
 	env.Strict = c.Strict()
+	env.StableOnly = c.StableOnly()
 	env.Release, env.Kept = c.Release(), c.Server.Release
 	c.lane.Begin(c.Server.Processor)
 	env.Lane = &c.lane

@@ -50,6 +50,9 @@ type Def struct {
 	// Explain reads the arguments of the command for explain and the query settings; nil
 	// for a command without a plan. Manual: reference/command/explain.
 	Explain func(c *Call) (*explained.Explained, error)
+	// Unstable are the arguments of a Stable command that version 1 of the stable API does
+	// not have. Manual: reference/stable-api, and the pages of the commands.
+	Unstable []string
 	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
 	// than 3.6 or the manual does not say.
 	Since string

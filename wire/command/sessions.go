@@ -18,7 +18,7 @@ func (s *Server) enterSession(c *Call) error {
 	if !a.Numbered() {
 		return s.Sessions.Touch(a.ID)
 	}
-	a.Ending = c.Def.Ends()
+	a.Ending, a.API = c.Def.Ends(), c.API
 	if a.Retryable() && !c.Def.Facts.Has(Retryable) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", c.Name())
@@ -34,6 +34,13 @@ func (s *Server) enterSession(c *Call) error {
 	var err error
 	if c.Session, err = s.Sessions.Checkout(c.Ctx, *a); err != nil {
 		return c.noTransaction(err)
+	}
+	if a.InTxn && c.Session.State() == session.InProgress {
+		if err := c.SameAPI(c.Session.API(), "transaction-continuing command", "transaction's first command"); err != nil {
+			c.Session.Checkin()
+			c.Session = nil
+			return err
+		}
 	}
 	c.Op.Session, c.Op.TxnNumber, c.Op.Owner = a.ID.UUID, a.TxnNumber, a.ID.Owner
 	if a.InTxn && !a.Ending {

@@ -22,11 +22,20 @@ type Args struct {
 	// TxnMax is set by the caller for a transaction with a lifetime of its own;
 	// 0 is that of all.
 	TxnMax time.Duration
+	// API is set by the caller: the first command's is that of the transaction.
+	API API
 	// Ending is set by the caller for commitTransaction and abortTransaction.
 	Ending bool
 	// Interrupt is set by the caller: called with ErrKilled or ErrExpired from another
 	// goroutine when the running command must stop. May be nil.
 	Interrupt func(cause error)
+}
+
+// API are the arguments of the stable API, which all commands of a transaction share.
+// Spec: versioned-api.
+type API struct {
+	Version             string // "" for none
+	Strict, Deprecation bool
 }
 
 // Numbered reports that the command needs Checkout, not only Touch.

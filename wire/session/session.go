@@ -62,6 +62,7 @@ type Session struct {
 	begun      time.Time
 	committed  storage.Timestamp
 	hold       Holding
+	api        API
 	done       results
 	incomplete bool // results of this number were dropped
 
@@ -81,6 +82,9 @@ func (s *Session) State() State { return s.state }
 
 // TxnNumber returns the highest number seen, -1 if none.
 func (s *Session) TxnNumber() int64 { return s.number }
+
+// API is how the transaction's first command used the stable API.
+func (s *Session) API() API { return s.api }
 
 // Txn returns what Attach gave; the Holding's Txn is nil before that.
 func (s *Session) Txn() Holding { return s.hold }
@@ -121,6 +125,7 @@ func (s *Session) begin(a Args) error {
 				"Cannot start a transaction with given transaction number %d: a transaction with the same number is in state %v", n, s.state)
 		}
 		s.advance(n, InProgress)
+		s.api = a.API
 		s.begun = time.Now()
 		s.registry.opened(s, a.TxnMax)
 		return nil

@@ -10,15 +10,11 @@ import (
 // stable API. Manual: reference/read-concern, reference/stable-api.
 // Errors: InvalidOptions (72), APIStrictError (323).
 func checkStages(c *command.Call, a *aggregateArgs) error {
-	strict := c.Body.Get("apiStrict").Truthy()
-	if strict && a.explain {
-		return mongoerr.New(mongoerr.APIStrictError, "The explain option of aggregate is not in API Version 1")
-	}
 	for _, s := range a.pipeline.Limited {
 		if s.ReadLevel != "" && c.ReadConcern != "" && c.ReadConcern != s.ReadLevel {
 			return mongoerr.New(mongoerr.InvalidOptions, "Aggregation stage %s cannot run with a readConcern other than '%s'. Current readConcern: %s", s.Name, s.ReadLevel, c.ReadConcern)
 		}
-		if strict && s.Unstable != nil && s.Unstable(s.Arg) {
+		if c.StableOnly() && s.Unstable != nil && s.Unstable(s.Arg) {
 			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version 1", s.Name)
 		}
 	}
@@ -29,12 +25,12 @@ func checkStages(c *command.Call, a *aggregateArgs) error {
 // API does not have. Manual: reference/stable-api.
 // Errors: APIStrictError (323).
 func checkStableFirst(c *command.Call, o *agg.Outline) error {
-	if o.First == nil || o.First.UnstableField == "" || !c.Body.Get("apiStrict").Truthy() {
+	if o.First == nil || o.First.UnstableField == "" || !c.StableOnly() {
 		return nil
 	}
 	arg, _ := o.FirstArg().Doc()
 	if arg.Get(o.First.UnstableField).IsMissing() {
 		return nil
 	}
-	return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s.%s' is not allowed with apiStrict:true.", o.First.Name, o.First.UnstableField)
+	return c.Unstable(o.First.Name + "." + o.First.UnstableField)
 }

@@ -105,7 +105,9 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		return nil, err
 	}
 	c.Page.Opened = cur.Options.Command
-	err = mayStill(c, cur.Options.Command)
+	if err = mayStill(c, cur.Options.Command); err == nil {
+		err = c.SameAPIAsOpened(cur.Options.Command)
+	}
 	if v, ok := c.Body.Lookup("maxTimeMS"); err == nil && ok && !v.IsNullish() && !cur.Options.AwaitData {
 		err = mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}

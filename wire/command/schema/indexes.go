@@ -58,6 +58,9 @@ func runCreateIndexes(c *command.Call) error {
 		if strings.HasPrefix(ns.Coll, "system.") && s.Get("hidden").Truthy() {
 			return mongoerr.New(mongoerr.BadValue, "Can't hide index on system collection")
 		}
+		if err := checkStableIndex(c, s); err != nil {
+			return err
+		}
 		if specs[i], err = indexSpec(c, s); err != nil {
 			return err
 		}
@@ -76,6 +79,28 @@ func runCreateIndexes(c *command.Call) error {
 	c.Reply.Bool("createdCollectionAutomatically", made.Created)
 	if made.Note != "" {
 		c.Reply.String("note", made.Note)
+	}
+	return nil
+}
+
+// checkStableIndex refuses the indexes that version 1 of the stable API does not have to those
+// who want that. Manual: reference/stable-api, reference/command/createIndexes.
+// Errors: APIStrictError (323).
+func checkStableIndex(c *command.Call, spec bson.Raw) error {
+	if !c.StableOnly() {
+		return nil
+	}
+	for it := spec.Iter(); it.Next(); {
+		switch name := string(it.Name); name {
+		case "background", "bucketSize", "sparse", "storageEngine":
+			return c.Unstable("createIndexes.indexes." + name)
+		}
+	}
+	key, _ := spec.Get("key").Doc()
+	for it := key.Iter(); it.Next(); {
+		if kind, _ := it.Value.Str(); kind == "text" || kind == "geoHaystack" {
+			return mongoerr.New(mongoerr.APIStrictError, "%s indexes are not in API Version 1, and cannot be created with apiStrict:true.", kind)
+		}
 	}
 	return nil
 }
