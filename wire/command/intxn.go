@@ -67,12 +67,12 @@ func (c *Call) CheckTxnLevel() error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } } of its transaction", c.Name(), c.Op.Txn.Level)
 }
 
-// MayWriteInTxn refuses namespaces that transactions do not write. how says what the
+// mayWriteInTxn refuses namespaces that transactions do not write. how says what the
 // statement does with a collection, for the error.
 // Manual: core/transactions-operations#restricted-operations,
 // core/timeseries/timeseries-limitations.
 // Errors: OperationNotSupportedInTransaction (263), 50791.
-func (c *Call) MayWriteInTxn(ns collection.Namespace, how string) error {
+func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {
 	if c.Op.Txn == nil {
 		return nil
 	}

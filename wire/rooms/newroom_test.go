@@ -44,7 +44,7 @@ func runMark(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.MayWriteInTxn(ns, "mark"); err != nil {
+	if err := c.MayWriteTo(ns, "mark"); err != nil {
 		return err
 	}
 	if r, ok, err := c.Remembered(0); ok || err != nil {

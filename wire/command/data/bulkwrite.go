@@ -291,7 +291,7 @@ func parseBulk(c *command.Call) (a bulkArgs, err error) {
 		if err != nil {
 			return a, err
 		}
-		if err := c.MayWriteInTxn(t.ns, "write"); err != nil {
+		if err := c.MayWriteTo(t.ns, "write"); err != nil {
 			return a, err
 		}
 		a.targets = append(a.targets, t)

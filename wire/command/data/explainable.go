@@ -42,6 +42,20 @@ func explainDelete(c *command.Call) (*explained.Explained, error) {
 	return explainableWrite(c, "DELETE", func(d bson.Raw) (statementArgs, error) { return deleteStatement(c, d) })
 }
 
+// explainMapReduce reads a mapReduce to be explained: the read that it begins with.
+func explainMapReduce(c *command.Call) (x *explained.Explained, err error) {
+	x = &explained.Explained{}
+	if x.Ns, err = c.Namespace(); err != nil {
+		return nil, err
+	}
+	a, err := parseMapReduce(c)
+	if err != nil {
+		return nil, err
+	}
+	x.Find = a.Find
+	return x, nil
+}
+
 // explainFindAndModify reads a findAndModify to be explained.
 func explainFindAndModify(c *command.Call) (x *explained.Explained, err error) {
 	x = &explained.Explained{}

@@ -36,7 +36,7 @@ func runFindAndModify(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.MayWriteInTxn(ns, "modify"); err != nil {
+	if err := c.MayWriteTo(ns, "modify"); err != nil {
 		return err
 	}
 	if err := c.Args.CheckStatements(1); err != nil {

@@ -37,7 +37,7 @@ func runInsert(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.MayWriteInTxn(ns, "insert into"); err != nil {
+	if err := c.MayWriteTo(ns, "insert into"); err != nil {
 		return err
 	}
 	w := writeArgs{ordered: true}

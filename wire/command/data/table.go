@@ -42,7 +42,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "killCursors", Run: runKillCursors, Namespace: command.FirstField, Action: "user", Facts: command.InTxn | command.NotFirst | command.Stable, Doc: "reference/command/killCursors"},
 		{Name: "mapReduce", Aliases: []string{"mapreduce"}, Run: runMapReduce, Namespace: command.FirstField, Action: "find", Privileges: mapReducePrivileges,
 			Kind: command.KindRead, ReadConcern: command.NotSnapshot,
-			Query: sortedQuery, Outputs: mapReduceOutputs, Doc: "reference/command/mapReduce"},
+			Query: sortedQuery, Outputs: mapReduceOutputs, Explain: explainMapReduce, Doc: "reference/command/mapReduce"},
 		{Name: "update", Run: runUpdate, Namespace: command.FirstField, Action: "update", Privileges: updatePrivileges,
 			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled, Kind: command.KindWrite, Op: command.OpUpdate,
 			Statements: "updates", Query: statementQuery, Explain: explainUpdate, Doc: "reference/command/update"},

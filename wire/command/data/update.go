@@ -47,7 +47,7 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 	if s.ns, err = c.Namespace(); err != nil {
 		return s, err
 	}
-	if err := c.MayWriteInTxn(s.ns, c.Name()); err != nil {
+	if err := c.MayWriteTo(s.ns, c.Name()); err != nil {
 		return s, err
 	}
 	w := writeArgs{ordered: true}

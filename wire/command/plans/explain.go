@@ -95,7 +95,9 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 		return err
 	}
 	r.s = stream
-	r.estimate, err = stream.Estimate(c.Env(), x.Modify)
+	if r.estimate, err = stream.Estimate(c.Env(), x.Modify); r.ownFault(err) != nil {
+		r.estimate, err = cluster.Estimate{}, nil // what fails has no price
+	}
 	if err == nil {
 		err = r.run()
 	}

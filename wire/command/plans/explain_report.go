@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"errors"
 	"maps"
 	"net"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -30,6 +32,7 @@ type report struct {
 	returned  int64
 	bytes     int64 // of the documents returned
 	took      time.Duration
+	failed    *mongoerr.Error // why it did not come to its end; nil: it did
 }
 
 // run reads to the end where counters are asked for. A pipeline that writes is
@@ -42,6 +45,9 @@ func (r *report) run() error {
 	start := r.c.Cluster.Now()
 	for {
 		row, err := r.s.Next(r.c.Env())
+		if r.failed = r.ownFault(err); r.failed != nil {
+			break // which is part of the explanation
+		}
 		if err != nil {
 			return err
 		}
@@ -52,6 +58,14 @@ func (r *report) run() error {
 		r.bytes += int64(len(row.Doc))
 	}
 	r.took = r.c.Cluster.Now().Sub(start)
+	return nil
+}
+
+// ownFault is the error of a query that fails by itself, nil for any other.
+func (r *report) ownFault(err error) (e *mongoerr.Error) {
+	if r.c.Ctx.Err() == nil && errors.As(err, &e) {
+		return e
+	}
 	return nil
 }
 
@@ -271,7 +285,7 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	tree := bson.NewBuilder(nil)
 	stages(tree)
 	d := tree.Doc()
-	b.Bool("executionSuccess", true)
+	r.success(b)
 	b.Int("nReturned", r.rows())
 	b.Int("executionTimeMillis", r.took.Milliseconds())
 	b.Int("totalKeysExamined", exec.SumOf(d, "keysExamined"))
@@ -279,6 +293,16 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	b.Raw("executionStages", d)
 	if r.x.Level == explained.AllPlans {
 		r.trials(b)
+	}
+}
+
+// success prints whether the command would have come to its end, and why not.
+// Manual: reference/explain-results#mongodb-data-explain.executionStats.executionSuccess.
+func (r *report) success(b *bson.Builder) {
+	b.Bool("executionSuccess", r.failed == nil)
+	if r.failed != nil {
+		b.String("errorMessage", r.failed.Msg)
+		b.Int32("errorCode", int32(r.failed.Code))
 	}
 }
 
@@ -322,7 +346,7 @@ func (r *report) shardStats(b *bson.Builder, op exec.Operator, name string) {
 	d := tree.Doc()
 	n, _ := d.Get("nReturned").Int64()
 	b.String("shardName", name)
-	b.Bool("executionSuccess", true)
+	r.success(b)
 	b.Int("nReturned", n)
 	b.Int("executionTimeMillis", r.took.Milliseconds())
 	b.Int("totalKeysExamined", exec.SumOf(d, "keysExamined"))
@@ -379,7 +403,7 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	}
 	b.BeginDoc("executionStats")
 	n, _ := stats.Get("nReturned").Int64()
-	b.Bool("executionSuccess", true)
+	r.success(b)
 	b.Int("nReturned", n)
 	b.Int("executionTimeMillis", r.took.Milliseconds())
 	b.Int("totalKeysExamined", exec.SumOf(stats, "keysExamined"))

@@ -51,13 +51,6 @@ func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	return c.Server.DDL.Create(&c.Op, ns, ddl.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.ForcedUUID})
 }
 
-// systemCollections are the names with the prefix "system." that a client may
-// create. Manual: reference/system-collections.
-var systemCollections = map[string]bool{
-	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
-	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
-}
-
 // checkCreatable refuses reserved names.
 // Errors: InvalidNamespace (73), IllegalOperation (20), InvalidOptions (72).
 func checkCreatable(ns collection.Namespace, o *createOptions) error {
@@ -67,7 +60,7 @@ func checkCreatable(ns collection.Namespace, o *createOptions) error {
 		}
 		return nil
 	}
-	if strings.HasPrefix(ns.Coll, "system.") && !systemCollections[ns.Coll] {
+	if strings.HasPrefix(ns.Coll, "system.") && !command.SystemCollections[ns.Coll] {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
 	}
 	return checkValidated(ns, o.validator)

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"errors"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -23,6 +25,7 @@ func runDataSize(c *command.Call) error {
 		return err
 	}
 	var lo, hi, key bson.Raw
+	var most tally.Count
 	estimate := false
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
@@ -34,8 +37,10 @@ func runDataSize(c *command.Call) error {
 			hi, err = c.DocArg(name, v)
 		case "estimate":
 			estimate, err = c.BoolArg(name, v)
-		case "maxSize", "maxObjects":
-			_, err = c.LongArg(name, v)
+		case "maxSize":
+			most.Bytes, err = c.LongArg(name, v)
+		case "maxObjects":
+			most.Docs, err = c.LongArg(name, v)
 		default:
 			return false, nil
 		}
@@ -49,6 +54,7 @@ func runDataSize(c *command.Call) error {
 	}
 	start := c.Cluster.Now()
 	var n tally.Count
+	reached := false
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
 	switch {
 	case coll != nil && coll.Options.TimeSeries != nil:
@@ -56,18 +62,29 @@ func runDataSize(c *command.Call) error {
 	case coll == nil:
 	case coll.IsView():
 		return mongoerr.ViewNotAllowed(ns.String())
-	case lo == nil:
+	case lo == nil && most == (tally.Count{}):
 		n = c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
 	default:
-		if err := coveringIndex(coll, key, lo); err != nil {
-			return err
+		var stages []bson.Raw
+		if lo != nil {
+			if err := coveringIndex(coll, key, lo); err != nil {
+				return err
+			}
+			between, err := stageBetween(key, lo, hi)
+			if err != nil {
+				return err
+			}
+			stages = append(stages, between)
 		}
-		if n, err = sizeBetween(c, ns, key, lo, hi); err != nil {
+		if n, reached, err = sizeOf(c, ns, stages, most); err != nil {
 			return err
 		}
 	}
 	c.Reply.Int64("size", n.Bytes)
 	c.Reply.Int64("numObjects", n.Docs)
+	if reached {
+		c.Reply.Bool("maxReached", true)
+	}
 	c.Reply.Int64("millis", c.Cluster.Now().Sub(start).Milliseconds())
 	c.Reply.Bool("estimate", estimate)
 	return nil
@@ -92,15 +109,35 @@ next:
 	return mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern %s", key)
 }
 
-// sizeBetween adds up the documents between two bounds of a key: a document
+// errReached ends the reading of sizeOf.
+var errReached = errors.New("enough has been read")
+
+// sizeOf adds up the documents that stages leave, and stops at the one that is more than the
+// most that is to be read; 0 is no limit.
+func sizeOf(c *command.Call, ns collection.Namespace, stages []bson.Raw, most tally.Count) (n tally.Count, reached bool, err error) {
+	err = c.Drain(ns, stages, bson.Value{}, func(d bson.Raw) error {
+		n.Docs++
+		n.Bytes += int64(len(d))
+		if most.Docs > 0 && n.Docs > most.Docs || most.Bytes > 0 && n.Bytes > most.Bytes {
+			return errReached
+		}
+		return nil
+	})
+	if errors.Is(err, errReached) {
+		return n, true, nil
+	}
+	return n, false, err
+}
+
+// stageBetween is the $match of the documents between two bounds of a key: a document
 // belongs when its first field lies between those of the bounds.
-func sizeBetween(c *command.Call, ns collection.Namespace, key, lo, hi bson.Raw) (n tally.Count, err error) {
+func stageBetween(key, lo, hi bson.Raw) (bson.Raw, error) {
 	f, ok := key.First()
 	if !ok {
 		f, ok = lo.First()
 	}
 	if !ok {
-		return n, mongoerr.New(mongoerr.BadValue, "min and max must not be empty")
+		return nil, mongoerr.New(mongoerr.BadValue, "min and max must not be empty")
 	}
 	field := string(f.Name)
 	b := bson.NewBuilder(nil)
@@ -123,10 +160,5 @@ func sizeBetween(c *command.Call, ns collection.Namespace, key, lo, hi bson.Raw)
 	b.End()
 	b.End()
 	b.End()
-	err = c.Drain(ns, []bson.Raw{b.Doc()}, bson.Value{}, func(d bson.Raw) error {
-		n.Docs++
-		n.Bytes += int64(len(d))
-		return nil
-	})
-	return n, err
+	return b.Doc(), nil
 }

@@ -51,7 +51,7 @@ func runCreateIndexes(c *command.Call) error {
 	case len(specs) == 0:
 		return mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
 	}
-	if strings.HasPrefix(ns.Coll, "system.") && !systemCollections[ns.Coll] {
+	if strings.HasPrefix(ns.Coll, "system.") && !command.SystemCollections[ns.Coll] {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", ns)
 	}
 	for i, s := range specs {

@@ -1,0 +1,38 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// SystemCollections are the names with the prefix "system." that a client may create. Manual:
+// reference/system-collections.
+var SystemCollections = map[string]bool{
+	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
+	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
+}
+
+// MayWriteTo refuses the namespaces that clients do not write: views are made by create and
+// changed by collMod, and the profiler writes its own; and in a transaction those that
+// transactions do not write. how says what the command does with a collection, for the error.
+// Errors: InvalidNamespace (73), CommandNotSupported (115), those of mayWriteInTxn.
+func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
+	if err := c.mayWriteInTxn(ns, how); err != nil || !strings.HasPrefix(ns.Coll, "system.") {
+		return err
+	}
+	series, isBuckets := strings.CutPrefix(ns.Coll, catalog.BucketsPrefix)
+	switch {
+	case isBuckets && c.Cluster.Catalog.Peek().Series(ns) == nil:
+		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s: there is no time-series collection %s", ns, series)
+	case isBuckets && c.Def.Op != OpInsert:
+		return mongoerr.New(mongoerr.CommandNotSupported, "Cannot %s %s: measurements are not kept in buckets, write to %s instead", how, ns, series)
+	case isBuckets:
+		return nil
+	case ns.Coll == "system.views" || ns.Coll == "system.profile" || !SystemCollections[ns.Coll]:
+		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s", ns)
+	}
+	return nil
+}
