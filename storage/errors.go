@@ -32,6 +32,9 @@ var (
 	ErrInvalidKey = errors.New("storage: invalid key or value")
 	// ErrReadOnly: a write on a Txn begun with ReadOnly. A bug of the caller.
 	ErrReadOnly = errors.New("storage: read-only transaction")
+	// ErrNotWritable: the store is open for reading only, or was found to be damaged.
+	// Nothing was written.
+	ErrNotWritable = errors.New("storage: not writable")
 	// ErrDiskFull: free space is below the reserve; only commits that delete are
 	// taken. Nothing was written.
 	ErrDiskFull = errors.New("storage: disk full")

@@ -17,10 +17,11 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/storage"
 )
 
 // serve runs a server until it is told to stop, and returns the exit status: 1 for
-// what went wrong, 2 for wrong settings.
+// what went wrong, 2 for wrong settings, 4 for damaged data.
 func serve(args []string, s cli.Streams) int {
 	var cfg daemon.Config
 	places, err := settings(&cfg, args)
@@ -50,6 +51,9 @@ func serve(args []string, s cli.Streams) int {
 	d, err := start(cfg, s, signals)
 	if err != nil {
 		fmt.Fprintln(s.Err, "cantle serve:", places.Explain(err))
+		if errors.Is(err, storage.ErrCorruption) {
+			return daemon.StatusDamaged
+		}
 		return 1
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {

@@ -6,13 +6,13 @@ import "slices"
 // A new package gets the lowest level that is above everything it imports.
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/flags", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
-	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/manual", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/writebuf", "wire", "wire/concern"},
+	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/manual", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/pebblekv/wreck", "storage/writebuf", "wire", "wire/concern"},
 	2:  {"collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "storage/tikvkv", "wire/arguments", "wire/kept"},
 	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/intents", "shard/tally"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},
 	6:  {"collection/catalog", "collection/update"},
-	7:  {"collection/plan", "collection/write", "shard/history", "shard/router"},
+	7:  {"collection/plan", "collection/salvage", "collection/verify", "collection/write", "shard/history", "shard/router"},
 	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/cluster"},

@@ -52,6 +52,10 @@ func Translate(err error) error {
 		return mongoerr.New(mongoerr.Overflow, "Document is nested too deeply").Because(err)
 	case errors.Is(err, bson.ErrInvalid):
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err.Error())
+	case errors.Is(err, storage.ErrNotWritable):
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot execute a write operation in read-only mode: the stored data are damaged, as the log of the server says, or it was started with --serve-damaged. Look at the damage with \"cantle check\", save what is left with \"cantle salvage\" and restore that, or a backup, into an empty folder").Because(err)
+	case errors.Is(err, storage.ErrCorruption):
+		return mongoerr.New(mongoerr.DataCorruptionDetected, "The data that this needs are damaged: %s. Other data can be read; see \"cantle check\" and \"cantle salvage\"", damageOf(err)).Because(err)
 	case errors.Is(err, storage.ErrDiskFull):
 		return mongoerr.New(mongoerr.OutOfDiskSpace, "The disk is almost full: writes are refused until space is freed; deletes still work").Because(err)
 	case errors.Is(err, storage.ErrUnavailable):
@@ -78,4 +82,13 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 	b.String("partition", strconv.Itoa(t.Shard))
 	return mongoerr.New(ratelimit.CodeThrottled, "%s", t.Message()).
 		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
+}
+
+// damageOf says which file is damaged, without how the error came up.
+func damageOf(err error) string {
+	var d *storage.DamagedError
+	if errors.As(err, &d) {
+		return d.Error()
+	}
+	return "a stored value makes no sense"
 }

@@ -27,7 +27,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 		return err
 	}
 	defer snap.Close()
-	if err := r.loadCounts(ctx, snap); err != nil {
+	if err := r.loadCounts(ctx, snap); r.fails(err) {
 		return fmt.Errorf("reading counts: %w", err)
 	}
 	colls := r.Catalog.Peek()
@@ -37,7 +37,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 		if errors.Is(err, storage.ErrLogTruncated) {
 			c.colls, next, err = map[keyspace.CollectionID]*counted{}, r.Store.Durable(), nil
 		}
-		if err != nil {
+		if r.fails(err) {
 			return fmt.Errorf("reading the change log: %w", err)
 		}
 	}
@@ -54,7 +54,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 		for _, d := range coll.Map.Shards() {
 			if k.shards[d.ID] == nil {
 				n, err := scanCount(ctx, snap, coll.ID, d)
-				if err != nil {
+				if r.fails(err) {
 					return fmt.Errorf("counting %s: %w", coll.Namespace, err)
 				}
 				k.shards[d.ID] = &countedShard{Count: n}
@@ -64,6 +64,12 @@ func (r *Runner) Recover(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// fails reports an error that a start does not get over. Where damaged data are served,
+// counts are of what can be read.
+func (r *Runner) fails(err error) bool {
+	return err != nil && !(r.ReadOnly && errors.Is(err, storage.ErrCorruption))
 }
 
 // loadCounts reads the stored checkpoint.

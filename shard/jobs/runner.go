@@ -35,6 +35,7 @@ type Config struct {
 	CheckpointEvery time.Duration // between two checkpoints of the counts; 2 s
 	TruncateEvery   time.Duration // between two looks at the change log; 30 s
 	LogSeconds      int64         // how long change-log records are kept; 24 h
+	ReadOnly        bool          // count what can be read, and leave out what is damaged
 	LogBytes        int64         // how much of the change log is kept; 0 = by time only
 	LockWait        time.Duration // how long others wait for a collection that Reshard works at; 5 s
 }

@@ -52,6 +52,9 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		return 0, err
 	}
 	w, s := t.work, t.s
+	if s.o.ReadOnly || s.damaged.Load() && !t.o.Essential {
+		return 0, storage.ErrNotWritable
+	}
 	sets, deletes := 0, 0
 	size := 64 + w.buf.Bytes() + 64*len(w.buf.Logs()) + 16*w.buf.Len()
 	b := s.db.NewBatchWithSize(size, keepBatch)
@@ -67,7 +70,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 			err = b.Delete(key, nil)
 		}
 		if err != nil {
-			return 0, translate(err)
+			return 0, s.translate(err)
 		}
 	}
 	for _, key := range w.buf.Locks() {
@@ -105,14 +108,15 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 
 	ts := s.next(w)
 	if err := s.addLog(b, w, ts); err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	if !b.Empty() {
 		if err := s.db.Apply(b, pebble.NoSync); err != nil {
-			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, translate(err))
+			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}
 	}
 	s.commits.Add(1)
+	s.written.Store(uint64(b.SeqNum()) + uint64(b.Count()))
 
 	s.mu.Lock()
 	s.latest.Store(uint64(ts))

@@ -27,7 +27,7 @@ func (v *view) iter(r storage.Range, o storage.IterOptions) (*iterator, error) {
 	i := &iterator{s: v.s, reverse: o.Reverse, o: pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End}}
 	var err error
 	if i.it, err = v.s.pebble(v.snap).NewIter(&i.o); err != nil {
-		return nil, translate(err)
+		return nil, i.s.translate(err)
 	}
 	v.s.iterators.Add(1)
 	return i, nil
@@ -77,7 +77,7 @@ func (i *iterator) Key() []byte { return i.it.Key() }
 func (i *iterator) Value() []byte {
 	v, err := i.it.ValueAndErr()
 	if err != nil {
-		i.err, i.done = translate(err), true
+		i.err, i.done = i.s.translate(err), true
 		return nil
 	}
 	return v
@@ -87,7 +87,7 @@ func (i *iterator) Err() error {
 	if i.err != nil || i.it == nil {
 		return i.err
 	}
-	return translate(i.it.Error())
+	return i.s.translate(i.it.Error())
 }
 
 func (i *iterator) Close() {
@@ -95,7 +95,7 @@ func (i *iterator) Close() {
 		return
 	}
 	if err := i.it.Close(); err != nil && i.err == nil {
-		i.err = translate(err)
+		i.err = i.s.translate(err)
 	}
 	i.it, i.done = nil, true
 	i.s.iterators.Add(-1)

@@ -26,7 +26,7 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 		return after, err
 	}
 	defer func() {
-		if closeErr := translate(it.Close()); err == nil {
+		if closeErr := s.translate(it.Close()); err == nil {
 			err = closeErr
 		}
 	}()
@@ -37,14 +37,14 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 		ts := logKeyTimestamp(it.Key())
 		rec, err := it.ValueAndErr()
 		if err != nil {
-			return after, translate(err)
+			return after, s.translate(err)
 		}
 		if !yield(ts, logKeyOwn(it.Key()), rec) {
 			return ts - 1, nil
 		}
 	}
 	if err := it.Error(); err != nil {
-		return after, translate(err)
+		return after, s.translate(err)
 	}
 	return durable, nil
 }
@@ -64,7 +64,7 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 		return err
 	}
 	defer func() {
-		if closeErr := translate(it.Close()); err == nil {
+		if closeErr := s.translate(it.Close()); err == nil {
 			err = closeErr
 		}
 	}()
@@ -74,13 +74,13 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 		}
 		rec, err := it.ValueAndErr()
 		if err != nil {
-			return translate(err)
+			return s.translate(err)
 		}
 		if !yield(logKeyTimestamp(it.Key()), rec) {
 			return nil
 		}
 	}
-	return translate(it.Error())
+	return s.translate(it.Error())
 }
 
 // logIter opens an iterator over the records of a stream with after < timestamp <=
@@ -91,7 +91,7 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 		UpperBound: appendLogKey(nil, stream, upTo+1, 0),
 	})
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	// Read after the iterator was opened: a truncation it does not see is either
 	// seen here or left its records in place.
@@ -103,7 +103,7 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 		err = storage.ErrLogTruncated
 	}
 	if err != nil {
-		return nil, errors.Join(err, translate(it.Close()))
+		return nil, errors.Join(err, s.translate(it.Close()))
 	}
 	return it, nil
 }
@@ -136,12 +136,12 @@ func (s *store) lastRecord(stream []byte, after, upTo storage.Timestamp) (ts sto
 		UpperBound: appendLogKey(nil, stream, upTo+1, 0),
 	})
 	if err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	if it.Last() {
 		ts = logKeyTimestamp(it.Key())
 	}
-	return ts, translate(it.Close())
+	return ts, s.translate(it.Close())
 }
 
 // logMarks are the times up to which streams of the log were truncated.
@@ -171,15 +171,15 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.DeleteRange(appendLogKey(nil, stream, mark, 0), appendLogKey(nil, stream, ts+1, 0), nil); err != nil {
-		return translate(err)
+		return s.translate(err)
 	}
 	if err := b.Set(appendTruncatedKey(nil, stream), encodeTimestamp(ts), nil); err != nil {
-		return translate(err)
+		return s.translate(err)
 	}
 	// Readers that still find the records may be told that they are gone, but none
 	// may miss them without being told.
 	s.marks.Lock()
 	s.marks.of[string(stream)] = ts
 	s.marks.Unlock()
-	return translate(s.db.Apply(b, pebble.NoSync))
+	return s.translate(s.db.Apply(b, pebble.NoSync))
 }

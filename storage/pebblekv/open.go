@@ -9,11 +9,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
 // Open opens the store in dir, creating it if there is none.
-// Errors: ErrLocked, ErrFormat, ErrCorruption, what the file system says.
+// Errors: ErrLocked, ErrFormat, DamagedError, what the file system says.
 func Open(dir string, o Options) (storage.Store, error) {
 	o = o.defaults()
 	if o.InMemory {
@@ -58,20 +59,25 @@ func (s *store) openPebble() error {
 	t.opening.Store(true)
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
+	po.EventListener.DataCorruption = s.found
 	defer po.Cache.Unref()
 	po.Lock = lock
-	if s.db, err = pebble.Open(s.dir, po); err != nil {
+	if err = s.openEngine(po); err != nil {
 		_ = lock.Close()
-		return translate(err)
+		return err
 	}
 	s.lock = lock
-	return nil
+	if !s.o.InMemory && !s.o.ReadOnly {
+		s.syncer.mark, err = wreck.OpenMark(s.o.FS, s.dir)
+	}
+	return err
 }
 
 // recover checks the format and finds where timestamps go on.
 func (s *store) recover() error {
 	format, err := s.read(keyFormat)
 	switch {
+	case errors.Is(err, storage.ErrNotFound) && s.o.ReadOnly:
 	case errors.Is(err, storage.ErrNotFound):
 		if err := s.db.Set(keyFormat, []byte{formatVersion}, s.synced()); err != nil {
 			return translate(err)
@@ -114,7 +120,7 @@ func (s *store) read(key []byte) ([]byte, error) {
 		return nil, storage.ErrNotFound
 	}
 	if err != nil {
-		return nil, translate(err)
+		return nil, s.translate(err)
 	}
 	v = append([]byte(nil), v...)
 	return v, closer.Close()

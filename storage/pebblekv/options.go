@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage"
 )
 
 // FS is a file system as Pebble sees it, so that callers can pass one on without
@@ -50,6 +52,15 @@ type Options struct {
 
 	// Clock gives timestamps their seconds; nil = they count from 1.
 	Clock func() time.Time
+
+	// ReadOnly opens what can be read of a store, be it damaged, and writes nothing: where
+	// a table is damaged, reads fail, and a damaged log is read up to there. Commits that
+	// write are refused with ErrNotWritable.
+	ReadOnly bool
+
+	// Damaged is told of each file that is found to be damaged, once, while the store is
+	// open or is being opened ReadOnly. A store that is damaged takes no more writes.
+	Damaged func([]storage.Damage)
 
 	// Log receives Pebble's messages; nil drops them.
 	Log func(isError bool, message string)

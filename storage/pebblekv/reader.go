@@ -41,11 +41,11 @@ func (v *view) get(key, dst []byte) ([]byte, error) {
 		if errors.Is(err, pebble.ErrNotFound) {
 			return dst, storage.ErrNotFound
 		}
-		return dst, translate(err)
+		return dst, v.s.translate(err)
 	}
 	dst = append(dst, value...)
 	if err := closer.Close(); err != nil {
-		return dst, translate(err)
+		return dst, v.s.translate(err)
 	}
 	return dst, nil
 }
@@ -56,7 +56,7 @@ func (v *view) takePoints() (*pebble.Iterator, error) {
 		return p, nil
 	}
 	p, err := v.s.pebble(v.snap).NewIter(&byFilters)
-	return p, translate(err)
+	return p, v.s.translate(err)
 }
 
 // givePoints hands the iterator back: for the next lookup if keep, else it is closed.
@@ -64,16 +64,16 @@ func (v *view) givePoints(p *pebble.Iterator, keep bool) error {
 	if keep && v.points.CompareAndSwap(nil, p) {
 		return nil
 	}
-	return translate(p.Close())
+	return v.s.translate(p.Close())
 }
 
 // lookup stands p on key. The default comparer's prefix is the whole key, so the
 // filters are exact for it.
-func lookup(p *pebble.Iterator, key []byte) (bool, error) {
+func (v *view) lookup(p *pebble.Iterator, key []byte) (bool, error) {
 	if p.SeekPrefixGE(key) {
 		return true, nil
 	}
-	return false, translate(p.Error())
+	return false, v.s.translate(p.Error())
 }
 
 // has looks a key of the snapshot up.
@@ -82,7 +82,7 @@ func (v *view) has(key []byte, keep bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ok, err := lookup(p, key)
+	ok, err := v.lookup(p, key)
 	return ok, errors.Join(err, v.givePoints(p, keep && err == nil))
 }
 
@@ -105,11 +105,11 @@ func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte,
 		}
 		if state == writebuf.Untouched {
 			var ok bool
-			if ok, err = lookup(p, key); err != nil {
+			if ok, err = v.lookup(p, key); err != nil {
 				break
 			} else if ok {
 				if value, err = p.ValueAndErr(); err != nil {
-					err = translate(err)
+					err = v.s.translate(err)
 					break
 				}
 			}

@@ -44,6 +44,9 @@ type store struct {
 	refused   atomic.Int64 // commits that conflicted
 	stalls    atomic.Int64
 	diskFull  atomic.Bool
+	damaged   atomic.Bool // a table is; no more writes are taken
+	damages   damages
+	written   atomic.Uint64 // the sequence number behind the last write applied
 	stop      chan struct{}
 	stopped   sync.WaitGroup
 }
@@ -126,12 +129,12 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 	}
 	estimate, err := s.db.EstimateDiskUsage(r.Start, r.End)
 	if err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	const countMax = 1000
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End})
 	if err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	counted, n := uint64(0), 0
 	for ok := it.First(); ok && n < countMax; ok = it.Next() {
@@ -140,7 +143,7 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 		n++
 	}
 	if err := it.Close(); err != nil {
-		return 0, translate(err)
+		return 0, s.translate(err)
 	}
 	if n < countMax {
 		return counted, nil
@@ -162,7 +165,7 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.DeleteRange(r.Start, r.End, nil); err != nil {
-		return translate(err)
+		return s.translate(err)
 	}
 	_, err = s.apply(b, &work{}, nil)
 	return err
@@ -178,7 +181,7 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 	if s.o.InMemory {
 		return errors.New("pebblekv: a store in memory has no files to copy")
 	}
-	return translate(s.db.Checkpoint(dir, pebble.WithFlushedWAL()))
+	return s.translate(s.db.Checkpoint(dir, pebble.WithFlushedWAL()))
 }
 
 // Metrics implements storage.Store.
@@ -227,10 +230,11 @@ func (s *store) Close() error {
 	}
 	s.anchor.close(newest)
 	s.anchor.lift()
-	if !s.o.InMemory {
+	s.damages.busy.Wait()
+	if !s.o.InMemory && !s.o.ReadOnly {
 		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))
 	}
-	return errors.Join(err, translate(s.db.Close()), s.lock.Close())
+	return errors.Join(err, translate(s.db.Close()), s.syncer.mark.Close(), s.lock.Close())
 }
 
 // translate gives Pebble's errors the seam's names.

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // syncer makes commits durable in groups: all that wait while one sync of the log
@@ -23,6 +24,7 @@ type syncer struct {
 	s     *store
 	done  atomic.Uint64 // durable up to here
 	syncs atomic.Int64
+	mark  *wreck.Mark   // nil in memory; set by the leader
 	dirty chan struct{} // a Buffered commit wants a sync within the interval
 
 	turn sync.Mutex // held by the leader that syncs
@@ -70,12 +72,13 @@ func (y *syncer) wait(ts storage.Timestamp) error {
 	y.mu.Lock()
 	y.next = nil // from here on others wait for the sync after this one
 	y.mu.Unlock()
-	target := y.s.Latest()
-	if y.s.o.InMemory {
+	target, written := y.s.Latest(), y.s.written.Load()
+	if y.s.o.InMemory || y.s.o.ReadOnly {
 		y.advance(target)
 	} else if y.durable() < target {
 		if g.err = translate(y.s.db.LogData(nil, pebble.Sync)); g.err == nil {
 			y.syncs.Add(1)
+			y.mark.Set(written)
 			y.advance(target)
 		}
 	}

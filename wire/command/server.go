@@ -51,6 +51,8 @@ type Config struct {
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
+	// ReadOnly says that the store takes no writes, for hello.
+	ReadOnly bool
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
 	ChargeStrongReads bool

@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Data         string
 	Storage      string // name of the engine; "" = defaultEngine
+	ServeDamaged bool
 	Memory       bool   // short for Storage "memory"
 	Listen       string // comma-separated addresses; "unix:/path" for a socket
 	CosmosListen string

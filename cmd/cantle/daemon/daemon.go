@@ -55,6 +55,7 @@ type Daemon struct {
 	log      zerolog.Logger
 	recent   *recentLog
 	store    storage.Store
+	catalog  atomic.Pointer[catalog.Catalog]
 	runner   *jobs.Runner
 	cluster  *cluster.Cluster
 	balancer *balance.Balancer
@@ -103,6 +104,9 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 		d.loops.Wait()
 		if d.store != nil {
 			d.store.Close()
+		}
+		if errors.Is(err, storage.ErrCorruption) {
+			err = d.damagedStart(err)
 		}
 		return nil, err
 	}
@@ -154,6 +158,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, err
 	}
+	d.catalog.Store(cat)
 	budgets, now := &ratelimit.Budgets{}, time.Now
 	if d.cfg.TestCommands {
 		budgets.Clock = ratelimit.FollowClock(time.Now)
@@ -164,7 +169,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release,
-		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log,
+		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
@@ -204,12 +209,16 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	handler.Attach()
 	d.record(ctx, handler.Server)
+	d.loop(ctx, d.cursors.Run)
+	d.loop(ctx, d.sessions.Run)
+	if d.cfg.ServeDamaged {
+		d.log.Warn().Msg("--serve-damaged: data can be read and not written; what is damaged fails with DataCorruptionDetected")
+		return handler, nil
+	}
 	d.runner.Start(ctx)
 	if err := definer.DropUnfinished(ctx); err != nil {
 		return nil, err
 	}
-	d.loop(ctx, d.cursors.Run)
-	d.loop(ctx, d.sessions.Run)
 	d.loop(ctx, d.balancer.Run)
 	return handler, nil
 }
@@ -233,7 +242,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}
 	return rooms.New(rooms.Config{
 		Config: command.Config{
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, Processor: d.processor,

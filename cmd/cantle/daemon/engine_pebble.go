@@ -11,7 +11,7 @@ import (
 // openPebble opens a store of files.
 func openPebble(dir string, s storeSettings) (storage.Store, error) {
 	o := pebbleOptions(s)
-	o.CacheBytes = cmp.Or(s.cache, s.shares.cache)
+	o.CacheBytes, o.ReadOnly = cmp.Or(s.cache, s.shares.cache), s.readOnly
 	return pebblekv.Open(dir, o)
 }
 
@@ -28,6 +28,6 @@ func pebbleOptions(s storeSettings) pebblekv.Options {
 	return pebblekv.Options{
 		CacheBytes: s.cache, MemtableBytes: s.shares.memtable,
 		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes,
-		SyncInterval: s.sync, Clock: time.Now, Log: s.log, Fatal: s.fatal,
+		SyncInterval: s.sync, Clock: time.Now, Log: s.log, Fatal: s.fatal, Damaged: s.damaged,
 	}
 }

@@ -41,6 +41,10 @@ type storeSettings struct {
 	sync time.Duration
 	// log takes what the engine has to say.
 	log func(isError bool, message string)
+	// damaged is told of each damaged file that is found while the store is open.
+	damaged func([]storage.Damage)
+	// readOnly opens a store, be it damaged, for reading only.
+	readOnly bool
 	// fatal is told why the store cannot go on, before the process ends.
 	fatal func(message string)
 }

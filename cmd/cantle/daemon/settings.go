@@ -60,6 +60,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Storage, "storage", "", engineHelp(c.allEngines()))
 	flags.Choose(f, "storage", engineNames(c.allEngines())...)
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")
+	f.BoolVar(&c.ServeDamaged, "serve-damaged", false, "serve what can be read of damaged data, and refuse all writes; nothing in the folder of the database is changed. \"cantle check\" lists the damage, \"cantle salvage\" saves the rest")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
 	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the block cache, such as 512MB; an eighth of the memory unless given, at most 1GB. The memory is the machine's, or less if a container, ulimit -v or GOMEMLIMIT says so")
 	f.StringVar(&c.WorkMemory, "work-memory", "", "`size` of what clients can make the server hold at once, such as 1GB: sorts, groups and joins (which spill to disk beyond, or fail), large messages, replies, uncommitted writes; a quarter of the memory unless given, at least 32MB")

@@ -18,7 +18,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	s := storeSettings{shares: &d.shares, log: d.logStore, fatal: func(message string) {
 		d.logStore(true, "the store cannot go on, the server stops: "+message)
-	}}
+	}, damaged: d.tellDamage, readOnly: d.cfg.ServeDamaged}
 	if d.cfg.CacheSize != "" {
 		if s.cache, err = parseSize(d.cfg.CacheSize); err != nil {
 			return "", 0, fmt.Errorf("--cache-size: %w", err)
@@ -96,8 +96,6 @@ func cannotOpen(data string, err error) error {
 		return fmt.Errorf("the folder %s is in use by another cantle; stop that one, or give this one a folder of its own with --data", data)
 	case errors.Is(err, storage.ErrFormat):
 		return fmt.Errorf("the folder %s was written by a newer cantle than this one, %s: start that version, or choose another folder with --data (%w)", data, Version, err)
-	case errors.Is(err, storage.ErrCorruption):
-		return fmt.Errorf("the data in %s are damaged: restore a backup into an empty folder, and keep this one for those who look for the cause (%w)", data, err)
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/collection/verify"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -84,7 +84,7 @@ func validateNamespace(c *command.Call) (ns collection.Namespace, err error) {
 }
 
 // validateTail prints the findings; v is nil when nothing was read.
-func validateTail(c *command.Call, v *cluster.Validation, flags map[string]bool) {
+func validateTail(c *command.Call, v *verify.Collection, flags map[string]bool) {
 	var errs, warnings []string
 	var missing, extra, corrupt []bson.Raw
 	if v != nil {
@@ -129,13 +129,19 @@ func validateTail(c *command.Call, v *cluster.Validation, flags map[string]bool)
 }
 
 // verdict puts what was found into words.
-func verdict(v *cluster.Validation) (errs, warnings []string) {
+func verdict(v *verify.Collection) (errs, warnings []string) {
 	say := func(format string, args ...any) { errs = append(errs, mongoerr.New(0, format, args...).Msg) }
 	if v.Invalid > 0 {
 		say("Detected %d invalid documents.", v.Invalid)
 	}
+	for i := range v.Damages {
+		say("Data cannot be read: %s.", v.Damages[i].Error())
+	}
 	for i := range v.Indexes {
 		x := &v.Indexes[i]
+		if x.Multikey > 0 {
+			say("Index %s is not multikey although %d documents have arrays in its fields.", x.Index.Name, x.Multikey)
+		}
 		if x.MissingCount > 0 {
 			say("Detected %d missing index entries in %s.", x.MissingCount, x.Index.Name)
 		}

@@ -191,7 +191,7 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b.Int32("connectionId", int32(c.Conn.ID()))
 	b.Int32("minWireVersion", wireVersionMin)
 	b.Int32("maxWireVersion", c.Release().MaxWireVersion())
-	b.Bool("readOnly", false)
+	b.Bool("readOnly", c.Server.ReadOnly)
 	if a.mechs.Name != "" {
 		c.Server.Hooks.Mechanisms(c, a.mechs)
 	}

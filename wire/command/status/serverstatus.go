@@ -300,12 +300,12 @@ func statusNoOpcounters(_ *command.Call, b *bson.Builder) {
 }
 
 // statusEngine tells what the storage can do.
-func statusEngine(_ *command.Call, b *bson.Builder) {
+func statusEngine(c *command.Call, b *bson.Builder) {
 	b.String("name", command.EngineName)
 	b.Bool("supportsCommittedReads", true)
 	b.Bool("supportsPendingDrops", false)
 	b.Bool("supportsSnapshotReadConcern", true)
-	b.Bool("readOnly", false)
+	b.Bool("readOnly", c.Server.ReadOnly)
 	b.Bool("persistent", true)
 	b.Bool("backupCursorOpen", false)
 }

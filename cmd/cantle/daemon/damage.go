@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/salvage"
+	"github.com/cantledb/cantle/collection/verify"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+// StatusDamaged is the exit status of a server that does not start as its data are
+// damaged: to start it again is of no use.
+const StatusDamaged = 4
+
+// tellDamage logs what is lost with damaged files and what to do, a sentence for each.
+func (d *Daemon) tellDamage(damages []storage.Damage) {
+	snap := d.snapshot()
+	for _, x := range damages {
+		d.log.Error().Str("room", "storage").Str("file", x.File).Msg(verify.Sentence(x, snap) + "; " + d.advice())
+	}
+}
+
+// snapshot is the catalog, nil as long as it cannot be read.
+func (d *Daemon) snapshot() *catalog.Snapshot {
+	if cat := d.catalog.Load(); cat != nil {
+		return cat.Peek()
+	}
+	f, err := wreck.Open(filepath.Join(d.cfg.Data, "store"))
+	if err != nil {
+		return nil
+	}
+	snap, err := salvage.Catalog(context.Background(), f)
+	if err != nil {
+		return nil
+	}
+	return snap
+}
+
+// advice says what to do about damaged data.
+func (d *Daemon) advice() string {
+	what := fmt.Sprintf("\"cantle check --data %s\" lists the damage, \"cantle salvage --data %s --out DUMP\" saves what is left", d.cfg.Data, d.cfg.Data)
+	if !d.cfg.ServeDamaged {
+		what += ", \"cantle serve --serve-damaged\" lets the rest be read"
+	}
+	return what
+}
+
+// damagedStart says why a server does not start on damaged data: the first damage, whose
+// data it was and what to do.
+func (d *Daemon) damagedStart(err error) error {
+	var list *storage.DamagedError
+	if !errors.As(err, &list) || len(list.Damages) == 0 {
+		return &startError{fmt.Sprintf("the data in %s are damaged: %v; %s", d.cfg.Data, err, d.advice()), err}
+	}
+	text := "the data in " + d.cfg.Data + " are damaged: " + verify.Sentence(list.Damages[0], d.snapshot())
+	if n := len(list.Damages) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more damages)", n)
+	}
+	for _, x := range list.Damages {
+		if x.Kind == storage.DamagedManifest && d.cfg.ServeDamaged {
+			return &startError{text + "; it cannot be served without that; " + d.advice(), err}
+		}
+	}
+	return &startError{text + "; " + d.advice(), err}
+}
+
+// startError is an error in words that replace those of its cause.
+type startError struct {
+	text  string
+	cause error
+}
+
+func (e *startError) Error() string { return e.text }
+func (e *startError) Unwrap() error { return e.cause }

@@ -1,0 +1,69 @@
+package salvage
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/memkv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+// catalogKinds are the metadata that the catalog is read from.
+var catalogKinds = []keyspace.MetaKind{keyspace.MetaDatabase, keyspace.MetaCollection}
+
+// Catalog reads which collections there are, from what is left of the files. An entry that
+// cannot be understood is left out. Errors: those of ctx.
+func Catalog(ctx context.Context, f *wreck.Folder) (*catalog.Snapshot, error) {
+	snap, err := readCatalog(ctx, f, nil)
+	if err == nil {
+		return snap, nil
+	}
+	// One of them cannot be understood: take those that can, one by one.
+	bad := map[string]bool{}
+	for _, kind := range catalogKinds {
+		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e wreck.Entry) error {
+			one := string(e.Key)
+			if _, err := readCatalog(ctx, f, func(key string) bool { return key == one }); err != nil {
+				bad[one] = true
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return readCatalog(ctx, f, func(key string) bool { return !bad[key] })
+}
+
+// readCatalog reads the entries whose keys are wanted.
+func readCatalog(ctx context.Context, f *wreck.Folder, wanted func(key string) bool) (*catalog.Snapshot, error) {
+	store := memkv.Open(memkv.Options{})
+	defer store.Close()
+	txn, err := store.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer txn.Close()
+	for _, kind := range catalogKinds {
+		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e wreck.Entry) error {
+			if wanted != nil && !wanted(string(e.Key)) {
+				return nil
+			}
+			return txn.Set(e.Key, e.Value)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := txn.Commit(ctx, storage.Buffered); err != nil {
+		return nil, err
+	}
+	cat, err := catalog.Open(ctx, store, release.Default)
+	if err != nil {
+		return nil, err
+	}
+	return cat.Peek(), nil
+}

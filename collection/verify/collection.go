@@ -1,0 +1,491 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Collection is what was found of a collection at one snapshot.
+type Collection struct {
+	Coll *catalog.Collection
+	// Records is how many can be read, Invalid how many of them make no sense or lie where
+	// they do not belong, NonCompliant how many the validator refuses.
+	Records, Invalid, NonCompliant int64
+	Indexes                        []Index    // as in Coll.Indexes
+	Corrupt                        []bson.Raw // keys of invalid records
+	// Damages are the parts of files that kept records or entries from being read.
+	Damages []storage.Damage
+	// PerShard is how many records each shard has, by its place in the map.
+	PerShard []int64
+}
+
+// Index is what was found of one index.
+type Index struct {
+	Index   *catalog.Index
+	Keys    int64      // entries that belong to a record
+	Missing []bson.Raw // {indexName, recordId, idKey, indexKey}: entries that should be there
+	Extra   []bson.Raw // entries of no record
+	// MissingCount and ExtraCount also count what is not listed.
+	MissingCount, ExtraCount int64
+	// Multikey is how many records go through arrays of which the index knows nothing.
+	Multikey int64
+
+	ledger *ledger
+}
+
+// Valid reports an index in step with its records.
+func (x *Index) Valid() bool { return x.MissingCount == 0 && x.ExtraCount == 0 && x.Multikey == 0 }
+
+// Valid reports that nothing is wrong.
+func (v *Collection) Valid() bool {
+	for i := range v.Indexes {
+		if !v.Indexes[i].Valid() {
+			return false
+		}
+	}
+	return v.Invalid == 0 && len(v.Damages) == 0
+}
+
+// findingsMax is how many differences of one kind are listed.
+const findingsMax = 100
+
+// Check reads every record and every index entry of a collection in a snapshot and
+// compares them. progress is told of the records and entries read, now and then; nil
+// tells nobody. What lies in damaged parts of files is left out, and named in Damages.
+//
+// Records and entries are compared by sums in buckets, so the memory that it takes does not
+// depend on how many there are; only where sums differ is each looked for.
+// Manual: reference/command/validate. Errors: those of ctx, progress and storage.
+func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress func(n int64) error) (*Collection, error) {
+	if progress == nil {
+		progress = func(int64) error { return nil }
+	}
+	x := &checker{env: env.WithCollation(coll.Options.Collation), ctx: env.Context(), coll: coll, r: r, progress: progress, v: &Collection{Coll: coll}}
+	x.v.PerShard = make([]int64, len(coll.Map.Shards()))
+	for _, ix := range coll.Indexes {
+		x.v.Indexes = append(x.v.Indexes, Index{Index: ix, ledger: newLedger()})
+	}
+	if err := x.records(x.account); err != nil {
+		return nil, err
+	}
+	wrong := false
+	for i := range x.v.Indexes {
+		f := &x.v.Indexes[i]
+		if !x.stored(f.Index) {
+			f.Keys = x.v.Records
+			continue
+		}
+		if err := x.entries(f, x.settle); err != nil {
+			return nil, err
+		}
+		wrong = wrong || !f.ledger.even()
+	}
+	if !wrong {
+		return x.v, nil
+	}
+	if err := x.records(x.lookFor); err != nil {
+		return nil, err
+	}
+	for i := range x.v.Indexes {
+		if f := &x.v.Indexes[i]; x.stored(f.Index) && !f.ledger.even() {
+			if err := x.entries(f, x.lookUp); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return x.v, nil
+}
+
+// checker is one Check under way.
+type checker struct {
+	env      *mql.Env
+	ctx      context.Context
+	coll     *catalog.Collection
+	r        storage.Reader
+	v        *Collection
+	scratch  expr.Scratch
+	key      []byte
+	progress func(n int64) error
+	read     int64 // since progress was told
+}
+
+// tick is called for each record and entry.
+func (x *checker) tick() error {
+	if x.read++; x.read == 1024 {
+		x.read = 0
+		if err := x.progress(1024); err != nil {
+			return err
+		}
+	}
+	return x.env.Tick()
+}
+
+// stored reports an index with entries of its own that are complete.
+func (x *checker) stored(ix *catalog.Index) bool {
+	return ix.State == catalog.IndexReady && !ix.LastWrite && (ix.ID != x.coll.IDIndex().ID || x.coll.PhysicalID())
+}
+
+// each visits the entries of a range, and goes on behind what is damaged.
+func (x *checker) each(r storage.Range, visit func(key, value []byte) error) error {
+	for !r.Empty() {
+		last, err := x.pass(r, visit)
+		var d *storage.DamagedError
+		if err == nil || !errors.As(err, &d) {
+			return err
+		}
+		if last != nil {
+			r.Start = append(last, 0)
+		}
+		k := x.met(d, r)
+		if bytes.Compare(k.Start, r.Start) > 0 {
+			// The reader looks ahead: what lies before the damage is read without it.
+			if _, err := x.pass(storage.Range{Start: r.Start, End: k.Start}, visit); err != nil && !errors.As(err, &d) {
+				return err
+			}
+		}
+		if k.End == nil {
+			return nil
+		}
+		r.Start = k.End
+	}
+	return nil
+}
+
+// pass visits the entries of a range as far as they can be read, and returns the last key.
+func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (last []byte, err error) {
+	it, err := x.r.Iter(x.ctx, r, storage.IterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for it.Next() {
+		value := it.Value()
+		if it.Err() != nil {
+			break
+		}
+		last = append(last[:0], it.Key()...)
+		if err := x.tick(); err != nil {
+			return last, err
+		}
+		if err := visit(it.Key(), value); err != nil {
+			return last, err
+		}
+	}
+	return last, it.Err()
+}
+
+// met notes the damages that a reader has met, and returns the keys of the first within a
+// range; without an end if nobody knows where it is over.
+func (x *checker) met(d *storage.DamagedError, r storage.Range) (first storage.Range) {
+	for i := range d.Damages {
+		x.note(d.Damages[i])
+		k := d.Damages[i].Keys
+		if k.End == nil || bytes.Compare(k.End, r.Start) <= 0 || r.End != nil && bytes.Compare(k.Start, r.End) >= 0 {
+			continue
+		}
+		if first.End == nil || bytes.Compare(k.End, first.End) < 0 {
+			first = k
+		}
+	}
+	return first
+}
+
+// note lists a damage once.
+func (x *checker) note(d storage.Damage) {
+	for _, known := range x.v.Damages {
+		if known.File == d.File && known.What == d.What {
+			return
+		}
+	}
+	x.v.Damages = append(x.v.Damages, d)
+}
+
+// unread reports an error over damaged data, which is noted.
+func (x *checker) unread(err error) bool {
+	var d *storage.DamagedError
+	if !errors.As(err, &d) {
+		return false
+	}
+	for i := range d.Damages {
+		x.note(d.Damages[i])
+	}
+	return true
+}
+
+// records looks at every record; visit is called with those that make sense.
+func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) error) error {
+	x.v.Records, x.v.Invalid, x.v.NonCompliant, x.v.Corrupt = 0, 0, 0, nil
+	clear(x.v.PerShard)
+	return x.each(keyspace.RecordRange(x.coll.ID), func(key, value []byte) error {
+		x.v.Records++
+		_, h, id, ok := keyspace.SplitRecord(key)
+		doc, err := bson.Parse(value, bson.Limits{Bytes: bson.MaxInternalBytes})
+		if !ok || err != nil || !x.placed(doc, h, id) {
+			x.v.Invalid++
+			if len(x.v.Corrupt) < findingsMax {
+				b := bson.NewBuilder(nil)
+				b.Binary("recordId", 0, key)
+				x.v.Corrupt = append(x.v.Corrupt, b.Doc())
+			}
+			return nil
+		}
+		if err := x.compliant(doc); err != nil {
+			return err
+		}
+		return visit(doc, h, id)
+	})
+}
+
+// placed reports that a record lies where its _id and shard key say.
+func (x *checker) placed(doc bson.Raw, h keyspace.Hash, id []byte) bool {
+	if !x.coll.Placed(doc, h) {
+		return false
+	}
+	x.key = x.coll.AppendID(x.key[:0], doc)
+	return bytes.Equal(x.key, id)
+}
+
+func (x *checker) compliant(doc bson.Raw) error {
+	f := x.coll.Options.Validator
+	if f == nil || x.coll.Options.ValidationLevel == "off" {
+		return nil
+	}
+	x.scratch.Reset()
+	ok, err := f.Matches(x.env, doc, &x.scratch)
+	if !ok && err == nil {
+		x.v.NonCompliant++
+	}
+	return err
+}
+
+// account enters the entries that a record should have into the ledgers.
+func (x *checker) account(doc bson.Raw, h keyspace.Hash, id []byte) error {
+	d := x.coll.Map.Find(h, id)
+	for i, s := range x.coll.Map.Shards() {
+		if s.ID == d.ID {
+			x.v.PerShard[i]++
+		}
+	}
+	for i := range x.v.Indexes {
+		f := &x.v.Indexes[i]
+		if !x.stored(f.Index) {
+			continue
+		}
+		x.scratch.Reset()
+		arrays, err := f.Index.Keys(x.env, doc, &x.scratch, func(values, _ []byte) error {
+			f.ledger.add(x.sum(values, h, id))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if !f.Index.Multikey.Covers(arrays) {
+			f.Multikey++
+		}
+	}
+	return nil
+}
+
+// sum is what an entry counts in the ledger.
+func (x *checker) sum(values []byte, h keyspace.Hash, id []byte) uint64 {
+	x.key = append(h.Append(append(x.key[:0], values...)), id...)
+	return sum(x.key)
+}
+
+// lookFor looks for the entries that a record should have, where the ledgers are not even.
+func (x *checker) lookFor(doc bson.Raw, h keyspace.Hash, id []byte) error {
+	d := x.coll.Map.Find(h, id)
+	for i := range x.v.Indexes {
+		f := &x.v.Indexes[i]
+		if !x.stored(f.Index) || f.ledger.even() {
+			continue
+		}
+		x.scratch.Reset()
+		_, err := f.Index.Keys(x.env, doc, &x.scratch, func(values, _ []byte) error {
+			if f.ledger.evenAt(x.sum(values, h, id)) {
+				return nil
+			}
+			found, err := x.has(f.Index, d, values, h, id)
+			if err != nil || found {
+				return err
+			}
+			f.MissingCount++
+			if len(f.Missing) < findingsMax {
+				f.Missing = append(f.Missing, finding(f.Index, doc.Get("_id"), id, values))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports that an entry exists, in any partition of the shard, and belongs
+// to the record.
+func (x *checker) has(ix *catalog.Index, d *shard.Descriptor, values []byte, h keyspace.Hash, id []byte) (bool, error) {
+	for _, p := range d.Partitions {
+		if ix.Unique {
+			x.key = keyspace.AppendUnique(x.key[:0], x.coll.ID, ix.ID, p, values)
+		} else {
+			x.key = keyspace.AppendEntry(x.key[:0], x.coll.ID, ix.ID, p, values, h, id)
+		}
+		v, err := x.r.Get(x.ctx, x.key, nil)
+		if errors.Is(err, storage.ErrNotFound) {
+			continue
+		}
+		if x.unread(err) {
+			return true, nil // nobody knows
+		}
+		if err != nil || !ix.Unique {
+			return err == nil, err
+		}
+		vh, vid, _, ok := keyspace.SplitUniqueValue(v, x.coll.IDParts(), skipKey)
+		if ok && vh == h && bytes.Equal(vid, id) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func skipKey(key []byte) int {
+	n, err := keystring.Skip(key, keystring.Ascending)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// finding describes one entry that is missing or too many.
+func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("indexName", ix.Name)
+	b.Binary("recordId", 0, idKey)
+	b.Value("idKey", id)
+	b.BeginDoc("indexKey")
+	decoded := bson.NewArrayBuilder(nil)
+	if _, err := keystring.Decode(decoded, values, ix.Dirs(), nil); err == nil {
+		fields := ix.Fields()
+		for i, v := 0, decoded.Doc().Iter(); v.Next() && i < len(fields); i++ {
+			b.Value(fields[i], v.Value)
+		}
+	}
+	b.End()
+	return b.Doc()
+}
+
+// entries visits all entries of an index; ok says that one makes sense and lies in a
+// partition of its shard.
+func (x *checker) entries(f *Index, visit func(f *Index, e foundEntry, ok bool) error) error {
+	f.Keys, f.ExtraCount, f.Extra = 0, 0, nil
+	return x.each(keyspace.IndexRange(x.coll.ID, f.Index.ID), func(key, value []byte) error {
+		e, ok := x.split(f.Index, key, value)
+		return visit(f, e, ok && x.inPlace(e))
+	})
+}
+
+// settle takes an entry out of the ledger.
+func (x *checker) settle(f *Index, e foundEntry, ok bool) error {
+	f.Keys++
+	if ok {
+		f.ledger.take(x.sum(e.values, e.hash, e.id))
+	} else {
+		f.ledger.spoil(x.sum(e.values, e.hash, e.id))
+	}
+	return nil
+}
+
+// lookUp looks for the record of an entry, where the ledger is not even.
+func (x *checker) lookUp(f *Index, e foundEntry, ok bool) error {
+	if ok && !f.ledger.evenAt(x.sum(e.values, e.hash, e.id)) {
+		var err error
+		if ok, err = x.belongs(f.Index, e); err != nil {
+			return err
+		}
+	}
+	if ok {
+		f.Keys++
+		return nil
+	}
+	f.ExtraCount++
+	if len(f.Extra) < findingsMax {
+		f.Extra = append(f.Extra, finding(f.Index, bson.Value{}, e.id, e.values))
+	}
+	return nil
+}
+
+// foundEntry is an index entry taken apart; its slices alias the iterator.
+type foundEntry struct {
+	partition  keyspace.PartitionID
+	values, id []byte
+	hash       keyspace.Hash
+}
+
+func (x *checker) split(ix *catalog.Index, key, value []byte) (e foundEntry, ok bool) {
+	if _, _, e.partition, ok = keyspace.EntryOwner(key); !ok {
+		return e, false
+	}
+	if ix.Unique {
+		if e.values, ok = keyspace.SplitUnique(key); ok {
+			e.hash, e.id, _, ok = keyspace.SplitUniqueValue(value, x.coll.IDParts(), skipKey)
+		}
+		return e, ok
+	}
+	e.values, e.hash, e.id, ok = keyspace.SplitEntry(key, ix.Width(), skipAny(ix))
+	return e, ok
+}
+
+// skipAny skips the keystrings of an entry, each in its direction.
+func skipAny(ix *catalog.Index) keyspace.Skipper {
+	dirs, i := ix.Dirs(), 0
+	return func(key []byte) int {
+		n, err := keystring.Skip(key, dirs[i%len(dirs)])
+		i++
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+}
+
+// inPlace reports that an entry lies in a partition of its shard.
+func (x *checker) inPlace(e foundEntry) bool {
+	return slices.Contains(x.coll.Map.Find(e.hash, e.id).Partitions, e.partition)
+}
+
+// belongs reports that the record of an entry exists and should have it, or cannot be read.
+func (x *checker) belongs(ix *catalog.Index, e foundEntry) (bool, error) {
+	doc, err := x.r.Get(x.ctx, keyspace.AppendRecord(nil, x.coll.ID, e.hash, e.id), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if x.unread(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	record, err := bson.Parse(doc, bson.Limits{Bytes: bson.MaxInternalBytes})
+	if err != nil {
+		return false, nil // the record itself is reported
+	}
+	x.scratch.Reset()
+	found := false
+	_, err = ix.Keys(x.env, record, &x.scratch, func(values, _ []byte) error {
+		found = found || bytes.Equal(values, e.values)
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,156 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Part is what a range of keys holds of one thing.
+type Part struct {
+	What      string // documents, index, catalog or change log
+	Namespace string // of documents and indexes
+	Index     string
+	// From and To are the _ids (behind a ranged shard key: its values and the _id) between
+	// which documents lie; "" is the first or the last there is.
+	From, To string
+}
+
+// Parts says what lies in a range of keys. snap may be nil: then collections have no names.
+func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
+	if overlap(r, storage.Range{End: []byte{1}}) {
+		parts = append(parts, Part{What: "change log"})
+	}
+	for _, kind := range []keyspace.MetaKind{keyspace.MetaCollection, keyspace.MetaDatabase, keyspace.MetaJob, keyspace.MetaCounter,
+		keyspace.MetaRole, keyspace.MetaSetting, keyspace.MetaTransaction, keyspace.MetaUser, keyspace.MetaVersion} {
+		if overlap(r, keyspace.MetaRange(kind)) {
+			parts = append(parts, Part{What: "catalog"})
+			break
+		}
+	}
+	if snap == nil {
+		return append(parts, unnamed(r)...)
+	}
+	for _, coll := range snap.Collections("") {
+		if coll.IsView() {
+			continue
+		}
+		if all := keyspace.RecordRange(coll.ID); overlap(r, all) {
+			p := Part{What: "documents", Namespace: coll.Namespace.String()}
+			if bytes.Compare(r.Start, all.Start) > 0 {
+				p.From = place(coll, r.Start)
+			}
+			if r.End != nil && bytes.Compare(r.End, all.End) < 0 {
+				p.To = place(coll, r.End)
+			}
+			parts = append(parts, p)
+		}
+		for _, ix := range coll.Indexes {
+			if overlap(r, keyspace.IndexRange(coll.ID, ix.ID)) && (ix.ID != coll.IDIndex().ID || coll.PhysicalID()) {
+				parts = append(parts, Part{What: "index", Namespace: coll.Namespace.String(), Index: ix.Name})
+			}
+		}
+	}
+	return parts
+}
+
+// unnamed says what the ends of a range tell without a catalog.
+func unnamed(r storage.Range) (parts []Part) {
+	for _, key := range [][]byte{r.Start, r.End} {
+		if id, ok := keyspace.CollectionOf(key); ok {
+			parts = append(parts, Part{What: "documents", Namespace: fmt.Sprintf("collection number %d", id)})
+		}
+	}
+	return parts
+}
+
+// overlap reports that ranges have keys in common. An unbounded range whose bounds are
+// unknown has them with all.
+func overlap(a, b storage.Range) bool {
+	return (a.End == nil || bytes.Compare(b.Start, a.End) < 0) && (b.End == nil || bytes.Compare(a.Start, b.End) < 0)
+}
+
+// place prints the _id in a key, which may be cut off.
+func place(coll *catalog.Collection, key []byte) string {
+	_, _, id, ok := keyspace.SplitRecord(key)
+	if !ok {
+		return ""
+	}
+	b := bson.NewArrayBuilder(nil)
+	dirs := slices.Repeat([]keystring.Dir{keystring.Ascending}, coll.IDParts())
+	if _, err := keystring.Decode(b, id, dirs, nil); err != nil {
+		return "0x" + fmt.Sprintf("%x", id)
+	}
+	var out []string
+	list := b.Doc()
+	for it := list.Iter(); it.Next(); {
+		out = append(out, ejson.ValueString(it.Value))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Sentence says in one sentence what a damage means.
+func Sentence(d storage.Damage, snap *catalog.Snapshot) string {
+	text := d.Error()
+	if d.Kind == storage.DamagedLog {
+		return text + "; what was written last, to whatever collection, is in it"
+	}
+	if d.Kind == storage.DamagedManifest {
+		return text + "; without it nobody knows which files hold the newest data"
+	}
+	if d.Entries == 0 && d.Keys.End != nil {
+		return text + "; no data are lost with it"
+	}
+	var list []string
+	documents := false
+	for _, p := range Parts(d.Keys, snap) {
+		list = append(list, p.String())
+		documents = documents || p.What == "documents"
+	}
+	if len(list) == 0 {
+		return text + "; nothing that is in use was in it"
+	}
+	const most = 6
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("%d more", n))
+	}
+	text += "; lost with it "
+	switch {
+	case !documents:
+		text += "are no documents, but "
+	case d.Entries >= 0:
+		text += fmt.Sprintf("are at most %d documents: ", d.Entries)
+	default:
+		text += "may be "
+	}
+	return text + strings.Join(list, "; ")
+}
+
+// String prints the part for people.
+func (p Part) String() string {
+	switch p.What {
+	case "change log":
+		return "entries of the change log"
+	case "catalog":
+		return "entries of the catalog (collections, users, settings)"
+	case "index":
+		return "entries of the index " + p.Index + " of " + p.Namespace
+	}
+	switch {
+	case p.From == "" && p.To == "":
+		return "documents of " + p.Namespace
+	case p.From == "":
+		return "documents of " + p.Namespace + " up to _id " + p.To
+	case p.To == "":
+		return "documents of " + p.Namespace + " from _id " + p.From + " on"
+	}
+	return "documents of " + p.Namespace + " from _id " + p.From + " to " + p.To
+}

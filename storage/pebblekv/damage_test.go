@@ -1,0 +1,136 @@
+package pebblekv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// filled makes a store whose keys lie in a table, with a few more in the log, and
+// returns its folder.
+func filled(t *testing.T, keys int) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := mustOpen(t, dir, Options{}).(*store)
+	for i := range keys {
+		v := make([]byte, 100)
+		for j := range v {
+			v[j] = byte(rand.Uint32())
+		}
+		mustPut(t, s, fmt.Sprintf("k%05d", i), string(v))
+	}
+	if err := s.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Compact(t.Context(), []byte{0}, []byte{0xff}, false); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		mustPut(t, s, fmt.Sprintf("l%05d", i), "new")
+	}
+	mustClose(t, s)
+	return dir
+}
+
+// flip changes one bit of a file.
+func flip(t *testing.T, path string, at int64) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		if at < 0 {
+			at += int64(len(b))
+		}
+		b[at] ^= 4
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func only(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	list, _ := filepath.Glob(filepath.Join(dir, pattern))
+	if len(list) == 0 {
+		t.Fatalf("no %s in %s", pattern, dir)
+	}
+	return list[len(list)-1]
+}
+
+// A damaged block fails the reads that need it, and no others; the store says once what is
+// lost, and takes no more writes.
+func TestDamagedBlock(t *testing.T) {
+	dir := filled(t, 1000)
+	flip(t, only(t, dir, "*.sst"), -60000)
+	var told []storage.Damage
+	s := mustOpen(t, dir, Options{Damaged: func(d []storage.Damage) { told = append(told, d...) }})
+	defer s.Close()
+	r, err := s.Snapshot(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	good, bad := 0, 0
+	for i := range 1000 {
+		_, err := r.Get(context.Background(), fmt.Appendf(nil, "k%05d", i), nil)
+		var d *storage.DamagedError
+		switch {
+		case err == nil:
+			good++
+		case errors.Is(err, storage.ErrCorruption) && errors.As(err, &d):
+			bad++
+			if !d.Damages[0].Keys.Contains(fmt.Appendf(nil, "k%05d", i)) {
+				t.Fatalf("key %d lies outside of %q", i, d.Damages[0].Keys)
+			}
+		default:
+			t.Fatal(err)
+		}
+	}
+	if len(told) != 1 || bad == 0 || bad > 100 || good+bad != 1000 || told[0].Entries != int64(bad) {
+		t.Errorf("%d good, %d bad, told %+v", good, bad, told)
+	}
+	if _, err := put(s, "new", "1", storage.TxnOptions{}); !errors.Is(err, storage.ErrNotWritable) {
+		t.Errorf("a write: %v", err)
+	}
+}
+
+// What an opening would take for the end of a file, or not look at, it refuses.
+func TestDamageAtOpening(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(dir string)
+		want   string
+	}{
+		{"a bit of the log", func(dir string) { flip(t, only(t, dir, "*.log"), 30) }, "were on the disk"},
+		{"the log cut off", func(dir string) { os.Truncate(only(t, dir, "*.log"), 100) }, "before what was acknowledged"},
+		{"the log gone", func(dir string) { os.Remove(only(t, dir, "*.log")) }, "before what was acknowledged"},
+		{"a bit of the manifest", func(dir string) { flip(t, only(t, dir, "MANIFEST-*"), 60) }, "list of tables is damaged"},
+		{"the manifest emptied", func(dir string) { os.Truncate(only(t, dir, "MANIFEST-*"), 0) }, "nothing of it can be read"},
+		{"the marker gone", func(dir string) { os.Remove(only(t, dir, "marker.manifest.*")) }, "is missing"},
+		{"a table cut off", func(dir string) { os.Truncate(only(t, dir, "*.sst"), 1000) }, "should have"},
+		{"a table gone", func(dir string) { os.Remove(only(t, dir, "*.sst")) }, "it is missing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filled(t, 1000)
+			c.damage(dir)
+			_, err := Open(dir, Options{})
+			var d *storage.DamagedError
+			if !errors.As(err, &d) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "pebble") {
+				t.Fatalf("opened: %v", err)
+			}
+			t.Log(err)
+		})
+	}
+	t.Run("settings", func(t *testing.T) {
+		dir := filled(t, 10)
+		flip(t, only(t, dir, "OPTIONS-*"), 3)
+		mustClose(t, mustOpen(t, dir, Options{}))
+	})
+}

@@ -1,0 +1,151 @@
+package wreck
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// logFile is one write-ahead log.
+type logFile struct {
+	name   string
+	number uint64
+	first  uint64 // sequence number of the first batch, 0 = none
+	next   uint64 // behind the last batch before the first hole
+	end    int64  // of what can be read without a hole
+	holes  []hole
+	size   int
+}
+
+// seqFirst is the first sequence number that a store gives.
+const seqFirst = 10
+
+// readLogs reads the logs that an opening would replay, and judges where they end.
+func (f *Folder) readLogs() {
+	for _, name := range f.names {
+		number, err := strconv.ParseUint(strings.TrimSuffix(name, logSuffix), 10, 64)
+		if err != nil || !strings.HasSuffix(name, logSuffix) || number < f.manifest.minLog {
+			continue
+		}
+		l := logFile{name: name, number: number}
+		data, err := f.readFile(name)
+		if err != nil {
+			f.damaged(storage.Damage{File: name, Kind: storage.DamagedLog, What: "it cannot be read: " + reason(err)})
+		}
+		l.size = len(data)
+		eachBatch(data, &l, nil)
+		f.logs = append(f.logs, l)
+	}
+	slices.SortFunc(f.logs, func(a, b logFile) int { return int(int64(a.number) - int64(b.number)) })
+	f.judgeLogs()
+}
+
+// judgeLogs tells damage from what a crash leaves, and says how far the logs are to be
+// believed. Sequence numbers have no gaps, so a gap is a log that was lost.
+func (f *Folder) judgeLogs() {
+	next := max(f.manifest.lastSeq+1, seqFirst)
+	f.logsGood = len(f.logs)
+	bad := func(l *logFile, good int, what string) {
+		f.damaged(storage.Damage{File: l.name, Kind: storage.DamagedLog, What: what, Entries: -1})
+		f.logsGood = good
+	}
+	for i := range f.logs {
+		l := &f.logs[i]
+		if l.first > next && f.manifest.records > 0 {
+			bad(l, i, fmt.Sprintf("%d writes before its first are neither in a table nor in a log", l.first-next))
+			break
+		}
+		next = max(next, l.next)
+		if len(l.holes) == 0 {
+			continue
+		}
+		h := l.holes[0]
+		if last := i == len(f.logs)-1; !last || h.synced {
+			bad(l, i+1, fmt.Sprintf("it cannot be read from byte %d to %d of %d, which were on the disk", h.from, h.to, l.size))
+			break
+		}
+	}
+	f.next = next
+	if f.mark > next && len(f.Damages) == 0 {
+		name, at := "*"+logSuffix, int64(0)
+		if n := len(f.logs); n > 0 {
+			name, at = f.logs[n-1].name, f.logs[n-1].end
+		}
+		f.damaged(storage.Damage{File: name, Kind: storage.DamagedLog, Entries: -1,
+			What: fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", at, f.mark-next)})
+	}
+}
+
+// eachBatch calls visit with the batches of a log, or only fills in l.
+func eachBatch(data []byte, l *logFile, visit func(batch []byte)) {
+	c := chunks{data: data, number: uint32(l.number)}
+	framing := c.records(func(rec []byte, _ int, resumed bool) {
+		h, ok := batchrepr.ReadHeader(rec)
+		if !ok || h.Count == 0 {
+			return // only asked for a sync
+		}
+		seq := uint64(h.SeqNum)
+		if l.first == 0 && !resumed {
+			l.first = seq
+		}
+		if !resumed {
+			l.next = seq + uint64(h.Count)
+		}
+		if visit != nil {
+			visit(rec)
+		}
+	})
+	l.end, l.holes = int64(framing.end), framing.holes
+}
+
+// item is one version of a key.
+type item struct {
+	key, value []byte
+	seq        uint64
+	kind       pebble.InternalKeyKind
+	table      int // index in Folder.tables; -1 = a log
+}
+
+// tombstone deletes the versions below seq in a range of keys.
+type tombstone struct {
+	start, end []byte
+	seq        uint64
+}
+
+// logItems reads all that the logs hold, sorted; what is behind holes as well.
+func (f *Folder) logItems(logs []logFile) (items []item, tombs []tombstone) {
+	for i := range logs {
+		data, err := f.readFile(logs[i].name)
+		if err != nil {
+			continue // it is among the damages
+		}
+		l := logs[i]
+		eachBatch(data, &l, func(batch []byte) {
+			batch = slices.Clone(batch)
+			seq := binary.LittleEndian.Uint64(batch)
+			for r := batchrepr.Read(batch); ; seq++ {
+				kind, key, value, ok, err := r.Next()
+				if !ok || err != nil {
+					return
+				}
+				switch kind {
+				case pebble.InternalKeyKindRangeDelete:
+					tombs = append(tombs, tombstone{key, value, seq})
+				case pebble.InternalKeyKindSet, pebble.InternalKeyKindDelete:
+					items = append(items, item{key, value, seq, kind, -1})
+				case pebble.InternalKeyKindLogData:
+					seq--
+				}
+			}
+		})
+	}
+	slices.SortFunc(items, compareItems)
+	return items, tombs
+}

@@ -1,0 +1,17 @@
+package wreck
+
+import "github.com/cockroachdb/pebble/v2/vfs"
+
+// Open looks at a folder of the disk and lists its tables: enough for Scan where nothing
+// else is known to be damaged. Errors: those of the file system.
+func Open(dir string) (*Folder, error) {
+	f, err := Survey(vfs.Default, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.ListTables(); err != nil {
+		return nil, err
+	}
+	f.Prepare()
+	return f, nil
+}

@@ -1,0 +1,208 @@
+package wreck
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// ListTables finds out which tables there are: those that the manifest names, or, where it
+// is damaged, all that lie in the folder. It notes those that are missing or have not the
+// size they should have. Errors: those of the file system.
+func (f *Folder) ListTables() error {
+	if f.tables != nil || f.fresh {
+		return nil
+	}
+	if !f.hasDamage(storage.DamagedManifest) {
+		f.listed = true
+		f.tables = slices.SortedFunc(maps.Values(f.manifest.tables), func(a, b *table) int { return cmp.Compare(a.number, b.number) })
+		for _, t := range f.tables {
+			f.Damages = append(f.Damages, t.checkSize(f)...)
+		}
+		return nil
+	}
+	for _, name := range f.names {
+		number, err := strconv.ParseUint(strings.TrimSuffix(name, tableSuffix), 10, 64)
+		if err != nil || !strings.HasSuffix(name, tableSuffix) {
+			continue
+		}
+		t := &table{name: name, number: number, maxSeq: math.MaxUint64, size: -1, entries: -1}
+		f.tables = append(f.tables, t)
+		if err := t.learnKeys(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnKeys finds out between which keys a table lies of which the manifest says nothing.
+func (t *table) learnKeys(f *Folder) error {
+	f.Damages = append(f.Damages, t.open(f)...)
+	if len(t.blocks) == 0 {
+		return nil
+	}
+	file, err := f.fs.Open(f.fs.PathJoin(f.dir, t.name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	first, last := t.blocks[0], t.blocks[len(t.blocks)-1]
+	_ = t.load(file, &first, func(key, _ []byte, _ uint64, _ pebble.InternalKeyKind) {
+		if t.smallest == nil {
+			t.smallest = slices.Clone(key)
+		}
+	})
+	// The separator behind the last block is not below its last key.
+	t.largest = last.upTo
+	if t.smallest == nil {
+		t.smallest = []byte{}
+	}
+	return nil
+}
+
+// checkSize looks whether the file is there and as long as it should be.
+func (t *table) checkSize(f *Folder) []storage.Damage {
+	info, err := f.fs.Stat(f.fs.PathJoin(f.dir, t.name))
+	switch {
+	case err != nil && vfsMissing(err):
+		return []storage.Damage{t.damage("it is missing", t.keys(), t.entries)}
+	case err != nil:
+		return []storage.Damage{t.damage("it cannot be read: "+reason(err), t.keys(), t.entries)}
+	case t.size >= 0 && info.Size() != t.size:
+		return []storage.Damage{t.damage(sizeWrong(info.Size(), t.size), t.keys(), t.entries)}
+	}
+	return nil
+}
+
+func vfsMissing(err error) bool { return errors.Is(err, os.ErrNotExist) }
+
+func sizeWrong(have, want int64) string {
+	return fmt.Sprintf("it has %d bytes and should have %d", have, want)
+}
+
+// keysBetween are the keys behind one key and before another.
+func keysBetween(low, high []byte) storage.Range {
+	r := storage.Range{End: high}
+	if low != nil {
+		r.Start = after(low)
+	}
+	return r
+}
+
+// overlaps reports that a table may hold keys of a range.
+func (t *table) overlaps(r storage.Range) bool {
+	return t.largest == nil || (r.End == nil || bytes.Compare(t.smallest, r.End) < 0) && bytes.Compare(t.largest, r.Start) >= 0
+}
+
+// Bytes is how much Verify reads.
+func (f *Folder) Bytes() (n int64) {
+	for _, t := range f.tables {
+		if info, err := f.fs.Stat(f.fs.PathJoin(f.dir, t.name)); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// Verify reads every table and compares every checksum; what is wrong is added to
+// Damages. progress is told of the bytes read.
+func (f *Folder) Verify(progress func(n int64) error) error {
+	for _, t := range f.tables {
+		known := slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
+		found := t.open(f)
+		found = append(found, t.verify(f)...)
+		if known && len(found) > 0 { // its size was noted already: what it means is better
+			f.Damages = slices.DeleteFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
+		}
+		f.Damages = append(f.Damages, found...)
+		if err := progress(max(t.have, 0)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// VerifyTable is Verify for one table. ok is false if the store has none of this name.
+func (f *Folder) VerifyTable(name string) (damages []storage.Damage, ok bool) {
+	for _, t := range f.tables {
+		if t.name == name {
+			return append(t.open(f), t.verify(f)...), true
+		}
+	}
+	return nil, false
+}
+
+// verify compares the checksums of all blocks of a table that open has found.
+func (t *table) verify(f *Folder) (damages []storage.Damage) {
+	if t.have < 0 {
+		return nil
+	}
+	file, err := f.fs.Open(f.fs.PathJoin(f.dir, t.name))
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	good := int64(0)
+	var bad []*span
+	for i := range t.blocks {
+		s := &t.blocks[i]
+		n := int64(0)
+		if err := t.load(file, s, func([]byte, []byte, uint64, pebble.InternalKeyKind) { n++ }); err != nil {
+			s.bad = true
+			bad = append(bad, s)
+			t.broken = append(t.broken, lost{t.clip(s), t.maxSeq})
+			continue
+		}
+		good += n
+	}
+	for _, s := range bad {
+		missing := int64(-1)
+		if t.entries >= 0 {
+			missing = t.entries - good // of all bad blocks together
+		}
+		damages = append(damages, t.damage(fmt.Sprintf("the block of %d bytes at byte %d fails its checksum", s.size, s.at), t.clip(s), missing))
+	}
+	if !t.searched {
+		damages = append(damages, t.verifyRest(file)...)
+	}
+	return damages
+}
+
+// clip is the range of keys of a block.
+func (t *table) clip(s *span) storage.Range {
+	r := t.keys()
+	if s.after != nil {
+		r.Start = after(s.after)
+	}
+	if s.upTo != nil && (r.End == nil || bytes.Compare(after(s.upTo), r.End) < 0) {
+		r.End = after(s.upTo)
+	}
+	return r
+}
+
+// verifyRest compares the checksums of the filters and other blocks beside the data.
+func (t *table) verifyRest(file vfs.File) []storage.Damage {
+	for _, h := range t.rest {
+		if h.Length == 0 {
+			continue
+		}
+		raw := make([]byte, h.Length+block.TrailerLen)
+		if n, _ := file.ReadAt(raw, int64(h.Offset)); n < len(raw) || maskedSum(raw[:h.Length+1]) != le32(raw[h.Length+1:]) {
+			return []storage.Damage{t.damage(fmt.Sprintf("the block of %d bytes at byte %d, beside the data, fails its checksum", h.Length, h.Offset), t.keys(), 0)}
+		}
+	}
+	return nil
+}
