@@ -22,8 +22,9 @@ var levels = [][]string{
 	14: {"cmd/cantle/console", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},
 	16: {"cmd/cantle/daemon"},
-	17: {"cmd/cantle/cli"},
-	18: {"cmd/cantle"},
+	17: {"cmd/cantle/doctor"},
+	18: {"cmd/cantle/cli"},
+	19: {"cmd/cantle"},
 }
 
 // levelOf returns the level of a package; ok is false for one without a row.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
@@ -47,12 +48,8 @@ func (s *store) openPebble() error {
 	if err := s.o.FS.MkdirAll(s.dir, 0o755); err != nil {
 		return err
 	}
-	lock, err := pebble.LockDirectory(s.dir, s.o.FS)
+	lock, err := lockFolder(s.dir, s.o.FS)
 	if err != nil {
-		// Pebble has no sentinel for a second store in one process.
-		if errors.Is(err, syscall.EAGAIN) || err.Error() == "lock held by current process" {
-			return fmt.Errorf("%w (%v)", storage.ErrLocked, err)
-		}
 		return err
 	}
 	t := &troubles{log: logger{s.o}, now: s.o.Clock}
@@ -73,6 +70,24 @@ func (s *store) openPebble() error {
 	return err
 }
 
+// lockFolder keeps others out of a folder. Errors: ErrLocked, what the file system says.
+func lockFolder(dir string, files vfs.FS) (*pebble.Lock, error) {
+	lock, err := pebble.LockDirectory(dir, files)
+	// Pebble has no sentinel for a second store in one process.
+	if err != nil && (errors.Is(err, syscall.EAGAIN) || err.Error() == "lock held by current process") {
+		return nil, fmt.Errorf("%w (%v)", storage.ErrLocked, err)
+	}
+	return lock, err
+}
+
+// knownFormat looks at the stored version of the format. Errors: ErrFormat.
+func knownFormat(stored []byte) error {
+	if len(stored) != 1 || stored[0] > formatVersion {
+		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, stored, formatVersion)
+	}
+	return nil
+}
+
 // recover checks the format and finds where timestamps go on.
 func (s *store) recover() error {
 	format, err := s.read(keyFormat)
@@ -84,8 +99,11 @@ func (s *store) recover() error {
 		}
 	case err != nil:
 		return err
-	case len(format) != 1 || format[0] > formatVersion:
-		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, format, formatVersion)
+	}
+	if err == nil {
+		if err := knownFormat(format); err != nil {
+			return err
+		}
 	}
 	stored, err := s.read(keyCeiling)
 	latest := storage.Timestamp(1)

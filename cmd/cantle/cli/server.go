@@ -52,6 +52,8 @@ func (s *server) explain(err error) error {
 	switch {
 	case errors.As(err, &refused) && refused.Code == 59:
 		return fmt.Errorf("%s is not a cantle server: it has no customAction", redact(s.uri))
+	case errors.As(err, &refused) && refused.Code == 13:
+		return &refusedError{refused.Message}
 	case errors.As(err, &refused):
 		return errors.New(refused.Message)
 	case mongo.IsTimeout(err):
@@ -59,6 +61,11 @@ func (s *server) explain(err error) error {
 	}
 	return err
 }
+
+// refusedError is what a server says to a user who may not do what was asked (code 13).
+type refusedError struct{ message string }
+
+func (e *refusedError) Error() string { return e.message }
 
 // askOnce connects, runs one command and leaves.
 func askOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.Raw, error) {

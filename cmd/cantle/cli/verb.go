@@ -37,6 +37,7 @@ type action func(ctx context.Context, s Streams) error
 func Verbs() []Verb {
 	return []Verb{
 		{"ping", "[URI]", "ask a server whether it answers", pingHelp, pingVerb},
+		{"doctor", "[URI]", "what is wrong with a server or its machine", doctorHelp, doctorVerb},
 		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsHelp, partitionsVerb},
 		{"report", "URI [db[.collection]]", "what commands cost, by their shape", reportHelp, reportVerb},
 		{"advise", "URI db.collection", "which shard key suits a collection", adviseHelp, adviseVerb},
@@ -91,7 +92,10 @@ func (v Verb) run(ctx context.Context, args []string, s Streams) error {
 // status tells an error and returns the exit status for it.
 func (v Verb) status(err error, errs io.Writer) int {
 	var wrong usageError
+	var faults faultsError
 	switch {
+	case errors.As(err, &faults):
+		return 1
 	case err == nil, errors.Is(err, pflag.ErrHelp):
 		return 0
 	case errors.As(err, &wrong):

@@ -26,11 +26,11 @@ func checkAddresses(cfg *Config) error {
 	if cfg.Auth {
 		return nil
 	}
-	for _, a := range cfg.addresses() {
-		if a.flag != "--metrics-listen" && a.text != "" && !onlyHere(a.text) {
+	for _, a := range cfg.Addresses() {
+		if a.Flag != "--metrics-listen" && a.Text != "" && !onlyHere(a.Text) {
 			return fmt.Errorf("other machines may reach %s (%s), and without --auth whoever does may read and change everything. "+
 				"Add --auth (the first user can be made from this machine: db.createUser in admin), "+
-				"listen on 127.0.0.1, or say --allow-open if nobody else is on that network", a.text, a.flag)
+				"listen on 127.0.0.1, or say --allow-open if nobody else is on that network", a.Text, a.Flag)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (c *Config) Faults() (out []error) {
 	if _, err := command.ParseReplicaSet(c.ReplicaSet); err != nil {
 		add(fmt.Errorf("--replica-set: %w", err))
 	}
-	for _, a := range c.addresses() {
+	for _, a := range c.Addresses() {
 		add(a.check())
 	}
 	add(checkAddresses(c))
@@ -57,16 +57,16 @@ func (c *Config) Faults() (out []error) {
 	return out
 }
 
-// address is one of those that a server listens on.
-type address struct{ flag, text string }
+// Address is one of those that a server listens on.
+type Address struct{ Flag, Text string }
 
-// addresses are all of them.
-func (c *Config) addresses() (out []address) {
+// Addresses are all of them.
+func (c *Config) Addresses() (out []Address) {
 	for _, a := range strings.Split(c.Listen, ",") {
-		out = append(out, address{"--listen", strings.TrimSpace(a)})
+		out = append(out, Address{"--listen", strings.TrimSpace(a)})
 	}
-	for _, a := range []address{{"--cosmos-listen", c.CosmosListen}, {"--metrics-listen", c.Metrics}} {
-		if a.text = strings.TrimSpace(a.text); a.text != "" {
+	for _, a := range []Address{{"--cosmos-listen", c.CosmosListen}, {"--metrics-listen", c.Metrics}} {
+		if a.Text = strings.TrimSpace(a.Text); a.Text != "" {
 			out = append(out, a)
 		}
 	}
@@ -74,16 +74,16 @@ func (c *Config) addresses() (out []address) {
 }
 
 // check looks at the address without listening on it.
-func (a address) check() error {
-	if strings.HasPrefix(a.text, "unix:") || strings.Contains(a.text, "/") {
+func (a Address) check() error {
+	if strings.HasPrefix(a.Text, "unix:") || strings.Contains(a.Text, "/") {
 		return nil
 	}
-	_, port, err := net.SplitHostPort(a.text)
+	_, port, err := net.SplitHostPort(a.Text)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return cannotListen(a.flag, a.text, err)
+		return cannotListen(a.Flag, a.Text, err)
 	}
 	return nil
 }

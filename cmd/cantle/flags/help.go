@@ -123,18 +123,24 @@ func defaultOf(x *pflag.Flag) string {
 	return d
 }
 
+// printOne prints a flag: its label, and what it means beside or below it.
 func printOne(out io.Writer, label, text string) {
 	line := "  " + label
 	if len([]rune(line))+2 > helpIndent {
 		fmt.Fprintln(out, line)
 		line = ""
 	}
-	line += strings.Repeat(" ", helpIndent-len([]rune(line)))
+	Wrap(out, line+strings.Repeat(" ", helpIndent-len([]rune(line))), helpIndent, text)
+}
+
+// Wrap prints a text behind the beginning of a line, and what does not fit below it, after
+// so many blanks.
+func Wrap(out io.Writer, line string, indent int, text string) {
 	empty := true
 	for _, word := range strings.Fields(text) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > helpWidth {
 			fmt.Fprintln(out, line)
-			line, empty = strings.Repeat(" ", helpIndent), true
+			line, empty = strings.Repeat(" ", indent), true
 		}
 		if !empty {
 			line += " "

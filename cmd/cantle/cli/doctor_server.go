@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/doctor"
+)
+
+// clockMax is how far the clock of a server may be from ours without a word.
+const clockMax = time.Second
+
+// examineLocal asks the server that answers at the first address of the settings, if one
+// does. Without a login, it tells only what it tells everybody.
+func examineLocal(ctx context.Context, c *daemon.Config, limit time.Duration) []doctor.Finding {
+	addresses := c.Addresses()
+	if len(addresses) == 0 {
+		return nil
+	}
+	var d net.Dialer
+	network, address := "tcp", addresses[0].Text
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	nc, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil // it does not run
+	}
+	nc.Close()
+	uri := "mongodb://" + strings.ReplaceAll(address, "/", "%2F") + "/?directConnection=true"
+	if c.TLSMode == "requireTLS" {
+		uri += "&tls=true&tlsInsecure=true"
+	}
+	return examine(ctx, uri, limit)
+}
+
+// examine asks a running server.
+func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	add := func(check string, state doctor.State, advice, format string, args ...any) {
+		out = append(out, doctor.Finding{Check: check, State: state, Found: fmt.Sprintf(format, args...), Advice: advice})
+	}
+	var secure *tls.Config
+	var hosts []string
+	s, err := connect(uri, "cantle doctor", func(o *options.ClientOptions) error {
+		secure, hosts = o.TLSConfig, o.Hosts
+		return o.Validate()
+	})
+	if err != nil {
+		add("server", doctor.Fault, "write it as mongodb://host:port/", "%v", err)
+		return out
+	}
+	defer s.close()
+	if secure != nil {
+		out = append(out, shownCertificates(ctx, hosts, secure)...)
+	}
+	hello, err := s.ask(ctx, "admin", command("hello"))
+	if err != nil {
+		add("server", doctor.Fault, "", "%v", err)
+		return out
+	}
+	begun := time.Now()
+	if hello, err = s.ask(ctx, "admin", command("hello")); err != nil {
+		add("server", doctor.Fault, "", "%v", err)
+		return out
+	}
+	took := time.Since(begun)
+	add("server", doctor.Good, "", "%s answers in %s, as %s%s", redact(uri), took.Round(10*time.Microsecond), roleOf(hello), s.version(ctx))
+	if ms, ok := hello.Get("localTime").DateTime(); ok {
+		ahead := time.UnixMilli(ms).Sub(begun.Add(took / 2))
+		if ahead.Abs() > clockMax+took {
+			add("clock", doctor.Warning, "let chrony or systemd-timesyncd keep both clocks right", "that of the server is %s from ours", ahead.Round(100*time.Millisecond))
+		}
+	}
+	for _, ask := range []func(context.Context) ([]doctor.Finding, error){s.health, s.complaints, s.drivers} {
+		more, err := ask(ctx)
+		var refused *refusedError
+		if errors.As(err, &refused) {
+			add("server", doctor.Note, "", "it tells more to a user with the role clusterMonitor: cantle doctor mongodb://user@host/")
+			break
+		}
+		if err != nil {
+			add("server", doctor.Fault, "", "%v", err)
+			break
+		}
+		out = append(out, more...)
+	}
+	return out
+}
+
+// version is that of the program that serves, if it tells.
+func (s *server) version(ctx context.Context) string {
+	info, err := s.ask(ctx, "admin", command("buildInfo"))
+	if err != nil {
+		return ""
+	}
+	theirs, ok := info.Get("cantle").Doc()
+	version, _ := theirs.Get("version").Str()
+	switch {
+	case !ok:
+		return "; it is no cantle"
+	case version != daemon.Version:
+		return fmt.Sprintf("; it is cantle %s, and this program %s", version, daemon.Version)
+	}
+	return "; it is cantle " + version
+}
+
+// health says how a server is.
+func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
+	status, err := s.ask(ctx, "admin", command("serverStatus"))
+	if err != nil {
+		return nil, err
+	}
+	conns, _ := status.Get("connections").Doc()
+	current, left := whole(conns, "current"), whole(conns, "available")
+	x := doctor.Finding{Check: "connections", State: doctor.Good, Found: fmt.Sprintf("%d now, %d more may come; it has run for %s", current, left, time.Duration(whole(status, "uptime"))*time.Second)}
+	if left < (current+left)/10 {
+		x.State, x.Advice = doctor.Warning, "find out which clients open so many (below), give them smaller pools, or raise --max-connections"
+	}
+	return []doctor.Finding{x}, nil
+}
+
+// complaints are what a server said against its surroundings when it started.
+func (s *server) complaints(ctx context.Context) (out []doctor.Finding, err error) {
+	b := bson.NewBuilder(nil)
+	b.String("getLog", "startupWarnings")
+	log, err := s.ask(ctx, "admin", b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	lines, _ := log.Get("log").Array()
+	for v := range lines.Values() {
+		text, _ := v.Str()
+		out = append(out, doctor.Finding{Check: "server", State: doctor.Warning, Found: text})
+	}
+	return out, nil
+}
+
+// drivers says which drivers are connected now, by what they say of themselves.
+func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) {
+	b := bson.NewBuilder(nil)
+	b.Int32("currentOp", 1)
+	b.Bool("$all", true)
+	ops, err := s.ask(ctx, "admin", b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	type seen struct {
+		conns map[int64]bool
+		apps  map[string]bool
+	}
+	all := map[string]seen{}
+	list, _ := ops.Get("inprog").Array()
+	for v := range list.Values() {
+		op, _ := v.Doc()
+		if app, _ := op.Get("appName").Str(); app == "cantle doctor" || whole(op, "connectionId") == 0 {
+			continue
+		}
+		name := "clients that say nothing of themselves"
+		meta, _ := op.Get("clientMetadata").Doc()
+		if d, ok := meta.Get("driver").Doc(); ok {
+			driver, _ := d.Get("name").Str()
+			version, _ := d.Get("version").Str()
+			name = driver + " " + version
+		}
+		if all[name].conns == nil {
+			all[name] = seen{map[int64]bool{}, map[string]bool{}}
+		}
+		all[name].conns[whole(op, "connectionId")] = true
+		if app, _ := op.Get("appName").Str(); app != "" {
+			all[name].apps[app] = true
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(all[b].conns), len(all[a].conns)), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		text := name + ": " + plural(len(all[name].conns), "connection")
+		if apps := slices.Sorted(maps.Keys(all[name].apps)); len(apps) > 0 {
+			text += " of " + clip(strings.Join(apps, ", "), 60)
+		}
+		out = append(out, doctor.Finding{Check: "drivers", State: doctor.Good, Found: text})
+	}
+	if out == nil {
+		out = []doctor.Finding{{Check: "drivers", State: doctor.Good, Found: "none is connected"}}
+	}
+	return out, nil
+}
+
+// shownCertificates looks at what servers show of themselves, whether we trust them or not.
+func shownCertificates(ctx context.Context, hosts []string, trusted *tls.Config) (out []doctor.Finding) {
+	for _, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(host, "27017")
+		}
+		c := trusted.Clone()
+		c.InsecureSkipVerify = true
+		d := tls.Dialer{Config: c}
+		nc, err := d.DialContext(ctx, "tcp", host)
+		if err != nil {
+			continue // asking says what is wrong
+		}
+		for _, cert := range nc.(*tls.Conn).ConnectionState().PeerCertificates {
+			out = append(out, doctor.Certificate(host, cert, time.Now()))
+		}
+		nc.Close()
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// doctored runs the verb.
+func doctored(t *testing.T, args ...string) (status int, out string) {
+	t.Helper()
+	var o, errs strings.Builder
+	status = verbStatus(t, "doctor", "", &o, &errs, args...)
+	return status, o.String() + errs.String()
+}
+
+// startWith runs a server inside of the test with more flags.
+func startWith(t *testing.T, args ...string) *daemon.Daemon {
+	t.Helper()
+	var cfg daemon.Config
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cfg.Flags(f)
+	if err := f.Parse(append([]string{"--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.Start(context.Background(), cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Stop() })
+	return d
+}
+
+// What a running server tells: how it is, and who is connected.
+func TestDoctorServer(t *testing.T) {
+	d := startWith(t, "--memory")
+	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()).SetAppName("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Disconnect(context.Background()) })
+	if err := client.Ping(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	status, out := doctored(t, d.URI())
+	flat := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{"as mongos; it is cantle " + daemon.Version, "more may come; it has run for", "drivers mongo-go-driver ", " of shop"} {
+		if status != 0 || !strings.Contains(flat, want) {
+			t.Errorf("status %d, no %q in\n%s", status, want, out)
+		}
+	}
+	status, out = doctored(t, "--json", d.URI())
+	var found struct {
+		Faults, Warnings int
+		Checks           []struct{ Check, State, Found string }
+	}
+	if err := json.Unmarshal([]byte(out), &found); err != nil || status != 0 || found.Faults != 0 || len(found.Checks) < 3 || found.Checks[0].Check != "server" || found.Checks[0].State != "ok" {
+		t.Errorf("status %d, %v\n%s", status, err, out)
+	}
+	status, out = doctored(t, "--timeout", "300ms", "mongodb://u:secret@127.0.0.1:1/")
+	if status != 1 || !strings.Contains(out, "FAULT") || strings.Contains(out, "secret") || !strings.Contains(out, "1 fault, 0 warnings") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+	if status, out := doctored(t, "a", "b"); status != 2 {
+		t.Errorf("status %d\n%s", status, out)
+	}
+}
+
+// Who has not logged in is told so little that the doctor says what is missing.
+func TestDoctorStranger(t *testing.T) {
+	d := startWith(t, "--memory", "--auth")
+	status, out := doctored(t, d.URI())
+	if flat := strings.Join(strings.Fields(out), " "); status != 0 || !strings.Contains(flat, "note server it tells more to a user with the role clusterMonitor") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+}
+
+// With the settings of a running server both it and its machine are looked at, over TLS too.
+func TestDoctorMachine(t *testing.T) {
+	dir := t.TempDir()
+	var out strings.Builder
+	if status := verbStatus(t, "cert", "", &out, &out, "--dir", dir, "--hosts", "127.0.0.1", "--days", "20"); status != 0 {
+		t.Fatal(out.String())
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	flags := []string{"--listen", address, "--data", filepath.Join(dir, "data"), "--tls-mode", "requireTLS", "--tls-certificate-key-file", filepath.Join(dir, "server.pem")}
+	startWith(t, flags...)
+	status, text := doctored(t, flags...)
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{"a running cantle has the store open", ") listens on " + address + " (--listen)", "ok server mongodb://" + address, "warning certificates", " (127.0.0.1) ends on", "in 19 days"} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("status %d, no %q in\n%s", status, want, text)
+		}
+	}
+	begun := time.Now()
+	if status, text := doctored(t, "--data", "/dev/null", "--partitions", "0"); status != 1 || !strings.Contains(text, "/dev/null is a file") || !strings.Contains(text, "--partitions is at least 1") {
+		t.Errorf("status %d after %s\n%s", status, time.Since(begun), text)
+	}
+}

@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// soon is how long before its end a certificate is told of.
+const soon = 30 * 24 * time.Hour
+
+// certificates looks at the files of the settings. That they can be read at all is told by
+// the settings.
+func certificates(c *daemon.Config) (out []Finding) {
+	for _, file := range []struct{ flag, name string }{{"--tls-certificate-key-file", c.TLSCertificate}, {"--tls-ca-file", c.TLSAuthorities}} {
+		if file.name == "" {
+			continue
+		}
+		text, err := os.ReadFile(file.name)
+		if err != nil {
+			continue
+		}
+		secret := false
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			secret = secret || strings.Contains(block.Type, "PRIVATE KEY")
+			if block.Type != "CERTIFICATE" {
+				continue
+			}
+			if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
+				out = append(out, Certificate(file.name, cert, time.Now()))
+			}
+		}
+		if info, err := os.Stat(file.name); err == nil && secret && permissions && info.Mode().Perm()&0o077 != 0 {
+			out = append(out, found("certificates", Warning, "%s has a key and can be read by other users of this machine (mode %04o)", file.name, info.Mode().Perm()).do("chmod 600 %s", file.name))
+		}
+	}
+	return append(out, revocations(c.TLSRevoked)...)
+}
+
+// Certificate says how long a certificate is good for. from is where it is.
+func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
+	who := cert.Subject.String()
+	if names := append(cert.DNSNames, addressesOf(cert)...); len(names) > 0 {
+		who += " (" + strings.Join(names, ", ") + ")"
+	}
+	if cert.IsCA {
+		who = "authority " + cert.Subject.String()
+	}
+	const renew = "put a new one in its place and send the server SIGHUP, which closes no connection"
+	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+	switch {
+	case now.After(cert.NotAfter):
+		return found("certificates", Fault, "%s: %s ended on %s; clients refuse it", from, who, day(cert.NotAfter)).do(renew)
+	case now.Before(cert.NotBefore):
+		return found("certificates", Fault, "%s: %s begins on %s only; clients refuse it", from, who, day(cert.NotBefore)).do("wait, or look at the clock of this machine")
+	case cert.NotAfter.Sub(now) < soon:
+		return found("certificates", Warning, "%s: %s ends on %s, in %s", from, who, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
+	}
+	return found("certificates", Good, "%s: %s until %s", from, who, day(cert.NotAfter))
+}
+
+// addressesOf are the IP addresses that a certificate is for.
+func addressesOf(cert *x509.Certificate) (out []string) {
+	for _, ip := range cert.IPAddresses {
+		out = append(out, ip.String())
+	}
+	return out
+}
+
+// days prints a time in days.
+func days(d time.Duration) string {
+	if n := int(d.Hours() / 24); n != 1 {
+		return fmt.Sprintf("%d days", n)
+	}
+	return "1 day"
+}
+
+// revocations looks whether the lists of revoked certificates are fresh.
+func revocations(file string) (out []Finding) {
+	text, err := os.ReadFile(file)
+	if file == "" || err != nil {
+		return nil
+	}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		list, err := x509.ParseRevocationList(block.Bytes)
+		if err == nil && !list.NextUpdate.IsZero() && time.Now().After(list.NextUpdate) {
+			out = append(out, found("certificates", Warning, "%s: the list of %s should have been renewed by %s", file, list.Issuer, list.NextUpdate.UTC().Format(time.DateOnly)).
+				do("fetch the newest list and send the server SIGHUP"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of the free space of a disk. Below the first the store refuses writes.
+const (
+	refusedShare = 20       // a twentieth of the disk
+	refusedMost  = 2 << 30  // and not more than that
+	lowShare     = 10       // a tenth of it
+	lowMost      = 20 << 30 // and not more than that
+)
+
+// disk is what a file system says of itself.
+type disk struct {
+	total, free   uint64 // bytes
+	files, unused uint64 // files it can have, and how many of them there are not; 0 if it does not tell
+	kind          string // "nfs", "" for one that needs no word
+	volatile      bool   // its files are gone when the machine is
+}
+
+// space looks at how much room there is.
+func space(folder string) (out []Finding) {
+	d, err := diskOf(folder)
+	if err != nil {
+		return []Finding{found("space", Note, "the file system does not tell: %v", err)}
+	}
+	refused := min(d.total/refusedShare, refusedMost)
+	low := min(d.total/lowShare, lowMost)
+	text := fmt.Sprintf("%s of %s are free", size(d.free), size(d.total))
+	switch {
+	case d.free < refused:
+		out = append(out, found("space", Fault, "%s; below %s writes are refused", text, size(refused)).do("make room, or move the folder to a larger disk and name it with --data"))
+	case d.free < low:
+		out = append(out, found("space", Warning, "%s; below %s writes are refused", text, size(refused)).do("make room before it is used up: compactions need some too"))
+	default:
+		out = append(out, found("space", Good, "%s", text))
+	}
+	if d.files > 0 && d.unused < 10_000 {
+		out = append(out, found("space", Warning, "only %d more files can be made on this file system", d.unused).do("remove small files, or make the file system anew with more inodes"))
+	}
+	switch {
+	case d.volatile:
+		out = append(out, found("disk", Warning, "the folder is in memory (%s): all is gone when the machine restarts", d.kind).do("name a folder on a disk with --data, or say --memory if that is meant"))
+	case d.kind != "":
+		out = append(out, found("disk", Warning, "the folder is on %s; what a sync promises there, and locks, depend on a server elsewhere", d.kind).do("use a disk of this machine, or a block device"))
+	}
+	return out
+}
+
+// Bounds of the measurement of syncs.
+const (
+	syncsMax   = 200
+	syncsTime  = 1500 * time.Millisecond
+	syncSlow   = 10 * time.Millisecond
+	syncUnreal = 15 * time.Microsecond // no disk is that fast without keeping the data in memory
+)
+
+// syncs measures how long the disk takes to keep 4 KB, which is what a write waits for.
+func syncs(ctx context.Context, folder, setting string) []Finding {
+	took, err := measure(ctx, folder)
+	if full(err) {
+		return []Finding{found("sync", Note, "not measured: the disk is full")}
+	}
+	if err != nil || len(took) == 0 {
+		return []Finding{found("sync", Fault, "the disk does not keep what is written: %v", err).do("look into the log of the kernel (dmesg)")}
+	}
+	slices.Sort(took)
+	median, worst := took[len(took)/2], took[len(took)*99/100]
+	text := fmt.Sprintf("%s for 4 KB (median of %d; 99%% within %s)", short(median), len(took), short(worst))
+	switch {
+	case median > syncSlow && setting == "always":
+		return []Finding{found("sync", Warning, "%s: one client alone can write %.0f times a second", text, 1/median.Seconds()).
+			do("use a faster disk; several clients share a sync, so many of them suffer less; --sync=interval:100 does not wait, and a power cut may lose so many milliseconds of writes")}
+	case median < syncUnreal:
+		return []Finding{found("sync", Note, "%s: nothing that lasts is written so fast; memory, or a disk that promises too much", text)}
+	}
+	return []Finding{found("sync", Good, "%s", text)}
+}
+
+// measure times syncs of a file that grows, as the log of a store does.
+func measure(ctx context.Context, folder string) (took []time.Duration, err error) {
+	f, err := os.CreateTemp(folder, ".cantle-doctor-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	page := []byte(strings.Repeat("cantle\n\n", 512))
+	for begun := time.Now(); len(took) < syncsMax && (len(took) < 3 || time.Since(begun) < syncsTime) && ctx.Err() == nil; {
+		if _, err := f.Write(page); err != nil {
+			return nil, err
+		}
+		at := time.Now()
+		if err := f.Sync(); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(at))
+	}
+	return took, ctx.Err()
+}
+
+// short rounds a time to what matters of it.
+func short(d time.Duration) time.Duration {
+	switch {
+	case d > 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	case d > 100*time.Microsecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
+}

@@ -1,0 +1,31 @@
+//go:build darwin || freebsd
+
+package doctor
+
+import (
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// permissions is whether the mode of a folder says who may look into it.
+const permissions = true
+
+// diskOf asks the file system of a folder.
+func diskOf(folder string) (disk, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil {
+		return disk{}, err
+	}
+	block := uint64(s.Bsize)
+	d := disk{total: uint64(s.Blocks) * block, free: uint64(max(s.Bavail, 0)) * block}
+	name := unix.ByteSliceToString(s.Fstypename[:])
+	if slices.Contains([]string{"nfs", "smbfs", "webdav", "afpfs"}, name) {
+		d.kind = name
+	}
+	return d, nil
+}
+
+// full recognises a disk without room.
+func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

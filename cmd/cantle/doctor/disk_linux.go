@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// permissions is whether the mode of a folder says who may look into it.
+const permissions = true
+
+// kinds of file systems of which there is something to say.
+var kinds = map[int64]string{
+	unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", unix.CIFS_SUPER_MAGIC: "SMB", unix.SMB2_SUPER_MAGIC: "SMB",
+	unix.V9FS_MAGIC: "9p", unix.CEPH_SUPER_MAGIC: "CephFS", unix.AFS_SUPER_MAGIC: "AFS",
+}
+
+// diskOf asks the file system of a folder.
+func diskOf(folder string) (disk, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil {
+		return disk{}, err
+	}
+	block := uint64(s.Bsize)
+	d := disk{total: s.Blocks * block, free: s.Bavail * block, files: s.Files, unused: s.Ffree, kind: kinds[int64(s.Type)]}
+	if int64(s.Type) == unix.TMPFS_MAGIC || int64(s.Type) == unix.RAMFS_MAGIC {
+		d.kind, d.volatile = "tmpfs", true
+	}
+	return d, nil
+}
+
+// full recognises a disk without room.
+func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

@@ -1,0 +1,85 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// State is how bad a finding is.
+type State string
+
+// States, from good to bad.
+const (
+	Good    State = "ok"
+	Note    State = "note"    // worth knowing, nothing to do
+	Warning State = "warning" // it works, and could fail or be slow some day
+	Fault   State = "fault"   // the server does not start, refuses clients, or would lose data
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Check  string // what was looked at: "space"
+	State  State
+	Found  string
+	Advice string // what to do, "" if nothing
+}
+
+// found makes a finding.
+func found(check string, state State, format string, args ...any) Finding {
+	return Finding{Check: check, State: state, Found: fmt.Sprintf(format, args...)}
+}
+
+// do adds what to do.
+func (f Finding) do(format string, args ...any) Finding {
+	f.Advice = fmt.Sprintf(format, args...)
+	return f
+}
+
+// Machine looks at everything that a server with these settings would find on this machine.
+// places says where settings were made. Nothing takes longer than a second or two.
+func Machine(ctx context.Context, c *daemon.Config, places daemon.Places) (out []Finding) {
+	out = append(out, settings(c, places)...)
+	folder, running := "", false
+	if c.KeepsFiles() {
+		var more []Finding
+		folder, more = folderOf(c.Data)
+		out = append(out, more...)
+		more, running = format(c.Data)
+		out = append(out, more...)
+		if folder != "" {
+			out = append(out, space(folder)...)
+			out = append(out, syncs(ctx, folder, c.Sync)...)
+		}
+	}
+	out = append(out, memory()...)
+	out = append(out, descriptors(c.MaxConns)...)
+	out = append(out, hugePages(hugePagesFolder)...)
+	out = append(out, clock(folder)...)
+	out = append(out, certificates(c)...)
+	return append(out, ports(ctx, c, running)...)
+}
+
+// settings are the faults of the settings.
+func settings(c *daemon.Config, places daemon.Places) (out []Finding) {
+	for _, err := range c.Faults() {
+		out = append(out, found("settings", Fault, "%v", places.Explain(err)).do("mend them; cantle serve --check-config looks again"))
+	}
+	if out == nil {
+		out = append(out, found("settings", Good, "%s", places))
+	}
+	return out
+}
+
+// size prints bytes for people.
+func size(n uint64) string {
+	f, unit := float64(n), 0
+	for f >= 1024 && unit < 4 {
+		f, unit = f/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", f, []string{"", "KB", "MB", "GB", "TB"}[unit])
+}

@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// folderOf tries whether the server could write into the folder of its data, or make it.
+// folder is where a file can be made for further tries, "" if nowhere.
+func folderOf(data string) (folder string, out []Finding) {
+	path, err := filepath.Abs(data)
+	if err != nil {
+		path = data
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		above := path
+		for errors.Is(err, fs.ErrNotExist) && above != filepath.Dir(above) {
+			above = filepath.Dir(above)
+			_, err = os.Stat(above)
+		}
+		if err := tryFile(above); err != nil {
+			return "", []Finding{found("folder", Fault, "%s is not there and cannot be made: %v", path, err).
+				do("let the user of the server write to %s, or choose another folder with --data", above)}
+		}
+		return above, []Finding{found("folder", Good, "%s is not there and will be made", path)}
+	}
+	if err == nil && !info.IsDir() {
+		return "", []Finding{found("folder", Fault, "%s is a file", path).do("choose a folder with --data")}
+	}
+	if err == nil {
+		err = tryFile(path)
+	}
+	if err != nil {
+		return "", []Finding{found("folder", Fault, "%s cannot be written to: %v", path, err).
+			do("let the user of the server own it (chown -R), mount it for writing, or choose another folder with --data")}
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && permissions {
+		return path, []Finding{found("folder", Warning, "%s can be looked into by other users of this machine (mode %04o)", path, mode).
+			do("chmod 700 %s", path)}
+	}
+	return path, []Finding{found("folder", Good, "%s can be written to", path)}
+}
+
+// tryFile makes a file in a folder and removes it.
+func tryFile(folder string) error {
+	f, err := os.CreateTemp(folder, ".cantle-doctor-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	if full(err) {
+		return nil // that is told elsewhere
+	}
+	return err
+}
+
+// format looks at the store in the folder of the data. running is whether a server has it
+// open.
+func format(data string) (out []Finding, running bool) {
+	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
+		return []Finding{found("format", Fault, "%s holds the files of a mongod, which cantle does not read", data).
+			do("dump them from a running mongod (cantle dump URI), load them (cantle restore URI), and choose another folder with --data")}, false
+	}
+	version, exists, err := pebblekv.Inspect(filepath.Join(data, "store"))
+	switch {
+	case errors.Is(err, storage.ErrLocked):
+		return []Finding{found("format", Good, "a running cantle has the store open")}, true
+	case errors.Is(err, storage.ErrFormat):
+		return []Finding{found("format", Fault, "%v", err).do("start a newer cantle than this one, %s, or choose another folder with --data", daemon.Version)}, false
+	case errors.Is(err, storage.ErrCorruption):
+		return []Finding{found("format", Fault, "%v", err).do("restore a backup into an empty folder, and keep this one for those who look for the cause")}, false
+	case err != nil:
+		return []Finding{found("format", Fault, "the store cannot be opened: %v", err).do("run this as the user of the server")}, false
+	case !exists:
+		return []Finding{found("format", Good, "there is no store yet")}, false
+	case version == 0:
+		return []Finding{found("format", Note, "there is a store that was never finished; the server will do that")}, false
+	}
+	return []Finding{found("format", Good, "version %d, which this program writes too", version)}, false
+}

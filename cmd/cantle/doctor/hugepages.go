@@ -1,0 +1,38 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// hugePagesFolder is where Linux says how it makes huge pages.
+const hugePagesFolder = "/sys/kernel/mm/transparent_hugepage"
+
+// hugePages looks at how the kernel makes large pages out of small ones.
+// Source: the kernel's admin-guide/mm/transhuge.
+func hugePages(folder string) []Finding {
+	enabled, defrag := chosen(filepath.Join(folder, "enabled")), chosen(filepath.Join(folder, "defrag"))
+	switch {
+	case runtime.GOOS != "linux" || enabled == "":
+		return nil
+	case enabled == "always" && defrag == "always":
+		return []Finding{found("huge pages", Warning, "always, and whoever asks for memory waits while it is put together").
+			do("echo madvise > %s/defrag, and in the settings of the boot loader transparent_hugepage_defrag=madvise, so that it happens in the background", folder)}
+	case enabled == "always":
+		return []Finding{found("huge pages", Note, "always: the process looks somewhat larger than it is; madvise is tighter")}
+	}
+	return []Finding{found("huge pages", Good, "%s", enabled)}
+}
+
+// chosen is the word between brackets in a file of the kernel.
+func chosen(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	_, after, _ := strings.Cut(string(text), "[")
+	word, _, _ := strings.Cut(after, "]")
+	return word
+}

@@ -1,0 +1,45 @@
+package doctor
+
+import (
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// Bounds of what a server needs.
+const (
+	memoryLow = 256 << 20
+	// storeFiles is how many files the store keeps open at most.
+	storeFiles = 4096
+	// fewFiles is what it cannot do without: its files, and some clients.
+	fewFiles = 1024
+	// manyClients is how many connections should fit beside the files.
+	manyClients = 1000
+)
+
+// memory says how much of it the server will take itself to have.
+func memory() []Finding {
+	n := daemon.MemoryBytes()
+	if n < memoryLow {
+		return []Finding{found("memory", Warning, "%s for this process", size(uint64(n))).
+			do("give it more: caches and sorts get an eighth and a quarter of that; --cache-size and --work-memory say otherwise")}
+	}
+	return []Finding{found("memory", Good, "%s for this process: an eighth for the block cache, a quarter for what clients make it hold", size(uint64(n)))}
+}
+
+// descriptors looks at how many files and connections the process may have open.
+func descriptors(conns int) []Finding {
+	limit, ok := filesMax()
+	if !ok {
+		return nil
+	}
+	const how = "raise it: ulimit -n 65536 in the shell, LimitNOFILE=65536 in the unit of systemd, --ulimit nofile=65536 for docker run"
+	room := max(int64(limit)-storeFiles, 0)
+	switch {
+	case limit < fewFiles:
+		return []Finding{found("descriptors", Fault, "%d files and connections: too few for the files of the store alone", limit).do(how)}
+	case room < manyClients:
+		return []Finding{found("descriptors", Warning, "%d files and connections, of which a large store takes %d", limit, storeFiles).do(how)}
+	case int64(conns) > room:
+		return []Finding{found("descriptors", Warning, "%d files and connections: --max-connections %d cannot be reached beside the files of a large store", limit, conns).do(how)}
+	}
+	return []Finding{found("descriptors", Good, "%d files and connections", limit)}
+}

@@ -1,0 +1,59 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// ports tries to listen where the server would. running is whether one has the folder open:
+// then the addresses are expected to be taken.
+func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) {
+	for _, a := range c.Addresses() {
+		if strings.HasPrefix(a.Text, "unix:") || strings.Contains(a.Text, "/") {
+			continue
+		}
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", a.Text)
+		switch {
+		case err == nil:
+			l.Close()
+			if running {
+				out = append(out, found("ports", Note, "nobody listens on %s (%s), though a server runs in that folder; perhaps it has other settings", a.Text, a.Flag))
+			} else {
+				out = append(out, found("ports", Good, "%s (%s) is free", a.Text, a.Flag))
+			}
+		case errors.Is(err, syscall.EADDRINUSE):
+			out = append(out, taken(a, running))
+		case errors.Is(err, syscall.EACCES):
+			out = append(out, found("ports", Fault, "this user may not listen on %s (%s)", a.Text, a.Flag).
+				do("choose a port above 1023, or let the service have CAP_NET_BIND_SERVICE"))
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			out = append(out, found("ports", Fault, "%s (%s) is no address of this machine", a.Text, a.Flag).
+				do("choose one that it has; 0.0.0.0 is all of them"))
+		default:
+			out = append(out, found("ports", Fault, "%s (%s): %v", a.Text, a.Flag, err).do("write it as host:port, such as 127.0.0.1:27017"))
+		}
+	}
+	return out
+}
+
+// taken is what to say of an address that somebody listens on.
+func taken(a daemon.Address, running bool) Finding {
+	who := holder(a.Text)
+	if who == "" {
+		who = "another program"
+		if running {
+			who = "a server"
+		}
+	}
+	if running || strings.HasPrefix(who, "cantle ") { // what it is, it is asked
+		return found("ports", Good, "%s listens on %s (%s)", who, a.Text, a.Flag)
+	}
+	return found("ports", Fault, "%s listens on %s (%s) already", who, a.Text, a.Flag).
+		do("stop it, or choose another address with %s; port 0 picks a free one", a.Flag)
+}

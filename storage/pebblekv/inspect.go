@@ -1,0 +1,57 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// FormatVersion is what a store that is made now has for its format.
+const FormatVersion = formatVersion
+
+// Inspect looks at the store in dir and changes nothing but its lock, which it holds
+// meanwhile. exists is whether there is one; version is that of its format.
+// Errors: ErrLocked, which leaves the version unknown; ErrFormat, ErrCorruption, what the
+// file system says.
+func Inspect(dir string) (version int, exists bool, err error) {
+	desc, err := pebble.Peek(dir, vfs.Default)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil || !desc.Exists {
+		return 0, false, translate(err)
+	}
+	if desc.FormatMajorVersion > pebble.FormatNewest {
+		return 0, true, fmt.Errorf("%w: files of Pebble's version %d, this program knows up to %d", storage.ErrFormat, desc.FormatMajorVersion, pebble.FormatNewest)
+	}
+	o := Options{}.defaults()
+	s := &store{o: o, dir: dir}
+	lock, err := lockFolder(dir, o.FS)
+	if err != nil {
+		return 0, true, err
+	}
+	defer lock.Close()
+	po := o.pebble(func() {}, &troubles{log: logger{o}, now: o.Clock})
+	defer po.Cache.Unref()
+	po.Lock, po.ReadOnly, po.EventListener = lock, true, nil
+	if s.db, err = pebble.Open(dir, po); err != nil {
+		return 0, true, translate(err)
+	}
+	defer s.db.Close()
+	format, err := s.read(keyFormat)
+	switch {
+	case errors.Is(err, storage.ErrNotFound): // made and never finished
+		return 0, true, nil
+	case err != nil:
+		return 0, true, err
+	}
+	if err := knownFormat(format); err != nil {
+		return 0, true, err
+	}
+	return int(format[0]), true, nil
+}
