@@ -29,6 +29,9 @@ func TestCases(t *testing.T) {
 				c.Launch = f.launch
 				defer f.struck(t)
 			}
+			if c.Cluster {
+				c.Launch = launchOnCluster
+			}
 			harness.RunCases(t, ".", c)
 			if c.InTxn && all() && c.Held < 200 {
 				t.Errorf("%d commands were in transactions, want 200 at least", c.Held)

@@ -63,19 +63,24 @@ type faulty struct {
 // launch is a harness.Config.Launch. Every server strikes at the same calls, so that a
 // file meets the same faults whether it runs alone or not.
 func (f *faulty) launch(o harness.Options) (*harness.Server, error) {
+	return hosted(o, func(s storage.Store) storage.Store {
+		store := faultkv.New(s, 1, faults...)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.stores = append(f.stores, store)
+		return store
+	})
+}
+
+// hosted starts a server in this process, with wrap around its store.
+func hosted(o harness.Options, wrap func(storage.Store) storage.Store) (*harness.Server, error) {
 	var cfg daemon.Config
 	set := flags.New("cantle serve")
 	cfg.Flags(set)
 	if err := flags.Parse(set, append([]string{"--listen", "127.0.0.1:0", "--memory"}, o.Args...)); err != nil {
 		return nil, err
 	}
-	cfg.Wrap = func(s storage.Store) storage.Store {
-		store := faultkv.New(s, 1, faults...)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.stores = append(f.stores, store)
-		return store
-	}
+	cfg.Wrap = wrap
 	return harness.Hosted(func(out io.Writer) (string, func() error, error) {
 		d, err := daemon.Start(context.Background(), cfg, out)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 //	flag: --cache-size=8MB     a flag of the server, one per line
 //	shards: 7                  every collection is sharded over so many partitions by hashed _id
 //	faults: yes                the store makes mistakes that the server has to hide
+//	cluster: yes               the store is a simulated TiKV cluster
 //	intxn: yes                 commands run in multi-document transactions where they may
 //	index: {a: 1}              every collection gets this index, one per line
 //	unordered: yes             results without a sort may come in another order
@@ -31,6 +32,7 @@ type Config struct {
 	Indexes   []string // key patterns in shell notation
 	Unordered bool
 	Faults    bool
+	Cluster   bool
 	InTxn     bool
 	Skips     map[string]string // file or file:line, relative to the cases directory, to its reason
 
@@ -99,6 +101,8 @@ func (c *Config) set(key, value string) (err error) {
 		c.Indexes = append(c.Indexes, value)
 	case "intxn":
 		c.InTxn, err = yes(value)
+	case "cluster":
+		c.Cluster, err = yes(value)
 	case "faults":
 		c.Faults, err = yes(value)
 	case "unordered":

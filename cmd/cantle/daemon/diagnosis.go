@@ -5,7 +5,7 @@ package daemon
 // KeepsFiles reports whether the store is in files in the folder Data.
 func (c *Config) KeepsFiles() bool {
 	e, err := c.engine()
-	return err == nil && e.files
+	return err == nil && e.keep == inFolder
 }
 
 // MemoryBytes is the memory that a server started now would take itself to have.

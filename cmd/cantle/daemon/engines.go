@@ -15,12 +15,22 @@ type engine struct {
 	name string
 	// keeps says for the help where the database is.
 	keeps string
-	// files says that the engine needs the folder of --data.
-	files bool
-	// open opens the store, in a folder of its own if the engine needs one.
+	// keep says where that is, as far as the server has to know.
+	keep keep
+	// open opens the store: in a folder of its own, or at the location that --storage
+	// gives, if the engine has the one or the other.
 	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; what the engine says.
-	open func(dir string, s storeSettings) (storage.Store, error)
+	open func(where string, s storeSettings) (storage.Store, error)
 }
+
+// keep is where an engine keeps the database.
+type keep uint8
+
+const (
+	nowhere  keep = iota // it is gone when the process ends
+	inFolder             // in the folder of --data
+	atRemote             // elsewhere: --storage names the engine and the place, as name://place
+)
 
 // defaultEngine is the name of the engine that a server runs on unless it is told.
 const defaultEngine = "pebble"
@@ -28,8 +38,9 @@ const defaultEngine = "pebble"
 // engines are the storage engines, by their names. A new one is a package of its own, a
 // row here, and a test in its package; TestEngines holds all rows to the contract.
 var engines = []engine{
-	{"memory", "nothing is written to disk, all is gone at the end", false, openMemory},
-	{"pebble", "in files in the folder of --data", true, openPebble},
+	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory},
+	{"pebble", "in files in the folder of --data", inFolder, openPebble},
+	{"tikv", "in a TiKV cluster, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace", atRemote, openTiKV},
 }
 
 // storeSettings are what the settings of a server say about its store.
@@ -62,9 +73,13 @@ func (c *Config) engine() (engine, error) {
 		name = defaultEngine
 	}
 	list := c.allEngines()
-	i := slices.IndexFunc(list, func(e engine) bool { return e.name == name })
+	scheme, _, remote := strings.Cut(name, "://")
+	i := slices.IndexFunc(list, func(e engine) bool { return e.name == scheme && (e.keep == atRemote) == remote })
 	if i < 0 {
 		return engine{}, fmt.Errorf("--storage is %s, not %q", strings.Join(engineNames(list), " or "), name)
+	}
+	if remote && c.ReplicaSet != "" {
+		return engine{}, fmt.Errorf("--replica-set is not for --storage %s: there the server is a mongos, and entries of an oplog would not have times of their own", scheme)
 	}
 	return list[i], nil
 }
@@ -72,13 +87,19 @@ func (c *Config) engine() (engine, error) {
 // NeedsNoFolder returns the flag that makes --data useless, "" if that has a use.
 func (c *Config) NeedsNoFolder() string {
 	switch e, err := c.engine(); {
-	case err != nil || e.files:
+	case err != nil || e.keep == inFolder:
 		return ""
 	case c.Memory:
 		return "--memory"
 	default:
 		return "--storage " + e.name
 	}
+}
+
+// lasts reports that what the server keeps is there after its end.
+func (c *Config) lasts() bool {
+	e, err := c.engine()
+	return err == nil && e.keep != nowhere
 }
 
 // allEngines are the engines that --storage can name.
@@ -92,7 +113,11 @@ func (c *Config) allEngines() []engine {
 // engineNames are the values of --storage.
 func engineNames(list []engine) (names []string) {
 	for _, e := range list {
-		names = append(names, e.name)
+		if e.keep == atRemote {
+			names = append(names, e.name+"://…")
+		} else {
+			names = append(names, e.name)
+		}
 	}
 	return names
 }

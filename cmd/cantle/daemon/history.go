@@ -13,7 +13,7 @@ import (
 // record makes the history of what partitions do, and has every command counted in it.
 func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	var store storage.Store
-	if d.cfg.NeedsNoFolder() == "" && !d.cfg.ServeDamaged {
+	if d.cfg.lasts() && !d.cfg.ServeDamaged {
 		store = d.store
 	}
 	d.history = history.New(history.Config{

@@ -25,7 +25,7 @@ func newEngines(opened *[]string) []engine {
 		*opened = append(*opened, dir)
 		return memkv.Open(memkv.Options{}), nil
 	}
-	return append(slices.Clone(engines), engine{"reel", "on tape", true, open}, engine{"wire", "in the cloud", false, open})
+	return append(slices.Clone(engines), engine{"reel", "on tape", inFolder, open}, engine{"sky", "in the sky", atRemote, open}, engine{"wire", "in the cloud", nowhere, open})
 }
 
 // A storage engine is one package and one row: with a row in a copy of the table it is
@@ -35,7 +35,7 @@ func TestEngineIsOneRow(t *testing.T) {
 	var opened []string
 	list := newEngines(&opened)
 	testEngines(t, list[len(engines):])
-	for _, name := range []string{"reel", "wire"} {
+	for _, name := range []string{"reel", "sky://a:1,b:2/k?key=secret", "wire"} {
 		opened = nil
 		cfg := Config{engines: list}
 		set, data := flags.New("cantle serve"), filepath.Join(t.TempDir(), "data")
@@ -69,18 +69,18 @@ func TestEngineIsOneRow(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = os.Stat(data)
-		if files := name == "reel"; files != (err == nil) || len(opened) != 1 || files != strings.HasPrefix(opened[0], data) {
+		if files := name == "reel"; files != (err == nil) || len(opened) != 1 || files != strings.HasPrefix(opened[0], data) || strings.HasPrefix(name, "sky") && opened[0] != name {
 			t.Errorf("%s was opened in %q, and its folder is there: %v", name, opened, err)
 		}
-		if want := map[string]string{"reel": data, "wire": "in the cloud"}[name]; cfg.home() != want {
+		if want := map[string]string{"reel": data, "sky://a:1,b:2/k?key=secret": "sky://a:1,b:2/k", "wire": "in the cloud"}[name]; cfg.home() != want {
 			t.Errorf("the data of %s are %q", name, cfg.home())
 		}
-		if flag := cfg.NeedsNoFolder(); flag != map[string]string{"wire": "--storage wire"}[name] {
+		if flag := cfg.NeedsNoFolder(); flag != map[string]string{"sky://a:1,b:2/k?key=secret": "--storage sky", "wire": "--storage wire"}[name] {
 			t.Errorf("%q makes --data useless on %s", flag, name)
 		}
 	}
 	cfg := Config{Storage: "tape", engines: list}
-	if _, err := cfg.engine(); err == nil || !strings.Contains(err.Error(), "memory or pebble or reel or wire") {
+	if _, err := cfg.engine(); err == nil || !strings.Contains(err.Error(), "memory or pebble or tikv://… or reel or sky://… or wire") {
 		t.Errorf("an unknown engine: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -33,19 +34,25 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	dir := ""
 	scratch = os.TempDir()
-	if e.files {
+	if e.keep == atRemote {
+		dir = d.cfg.Storage
+	}
+	if e.keep == inFolder {
 		dir, scratch = filepath.Join(d.cfg.Data, "store"), filepath.Join(d.cfg.Data, "scratch")
 		if err := makeFolder(d.cfg.Data, dir); err != nil {
 			return "", 0, err
 		}
 	}
 	if d.store, err = e.open(dir, s); err != nil {
+		if e.keep == atRemote {
+			return "", 0, cannotReach(err)
+		}
 		return "", 0, cannotOpen(d.cfg.Data, err)
 	}
 	if d.cfg.Wrap != nil {
 		d.store = d.cfg.Wrap(d.store)
 	}
-	if !e.files {
+	if e.keep != inFolder {
 		return scratch, durability, nil
 	}
 	// What an earlier process spilled is of no use to anybody.
@@ -66,7 +73,11 @@ func (d *Daemon) logStore(isError bool, message string) {
 
 // home is where the data are, for people.
 func (c *Config) home() string {
-	if e, err := c.engine(); err == nil && !e.files {
+	switch e, err := c.engine(); {
+	case err == nil && e.keep == atRemote:
+		place, _, _ := strings.Cut(c.Storage, "?") // the files of TLS are nobody's business
+		return place
+	case err == nil && e.keep == nowhere:
 		return e.keeps
 	}
 	if path, err := filepath.Abs(c.Data); err == nil {
@@ -85,6 +96,17 @@ func makeFolder(data, dir string) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return fmt.Errorf("cannot make the folder %s: %w; choose another with --data", at.Path, at.Err)
+	}
+	return err
+}
+
+// cannotReach says why a store elsewhere does not open and what to do.
+func cannotReach(err error) error {
+	switch {
+	case errors.Is(err, storage.ErrLocked):
+		return fmt.Errorf("only one server at a time can use a keyspace as yet: stop the other one, or give this one a keyspace of its own (%w)", err)
+	case errors.Is(err, storage.ErrUnavailable):
+		return fmt.Errorf("the cluster of --storage cannot be reached: are the addresses those of PD, and is it running? (%w)", err)
 	}
 	return err
 }

@@ -1,0 +1,152 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// The lease keeps a second process out while the first one lives, and the first one out when
+// it has slept too long.
+func TestLease(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Self: "first on host-1", Lease: 600 * time.Millisecond})
+	_, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	_, err = tryOpen(t, c, Options{Self: "second"})
+	if !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "first on host-1") {
+		t.Fatalf("a second process: %v", err)
+	}
+	other := openOn(t, c, Options{Keyspace: "other"}) // has nothing to do with it
+	must(t, other.Close())
+	must(t, s.Close())
+
+	fatal := make(chan string, 1)
+	s = openOn(t, c, Options{Lease: 300 * time.Millisecond, Fatal: func(why string) { fatal <- why }})
+	asleep, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, asleep.Set([]byte("a"), []byte("late")))
+	var sleeping atomic.Bool
+	sleeping.Store(true)
+	held := make(chan struct{})
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if sleeping.Load() && req.Type == tikvrpc.CmdPrewrite { // of the renewal
+			<-held
+		}
+		return next()
+	})
+	begun := s.lease.until()
+	for s.lease.until() == begun && s.met.Load() < later(begun, 100) {
+		_, err := s.ask(t.Context())
+		must(t, err)
+	}
+	sleeping.Store(false)
+	second := openOn(t, c, Options{Self: "second"})
+	_, err = commit(t, second, set("a", "2"))
+	must(t, err)
+	close(held)
+	if _, err := asleep.Commit(t.Context(), storage.Synced); err == nil {
+		t.Error("a process that has lost its lease commits")
+	}
+	if _, err := s.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a process that has lost its lease reads: %v", err)
+	}
+	<-fatal
+	r, err := second.Snapshot(t.Context(), 0)
+	must(t, err)
+	if v, err := r.Get(t.Context(), []byte("a"), nil); string(v) != "2" || err != nil {
+		t.Errorf("the second one reads %s, %v", v, err)
+	}
+	r.Close()
+	must(t, s.Close())
+	must(t, second.Close())
+}
+
+// The safe point follows the oldest reader and what is to be kept, and refuses times before it.
+func TestCollect(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Retention: time.Millisecond, KeepGarbage: true})
+	defer s.Close()
+	first, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	r, err := s.Snapshot(t.Context(), first)
+	must(t, err)
+	_, err = commit(t, s, set("a", "2"))
+	must(t, err)
+	pass := func() {
+		for end := later(s.met.Load(), 5); s.met.Load() < end; {
+			_, err := s.ask(t.Context())
+			must(t, err)
+		}
+	}
+	pass()
+	must(t, s.collect(t.Context()))
+	if again, err := s.Snapshot(t.Context(), first); err != nil {
+		t.Errorf("a time that somebody reads: %v", err)
+	} else {
+		again.Close()
+	}
+	if v, err := r.Get(t.Context(), []byte("a"), nil); string(v) != "1" || err != nil {
+		t.Errorf("the open reader reads %s, %v", v, err)
+	}
+	r.Close()
+	pass()
+	must(t, s.collect(t.Context()))
+	if _, err := s.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
+		t.Errorf("a time before the safe point: %v", err)
+	}
+}
+
+// Round trips: what a caller does costs as many requests as said here.
+func TestRoundTrips(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Lease: time.Hour})
+	defer s.Close()
+	keys := make([][]byte, 200)
+	_, err := commit(t, s, func(tx storage.Txn) (err error) {
+		for i := range keys {
+			keys[i] = fmt.Appendf(nil, "k%03d", i)
+			err = errors.Join(err, tx.Set(keys[i], []byte("v")))
+		}
+		return err
+	})
+	must(t, err)
+	var r storage.Reader
+	expect := func(what string, times int, want map[tikvrpc.CmdType]int, do func()) {
+		t.Helper()
+		c.Count()
+		do()
+		sent, asked := c.Count()
+		if fmt.Sprint(sent) != fmt.Sprint(want) || asked != times {
+			t.Errorf("%s: %v and %d times of the oracle, want %v and %d", what, sent, asked, want, times)
+		}
+	}
+	expect("a snapshot", 1, map[tikvrpc.CmdType]int{}, func() { r, err = s.Snapshot(t.Context(), 0); must(t, err) })
+	defer r.Close()
+	expect("a get", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdGet: 1}, func() { _, err := r.Get(t.Context(), keys[0], nil); must(t, err) })
+	expect("200 gets", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdBatchGet: 1}, func() {
+		must(t, r.GetMany(t.Context(), keys, func(int, []byte) error { return nil }))
+	})
+	expect("20 rows of a scan", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdScan: 1}, func() {
+		it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{FetchRows: 20})
+		must(t, err)
+		for range 20 {
+			it.Next()
+		}
+		it.Close()
+	})
+	expect("a commit of one key with a record", 2, map[tikvrpc.CmdType]int{tikvrpc.CmdPrewrite: 1, tikvrpc.CmdCommit: 1}, func() {
+		_, err := commit(t, s, func(tx storage.Txn) error {
+			return errors.Join(tx.Set(keys[0], []byte("w")), tx.AppendLog([]byte("s"), []byte("r")))
+		})
+		must(t, err)
+	})
+}

@@ -1,0 +1,70 @@
+package tikvkv
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Location is where a store is: the addresses of PD, the keyspace, and the files of TLS.
+type Location struct {
+	Addresses     []string // of PD, host:port
+	Keyspace      string
+	CA, Cert, Key string // PEM files; "" for a cluster without TLS
+}
+
+// Scheme is what a location begins with.
+const Scheme = "tikv"
+
+// ParseLocation reads tikv://pd1:2379,pd2:2379/keyspace?ca=FILE&cert=FILE&key=FILE.
+// Errors: what is wrong, for people.
+func ParseLocation(text string) (l Location, err error) {
+	rest, ok := strings.CutPrefix(text, Scheme+"://")
+	if !ok {
+		return l, fmt.Errorf("a TiKV cluster is %s://pd1:2379,pd2:2379/keyspace, not %q", Scheme, text)
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	hosts, keyspace, _ := strings.Cut(rest, "/")
+	for host := range strings.SplitSeq(hosts, ",") {
+		if host == "" {
+			return l, errors.New("the addresses of PD are missing: " + Scheme + "://pd1:2379,pd2:2379/keyspace")
+		}
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(host, "2379")
+		}
+		l.Addresses = append(l.Addresses, host)
+	}
+	if l.Keyspace = keyspace; keyspace == "" {
+		l.Keyspace = "cantle"
+	}
+	if _, err := newLayout(l.Keyspace); err != nil {
+		return l, err
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return l, err
+	}
+	for name := range values {
+		switch name {
+		case "ca":
+			l.CA = values.Get(name)
+		case "cert":
+			l.Cert = values.Get(name)
+		case "key":
+			l.Key = values.Get(name)
+		default:
+			return l, fmt.Errorf("%q is none of ca, cert and key", name)
+		}
+	}
+	if (l.Cert == "") != (l.Key == "") || l.Cert != "" && l.CA == "" {
+		return l, errors.New("TLS to the cluster needs ca, and cert and key together")
+	}
+	return l, nil
+}
+
+// String is the location as it was written, without the files.
+func (l Location) String() string {
+	return Scheme + "://" + strings.Join(l.Addresses, ",") + "/" + l.Keyspace
+}
