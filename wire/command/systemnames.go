@@ -20,8 +20,16 @@ var SystemCollections = map[string]bool{
 // transactions do not write. how says what the command does with a collection, for the error.
 // Errors: InvalidNamespace (73), CommandNotSupported (115), those of mayWriteInTxn.
 func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
-	if err := c.mayWriteInTxn(ns, how); err != nil || !strings.HasPrefix(ns.Coll, "system.") {
+	if err := c.checkSystemName(ns, how); err != nil {
 		return err
+	}
+	return c.mayWriteInTxn(ns, how)
+}
+
+// checkSystemName is what MayWriteTo refuses in transactions and out of them.
+func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
+	if !strings.HasPrefix(ns.Coll, "system.") {
+		return nil
 	}
 	series, isBuckets := strings.CutPrefix(ns.Coll, catalog.BucketsPrefix)
 	switch {
