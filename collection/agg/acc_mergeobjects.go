@@ -17,13 +17,16 @@ type mergeObjectsState struct {
 	spare []byte
 }
 
-func (t *mergeObjectsState) take(_ *mql.Env, v bson.Value) (int, error) {
+func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	if v.IsNullish() {
 		return 0, nil
 	}
 	d, ok := v.Doc()
 	if !ok {
 		return 0, mongoerr.New(40400, "$mergeObjects requires object inputs, but input is of type %s", v.Type)
+	}
+	if err := env.Spend(len(t.doc) + len(d)); err != nil {
+		return 0, err
 	}
 	before := len(t.doc)
 	b := bson.NewBuilder(t.spare[:0])

@@ -189,6 +189,9 @@ func (u *unaryState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, erro
 	if err != nil {
 		return 0, zeroDivision(err)
 	}
+	if err := env.Spend(len(v.Data)); err != nil {
+		return 0, err
+	}
 	return u.take(env, v)
 }
 

@@ -28,6 +28,9 @@ func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 		if !ok {
 			return v, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", show(v), v.Type)
 		}
+		if err := env.Spend(len(out.Data) + len(d)); err != nil {
+			return v, err
+		}
 		out = Merge(s, out.Data, d)
 	}
 	return out, nil

@@ -63,7 +63,7 @@ func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	}
 	p.root.kind = kind
 	if kind == Inclusion && p.root.find("_id") == nil {
-		p.root.kids = append(p.root.kids, kid{name: "_id", act: keep})
+		p.root.put(kid{name: "_id", act: keep})
 	}
 	p.root.seal()
 	t := &projection{tree: p.root, source: spec}
@@ -257,11 +257,11 @@ func (t *tree) add(full, rest string, k kid) error {
 			return mongoerr.New(31250, "Path collision at %s", full)
 		}
 		k.name = name
-		t.kids = append(t.kids, k)
+		t.put(k)
 		return nil
 	}
 	if have == nil {
-		t.kids = append(t.kids, kid{name: name, act: descend, tree: &tree{}})
+		t.put(kid{name: name, act: descend, tree: &tree{}})
 		have = &t.kids[len(t.kids)-1]
 	}
 	if have.act != descend {

@@ -75,15 +75,37 @@ func (t *tree) seal() {
 	}
 	t.late = t.late || t.computes
 	if len(t.kids) > scanMax {
-		t.index = make(map[string]int, len(t.kids))
-		for i, name := range t.names {
-			t.index[name] = i
-		}
+		t.number()
+	}
+}
+
+// put appends a kid; a map keeps the checks of huge projections quick.
+func (t *tree) put(k kid) {
+	t.kids = append(t.kids, k)
+	switch {
+	case t.index != nil:
+		t.index[k.name] = len(t.kids) - 1
+	case len(t.kids) > scanMax:
+		t.number()
+	}
+}
+
+// number makes the map of the kids' names.
+func (t *tree) number() {
+	t.index = make(map[string]int, len(t.kids))
+	for i := range t.kids {
+		t.index[t.kids[i].name] = i
 	}
 }
 
 // find returns the kid of that name, nil if there is none.
 func (t *tree) find(name string) *kid {
+	if t.index != nil {
+		if i, ok := t.index[name]; ok {
+			return &t.kids[i]
+		}
+		return nil
+	}
 	for i := range t.kids {
 		if t.kids[i].name == name {
 			return &t.kids[i]
