@@ -5,6 +5,11 @@
 // What each cost the other client and the memory is printed, not judged: times on a
 // shared machine prove nothing.
 //
+// TestHostile is about single commands that cost as much as a client can make them cost:
+// each ends soon after its maxTimeMS and soon after its client goes away, and what it costs
+// the pings of two other clients is printed.
+//
+//	CANTLE_LONG   if set, all hostile commands; else a selection of them
 //	CANTLE_SOAK   if set, everything is larger (10,000 idle connections, …), the
 //	              abusers have the lowest priority, so that the times tell what the
 //	              server does, and the memory is judged as well, which takes minutes
