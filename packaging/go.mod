@@ -6,6 +6,7 @@ require (
 	github.com/google/go-containerregistry v0.22.1
 	github.com/goreleaser/nfpm/v2 v2.45.2
 	github.com/sassoftware/go-rpmutils v0.4.0
+	golang.org/x/mod v0.39.0
 	golang.org/x/sync v0.22.0
 )
 

@@ -43,6 +43,7 @@ func serve(args []string, s cli.Streams) int {
 	if os.Getenv("GOMAXPROCS") == "" {
 		cfg.Crowded = spareProcessors().crowded
 	}
+	cfg.CommandLine = os.Args
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	if cfg.UntilStdinEnds {

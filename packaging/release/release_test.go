@@ -176,12 +176,9 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// A clone in another folder makes the same binary and the same packages, to the byte.
-func TestReproducible(t *testing.T) {
-	r := ready(t)
-	if r.changed {
-		t.Skip("the checkout has changes that are not committed, which a clone has not")
-	}
+// clone clones what is checked out into another folder.
+func (r *release) clone(t *testing.T) string {
+	t.Helper()
 	clone := filepath.Join(t.TempDir(), "elsewhere")
 	if _, err := r.git("clone", "-q", "--no-checkout", r.root, clone); err != nil {
 		t.Fatal(err)
@@ -189,6 +186,16 @@ func TestReproducible(t *testing.T) {
 	if out, err := exec.Command("git", "-C", clone, "checkout", "-q", "--detach", r.commit).CombinedOutput(); err != nil {
 		t.Fatalf("git checkout: %v\n%s", err, out)
 	}
+	return clone
+}
+
+// A clone in another folder makes the same binary and the same packages, to the byte.
+func TestReproducible(t *testing.T) {
+	r := ready(t)
+	if r.changed {
+		t.Skip("the checkout has changes that are not committed, which a clone has not")
+	}
+	clone := r.clone(t)
 	again, err := newRelease(clone, testVersion, filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)

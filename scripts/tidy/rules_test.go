@@ -33,7 +33,7 @@ var rules = []rule{
 	{"decoded", "documents stay raw BSON from the socket to the store; decoding one costs twenty to forty times as much as looking at it", checkDecoded},
 	{"described", "who reads a comment knows at its first word what it speaks of, and finds it by its name", checkDescribed},
 	{"doors", "each library is used at one door, so that it can be exchanged or upgraded in one place", checkDoors},
-	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire and cmd; nobody below knows who stands above", checkFloors},
+	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire and cmd, and on top what other programs import; nobody below knows who stands above", checkFloors},
 	{"format", "gofmt leaves nothing to discuss", checkFormat},
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
 	{"init", "what happens at import cannot be ordered, configured or tested; tables are literals", checkInit},

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,13 @@ type Config struct {
 
 	// UntilStdinEnds is for the program around the server, which does it.
 	UntilStdinEnds bool
+
+	// Listeners are served besides the addresses of Listen, which may then be "". Not a
+	// setting.
+	Listeners []net.Listener
+
+	// CommandLine is what getCmdLineOpts shows. Not a setting.
+	CommandLine []string
 
 	// Crowded, if not nil, is told that long work takes many of the processors; see
 	// mql.NewProcessor. Not a setting.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -250,7 +249,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable},
-		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: os.Args, Connections: d.connections,
+		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections,
 			Recent: d.recent.lines},
 	}), nil
 }
@@ -275,8 +274,11 @@ func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) 
 
 // listen opens every address and serves it.
 func (d *Daemon) listen(ctx context.Context) error {
-	for _, a := range strings.Split(d.cfg.Listen, ",") {
-		l, err := d.serve(ctx, "--listen", strings.TrimSpace(a), "")
+	for _, l := range d.cfg.Listeners {
+		d.accept(ctx, l, "")
+	}
+	for _, a := range d.cfg.listens() {
+		l, err := d.serve(ctx, "--listen", a, "")
 		if err != nil {
 			return err
 		}
@@ -298,13 +300,22 @@ func (d *Daemon) serve(ctx context.Context, flag, address, tag string) (net.List
 	if err != nil {
 		return nil, cannotListen(flag, address, err)
 	}
+	d.accept(ctx, l, tag)
+	return l, nil
+}
+
+// accept serves a listener in the background.
+func (d *Daemon) accept(ctx context.Context, l net.Listener, tag string) {
 	go func() {
 		if err := d.server.Serve(ctx, l, tag); err != nil {
 			d.failed <- err
 		}
 	}()
-	return l, nil
 }
+
+// Clock is what budgets, expiry and $$NOW go by where test commands are allowed, else
+// nil.
+func (d *Daemon) Clock() *ratelimit.VirtualClock { return d.cluster.Budgets.Clock }
 
 // URI is the connection string of the first address.
 func (d *Daemon) URI() string { return d.URIs()[0] }

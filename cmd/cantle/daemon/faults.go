@@ -62,13 +62,25 @@ type Address struct{ Flag, Text string }
 
 // Addresses are all of them.
 func (c *Config) Addresses() (out []Address) {
-	for _, a := range strings.Split(c.Listen, ",") {
-		out = append(out, Address{"--listen", strings.TrimSpace(a)})
+	for _, a := range c.listens() {
+		out = append(out, Address{"--listen", a})
 	}
 	for _, a := range []Address{{"--cosmos-listen", c.CosmosListen}, {"--metrics-listen", c.Metrics}} {
 		if a.Text = strings.TrimSpace(a.Text); a.Text != "" {
 			out = append(out, a)
 		}
+	}
+	return out
+}
+
+// listens are the addresses of --listen; a server with listeners of its own may do
+// without.
+func (c *Config) listens() (out []string) {
+	if c.Listen == "" && len(c.Listeners) > 0 {
+		return nil
+	}
+	for a := range strings.SplitSeq(c.Listen, ",") {
+		out = append(out, strings.TrimSpace(a))
 	}
 	return out
 }

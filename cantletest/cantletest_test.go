@@ -1,0 +1,89 @@
+package cantletest_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/cantletest"
+)
+
+// connect connects to a server as a user's test does.
+func connect(t *testing.T, uri string) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetRetryWrites(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(t.Context()) })
+	return client
+}
+
+// Tests in parallel have servers of their own.
+func TestParallel(t *testing.T) {
+	for i := range 12 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			srv := cantletest.Start(t)
+			c := connect(t, srv.URI()).Database("test").Collection("c")
+			if _, err := c.InsertOne(t.Context(), bson.M{"_id": 1}); err != nil {
+				t.Error(err)
+			}
+			if n, err := c.CountDocuments(t.Context(), bson.M{}); n != 1 || err != nil {
+				t.Errorf("%d documents, %v", n, err)
+			}
+		})
+	}
+}
+
+// A test of throttling waits for no second to pass.
+func TestThrottling(t *testing.T) {
+	srv := cantletest.Start(t, "--default-throughput=400")
+	c := connect(t, srv.URI()).Database("test").Collection("c")
+	srv.Clock().Stop()
+	for range 3 {
+		var err error
+		for n := 0; err == nil && n < 1000; n++ {
+			_, err = c.InsertOne(t.Context(), bson.M{})
+		}
+		var refused mongo.ServerError
+		if !errors.As(err, &refused) || !refused.HasErrorCode(16500) {
+			t.Fatalf("after all request units: %v", err)
+		}
+		srv.Clock().Advance(10 * time.Second)
+	}
+}
+
+// Starting and stopping a server is quick.
+func TestQuick(t *testing.T) {
+	var took []time.Duration
+	for range 20 {
+		t.Run("server", func(t *testing.T) {
+			begun := time.Now()
+			cantletest.Start(t)
+			took = append(took, time.Since(begun))
+		})
+	}
+	slices.Sort(took)
+	t.Logf("Start takes %v, one of ten %v or more", took[len(took)/2], took[len(took)*9/10])
+	if least := took[len(took)/4]; least > 15*time.Millisecond {
+		t.Errorf("Start takes %v when nothing else goes on", least)
+	}
+}
+
+func ExampleStart() {
+	var t *testing.T // of the test
+	srv := cantletest.Start(t)
+	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Disconnect(t.Context())
+	fmt.Println(client.Ping(t.Context(), nil))
+}

@@ -1,0 +1,64 @@
+package cantle
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// pipeAddress is the address of a server that has no other one. Nobody's resolver knows it,
+// so a client without the dialer says what is missing.
+const pipeAddress = "dial-by-server.invalid:27017"
+
+// pipeAddr is that address as the server shows it to clients inside the process.
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return pipeAddress }
+
+// pipes is a listener without a socket.
+type pipes struct {
+	waiting chan net.Conn
+	closed  chan struct{}
+	once    sync.Once
+}
+
+func newPipes() *pipes { return &pipes{waiting: make(chan net.Conn), closed: make(chan struct{})} }
+
+// dial makes a connection and hands its other end to the server.
+func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.waiting <- pipe{theirs}:
+		return pipe{ours}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.closed:
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Addr: pipeAddr{}, Err: net.ErrClosed}
+	}
+}
+
+// Accept implements net.Listener.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.waiting:
+		return c, nil
+	case <-p.closed:
+		return nil, &net.OpError{Op: "accept", Net: "pipe", Addr: pipeAddr{}, Err: net.ErrClosed}
+	}
+}
+
+// Close implements net.Listener.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (p *pipes) Addr() net.Addr { return pipeAddr{} }
+
+// pipe is one end of a connection, with addresses that can be told to drivers.
+type pipe struct{ net.Conn }
+
+func (pipe) LocalAddr() net.Addr  { return pipeAddr{} }
+func (pipe) RemoteAddr() net.Addr { return pipeAddr{} }
