@@ -31,9 +31,10 @@ const (
 
 // Options says how to start a server.
 type Options struct {
-	Data string   // data directory; "" keeps everything in memory
-	Args []string // further flags of `cantle serve`
-	Env  []string // further NAME=value pairs for the server's environment
+	Data    string   // data directory; "" keeps everything in memory
+	Storage string   // the place of a cluster that keeps everything, for --storage; "" for Data
+	Args    []string // further flags of `cantle serve`
+	Env     []string // further NAME=value pairs for the server's environment
 }
 
 // Server is one running server process.
@@ -127,9 +128,12 @@ func Launch(o Options) (*Server, error) {
 // it is ready.
 func LaunchBinary(binary string, o Options) (*Server, error) {
 	args := []string{"serve", "--listen", "127.0.0.1:0"}
-	if o.Data == "" {
+	switch {
+	case o.Storage != "":
+		args = append(args, "--storage", o.Storage)
+	case o.Data == "":
 		args = append(args, "--memory")
-	} else {
+	default:
 		args = append(args, "--data", o.Data)
 	}
 	s := &Server{cmd: exec.Command(binary, append(args, o.Args...)...), done: make(chan struct{})}

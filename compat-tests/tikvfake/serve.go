@@ -1,0 +1,158 @@
+package tikvfake
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+	"github.com/pingcap/kvproto/pkg/pdpb"
+	"github.com/pingcap/kvproto/pkg/tikvpb"
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Serve speaks the protocols of PD, of its etcd and of TiKV on an address, so that the real
+// client reaches the cluster over real sockets. It returns where, and what ends it.
+func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, err
+	}
+	at = l.Addr().String()
+	for _, store := range c.Layout.GetAllStores() {
+		c.Layout.UpdateStoreAddr(store.Id, at)
+	}
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
+	pdpb.RegisterPDServer(s, &placement{c: c, at: at})
+	tikvpb.RegisterTikvServer(s, &node{c: c, at: at})
+	etcdserverpb.RegisterKVServer(s, &etcd{values: map[string][]byte{}})
+	healthy := health.NewServer()
+	grpc_health_v1.RegisterHealthServer(s, healthy)
+	go func() { _ = s.Serve(l) }()
+	return at, s.Stop, nil
+}
+
+// node is a TiKV server.
+type node struct {
+	tikvpb.UnimplementedTikvServer
+	c  *Cluster
+	at string
+}
+
+// send sends a request into the cluster, past the hook.
+func (k *node) send(ctx context.Context, kind tikvrpc.CmdType, msg any, of *kvrpcpb.Context) (any, error) {
+	req := tikvrpc.NewRequest(kind, msg)
+	if of != nil {
+		req.Context = *of
+	}
+	resp, err := (&client{Client: k.c.rpc, c: k.c}).SendRequest(ctx, k.at, req, time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Resp, nil
+}
+
+// SplitRegion implements tikvpb.TikvServer.
+func (k *node) SplitRegion(ctx context.Context, r *kvrpcpb.SplitRegionRequest) (*kvrpcpb.SplitRegionResponse, error) {
+	resp, err := k.send(ctx, tikvrpc.CmdSplitRegion, r, r.Context)
+	if err != nil {
+		return nil, err
+	}
+	return resp.(*kvrpcpb.SplitRegionResponse), nil
+}
+
+// KvDeleteRange implements tikvpb.TikvServer.
+func (k *node) KvDeleteRange(ctx context.Context, r *kvrpcpb.DeleteRangeRequest) (*kvrpcpb.DeleteRangeResponse, error) {
+	resp, err := k.send(ctx, tikvrpc.CmdDeleteRange, r, r.Context)
+	if err != nil {
+		return nil, err
+	}
+	return resp.(*kvrpcpb.DeleteRangeResponse), nil
+}
+
+// BatchCommands implements tikvpb.TikvServer: a stream of requests, answered as they are done.
+func (k *node) BatchCommands(s tikvpb.Tikv_BatchCommandsServer) error {
+	var mu sync.Mutex
+	for {
+		batch, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		for i, r := range batch.Requests {
+			go func() {
+				resp, err := k.one(s.Context(), r)
+				if err != nil {
+					return // the client gives up on it, as if it was lost
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				_ = s.Send(&tikvpb.BatchCommandsResponse{Responses: []*tikvpb.BatchCommandsResponse_Response{resp}, RequestIds: batch.RequestIds[i : i+1]})
+			}()
+		}
+	}
+}
+
+// one answers a request of a batch.
+func (k *node) one(ctx context.Context, r *tikvpb.BatchCommandsRequest_Request) (*tikvpb.BatchCommandsResponse_Response, error) {
+	var resp any
+	var err error
+	out := &tikvpb.BatchCommandsResponse_Response{}
+	switch r := r.Cmd.(type) {
+	case *tikvpb.BatchCommandsRequest_Request_Get:
+		if resp, err = k.send(ctx, tikvrpc.CmdGet, r.Get, r.Get.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_Get{Get: resp.(*kvrpcpb.GetResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_Scan:
+		if resp, err = k.send(ctx, tikvrpc.CmdScan, r.Scan, r.Scan.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_Scan{Scan: resp.(*kvrpcpb.ScanResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_Prewrite:
+		if resp, err = k.send(ctx, tikvrpc.CmdPrewrite, r.Prewrite, r.Prewrite.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_Prewrite{Prewrite: resp.(*kvrpcpb.PrewriteResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_Commit:
+		if resp, err = k.send(ctx, tikvrpc.CmdCommit, r.Commit, r.Commit.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_Commit{Commit: resp.(*kvrpcpb.CommitResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_Cleanup:
+		if resp, err = k.send(ctx, tikvrpc.CmdCleanup, r.Cleanup, r.Cleanup.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_Cleanup{Cleanup: resp.(*kvrpcpb.CleanupResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_BatchGet:
+		if resp, err = k.send(ctx, tikvrpc.CmdBatchGet, r.BatchGet, r.BatchGet.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_BatchGet{BatchGet: resp.(*kvrpcpb.BatchGetResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_BatchRollback:
+		if resp, err = k.send(ctx, tikvrpc.CmdBatchRollback, r.BatchRollback, r.BatchRollback.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_BatchRollback{BatchRollback: resp.(*kvrpcpb.BatchRollbackResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_ScanLock:
+		if resp, err = k.send(ctx, tikvrpc.CmdScanLock, r.ScanLock, r.ScanLock.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_ScanLock{ScanLock: resp.(*kvrpcpb.ScanLockResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_ResolveLock:
+		if resp, err = k.send(ctx, tikvrpc.CmdResolveLock, r.ResolveLock, r.ResolveLock.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_ResolveLock{ResolveLock: resp.(*kvrpcpb.ResolveLockResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_DeleteRange:
+		if resp, err = k.send(ctx, tikvrpc.CmdDeleteRange, r.DeleteRange, r.DeleteRange.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_DeleteRange{DeleteRange: resp.(*kvrpcpb.DeleteRangeResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_CheckTxnStatus:
+		if resp, err = k.send(ctx, tikvrpc.CmdCheckTxnStatus, r.CheckTxnStatus, r.CheckTxnStatus.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_CheckTxnStatus{CheckTxnStatus: resp.(*kvrpcpb.CheckTxnStatusResponse)}
+		}
+	case *tikvpb.BatchCommandsRequest_Request_TxnHeartBeat:
+		if resp, err = k.send(ctx, tikvrpc.CmdTxnHeartBeat, r.TxnHeartBeat, r.TxnHeartBeat.Context); err == nil {
+			out.Cmd = &tikvpb.BatchCommandsResponse_Response_TxnHeartBeat{TxnHeartBeat: resp.(*kvrpcpb.TxnHeartBeatResponse)}
+		}
+	default:
+		out.Cmd = &tikvpb.BatchCommandsResponse_Response_Empty{Empty: &tikvpb.BatchCommandsEmptyResponse{}}
+	}
+	return out, err
+}

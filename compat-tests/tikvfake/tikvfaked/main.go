@@ -1,0 +1,43 @@
+// Command tikvfaked is a simulated TiKV cluster as a process of its own: what PD, its etcd and a
+// TiKV server say, on one address. Everything is in memory and gone at the end. It is for
+// trying cantle serve --storage tikv://ADDRESS/name where there is no cluster.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
+)
+
+func main() {
+	address := "127.0.0.1:2379"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	if err := run(address); err != nil {
+		fmt.Fprintln(os.Stderr, "tikvfaked:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until a signal comes.
+func run(address string) error {
+	c, err := tikvfake.New()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	at, stop, err := c.Serve(address)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Println("tikvfaked ready tikv://" + at + "/cantle")
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	<-signals
+	return nil
+}
