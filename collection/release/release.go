@@ -31,7 +31,7 @@ const Default = V8_0
 type offer struct {
 	release Release
 	wire    int32  // wire is hello's maxWireVersion
-	lower   string // lower is the feature compatibility version that it can be set down to
+	lower   string // lower are the feature compatibility versions that it can be set down to
 	preview bool   // preview says that the release is not out, so that it may yet change
 }
 
@@ -42,8 +42,8 @@ type offer struct {
 var offers = []offer{
 	{release: V7_0, wire: 21, lower: "6.0"},
 	{release: V8_0, wire: 25, lower: "7.0"},
-	{release: V8_3, wire: 28, lower: "8.0"},
-	{release: V9_0, wire: 29, lower: "8.0", preview: true},
+	{release: V8_3, wire: 28, lower: "8.0 8.2"},
+	{release: V9_0, wire: 29, lower: "8.0 8.3", preview: true},
 }
 
 // offer returns what is told of r: that of the last release offered before it, if r is none.
@@ -113,8 +113,9 @@ func (r Release) VersionArray() [4]int32 {
 // which drivers know what they may ask of it.
 func (r Release) MaxWireVersion() int32 { return r.offer().wire }
 
-// LowerFeatures is the feature compatibility version that r can be set down to.
-func (r Release) LowerFeatures() string { return r.offer().lower }
+// LowerFeatures are the feature compatibility versions that r can be set down to: that of the
+// last major release, and of the last minor one.
+func (r Release) LowerFeatures() []string { return strings.Fields(r.offer().lower) }
 
 // Preview reports a release that is not out, so that what it changes is not settled.
 func (r Release) Preview() bool { return r.offer().preview }

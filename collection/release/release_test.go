@@ -16,14 +16,14 @@ func TestOffers(t *testing.T) {
 	}{
 		{"7.0", "7.0.0", "6.0", 21, false},
 		{"8.0", "8.0.0", "7.0", 25, false},
-		{"8.3", "8.3.0", "8.0", 28, false},
-		{"9.0", "9.0.0", "8.0", 29, true},
+		{"8.3", "8.3.0", "8.0 8.2", 28, false},
+		{"9.0", "9.0.0", "8.0 8.3", 29, true},
 	} {
 		r, err := release.Parse(x.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.String() != x.name || r.Version() != x.version || r.LowerFeatures() != x.lower || r.MaxWireVersion() != x.wire || r.Preview() != x.preview {
+		if r.String() != x.name || r.Version() != x.version || strings.Join(r.LowerFeatures(), " ") != x.lower || r.MaxWireVersion() != x.wire || r.Preview() != x.preview {
 			t.Errorf("%s: %s, %s, %s, %d, %v", x.name, r, r.Version(), r.LowerFeatures(), r.MaxWireVersion(), r.Preview())
 		}
 		if v := r.VersionArray(); int32(x.name[0]-'0') != v[0] || int32(x.name[2]-'0') != v[1] {

@@ -88,11 +88,11 @@ type Server struct {
 	Spills   mql.Spills // of all commands
 	Charges  charges
 
-	ChargeReplies atomic.Bool  // every reply says what its command cost: the parameter replyCharge
-	Lowered       atomic.Bool  // the feature compatibility version was set down; see FeatureVersion
-	Unmetered     atomic.Bool  // noMeteringPoint
-	seenAt        atomic.Value // string: the address of the first connection
-	conns         sync.Map     // int64 → *Connection
+	ChargeReplies atomic.Bool            // every reply says what its command cost: the parameter replyCharge
+	Lowered       atomic.Pointer[string] // what the feature compatibility version was set down to, or nil; see FeatureVersion
+	Unmetered     atomic.Bool            // noMeteringPoint
+	seenAt        atomic.Value           // string: the address of the first connection
+	conns         sync.Map               // int64 → *Connection
 }
 
 // Counter counts the runs of one command.

@@ -18,13 +18,21 @@ func (c *Call) Release() release.Release {
 	return c.Server.Release
 }
 
+// FeatureVersion is the feature compatibility version that the client is shown.
+func (c *Call) FeatureVersion() string {
+	if c.Strict() {
+		return cosmosRelease.String()
+	}
+	return c.Server.FeatureVersion()
+}
+
 // FeatureVersion is the feature compatibility version of the server: its release, unless
 // setFeatureCompatibilityVersion has set it down. It is only shown. What a request means
 // follows the release, as with MongoDB; what a lower version would forbid to write down in a
 // new form has one form here.
 func (s *Server) FeatureVersion() string {
-	if s.Lowered.Load() {
-		return s.Release.LowerFeatures()
+	if lower := s.Lowered.Load(); lower != nil {
+		return *lower
 	}
 	return s.Release.String()
 }

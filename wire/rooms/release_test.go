@@ -34,6 +34,9 @@ func TestReleases(t *testing.T) {
 		if got := featureVersion(w.dial()); got != shown.String() {
 			t.Errorf("%s: feature compatibility version %s", shown, got)
 		}
+		if got := featureVersion(w.dialAs(command.TagCosmos)); got != "7.0" {
+			t.Errorf("%s: feature compatibility version on the Cosmos address %s", shown, got)
+		}
 	}
 }
 
@@ -58,6 +61,8 @@ func TestFeatureVersion(t *testing.T) {
 		{`{setFeatureCompatibilityVersion: "7.0", confirm: true, $db: "admin"}`, 0, "7.0"},
 		{`{setFeatureCompatibilityVersion: "6.0", confirm: true, $db: "admin"}`, 4926900, "7.0"},
 		{`{setFeatureCompatibilityVersion: "8.3", confirm: true, $db: "admin"}`, 4926900, "7.0"},
+		{`{setFeatureCompatibilityVersion: "8.0", dryRun: true, $db: "admin"}`, 0, "7.0"},
+		{`{setFeatureCompatibilityVersion: "8.3", dryRun: true, $db: "admin"}`, 4926900, "7.0"},
 		{`{setFeatureCompatibilityVersion: "8.0", $db: "admin"}`, 7369100, "7.0"},
 		{`{setFeatureCompatibilityVersion: "8.0", confirm: true, $db: "admin"}`, 0, "8.0"},
 		{`{setFeatureCompatibilityVersion: "7.0", confirm: true, $db: "admin"}`, 0, "7.0"},
@@ -72,6 +77,13 @@ func TestFeatureVersion(t *testing.T) {
 	c = newWorld(t, store).dial()
 	if got := featureVersion(c); got != "7.0" {
 		t.Errorf("after a restart: %s", got)
+	}
+	w := newWorld(t, nil) // both the last major release and the last minor one
+	w.Release = release.V8_3
+	for _, lower := range []string{"8.2", "8.0", "8.3"} {
+		if got := w.dial(); got.ok(`{setFeatureCompatibilityVersion: "`+lower+`", confirm: true, $db: "admin"}`) == nil || featureVersion(got) != lower {
+			t.Errorf("8.3 set to %s: %s", lower, featureVersion(got))
+		}
 	}
 	if r := c.ok(`{find: "system.version", $db: "admin"}`); text(at(r, "cursor.firstBatch.0.version")) != "7.0" {
 		t.Errorf("admin.system.version: %v", r)

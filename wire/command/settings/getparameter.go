@@ -55,11 +55,11 @@ func (s *State) runGetParameter(c *command.Call) error {
 		found = true
 		d := &p.defs[i]
 		if !details {
-			p.appendValue(s, c.Reply, d.name, i)
+			p.appendValue(s, c, d.name, i)
 			return
 		}
 		c.Reply.BeginDoc(d.name)
-		p.appendValue(s, c.Reply, "value", i)
+		p.appendValue(s, c, "value", i)
 		c.Reply.Bool("settableAtRuntime", d.when&atRuntime != 0)
 		c.Reply.Bool("settableAtStartup", d.when&atStartup != 0)
 		c.Reply.End()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // logComponents are the parts of the log whose verbosity can be set, a part after
@@ -24,7 +25,8 @@ func logComponents() []string {
 
 // appendVerbosity appends {verbosity, component: {verbosity, ...}, ...}; -1 means
 // that of the whole.
-func appendVerbosity(s *State, b *bson.Builder, name string) {
+func appendVerbosity(s *State, c *command.Call, name string) {
+	b := c.Reply
 	b.BeginDoc(name)
 	b.Int32("verbosity", int32(s.params.now[s.params.at["logLevel"]].num))
 	inner := false

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // paramKind is the type of a parameter's value.
@@ -41,7 +42,7 @@ type paramDef struct {
 	text     string
 	min, max float64 // of a number; both 0: unbounded; of a string max is its length
 	// value appends a computed parameter.
-	value func(s *State, b *bson.Builder, name string)
+	value func(s *State, c *command.Call, name string)
 	// set changes a computed parameter; check alone finds errors without a change.
 	set func(s *State, v bson.Value, check bool) error
 	// apply makes a change take effect; nil for parameters that are looked up
@@ -71,7 +72,7 @@ func paramTable() []paramDef {
 		}},
 		{name: "diagnosticDataCollectionEnabled", kind: paramBool, when: always},
 		{name: "enableLocalhostAuthBypass", kind: paramBool, when: atStartup, num: 1},
-		{name: "enableTestCommands", kind: paramComputed, when: atStartup, value: func(s *State, b *bson.Builder, name string) { b.Bool(name, s.TestCommands) }},
+		{name: "enableTestCommands", kind: paramComputed, when: atStartup, value: func(s *State, c *command.Call, name string) { c.Reply.Bool(name, s.TestCommands) }},
 		{name: "featureCompatibilityVersion", kind: paramComputed, when: 0, value: appendFCV},
 		{name: "ingressConnectionEstablishmentBurstCapacitySecs", kind: paramDouble, when: always, num: 1, min: 1e-3, max: math.MaxFloat64, apply: establishing(func(e *wire.Establishment, n float64) {
 			e.BurstSeconds = n
@@ -113,8 +114,8 @@ func paramTable() []paramDef {
 		{name: "internalQueryPlannerMaxIndexedSolutions", kind: paramInt, when: always, num: 64, max: math.MaxInt32},
 		{name: "internalQueryStatsRateLimit", kind: paramInt, when: always, min: -1, max: math.MaxInt32},
 		{name: "javascriptProtection", kind: paramBool, when: atStartup},
-		{name: "localLogicalSessionTimeoutMinutes", kind: paramComputed, when: atStartup, value: func(s *State, b *bson.Builder, name string) {
-			b.Int32(name, int32(s.Sessions.IdleMax()/time.Minute))
+		{name: "localLogicalSessionTimeoutMinutes", kind: paramComputed, when: atStartup, value: func(s *State, c *command.Call, name string) {
+			c.Reply.Int32(name, int32(s.Sessions.IdleMax()/time.Minute))
 		}},
 		{name: "logComponentVerbosity", kind: paramComputed, when: always, value: appendVerbosity, set: setVerbosity},
 		{name: "logLevel", kind: paramInt, when: always, max: math.MaxInt32},
@@ -233,7 +234,8 @@ func (d *paramDef) convert(v bson.Value) (setting, error) {
 }
 
 // appendValue appends the present value under a name.
-func (p *parameters) appendValue(s *State, b *bson.Builder, name string, i int) {
+func (p *parameters) appendValue(s *State, c *command.Call, name string, i int) {
+	b := c.Reply
 	d, now := &p.defs[i], p.now[i]
 	switch d.kind {
 	case paramBool:
@@ -247,7 +249,7 @@ func (p *parameters) appendValue(s *State, b *bson.Builder, name string, i int) 
 	case paramString:
 		b.String(name, now.text)
 	default:
-		d.value(s, b, name)
+		d.value(s, c, name)
 	}
 }
 
@@ -260,7 +262,8 @@ func longOf(f float64) int64 {
 }
 
 // appendMechanisms prints the ways to log in.
-func appendMechanisms(_ *State, b *bson.Builder, name string) {
+func appendMechanisms(_ *State, c *command.Call, name string) {
+	b := c.Reply
 	b.BeginArray(name)
 	b.String("", "SCRAM-SHA-1")
 	b.String("", "SCRAM-SHA-256")
@@ -269,10 +272,10 @@ func appendMechanisms(_ *State, b *bson.Builder, name string) {
 }
 
 // appendFCV prints the feature compatibility version.
-func appendFCV(s *State, b *bson.Builder, name string) {
-	b.BeginDoc(name)
-	b.String("version", s.FeatureVersion())
-	b.End()
+func appendFCV(_ *State, c *command.Call, name string) {
+	c.Reply.BeginDoc(name)
+	c.Reply.String("version", c.FeatureVersion())
+	c.Reply.End()
 }
 
 // asBytes converts the value of a parameter.

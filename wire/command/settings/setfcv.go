@@ -2,6 +2,8 @@ package settings
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -10,8 +12,9 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// runSetFCV sets the feature compatibility version: to the server's release, or down to the
-// release before it and back. Both have to be confirmed. It lasts beyond a restart; what
+// runSetFCV sets the feature compatibility version: to the server's release, or down to a
+// release before it and back. Both have to be confirmed. It lasts beyond a restart; with
+// dryRun only the request is looked at, as there is no data that stands against any; what
 // follows from it is told at command.Server.FeatureVersion.
 // Manual: reference/command/setFeatureCompatibilityVersion.
 // Errors: 4926900, 7369100, those of the arguments and of the store.
@@ -24,12 +27,14 @@ func (s *State) runSetFCV(c *command.Call) error {
 	if !ok || c.Value.Type != bson.TypeString {
 		return mongoerr.WrongType(field, c.Value.Type.String(), "string")
 	}
-	confirm := false
+	confirm, dry := false, false
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
 		case "confirm":
 			confirm, err = c.BoolArg(name, v)
+		case "dryRun":
+			dry, err = c.BoolArg(name, v)
 		case "fromConfigServer", "phase", "changeTimestamp", "downgradeOnDiskChanges":
 		default:
 			return false, nil
@@ -41,8 +46,10 @@ func (s *State) runSetFCV(c *command.Call) error {
 	}
 	low, high := s.Release.LowerFeatures(), s.Release.String()
 	switch {
-	case version != low && version != high:
-		return mongoerr.New(4926900, "Invalid value for featureCompatibilityVersion, found %s, expected '%s' or '%s'", version, low, high)
+	case version != high && !slices.Contains(low, version):
+		return mongoerr.New(4926900, "Invalid value for featureCompatibilityVersion, found %s, expected '%s' or '%s'", version, strings.Join(low, "', '"), high)
+	case dry:
+		return nil
 	case !confirm && version == high:
 		return mongoerr.New(7369100, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support assistance. "+
 			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
@@ -57,8 +64,17 @@ func (s *State) runSetFCV(c *command.Call) error {
 	if err := kept.Save(c.Ctx, s.Cluster.Store, fcvName, b.Doc()); err != nil {
 		return err
 	}
-	s.Lowered.Store(version == low)
+	s.lower(version)
 	return nil
+}
+
+// lower sets the version down, if it is one of those before the server's release.
+func (s *State) lower(version string) {
+	s.Lowered.Store(nil)
+	if slices.Contains(s.Release.LowerFeatures(), version) {
+		version = strings.Clone(version)
+		s.Lowered.Store(&version)
+	}
 }
 
 // fcvName is the setting that keeps the feature compatibility version.
@@ -72,6 +88,6 @@ func (s *State) loadFCV(ctx context.Context, store storage.Store) error {
 		return err
 	}
 	version, _ := doc.Get("version").Str()
-	s.Lowered.Store(version == s.Release.LowerFeatures())
+	s.lower(version)
 	return nil
 }

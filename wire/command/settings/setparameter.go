@@ -47,7 +47,7 @@ func (s *State) runSetParameter(c *command.Call) error {
 	if len(changes) == 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "no option found to set, use help:true to see options ")
 	}
-	p.appendValue(s, c.Reply, "was", changes[0].i)
+	p.appendValue(s, c, "was", changes[0].i)
 	for _, ch := range changes {
 		d := &p.defs[ch.i]
 		if d.set != nil {
