@@ -2,6 +2,7 @@ package index
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
@@ -108,8 +109,8 @@ func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 			only = v
 			return true // unless there are more
 		}
-		if err = g.geometry(&list, only); err == nil {
-			err = g.geometry(&list, v)
+		if err = g.geometry(at, &list, only); err == nil {
+			err = g.geometry(at, &list, v)
 		}
 		only = bson.Value{}
 		return err == nil
@@ -117,8 +118,8 @@ func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 	return list, err
 }
 
-// geometry appends the cells of one geometry; missing has none.
-func (g *generator) geometry(list *[]bson.Value, v bson.Value) error {
+// geometry appends the cells of one geometry at a path; missing has none.
+func (g *generator) geometry(at path.Path, list *[]bson.Value, v bson.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (g *generator) geometry(list *[]bson.Value, v bson.Value) error {
 		err = mongoerr.New(mongoerr.BadValue, "longitude/latitude is out of bounds")
 	}
 	if err != nil {
-		return g.noGeometry(err)
+		return g.noGeometry(at, v, mongoerr.From(err))
 	}
 	stored.Cells(func(c uint64) { *list = append(*list, g.arena.Timestamp(uint32(c>>32), uint32(c))) })
 	return nil
@@ -146,8 +147,42 @@ func (g *generator) geoCode() mongoerr.Code {
 	return 16755
 }
 
-func (g *generator) noGeometry(cause error) error {
-	return mongoerr.New(g.geoCode(), "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), mongoerr.From(cause).Msg)
+// noGeometry is the error of a value that is no place. The releases with a code for it say in
+// errInfo where it stands. Manual: release-notes/9.0 (Improved Diagnostics).
+func (g *generator) noGeometry(at path.Path, v bson.Value, cause *mongoerr.Error) error {
+	err := mongoerr.New(g.geoCode(), "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), cause.Msg)
+	if !g.env.Release.Has(release.GeoKeyCodes) {
+		return err
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("errInfo")
+	b.String("failingPath", at.String())
+	b.Int32("underlyingCode", int32(cause.Code))
+	b.String("underlyingReason", clip(cause.Msg, reasonMax))
+	if len(v.Data) <= elementMax {
+		b.Value("failingElement", v)
+	} else {
+		b.String("failingElement", v.Type.String())
+	}
+	b.End()
+	return err.WithFields(b.Doc().Elements())
+}
+
+// What errInfo tells at most of a value that is no place, in bytes.
+const (
+	reasonMax  = 256
+	elementMax = 1 << 10
+)
+
+// clip shortens a text to whole characters.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
 }
 
 // markMany notes the fields with several values as if they held arrays, which
