@@ -69,7 +69,8 @@ func checkChangeStream(d bson.Raw) error {
 		option{"resumeAfter", bson.TypeDocument}, option{"startAfter", bson.TypeDocument}, option{"startAtOperationTime", bson.TypeTimestamp},
 		option{"allChangesForCluster", bson.TypeBool}, option{"showExpandedEvents", bson.TypeBool}, option{"showMigrationEvents", bson.TypeBool},
 		option{"showSystemEvents", bson.TypeBool}, option{"showRawUpdateDescription", bson.TypeBool}, option{"allowToRunOnConfigDB", bson.TypeBool},
-		option{"allowToRunOnSystemNS", bson.TypeBool}, option{"matchCollectionUUIDForUpdateLookup", bson.TypeBool})
+		option{"allowToRunOnSystemNS", bson.TypeBool}, option{"matchCollectionUUIDForUpdateLookup", bson.TypeBool},
+		option{"ignoreRemovedShards", bson.TypeBool})
 	if err != nil {
 		return err
 	}

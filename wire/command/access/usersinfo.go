@@ -33,6 +33,8 @@ func runUsersInfo(c *command.Call) error {
 			if !v.IsMissing() {
 				a.customData, err = c.BoolArg(name, v)
 			}
+		case "authenticatedMechanism": // users of every mechanism are kept in the same place
+			_, err = c.StringArg(name, v)
 		case "filter":
 			a.filter, err = c.DocArg(name, v)
 		default:

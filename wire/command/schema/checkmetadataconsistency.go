@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -25,6 +26,11 @@ func runCheckMetadataConsistency(c *command.Call) error {
 			only, err = c.StringArg(name, v)
 		case "checkIndexes":
 			_, err = c.BoolArg(name, v)
+		case "performStrictChunkChecksIfBelowThreshold": // chunks are compared strictly, however many
+			var n int64
+			if n, err = c.IntArg(name, v); err == nil && n < 0 {
+				err = mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", c.Field(name), n)
+			}
 		case "cursor":
 			size, err = c.CursorArg(name, v)
 		default:
