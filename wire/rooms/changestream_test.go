@@ -535,3 +535,26 @@ func TestChangeFragments(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// A batch whose last event is the newest there is has that event's token, which clients keep;
+// one behind which more was written has the place behind that.
+func TestBatchToken(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	w := c.watch("test", `"c"`, `{}`)
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	batch := func() (r bson.Raw, event, token string) {
+		if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, _ = c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, w.id)).Get("cursor").Doc()
+		return r, at(r, "nextBatch.0._id").String(), r.Get("postBatchResumeToken").String()
+	}
+	if r, event, token := batch(); event != token {
+		t.Errorf("the newest event: %v", r)
+	}
+	c.ok(`{insert: "c", documents: [{_id: 2}]}`)
+	c.ok(`{insert: "other", documents: [{_id: 1}]}`)
+	if r, event, token := batch(); event == token || event == "missing" {
+		t.Errorf("an event before others: %v", r)
+	}
+}

@@ -49,10 +49,10 @@ func runAggregate(c *command.Call) error {
 	if a.explain && c.Args.InTxn {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run 'explain' in a multi-document transaction.")
 	}
-	if a.explain && c.Body.Has("writeConcern") {
-		return mongoerr.New(mongoerr.FailedToParse, "An aggregation that is explained writes nothing: it takes no 'writeConcern'")
-	}
 	if a.explain {
+		if err := explainedConcern(c); err != nil {
+			return err
+		}
 		return c.Server.Hooks.Explain(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: explained.PlanOnly})
 	}
 	if c.Server.Hooks.HasSettings(ns) {

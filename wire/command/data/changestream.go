@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/changestream"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
 )
 
 // changeSource makes a cursor's source of a change stream: it has no end but
@@ -17,6 +18,7 @@ type changeSource struct {
 	streamSource
 	// token is where to go on after the last batch.
 	token bson.Raw
+	last  storage.Timestamp // last is when the last event that was delivered was committed
 	// refused is how long the budget wants it to wait: its batches are empty.
 	refused time.Duration
 }
@@ -48,7 +50,11 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 				return n, false, err
 			}
 			if row == nil {
-				x.token = x.s.Changes.Token().Document()
+				// Where nothing came behind the batch's last event its token stands for both,
+				// as clients expect that remember the last event's _id.
+				if t := x.s.Changes.Token(); n == 0 || t.Time != x.last {
+					x.token = t.Document()
+				}
 				return n, !x.s.Changes.Ended(), nil
 			}
 			doc = row.Doc
@@ -65,7 +71,7 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 			return n, false, mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d is invalid. Size must be between 0 and %d; "+
 				"add $changeStreamSplitLargeEvent to the pipeline", len(doc), bson.MaxDocumentBytes+eventHeadroom)
 		}
-		x.token = append(x.token[:0], token...)
+		x.token, x.last = append(x.token[:0], token...), x.s.Changes.Token().Time
 		b.Value("", doc.Value())
 		n++
 	}

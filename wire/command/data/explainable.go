@@ -27,9 +27,20 @@ func explainPipeline(c *command.Call) (x *explained.Explained, err error) {
 	if x.Ns, err = aggregateNamespace(c); err != nil {
 		return nil, err
 	}
+	if err := explainedConcern(c); err != nil {
+		return nil, err
+	}
 	a, err := parseAggregate(c)
 	x.Pipeline, x.Find.Hint = a.pipeline, a.hint
 	return x, err
+}
+
+// explainedConcern refuses a write concern of a pipeline that is explained, which writes nothing.
+func explainedConcern(c *command.Call) error {
+	if c.Body.Has("writeConcern") {
+		return mongoerr.New(mongoerr.FailedToParse, "An aggregation that is explained writes nothing: it takes no 'writeConcern'")
+	}
+	return nil
 }
 
 // explainUpdate reads an update to be explained.
