@@ -134,13 +134,14 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
+	d.loop(ctx, d.watch) // which counts the server's connections
 	if d.cfg.Metrics != "" {
 		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, handler.Status.Metrics(), d.failed); err != nil {
 			return err
 		}
 	}
-	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	if err := d.listen(ctx); err != nil {
 		return err
 	}
@@ -263,12 +264,7 @@ func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	}()
 }
 
-func (d *Daemon) connections() wire.ConnStats {
-	if d.server == nil {
-		return wire.ConnStats{}
-	}
-	return d.server.Stats()
-}
+func (d *Daemon) connections() wire.ConnStats { return d.server.Stats() }
 
 func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) }
 

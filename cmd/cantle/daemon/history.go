@@ -25,7 +25,6 @@ func (d *Daemon) record(ctx context.Context, s *command.Server) {
 		d.log.Warn().Err(err).Msg("the history of partitions cannot be read: it begins anew")
 	}
 	s.OnEnd(func(c *command.Call, e command.Ended) { noteEnded(d.history, c, e) })
-	d.loop(ctx, d.watch)
 }
 
 // watch looks at what partitions do at the beginning of each second until ctx ends, and
