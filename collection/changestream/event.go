@@ -63,6 +63,9 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	return doc, t, err
 }
 
+// Expanded reports a stream that shows expanded events.
+func (s *Stream) Expanded() bool { return s.spec.Expanded }
+
 // tooEarly reports an event of the commit at whose later records the stream begins.
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
 

@@ -400,6 +400,9 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 		err = cause
 	}
 	e := c.throttled(mongoerr.From(cluster.Translate(err)))
+	if e.Code == mongoerr.MaxTimeMSExpired {
+		s.Stats.TimedOut.Add(1)
+	}
 	if e.Code == mongoerr.InternalError {
 		s.Log.Error().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command failed unexpectedly")
 	}

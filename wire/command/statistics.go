@@ -8,5 +8,7 @@ type Statistics struct {
 	Insert, Query, Update, Delete, Getmore, Command atomic.Int64
 	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them
 	BytesIn, BytesOut, Requests, Unknown            atomic.Int64
+	TimedOut                                        atomic.Int64 // commands that maxTimeMS has ended
+	Expanded                                        atomic.Int64 // change streams opened with showExpandedEvents
 	Awaiting                                        atomic.Int32 // hellos that wait for news at the moment
 }

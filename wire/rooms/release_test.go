@@ -89,3 +89,24 @@ func TestFeatureVersion(t *testing.T) {
 		t.Errorf("admin.system.version: %v", r)
 	}
 }
+
+// TestNewerMetrics: what serverStatus counts since 7.1 and 7.2, and where 9.0 tells it.
+func TestNewerMetrics(t *testing.T) {
+	for shown, path := range map[release.Release]string{
+		release.V8_0: "metrics.changeStreams.showExpandedEvents", release.V9_0: "metrics.changeStreams.option.showExpandedEvents",
+	} {
+		w := newWorld(t, nil)
+		w.Release = shown
+		c := w.dial()
+		c.watch("test", `"c"`, `{}`)
+		c.watch("test", `"c"`, `{showExpandedEvents: true}`)
+		c.ok(`{configureFailPoint: "maxTimeAlwaysTimeOut", mode: "alwaysOn", $db: "admin"}`)
+		if got := c.code(`{find: "c", maxTimeMS: 1000}`); got != 50 {
+			t.Fatalf("find: %d", got)
+		}
+		r := c.ok(`{serverStatus: 1}`)
+		if a, b := number(at(r, path)), number(at(r, "metrics.operation.killedDueToMaxTimeMSExpired")); a != 1 || b != 1 {
+			t.Errorf("%s: %d expanded streams, %d commands out of time", shown, a, b)
+		}
+	}
+}

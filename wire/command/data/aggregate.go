@@ -89,6 +89,9 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 		named.Coll = "$cmd.aggregate"
 	}
 	if s.Changes != nil {
+		if s.Changes.Expanded() {
+			c.Server.Stats.Expanded.Add(1)
+		}
 		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, Outlives: true}
 		return c.OpenCursor(o, newChangeSource(s, &c.Op), size, false)
 	}

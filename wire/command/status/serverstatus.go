@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -212,6 +213,16 @@ func statusSessions(c *command.Call, b *bson.Builder) {
 
 // statusMetrics tells how often each command came and failed, and of cursors and documents.
 func statusMetrics(c *command.Call, b *bson.Builder) {
+	b.BeginDoc("changeStreams")
+	moved := c.Release() >= release.V9_0
+	if moved {
+		b.BeginDoc("option")
+	}
+	b.Int64("showExpandedEvents", c.Server.Stats.Expanded.Load())
+	if moved {
+		b.End()
+	}
+	b.End()
 	b.BeginDoc("commands")
 	b.Int64("<UNKNOWN>", c.Server.Stats.Unknown.Load())
 	for _, d := range c.Server.Table() {
@@ -240,6 +251,7 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.Int64("updated", c.Server.Stats.Update.Load())
 	b.End()
 	b.BeginDoc("operation")
+	b.Int64("killedDueToMaxTimeMSExpired", c.Server.Stats.TimedOut.Load())
 	b.Int64("writeConflicts", c.Cluster.Store.Metrics().Conflicts)
 	b.End()
 	b.BeginDoc("query")
