@@ -47,8 +47,8 @@ func TestParse(t *testing.T) {
 
 func TestStatements(t *testing.T) {
 	got := statements("// about\na({\n  b: 1,\n})\n\nfor (;;) {\n  x()\n} // 5\ny() // 6\n")
-	if want := []string{"a({\n  b: 1,\n})", "for (;;) {\n  x()\n} // 5", "y() // 6"}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+	if want := []statement{{"a({\n  b: 1,\n})", 4}, {"for (;;) {\n  x()\n} // 5", 8}, {"y() // 6", 9}}; !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -33,5 +33,7 @@
 // ports (127.0.0.1:27017, localhost:27018) become free ports, the same one everywhere on a
 // page.
 //
+// With -rewrite a line of js gets the comment that it prints.
+//
 // What a page told stays in .cache/pages/NAME, with the logs of its servers.
 package pages

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +11,19 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// Every block of every page can be followed, and does what the page says. Pages are
-// followed two at a time: they wait for shells and servers for most of theirs.
+// pagesAtOnce is how many pages are followed at a time: they wait for shells and servers for
+// most of theirs.
+const pagesAtOnce = "5"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", pagesAtOnce); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// Every block of every page can be followed, and does what the page says.
 func TestPages(t *testing.T) {
 	if os.Getenv("CANTLE_URI") != "" {
 		t.Skip("CANTLE_URI is set, and pages start servers of their own")
@@ -58,5 +70,26 @@ func follow(t *testing.T, p *page) {
 		if t.Failed() {
 			t.Fatalf("%s:%d: here", p.name, b.line)
 		}
+	}
+	r.rewrite(t)
+}
+
+// rewrite puts into the page what its lines have printed.
+func (r *reader) rewrite(t *testing.T) {
+	if len(r.news) == 0 {
+		return
+	}
+	file := filepath.Join(r.root, filepath.FromSlash(r.page.name))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for n, printed := range r.news {
+		code, _, _ := strings.Cut(lines[n-1], " // ")
+		lines[n-1] = code + " // " + printed
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -32,6 +32,7 @@ type reader struct {
 	ports  map[string]string // those of the page and those that stand for them here
 	shells map[string]*shell // by address
 	said   string            // what the last block printed
+	news   map[int]string    // what lines of js print that promise something else, by their numbers
 }
 
 // newReader makes the folder of a page and what its blocks find there.
@@ -45,7 +46,7 @@ func newReader(t *testing.T, p *page) *reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{page: p, root: root, folder: filepath.Join(root, ".cache", "pages", strings.TrimSuffix(filepath.Base(p.name), ".md")), ports: map[string]string{}, shells: map[string]*shell{}}
+	r := &reader{page: p, root: root, folder: filepath.Join(root, ".cache", "pages", strings.TrimSuffix(filepath.Base(p.name), ".md")), ports: map[string]string{}, shells: map[string]*shell{}, news: map[int]string{}}
 	bin := filepath.Join(r.folder, ".bin")
 	home := filepath.Join(r.folder, ".home")
 	if err := errors.Join(os.RemoveAll(r.folder), os.MkdirAll(bin, 0o755), os.MkdirAll(home, 0o755)); err != nil {
