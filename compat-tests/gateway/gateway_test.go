@@ -203,6 +203,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("%s while PD is away: %v", what, err)
 		}
 	}
+	t.Logf("insert and find failed after %v", time.Since(begun))
 	if took := time.Since(begun); took > 40*time.Second {
 		t.Errorf("two commands took %v", took)
 	}

@@ -56,7 +56,8 @@ type Server struct {
 
 // Start starts a server for a test and stops it when the test ends. The test
 // fails if the server does not start, panics, or exits with an error. With
-// CANTLE_URI set and no data directory wanted, it hands out that server instead.
+// CANTLE_URI set and no data directory wanted, it hands out that server instead; with
+// CANTLE_STORAGE=tikv the server is over a simulated TiKV cluster of its own, which is another process.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	if uri := os.Getenv("CANTLE_URI"); uri != "" {
@@ -68,6 +69,9 @@ func Start(tb testing.TB, o Options) *Server {
 			tb.Fatal(err)
 		}
 		return s
+	}
+	if os.Getenv("CANTLE_STORAGE") == "tikv" && o.Data == "" {
+		return startOnCluster(tb, o)
 	}
 	return StartRetry(tb, func() Options { return o }, 1)
 }
@@ -103,6 +107,12 @@ func StartRetry(tb testing.TB, options func() Options, times int) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	stopAfter(tb, s)
+	return s
+}
+
+// stopAfter stops a server when the test ends.
+func stopAfter(tb testing.TB, s *Server) {
 	tb.Cleanup(func() {
 		err := s.Stop()
 		if tb.Failed() || err != nil {
@@ -112,7 +122,6 @@ func StartRetry(tb testing.TB, options func() Options, times int) *Server {
 			tb.Errorf("stopping the server: %v", err)
 		}
 	})
-	return s
 }
 
 // Launch starts a server outside a test; the caller stops it.

@@ -172,3 +172,15 @@ func (e *etcd) Put(_ context.Context, r *etcdserverpb.PutRequest) (*etcdserverpb
 	e.values[string(r.Key)] = r.Value
 	return &etcdserverpb.PutResponse{Header: &etcdserverpb.ResponseHeader{ClusterId: clusterID}}, nil
 }
+
+// members are the servers of PD's etcd.
+type members struct {
+	etcdserverpb.UnimplementedClusterServer
+	at string
+}
+
+// MemberList implements etcdserverpb.ClusterServer.
+func (m *members) MemberList(context.Context, *etcdserverpb.MemberListRequest) (*etcdserverpb.MemberListResponse, error) {
+	return &etcdserverpb.MemberListResponse{Header: &etcdserverpb.ResponseHeader{ClusterId: clusterID},
+		Members: []*etcdserverpb.Member{{ID: 1, Name: "pd", ClientURLs: []string{"http://" + m.at}}}}, nil
+}

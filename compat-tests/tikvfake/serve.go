@@ -31,6 +31,7 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 	pdpb.RegisterPDServer(s, &placement{c: c, at: at})
 	tikvpb.RegisterTikvServer(s, &node{c: c, at: at})
 	etcdserverpb.RegisterKVServer(s, &etcd{values: map[string][]byte{}})
+	etcdserverpb.RegisterClusterServer(s, &members{at: at})
 	healthy := health.NewServer()
 	grpc_health_v1.RegisterHealthServer(s, healthy)
 	go func() { _ = s.Serve(l) }()
