@@ -15,7 +15,7 @@ var levels = [][]string{
 	7:  {"collection/plan", "collection/salvage", "collection/verify", "collection/write", "shard/history", "shard/router"},
 	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},
-	10: {"shard/balance", "shard/cluster"},
+	10: {"shard/balance", "shard/checkup", "shard/cluster"},
 	11: {"shard/ddl", "wire/auth", "wire/explained", "wire/session", "wire/virtual"},
 	12: {"wire/cursor", "wire/operations"},
 	13: {"wire/command"},

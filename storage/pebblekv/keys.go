@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // The engine's own keys, out of reach of callers, whose first byte is >= 0x01:
@@ -33,8 +34,7 @@ const lastInCommit = math.MaxUint32
 
 // appendLogKey appends the key of a record of a commit.
 func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
-	dst = binary.BigEndian.AppendUint16(append(dst, 0, 'l'), uint16(len(stream)))
-	dst = append(dst, stream...)
+	dst = wreck.AppendLogPrefix(dst, stream)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(ts)), n)
 }
 

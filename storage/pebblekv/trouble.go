@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // logger passes Pebble's messages on.
@@ -44,6 +46,7 @@ func (l logger) Fatalf(format string, args ...any) {
 const (
 	troublePause = 20 * time.Millisecond // between tries
 	troubleEvery = 10 * time.Second      // between messages
+	damagePause  = time.Second           // between tries to read what is damaged
 )
 
 // troubles hears of the background work that fails.
@@ -62,6 +65,10 @@ type troubles struct {
 func (t *troubles) failed(err error) {
 	if t.opening.Load() && errors.Is(err, syscall.ENOSPC) {
 		t.log.Fatalf("opening the store: %v", err)
+	}
+	if pebble.IsCorruptionError(err) { // the damage itself is told, once
+		time.Sleep(damagePause)
+		return
 	}
 	if text := t.message(err); text != "" {
 		t.log.Errorf("%s", text)

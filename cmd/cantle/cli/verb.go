@@ -44,6 +44,8 @@ func Verbs() []Verb {
 		{"estimate", "document.json", "what a workload will cost", estimateHelp, estimateVerb},
 		{"dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb},
 		{"restore", "URI [folder]", "load what it or mongodump has written", restoreHelp, restoreVerb},
+		{"check", "", "look for damage in the folder of a database", checkHelp, checkVerb},
+		{"salvage", "", "save what is left in the folder of a damaged database", salvageHelp, salvageVerb},
 		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},
 		{"export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb},
 		{"cert", "", "make certificates for development", certHelp, certVerb},

@@ -58,6 +58,10 @@ func (f *Folder) judgeLogs() {
 	}
 	for i := range f.logs {
 		l := &f.logs[i]
+		if i == 0 && l.first > next && f.manifestShort() {
+			f.shortManifest()
+			break
+		}
 		if l.first > next && f.manifest.records > 0 {
 			bad(l, i, fmt.Sprintf("%d writes before its first are neither in a table nor in a log", l.first-next))
 			break
@@ -73,6 +77,9 @@ func (f *Folder) judgeLogs() {
 		}
 	}
 	f.next = next
+	if f.mark > next && len(f.Damages) == 0 && f.manifestShort() {
+		f.shortManifest()
+	}
 	if f.mark > next && len(f.Damages) == 0 {
 		name, at := "*"+logSuffix, int64(0)
 		if n := len(f.logs); n > 0 {
@@ -81,6 +88,22 @@ func (f *Folder) judgeLogs() {
 		f.damaged(storage.Damage{File: name, Kind: storage.DamagedLog, Entries: -1,
 			What: fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", at, f.mark-next)})
 	}
+}
+
+// manifestShort reports a manifest that may have lost its end: it has one that cannot be
+// read, or there are tables of which it knows nothing.
+func (f *Folder) manifestShort() bool {
+	known := map[string]bool{}
+	for _, t := range f.manifest.tables {
+		known[t.name] = true
+	}
+	return f.manifest.torn || slices.ContainsFunc(f.names, func(name string) bool {
+		return strings.HasSuffix(name, tableSuffix) && !known[name]
+	})
+}
+
+func (f *Folder) shortManifest() {
+	f.damaged(storage.Damage{File: f.manifest.file, Kind: storage.DamagedManifest, Entries: -1, What: "the list of tables has lost its end: it does not go as far as the write-ahead log"})
 }
 
 // eachBatch calls visit with the batches of a log, or only fills in l.

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/salvage"
+	"github.com/cantledb/cantle/shard/checkup"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+const checkHelp = `Looks through the folder of a database that no server has open, and changes nothing: the
+checksums of all files; every index against its documents, in both directions; the counts,
+the maps of partitions, the catalog and the change log. Prints a table of what is wrong.
+Exit status 0: nothing is; 1: something is; 2: the folder cannot be looked at.
+
+  cantle check --data ./cantle-data
+  cantle check --data ./cantle-data --json
+`
+
+func checkVerb(f *pflag.FlagSet) action {
+	data := f.String("data", "./cantle-data", "`folder` of the database")
+	asJSON := f.Bool("json", false, "print JSON")
+	return func(ctx context.Context, s Streams) error {
+		if f.NArg() != 0 {
+			return wrong("unexpected argument %q", f.Arg(0))
+		}
+		report, err := check(ctx, *data, s)
+		if err != nil {
+			return usageError{err}
+		}
+		if *asJSON {
+			fmt.Fprintln(s.Out, ejson.String(checkJSON(report)))
+		} else {
+			printCheck(s, report)
+		}
+		if n := len(report.Findings); n > 0 {
+			return fmt.Errorf("%d findings", n)
+		}
+		return nil
+	}
+}
+
+// check looks through a folder. Errors: why it cannot.
+func check(ctx context.Context, data string, s Streams) (*checkup.Report, error) {
+	f, release, err := openWreck(ctx, data, s)
+	if err != nil {
+		return nil, err
+	}
+	report := &checkup.Report{Now: time.Now}
+	release() // the store takes the lock itself
+	if f.Fresh() {
+		return report, nil
+	}
+	store, err := pebblekv.Open(storeOf(data), pebblekv.Options{ReadOnly: true, ReserveBytes: -1})
+	var damaged *storage.DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	var snap *catalog.Snapshot
+	if err == nil {
+		p := share(s.Err, "documents and entries", 0)
+		snap, err = report.Contents(ctx, store, func(n int64) error {
+			p.add(n)
+			return ctx.Err()
+		})
+		p.end()
+		if err = errors.Join(err, store.Close()); err != nil {
+			return nil, err
+		}
+	} else {
+		f.Prepare()
+		snap, _ = salvage.Catalog(ctx, f) // for the names only
+	}
+	report.Files(f.Damages, snap)
+	return report, nil
+}
+
+// storeOf is where the files of a store lie in the folder of a database.
+func storeOf(data string) string { return filepath.Join(data, "store") }
+
+// openWreck looks at the files of a folder and compares all checksums. Nobody opens it
+// until release is called. Errors: there is none, a server has it open.
+func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, release func(), err error) {
+	dir := storeOf(data)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil, fmt.Errorf("there is no database in %s: %w", data, err)
+	}
+	if release, err = wreck.Lock(dir); err != nil {
+		return nil, nil, fmt.Errorf("a server has the folder %s open; stop it first (a running server checks a collection with the command validate)", data)
+	}
+	if f, err = wreck.Survey(wreck.Disk, dir); err == nil {
+		err = f.ListTables()
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	p := share(s.Err, "bytes of tables", f.Bytes())
+	err = f.Verify(func(n int64) error {
+		p.add(n)
+		return ctx.Err()
+	})
+	p.end()
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
+
+// printCheck prints what was found.
+func printCheck(s Streams, r *checkup.Report) {
+	if len(r.Findings) > 0 {
+		t := &table{}
+		t.row("What", "Where", " Count", "Finding")
+		for _, x := range r.Findings {
+			n := ""
+			if x.Count > 0 {
+				n = fmt.Sprint(x.Count)
+			}
+			t.row(x.Kind, x.Where, n, x.What)
+		}
+		t.print(s.Out)
+	}
+	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %d findings\n", r.Collections, r.Records, r.Entries, r.Changes, len(r.Findings))
+}
+
+// checkJSON is the report for programs.
+func checkJSON(r *checkup.Report) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Bool("valid", len(r.Findings) == 0)
+	b.Int("collections", int64(r.Collections))
+	b.Int("documents", r.Records)
+	b.Int("indexEntries", r.Entries)
+	b.Int("changes", r.Changes)
+	b.BeginArray("findings")
+	for _, x := range r.Findings {
+		b.BeginDoc("")
+		b.String("kind", x.Kind)
+		b.String("where", x.Where)
+		b.String("what", x.What)
+		b.Int("count", max(x.Count, 1))
+		b.End()
+	}
+	b.End()
+	return b.Doc()
+}

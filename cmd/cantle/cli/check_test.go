@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The exit status of check: nothing found, something found, nothing to look at.
+func TestCheckStatus(t *testing.T) {
+	data := t.TempDir()
+	verb := func(args ...string) (string, int) {
+		var out bytes.Buffer
+		status, _ := Run(context.Background(), "check", args, Streams{Out: &out, Err: &out})
+		return out.String(), status
+	}
+	if out, status := verb("--data", data); status != 2 || !strings.Contains(out, "no database") {
+		t.Errorf("no database: %d %s", status, out)
+	}
+	if err := os.MkdirAll(filepath.Join(data, "store"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := verb("--data", data); status != 0 || !strings.Contains(out, "0 findings") {
+		t.Errorf("an empty folder: %d %s", status, out)
+	}
+	if err := os.WriteFile(filepath.Join(data, "store", "000004.sst"), []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := verb("--data", data, "--json"); status != 1 || !strings.Contains(out, `"valid":false`) {
+		t.Errorf("a table without a list: %d %s", status, out)
+	}
+}

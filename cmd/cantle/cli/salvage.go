@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/salvage"
+	"github.com/cantledb/cantle/collection/verify"
+)
+
+const salvageHelp = `Gets everything out of the folder of a damaged database that can still be read, and writes
+it as cantle dump does, for cantle restore and mongorestore. Nothing in the folder is
+changed, and no server may have it open. Works without the list of tables (MANIFEST), with
+a damaged write-ahead log and with tables that are damaged, cut off or missing; damaged
+documents of which the change log has the newest version are taken from there.
+
+Documents of which a newer version may have been lost, or that may have been deleted, are
+written into a second folder, the name of the first with -older behind it.
+
+  cantle salvage --data ./cantle-data --out saved
+  cantle restore mongodb://127.0.0.1:27017/ saved
+`
+
+func salvageVerb(f *pflag.FlagSet) action {
+	data := f.String("data", "./cantle-data", "`folder` of the damaged database")
+	out := f.String("out", "", "`folder` to write into; made")
+	return func(ctx context.Context, s Streams) error {
+		switch {
+		case f.NArg() != 0:
+			return wrong("unexpected argument %q", f.Arg(0))
+		case *out == "":
+			return wrong("expected --out FOLDER")
+		}
+		for _, dir := range []string{*out, *out + olderSuffix} {
+			if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
+				return wrong("the folder %s is not empty", dir)
+			}
+		}
+		return salvageFolder(ctx, *data, *out, s)
+	}
+}
+
+// olderSuffix names the folder of what may be out of date.
+const olderSuffix = "-older"
+
+func salvageFolder(ctx context.Context, data, out string, s Streams) error {
+	f, release, err := openWreck(ctx, data, s)
+	if err != nil {
+		return err
+	}
+	defer release()
+	f.Prepare()
+	to := &salvageSink{main: folderSink{root: out}, older: folderSink{root: out + olderSuffix}}
+	p := share(s.Err, "documents", 0)
+	report, err := salvage.Run(ctx, f, to, func(n int64) error {
+		p.add(n)
+		return ctx.Err()
+	})
+	p.end()
+	if err != nil {
+		return err
+	}
+	printSalvage(s, out, report)
+	return nil
+}
+
+// printSalvage prints what was saved and what was lost.
+func printSalvage(s Streams, out string, r *salvage.Report) {
+	t := &table{}
+	t.row("Collection", " Documents", " From the change log", " Older", " Unreadable")
+	for _, c := range r.Collections {
+		name := c.Namespace.String()
+		if c.Nameless {
+			name += " (its name is lost)"
+		}
+		t.row(name, fmt.Sprint(c.Documents), fmt.Sprint(c.FromLog), fmt.Sprint(c.Older), fmt.Sprint(c.Invalid))
+	}
+	t.print(s.Out)
+	if len(r.Damages) == 0 {
+		fmt.Fprintln(s.Out, "\nNothing was lost.")
+	} else {
+		fmt.Fprintln(s.Out, "\nWhat was lost:")
+		for _, d := range r.Damages {
+			fmt.Fprintln(s.Out, "-", verify.Sentence(d, r.Catalog))
+		}
+	}
+	if !r.Complete {
+		fmt.Fprintln(s.Out, "As nobody knows which files held the newest data, all were read: documents that were deleted shortly before may be among the saved.")
+	}
+	fmt.Fprintf(s.Out, "\nLoad it into an empty folder with: cantle restore mongodb://127.0.0.1:27017/ %s\nUsers and roles are not part of a dump; make them again.\n", out)
+}
+
+// salvageSink writes what is saved into folders.
+type salvageSink struct{ main, older folderSink }
+
+// Begin implements salvage.Sink.
+func (k *salvageSink) Begin(coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error) {
+	d := &dumped{db: coll.Namespace.DB, coll: coll.Namespace.Coll, data: coll.Namespace.Coll, kind: "collection", metadata: savedMetadata(coll)}
+	switch {
+	case coll.IsView():
+		d.kind = "view"
+	case coll.Options.TimeSeries != nil:
+		d.kind = "timeseries"
+	}
+	main, err := k.main.begin(d)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var second part
+	older = func(doc bson.Raw) error {
+		if second == nil {
+			var err error
+			if second, err = k.older.begin(d); err != nil {
+				return err
+			}
+		}
+		return second.write(doc)
+	}
+	end = func() error {
+		err := main.end()
+		if second != nil {
+			err = errors.Join(err, second.end())
+		}
+		return err
+	}
+	return main.write, older, end, nil
+}
+
+// savedMetadata prints options and indexes of a collection, as transfer.metadata does of
+// a server's.
+func savedMetadata(coll *catalog.Collection) string {
+	options := coll.Options.Raw
+	if options == nil {
+		options = bson.Empty
+	}
+	b := bson.NewBuilder(nil)
+	b.Raw("options", options)
+	b.BeginArray("indexes")
+	if !coll.IsView() {
+		for i, ix := range coll.Indexes {
+			if hidden := i == 0 && (coll.Options.Clustered || coll.Options.TimeSeries != nil); !hidden && ix.State != catalog.IndexDropping {
+				b.Raw("", ix.Raw())
+			}
+		}
+	}
+	b.End()
+	kind := "collection"
+	switch {
+	case coll.IsView():
+		kind = "view"
+	case coll.Options.TimeSeries != nil:
+		kind = "timeseries"
+	default:
+		b.String("uuid", fmt.Sprintf("%x", coll.UUID[:]))
+	}
+	b.String("collectionName", coll.Namespace.Coll)
+	b.String("type", kind)
+	if coll.Sharded() {
+		b.BeginDoc("cantle")
+		b.Raw("shardKey", coll.Key.Spec())
+		b.Bool("unique", false)
+		b.End()
+	}
+	return ejson.Canonical(b.Doc())
+}

@@ -1,0 +1,201 @@
+package damage
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// model is what the database holds: documents by namespace and _id, as bytes.
+type model struct {
+	docs map[string]map[int32]string
+	// past has what documents were before the last life of the server, "" for none, for
+	// those that it changed: what a damaged log may take back.
+	past map[string]map[int32]string
+}
+
+var namespaces = []string{"shop.orders", "shop.items"}
+
+// made is a folder made by several lives of a server, and what it holds.
+type made struct {
+	dir string
+	model
+}
+
+// makeFolder fills a folder. The last life leaves its writes in the log; killed copies the
+// folder while the server is still there.
+func makeFolder(t *testing.T, bin string, killed bool) *made {
+	t.Helper()
+	m := &made{dir: filepath.Join(t.TempDir(), "data"), model: model{docs: map[string]map[int32]string{}, past: map[string]map[int32]string{}}}
+	for _, ns := range namespaces {
+		m.docs[ns], m.past[ns] = map[int32]string{}, map[int32]string{}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	const lives = 6
+	for life := range lives {
+		s := serve(t, bin, m.dir)
+		if s.uri == "" {
+			t.Fatal(s.out())
+		}
+		client := s.client(t)
+		db := client.Database("shop")
+		if life == 0 {
+			m.schema(t, db)
+		}
+		for _, name := range []string{"orders", "items"} {
+			m.write(t, db.Collection(name), rng, life, life == lives-1)
+		}
+		_ = client.Disconnect(t.Context())
+		if killed && life == lives-1 {
+			copied := m.dir + "-killed"
+			if err := os.CopyFS(copied, os.DirFS(m.dir)); err != nil {
+				t.Fatal(err)
+			}
+			m.dir = copied
+		}
+		s.stop(t)
+	}
+	return m
+}
+
+// schema makes the indexes and shards one collection.
+func (m *made) schema(t *testing.T, db *mongo.Database) {
+	t.Helper()
+	admin := db.Client().Database("admin")
+	for _, cmd := range []bson.D{
+		{{Key: "shardCollection", Value: "shop.items"}, {Key: "key", Value: bson.D{{Key: "k", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 3}},
+	} {
+		if err := admin.RunCommand(t.Context(), cmd).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"orders", "items"} {
+		if _, err := db.Collection(name).Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "v", Value: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// write inserts, replaces and deletes documents of a collection.
+func (m *made) write(t *testing.T, coll *mongo.Collection, rng *rand.Rand, life int, last bool) {
+	t.Helper()
+	ns := "shop." + coll.Name()
+	docs := m.docs[ns]
+	was := func(id int32) {
+		if _, known := m.past[ns][id]; last && !known {
+			m.past[ns][id] = docs[id]
+		}
+	}
+	var insert []any
+	for i := range 100 {
+		id := int32(life*100 + i)
+		doc := document(rng, id)
+		was(id)
+		insert = append(insert, doc)
+		docs[id] = raw(t, doc)
+	}
+	if _, err := coll.InsertMany(t.Context(), insert); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		id := int32(rng.IntN(life*100 + 100))
+		if _, ok := docs[id]; !ok {
+			continue
+		}
+		was(id)
+		filter := bson.D{{Key: "_id", Value: id}}
+		if rng.IntN(3) == 0 {
+			delete(docs, id)
+			if _, err := coll.DeleteOne(t.Context(), filter); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		doc := document(rng, id)
+		docs[id] = raw(t, doc)
+		if _, err := coll.ReplaceOne(t.Context(), filter, doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// document makes one; k decides where it lies and never changes.
+func document(rng *rand.Rand, id int32) bson.D {
+	pad := make([]byte, 150)
+	for i := range pad {
+		pad[i] = byte('a' + rng.IntN(26))
+	}
+	return bson.D{{Key: "_id", Value: id}, {Key: "k", Value: id % 50}, {Key: "v", Value: int32(rng.IntN(20))}, {Key: "pad", Value: string(pad)}}
+}
+
+func raw(t *testing.T, doc bson.D) string {
+	t.Helper()
+	b, err := bson.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// injury is one damage.
+type injury struct {
+	file, what string
+	kind       string // sst, log, MANIFEST or other
+}
+
+func (i injury) String() string { return i.what + " of " + i.file }
+
+// hurt damages one file of a folder.
+func hurt(t *testing.T, dir string, rng *rand.Rand) injury {
+	t.Helper()
+	var files []string
+	_ = filepath.WalkDir(filepath.Join(dir, "store"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, _ := d.Info(); info.Size() > 0 {
+				files = append(files, path)
+			}
+		}
+		return nil
+	})
+	path := files[rng.IntN(len(files))]
+	if tables, _ := filepath.Glob(filepath.Join(dir, "store", "*.sst")); rng.IntN(2) == 0 {
+		path = tables[rng.IntN(len(tables))]
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := len(strings.TrimRight(string(b), "\x00")) // logs are longer than what is in them
+	at := rng.IntN(max(used, 1))
+	in := injury{file: filepath.Base(path), kind: "other"}
+	for _, kind := range []string{"sst", "log", "MANIFEST"} {
+		if strings.Contains(in.file, kind) {
+			in.kind = kind
+		}
+	}
+	switch rng.IntN(4) {
+	case 0, 1:
+		bit := rng.IntN(8)
+		b[at] ^= 1 << bit
+		in.what = fmt.Sprintf("bit %d of byte %d", bit, at)
+	case 2:
+		n := 512 << rng.IntN(4)
+		at -= at % 512
+		clear(b[at:min(at+n, len(b))])
+		in.what = fmt.Sprintf("%d bytes at %d zeroed", n, at)
+	default:
+		b = b[:at]
+		in.what = fmt.Sprintf("all behind byte %d", at)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
