@@ -76,7 +76,11 @@ func find(q *query) (any, error) {
 			out.More = true
 			break
 		}
-		out.Documents = append(out.Documents, json.RawMessage(ejson.String(d)))
+		text := ejson.String
+		if q.body.Get("canonical").Truthy() {
+			text = ejson.Canonical
+		}
+		out.Documents = append(out.Documents, json.RawMessage(text(d)))
 	}
 	return out, nil
 }

@@ -1,0 +1,78 @@
+// The JSON API, and how numbers and times are written.
+
+export class Failure extends Error {
+  constructor(status, error) {
+    super(error.message);
+    this.status = status;
+    this.codeName = error.codeName;
+  }
+}
+
+// parse reads JSON; whole numbers that JavaScript cannot hold stay what they are.
+function parse(text) {
+  return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (m) => (/^-?\d{16,}$/.test(m) ? `{"$numberLong":"${m}"}` : m)));
+}
+
+async function answer(reply) {
+  const body = await reply.text().then(parse).catch(() => ({ error: { message: `The server answered ${reply.status}`, codeName: '' } }));
+  if (!reply.ok) throw new Failure(reply.status, body.error);
+  return body;
+}
+
+export const get = async (path, args = {}) => {
+  const query = new URLSearchParams(Object.entries(args).filter(([, v]) => v !== undefined && v !== ''));
+  return answer(await fetch(`api/v1/${path}${query.size ? '?' + query : ''}`));
+};
+
+export const post = async (path, body) =>
+  answer(await fetch(`api/v1/${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }));
+
+// cells decodes the bytes of a heat map's row.
+export const cells = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+// valueOf is what a byte of the scale stands for.
+export const valueOf = (b, heat) => (b ? heat.least * heat.ratio ** (b - 1) : 0);
+
+// num writes a number with three digits that matter, and thousands apart.
+export function num(v) {
+  if (v === undefined || v === null || Number.isNaN(v)) return '–';
+  const a = Math.abs(v);
+  if (a >= 1e9) return (v / 1e9).toPrecision(3) + ' G';
+  if (a >= 1e6) return (v / 1e6).toPrecision(3) + ' M';
+  if (a >= 100) return Math.round(v).toLocaleString('en-US').replaceAll(',', '\u202f');
+  if (a >= 10 || Number.isInteger(v)) return String(Math.round(v * 10) / 10);
+  return String(Math.round(v * 100) / 100);
+}
+
+export function bytes(v) {
+  if (v === undefined || v === null) return '–';
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let i = 0;
+  while (v >= 1024 && i < units.length - 1) { v /= 1024; i++; }
+  return `${v >= 100 || i === 0 ? Math.round(v) : Math.round(v * 10) / 10} ${units[i]}`;
+}
+
+export const percent = (v) => `${v >= 10 || v === 0 ? Math.round(v) : Math.round(v * 10) / 10} %`;
+
+const two = (n) => String(n).padStart(2, '0');
+
+// clock writes seconds since 1970 as the time of day, with the day if it is another one.
+export function clock(second, withSeconds = true) {
+  const d = new Date(second * 1000);
+  const time = `${two(d.getHours())}:${two(d.getMinutes())}${withSeconds ? ':' + two(d.getSeconds()) : ''}`;
+  return d.toDateString() === new Date().toDateString() ? time : `${d.getDate()} ${d.toLocaleString('en-GB', { month: 'short' })} ${time}`;
+}
+
+// short writes a value of Extended JSON as people do.
+export function short(v) {
+  if (v && typeof v === 'object') {
+    if ('$oid' in v) return `ObjectId("${v.$oid}")`;
+    if ('$date' in v) return `ISODate("${typeof v.$date === 'object' ? new Date(Number(v.$date.$numberLong)).toISOString() : v.$date}")`;
+    if ('$minKey' in v) return '−∞';
+    if ('$maxKey' in v) return '+∞';
+    for (const k of ['$numberLong', '$numberDecimal', '$numberInt', '$numberDouble']) if (k in v) return v[k];
+    if (Array.isArray(v)) return `[${v.map(short).join(', ')}]`;
+    return `{${Object.entries(v).map(([k, x]) => `${k}: ${short(x)}`).join(', ')}}`;
+  }
+  return typeof v === 'string' ? `"${v}"` : String(v);
+}

@@ -1,0 +1,192 @@
+// The heat map: time from left to right, the line of the shard key from top to bottom. The
+// cells are painted once into a picture; moving and brushing draw only what lies above it.
+import { html, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
+import { cells, clock, num, percent, short, valueOf } from './api.js';
+import { css, heatColours } from './palette.js';
+
+const pictureHeight = 1024;
+
+// layout decodes the rows and gives each its place from 0 to 1. Partitions of hashed keys lie
+// where their hashes do; others lie one below the other.
+export function layout(heat) {
+  const rows = heat.rows.map((r) => ({ ...r, cells: cells(r.cells), at: Math.round((r.first - heat.from) / heat.step) }));
+  const colls = [...new Set(rows.map((r) => r.collection))];
+  const line = colls.length === 1 && rows.every((r) => r.to > r.from);
+  const keys = line ? [] : [...new Map(rows.map((r) => [`${r.collection}/${r.partition}`, r])).keys()];
+  for (const r of rows) {
+    const k = keys.indexOf(`${r.collection}/${r.partition}`);
+    [r.y0, r.y1] = line ? [r.from, r.to] : [k / keys.length, (k + 1) / keys.length];
+    r.sum = 0; r.most = 0;
+    for (const c of r.cells) { r.sum += valueOf(c, heat); r.most = Math.max(r.most, c); }
+  }
+  return { rows, line, most: Math.max(1, ...rows.map((r) => r.most)), least: Math.min(255, ...rows.map((r) => r.cells.reduce((a, c) => (c && c < a ? c : a), 255))) };
+}
+
+function paint(heat, plan) {
+  const width = Math.max(1, heat.columns);
+  const picture = new OffscreenCanvas(width, pictureHeight);
+  const c = picture.getContext('2d'), image = c.createImageData(width, pictureHeight);
+  const pixels = new Uint32Array(image.data.buffer), colours = heatColours();
+  pixels.fill(colours[0]);
+  const span = Math.max(1, plan.most - Math.max(1, plan.most - 64)); // two and a half powers of ten up to the hottest
+  const shade = new Uint8Array(256);
+  for (let b = 1; b < 256; b++) shade[b] = Math.max(12, Math.min(255, Math.round(255 - ((plan.most - b) / span) * 235)));
+  for (const r of plan.rows) {
+    const top = Math.round(r.y0 * pictureHeight), end = Math.max(top + 1, Math.round(r.y1 * pictureHeight));
+    const one = new Uint32Array(r.cells.length);
+    for (let i = 0; i < one.length; i++) one[i] = colours[r.cells[i] ? shade[r.cells[i]] : 0];
+    for (let y = top; y < end && y < pictureHeight; y++) pixels.set(one.subarray(0, width - r.at), y * width + r.at);
+  }
+  c.putImageData(image, 0, 0);
+  return picture;
+}
+
+const unit = { ru: 'RU/s', reads: 'reads/s', writes: 'documents/s', refused: 'refused/s', failed: 'failed/s', kib: 'KiB/s', latency: 'ms' };
+
+export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
+  const base = useRef(null), top = useRef(null), state = useRef({ cursor: null, drag: null });
+  const plan = useMemo(() => layout(heat), [heat]);
+  const [tip, setTip] = useState(null), [pinned, setPinned] = useState(null), [theme, setTheme] = useState(0);
+  const end = heat.from + heat.columns * heat.step;
+  useEffect(() => {
+    const f = () => setTheme((n) => n + 1);
+    addEventListener('theme', f);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);
+    return () => { removeEventListener('theme', f); };
+  }, []);
+
+  const size = () => [top.current.clientWidth, top.current.clientHeight];
+  const secondAt = (x) => heat.from + (x / size()[0]) * heat.columns * heat.step;
+  const xOf = (second) => ((second - heat.from) / (heat.columns * heat.step)) * size()[0];
+
+  const draw = () => {
+    if (!top.current) return;
+    const [w, h] = size(), ratio = devicePixelRatio || 1, c = top.current.getContext('2d');
+    if (top.current.width !== Math.round(w * ratio)) { top.current.width = Math.round(w * ratio); top.current.height = Math.round(h * ratio); }
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, w, h);
+    const style = getComputedStyle(document.documentElement), mark = style.getPropertyValue('--mark'), select = style.getPropertyValue('--select');
+    const drag = state.current.drag ?? (brush && brush[1] > heat.from && brush[0] < end ? brush.map(xOf) : null);
+    if (drag) {
+      const [a, b] = [Math.min(...drag), Math.max(...drag)];
+      c.fillStyle = select; c.fillRect(0, 0, a, h); c.fillRect(b, 0, w - b, h);
+      c.strokeStyle = mark; c.lineWidth = 1.5; c.strokeRect(a, 0.75, b - a, h - 1.5);
+    }
+    c.strokeStyle = mark; c.fillStyle = mark; c.lineWidth = 1.25;
+    for (const e of events) {
+      const x = xOf(e.at);
+      if (x < 0 || x > w || e.kind === 'create') continue;
+      const parts = plan.rows.filter((r) => e.partitions?.includes(r.partition) && r.first >= e.at - heat.step);
+      c.setLineDash([3, 3]);
+      const lo = parts.length ? Math.min(...parts.map((r) => r.y0)) : 0, hi = parts.length ? Math.max(...parts.map((r) => r.y1)) : 1;
+      c.beginPath(); c.moveTo(x, lo * h); c.lineTo(x, hi * h); c.stroke();
+      c.setLineDash([]);
+      if (e.kind === 'split') for (const r of parts.slice(1)) { c.beginPath(); c.moveTo(x, r.y0 * h); c.lineTo(w, r.y0 * h); c.stroke(); }
+      c.beginPath(); c.arc(x, lo * h + 4, 3.5, 0, 7); c.fill();
+    }
+    const at = state.current.cursor;
+    if (at) {
+      const x0 = (at.column / heat.columns) * w, x1 = ((at.column + 1) / heat.columns) * w;
+      c.strokeStyle = mark; c.lineWidth = 2;
+      c.strokeRect(x0, at.row.y0 * h, Math.max(3, x1 - x0), Math.max(3, (at.row.y1 - at.row.y0) * h));
+    }
+  };
+
+  useEffect(() => {
+    const fit = () => {
+      const w = base.current.clientWidth, h = base.current.clientHeight, ratio = devicePixelRatio || 1, c = base.current.getContext('2d');
+      base.current.width = Math.round(w * ratio); base.current.height = Math.round(h * ratio);
+      c.imageSmoothingEnabled = false;
+      c.drawImage(picture, 0, 0, base.current.width, base.current.height);
+      draw();
+    };
+    const picture = paint(heat, plan);
+    fit();
+    const observer = new ResizeObserver(fit);
+    observer.observe(base.current);
+    return () => observer.disconnect();
+  }, [heat, theme]);
+  useEffect(draw);
+
+  // at is the cell under a column and a height, with what the tooltip tells.
+  const cellAt = (column, y) => {
+    column = Math.max(0, Math.min(heat.columns - 1, column));
+    const covers = (r) => column >= r.at && column < r.at + r.cells.length;
+    const row = plan.rows.find((r) => y >= r.y0 && y < r.y1 && covers(r)) ?? plan.rows.find((r) => y >= r.y0 && y < r.y1);
+    if (!row) return null;
+    const value = valueOf(row.cells[column - row.at] ?? 0, heat);
+    let all = 0;
+    for (const r of plan.rows) if (covers(r)) all += valueOf(r.cells[column - r.at], heat);
+    return { row, column, value, share: all ? value / all : 0, second: heat.from + column * heat.step };
+  };
+  const show = (cell) => { state.current.cursor = cell; setTip(cell); draw(); };
+  const point = (e) => {
+    const b = top.current.getBoundingClientRect();
+    return [Math.max(0, Math.min(b.width, e.clientX - b.left)), Math.max(0, Math.min(0.9999, (e.clientY - b.top) / b.height))];
+  };
+  const move = (e) => {
+    const [x, y] = point(e);
+    if (state.current.from !== undefined && Math.abs(x - state.current.from) > 4) state.current.drag = [state.current.from, x];
+    show(cellAt(Math.floor((x / size()[0]) * heat.columns), y));
+  };
+  const down = (e) => { state.current.from = point(e)[0]; top.current.setPointerCapture(e.pointerId); };
+  const up = () => {
+    const drag = state.current.drag;
+    state.current.from = undefined; state.current.drag = null;
+    if (drag) onBrush([Math.min(...drag), Math.max(...drag)].map((x) => Math.round(secondAt(x)))); else if (state.current.cursor) setPinned(state.current.cursor);
+  };
+  const key = (e) => {
+    const at = state.current.cursor ?? cellAt(heat.columns - 1, 0);
+    if (!at) return;
+    const middle = (at.row.y0 + at.row.y1) / 2, step = e.ctrlKey ? 30 : 1;
+    const next = { ArrowLeft: [at.column - step, middle], ArrowRight: [at.column + step, middle], ArrowUp: [at.column, at.row.y0 - 1e-6], ArrowDown: [at.column, at.row.y1 + 1e-6], Home: [0, middle], End: [heat.columns - 1, middle] }[e.key];
+    if (next) {
+      e.preventDefault();
+      const cell = cellAt(next[0], Math.max(0, Math.min(0.9999, next[1])));
+      if (cell && e.shiftKey) {
+        const anchor = (state.current.anchor ??= at.column);
+        onBrush([heat.from + Math.min(anchor, cell.column) * heat.step, heat.from + (Math.max(anchor, cell.column) + 1) * heat.step]);
+      } else state.current.anchor = undefined;
+      if (cell) show(cell);
+    } else if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); setPinned(at); show(at); } else if (e.key === 'Escape') { setPinned(null); onBrush(null); show(null); }
+  };
+
+  const told = pinned ?? tip;
+  return html`<div class="heat">
+    <div class="heat-frame">
+      <div class="heat-axis" aria-hidden="true"><span>${plan.line ? 'hash 0' : 'first'}</span><span>${plan.line ? '½' : ''}</span><span>${plan.line ? 'max' : 'last'}</span></div>
+      <div class="heat-box">
+        <canvas ref=${base}></canvas>
+        <canvas ref=${top} tabindex="0" role="application" aria-label=${`Heat map of ${plan.rows.length} partitions over ${heat.columns} columns. ${heat.pattern.text} Arrow keys move, shift selects a time, enter pins.`}
+          onPointerMove=${move} onPointerDown=${down} onPointerUp=${up} onPointerLeave=${() => state.current.from === undefined && show(null)} onKeyDown=${key}></canvas>
+      </div>
+    </div>
+    <div class="heat-times" aria-hidden="true"><span>${clock(heat.from)}</span><span>${clock(heat.from + (heat.columns * heat.step) / 2)}</span><span>${clock(end)}</span></div>
+    <${Scale} heat=${heat} plan=${plan}/>
+    <div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time; click to pin.</span>`}</div>
+  </div>`;
+}
+
+// Told is what is known of one cell.
+function Told({ cell, heat, keys, pinned, onClose }) {
+  const r = cell.row;
+  const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : 'the whole collection';
+  const text = `${r.ns} partition ${r.partition} (${range}) ${clock(cell.second)}: ${num(cell.value)} ${unit[heat.metric]}, ${percent(cell.share * 100)}`;
+  return html`<div class=${pinned ? 'told pinned' : 'told'}>
+    <strong>partition ${r.partition}</strong> <span>${clock(cell.second)}</span> <b>${num(cell.value)} ${unit[heat.metric]}</b>
+    <span>${percent(cell.share * 100)} of all then</span> ${r.others > 0 && html`<span>shared with ${r.others} neighbours</span>`}
+    <span class="quiet range">${range}</span>
+    ${keys?.length > 0 && html`<span>costliest values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
+    ${pinned && html`<span class="actions"><button onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button><button onClick=${onClose}>Unpin</button></span>`}
+  </div>`;
+}
+
+function Scale({ heat, plan }) {
+  const ref = useRef(null);
+  useEffect(() => {
+    const c = ref.current.getContext('2d'), colours = heatColours();
+    for (let i = 0; i < 256; i++) { c.fillStyle = css(colours[Math.max(12, i)]); c.fillRect(i, 0, 1, 10); }
+  });
+  const most = valueOf(plan.most, heat), least = valueOf(Math.max(1, plan.most - 64), heat);
+  return html`<div class="scale" aria-hidden="true"><span>${num(least)}</span><canvas ref=${ref} width="256" height="10"></canvas><span>${num(most)} ${unit[heat.metric]}</span></div>`;
+}

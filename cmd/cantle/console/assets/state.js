@@ -1,0 +1,74 @@
+// What all views share: where one is, the collection, the time that is looked at, and the
+// brush. It lives in the address, so that a view can be sent to somebody.
+import { useEffect, useState } from './vendor/htm-preact.js';
+
+const listeners = new Set();
+
+export const ranges = [[900, '15 min'], [3600, '1 h'], [21600, '6 h'], [86400, '24 h'], [604800, '7 d']];
+
+function read() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const q = new URLSearchParams(query);
+  const brush = (q.get('brush') || '').split('-').map(Number);
+  return {
+    view: path || 'now', ns: q.get('ns') || '', range: Number(q.get('range')) || 900, metric: q.get('metric') || 'ru',
+    brush: brush.length === 2 && brush[0] < brush[1] ? brush : null, extra: q.get('x') || '',
+  };
+}
+
+export let place = read();
+
+// link is the address of the same place with some parts changed.
+export function link(change) {
+  const p = { ...place, extra: '', ...change };
+  const q = new URLSearchParams();
+  if (p.ns) q.set('ns', p.ns);
+  if (p.range !== 900) q.set('range', p.range);
+  if (p.metric !== 'ru') q.set('metric', p.metric);
+  if (p.brush) q.set('brush', p.brush.map(Math.round).join('-'));
+  if (p.extra) q.set('x', p.extra);
+  return `#/${p.view}${q.size ? '?' + q : ''}`;
+}
+
+export function go(change) {
+  history.replaceState(null, '', link(change));
+  place = read();
+  listeners.forEach((f) => f());
+}
+
+addEventListener('hashchange', () => { place = read(); listeners.forEach((f) => f()); });
+
+export function usePlace() {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const f = () => again((n) => n + 1);
+    listeners.add(f);
+    return () => listeners.delete(f);
+  }, []);
+  return place;
+}
+
+// useAsk asks the API, again when what it depends on changes and every so many seconds.
+export function useAsk(ask, depends, seconds) {
+  const [state, set] = useState({ data: null, error: null });
+  const [turn, again] = useState(0);
+  useEffect(() => {
+    let over = false, timer;
+    const run = async () => {
+      try {
+        const data = await ask();
+        if (!over) set({ data, error: null });
+      } catch (error) {
+        if (!over) set((s) => ({ data: s.data, error }));
+        if (error.status === 401) dispatchEvent(new Event('nobody'));
+      }
+      if (!over && seconds) timer = setTimeout(run, (document.hidden ? 5 : 1) * seconds * 1000);
+    };
+    run();
+    return () => { over = true; clearTimeout(timer); };
+  }, [...depends, turn]);
+  return { ...state, again: () => again((n) => n + 1) };
+}
+
+// window is the time that is looked at, as the API takes it.
+export const timeWindow = (p) => (p.brush ? { from: Math.round(p.brush[0]), to: Math.round(p.brush[1]) } : { from: -p.range });

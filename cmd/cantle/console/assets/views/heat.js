@@ -1,0 +1,59 @@
+// Heat map: a collection's partitions over time, with the pattern seen and what to do.
+import { html, useState } from '../vendor/htm-preact.js';
+import { cells, clock, get, num, percent, post, short, valueOf } from '../api.js';
+import { HeatMap } from '../heat.js';
+import { Bar, Empty, Problem, Table } from '../parts.js';
+import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
+
+const metrics = [['ru', 'Request units'], ['reads', 'Reads'], ['writes', 'Writes'], ['refused', 'Refusals'], ['failed', 'Failures'], ['kib', 'Bytes'], ['latency', 'Latency']];
+
+// sums adds up each row within a time, the fullest first.
+export function sums(heat, brush) {
+  const out = new Map();
+  for (const r of heat.rows) {
+    const list = cells(r.cells);
+    let sum = 0, most = 0;
+    list.forEach((c, i) => {
+      const t = r.first + i * heat.step;
+      if (!brush || (t >= brush[0] - heat.step + 1 && t < brush[1])) { const v = valueOf(c, heat); sum += v * heat.step; most = Math.max(most, v); }
+    });
+    const key = `${r.collection}/${r.partition}`, had = out.get(key);
+    out.set(key, { ...r, sum: sum + (had?.sum ?? 0), most: Math.max(most, had?.most ?? 0) });
+  }
+  return [...out.values()].sort((a, b) => b.sum - a.sum);
+}
+
+export default function Heat() {
+  const p = usePlace();
+  const [advice, setAdvice] = useState(null);
+  const heat = useAsk(() => get('heat', { ns: p.ns, metric: p.metric, from: -p.range }), [p.ns, p.metric, p.range], p.range <= 900 ? 2 : 15);
+  const events = useAsk(() => get('events', { ns: p.ns, from: -p.range }), [p.ns, p.range], 5);
+  const parts = useAsk(() => (p.ns ? get('partitions', { ns: p.ns, top: 5 }) : { partitions: [] }), [p.ns], 5);
+  if (!heat.data) return html`<${Problem} error=${heat.error}/>${!heat.error && html`<p class="loading">Loading…</p>`}`;
+  const h = heat.data, list = sums(h, p.brush), all = list.reduce((a, r) => a + r.sum, 0);
+  const keysOf = (row) => parts.data?.partitions?.find((x) => x.id === String(row.partition))?.hottestByRU;
+  const hot = list[0], hotKeys = hot && keysOf(hot);
+  const advise = async () => {
+    setAdvice({ busy: true });
+    try { setAdvice(await post('advise', { ns: p.ns })); } catch (error) { setAdvice({ error }); }
+  };
+  const average = (r) => num(r.sum / (p.brush ? p.brush[1] - p.brush[0] : h.columns * h.step));
+  return html`
+    <div class="bar-of-controls" role="group" aria-label="What is shown">
+      ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => go({ metric: name })}>${title}</button>`)}
+    </div>
+    <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'Nothing', one: 'One partition', even: 'Even', hot: 'Hot line', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${h.pattern.text}
+      ${h.pattern.kind === 'hot' && hotKeys?.length > 0 && html` Its costliest value is <code>${short(hotKeys[0].key)}</code>.`}
+      ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
+    ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
+    ${h.rows.length === 0 ? html`<${Empty}>Nothing was done in this time. Choose a longer one, or another collection.</${Empty}>`
+      : html`<${HeatMap} heat=${h} events=${events.data ?? []} keysOf=${keysOf} brush=${p.brush} onBrush=${(brush) => go({ brush })}/>`}
+    ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time'}</h2>
+      <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${p.extra && list.find((r) => String(r.partition) === p.extra) ? `${list.find((r) => String(r.partition) === p.extra).collection}/${p.extra}` : undefined} columns=${[
+        { name: 'partition', title: 'Partition', value: (r) => r.partition, show: (r) => html`${r.ns === p.ns ? '' : r.ns + ' · '}${r.partition}${r.until ? html` <span class="quiet">until ${clock(r.until)}</span>` : ''}` },
+        { name: 'share', title: 'Share', right: true, value: (r) => r.sum, show: (r) => html`<${Bar} share=${all ? r.sum / all : 0} text=${percent(all ? (100 * r.sum) / all : 0)} hot=${all > 0 && r.sum / all > 0.5 && list.length > 1}/>` },
+        { name: 'average', title: 'Average', right: true, value: (r) => r.sum, show: average },
+        { name: 'most', title: 'Peak', right: true, value: (r) => r.most, show: (r) => num(r.most) },
+        { name: 'keys', title: 'Costliest values now', value: (r) => keysOf(r)?.[0]?.ru ?? 0, show: (r) => (keysOf(r) ?? []).slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)}</code> `) },
+      ]}/></section>`}`;
+}

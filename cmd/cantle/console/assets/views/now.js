@@ -1,0 +1,66 @@
+// Now: a line per second, big numbers, and what somebody should look at.
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { clock, get, num, percent } from '../api.js';
+import { Chart } from '../chart.js';
+import { live, names } from '../live.js';
+import { Bar, Empty, Problem } from '../parts.js';
+import { link, useAsk, usePlace } from '../state.js';
+
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+
+export function Warnings({ ns }) {
+  const { data } = useAsk(() => get('warnings'), [], 5);
+  const list = (data?.warnings ?? []).filter((w) => !ns || w.ns === ns);
+  if (!data) return null;
+  if (list.length === 0) return html`<p class="fine">✓ Nothing to worry about.</p>`;
+  return html`<ul class="warnings" aria-label="Warnings">${list.slice(0, 12).map((w) => html`<li key=${w.kind + w.ns + w.text} class=${w.kind}>
+    <a href=${link({ view: w.view, ns: w.ns, brush: null, extra: w.partition >= 0 ? String(w.partition) : '' })}><b>${w.ns}</b> ${w.text}</a></li>`)}</ul>`;
+}
+
+export default function Now({ about }) {
+  const p = usePlace();
+  const [, again] = useState(0);
+  const past = useAsk(() => (p.range > 900 || p.brush ? get('lines', p.brush ? { from: p.brush[0], to: p.brush[1] } : { from: -p.range }) : null), [p.range, p.brush?.join()], p.brush ? 0 : 10);
+  useEffect(() => {
+    const f = () => again((n) => n + 1);
+    live.listeners.add(f);
+    return () => live.listeners.delete(f);
+  }, []);
+  if (!about.load) return html`<${Empty}>You may not see the load of the whole server: that needs the role clusterMonitor. <a href=${link({ view: 'collections' })}>Your collections</a> are there.</${Empty}>`;
+  const own = !past.data;
+  const times = own ? live.times : past.data.ru.map((_, i) => past.data.from + i * past.data.step);
+  const lines = own ? live.lines : Object.fromEntries(names.map((n) => [n, past.data[n]]));
+  const refused = sum(live.last('refused', 60)), ru = live.last('ru')[0] ?? 0, provisioned = live.last('provisioned')[0] ?? 0;
+  const busiest = Math.max(0, ...live.last('busiest', 60));
+  const marks = live.events.filter((e) => e.kind !== 'create');
+  return html`
+    <section class="numbers" aria-label="This second">
+      <div><b data-number="ru">${num(ru)}</b><span>RU/s${provisioned > 0 ? ` of ${num(provisioned)}` : ''}</span></div>
+      <div><b>${num((live.last('reads')[0] ?? 0) + (live.last('writes')[0] ?? 0))}</b><span>requests/s</span></div>
+      <div class=${refused > 0 ? 'bad' : ''}><b data-number="refused">${num(refused)}</b><span>refused in the last minute</span></div>
+      <div class=${busiest >= 100 ? 'bad' : ''}><b>${provisioned > 0 ? percent(busiest) : '–'}</b><span>busiest partition, of its share</span></div>
+      <div><b>${num(live.last('p99')[0] ?? 0)} ms</b><span>99 of 100 took at most</span></div>
+      <div><b>${num(live.last('connections')[0] ?? 0)}</b><span>connections</span></div>
+    </section>
+    <${Problem} error=${past.error}/>
+    <${Warnings} ns=${p.ns}/>
+    <div class="charts">
+      <${Chart} title="Request units per second" times=${times} marks=${marks} series=${[
+        { label: 'used', colour: '--c1', fill: '--c1-soft', values: lines.ru },
+        { label: 'provisioned', colour: '--quiet', dash: [5, 4], values: lines.provisioned.map((v) => v || null) }]}/>
+      <${Chart} title="Requests per second" times=${times} marks=${marks} series=${[
+        { label: 'reads', colour: '--c1', values: lines.reads }, { label: 'writes', colour: '--c2', values: lines.writes },
+        { label: 'refused', colour: '--bad', values: lines.refused }, { label: 'failed', colour: '--c4', dash: [3, 3], values: lines.failed }]}/>
+      <${Chart} title="Milliseconds" times=${times} least=${0.1} series=${[
+        { label: 'half', colour: '--c1', values: lines.p50 }, { label: '99 of 100', colour: '--c2', values: lines.p99 }]}/>
+      <${Chart} title="Busiest partition, % of its share" times=${times} least=${100} series=${[{ label: 'busiest', colour: '--bad', fill: '--bad-soft', values: lines.busiest }]}/>
+    </div>
+    <div class="columns">
+      <section><h2>Busiest partitions this second</h2>
+        ${live.hot.length === 0 ? html`<${Empty}>Nothing is being done.</${Empty}>` : html`<ol class="hot">${live.hot.map((h) => html`<li key=${h.ns + h.partition}><a href=${link({ view: 'heat', ns: h.ns, extra: String(h.partition) })}>${h.ns} · ${h.partition}</a><${Bar} share=${h.share} text=${`${num(h.ru)} RU/s · ${percent(h.share * 100)}`} hot=${h.share > 0.5 && live.hot.length > 1}/></li>`)}</ol>`}
+      </section>
+      <section><h2>What happened</h2>
+        ${live.events.length === 0 ? html`<${Empty}>No split, merge or change of throughput in 15 minutes.</${Empty}>` : html`<ol class="events">${live.events.slice(-12).reverse().map((e) => html`<li key=${e.at + e.ns + e.kind + e.text}><time>${clock(e.at)}</time> <b>${e.kind}</b> ${e.ns} <span class="quiet">${e.text}</span></li>`)}</ol>`}
+      </section>
+    </div>`;
+}

@@ -1,0 +1,45 @@
+// Operations: what goes on, who waits, and a way to end it.
+import { html, useState } from '../vendor/htm-preact.js';
+import { get, num, post, short } from '../api.js';
+import { Confirm, Empty, Problem, Table } from '../parts.js';
+import { useAsk, usePlace } from '../state.js';
+
+const who = (o) => (o.effectiveUsers ?? []).map((u) => `${u.user}@${u.db}`).join(', ') || '–';
+const what = (o) => { const c = { ...(o.command ?? o.originatingCommand ?? o.cursor?.originatingCommand ?? {}) }; for (const k of ['$db', 'lsid', '$clusterTime', 'cursor']) delete c[k]; return short(c); };
+// waits reports the hello with which drivers wait for news: every client has one.
+const waits = (o) => ['hello', 'isMaster', 'ismaster'].some((k) => o.command && k in o.command);
+const seconds = (o) => (o.microsecs_running !== undefined ? Number(o.microsecs_running?.$numberLong ?? o.microsecs_running) / 1e6 : o.secs_running ?? 0);
+
+export default function Operations() {
+  const p = usePlace();
+  const [asked, ask] = useState(null), [mine, setMine] = useState(false);
+  const { data, error, again } = useAsk(() => get('operations'), [], 1);
+  if (!data) return html`<${Problem} error=${error}/>`;
+  const all = data.operations.filter((o) => (mine || o.appName !== 'cantle console') && (mine || !waits(o)) && (!p.ns || !o.ns || o.ns === p.ns || o.ns.endsWith('.$cmd')));
+  const running = all.filter((o) => o.active && o.type !== 'idleCursor' && o.type !== 'idleSession');
+  const cursors = all.filter((o) => o.type === 'idleCursor'), sessions = all.filter((o) => o.type === 'idleSession');
+  return html`
+    <${Problem} error=${error}/>
+    ${!data.all && html`<p class="quiet">You see your own operations; those of others need the role clusterMonitor.</p>`}
+    <div class="bar-of-controls"><label><input type="checkbox" checked=${mine} onChange=${(e) => setMine(e.target.checked)}/> with the console's own</label></div>
+    <section><h2>Running <span class="quiet">${running.length}</span></h2>
+      ${running.length === 0 ? html`<${Empty}>No command runs at this moment.</${Empty}>` : html`<${Table} caption="Running operations" rows=${running} sort=${['seconds', -1]} keyOf=${(o) => String(o.opid ?? o.desc)} columns=${[
+        { name: 'op', title: 'Operation', value: (o) => o.op ?? o.type, show: (o) => html`<b>${o.op ?? o.type}</b> ${o.ns ?? ''}` },
+        { name: 'seconds', title: 'Seconds', right: true, value: seconds, show: (o) => num(seconds(o)) },
+        { name: 'command', title: 'Command', value: what, show: (o) => html`<code class="clip">${o.msg ?? what(o)}</code>` },
+        { name: 'app', title: 'Application', value: (o) => o.appName ?? '' },
+        { name: 'user', title: 'User', value: who },
+        { name: 'client', title: 'Client', value: (o) => o.client ?? '' },
+        { name: 'waits', title: 'Waits', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waits</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
+        { name: 'kill', title: 'End', value: () => '', show: (o) => o.opid !== undefined && html`<button class="small danger" onClick=${() => ask(o)}>Kill…</button>` },
+      ]}/>`}</section>
+    <div class="columns">
+      <section><h2>Idle cursors <span class="quiet">${cursors.length}</span></h2>${cursors.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle cursors" rows=${cursors} keyOf=${(o) => short(o.cursor?.cursorId)} columns=${[
+        { name: 'ns', title: 'Collection', value: (o) => o.ns }, { name: 'n', title: 'Returned', right: true, value: (o) => Number(o.cursor?.nDocsReturned?.$numberLong ?? o.cursor?.nDocsReturned ?? 0) },
+        { name: 'command', title: 'Command', value: what, show: (o) => html`<code class="clip">${what(o)}</code>` }]}/>`}</section>
+      <section><h2>Idle sessions and transactions <span class="quiet">${sessions.length}</span></h2>${sessions.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle sessions" rows=${sessions} keyOf=${(o) => short(o.lsid)} columns=${[
+        { name: 'app', title: 'Application', value: (o) => o.appName ?? '' }, { name: 'client', title: 'Client', value: (o) => o.client ?? '' },
+        { name: 'txn', title: 'Open', right: true, value: (o) => Number(o.transaction?.timeOpenMicros?.$numberLong ?? o.transaction?.timeOpenMicros ?? 0) / 1e6, show: (o) => (o.transaction ? `${num(Number(o.transaction.timeOpenMicros?.$numberLong ?? o.transaction.timeOpenMicros ?? 0) / 1e6)} s` : '–') }]}/>`}</section>
+    </div>
+    ${asked && html`<${Confirm} danger title="End an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
+}

@@ -1,0 +1,86 @@
+// Requests: what commands cost by their shape; for one shape its plan and its bill.
+import { html, useState } from '../vendor/htm-preact.js';
+import { clock, get, num, percent, post, short } from '../api.js';
+import { Bar, Confirm, Empty, Problem, Table } from '../parts.js';
+import { go, link, useAsk, usePlace } from '../state.js';
+
+const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
+
+// indexFor is the index that a shape wants: what it fixes, then its sort, then ranges.
+export function indexFor(r) {
+  const key = {};
+  for (const f of r.fields) if (f.by === 'equal' || f.by === 'in') key[f.path] = 1;
+  for (const m of (r.sort ?? '').matchAll(/([\w.$]+): (-?1)/g)) key[m[1]] ??= Number(m[2]);
+  for (const f of r.fields) if (f.by === 'range') key[f.path] ??= 1;
+  delete key._id;
+  return Object.keys(key).length ? key : null;
+}
+
+export default function Requests() {
+  const p = usePlace();
+  const { data, error } = useAsk(() => get('requests', { ns: p.ns }), [p.ns], 3);
+  const [open, setOpen] = useState(null);
+  if (!data) return html`<${Problem} error=${error}/>`;
+  const shape = data.requests.find((r) => idOf(r) === open);
+  return html`
+    <p class="quiet">What commands have cost since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the start'}: <b>${num(data.ruTotal)} RU</b> by ${data.shapes} shapes. Values are left out of filters.</p>
+    ${data.requests.length === 0 ? html`<${Empty}>No requests were counted yet.</${Empty}>` : html`<${Table} caption="Shapes of requests" rows=${data.requests} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
+      { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.length > 0 && html` <span class="flag" title=${r.warnings.join('\n')}>${r.warnings[0].split(':')[0]}</span>`}</span>` },
+      { name: 'ru', title: 'RU', right: true, value: (r) => r.ru, show: (r) => html`<${Bar} share=${(r.ruPercent ?? 0) / 100} text=${`${num(r.ru)} · ${percent(r.ruPercent ?? 0)}`} hot=${r.warnings.length > 0}/>` },
+      { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => num(r.count) },
+      { name: 'average', title: 'RU each', right: true, value: (r) => r.ruAverage, show: (r) => num(r.ruAverage) },
+      { name: 'ms', title: 'ms each', right: true, value: (r) => r.millisAverage, show: (r) => num(r.millisAverage) },
+      { name: 'slowest', title: 'Slowest ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
+      { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
+      { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
+      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttled, show: (r) => html`<span class=${r.throttled ? 'bad' : ''}>${num(r.throttled)}</span>` },
+    ]}/>`}
+    ${shape && html`<${Shape} key=${open} r=${shape}/>`}`;
+}
+
+function Shape({ r }) {
+  const [state, set] = useState({}), [asked, ask] = useState(false);
+  const explain = async (run) => {
+    set({ busy: true });
+    try { set({ plan: await post('explain', { ns: r.ns, filter: r.filter, sort: r.sort ?? '', run }) }); } catch (error) { set({ error }); }
+  };
+  const key = indexFor(r), findable = ['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify'].includes(r.command);
+  return html`<section class="detail" aria-label="One shape"><header><h2>${r.command} <code>${r.filter}</code></h2></header>
+    ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
+    <p>Fixes ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'nothing'}; last ${clock(Date.parse(r.last.$date) / 1000)}; dearest ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs, ${num(r.failed)} failed.</p>
+    <div class="actions">
+      <button class="primary" disabled=${!findable || state.busy} onClick=${() => explain(true)} data-explain>Explain and run</button>
+      <button disabled=${!findable || state.busy} onClick=${() => explain(false)}>Explain only</button>
+      ${key && html`<button onClick=${() => ask(true)}>Create index ${short(key)}…</button>`}
+      <a class="button" href=${link({ view: 'heat', ns: r.ns, metric: r.command === 'insert' ? 'writes' : 'ru' })}>Heat map</a>
+      <a class="button" href=${link({ view: 'whatif', ns: r.ns, extra: 'advise' })}>Advise a shard key</a></div>
+    <${Problem} error=${state.error}/>
+    ${state.plan && html`<${Plan} plan=${state.plan}/>`}
+    ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection is used. Each write then costs about 0.4 RU more for every entry.</p></${Confirm}>`}</section>`;
+}
+
+// steps lists the stages of a plan from the last to the first, each once with how many shards run it.
+function steps(plan, depth = 0, out = []) {
+  if (!plan) return out;
+  out.push({ depth, stage: plan.stage, index: plan.indexName, detail: plan.indexBounds ?? plan.filter ?? plan.keyPattern });
+  const shards = plan.shards ?? [];
+  if (shards.length) {
+    out.at(-1).shards = shards.length;
+    steps(shards[0].winningPlan ?? shards[0].executionStages, depth + 1, out);
+  }
+  for (const next of plan.inputStage ? [plan.inputStage] : plan.inputStages ?? []) steps(next, depth + 1, out);
+  return out;
+}
+
+export function Plan({ plan }) {
+  const list = steps(plan.queryPlanner?.winningPlan), bill = plan.requestCharge ?? plan.executionStats?.requestCharge ?? plan.requestChargeEstimate, estimate = plan.requestChargeEstimate;
+  const charges = Object.entries((typeof bill === 'object' ? bill : estimate)?.charges ?? {});
+  const most = Math.max(1e-9, ...charges.map(([, v]) => v));
+  const stats = plan.executionStats;
+  return html`<div class="columns">
+    <section><h3>Plan</h3><ol class="plan">${list.map((s, i) => html`<li key=${i} class=${'depth' + Math.min(6, s.depth)}><b>${s.stage}</b>${s.shards ? html` on ${s.shards} partition${s.shards > 1 ? 's' : ''}` : ''} ${s.index && html`<code>${s.index}</code>`} ${s.detail && html`<code class="quiet">${short(s.detail)}</code>`}</li>`)}</ol>
+      ${stats && html`<p>${num(stats.nReturned)} returned, ${num(stats.totalDocsExamined)} documents and ${num(stats.totalKeysExamined)} keys looked at, ${num(stats.executionTimeMillis)} ms.</p>`}</section>
+    <section><h3>Bill</h3><p><b data-bill>${num(typeof bill === 'object' ? bill.total : bill)} RU</b>${stats ? ` paid, ${num(estimate?.total)} expected` : ' expected'}; prices of ${estimate?.prices}</p>
+      <ol class="hot">${charges.map(([name, v]) => html`<li key=${name}><span>${name}</span><${Bar} share=${v / most} text=${`${num(v)} RU`}/></li>`)}</ol></section></div>
+    <details><summary>All of it</summary><pre class="text" tabindex="0">${JSON.stringify(plan, null, 1)}</pre></details>`;
+}

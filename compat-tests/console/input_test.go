@@ -1,0 +1,48 @@
+package console
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// mouse moves or presses the mouse at a place of an element, in parts of its size.
+func mouse(kind, selector string, x, y float64) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		var at []float64
+		find := fmt.Sprintf("(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return [r.left + r.width * %g, r.top + r.height * %g]; })()", selector, x, y)
+		if err := chromedp.Evaluate(find, &at).Do(ctx); err != nil {
+			return err
+		}
+		e := input.DispatchMouseEvent(input.MouseType(kind), at[0], at[1])
+		if kind != "mouseMoved" {
+			e = e.WithButton(input.Left).WithClickCount(1)
+		}
+		return e.Do(ctx)
+	})
+}
+
+// keys presses keys while an element has the focus.
+func keys(selector string, names ...string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for _, n := range names {
+			press := fmt.Sprintf("(() => { const e = document.querySelector(%q); e.focus(); e.dispatchEvent(new KeyboardEvent('keydown', {key: %q, bubbles: true, cancelable: true})); })()", selector, n)
+			if err := chromedp.Evaluate(press, nil).Do(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// slide moves a slider.
+func slide(selector, value string) chromedp.Action {
+	return chromedp.Evaluate(fmt.Sprintf("(() => { const e = document.querySelector(%q); Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(e, %q); e.dispatchEvent(new Event('input', {bubbles: true})); })()", selector, value), nil)
+}
+
+// chordT presses t, which changes the colours.
+func chordT() chromedp.Action {
+	return chromedp.Evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 't', bubbles: true}))", nil)
+}

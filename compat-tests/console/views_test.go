@@ -1,0 +1,177 @@
+package console
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestViews loads each view, does something, and checks what came of it.
+func TestViews(t *testing.T) {
+	s := start(t, "--console-write")
+	s.stop()
+	s.orders()
+	s.pass(1)
+	s.run("test", `{"customAction": "UpdateCollection", "collection": "orders", "offerThroughput": 4000}`)
+	s.run("test", `{"createIndexes": "orders", "indexes": [{"key": {"total": 1}, "name": "total_1"}]}`)
+	s.pass(1)
+	s.burst(60)
+	b := browse(t, s, 1400, 1000)
+	t.Run("now", func(t *testing.T) { b.t = t; b.now() })
+	t.Run("heat", func(t *testing.T) { b.t = t; b.heat() })
+	t.Run("partitions", func(t *testing.T) { b.t = t; b.partitions() })
+	t.Run("requests", func(t *testing.T) { b.t = t; b.requests() })
+	t.Run("collections", func(t *testing.T) { b.t = t; b.collections() })
+	t.Run("operations", func(t *testing.T) { b.t = t; b.operations() })
+	t.Run("whatif", func(t *testing.T) { b.t = t; b.whatIf() })
+	t.Run("frame", func(t *testing.T) { b.t = t; b.frame() })
+	b.t = t
+}
+
+func (b *tab) now() {
+	b.open("#/now")
+	b.check("a number of RU/s", "Number(document.querySelector('[data-number=ru]').textContent) > 10")
+	b.check("four charts are drawn", "document.querySelectorAll('.chart canvas').length === 4")
+	b.check("it is live", "document.querySelector('.live.on')")
+	b.has("the fan-out is warned of", "fan-out")
+	b.has("a hot partition is warned of", "of the work of 4 partitions")
+	b.has("the scaling has happened", "4000 RU/s (manual)")
+	b.picture("now")
+	b.s.run("test", `{"find": "orders"}`)
+	b.s.pass(1)
+	b.check("the next second arrives by itself", "!document.querySelector('[data-number=ru]').textContent.startsWith('35')")
+	b.click(".warnings li.hot a")
+	b.check("a warning leads to its cause", "location.hash.startsWith('#/heat?ns=test.orders')")
+}
+
+func (b *tab) heat() {
+	b.open("#/heat?ns=test.orders")
+	b.has("the pattern is named", "Hot line")
+	b.has("with the value behind it", `customer: "c7"`)
+	b.check("cells are painted", "(() => { const c = document.querySelector('.heat-box canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = 0; i < d.length; i += 4000) s.add(d[i] + d[i+1] * 256); return s.size > 3; })()")
+	b.do(mouse("mouseMoved", ".heat-box canvas:last-child", 0.99, 0.9))
+	b.check("the tooltip tells the partition", "/partition \\d+/.test(document.querySelector('.told').innerText) && document.querySelector('.told').innerText.includes('RU/s')")
+	b.do(mouse("mousePressed", ".heat-box canvas:last-child", 0.99, 0.9), mouse("mouseReleased", ".heat-box canvas:last-child", 0.99, 0.9))
+	b.check("a click pins it", "document.querySelector('.told.pinned')")
+	b.picture("heat")
+	b.click("text=Unpin")
+	b.do(mouse("mousePressed", ".heat-box canvas:last-child", 0.96, 0.5), mouse("mouseMoved", ".heat-box canvas:last-child", 0.98, 0.5), mouse("mouseReleased", ".heat-box canvas:last-child", 0.98, 0.5))
+	b.check("dragging selects a time", "location.hash.includes('brush=') && document.querySelector('.top .brush')")
+	b.picture("heat-brush")
+	b.click("nav li:nth-child(3) a")
+	b.has("the selection moves the other views", "Share of RU, selected")
+	b.check("for it is in their address", "location.hash.includes('brush=')")
+	b.click(".top .brush")
+	b.check("and ends", "!location.hash.includes('brush=')")
+	b.open("#/heat?ns=test.orders")
+	b.click("text=Writes")
+	b.check("another metric", "location.hash.includes('metric=writes') && document.querySelector('main button[aria-pressed=true]').textContent === 'Writes'")
+	b.do(keys(".heat-box canvas:last-child", "ArrowLeft", "ArrowLeft", "ArrowDown", "Enter"))
+	b.check("it is used by keyboard as well", "document.querySelector('.told.pinned')")
+	b.click("text=1 h")
+	b.check("another time", "location.hash.includes('range=3600')")
+}
+
+func (b *tab) partitions() {
+	b.open("#/partitions?ns=test.orders")
+	b.check("four partitions", "document.querySelectorAll('tbody tr').length === 4")
+	b.has("their throughput", "1\u202f000")
+	b.check("the hottest is first", "parseInt(document.querySelector('tbody .bar.hot').innerText) > 50")
+	b.click("tbody tr button.plain")
+	b.has("its costliest values", `{customer: "c7"}`)
+	b.picture("partitions")
+	b.click("text=Split…")
+	b.check("a split is asked about", "document.querySelector('dialog[open]').innerText.includes('becomes two of half its range')")
+	b.confirm()
+	b.check("and done", "document.querySelectorAll('tbody tr').length === 5")
+	b.click("text=Merge…")
+	b.check("a merge tells first what would be", "document.querySelector('dialog[open]').innerText.includes('5 partitions would become')")
+	b.cancel()
+	b.fill("input[type=number]", "6000")
+	b.click("text=Scale…")
+	b.check("scaling is asked about", "document.querySelector('dialog[open]').innerText.includes('gets 6')")
+	b.confirm()
+	b.has("and done", "1\u202f200")
+}
+
+func (b *tab) requests() {
+	b.open("#/requests?ns=test.orders")
+	b.has("the dearest shape", "{customer: ?, total: {$gte: ?}}")
+	b.has("the fan-out", "fan-out")
+	b.click("text=find {total: ?}")
+	b.has("what would help", "the filter does not fix the shard key field customer")
+	b.click("[data-explain]")
+	b.check("the bill", "parseFloat(document.querySelector('[data-bill]').innerText) > 1")
+	b.has("item by item", "partitionVisit")
+	b.has("the plan", "SHARD_MERGE")
+	b.picture("requests")
+	b.click("text=Create index {total: 1}")
+	b.check("an index is offered", "document.querySelector('dialog[open]').innerText.includes('An index {total: 1}')")
+	b.cancel()
+}
+
+func (b *tab) collections() {
+	b.open("#/collections")
+	b.has("the catalogue", `{customer: "hashed"}`)
+	b.click("text=test.orders")
+	b.check("its documents", "document.querySelectorAll('.documents li').length === 20")
+	b.fill(".filter input", "{total: {$gte: 50}}")
+	b.check("what it will cost is said before", "parseFloat(document.querySelector('[data-before]').innerText.replace('at least ', '')) > 1")
+	b.click("text=Find")
+	b.check("and what it has cost", "parseFloat(document.querySelector('[data-charge]').innerText) > 1")
+	b.check("the filter holds", "[...document.querySelectorAll('.doc')].every((d) => /total: ([5-9]\\d|100)/.test(d.innerText))")
+	b.picture("collections")
+	b.click("text=Next")
+	b.has("the next page", "21–")
+	b.fill(".filter input", "{total: ")
+	b.click("text=Find")
+	b.check("a mistake is told", "document.querySelector('.problem').innerText.includes('filter')")
+	b.click("text=Insert…")
+	b.fill("dialog textarea", `{_id: 5000, customer: "new", total: 1}`)
+	b.confirm()
+	b.fill(".filter input", "{_id: 5000}")
+	b.click("text=Find")
+	b.check("the document is there", "document.querySelectorAll('.documents li').length === 1")
+	b.click("text=Delete…")
+	b.confirm()
+	b.has("and gone", "nothing found")
+	b.click("#tab-indexes")
+	b.has("indexes", "total_1")
+	b.picture("indexes")
+}
+
+func (b *tab) operations() {
+	b.open("#/operations")
+	b.has("nobody is disturbed", "No command runs")
+	b.click("input[type=checkbox]")
+	b.has("the console sees itself", "cantle console")
+	b.picture("operations")
+	b.click("text=Kill…")
+	b.check("ending one is asked about", "document.querySelector('dialog[open]').innerText.includes('ends with Interrupted')")
+	b.cancel()
+}
+
+func (b *tab) whatIf() {
+	b.open("#/whatif?ns=test.orders")
+	b.check("what would be refused", "document.querySelector('[data-refused]').innerText.includes('%')")
+	b.do(slide("[data-ru]", "2"))
+	b.check("less is not enough", "parseFloat(document.querySelector('[data-refused]').innerText) > 0")
+	b.picture("whatif")
+	b.do(slide("[data-ru]", "5"))
+	b.check("more is", "document.querySelector('[data-refused]').innerText === '0 %'")
+	b.click("text=Another shard key")
+	b.check("advice is offered", "document.querySelector('[data-advise]')")
+	b.click("text=A new workload")
+	b.check("so is an estimate", "document.querySelector('[data-estimate]')")
+}
+
+func (b *tab) frame() {
+	b.open("#/now")
+	b.do(chordT())
+	b.check("a key changes the colours", "['dark', 'light'].includes(document.documentElement.dataset.theme)")
+	b.check("another goes to a view", fmt.Sprintf("(() => { document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '%d', bubbles: true})); return location.hash.startsWith('#/requests'); })()", 4))
+	b.open("#/heat?ns=test.orders")
+	b.check("the heat map has them too", "document.querySelector('.pattern') && document.querySelector('.heat-box canvas').width > 500")
+	b.picture("heat-other")
+	b.s.get("/some/where").want(200, "<html")
+	b.check("scripts are small", `(() => { const all = performance.getEntriesByType('resource').filter((r) => r.name.endsWith('.js')); return all.length > 5 && all.reduce((a, r) => a + r.encodedBodySize, 0) < 80000; })()`)
+}
