@@ -29,7 +29,7 @@ func (p *parser) in(a operand) (Node, error) {
 	if !ok {
 		return nil, badValue("%s needs an array", a.op.Name)
 	}
-	in := &in{rules: p.rules}
+	in := &in{rules: p.rules, written: a.value}
 	for v := range arr.Values() {
 		switch v.Type {
 		case bson.TypeDocument:
@@ -57,7 +57,8 @@ type in struct {
 	rules
 	values  []bson.Value // sorted by order, without repetitions
 	regexes []*regex
-	null    bool // values has null
+	null    bool       // values has null
+	written bson.Value // the array that a filter gave; missing if none did
 }
 
 // newIn makes the predicate from values that are no regular expressions.

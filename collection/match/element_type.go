@@ -10,7 +10,7 @@ import (
 var opType = Operator{Name: "$type", Where: Field, Parse: parseType, Doc: "reference/operator/query/type"}
 
 func parseType(_ *parser, a operand) (Node, error) {
-	var set typeSet
+	set := typeSet{written: a.value}
 	arr, ok := a.value.Array()
 	if !ok {
 		err := set.parse(a.value)
@@ -32,6 +32,7 @@ type typeSet struct {
 	types [8]uint32 // a bit per type
 	// numbers is the alias "number": printed as such.
 	numbers bool
+	written bson.Value // what a filter gave; missing if none did
 }
 
 func (t *typeSet) add(x bson.Type) { t.types[x>>5] |= 1 << (x & 31) }

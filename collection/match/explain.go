@@ -86,10 +86,44 @@ func (e *explainer) node(n Node, want bool) {
 	}
 }
 
+// specified appends the node, as the filter has it where that is known.
 func (e *explainer) specified(n Node) {
 	e.b.BeginDoc("specifiedAs")
-	n.Append(e.b)
+	switch x := n.(type) {
+	case *Leaf:
+		if v := writtenIn(x); !v.IsMissing() {
+			e.written(x, x.Operator(), v)
+			break
+		}
+		n.Append(e.b)
+	case *Not:
+		if l, ok := x.child.(*Leaf); ok && l.Operator() == "$in" && !writtenIn(l).IsMissing() {
+			e.written(l, "$nin", writtenIn(l))
+			break
+		}
+		n.Append(e.b)
+	default:
+		n.Append(e.b)
+	}
 	e.b.End()
+}
+
+// written appends a condition as it was written.
+func (e *explainer) written(l *Leaf, op string, v bson.Value) {
+	e.b.BeginDoc(l.path.String())
+	e.b.Value(op, v)
+	e.b.End()
+}
+
+// writtenIn is the operand of an operator that keeps another form of it, missing for others.
+func writtenIn(l *Leaf) bson.Value {
+	switch p := l.pred.(type) {
+	case *in:
+		return p.written
+	case *typeSet:
+		return p.written
+	}
+	return bson.Value{}
 }
 
 // clauses explains $and, $or and $nor by those of their clauses that gave want.
