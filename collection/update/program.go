@@ -58,10 +58,7 @@ func Parse(env *mql.Env, u bson.Value, arrayFilters []bson.Raw, o Options) (*Pro
 		if f, ok := doc.First(); ok && len(f.Name) > 0 && f.Name[0] == '$' {
 			return parseOperators(env, Operators, doc, arrayFilters)
 		}
-		if len(arrayFilters) > 0 {
-			return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for replacement-style updates")
-		}
-		return parseReplacement(doc, o)
+		return parseReplacement(doc, o) // which has no use for array filters
 	}
 	return nil, mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array, but is %s", u.Type)
 }

@@ -1,6 +1,9 @@
 package update
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -83,6 +86,8 @@ func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
+	// MongoDB sorts the clauses of a filter before it takes them.
+	slices.SortStableFunc(list, func(a, b equality) int { return strings.Compare(a.path.String(), b.path.String()) })
 	root := &node{step: step{index: -1}, filter: -1}
 	for _, e := range list {
 		f := &fieldPath{text: e.path.String()}
@@ -98,7 +103,7 @@ func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// appendBase writes the fields in the order of the filter, _id first.
+// appendBase writes the fields in their order, _id first.
 func appendBase(b *bson.Builder, n *node) {
 	for _, id := range []bool{true, false} {
 		for _, c := range n.children {

@@ -123,7 +123,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			}
 			err = a.change(w.filter, m, row, &r)
 		case m.Upsert:
-			err = a.upsert(w.filter, m, &r)
+			err = a.upsert(m, &r)
 		}
 		if byKey {
 			o.meter.WaiveLocate()
@@ -305,9 +305,14 @@ func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field strin
 	return a.target(a.coll.Home(doc, h)).Insert(o.Env, doc, h)
 }
 
-// upsert inserts the document that filter and update describe.
-func (a *attempt) upsert(filter match.Node, m *Modify, r *Modified) error {
+// upsert inserts the document that filter and update describe: the filter as the client wrote
+// it, in which equal clauses are still two.
+func (a *attempt) upsert(m *Modify, r *Modified) error {
 	c, o := a.c, a.op
+	filter, err := match.Parse(o.Env, m.Find.Filter)
+	if err != nil {
+		return err
+	}
 	var s expr.Scratch
 	doc, err := m.Update.Upsert(o.Env, filter, &s, func() bson.Value {
 		id := bson.NewObjectID()
