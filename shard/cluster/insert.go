@@ -36,6 +36,11 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 		}
 		return 0, errs, nil
 	}
+	if c.latest(o).Collection(ns) == nil {
+		if errs, none := c.unfit(docs, ordered); none {
+			return 0, errs, nil // and no collection is made for them
+		}
+	}
 	coll, err := c.ensure(o, ns)
 	if err != nil {
 		return 0, nil, err
@@ -67,6 +72,21 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	}
 	sortErrors(errs)
 	return n, errs, nil
+}
+
+// unfit are the errors of the documents before the first that may be inserted; none says that
+// there is none.
+func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteError, none bool) {
+	for i, d := range docs {
+		_, err := write.Prepare(d, c.Store)
+		if err == nil {
+			return errs, false
+		}
+		if errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: mongoerr.From(err)}); ordered {
+			break
+		}
+	}
+	return errs, len(docs) > 0
 }
 
 // WhollyRefused is the error of an insert that did nothing at all for lack of
