@@ -277,14 +277,19 @@ func (s *indexScan) sameValue(values []byte) bool {
 	return false
 }
 
-// putKey puts the key on the row: a document of the fields by their full names.
+// putKey puts the key on the row: a document of the fields by their full names, null where
+// the document has none.
 func (s *indexScan) putKey(values, bits []byte) (err error) {
 	b := s.meta.begin(nil)
 	b.BeginDoc("indexKey")
 	s.decoder.Reset(bits)
 	for i, f := range s.node.Index.Fields() {
+		before := b.Len()
 		if values, err = s.decoder.Value(b, f, values, s.dirs[i]); err != nil {
 			return err
+		}
+		if b.Len() == before {
+			b.Null(f)
 		}
 	}
 	b.End()

@@ -55,6 +55,13 @@ func (u *Uses) counter(coll keyspace.CollectionID, ix keyspace.IndexID) *atomic.
 	return n
 }
 
+// Reset forgets the uses of one index.
+func (u *Uses) Reset(coll keyspace.CollectionID, ix keyspace.IndexID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.colls[coll], ix)
+}
+
 // Drop forgets a collection.
 func (u *Uses) Drop(coll keyspace.CollectionID) {
 	u.mu.Lock()

@@ -103,6 +103,11 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 			}
 		})
 	})
+	if err == nil && r.Before != nil && r.Before.Hidden != r.After.Hidden {
+		if coll := d.catalog.Peek().Collection(ns); coll != nil { // its statistics begin anew: Manual: core/index-hidden
+			d.data.Uses.Reset(coll.ID, r.After.ID)
+		}
+	}
 	return r, err
 }
 

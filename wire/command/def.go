@@ -127,6 +127,9 @@ const (
 	// Settable commands are queries that may have settings: see setQuerySettings, which
 	// acts on it. Manual: reference/command/setQuerySettings.
 	Settable
+	// Updates commands change documents; serverStatus tells how often by a pipeline, and how
+	// often with array filters. Manual: reference/command/serverStatus#metrics.
+	Updates
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

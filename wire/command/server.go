@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
@@ -96,7 +97,21 @@ type Server struct {
 }
 
 // Counter counts the runs of one command.
-type Counter struct{ Total, Failed atomic.Int64 }
+type Counter struct {
+	Total, Failed atomic.Int64
+	// Pipelines and ArrayFilters are its statements with an update of that kind.
+	Pipelines, ArrayFilters atomic.Int64
+}
+
+// Updated counts an update among the statements of a command.
+func (n *Counter) Updated(u bson.Value, filters []bson.Raw) {
+	if u.Type == bson.TypeArray {
+		n.Pipelines.Add(1)
+	}
+	if len(filters) > 0 {
+		n.ArrayFilters.Add(1)
+	}
+}
 
 // Room is a family of commands with what they share.
 type Room interface {

@@ -48,7 +48,7 @@ type Options struct {
 	// with, 0 for any time. Who has checked the cursor out may change it.
 	TimeLeft time.Duration
 	// Outlives says that the stream goes on when its namespace is dropped: a
-	// change stream tells its client itself.
+	// change stream tells its client itself, and a list is complete already.
 	Outlives bool
 	// Command is the command that opened it, for $currentOp; Add copies it.
 	Command bson.Raw

@@ -147,3 +147,17 @@ func TestUserWriteBlock(t *testing.T) {
 		}
 	}
 }
+
+// serverStatus tells how many updates were pipelines, and how many had array filters.
+func TestUpdatesCounted(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{update: "c", updates: [{q: {}, u: [{$set: {a: 1}}]}, {q: {}, u: {$set: {"a.$[x]": 1}}, arrayFilters: [{x: 1}]}, {q: {}, u: {$set: {a: 1}}}]}`)
+	c.ok(`{update: "c", updates: [{q: {}, u: [{$set: {a: 1}}]}]}`)
+	c.ok(`{findAndModify: "c", query: {}, update: [{$set: {a: 1}}]}`)
+	commands, _ := at(c.ok(`{serverStatus: 1}`), "metrics.commands").Doc()
+	for path, want := range map[string]int64{"update.pipeline": 2, "update.arrayFilters": 1, "findAndModify.pipeline": 1, "findAndModify.arrayFilters": 0} {
+		if n := number(at(commands, path)); n != want {
+			t.Errorf("%s is %d, want %d", path, n, want)
+		}
+	}
+}

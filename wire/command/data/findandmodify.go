@@ -69,6 +69,7 @@ func runFindAndModify(c *command.Call) error {
 		c.Server.Stats.Delete.Add(1)
 	} else {
 		c.Server.Stats.Update.Add(1)
+		c.Def.Counter.Updated(a.update, a.filters)
 		if m.Update, err = update.Parse(env, a.update, a.filters, update.Options{}); err != nil {
 			return err
 		}

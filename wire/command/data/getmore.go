@@ -112,7 +112,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		err = mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
 	if err == nil {
-		c.Page.OfStream = cur.Options.Outlives
+		c.Page.OfStream = cur.Options.Outlives && cur.Options.Tailable
 		err = c.Server.Hooks.Fail(c, command.FailGetMore)
 	}
 	if err != nil {

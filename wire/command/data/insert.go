@@ -20,6 +20,7 @@ func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known b
 	case "ordered":
 		if !v.IsMissing() {
 			w.ordered, err = c.StrictBool(name, v)
+			w.ordered = w.ordered || c.Op.Txn != nil // which the first error ends
 		}
 	case "bypassDocumentValidation":
 		c.Op.BypassValidation, err = c.BoolArg(name, v)

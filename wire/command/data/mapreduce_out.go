@@ -71,6 +71,9 @@ func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	if o.inline {
 		return o, nil
 	}
+	if collection.IsInternal(o.ns.DB) {
+		return nil, mongoerr.New(31321, "Cannot output the results of a mapReduce to internal database: %s", o.ns.DB)
+	}
 	return o, collection.CheckNamespace(o.ns)
 }
 

@@ -29,7 +29,7 @@ func (s *State) Commands() []command.Def {
 			Unstable: []string{"awaitData", "max", "min", "noCursorTimeout", "oplogReplay", "returnKey", "showRecordId", "tailable"},
 			Doc:      "reference/command/find"},
 		{Name: "findAndModify", Aliases: []string{"findandmodify"}, Run: runFindAndModify, Namespace: command.FirstField, Action: "user", Privileges: findAndModifyPrivileges,
-			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled, Kind: command.KindWrite,
+			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled | command.Updates, Kind: command.KindWrite,
 			Query: sortedQuery, Explain: explainFindAndModify, Doc: "reference/command/findAndModify"},
 		{Name: "getFreeMonitoringStatus", Run: runFreeMonitoring, Action: "checkFreeMonitoringStatus", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/getFreeMonitoringStatus"},
 		{Name: "getLastError", Aliases: []string{"getlasterror"}, Run: runGetLastError, Action: "user", Facts: command.Silent, Doc: "reference/command/getLastError"},
@@ -44,7 +44,7 @@ func (s *State) Commands() []command.Def {
 			Kind: command.KindRead, ReadConcern: command.NotSnapshot,
 			Query: sortedQuery, Outputs: mapReduceOutputs, Explain: explainMapReduce, Doc: "reference/command/mapReduce"},
 		{Name: "update", Run: runUpdate, Namespace: command.FirstField, Action: "update", Privileges: updatePrivileges,
-			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled, Kind: command.KindWrite, Op: command.OpUpdate,
+			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled | command.Updates, Kind: command.KindWrite, Op: command.OpUpdate,
 			Statements: "updates", Query: statementQuery, Explain: explainUpdate, Doc: "reference/command/update"},
 	}
 }

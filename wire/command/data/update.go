@@ -260,6 +260,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 				return cluster.Modified{}, err
 			}
 		}
+		c.Def.Counter.Updated(a.u, a.filters)
 		p, err := parse(env, a)
 		if err != nil {
 			return cluster.Modified{}, err

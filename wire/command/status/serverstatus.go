@@ -227,7 +227,13 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.Int64("<UNKNOWN>", c.Server.Stats.Unknown.Load())
 	for _, d := range c.Server.Table() {
 		b.BeginDoc(d.Name)
+		if d.Facts.Has(command.Updates) {
+			b.Int64("arrayFilters", d.Counter.ArrayFilters.Load())
+		}
 		b.Int64("failed", d.Counter.Failed.Load())
+		if d.Facts.Has(command.Updates) {
+			b.Int64("pipeline", d.Counter.Pipelines.Load())
+		}
 		b.Int64("total", d.Counter.Total.Load())
 		b.End()
 	}
