@@ -7,18 +7,32 @@ import (
 	"time"
 )
 
-// Lanes bound how many goroutines do long work at the same time, in the order in
-// which they ask. A nil *Lanes has room for all. Safe for concurrent use.
+// Lanes bound how many goroutines do long work at the same time. Users take turns,
+// however many of theirs ask, and each user's go in the order of asking. A nil *Lanes has room for all. Safe for concurrent use.
 type Lanes struct {
 	mu      sync.Mutex
 	all     int
 	free    int
-	waiting list.List // of *laneWaiter: those that are preferred first
+	waiting list.List // of *laneWaiter: those that are preferred first, then by turn
+	// turn is that of the last who waited and got a lane; turns have that of the last
+	// goroutine of each user that waits.
+	turn  uint64
+	turns map[string]uint64
 }
 
 type laneWaiter struct {
 	granted chan struct{}
 	first   bool // preferred
+	user    string
+	turn    uint64 // a user's goroutines have turns that follow each other
+}
+
+// before reports whether w goes before another that asked later or at the same time.
+func (w *laneWaiter) before(o *laneWaiter) bool {
+	if w.first != o.first {
+		return w.first
+	}
+	return w.turn <= o.turn
 }
 
 // NewLanes makes n lanes, at least one.
@@ -27,11 +41,11 @@ func NewLanes(n int) *Lanes {
 	return &Lanes{all: n, free: n}
 }
 
-// Enter waits for a lane; Leave must follow if entered. A preferred one goes before
+// Enter waits for a lane for a user; Leave must follow if entered. A preferred one goes before
 // those that are not. After patience, if not 0, it gives up, once for each eight that
 // wait, so that those who hold lanes without using them cannot hold up everybody.
 // Errors: the cause of ctx.
-func (l *Lanes) Enter(ctx context.Context, preferred bool, patience time.Duration) (entered bool, err error) {
+func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
 	if l == nil {
 		return true, nil
 	}
@@ -41,7 +55,11 @@ func (l *Lanes) Enter(ctx context.Context, preferred bool, patience time.Duratio
 		l.mu.Unlock()
 		return true, nil
 	}
-	w := &laneWaiter{granted: make(chan struct{}), first: preferred}
+	if l.turns == nil {
+		l.turns = map[string]uint64{}
+	}
+	w := &laneWaiter{granted: make(chan struct{}), first: preferred, user: user, turn: max(l.turn, l.turns[user]) + 1}
+	l.turns[user] = w.turn
 	at := l.put(w)
 	var tired <-chan time.Time
 	if patience > 0 {
@@ -71,16 +89,14 @@ func (l *Lanes) Enter(ctx context.Context, preferred bool, patience time.Duratio
 	}
 }
 
-// put adds a waiter, after the last of its kind.
+// put adds a waiter where its turn is.
 func (l *Lanes) put(w *laneWaiter) *list.Element {
-	if w.first {
-		for e := l.waiting.Front(); e != nil; e = e.Next() {
-			if !e.Value.(*laneWaiter).first {
-				return l.waiting.InsertBefore(w, e)
-			}
+	for e := l.waiting.Back(); e != nil; e = e.Prev() {
+		if e.Value.(*laneWaiter).before(w) {
+			return l.waiting.InsertAfter(w, e)
 		}
 	}
-	return l.waiting.PushBack(w)
+	return l.waiting.PushFront(w)
 }
 
 // Leave gives a lane back.
@@ -96,10 +112,16 @@ func (l *Lanes) Leave() {
 // pass hands a lane to the next who waits.
 func (l *Lanes) pass() {
 	if e := l.waiting.Front(); e != nil {
+		w := e.Value.(*laneWaiter)
 		l.waiting.Remove(e)
-		close(e.Value.(*laneWaiter).granted)
+		l.turn = max(l.turn, w.turn)
+		if l.turns[w.user] <= l.turn {
+			delete(l.turns, w.user)
+		}
+		close(w.granted)
 		return
 	}
+	clear(l.turns)
 	l.free++
 }
 

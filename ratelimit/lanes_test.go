@@ -16,7 +16,7 @@ func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLanes(1)
 		enter := func(ctx context.Context, preferred bool, patience time.Duration) (bool, error) {
-			return l.Enter(ctx, preferred, patience)
+			return l.Enter(ctx, "", preferred, patience)
 		}
 		if ok, err := enter(t.Context(), false, 0); !ok || err != nil || l.Wanted() {
 			t.Fatal(ok, err)
@@ -58,7 +58,7 @@ func TestLanes(t *testing.T) {
 		}
 	})
 	var none *Lanes
-	if ok, err := none.Enter(t.Context(), false, 0); !ok || err != nil || none.Wanted() {
+	if ok, err := none.Enter(t.Context(), "", false, 0); !ok || err != nil || none.Wanted() {
 		t.Error(ok, err)
 	}
 	none.Leave()
@@ -74,7 +74,7 @@ func TestLanesConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for i := range 300 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration((i*7+w)%50)*time.Microsecond)
-				if ok, _ := l.Enter(ctx, w%2 == 0, 0); ok {
+				if ok, _ := l.Enter(ctx, "", w%2 == 0, 0); ok {
 					mu.Lock()
 					inside++
 					most = max(most, inside)
@@ -93,4 +93,39 @@ func TestLanesConcurrently(t *testing.T) {
 	if most > 2 || l.free != 2 || l.Wanted() {
 		t.Errorf("%d inside at once, %d lanes free at the end", most, l.free)
 	}
+}
+
+// Users take turns, however many of theirs ask.
+func TestLanesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLanes(1)
+		if ok, _ := l.Enter(t.Context(), "", false, 0); !ok {
+			t.Fatal("no lane")
+		}
+		var mu sync.Mutex
+		var order string
+		ask := func(user string) {
+			go func() {
+				if ok, err := l.Enter(t.Context(), user, false, 0); !ok || err != nil {
+					t.Error(ok, err)
+				}
+				mu.Lock()
+				order += user
+				mu.Unlock()
+				l.Leave()
+			}()
+			synctest.Wait()
+		}
+		for _, user := range "aaaaabbc" {
+			ask(string(user))
+		}
+		l.Leave()
+		synctest.Wait()
+		if order != "abcabaaa" {
+			t.Error(order)
+		}
+		if len(l.turns) > 0 || l.Taken() != 0 {
+			t.Error("users are remembered")
+		}
+	})
 }

@@ -9,6 +9,7 @@ import "sync/atomic"
 type Memory struct {
 	of         *Memory // what this one is a part of
 	max        int64
+	shared     bool // with other users: see UserShares
 	used, peak atomic.Int64
 	refused    atomic.Int64
 }
@@ -39,7 +40,7 @@ func (m *Memory) Take(n int64) bool {
 	if m == nil {
 		return true
 	}
-	if m.used.Add(n) > m.max {
+	if used := m.used.Add(n); used > m.max || m.shared && used > shareFactor*(m.of.Free()-n) {
 		m.used.Add(-n)
 		m.refused.Add(1)
 		return false
@@ -75,7 +76,11 @@ func (m *Memory) Free() int64 {
 	if m == nil {
 		return 1 << 62
 	}
-	return max(0, min(m.max-m.used.Load(), m.of.Free()))
+	free := min(m.max-m.used.Load(), m.of.Free())
+	if m.shared {
+		free = min(free, (shareFactor*m.of.Free()-m.used.Load())/(shareFactor+1))
+	}
+	return max(0, free)
 }
 
 // Stats returns the numbers of this moment.

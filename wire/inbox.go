@@ -82,7 +82,7 @@ func (x *inbox) take(m *ratelimit.Memory, n int64) bool {
 	if !x.line.Wanted() && x.line.Taken() == 0 && m.Take(n) {
 		return true
 	}
-	if entered, _ := x.line.Enter(context.Background(), false, inboxPatience); !entered {
+	if entered, _ := x.line.Enter(context.Background(), "", false, inboxPatience); !entered {
 		return false
 	}
 	defer x.line.Leave()

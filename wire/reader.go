@@ -106,7 +106,7 @@ func (r *Reader) lane(n int) (leave func()) {
 	if r.Lanes == nil || n < LargeBytes {
 		return func() {}
 	}
-	if entered, _ := r.Lanes.Enter(context.Background(), true, lanePatience); !entered {
+	if entered, _ := r.Lanes.Enter(context.Background(), "", true, lanePatience); !entered {
 		return func() {}
 	}
 	return r.Lanes.Leave

@@ -56,6 +56,7 @@ const quickMax = 5 * time.Millisecond
 // goroutine share it.
 type Lane struct {
 	processor *Processor
+	user      string        // who takes turns with others
 	since     time.Time     // the beginning of what is not in used; zero before a look
 	used      time.Duration // computed without a lane
 	holds     bool
@@ -63,8 +64,8 @@ type Lane struct {
 	solid     time.Duration // that they took
 }
 
-// Begin makes l a fresh lane on p, which may be nil.
-func (l *Lane) Begin(p *Processor) { *l = Lane{processor: p} }
+// Begin makes l a fresh lane of a user on p, which may be nil.
+func (l *Lane) Begin(p *Processor, user string) { *l = Lane{processor: p, user: user} }
 
 // Long makes the command need a lane from the beginning: it is known to compute for
 // long before it looks whether it is to end. Errors: the context's cause.
@@ -81,7 +82,7 @@ func (l *Lane) fork() *Lane {
 	if l == nil {
 		return nil
 	}
-	return &Lane{processor: l.processor}
+	return &Lane{processor: l.processor, user: l.user}
 }
 
 // look is called where a command could stop. Errors: the context's cause.
@@ -106,7 +107,7 @@ func (l *Lane) look(e *Env) error {
 		l.holds = false
 		p.Lanes.Leave()
 	}
-	entered, err := p.Lanes.Enter(e.ctx, false, lanePatience)
+	entered, err := p.Lanes.Enter(e.ctx, l.user, false, lanePatience)
 	p.tell()
 	l.holds, l.used, l.since = entered, 0, p.Clock()
 	return err
@@ -140,7 +141,7 @@ func (e *Env) Solid() (done func(), err error) {
 	l := e.Lane
 	e.Pause()
 	quick := l.pieces > 0 && l.solid < time.Duration(l.pieces)*quickMax
-	if _, err := l.processor.Solid.Enter(e.ctx, quick, 0); err != nil {
+	if _, err := l.processor.Solid.Enter(e.ctx, l.user, quick, 0); err != nil {
 		return func() {}, err
 	}
 	l.processor.tell()

@@ -12,7 +12,7 @@ import (
 func computing(ctx context.Context, p *Processor) *Env {
 	e := NewEnv(ctx)
 	e.Lane = &Lane{}
-	e.Lane.Begin(p)
+	e.Lane.Begin(p, "")
 	return e
 }
 
@@ -73,7 +73,7 @@ func TestLanes(t *testing.T) {
 		if a, b := <-done, <-done; a < 35*time.Millisecond || b > 80*time.Millisecond {
 			t.Errorf("they took %v and %v", a, b)
 		}
-		if ok, err := p.Lanes.Enter(t.Context(), false, time.Nanosecond); !ok || err != nil {
+		if ok, err := p.Lanes.Enter(t.Context(), "", false, time.Nanosecond); !ok || err != nil {
 			t.Error("a lane was lost")
 		}
 	})

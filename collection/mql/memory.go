@@ -136,7 +136,8 @@ func (m *Memory) Need(n int, what string) error {
 		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
-		"%s needs more memory than the server has left: the commands that run now may use %d bytes together; try again later, or raise --work-memory",
+		"%s needs more memory than the server has left: the commands that run now may use %d bytes together, those of one user two thirds of what others leave; "+
+			"try again later, run fewer at once, or raise --work-memory",
 		what, m.shared.Max())
 }
 
@@ -200,7 +201,7 @@ func (m *Memory) fair() int64 {
 func (m *Memory) TooMuch(what string) error {
 	if m.short.Load() && m.used.Load() <= m.max {
 		return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in, or try again later: "+
-			"the commands that run now use up the %d bytes that they may together (--work-memory)", what, m.shared.Max())
+			"the commands that run now use up the %d bytes that they may together, or those of this user their part (--work-memory)", what, m.shared.Max())
 	}
 	return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in", what)
 }

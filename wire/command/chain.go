@@ -35,8 +35,12 @@ func (s *Server) Connect(c wire.Conn) error {
 // timeout, or when their session ends; except the one whose batches were sent
 // without being asked for, since its client does not know how far it came.
 func (s *Server) Disconnect(c wire.Conn) {
-	if p, ok := c.State().(*Peer); ok && p.Streamed != 0 {
+	p, ok := c.State().(*Peer)
+	if ok && p.Streamed != 0 {
 		s.Cursors.Kill(p.Streamed, func(*cursor.Options) error { return nil })
+	}
+	if ok {
+		p.account.leave()
 	}
 	s.Ops.Close(c.ID())
 	s.conns.Delete(c.ID())
@@ -252,7 +256,8 @@ func (c *Call) Progress() *operations.Progress { return &c.Peer.slot.Progress }
 // environment makes the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
-	c.memory.Reset(c.Server.Memory.Bytes(), c.Server.WorkMemory)
+	who := c.Peer.account.of(c.Server, c.Conn, c.Peer)
+	c.memory.Reset(c.Server.Memory.Bytes(), who.memory)
 	c.memory.AllSpills = &c.Server.Spills
 	env.Reset(c.Ctx, &c.vars, c.memory)
 	env.NowMillis, env.Clock = c.Start.UnixMilli(), c.Cluster.Now
@@ -264,7 +269,7 @@ func (c *Call) environment() {
 	env.Strict = c.Strict()
 	env.StableOnly = c.StableOnly()
 	env.Release, env.Kept = c.Release(), c.Server.Release
-	c.lane.Begin(c.Server.Processor)
+	c.lane.Begin(c.Server.Processor, who.name)
 	env.Lane = &c.lane
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir

@@ -53,6 +53,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 	id := cursor.ID(0)
 	if more && !single {
 		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.Peer.User, c.Conn.ID()
+		o.Account = c.Account()
 		if c.Args.InTxn {
 			o.TxnNumber = c.Args.TxnNumber
 		}

@@ -81,6 +81,7 @@ type Server struct {
 	Virtual virtual.Collections
 	Stages  virtual.Stages
 
+	users    *ratelimit.UserShares // of WorkMemory
 	byName   map[string]*Def
 	commands []*Def // in alphabetical order
 	Stats    Statistics
@@ -121,7 +122,7 @@ type Room interface {
 
 // New makes a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
+	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
 	return s
 }
@@ -196,8 +197,9 @@ type Peer struct {
 	HelloSeen   bool
 	Last        statement       // of getLastRequestStatistics, without a session
 	slot        operations.Slot // the command that runs
-	Shape       []byte          // memory for the text of its shape
-	spare       *Call           // memory for the next command
+	account     account
+	Shape       []byte // memory for the text of its shape
+	spare       *Call  // memory for the next command
 	// Streamed is the cursor whose batches follow each other without being asked
 	// for, 0 = none: nobody else goes on with it.
 	Streamed cursor.ID

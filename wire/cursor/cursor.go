@@ -41,6 +41,7 @@ type Options struct {
 	TxnNumber int64      // of the transaction it was opened in, -1 if none
 	User      string     // who opened it, "user@db"; "" for nobody
 	Conn      int64      // the connection it was opened on
+	Account   string     // whom it is counted for
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: never idle too long

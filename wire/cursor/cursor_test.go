@@ -260,6 +260,40 @@ func TestMax(t *testing.T) {
 	}
 }
 
+// TestMaxOfAccounts: alone an account has two thirds of the cursors there may be, and
+// there is room for others; closed ones do not count.
+func TestMaxOfAccounts(t *testing.T) {
+	r := New(Config{Max: 30})
+	fill := func(account string) (n int, last *Cursor) {
+		o := open
+		o.Account = account
+		for {
+			c, err := r.Add(o, &count{to: 1}, nil)
+			if err != nil {
+				if code(err) != 96 {
+					t.Error(err)
+				}
+				return n, last
+			}
+			n, last = n+1, c
+		}
+	}
+	n, c := fill("a")
+	if n != 20 {
+		t.Errorf("alone an account has %d", n)
+	}
+	if n, _ := fill("b"); n < 6 {
+		t.Errorf("another has %d", n)
+	}
+	c.Checkin(0, false)
+	if n, _ := fill("c"); n == 0 {
+		t.Error("a third has none")
+	}
+	if n, _ := fill("a"); n != 0 {
+		t.Errorf("the first gets %d more", n)
+	}
+}
+
 // ample is a source that holds memory, less of it when parked.
 type ample struct {
 	count

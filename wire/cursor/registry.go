@@ -27,12 +27,17 @@ type Config struct {
 type Registry struct {
 	cfg Config
 
-	mu      sync.Mutex
-	cursors map[ID]*Cursor
-	idleMax time.Duration
-	budget  budget
-	stats   Stats
+	mu       sync.Mutex
+	cursors  map[ID]*Cursor
+	accounts map[string]int // how many cursors each has, "" for those of nobody
+	idleMax  time.Duration
+	budget   budget
+	stats    Stats
 }
+
+// accountFactor is how many times as many cursors as there is room for one account may
+// have: alone two thirds of all, so that there always is room for others.
+const accountFactor = 2
 
 // New makes an empty registry.
 func New(cfg Config) *Registry {
@@ -48,7 +53,7 @@ func New(cfg Config) *Registry {
 	if cfg.WarmMax == 0 {
 		cfg.WarmMax = warmMax
 	}
-	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
+	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
 // SetIdleMax changes how long a cursor may go unused.
@@ -69,9 +74,11 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 	c.use.Lock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.cursors) >= r.cfg.Max {
-		return nil, mongoerr.New(mongoerr.OperationFailed, "cannot open a cursor: %d are open already", len(r.cursors))
+	if free, own := r.cfg.Max-len(r.cursors), r.accounts[o.Account]; free <= 0 || o.Account != "" && own >= accountFactor*free {
+		return nil, mongoerr.New(mongoerr.OperationFailed,
+			"cannot open a cursor: %d are open already, %d of them by %s; read them to their end or close them (killCursors)", len(r.cursors), own, o.Account)
 	}
+	r.accounts[o.Account]++
 	c.ID = r.newID()
 	r.cursors[c.ID] = c
 	r.budget.count(c, cursorBytes)
@@ -173,6 +180,9 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 func (r *Registry) remove(c *Cursor) {
 	c.dead = true
 	delete(r.cursors, c.ID)
+	if r.accounts[c.Options.Account]--; r.accounts[c.Options.Account] <= 0 {
+		delete(r.accounts, c.Options.Account)
+	}
 	r.budget.gone(c)
 }
 

@@ -37,17 +37,25 @@ func placeOf(a net.Addr) (netip.Addr, bool) {
 	return ip, true
 }
 
-// bounded reports whether addresses are counted at all.
-func (c *Config) bounded() bool { return c.AddressConnsMax > 0 || c.AddressRate > 0 }
+// bounded reports whether an address is counted at all.
+func (c *Config) bounded(ip netip.Addr) bool { return c.AddressConnsMax > 0 || c.rateOf(ip) > 0 }
+
+// rateOf is how many connections an address may open per second; 0 is no bound.
+func (c *Config) rateOf(ip netip.Addr) int {
+	if c.AddressRate > 0 || ip.IsLoopback() {
+		return c.AddressRate
+	}
+	return c.RemoteRate
+}
 
 // enter counts a connection, or refuses it.
 func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
 	ip, ok := placeOf(a)
-	if !ok || !cfg.bounded() {
+	if !ok || !cfg.bounded(ip) {
 		return true
 	}
-	p := ps.now[ip]
-	burst := float64(2 * cfg.AddressRate)
+	p, rate := ps.now[ip], cfg.rateOf(ip)
+	burst := float64(2 * rate)
 	if p == nil {
 		if ps.now == nil {
 			ps.now = map[netip.Addr]*place{}
@@ -55,8 +63,8 @@ func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
 		p = &place{tokens: burst, at: at}
 		ps.now[ip] = p
 	}
-	if cfg.AddressRate > 0 {
-		p.tokens = min(burst, p.tokens+at.Sub(p.at).Seconds()*float64(cfg.AddressRate))
+	if rate > 0 {
+		p.tokens = min(burst, p.tokens+at.Sub(p.at).Seconds()*float64(rate))
 		p.at = at
 		if p.tokens < 1 {
 			return false
@@ -72,7 +80,7 @@ func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
 
 // leave takes a connection out of the count.
 func (ps *places) leave(a net.Addr, cfg *Config) {
-	if ip, ok := placeOf(a); ok && cfg.bounded() {
+	if ip, ok := placeOf(a); ok && cfg.bounded(ip) {
 		if p := ps.now[ip]; p != nil {
 			p.conns--
 		}

@@ -27,6 +27,16 @@ func TestPlaces(t *testing.T) {
 		t.Error("refused after one has gone")
 	}
 
+	ps, cfg = places{}, Config{RemoteRate: 10}
+	for i := range 50 {
+		if !ps.enter(address("127.0.0.1"), &cfg, now) || !ps.enter(address("::1"), &cfg, now) {
+			t.Fatal("connection from this machine", i)
+		}
+		if got := ps.enter(address("10.0.0.1"), &cfg, now); got != (i < 20) {
+			t.Errorf("connection %d from another machine: %v", i, got)
+		}
+	}
+
 	ps, cfg = places{}, Config{AddressRate: 10}
 	count := func(at time.Time) (n int) {
 		for range 100 {

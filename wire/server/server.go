@@ -27,9 +27,11 @@ type Config struct {
 
 	// AddressConnsMax bounds the connections of one address, AddressRate how many it
 	// may open per second, with twice as many at once; 0 is no bound. The addresses
-	// of an IPv6 /64 count as one.
+	// of an IPv6 /64 count as one. RemoteRate is AddressRate for the addresses of other
+	// machines, where that is 0.
 	AddressConnsMax int
 	AddressRate     int
+	RemoteRate      int
 	// StrangerBytesMax and StrangerIdleMax bound the messages and the silence of
 	// connections nobody has logged in on; default 64 KiB and 5 minutes.
 	StrangerBytesMax int

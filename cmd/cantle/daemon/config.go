@@ -103,7 +103,7 @@ func (c *Config) check() error {
 		least int64
 	}{
 		{"partitions", int64(c.Partitions), 1}, {"max-connections", int64(c.MaxConns), 0},
-		{"max-connections-per-address", int64(c.AddressConns), 0}, {"connection-rate", int64(c.AddressRate), 0},
+		{"max-connections-per-address", int64(c.AddressConns), 0}, {"connection-rate", int64(c.AddressRate), -1},
 		{"default-throughput", c.Throughput, 0}, {"partition-ru", c.PartitionRU, 0}, {"metadata-ru", c.MetadataRU, 0},
 		{"drain", int64(c.Drain), 0}, {"idle-timeout", int64(c.Idle), 0}, {"log-retention", int64(c.LogRetention), 0},
 	} {
@@ -112,6 +112,19 @@ func (c *Config) check() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// remoteRate is how many connections the address of another machine may open per second
+// unless --connection-rate says: more than the pools of many applications need at once, and
+// fewer than cost the others something.
+const remoteRate = 1000
+
+// connectionRates are the bounds of all addresses, and of those of other machines.
+func (c *Config) connectionRates() (all, remote int) {
+	if c.AddressRate < 0 {
+		return 0, remoteRate
+	}
+	return c.AddressRate, 0
 }
 
 // release reads the release of MongoDB that clients are shown. Errors: what is none.

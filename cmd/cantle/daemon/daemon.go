@@ -134,8 +134,9 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rate, remote := d.cfg.connectionRates()
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: d.cfg.AddressRate, TLS: d.tls.mode, TLSConfig: d.tls.config})
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	d.loop(ctx, d.watch) // which counts the server's connections
 	if d.cfg.Metrics != "" {
 		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, handler.Status.Metrics(), d.failed); err != nil {

@@ -75,7 +75,7 @@ type patientKey struct {
 
 // Sign see crypto.Signer.
 func (k patientKey) Sign(rand io.Reader, digest []byte, o crypto.SignerOpts) ([]byte, error) {
-	if _, err := k.lanes.Enter(context.Background(), false, 0); err != nil {
+	if _, err := k.lanes.Enter(context.Background(), "", false, 0); err != nil {
 		return nil, err
 	}
 	defer k.lanes.Leave()

@@ -1,0 +1,126 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// as connects as an application of that name.
+func as(t *testing.T, s *harness.Server, app string) *mongo.Collection {
+	t.Helper()
+	c, err := harness.Connect(s.URI, options.Client().SetAppName(app))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Disconnect(context.Background()) })
+	return c.Database("memory").Collection("c")
+}
+
+// An application that holds all that it can get of the working memory leaves room for
+// another; it is itself what it is refused for, and told so.
+func TestApplicationsShareMemory(t *testing.T) {
+	ctx := context.Background()
+	s, db := start(t)
+	fill(ctx, t, db.Collection("c"), documents)
+	greedy, modest := as(t, s, "greedy"), as(t, s, "modest")
+	sorted := bson.A{bson.D{{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}}}}}
+	// Each sort has two megabytes, and keeps them while a script looks at its first document
+	// without end.
+	endless := bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$function", Value: bson.D{
+		{Key: "body", Value: "function() { while (true) {} }"}, {Key: "args", Value: bson.A{}}, {Key: "lang", Value: "js"}}}}}}}}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer kill(ctx, t, db.Client().Database("admin"), "greedy")
+	refused := make(chan error, clients*4)
+	for range clients * 4 {
+		wg.Go(func() {
+			_, err := greedy.Aggregate(ctx, append(sorted[:1:1], endless), options.Aggregate().SetAllowDiskUse(false))
+			refused <- err
+		})
+	}
+	var e mongo.CommandError
+	if err := <-refused; !errors.As(err, &e) || e.Code != 292 || !strings.Contains(e.Message, "this user") {
+		t.Errorf("the greedy one is refused with %v", err)
+	}
+	for range 3 {
+		cur, err := modest.Aggregate(ctx, sorted, options.Aggregate().SetAllowDiskUse(false))
+		if err != nil {
+			t.Fatalf("the modest one: %v; %+v", err, workOf(ctx, t, db))
+		}
+		_ = cur.Close(ctx)
+	}
+}
+
+// kill ends the commands of an application.
+func kill(ctx context.Context, t *testing.T, admin *mongo.Database, app string) {
+	t.Helper()
+	cur, err := admin.Aggregate(ctx, bson.A{bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: bson.D{{Key: "appName", Value: app}}}}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var ops []struct{ OpID any }
+	if err := cur.All(ctx, &ops); err != nil || len(ops) == 0 {
+		t.Error(ops, err)
+	}
+	for _, op := range ops {
+		if err := admin.RunCommand(ctx, bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: op.OpID}}).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The long commands of an application take turns with those of another, however many it runs.
+func TestApplicationsTakeTurns(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, db := start(t)
+	fill(ctx, t, db.Collection("c"), documents)
+	product := bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 200}}}},
+		{Key: "in", Value: bson.D{{Key: "$multiply", Value: bson.A{"$$this", "$k"}}}}}}}
+	busy := bson.A{bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$sum", Value: product}}}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: -1}}}}}
+	run := func(c *mongo.Collection) error {
+		cur, err := c.Aggregate(ctx, busy)
+		if err == nil {
+			err = cur.Close(ctx)
+		}
+		return err
+	}
+	greedy, modest := as(t, s, "greedy"), as(t, s, "modest")
+	counts := make(chan struct{}, 1<<20)
+	for range 24 {
+		go func() {
+			for run(greedy) == nil {
+				counts <- struct{}{}
+			}
+		}()
+	}
+	for range 24 { // until all are at it
+		<-counts
+	}
+	before := len(counts)
+	const rounds = 5
+	for range rounds {
+		if err := run(modest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// In the time of one command of the modest one, each of 24 others would have ended one
+	// if all had the same; as it is, the greedy one has as many lanes as the modest one
+	// and what that leaves.
+	ended := len(counts) - before
+	t.Logf("%d commands of the greedy one, %d of the modest one", ended, rounds)
+	if ended > rounds*16 {
+		t.Errorf("%d commands of the greedy one ended while %d of the modest one did", ended, rounds)
+	}
+}

@@ -1,0 +1,57 @@
+package ratelimit
+
+import "sync"
+
+// UserShares are the parts of one memory that its users have. Who is alone may hold two
+// thirds of it; each who comes finds room for two thirds of what is left, and all end up with
+// the same: what a user holds is at most shareFactor times what nobody holds. A nil
+// *UserShares has one part without an end. Safe for concurrent use.
+type UserShares struct {
+	of *Memory
+	mu sync.Mutex
+	by map[string]*userShare
+}
+
+// shareFactor is how many times what is free one user may hold.
+const shareFactor = 2
+
+// userShare is a part and how many connections the user has.
+type userShare struct {
+	part  *Memory
+	conns int
+}
+
+// NewUserShares divides m.
+func NewUserShares(m *Memory) *UserShares {
+	return &UserShares{of: m, by: map[string]*userShare{}}
+}
+
+// Enter returns the part of a user for one more of its connections. Leave must follow.
+func (s *UserShares) Enter(user string) *Memory {
+	if s == nil || s.of == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.by[user]
+	if u == nil {
+		u = &userShare{part: &Memory{of: s.of, max: s.of.max, shared: true}}
+		s.by[user] = u
+	}
+	u.conns++
+	return u.part
+}
+
+// Leave takes a connection of a user out of the count.
+func (s *UserShares) Leave(user string) {
+	if s == nil || s.of == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.by[user]; u != nil {
+		if u.conns--; u.conns <= 0 {
+			delete(s.by, user)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package command
+
+import (
+	"net"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire"
+)
+
+// account is whom the server counts a connection's work for, so that users take turns and
+// have fair parts: the user who has logged in, or else the application by its name, or else
+// the address.
+type account struct {
+	name      string
+	user, app string            // that name was made of
+	memory    *ratelimit.Memory // the user's part of what blocking operators share
+	shares    *ratelimit.UserShares
+}
+
+// of returns the account of a connection, which changes with logins. Only the connection's
+// own goroutine calls it.
+func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
+	if a.name != "" && a.user == p.User && a.app == p.AppName {
+		return a
+	}
+	a.leave()
+	a.user, a.app, a.shares = p.User, p.AppName, s.users
+	switch {
+	case p.User != "":
+		a.name = "user " + p.User
+	case p.AppName != "":
+		a.name = "application " + p.AppName
+	default:
+		host, _, err := net.SplitHostPort(c.Remote().String())
+		if err != nil {
+			host = c.Remote().String()
+		}
+		a.name = "address " + host
+	}
+	a.memory = a.shares.Enter(a.name)
+	return a
+}
+
+// leave takes the connection out of the account.
+func (a *account) leave() {
+	if a.name != "" {
+		a.shares.Leave(a.name)
+	}
+	a.name, a.memory = "", nil
+}
+
+// Account names whom the command's work is counted for.
+func (c *Call) Account() string { return c.Peer.account.of(c.Server, c.Conn, c.Peer).name }
