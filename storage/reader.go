@@ -31,6 +31,14 @@ type Reader interface {
 	Close()
 }
 
+// Fetcher is a Reader, or a Txn, to which each read is a round trip.
+type Fetcher interface {
+	// Prefetch fetches keys together that are about to be read one by one, and keeps what
+	// it finds for as long as that is not much. A hint: it changes no answer.
+	// Errors: as of reads.
+	Prefetch(ctx context.Context, keys [][]byte) error
+}
+
 // IterOptions shapes an iterator.
 type IterOptions struct {
 	Reverse   bool // from the end of the range to its start

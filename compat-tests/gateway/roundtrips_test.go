@@ -78,7 +78,7 @@ func TestRoundTrips(t *testing.T) {
 			_, err := coll.InsertOne(ctx, bson.M{"_id": next})
 			return err
 		}},
-		{"insert of 100", 0, func(ctx context.Context) error {
+		{"insert of 100", 6, func(ctx context.Context) error {
 			next += 100
 			_, err := coll.InsertMany(ctx, docs(next, 100))
 			return err

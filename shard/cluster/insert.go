@@ -181,6 +181,11 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if err := a.begin(); err != nil {
 			return err
 		}
+		if !own && a.coll == by && len(docs) > 1 {
+			if err := write.Prefetch(o.Env, a.txn, a.coll, router.Positions(docs)); err != nil {
+				return err
+			}
+		}
 		var done successes
 		for _, p := range docs {
 			h, d := p.Hash, p.Shard

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"iter"
 )
 
 // Targets are the shards that can hold matches of a filter, in map order: those
@@ -41,6 +42,17 @@ type Placed struct {
 	Hash  keyspace.Hash
 	Index int
 	Shard *shard.Descriptor
+}
+
+// Positions yields documents with their positions.
+func Positions(docs []Placed) iter.Seq2[bson.Raw, keyspace.Hash] {
+	return func(yield func(bson.Raw, keyspace.Hash) bool) {
+		for i := range docs {
+			if !yield(docs[i].Doc, docs[i].Hash) {
+				return
+			}
+		}
+	}
 }
 
 // ByShard finds the shard of each document, notes it in docs, and puts consecutive

@@ -135,6 +135,21 @@ func TestRoundTrips(t *testing.T) {
 	expect("200 gets", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdBatchGet: 1}, func() {
 		must(t, r.GetMany(t.Context(), keys, func(int, []byte) error { return nil }))
 	})
+	expect("200 keys that are fetched and looked up", 1, map[tikvrpc.CmdType]int{tikvrpc.CmdBatchGet: 1}, func() {
+		r, err := s.Snapshot(t.Context(), 0)
+		must(t, err)
+		defer r.Close()
+		must(t, r.(storage.Fetcher).Prefetch(t.Context(), append([][]byte{[]byte("none")}, keys...)))
+		for _, key := range keys {
+			v, err := r.Get(t.Context(), key, nil)
+			if ok, hasErr := r.Has(t.Context(), key); string(v) != "v" || !ok || err != nil || hasErr != nil {
+				t.Errorf("%s: %s, %v, %v, %v", key, v, ok, err, hasErr)
+			}
+		}
+		if ok, err := r.Has(t.Context(), []byte("none")); ok || err != nil {
+			t.Errorf("a key that is absent: %v, %v", ok, err)
+		}
+	})
 	expect("20 rows of a scan", 0, map[tikvrpc.CmdType]int{tikvrpc.CmdScan: 1}, func() {
 		it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{FetchRows: 20})
 		must(t, err)

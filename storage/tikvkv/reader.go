@@ -20,6 +20,9 @@ type view struct {
 	mu    sync.Mutex
 	notes bool
 	noted map[string]uint32
+
+	// fetched are stored values that Prefetch has found, nil for keys that are absent.
+	fetched map[string][]byte
 }
 
 // batchKeysMax is how many keys are fetched together.
@@ -49,9 +52,54 @@ func (v *view) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// fetchedMax is up to how many keys are kept by Prefetch, and fetchedBytesMax the largest
+// value.
+const (
+	fetchedMax      = 4096
+	fetchedBytesMax = 16 << 10
+)
+
+// Prefetch implements storage.Fetcher.
+func (v *view) Prefetch(ctx context.Context, keys [][]byte) error {
+	if err := v.check(ctx); err != nil || len(keys) < 2 || len(keys) > fetchedMax {
+		return err
+	}
+	want := make([][]byte, len(keys))
+	for i, key := range keys {
+		want[i] = v.s.keys.user(key)
+	}
+	got, err := v.s.batch(ctx, v.ts, want)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.fetched = make(map[string][]byte, len(want))
+	for _, key := range want {
+		if entry, ok := got[string(key)]; !ok {
+			v.fetched[string(key)] = nil
+		} else if len(entry.Value) <= fetchedBytesMax {
+			v.fetched[string(key)] = entry.Value
+		}
+	}
+	return nil
+}
+
+// stored is the stored value of a key, nil if it is absent.
+func (v *view) stored(ctx context.Context, key []byte) ([]byte, error) {
+	k := v.s.keys.user(key)
+	v.mu.Lock()
+	stored, ok := v.fetched[string(k)]
+	v.mu.Unlock()
+	if ok {
+		return stored, nil
+	}
+	return v.s.get(ctx, v.ts, k)
+}
+
 // get appends the value of a key.
 func (v *view) get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	stored, err := v.s.get(ctx, v.ts, v.s.keys.user(key))
+	stored, err := v.stored(ctx, key)
 	if err != nil {
 		return dst, err
 	}
@@ -63,7 +111,7 @@ func (v *view) get(ctx context.Context, key, dst []byte) ([]byte, error) {
 
 // has looks a key up.
 func (v *view) has(ctx context.Context, key []byte) (bool, error) {
-	stored, err := v.s.get(ctx, v.ts, v.s.keys.user(key))
+	stored, err := v.stored(ctx, key)
 	if chunks := chunksOf(stored); chunks > 0 {
 		v.noteChunks(key, chunks)
 	}
