@@ -110,26 +110,34 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// Behind a published port, a client that insists on the replica set is told that port.
+// Behind a published port, a client that insists on the replica set is told that port, and
+// one that connects directly needs to be told nothing, as with Testcontainers.
 func TestImageReplicaSet(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
 	if err := os.Chmod(c.root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	published, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer published.Close()
-	s := start(t, c.command("serve", "--memory", "--replica-set", "rs0/"+published.Addr().String()))
-	inside := strings.TrimPrefix(s.uri, "mongodb://")
-	inside, _, _ = strings.Cut(inside, "/")
-	go forward(published, inside)
-	uri := "mongodb://" + published.Addr().String() + "/?replicaSet=rs0"
-	verb(t, "{\"_id\": 1}\n", "import", uri, "test.c")
-	if got := verb(t, "", "ping", uri); !strings.Contains(got, "primary of rs0") {
-		t.Error(got)
+	for option, told := range map[string]bool{"replicaSet=rs0": true, "directConnection=true": false} {
+		published, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer published.Close()
+		set := "rs0"
+		if told {
+			set += "/" + published.Addr().String()
+		}
+		s := start(t, c.command("serve", "--memory", "--replica-set", set))
+		inside := strings.TrimPrefix(s.uri, "mongodb://")
+		inside, _, _ = strings.Cut(inside, "/")
+		go forward(published, inside)
+		uri := "mongodb://" + published.Addr().String() + "/?" + option
+		verb(t, "{\"_id\": 1}\n", "import", uri, "test.c")
+		if got := verb(t, "", "ping", uri); !strings.Contains(got, "primary of rs0") {
+			t.Error(got)
+		}
+		s.stop(t)
 	}
 }
 
