@@ -1,0 +1,8 @@
+// Package upgrade opens the folders that released formats have left (released/*.zip, each
+// with what it should hold), asks them everything, writes to them and opens them again; and
+// shows that a folder of a newer format is refused. docs/upgrades.md is the promise.
+//
+//	CANTLE_UPGRADE_MAKE=0.1 go test ./compat-tests/upgrade -run TestMake
+//
+// makes the folder of a release, once, before it is released; it is never made again.
+package upgrade
