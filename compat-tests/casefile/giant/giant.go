@@ -165,7 +165,15 @@ func wide(v bson.Value, variant int) bson.Value {
 // does not, on any machine.
 func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	if !ends(t.Context(), 15*time.Second, f) {
+		stacks := make([]byte, 1<<20)
+		t.Fatalf("does not end: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
+	}
+}
+
+// ends runs f, whose context ends soon, and reports whether f ends within patience.
+func ends(ctx context.Context, patience time.Duration, f func(ctx context.Context)) bool {
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
@@ -174,8 +182,8 @@ func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(15 * time.Second):
-		stacks := make([]byte, 1<<20)
-		t.Fatalf("does not end: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
+		return true
+	case <-time.After(patience):
+		return false
 	}
 }

@@ -1,0 +1,67 @@
+package match_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/casefile/giant"
+)
+
+// TestGiantValues asks the filters of all cases, so every operator, of documents as extreme
+// as a client can make them, and with extreme operands: each ends soon after the command's
+// time is over.
+func TestGiantValues(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := casefile.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			for i, c := range f.Cases {
+				if c.Verb == "match" && i%3 == 0 {
+					extremes(t, c, i)
+				}
+			}
+		})
+	}
+}
+
+// extremes asks the filters of a case, the i-th of its file, in one way.
+func extremes(t *testing.T, c *casefile.Case, i int) {
+	variant := i % giant.Variants
+	for _, text := range c.All("filter") {
+		if strings.Contains(text, "$where") || strings.Contains(text, "$function") { // scripts are interrupted from outside
+			continue
+		}
+		filter := mustDoc(t, text)
+		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
+			huge, _ := giant.Inside(filter.Value(), variant).Doc()
+			for _, filter := range []bson.Raw{filter, huge} {
+				env := newEnv(t, c)
+				env.SetContext(ctx)
+				n, err := match.Parse(env, filter)
+				if err != nil {
+					continue
+				}
+				n = match.Normalize(n)
+				var s expr.Scratch
+				for k, text := range c.All("doc") {
+					if k < 3 {
+						_, _ = n.Matches(env, giant.Fields(mustDoc(t, text), variant), &s)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,22 @@
+package giant
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What does not ask whether it is to end is noticed; what does is not.
+func TestCanary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		caught := make(chan struct{})
+		if ends(t.Context(), time.Minute, func(context.Context) { <-caught }) {
+			t.Error("what goes on for ever ends")
+		}
+		close(caught)
+		if !ends(t.Context(), time.Minute, func(ctx context.Context) { <-ctx.Done() }) {
+			t.Error("what asks does not end")
+		}
+	})
+}
