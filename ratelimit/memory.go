@@ -43,6 +43,9 @@ func (m *Memory) Take(n int64) bool {
 	if used := m.used.Add(n); used > m.max || m.shared && used > shareFactor*(m.of.Free()-n) {
 		m.used.Add(-n)
 		m.refused.Add(1)
+		if m.shared {
+			m.of.refused.Add(1) // where it is shown
+		}
 		return false
 	}
 	if !m.of.Take(n) {
