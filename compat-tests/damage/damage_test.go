@@ -94,11 +94,11 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 			return
 		}
 		c.served++
-		ask(t, s, m, in.kind == "log", rng)
+		ask(t, s, m, in.kind == "log", rng, t.Errorf)
 		s.stop(t)
 		return
 	}
-	if bad := ask(t, s, m, false, rng); bad > 0 {
+	if bad := ask(t, s, m, false, rng, t.Errorf); bad > 0 {
 		c.errored++
 		if status != 1 {
 			t.Errorf("check found nothing (%s) and %d questions were not answered", report, bad)
@@ -110,8 +110,9 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 }
 
 // ask asks for all documents and for many alone, by _id and by an index, and returns how
-// many questions ended with an error. back allows the state before the last life.
-func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand) (bad int) {
+// many questions ended with an error. back allows the state before the last life; wrong is
+// told of wrong answers.
+func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func(format string, args ...any)) (bad int) {
 	t.Helper()
 	client := s.client(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -126,13 +127,13 @@ func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand) (bad int) 
 		if past, changed := m.past[ns][id]; back && changed && (got == past || got == "" || known(m, ns, id, got)) {
 			return
 		}
-		t.Errorf("a wrong answer: %s %d is %q, not %q", ns, id, bson.Raw(got), bson.Raw(want))
+		wrong("a wrong answer: %s %d is %q, not %q", ns, id, bson.Raw(got), bson.Raw(want))
 	}
 	for _, ns := range namespaces {
 		db, name, _ := strings.Cut(ns, ".")
 		coll := client.Database(db).Collection(name)
 		seen, err := all(ctx, coll, bson.D{})
-		bad += judge(t, err)
+		bad += judge(err, wrong)
 		if err == nil {
 			for id := range m.docs[ns] {
 				if _, ok := seen[id]; !ok {
@@ -146,33 +147,33 @@ func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand) (bad int) 
 		for range 30 {
 			id := int32(rng.IntN(620))
 			got, err := all(ctx, coll, bson.D{{Key: "_id", Value: id}})
-			if bad += judge(t, err); err == nil {
+			if bad += judge(err, wrong); err == nil {
 				right(ns, id, got[id])
 			}
 		}
 		for v := range int32(20) {
 			got, err := all(ctx, coll, bson.D{{Key: "v", Value: v}})
-			bad += judge(t, err)
+			bad += judge(err, wrong)
 			for id, doc := range got {
 				right(ns, id, doc)
 			}
 			if err == nil && !back {
 				for id, doc := range m.docs[ns] {
 					if n, _ := bson.Raw(doc).Lookup("v").Int32OK(); n == v && got[id] == "" {
-						t.Errorf("a wrong answer: %s %d is not found by its v %d", ns, id, v)
+						wrong("a wrong answer: %s %d is not found by its v %d", ns, id, v)
 					}
 				}
 			}
 		}
 		n, err := coll.CountDocuments(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: -1}}}})
-		if bad += judge(t, err); err == nil && !back && n != int64(len(m.docs[ns])) {
-			t.Errorf("a wrong answer: %s has %d documents, not %d", ns, n, len(m.docs[ns]))
+		if bad += judge(err, wrong); err == nil && !back && n != int64(len(m.docs[ns])) {
+			wrong("a wrong answer: %s has %d documents, not %d", ns, n, len(m.docs[ns]))
 		}
 	}
 	if _, err := client.Database("shop").Collection("new").InsertOne(ctx, bson.D{}); err != nil {
 		var refused mongo.ServerError
 		if !errors.As(err, &refused) || !refused.HasErrorCode(20) && !refused.HasErrorCode(301) {
-			t.Errorf("a write: %v", err)
+			wrong("a write: %v", err)
 		}
 	}
 	return bad
@@ -209,16 +210,17 @@ func all(ctx context.Context, coll *mongo.Collection, filter bson.D) (map[int32]
 }
 
 // judge counts an error that says that data are damaged; others are failures.
-func judge(t *testing.T, err error) int {
-	t.Helper()
+func judge(err error, wrong func(format string, args ...any)) int {
 	var refused mongo.ServerError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &refused) && refused.HasErrorCode(301):
-		noStack(t, err.Error())
+		if m := stack.FindString(err.Error()); m != "" {
+			wrong("%q was answered: %v", m, err)
+		}
 		return 1
 	}
-	t.Errorf("an error that does not say what is wrong: %v", err)
+	wrong("an error that does not say what is wrong: %v", err)
 	return 1
 }
