@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
+	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/storage"
@@ -44,6 +45,7 @@ func serve(args []string, s cli.Streams) int {
 		cfg.Crowded = spareProcessors().crowded
 	}
 	cfg.CommandLine = os.Args
+	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	if cfg.UntilStdinEnds {

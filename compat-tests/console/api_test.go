@@ -124,6 +124,19 @@ func TestDocuments(t *testing.T) {
 	s.post("/api/v1/partitions/merge", `{"ns": "test.orders", "whatIf": true}`).want(200, `"before":4`)
 }
 
+// What the verbs of the command line say is said here as well.
+func TestTools(t *testing.T) {
+	s := start(t)
+	s.orders()
+	s.run("test", `{"find": "orders", "filter": {"customer": "c7"}}`)
+	s.post("/api/v1/advise", `{"ns": "test.orders"}`).want(200, "shard key", "customer *", "Best:")
+	s.post("/api/v1/advise", `{"ns": "test.none"}`).want(404)
+	s.post("/api/v1/estimate", `{"document": "{device: 1, at: 5}", "args": ["--shard-key", "device", "--inserts", "1000"]}`).want(200, "offerThroughput:", "insert")
+	s.post("/api/v1/estimate", `{"document": "{device: ", "args": []}`).want(400)
+	s.post("/api/v1/estimate", `{"document": "{}", "args": ["/etc/passwd"]}`).want(400, "expected one file")
+	s.post("/api/v1/estimate", `{"document": "{}", "args": ["--nonsense"]}`).want(400, "nonsense")
+}
+
 func TestWrites(t *testing.T) {
 	s := start(t, "--console-write")
 	s.orders()

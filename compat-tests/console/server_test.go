@@ -14,6 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/cmd/cantle/cli"
+	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 )
 
@@ -36,6 +38,7 @@ func start(t testing.TB, flags ...string) *server {
 	if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0", "--enable-test-commands", "--drain", "1s"}, flags...)); err != nil {
 		t.Fatal(err)
 	}
+	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate}
 	d, err := daemon.Start(t.Context(), cfg, io.Discard)
 	if err != nil {
 		t.Fatal(err)

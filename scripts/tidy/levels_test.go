@@ -17,7 +17,7 @@ var levels = [][]string{
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/checkup", "shard/cluster"},
 	11: {"shard/ddl", "wire/auth", "wire/explained", "wire/session", "wire/virtual"},
-	12: {"wire/cursor", "wire/operations"},
+	12: {"cmd/cantle/certificates", "wire/cursor", "wire/operations"},
 	13: {"wire/command"},
 	14: {"cmd/cantle/console", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},

@@ -183,22 +183,29 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	b.BeginDoc("comment")
 	b.String("priority", "low")
 	b.End()
+	p := progress{out: errs, what: "documents", total: min(d.stored, a.sample), terminal: isTerminal(errs), now: time.Now}
+	p.begin()
+	defer p.end()
+	take := func(doc bson.Raw) bool {
+		d.add(doc)
+		p.at(d.seen)
+		return d.seen < a.sample
+	}
+	if s.lent != nil {
+		return s.eachLent(ctx, db, coll, b.Doc(), take)
+	}
 	cur, err := s.client.Database(db).RunCommandCursor(ctx, []byte(b.Doc()))
 	if err != nil {
 		return s.explain(err)
 	}
 	cur.SetBatchSize(scanBatch)
 	defer cur.Close(ctx)
-	p := progress{out: errs, what: "documents", total: min(d.stored, a.sample), terminal: isTerminal(errs), now: time.Now}
-	p.begin()
-	defer p.end()
 	for d.seen < a.sample && cur.Next(ctx) {
 		doc, err := bson.Parse(cur.Current, bson.Limits{Depth: bson.MaxDepth + 1})
 		if err != nil {
 			return err
 		}
-		d.add(doc)
-		p.at(d.seen)
+		take(doc)
 	}
 	if err := cur.Err(); err != nil {
 		return s.explain(err)

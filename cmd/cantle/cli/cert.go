@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/certificates"
 )
 
 const certHelp = `Makes certificates for development: an authority of your own, a certificate of the
@@ -30,7 +31,7 @@ func certVerb(f *pflag.FlagSet) action {
 		if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
 			return wrong("expected flags only, at least one host and one day")
 		}
-		subject, err := makeCertificates(*dir, strings.Split(*hosts, ","), *client, time.Duration(*days)*24*time.Hour)
+		subject, err := certificates.Make(*dir, strings.Split(*hosts, ","), *client, time.Duration(*days)*24*time.Hour)
 		if err != nil {
 			return err
 		}
@@ -61,17 +62,4 @@ Make programs of this machine trust it without --tlsCAFile:
 `, *dir, path("server.pem"), path("ca.pem"), host, subject, path("client.pem"))
 		return nil
 	}
-}
-
-// writeSecret writes a file that only its owner may read, in one piece.
-func writeSecret(path string, parts ...[]byte) error {
-	temp := path + ".new"
-	var all []byte
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	if err := os.WriteFile(temp, all, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
 }

@@ -10,12 +10,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/console"
 )
 
 // server is a connection to the server that a verb asks.
 type server struct {
 	client *mongo.Client
 	uri    string
+	lent   console.Ask // asks in place of client, where a verb works for the console
 }
 
 // connect prepares a connection; nothing is sent yet. verb names the program to
@@ -32,13 +34,17 @@ func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*s
 	if err != nil {
 		return nil, err
 	}
-	return &server{client, uri}, nil
+	return &server{client: client, uri: uri}, nil
 }
 
 func (s *server) close() { s.client.Disconnect(context.Background()) }
 
 // ask runs a command. Errors: those of the driver, shortened.
 func (s *server) ask(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
+	if s.lent != nil {
+		raw, err := s.lent(ctx, db, command)
+		return bson.Raw(raw), err
+	}
 	raw, err := s.client.Database(db).RunCommand(ctx, []byte(command)).Raw()
 	if err != nil {
 		return nil, s.explain(err)

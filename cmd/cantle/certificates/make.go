@@ -1,4 +1,6 @@
-package cli
+// Package certificates makes an authority, a server's and a client's certificate for
+// development.
+package certificates
 
 import (
 	"crypto/ecdsa"
@@ -23,9 +25,9 @@ type signer struct {
 	key  *ecdsa.PrivateKey
 }
 
-// makeCertificates writes the files of an authority, of a server and of a client,
+// Make writes the files of an authority, of a server and of a client,
 // and returns the name that the client logs in by.
-func makeCertificates(dir string, hosts []string, client string, life time.Duration) (subject string, err error) {
+func Make(dir string, hosts []string, client string, life time.Duration) (subject string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -134,4 +136,17 @@ func pemKey(key *ecdsa.PrivateKey) ([]byte, error) {
 		return nil, err
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// writeSecret writes a file that only its owner may read, in one piece.
+func writeSecret(path string, parts ...[]byte) error {
+	temp := path + ".new"
+	var all []byte
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	if err := os.WriteFile(temp, all, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
 }

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/console"
+)
+
+// What the console lends of the verbs: they ask by its connection and print into a text.
+
+// lentTime bounds how long the console waits for advice, and lentSample how many documents
+// are looked at for it.
+const (
+	lentTime   = time.Minute
+	lentSample = 50_000
+)
+
+// Advise is cantle advise for the console.
+func Advise(ctx context.Context, ask console.Ask, namespace string) (string, error) {
+	db, coll, ok := namespaceOf(namespace)
+	if !ok {
+		return "", fmt.Errorf("%q is not database.collection", namespace)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lentTime)
+	defer cancel()
+	var out strings.Builder
+	s := &server{lent: ask}
+	err := s.advise(ctx, db, coll, &adviseArgs{sample: lentSample, partitions: 10, top: 10}, &out, io.Discard)
+	return out.String(), err
+}
+
+// Estimate is cantle estimate for the console.
+func Estimate(ctx context.Context, args []string, document string) (string, error) {
+	for _, v := range Verbs() {
+		if v.Name != "estimate" {
+			continue
+		}
+		var out strings.Builder
+		err := v.run(ctx, append(args, "-"), Streams{In: strings.NewReader(document), Out: &out, Err: io.Discard})
+		if err != nil {
+			return "", errors.New(strings.TrimPrefix(err.Error(), "-: "))
+		}
+		return out.String(), nil
+	}
+	return "", errors.New("this program has no cantle estimate")
+}
+
+// eachLent visits the documents of a cursor until visit returns false.
+func (s *server) eachLent(ctx context.Context, db, coll string, command bson.Raw, visit func(bson.Raw) bool) error {
+	for {
+		reply, err := s.ask(ctx, db, command)
+		if err != nil {
+			return err
+		}
+		cursor, _ := reply.Get("cursor").Doc()
+		list, ok := cursor.Get("firstBatch").Array()
+		if !ok {
+			list, _ = cursor.Get("nextBatch").Array()
+		}
+		id, _ := cursor.Get("id").AsInt64()
+		b := bson.NewBuilder(nil)
+		for v := range list.Values() {
+			if doc, _ := v.Doc(); !visit(doc) {
+				if id != 0 {
+					b.String("killCursors", coll)
+					b.BeginArray("cursors")
+					b.Int64("", id)
+					b.End()
+					_, err = s.ask(ctx, db, b.Doc())
+				}
+				return err
+			}
+		}
+		if id == 0 {
+			return nil
+		}
+		b.Int64("getMore", id)
+		b.String("collection", coll)
+		b.Int32("batchSize", scanBatch)
+		command = b.Doc()
+	}
+}
