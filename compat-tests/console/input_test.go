@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -46,3 +47,6 @@ func slide(selector, value string) chromedp.Action {
 func chordT() chromedp.Action {
 	return chromedp.Evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 't', bubbles: true}))", nil)
 }
+
+// awaited makes an expression's promise be waited for.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

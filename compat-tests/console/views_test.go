@@ -159,9 +159,12 @@ func (b *tab) whatIf() {
 	b.do(slide("[data-ru]", "5"))
 	b.check("more is", "document.querySelector('[data-refused]').innerText === '0 %'")
 	b.click("text=Another shard key")
-	b.check("advice is offered", "document.querySelector('[data-advise]')")
+	b.click("[data-advise]")
+	b.check("shard keys are ranked", "document.querySelector('pre.text').innerText.includes('customer *')")
 	b.click("text=A new workload")
-	b.check("so is an estimate", "document.querySelector('[data-estimate]')")
+	b.click("[data-estimate]")
+	b.check("a workload is priced", "document.querySelector('pre.text').innerText.includes('offerThroughput')")
+	b.picture("estimate")
 }
 
 func (b *tab) frame() {

@@ -9,6 +9,9 @@ import { timeWindow, usePlace } from '../state.js';
 // price is Azure's list price of 100 RU/s for an hour, in dollars; autoscale is half as dear again.
 const price = 0.008;
 
+// monthly is what a month would cost that goes on like the time that was replayed.
+const monthly = (d, ruHours) => (ruHours / 100) * price * (730 * 3600) / (d.columns * d.step);
+
 export default function WhatIf() {
   const p = usePlace();
   const [tab, setTab] = useState(p.extra === 'advise' ? 'advise' : 'replay');
@@ -36,8 +39,8 @@ function Replay() {
         <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${percent(100 * d.refused)}</b><span>of the work refused, in ${num(d.refusedColumns)} of ${num(d.columns)} steps</span></div>
         <div><b>${num(d.enough)}</b><span>RU/s would refuse nothing</span></div>
         <div class=${d.balance > 2 ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the busiest of ${d.partitions}, compared with the average</span></div>
-        <div><b>$${num((d.manualRUHours / 100) * price)}</b><span>manual, for this time</span></div>
-        <div><b>$${num((d.autoscaleRUHours / 100) * price * 1.5)}</b><span>autoscale, for this time</span></div></section>
+        <div><b>$${num(monthly(d, d.manualRUHours))}</b><span>a month, manual</span></div>
+        <div><b>$${num(1.5 * monthly(d, d.autoscaleRUHours))}</b><span>a month like this, autoscale</span></div></section>
       <${Chart} title="RU/s asked for and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
         { label: 'asked for', colour: '--bad', values: d.demand }, { label: 'served', colour: '--c1', fill: '--c1-soft', values: d.served }, { label: 'provisioned', colour: '--quiet', dash: [5, 4], values: d.demand.map(() => d.ru) }]}/>
       <p class="quiet">Prices are Azure's list prices of one region: $${price} for 100 RU/s and hour, autoscale half as much again.${!d.recorded ? ' Within a partition that there was, the work is taken to be even.' : ''}</p>`}`;
