@@ -76,7 +76,7 @@ func format(data string) (out []Finding, running bool) {
 	case errors.Is(err, storage.ErrFormat):
 		return []Finding{found("format", Fault, "%v", err).do("start a newer cantle than this one, %s, or choose another folder with --data", daemon.Version)}, false
 	case errors.Is(err, storage.ErrCorruption):
-		return []Finding{found("format", Fault, "%v", err).do("restore a backup into an empty folder, and keep this one for those who look for the cause")}, false
+		return []Finding{found("format", Fault, "%v", err).do("cantle check says what is damaged, and cantle salvage gets out what is not; or restore a backup into an empty folder")}, false
 	case err != nil:
 		return []Finding{found("format", Fault, "the store cannot be opened: %v", err).do("run this as the user of the server")}, false
 	case !exists:
