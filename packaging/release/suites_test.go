@@ -11,7 +11,7 @@ import (
 )
 
 // fence is a piece of code in a page, with its language.
-var fence = regexp.MustCompile("(?s)\n```([a-z]+)\n(.*?)```\n")
+var fence = regexp.MustCompile("(?s)\n```([a-z]+)[^\n]*\n(.*?)```\n")
 
 // What docs/test-suites.md shows stands in files that the tests here run; only what it says
 // was not run does not.
