@@ -95,6 +95,7 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 		}
 		c.served++
 		ask(t, s, m, in.kind == "log", rng, t.Errorf)
+		readOnly(t, s)
 		s.stop(t)
 		return
 	}
@@ -223,4 +224,22 @@ func judge(err error, wrong func(format string, args ...any)) int {
 	}
 	wrong("an error that does not say what is wrong: %v", err)
 	return 1
+}
+
+// readOnly shows that a server says that it takes no writes, and takes none.
+func readOnly(t *testing.T, s *server) {
+	t.Helper()
+	client := s.client(t)
+	defer func() { _ = client.Disconnect(t.Context()) }()
+	var hello struct {
+		ReadOnly bool `bson:"readOnly"`
+	}
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil || !hello.ReadOnly {
+		t.Errorf("hello: %+v, %v", hello, err)
+	}
+	var refused mongo.ServerError
+	_, err := client.Database("shop").Collection("orders").InsertOne(t.Context(), bson.D{{Key: "v", Value: 1}})
+	if !errors.As(err, &refused) || !refused.HasErrorCode(20) {
+		t.Errorf("a write: %v", err)
+	}
 }
