@@ -64,7 +64,11 @@ func connect(t *testing.T, uri string) *mongo.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Disconnect(context.Background()) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) // the server is gone
+		defer cancel()
+		_ = c.Disconnect(ctx)
+	})
 	return c
 }
 
