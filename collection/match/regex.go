@@ -122,7 +122,7 @@ func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error)
 			}
 			defer done()
 		}
-		return r.re.Match(text), nil
+		return r.re.MatchWithin(env, text)
 	case bson.TypeRegex:
 		return bson.Equal(v, r.source, nil), nil
 	}
