@@ -1,7 +1,6 @@
 package tikvkv
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,13 +54,6 @@ func (l layout) in(space byte, key []byte) []byte {
 
 // space is the range of one of the spaces.
 func (l layout) space(space byte) (start, end []byte) { return l.in(space, nil), l.in(space+1, nil) }
-
-// all is the range of the store.
-func (l layout) all() (start, end []byte) {
-	end = bytes.Clone(l.prefix)
-	end[len(end)-1]++
-	return bytes.Clone(l.prefix), end
-}
 
 func (l layout) user(key []byte) []byte { return l.in(spaceUser, key) }
 

@@ -218,7 +218,6 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 	return guarded(func() error {
 		n := len(raw) - block.TrailerLen
 		packing := block.CompressionIndicator(raw[n])
-		data := raw[:n]
 		size := n
 		if packing != block.NoCompressionIndicator {
 			var err error
@@ -230,7 +229,7 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 			return errBadBlock
 		}
 		// The decoder wants its bytes at a multiple of eight, as large slices are.
-		data = make([]byte, size, max(size, 64))
+		data := make([]byte, size, max(size, 64))
 		if packing == block.NoCompressionIndicator {
 			copy(data, raw[:n])
 		} else if err := block.DecompressInto(packing, raw[:n], data); err != nil {
