@@ -48,6 +48,12 @@ func serve(args []string, s cli.Streams) int {
 	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	cfg.Shutdown = func() {
+		select {
+		case signals <- syscall.SIGTERM:
+		default: // told already
+		}
+	}
 	if cfg.UntilStdinEnds {
 		go endWith(s.In, signals)
 	}

@@ -249,6 +249,17 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
+// Wait waits for a process that ends by itself or by a client's command. It returns an error
+// if it ended with a failure, or wrote a panic to its log, and that of ctx.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return s.trouble(s.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Stop asks the server to end and waits for it. It returns an error if the server does not
 // end, ends with a failure, or wrote a panic to its log. A second call, or a call
 // after Kill, does nothing.

@@ -79,6 +79,10 @@ type Config struct {
 	// CommandLine is what getCmdLineOpts shows. Not a setting.
 	CommandLine []string
 
+	// Shutdown is called, and must return at once, when a client's command asks for an end;
+	// nil = no client may. Not a setting.
+	Shutdown func()
+
 	// Crowded, if not nil, is told that long work takes many of the processors; see
 	// mql.NewProcessor. Not a setting.
 	Crowded func(still func() bool)

@@ -252,7 +252,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections,
-			Recent: d.recent.lines},
+			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown},
 	}), nil
 }
 

@@ -141,11 +141,5 @@ func firstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {
 		return false
 	}
-	return c.DB == "admin" && c.Server.Auth.Empty() && isLocal(c.Conn.Remote())
-}
-
-// isLocal reports an address of this machine.
-func isLocal(a net.Addr) bool {
-	t, ok := a.(*net.TCPAddr)
-	return !ok || t.IP.IsLoopback()
+	return c.DB == "admin" && c.Server.Auth.Empty() && command.Local(c.Conn.Remote())
 }

@@ -19,6 +19,9 @@ type Config struct {
 	// Recent returns the last log lines, oldest first, and how many there have been since
 	// the start, for getLog; nil = none.
 	Recent func() (lines []string, total int)
+	// Shutdown asks whoever runs the server to stop it, and returns at once; nil = no client
+	// may ask.
+	Shutdown func()
 }
 
 // State is the room: what its commands share. Safe for concurrent use.

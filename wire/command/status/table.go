@@ -34,6 +34,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "replSetStepDown", Run: runReplSetStepDown, Action: "replSetStateChange", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetStepDown"},
 		{Name: "serverStatus", Run: s.runServerStatus, Action: "serverStatus", Facts: command.Silent, Doc: "reference/command/serverStatus"},
 		{Name: "setUserWriteBlockMode", Run: s.runSetUserWriteBlockMode, Action: "setUserWriteBlockMode", Facts: command.AdminOnly | command.Silent, Since: "6.0", Doc: "reference/command/setUserWriteBlockMode"},
+		{Name: "shutdown", Run: s.runShutdown, Action: "shutdown", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/shutdown"},
 		{Name: "testVersion2", Run: runTestVersion2, Action: "user", Facts: command.Silent, Doc: "reference/stable-api"},
 		{Name: "top", Run: s.runTop, Action: "top", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/top"},
 	}

@@ -1,0 +1,43 @@
+package status
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// runShutdown stops the server as a signal does: what runs may end, also this command, whose
+// answer still arrives. How long it may take is a setting of the server (--drain), and as there
+// are no secondaries to wait for, force and timeoutSecs change nothing.
+// Manual: reference/command/shutdown.
+// Errors: Unauthorized (13) from another machine without access control; IllegalOperation
+// (20) inside a program, which ends its server itself.
+func (s *State) runShutdown(c *command.Call) error {
+	if err := c.RefuseStrict(); err != nil {
+		return err
+	}
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "force":
+			_, err = c.BoolArg(name, v)
+		case "timeoutSecs":
+			_, err = c.AtLeast(name, v, 0)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !s.RequireAuth && !command.Local(c.Conn.Remote()) {
+		return mongoerr.New(mongoerr.Unauthorized, "shutdown must run from localhost when running without --auth")
+	}
+	if s.Shutdown == nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "This server is a part of a program, which ends it; no client can")
+	}
+	s.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", c.Peer.User).Msg("a client told the server to stop")
+	s.Shutdown()
+	return nil
+}
