@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,23 +98,28 @@ func TestNpmPackages(t *testing.T) {
 
 // somebodysProject is an empty folder with the files of a project in testdata, whose temporary
 // files are its own.
-type somebodysProject struct{ dir, temp string }
+type somebodysProject struct {
+	dir, temp string
+	env       []string // besides that of the tests
+}
 
 func newProject(t *testing.T, from string) somebodysProject {
 	t.Helper()
-	p := somebodysProject{t.TempDir(), t.TempDir()}
+	p := somebodysProject{dir: t.TempDir(), temp: t.TempDir()}
 	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join("testdata", from))); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// run runs a program in the project and returns all it printed.
+// run runs a program in the project and returns all it printed. Somebody's environment names
+// no server of ours, as that of a test run does.
 func (p somebodysProject) run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+p.temp, "CI=1", "NO_COLOR=1")
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CANTLE_") })
+	cmd.Env = append(append(env, "TMPDIR="+p.temp, "CI=1", "NO_COLOR=1"), p.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

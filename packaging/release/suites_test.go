@@ -55,8 +55,8 @@ func TestJava(t *testing.T) {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		t.Skip("mvn is not here")
 	}
-	t.Setenv("CANTLE_BINARY", ready(t).binary(here))
 	p := newProject(t, "java")
+	p.env = []string{"CANTLE_BINARY=" + ready(t).binary(here)}
 	p.run(t, "mvn", "-q", "-B", "test")
 	if !exists(p.dir, "target", "test-classes", "shop", "CantleContainer.class") || !exists(p.dir, "target", "surefire-reports", "shop.OrdersTest.txt") {
 		t.Error("Maven has not compiled and run everything")
