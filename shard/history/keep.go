@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/gob"
+	"encoding/json"
 	"fmt"
 
 	"github.com/cantledb/cantle/ratelimit"
@@ -33,6 +33,7 @@ type keptRow struct {
 
 type keptStay struct {
 	Part        Part
+	Sort        []byte // that of the Part, which need not be text
 	From, Until int64
 }
 
@@ -99,9 +100,8 @@ func (r *Recorder) records(final bool) ([]record, error) {
 	}
 	var out []record
 	put := func(name []byte, v any) error {
-		var b bytes.Buffer
-		err := gob.NewEncoder(&b).Encode(v)
-		out = append(out, record{name, b.Bytes()})
+		b, err := json.Marshal(v)
+		out = append(out, record{name, b})
 		return err
 	}
 	last := r.rings[Fives].newest
@@ -123,7 +123,9 @@ func (r *Recorder) records(final bool) ([]record, error) {
 	for _, w := range r.rows.list {
 		k := keptRow{Used: w.used}
 		for _, s := range w.stays {
-			k.Stays = append(k.Stays, keptStay{*s.part, s.from, s.until})
+			part := *s.part
+			part.Sort = ""
+			k.Stays = append(k.Stays, keptStay{part, []byte(s.part.Sort), s.from, s.until})
 		}
 		table.Rows = append(table.Rows, k)
 	}
@@ -214,7 +216,7 @@ func (r *Recorder) Load(ctx context.Context) error {
 // loadRows reads the table of rows. One that cannot be read is as if there were none.
 func (r *Recorder) loadRows(value []byte) {
 	var t keptRows
-	if gob.NewDecoder(bytes.NewReader(value)).Decode(&t) != nil || t.Version != keptVersion || len(t.Rows) > RowsMax {
+	if json.Unmarshal(value, &t) != nil || t.Version != keptVersion || len(t.Rows) > RowsMax {
 		return
 	}
 	r.events = t.Events
@@ -223,6 +225,7 @@ func (r *Recorder) loadRows(value []byte) {
 		w := row{used: k.Used}
 		for _, s := range k.Stays {
 			part := s.Part
+			part.Sort = string(s.Sort)
 			w.stays = append(w.stays, stay{&part, s.From, s.Until})
 		}
 		r.rows.list = append(r.rows.list, w)
@@ -235,7 +238,7 @@ func (r *Recorder) loadRows(value []byte) {
 // loadColumns reads columns; it reports that some of them are still of interest.
 func (r *Recorder) loadColumns(value []byte) (young bool) {
 	var k keptColumns
-	if gob.NewDecoder(bytes.NewReader(value)).Decode(&k) != nil || k.Version != keptVersion ||
+	if json.Unmarshal(value, &k) != nil || k.Version != keptVersion ||
 		k.Level < 0 || k.Level >= levelCount || len(k.Totals) != len(k.Columns) {
 		return false
 	}
