@@ -15,7 +15,7 @@ import (
 const (
 	searchFileMax  = 1 << 30  // a larger file is read as far as this
 	searchBlockMax = 24 << 20 // the largest block that is looked for where one is expected
-	searchSkipMax  = 64 << 10 // and where the one before is damaged, at each byte
+	searchSkipMax  = 24 << 10 // and where the one before is damaged, at each byte: blocks have 8 KiB, unless a document is larger
 )
 
 // findBlocks finds the data blocks of a table whose index is lost. They stand at the
