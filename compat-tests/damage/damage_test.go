@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -28,10 +29,7 @@ func TestRandomDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := 20
-	if os.Getenv("CANTLE_LONG") != "" {
-		rounds = 500
-	}
+	rounds := faults.Due(t, "bit-flip")
 	if n, err := strconv.Atoi(os.Getenv("CANTLE_DAMAGE_ROUNDS")); err == nil {
 		rounds = n
 	}
@@ -41,13 +39,17 @@ func TestRandomDamage(t *testing.T) {
 		first, rounds = n, 1
 	}
 	var c counts
+	faults.Tell(t, "bit-flip", uint64(first), func() (int, string) { return c.rounds, c.String() })
 	for i := range rounds {
 		seed := first + int64(i)
 		m := folders[seed%2]
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { c.round(t, bin, m, seed) })
 	}
-	t.Logf("%d rounds: %d refused to start, %d answered some questions with an error, %d did not matter; %d were served read-only; check found %d; salvage saved %d documents, of them %d from the change log, set %d aside and lost %d",
-		c.rounds, c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost)
+}
+
+func (c *counts) String() string {
+	return fmt.Sprintf("%d refused to start, %d answered some questions with an error, %d did not matter; %d were served read-only; check found %d; salvage saved %d documents, of them %d from the change log, set %d aside and lost %d",
+		c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost)
 }
 
 // round damages a copy of a folder and asks it everything.

@@ -3,7 +3,8 @@
 // does or says that the data are damaged; one that does not says so in one sentence; what
 // --serve-damaged and salvage give is right; and nothing hangs or prints a stack.
 //
-//	CANTLE_LONG            if set, 500 rounds instead of 20, and the canary
-//	CANTLE_DAMAGE_ROUNDS   so many
+//	CANTLE_FAULTS          nightly: 500 rounds instead of 20 (package faults)
+//	CANTLE_LONG            if set, the canary as well
+//	CANTLE_DAMAGE_ROUNDS   so many rounds
 //	CANTLE_DAMAGE_SEED     of one round, as a failure prints it
 package damage

@@ -1,10 +1,11 @@
 // Command gendocs prints what the server covers, from the tables the server itself
 // works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
-// compat-tests/clients/matrix.txt, into README.md, and what the commands of the program
-// do, into docs/reference.md.
+// compat-tests/clients/matrix.txt, into README.md, what the commands of the program
+// do, into docs/reference.md, and the fault programme, into FAULTS.md.
 //
 //	go run ./scripts/gendocs
 //
+// With -faults it first takes over what the fault programme did last, from .cache/faults.
 // With -check it writes nothing and fails if a file on disk is out of step. With -man DIR
 // it writes the pages for man and the completions of shells into that folder instead, as
 // packages have them; -version and -date stand in the foot of these pages.
@@ -38,8 +39,16 @@ func main() {
 	var edition manual.Edition
 	flag.StringVar(&edition.Version, "version", "", "`version` of the program, for these pages")
 	flag.StringVar(&edition.Date, "date", "", "`date` of that version")
+	counted := flag.Bool("faults", false, "take over the counts of the fault programme's last run")
 	flag.Parse()
 	var err error
+	if *counted {
+		err = keepCounts(".")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gendocs:", err)
+		os.Exit(1)
+	}
 	if *man != "" {
 		err = writeManual(*man, edition)
 	} else {
@@ -67,7 +76,7 @@ func run(root string, check bool) error {
 		return err
 	}
 	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
-		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check))
+		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check), printFaults(root, check))
 }
 
 // write writes a file, or compares it.

@@ -76,6 +76,7 @@ func main() {
 		r.do(s)
 	}
 	fmt.Printf("\ntook %s\n", time.Since(start).Round(time.Second))
+	reportFaults(os.Stdout, start)
 	r.count.report(os.Stdout)
 	if r.count.failed > 0 {
 		os.Exit(1)

@@ -153,7 +153,7 @@ func (r *run) soak() error {
 	r.useBuilt()
 	r.env = append(r.env, "CANTLE_SOAK=1")
 	return r.testPackages(func(path string) bool {
-		return strings.HasSuffix(path, "/abuse") || strings.HasSuffix(path, "/crash") || strings.HasSuffix(path, "/metamorphic") || strings.HasSuffix(path, "/isolation") || strings.HasSuffix(path, "/spill")
+		return strings.HasSuffix(path, "/abuse") || strings.HasSuffix(path, "/crash") || strings.HasSuffix(path, "/damage") || strings.HasSuffix(path, "/disk") || strings.HasSuffix(path, "/metamorphic") || strings.HasSuffix(path, "/isolation") || strings.HasSuffix(path, "/spill")
 	}, nil)
 }
 
@@ -214,6 +214,7 @@ func (r *run) fuzz() error {
 	if len(targets) == 0 {
 		return errNothing
 	}
+	begun, failed := time.Now(), 0
 	// Counted and not timed: at the end of a timed run on a busy machine the
 	// fuzzer may report its own deadline as a failure of the target.
 	each, amount := time.Minute, "500x"
@@ -227,11 +228,12 @@ func (r *run) fuzz() error {
 			"-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", amount, t.path)
 		if err != nil {
 			r.count.fail(t.path + " " + t.name)
+			failed++
 			continue
 		}
 		r.count.passed++
 	}
-	return nil
+	return r.tellFuzz(begun, len(targets), failed)
 }
 
 // target is one fuzz target.

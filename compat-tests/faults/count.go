@@ -1,0 +1,170 @@
+package faults
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Columns of the programme.
+const (
+	Run     = "run"
+	Nightly = "nightly"
+	Release = "release"
+)
+
+// Column is the one that is due in this run.
+func Column() string {
+	switch c := os.Getenv("CANTLE_FAULTS"); {
+	case c == Run || c == Nightly || c == Release:
+		return c
+	case os.Getenv("CANTLE_SOAK") != "":
+		return Nightly
+	}
+	return Run
+}
+
+// Due is how much of a row is due in this run, 0 for as much as there is. With the race
+// detector a run is a tenth of the usual one.
+func Due(tb testing.TB, row string) int {
+	tb.Helper()
+	r, ok := find(row)
+	if !ok {
+		tb.Fatalf("there is no row %s in compat-tests/faults", row)
+	}
+	switch Column() {
+	case Nightly:
+		return r.Nightly
+	case Release:
+		return r.Release
+	}
+	if racing && r.Run > 0 {
+		return (r.Run + 9) / 10
+	}
+	return r.Run
+}
+
+// Result is what one test of a row did.
+type Result struct {
+	Row, Test, Column string
+	Count             int
+	Failed            bool
+	// Detail is a sentence about it: what became of the faults.
+	Detail string
+	// Seed is the first of its random seeds, 0 if it has none.
+	Seed uint64
+	At   time.Time
+	Took time.Duration
+}
+
+// Tell says, when the test ends, how much of a row it did. count and detail are asked then.
+func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail string)) {
+	tb.Helper()
+	if _, ok := find(row); !ok {
+		tb.Fatalf("there is no row %s in compat-tests/faults", row)
+	}
+	begun := time.Now()
+	tb.Cleanup(func() {
+		n, detail := count()
+		r := Result{Row: row, Test: tb.Name(), Column: Column(), Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
+		tb.Logf("%s: %s", row, r.String())
+		if racing || tb.Skipped() {
+			return
+		}
+		if err := Record(r); err != nil {
+			tb.Log(err)
+		}
+	})
+}
+
+// String is the result in a line.
+func (r Result) String() string {
+	out := fmt.Sprintf("%s %d", r.Test, r.Count)
+	if row, ok := find(r.Row); ok {
+		out += " " + row.Unit
+	}
+	if r.Failed {
+		out += ", FAILED"
+	}
+	if r.Seed != 0 {
+		out += fmt.Sprintf(", seed %d", r.Seed)
+	}
+	out += " in " + r.Took.Round(time.Millisecond).String()
+	if r.Detail != "" {
+		out += ": " + r.Detail
+	}
+	return out
+}
+
+// folder is where results are kept, from the root of the module.
+const folder = ".cache/faults"
+
+// root is the folder of the module: the one above with go.mod.
+func root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		} else if dir == filepath.Dir(dir) {
+			return "", errors.New("there is no go.mod in any folder above")
+		}
+	}
+}
+
+// Record keeps a result in the place of an earlier one of the same test and column.
+func Record(r Result) error {
+	dir, err := root()
+	if err != nil {
+		return err
+	}
+	dir = filepath.Join(dir, folder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := strings.NewReplacer("/", "_", " ", "_").Replace(r.Row + "." + r.Test + "." + r.Column)
+	return os.WriteFile(filepath.Join(dir, name+".json"), b, 0o644)
+}
+
+// Results are those that are kept, in the order of Rows. Errors: what the disk says.
+func Results() (out []Result, err error) {
+	dir, err := root()
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, folder, "*.json")) // sorted
+	if err != nil {
+		return nil, err
+	}
+	var all []Result
+	for _, path := range files {
+		var r Result
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(b, &r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, r)
+	}
+	for _, row := range Rows {
+		for _, r := range all {
+			if r.Row == row.Name {
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}

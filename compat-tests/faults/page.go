@@ -1,0 +1,154 @@
+package faults
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Lines prints results for counts.txt: row, column, count, day, and what the test says.
+func Lines(results []Result) string {
+	var b strings.Builder
+	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of a run. DO NOT EDIT.\n")
+	for _, r := range results {
+		outcome := "passed"
+		if r.Failed {
+			outcome = "FAILED"
+		}
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Row, r.Column, r.Test, r.Count, outcome, r.At.UTC().Format(time.DateOnly), r.Detail)
+	}
+	return b.String()
+}
+
+// counted is what a column of a row came to in the run that is kept.
+type counted struct {
+	n       int
+	failed  bool
+	day     string
+	details []string
+}
+
+// countsOf reads the lines of a row.
+func countsOf(lines, row string) map[string]*counted {
+	out := map[string]*counted{}
+	for line := range strings.Lines(lines) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 7 || f[0] != row {
+			continue
+		}
+		c := out[f[1]]
+		if c == nil {
+			c = &counted{}
+			out[f[1]] = c
+		}
+		var n int
+		_, _ = fmt.Sscan(f[3], &n)
+		c.n += n
+		c.failed = c.failed || f[4] != "passed"
+		c.day = max(c.day, f[5])
+		if f[6] != "" {
+			c.details = append(c.details, f[6])
+		}
+	}
+	return out
+}
+
+// Page prints FAULTS.md with the counts of these lines.
+func Page(lines string) []byte {
+	var b bytes.Buffer
+	b.WriteString("<!-- Printed by scripts/gendocs from compat-tests/faults. DO NOT EDIT. -->\n\n# Faults\n\n" +
+		"What you may rely on when a machine loses its power, a disk errs or a client means harm; how that is tested, and how much.\n\n" +
+		"## What is promised\n\n")
+	for i, p := range Promises {
+		fmt.Fprintf(&b, "%d. %s Shown by: %s.\n", i+1, p, strings.Join(showing(i+1), ", "))
+	}
+	b.WriteString("\n## How it is shown\n\n" +
+		"Each kind of fault is a row. *Each run* is what `./scripts/test` and so every change has to pass, *nightly* what `./scripts/test --long` does, " +
+		"*release* what is to be done before one. A **canary** is a bug that was planted to see that the row catches it; it is " +
+		"a test as well, which fails when the bug goes unnoticed.\n\n" +
+		"| fault | each run | nightly | release | last counted |\n|---|---|---|---|---|\n")
+	for _, r := range Rows {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", r.Name, r.Name, amount(r.Run, r.Unit), amount(r.Nightly, r.Unit), amount(r.Release, r.Unit), last(countsOf(lines, r.Name)))
+	}
+	for _, r := range Rows {
+		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n", r.Name, r.What)
+		fmt.Fprintf(&b, "Tests: %s.", strings.Join(code(r.Tests), ", "))
+		if r.Canary != "" {
+			fmt.Fprintf(&b, " Canary: %s (`%s`).", r.Canary, r.CanaryTest)
+		} else {
+			b.WriteString(" It has no canary yet.")
+		}
+		b.WriteString("\n")
+		counts := countsOf(lines, r.Name)
+		for _, column := range []string{Run, Nightly, Release} {
+			if c := counts[column]; c != nil && len(c.details) > 0 {
+				fmt.Fprintf(&b, "\n%s, %s: %s.\n", strings.ToUpper(column[:1])+column[1:], c.day, strings.Join(c.details, "; "))
+			}
+		}
+	}
+	b.WriteString("\n## What is not shown\n\n")
+	for _, n := range NotShown {
+		fmt.Fprintf(&b, "- %s\n", n)
+	}
+	b.WriteString("\n## Doing it yourself\n\n" +
+		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak` does a night's. A test alone: " +
+		"`go test ./compat-tests/damage -v`, with `CANTLE_FAULTS=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
+		"`go run ./scripts/gendocs -faults` prints the counts of what ran last into this page.\n")
+	return b.Bytes()
+}
+
+// showing are the rows that show a promise, as links.
+func showing(promise int) (out []string) {
+	for _, r := range Rows {
+		for _, p := range r.Promises {
+			if p == promise {
+				out = append(out, fmt.Sprintf("[%s](#%s)", r.Name, r.Name))
+			}
+		}
+	}
+	return out
+}
+
+// code puts texts in the style of code.
+func code(texts []string) (out []string) {
+	for _, t := range texts {
+		out = append(out, "`"+t+"`")
+	}
+	return out
+}
+
+// amount is a number with its unit, "all" for 0.
+func amount(n int, unit string) string {
+	if n == 0 {
+		return "all " + unit
+	}
+	return thousands(n) + " " + unit
+}
+
+// last is what the columns that have run came to.
+func last(counts map[string]*counted) string {
+	var out []string
+	for _, column := range []string{Run, Nightly, Release} {
+		if c := counts[column]; c != nil {
+			text := fmt.Sprintf("%s %s, %s", thousands(c.n), column, c.day)
+			if c.failed {
+				text += ", **failed**"
+			}
+			out = append(out, text)
+		}
+	}
+	if out == nil {
+		return "not counted"
+	}
+	return strings.Join(out, "<br>")
+}
+
+// thousands prints a number with commas.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

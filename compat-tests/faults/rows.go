@@ -1,0 +1,80 @@
+package faults
+
+// Row is a kind of fault and what shows that it is survived.
+type Row struct {
+	// Name is short and stays: results are kept under it.
+	Name string
+	// Promises are the numbers of those it shows.
+	Promises []int
+	// What is done, in a sentence for users.
+	What string
+	// Unit is what is counted, in plural.
+	Unit string
+	// Run, Nightly and Release are how many of them are due; 0 is as many as there are.
+	Run, Nightly, Release int
+	// Tests are its tests: folder and name of the function.
+	Tests []string
+	// Canary is the planted bug that the row catches, and CanaryTest the test of that.
+	Canary, CanaryTest string
+}
+
+// Rows are the fault programme.
+var Rows = []Row{
+	{
+		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
+		What:  "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
+		Tests: []string{"compat-tests/crash TestKillDuringWrites", "compat-tests/crash TestKillDuringStructureChanges", "compat-tests/crash TestChangesThroughKills", "compat-tests/crash TestRetryAfterKill", "compat-tests/spill TestKillLeavesNothing"},
+	},
+	{
+		Name: "bit-flip", Promises: []int{2, 5}, Unit: "damages", Run: 20, Nightly: 500, Release: 500_000,
+		What:   "A bit flipped, a block zeroed or the end cut off, anywhere in tables, log, manifest or settings: the server refuses the folder or answers as the model does, `check` finds it, `salvage` saves what is not in the damaged block",
+		Tests:  []string{"compat-tests/damage TestRandomDamage"},
+		Canary: "checksums of blocks are not compared", CanaryTest: "compat-tests/damage TestCanary",
+	},
+	{
+		Name: "histories", Promises: []int{3}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
+		What:  "Bank transfers, list-append and registers by many clients, in transactions and alone, also with kills: their histories are judged by checkers that know nothing of the server",
+		Tests: []string{"compat-tests/isolation TestBank", "compat-tests/isolation TestAppend", "compat-tests/isolation TestRegisters", "compat-tests/isolation TestKills"},
+	},
+	{
+		Name: "random", Promises: []int{4}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
+		What:  "Random operations: one partition = seven = eight = with indexes = a naive model",
+		Tests: []string{"compat-tests/metamorphic TestMetamorphic", "compat-tests/metamorphic TestPipelines"},
+	},
+	{
+		Name: "fuzz", Promises: []int{6}, Unit: "targets", Run: 0, Nightly: 0, Release: 0,
+		What:  "Everything that reads what strangers send is fuzzed: 500 inputs each run, five minutes a night",
+		Tests: []string{"scripts/testall fuzz"},
+	},
+	{
+		Name: "upgrade", Promises: []int{7}, Unit: "folders", Run: 0, Nightly: 0, Release: 0,
+		What:  "The folder that every released format has left is opened, compared, written to and opened again; a newer one is refused with a sentence",
+		Tests: []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestNewer"},
+	},
+	{
+		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 60, Nightly: 0, Release: 0,
+		What:   "Commands that cost as much as a client can make them cost, and clients that mean harm, while others work: every one ends within its maxTimeMS and with its client",
+		Tests:  []string{"compat-tests/abuse TestHostile"},
+		Canary: "a command that never asks whether it is to end", CanaryTest: "compat-tests/abuse TestHostileCanary",
+	},
+	{
+		Name: "memory", Promises: []int{6}, Unit: "ways", Run: 0, Nightly: 0, Release: 0,
+		What:  "Many clients make the server hold as much as they can: messages, sorts, replies, open transactions",
+		Tests: []string{"compat-tests/memory TestQueriesShareMemory", "compat-tests/memory TestHalfSentMessages", "compat-tests/memory TestRepliesNobodyReads", "compat-tests/memory TestUncommittedWritesShareMemory"},
+	},
+	{
+		Name: "gateway", Promises: []int{1, 3}, Unit: "kills", Run: 0, Nightly: 0, Release: 0,
+		What:  "Servers over a simulated TiKV cluster: one is killed under writers, another takes over, the cluster goes away and comes back",
+		Tests: []string{"compat-tests/gateway TestKill", "compat-tests/gateway TestAway", "compat-tests/gateway TestOneAtATime"},
+	},
+}
+
+// find returns the row of a name.
+func find(name string) (Row, bool) {
+	for _, r := range Rows {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Row{}, false
+}

@@ -1,0 +1,101 @@
+package faults
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every test and canary that a row names is there, and every promise has a row.
+func TestRows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rows {
+		if seen[r.Name] {
+			t.Errorf("%s is there twice", r.Name)
+		}
+		seen[r.Name] = true
+		if r.What == "" || r.Unit == "" || len(r.Tests) == 0 || (r.Canary == "") != (r.CanaryTest == "") {
+			t.Errorf("%s is not whole", r.Name)
+		}
+		for _, name := range append(r.Tests, r.CanaryTest) {
+			if name != "" && !exists(t, name) {
+				t.Errorf("%s: there is no test %s", r.Name, name)
+			}
+		}
+		for _, p := range r.Promises {
+			if p < 1 || p > len(Promises) {
+				t.Errorf("%s: there is no promise %d", r.Name, p)
+			}
+		}
+	}
+	for i := range Promises {
+		if len(showing(i+1)) == 0 {
+			t.Errorf("nothing shows promise %d", i+1)
+		}
+	}
+}
+
+// exists looks for a test by its folder and function.
+func exists(t *testing.T, name string) bool {
+	t.Helper()
+	dir, function, _ := strings.Cut(name, " ")
+	pattern, text := "*_test.go", "func "+function+"("
+	if strings.HasPrefix(dir, "scripts/") { // a step of the test run
+		pattern, text = "*.go", `{"`+function+`", `
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(source), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// What a test tells comes out on the page.
+func TestPage(t *testing.T) {
+	day := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	lines := Lines([]Result{
+		{Row: "kill", Test: "TestA", Column: Run, Count: 1200, At: day, Detail: "nothing was lost"},
+		{Row: "kill", Test: "TestB", Column: Run, Count: 34, At: day.AddDate(0, 0, -1)},
+		{Row: "kill", Test: "TestA", Column: Nightly, Count: 5, Failed: true, At: day},
+	})
+	text := string(Page(lines))
+	for _, want := range []string{
+		"| [kill](#kill) | 100 kills | 2,000 kills | 20,000 kills | 1,234 run, 2026-11-23<br>5 nightly, 2026-11-23, **failed** |\n",
+		"\nRun, 2026-11-23: nothing was lost.\n",
+		"1. **What was acknowledged is on the disk.** ",
+		"| [memory](#memory) | all ways | all ways | all ways | not counted |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// The column is what the environment says.
+func TestDue(t *testing.T) {
+	for _, c := range []struct {
+		faults, soak string
+		want         int
+	}{{"", "", 100}, {"", "1", 2_000}, {"run", "1", 100}, {"release", "", 20_000}} {
+		t.Setenv("CANTLE_FAULTS", c.faults)
+		t.Setenv("CANTLE_SOAK", c.soak)
+		want := c.want
+		if racing && want == 100 {
+			want = 10
+		}
+		if got := Due(t, "kill"); got != want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}

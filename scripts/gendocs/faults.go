@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/compat-tests/faults"
+)
+
+// countsFile has the counts that FAULTS.md shows.
+const countsFile = "compat-tests/faults/counts.txt"
+
+// keepCounts writes what the fault programme did last over the counts that are kept.
+// Errors: nothing has run.
+func keepCounts(root string) error {
+	results, err := faults.Results()
+	if err == nil && len(results) == 0 {
+		err = errors.New("there are no counts in .cache/faults: run ./scripts/test first")
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, countsFile), []byte(faults.Lines(results)), 0o644)
+}
+
+// printFaults writes or compares FAULTS.md.
+func printFaults(root string, check bool) error {
+	lines, err := os.ReadFile(filepath.Join(root, countsFile))
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(root, "FAULTS.md"), faults.Page(string(lines)), check)
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cantledb/cantle/compat-tests/faults"
+)
+
+// reportFaults prints what the fault programme did since a time.
+func reportFaults(w io.Writer, since time.Time) {
+	results, err := faults.Results()
+	if err != nil {
+		fmt.Fprintln(w, err)
+	}
+	for _, r := range results {
+		if !r.At.Before(since) {
+			fmt.Fprintf(w, "faults: %s (%s): %s\n", r.Row, r.Column, r)
+		}
+	}
+}
+
+// tellFuzz keeps what the step fuzz did for the row of that name.
+func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
+	inputs := "500 inputs each"
+	column := faults.Run
+	if r.long {
+		inputs, column = "five minutes each", faults.Nightly
+	}
+	return faults.Record(faults.Result{Row: "fuzz", Test: "fuzz", Column: column, Count: targets, Failed: failed > 0, Detail: inputs, At: begun, Took: time.Since(begun)})
+}
