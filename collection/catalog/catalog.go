@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -17,8 +18,9 @@ type Catalog struct {
 	store   storage.Store
 	current atomic.Pointer[Snapshot]
 
-	mu  sync.Mutex                        // one change at a time
-	old map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned; under mu
+	mu     sync.Mutex                        // one change at a time; the fields below
+	old    map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
+	unsure *Mutation                         // a change of which nobody knows whether it was committed
 }
 
 // Open reads the catalog of a store, for a server that shows itself as r.
@@ -81,22 +83,28 @@ func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 
 // Change runs one DDL step: fn edits a Mutation; what it did is committed
 // durably and published as the next snapshot. An error of fn changes nothing
-// and is returned. Changes run one after another. fn must not wait for a drain.
+// and is returned. Changes run one after another. fn must not wait for a drain,
+// and begins from nothing each time that it is called: again after a conflict.
+// Errors: those of fn and of the store; ErrUnavailable while nobody knows what
+// became of an earlier change.
 func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
-	if err != nil {
+	return storage.Again(ctx, func() error {
+		txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
+		if err != nil {
+			return err
+		}
+		defer txn.Close()
+		_, err = c.change(ctx, txn, storage.Synced, fn)
 		return err
-	}
-	defer txn.Close()
-	_, err = c.change(ctx, txn, storage.Synced, fn)
-	return err
+	})
 }
 
 // ChangeIn is a Change that is part of a larger transaction, which it commits:
 // the change and all else in txn take effect together. at is the time of the
-// commit, 0 if nothing was changed, and then nothing is committed.
+// commit, 0 if nothing was changed, and then nothing is committed. fn is called
+// once: whoever began the transaction begins it again after a conflict.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,6 +113,9 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 
 // change runs one step in a transaction. The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (storage.Timestamp, error) {
+	if c.unsure != nil {
+		return 0, errUnsure
+	}
 	m := newMutation(ctx, c.current.Load(), txn)
 	if err := fn(m); err != nil {
 		return 0, err
@@ -116,9 +127,18 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		return 0, err
 	}
 	ts, err := txn.Commit(ctx, d)
+	if errors.Is(err, storage.ErrUndetermined) {
+		ts, err = c.undetermined(ctx, m, err)
+	}
 	if err != nil {
 		return 0, err
 	}
+	c.publish(m, ts)
+	return ts, nil
+}
+
+// publish makes what was committed at a time the current snapshot. The caller holds mu.
+func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
 	for id := range m.moved {
 		if c := m.puts[id]; c != nil && m.moved[id] {
 			c.VisibleFrom = ts // nobody else has seen it yet
@@ -127,7 +147,6 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	old := c.current.Swap(m.next)
 	close(old.replaced)
 	c.retire(old, m)
-	return ts, nil
 }
 
 // Settled waits for the change under way, if any: a change is in the store a little

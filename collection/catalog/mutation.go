@@ -19,6 +19,7 @@ import (
 // from, and the next snapshot taking shape.
 type Mutation struct {
 	ctx     context.Context
+	base    *Snapshot
 	next    *Snapshot
 	txn     storage.Txn
 	changed bool
@@ -35,7 +36,7 @@ func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn) *Mutation
 	maps.Copy(next.byName, base.byName)
 	maps.Copy(next.byID, base.byID)
 	return &Mutation{
-		ctx: ctx, next: next, txn: txn,
+		ctx: ctx, base: base, next: next, txn: txn,
 		puts:    map[keyspace.CollectionID]*Collection{},
 		drops:   map[keyspace.CollectionID]bool{},
 		moved:   map[keyspace.CollectionID]bool{},
@@ -204,12 +205,12 @@ func (m *Mutation) nextID() (uint64, error) {
 // write puts the changed entries into the transaction.
 func (m *Mutation) write() error {
 	for name, d := range m.dbPuts {
-		if err := m.txn.Set(keyspace.AppendMeta(nil, keyspace.MetaDatabase, []byte(name)), encodeDatabase(d)); err != nil {
+		if err := m.txn.Set(databaseKey(name), encodeDatabase(d)); err != nil {
 			return err
 		}
 	}
 	for name := range m.dbDrops {
-		if err := m.txn.Delete(keyspace.AppendMeta(nil, keyspace.MetaDatabase, []byte(name))); err != nil {
+		if err := m.txn.Delete(databaseKey(name)); err != nil {
 			return err
 		}
 	}
@@ -228,4 +229,8 @@ func (m *Mutation) write() error {
 
 func collectionKey(id keyspace.CollectionID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaCollection, binary.BigEndian.AppendUint64(nil, uint64(id)))
+}
+
+func databaseKey(name string) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaDatabase, []byte(name))
 }

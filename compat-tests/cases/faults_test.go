@@ -3,7 +3,6 @@ package cases
 import (
 	"context"
 	"io"
-	"math"
 	"sync"
 	"testing"
 	"time"
@@ -19,9 +18,11 @@ import (
 // faults are what the contract of package storage allows a store to do, and a client of
 // the server never sees.
 var faults = []faultkv.Rule{
-	// Statements run again. Other keys than those of documents, and the copy that a
-	// reshard fills, have one writer at a time and never conflict.
-	{Op: faultkv.Commit, Key: isRecord, Unless: isOrigin, Probability: 0.6, Err: storage.ErrConflict},
+	// Statements run again, and so do the transactions that fill the copy of a reshard.
+	{Op: faultkv.Commit, Key: isRecord, Probability: 0.6, Err: storage.ErrConflict},
+	// Changes of the catalog, of users and of settings have one writer at a time; an engine
+	// may refuse them all the same.
+	{Op: faultkv.Commit, Key: isDefinition, Unless: isRecord, Probability: 0.3, Err: storage.ErrConflict},
 	// A state that is not kept is made from the change log.
 	{Op: faultkv.Snapshot, Named: true, Err: storage.ErrSnapshotTooOld},
 	// A slow disk: who was first is last.
@@ -47,11 +48,14 @@ func isRecord(key []byte) bool {
 	return ok
 }
 
-// isOrigin reports whether a key is one of those by which a reshard finds in its copy what
-// it has copied from where.
-func isOrigin(key []byte) bool {
-	_, ix, _, ok := keyspace.EntryOwner(key)
-	return ok && ix == math.MaxUint32
+// isDefinition reports whether a key is of what commands define.
+func isDefinition(key []byte) bool {
+	kind, _, ok := keyspace.SplitMeta(key)
+	switch kind {
+	case keyspace.MetaCollection, keyspace.MetaDatabase, keyspace.MetaUser, keyspace.MetaRole, keyspace.MetaSetting:
+		return ok
+	}
+	return false
 }
 
 // faulty starts whole servers in this process, over stores with faults.

@@ -61,7 +61,7 @@ func Translate(err error) error {
 	case errors.Is(err, storage.ErrUnavailable):
 		return mongoerr.New(mongoerr.NetworkTimeout, "The cluster that keeps the data cannot be reached; nothing was done, try again").Because(err)
 	case errors.Is(err, storage.ErrUndetermined):
-		return mongoerr.New(mongoerr.InternalError, "The outcome of the commit is unknown").Because(err)
+		return mongoerr.New(mongoerr.NetworkTimeout, "The store did not answer whether the write was committed: it may have happened or not. A retryable write may be sent again and happens once; otherwise look before you write again").Because(err)
 	case errors.Is(err, storage.ErrClosed):
 		return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down").Because(err)
 	case errors.Is(err, ErrTimeLimit), errors.Is(err, context.DeadlineExceeded):

@@ -189,15 +189,20 @@ type row struct {
 
 // read takes the next documents of a range, up to the bounds of a batch.
 func (s *rows) read(b *batch, within storage.Range) error {
-	s.list, s.mem = s.list[:0], s.mem[:0]
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: b.rows})
 	if err != nil {
 		return err
 	}
 	defer it.Close()
+	return s.take(it, b.rows)
+}
+
+// take takes the next documents of an iterator, at most so many and up to the bytes of a batch.
+func (s *rows) take(it storage.Iterator, most int) error {
+	s.list, s.mem = s.list[:0], s.mem[:0]
 	type place struct{ key, doc int }
 	var places []place
-	for len(places) < b.rows && len(s.mem) < batchBytes && it.Next() {
+	for len(places) < most && len(s.mem) < batchBytes && it.Next() {
 		s.mem = append(s.mem, it.Key()...)
 		key := len(s.mem)
 		s.mem = append(s.mem, it.Value()...)

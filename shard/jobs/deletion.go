@@ -142,14 +142,16 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 			return err
 		}
 	}
-	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
-	if err != nil {
+	return storage.Again(ctx, func() error {
+		txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+		if err != nil {
+			return err
+		}
+		defer txn.Close()
+		if err := txn.Delete(d.key); err != nil {
+			return err
+		}
+		_, err = txn.Commit(ctx, storage.Synced)
 		return err
-	}
-	defer txn.Close()
-	if err := txn.Delete(d.key); err != nil {
-		return err
-	}
-	_, err = txn.Commit(ctx, storage.Synced)
-	return err
+	})
 }

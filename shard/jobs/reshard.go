@@ -52,6 +52,9 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	defer cancel(nil)
 	c := &copying{r: r, ctx: ctx, job: job}
 	if err := r.Catalog.Change(ctx, c.begin); err != nil || c.to == nil {
+		if c.to != nil {
+			r.filling.remove(c.to.ID)
+		}
 		return nil, gone(err)
 	}
 	defer r.filling.remove(c.to.ID)
@@ -105,6 +108,10 @@ type copying struct {
 // begin makes the entry of the copy and notes it for deletion, which is what
 // happens to it unless it is finished.
 func (c *copying) begin(m *catalog.Mutation) error {
+	if c.to != nil { // of a try that met a conflict
+		c.r.filling.remove(c.to.ID)
+		c.to = nil
+	}
 	old := m.Snapshot().ByID(c.job.Collection)
 	if old == nil {
 		return errGone
@@ -171,7 +178,11 @@ func (c *copying) run() error {
 	if !c.control.commit() {
 		return context.Cause(c.ctx)
 	}
-	return c.r.Catalog.Change(c.ctx, c.replace)
+	filled := c.to
+	return c.r.Catalog.Change(c.ctx, func(m *catalog.Mutation) error {
+		c.to = filled
+		return c.replace(m)
+	})
 }
 
 // freeze makes writers wait, and waits for those at work; the change log then

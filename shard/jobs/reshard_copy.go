@@ -49,41 +49,34 @@ func (c *copying) copy() error {
 		return err
 	}
 	defer it.Close()
-	for more := true; more; {
-		f, err := c.fill(false)
-		if err != nil {
+	for part := new(rows); ; {
+		if err := part.take(it, batchRows); err != nil || len(part.list) == 0 {
 			return err
 		}
-		n, size := 0, 0
-		for n < batchRows && size < batchBytes {
-			if more = it.Next(); !more {
-				break
-			}
-			_, h, id, ok := keyspace.SplitRecord(it.Key())
-			if !ok {
-				err = errors.Join(storage.ErrCorruption, errors.New(keyspace.Pretty(it.Key())))
-				break
-			}
-			if err = f.insert(placeOf(h, id), bson.Raw(it.Value())); err != nil {
-				break
-			}
-			size += len(it.Value())
-			n++
-		}
-		if err = errors.Join(err, it.Err()); err == nil {
-			err = f.commit()
-		}
-		f.close()
-		if err != nil {
+		if err := storage.Again(c.ctx, func() error { return c.copyRows(part) }); err != nil {
 			return err
 		}
-		c.progress.done.Add(int64(n))
+		c.progress.done.Add(int64(len(part.list)))
 		c.r.Step(stepCopying)
 		if c.ctx.Err() != nil {
 			return context.Cause(c.ctx)
 		}
 	}
-	return nil
+}
+
+// copyRows inserts documents into the copy, in one transaction.
+func (c *copying) copyRows(part *rows) error {
+	f, err := c.fill(false)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	for _, row := range part.list {
+		if err := f.insert(placeOf(row.hash, row.id), row.doc); err != nil {
+			return err
+		}
+	}
+	return f.commit()
 }
 
 // windowMax bounds the places that are taken from the change log at a time.
@@ -166,7 +159,7 @@ func (c *copying) apply(places map[string]bool, last bool) error {
 	for len(list) > 0 {
 		part := list[:min(len(list), batchRows)]
 		list = list[len(part):]
-		if err := c.applyBatch(part, last); err != nil {
+		if err := storage.Again(c.ctx, func() error { return c.applyBatch(part, last) }); err != nil {
 			return err
 		}
 		c.progress.applied.Add(int64(len(part)))

@@ -79,6 +79,7 @@ func (r *Runner) prepare(ctx context.Context, id keyspace.CollectionID, change f
 		if err != nil {
 			return err
 		}
+		counts.Undivide(ch) // of a try that met a conflict
 		ch = difference(coll.Map, next)
 		counts.Divide(ch)
 		if err := logMoved(m, coll, ch); err != nil {

@@ -260,7 +260,7 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	if n > entriesMax {
 		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
 	}
-	if err := e.save(ctx); err != nil {
+	if err := storage.Again(ctx, func() error { return e.save(ctx) }); err != nil {
 		return err
 	}
 	d.mu.Lock()

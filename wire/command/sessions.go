@@ -86,7 +86,7 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	if err == nil {
 		c.keepResults()
 	} else if c.Args.Retryable() {
-		c.Session.Reload() // some statements may have taken effect
+		c.Session.Reload(err) // some statements may have taken effect
 	}
 	c.Session.Checkin()
 	return err
@@ -104,7 +104,7 @@ func (s *Server) dropSession(c *Call) {
 			s.Log.Warn().Err(err).Msg("the transaction of a command that panicked could not be aborted")
 		}
 	}
-	c.Session.Reload()
+	c.Session.Reload(nil)
 	c.Session.Checkin()
 	c.Session = nil
 }

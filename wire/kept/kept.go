@@ -27,14 +27,16 @@ func Load(ctx context.Context, s storage.Store, name string) (bson.Raw, error) {
 
 // Save writes a server-wide setting and waits until it is durable.
 func Save(ctx context.Context, s storage.Store, name string, doc bson.Raw) error {
-	t, err := s.Begin(ctx, storage.TxnOptions{})
-	if err != nil {
+	return storage.Again(ctx, func() error {
+		t, err := s.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := t.Set(keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)), doc); err != nil {
+			return err
+		}
+		_, err = t.Commit(ctx, storage.Synced)
 		return err
-	}
-	if err := t.Set(keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)), doc); err != nil {
-		t.Close()
-		return err
-	}
-	_, err = t.Commit(ctx, storage.Synced)
-	return err
+	})
 }

@@ -19,6 +19,12 @@ type History interface {
 	Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error
 	// SaveCommit remembers inside t that t is the transaction of that number.
 	SaveCommit(t storage.Txn, id ID, txnNumber int64) error
+	// Settle makes sure that no transaction which saved the results of these statements, and
+	// has not been committed so far, will be: Load then tells what happened.
+	Settle(ctx context.Context, id ID, firsts []int32) error
+	// SettleCommit is Settle for the transaction of a number. It reports whether that was
+	// committed, and a time that is not before its commit.
+	SettleCommit(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
 	// Forget drops sessions that ended.
 	Forget(ctx context.Context, ids []ID) error
 }

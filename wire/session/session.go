@@ -64,7 +64,9 @@ type Session struct {
 	hold       Holding
 	api        API
 	done       results
-	incomplete bool // results of this number were dropped
+	incomplete bool    // results of this number were dropped
+	staged     []int32 // what Stage was told of by the command that has the session
+	unsettled  []int32 // statements of which the store did not say whether they were committed
 
 	// Guarded by mu: what others may do while the session is checked out.
 	mu        sync.Mutex
@@ -86,7 +88,8 @@ func (s *Session) TxnNumber() int64 { return s.number }
 // API is how the transaction's first command used the stable API.
 func (s *Session) API() API { return s.api }
 
-// Txn returns what Attach gave; the Holding's Txn is nil before that.
+// Txn returns what Attach gave; the Holding's Txn is nil before that, and after a commit
+// that was not answered.
 func (s *Session) Txn() Holding { return s.hold }
 
 // Attach gives the transaction what it works with, at its first read or write. The
@@ -162,6 +165,7 @@ func (s *Session) advance(n int64, st State) {
 	}
 	s.registry.resize(-s.done.bytes)
 	s.done, s.incomplete = results{}, false
+	s.hold = Holding{}
 	s.number, s.state, s.committed = n, st, 0
 }
 
@@ -182,14 +186,15 @@ func (s *Session) end(st State) {
 // Commit ends the transaction. Repeated, it answers as the first time. at is the commit's
 // timestamp, 0 if the transaction touched nothing.
 //
-// Errors: those of storage.Txn.Commit: after ErrUndetermined the outcome stays unknown,
-// after any other the transaction is aborted; NoSuchTransaction if it was aborted before.
+// Errors: those of storage.Txn.Commit: after ErrUndetermined a further Commit asks the History
+// for the outcome, after any other the transaction is aborted; NoSuchTransaction if it was
+// aborted before.
 func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.Timestamp, err error) {
 	switch s.state {
 	case Committed:
 		return s.committed, nil
 	case Undetermined:
-		return 0, storage.ErrUndetermined
+		return s.settleCommit(ctx)
 	case InProgress:
 	default:
 		return 0, s.errAborted()
@@ -207,11 +212,32 @@ func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.
 		s.committed = at
 		s.end(Committed)
 	case errors.Is(err, storage.ErrUndetermined):
+		view := s.hold.View
 		s.end(Undetermined)
+		s.hold.View = view // for whoever learns that it was committed
 	default:
 		s.end(Aborted)
 	}
 	return at, err
+}
+
+// settleCommit finds out what became of a commit that was not answered.
+// Errors: ErrUndetermined as long as there is no answer, NoSuchTransaction.
+func (s *Session) settleCommit(ctx context.Context) (at storage.Timestamp, err error) {
+	h := s.registry.cfg.History
+	if h == nil {
+		return 0, storage.ErrUndetermined
+	}
+	at, committed, err := h.SettleCommit(ctx, s.ID, s.number)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%w: %w", storage.ErrUndetermined, err)
+	case !committed:
+		s.state, s.hold = Aborted, Holding{}
+		return 0, s.errAborted()
+	}
+	s.state, s.committed = Committed, at
+	return at, nil
 }
 
 // Abort ends the transaction without effect, by abortTransaction or because a statement
@@ -246,10 +272,14 @@ func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 // Stage hands the common result of the statements first to last to the History, inside the
 // transaction that has the effect. Remember follows once that is committed.
 func (s *Session) Stage(t storage.Txn, first, last int32, result bson.Raw) error {
-	if h := s.registry.cfg.History; h != nil {
-		return h.Save(t, s.ID, s.number, first, last, result)
+	h := s.registry.cfg.History
+	if h == nil {
+		return nil
 	}
-	return nil
+	if n := len(s.staged); n == 0 || s.staged[n-1] != first { // a statement may run again
+		s.staged = append(s.staged, first)
+	}
+	return h.Save(t, s.ID, s.number, first, last, result)
 }
 
 // Remember keeps a copy of the result of a statement whose effect is committed, for Replay.
@@ -261,10 +291,14 @@ func (s *Session) Remember(stmt int32, result bson.Raw) {
 
 // Reload forgets what the session holds in memory of the present retryable write, after a
 // command that failed when some of its statements may have taken effect: the next command
-// asks the History. Without one, the session admits that it does not know.
-func (s *Session) Reload() {
+// asks the History. Without one, the session admits that it does not know. After
+// ErrUndetermined the History is first made sure to tell the last word.
+func (s *Session) Reload(cause error) {
 	if s.state != None {
 		return
+	}
+	if errors.Is(cause, storage.ErrUndetermined) {
+		s.unsettled = append(s.unsettled, s.staged...)
 	}
 	s.registry.resize(-s.done.bytes)
 	s.done = results{}
@@ -277,6 +311,12 @@ func (s *Session) load(ctx context.Context) error {
 	h := s.registry.cfg.History
 	if s.loaded || h == nil {
 		return nil
+	}
+	if len(s.unsettled) > 0 {
+		if err := h.Settle(ctx, s.ID, s.unsettled); err != nil {
+			return fmt.Errorf("session %v: %w", s.ID, err)
+		}
+		s.unsettled = nil
 	}
 	p, ok, err := h.Load(ctx, s.ID)
 	if err != nil {
@@ -301,6 +341,7 @@ func (s *Session) load(ctx context.Context) error {
 // Checkin lets the next command use the session. A session killed or expired meanwhile
 // loses its transaction now.
 func (s *Session) Checkin() {
+	s.staged = nil
 	s.touch()
 	s.release()
 	s.registry.trim()

@@ -322,7 +322,11 @@ func (p *past) Save(_ storage.Txn, _ ID, n int64, first, last int32, r bson.Raw)
 	return nil
 }
 func (p *past) SaveCommit(t storage.Txn, _ ID, n int64) error { t.(*txn).history++; return nil }
-func (p *past) Forget(context.Context, []ID) error            { return nil }
+func (p *past) Settle(context.Context, ID, []int32) error     { return nil }
+func (p *past) SettleCommit(context.Context, ID, int64) (storage.Timestamp, bool, error) {
+	return 0, false, nil
+}
+func (p *past) Forget(context.Context, []ID) error { return nil }
 
 func TestHistory(t *testing.T) {
 	h := &past{Past: Past{TxnNumber: 5, Results: []StatementResult{{0, 0, bson.Empty}}}}

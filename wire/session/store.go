@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -108,6 +109,49 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 			Last: int32(binary.BigEndian.Uint32(v[headBytes:])), Result: bson.Raw(v[headBytes+4:]).Clone()})
 	}
 	return p, p.TxnNumber >= 0, it.Err()
+}
+
+// Settle see History. A transaction locks the keys that the unsettled one writes, so that one
+// conflicts if it comes later.
+func (s *Store) Settle(ctx context.Context, id ID, firsts []int32) error {
+	keys := make([][]byte, len(firsts))
+	for i, stmt := range firsts {
+		keys[i] = key(id, statementEntry, stmt)
+	}
+	return storage.Again(ctx, func() error {
+		_, _, err := s.lock(ctx, keys)
+		return err
+	})
+}
+
+// SettleCommit see History.
+func (s *Store) SettleCommit(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error) {
+	err = storage.Again(ctx, func() error {
+		var stored []byte
+		at, stored, err = s.lock(ctx, [][]byte{key(id, commitEntry, 0)})
+		committed = len(stored) >= headBytes && int64(binary.BigEndian.Uint64(stored)) == txnNumber
+		return err
+	})
+	return at, committed, err
+}
+
+// lock commits a transaction that locks keys, and returns its snapshot's time and what the
+// first of them has.
+func (s *Store) lock(ctx context.Context, keys [][]byte) (at storage.Timestamp, first []byte, err error) {
+	t, err := s.store.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return 0, nil, err
+	}
+	defer t.Close()
+	if first, err = t.Get(ctx, keys[0], nil); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return 0, nil, err
+	}
+	if err := t.Lock(ctx, keys...); err != nil {
+		return 0, nil, err
+	}
+	at = t.ReadTimestamp()
+	_, err = t.Commit(ctx, storage.Synced)
+	return at, first, err
 }
 
 // Forget see History.

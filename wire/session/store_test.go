@@ -160,3 +160,44 @@ func TestStoreForget(t *testing.T) {
 		t.Errorf("an old session was not swept: %d, %v", n, err)
 	}
 }
+
+// A statement whose commit was not answered runs again only if it did not happen, and the
+// commit that is late does not happen any more.
+func TestUnansweredStatement(t *testing.T) {
+	st := memkv.Open(memkv.Options{})
+	defer st.Close()
+	for number, arrives := range []bool{true, false} {
+		number := int64(number + 1)
+		r := New(Config{History: NewStore(st)})
+		s, err := r.Checkout(t.Context(), write(number))
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := st.Begin(t.Context(), storage.TxnOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Stage(late, 0, 0, result(1)); err != nil {
+			t.Fatal(err)
+		}
+		if arrives {
+			if _, err := late.Commit(t.Context(), storage.Synced); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Reload(storage.ErrUndetermined)
+		s.Checkin()
+		if !arrives {
+			if s, err = r.Checkout(t.Context(), write(number)); err != nil {
+				t.Fatal(err)
+			}
+			s.Checkin()
+			if _, err := late.Commit(t.Context(), storage.Synced); !errors.Is(err, storage.ErrConflict) {
+				t.Errorf("a commit that is late: %v", err)
+			}
+		}
+		if _, replayed := do(t, st, r, number, 0, 2); replayed != arrives {
+			t.Errorf("arrives %v: replayed %v", arrives, replayed)
+		}
+	}
+}

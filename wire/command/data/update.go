@@ -313,7 +313,7 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
 		}
 	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
-		e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
+		e.Code == mongoerr.NetworkTimeout, e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
 		return errs, err
 	}
 	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil

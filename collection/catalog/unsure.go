@@ -1,0 +1,195 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// A commit over a network can end without an answer. Then what is in the store decides: a row
+// of the change is read and locked in one transaction. Once that has committed the change has
+// happened if the row says so, and otherwise it never will, for it writes the row as well and
+// would conflict. While the store does not answer that either, the collections of the
+// change are frozen: their writers wait, for they may not know an index that is in the store.
+
+// errUnsure refuses further changes meanwhile.
+var errUnsure = fmt.Errorf("%w: it is not known yet whether an earlier change of the catalog was committed", storage.ErrUnavailable)
+
+const (
+	// unsurePatience is how long a change waits until it is known what became of it.
+	unsurePatience = 10 * time.Second
+	// unsurePause lies between two questions.
+	unsurePause = 100 * time.Millisecond
+)
+
+// undetermined finds out what became of a change whose commit ended with err. The caller
+// holds mu. Errors: ErrConflict if it did not happen, err if that is not known.
+func (c *Catalog) undetermined(ctx context.Context, m *Mutation, err error) (storage.Timestamp, error) {
+	asking, cancel := context.WithTimeout(ctx, unsurePatience)
+	defer cancel()
+	for {
+		ts, happened, askErr := m.outcome(asking, c.store)
+		switch {
+		case askErr == nil && happened:
+			return ts, nil
+		case askErr == nil:
+			return 0, fmt.Errorf("%w: the commit was not answered, and did not happen", storage.ErrConflict)
+		case errors.Is(askErr, storage.ErrClosed):
+			return 0, err
+		}
+		if !pause(asking) {
+			break
+		}
+	}
+	c.freeze(m)
+	go c.resolve(context.WithoutCancel(ctx), m)
+	return 0, err
+}
+
+// pause waits a little. It reports false if ctx has ended.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(unsurePause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// freeze makes the writers of the collections of a change wait. The caller holds mu.
+func (c *Catalog) freeze(m *Mutation) {
+	c.unsure = m
+	f := newMutation(m.ctx, c.current.Load(), nil)
+	for id := range m.touched() {
+		if now := f.next.byID[id]; now != nil {
+			f.replace(now.With(func(d *Collection) { d.Frozen = true }))
+		}
+	}
+	c.publish(f, 0)
+}
+
+// resolve publishes what became of a change, as soon as that is known.
+func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
+	for {
+		ts, happened, err := m.outcome(ctx, c.store)
+		if errors.Is(err, storage.ErrClosed) {
+			return
+		}
+		if err != nil {
+			_ = pause(ctx)
+			continue
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.unsure = nil
+		now := newMutation(m.ctx, c.current.Load(), nil)
+		if happened {
+			now.repeat(m)
+		} else {
+			for id := range m.touched() {
+				if coll := now.next.byID[id]; coll != nil {
+					was := m.base.byID[id].Frozen
+					now.replace(coll.With(func(d *Collection) { d.Frozen = was }))
+				}
+			}
+		}
+		c.publish(now, ts)
+		return
+	}
+}
+
+// touched are the collections that a change puts or drops.
+func (m *Mutation) touched() map[keyspace.CollectionID]bool {
+	out := map[keyspace.CollectionID]bool{}
+	for id := range m.puts {
+		out[id] = true
+	}
+	for id := range m.drops {
+		out[id] = true
+	}
+	return out
+}
+
+// repeat does what another change did, of which it is known that it is possible.
+func (m *Mutation) repeat(other *Mutation) {
+	for id := range other.drops {
+		if coll := m.next.byID[id]; coll != nil {
+			m.Drop(coll)
+		}
+	}
+	for _, d := range other.dbPuts {
+		m.PutDatabase(d)
+	}
+	for _, coll := range other.puts {
+		m.replace(coll)
+	}
+	for name := range other.dbDrops {
+		m.DropDatabase(name)
+	}
+}
+
+// replace is a Put that cannot be refused.
+func (m *Mutation) replace(coll *Collection) {
+	if err := m.Put(coll); err != nil {
+		panic("BUG: a catalog entry that was taken before is refused: " + err.Error())
+	}
+}
+
+// outcome asks the store whether a change was committed, and makes sure that it will not be
+// from now on if it was not. at is a time that is not before its commit. A change without
+// entries, which only takes a number or tells of something, counts as not committed.
+// Errors: those of the store, and then nothing is known.
+func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage.Timestamp, happened bool, err error) {
+	key, value := m.row()
+	if key == nil {
+		return 0, false, nil
+	}
+	err = storage.Again(ctx, func() error {
+		txn, err := store.Begin(ctx, storage.TxnOptions{Essential: true})
+		if err != nil {
+			return err
+		}
+		defer txn.Close()
+		at = txn.ReadTimestamp()
+		stored, err := txn.Get(ctx, key, nil)
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+		happened = bytes.Equal(stored, value)
+		if err := txn.Lock(ctx, key); err != nil {
+			return err
+		}
+		_, err = txn.Commit(ctx, storage.Synced)
+		return err
+	})
+	return at, happened, err
+}
+
+// row is a key that a change writes, and what it has there after the change and no other: an
+// entry says which version it is of. nil is a key that the change removes.
+func (m *Mutation) row() (key, value []byte) {
+	for id, coll := range m.puts {
+		return collectionKey(id), encodeCollection(coll)
+	}
+	for id := range m.drops {
+		if m.base.byID[id] != nil {
+			return collectionKey(id), nil
+		}
+	}
+	for name, d := range m.dbPuts {
+		return databaseKey(name), encodeDatabase(d)
+	}
+	for name := range m.dbDrops {
+		if m.base.databases[name] != nil {
+			return databaseKey(name), nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,126 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/faultkv"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// onFaults is a catalog over a store with faults.
+func onFaults(t *testing.T) (*room, *faultkv.Store) {
+	t.Helper()
+	store := faultkv.New(memkv.Open(memkv.Options{}), 1)
+	c, err := catalog.Open(context.Background(), store, release.Default)
+	must(t, err)
+	return &room{c, t, store}, store
+}
+
+// A change whose commit met a conflict is made again, from nothing.
+func TestChangeConflicts(t *testing.T) {
+	r, store := onFaults(t)
+	defer store.Close()
+	store.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 3, Err: storage.ErrConflict})
+	calls := 0
+	must(t, r.Change(context.Background(), func(m *catalog.Mutation) error {
+		calls++
+		if m.Snapshot().Collection(ns("db.c")) != nil {
+			t.Error("what a refused change did is there")
+		}
+		c, err := m.NewCollection(env(), ns("db.c"), nil)
+		if err != nil {
+			return err
+		}
+		return m.Put(c)
+	}))
+	if calls != 4 || r.Peek().Collection(ns("db.c")) == nil {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// renamed renames a collection.
+func renamed(from, to string) func(m *catalog.Mutation) error {
+	return func(m *catalog.Mutation) error {
+		coll, err := m.Snapshot().Lookup(ns(from))
+		if err != nil {
+			return err
+		}
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Namespace = ns(to) }))
+	}
+}
+
+// dropped drops a collection.
+func dropped(name string) func(m *catalog.Mutation) error {
+	return func(m *catalog.Mutation) error {
+		coll, err := m.Snapshot().Lookup(ns(name))
+		if err == nil {
+			m.Drop(coll)
+		}
+		return err
+	}
+}
+
+// A change whose commit is not answered has happened or not, as the store says; the caller
+// is told, and memory and store agree.
+func TestChangeUnanswered(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		r, store := onFaults(t)
+		r.create("db.c", "{}")
+		r.create("db.gone", "{}")
+		for what, change := range map[string]func(m *catalog.Mutation) error{"rename": renamed("db.c", "db.d"), "drop": dropped("db.gone")} {
+			store.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 1, Err: storage.ErrUndetermined, After: arrives})
+			if err := r.Change(context.Background(), change); err != nil { // one that was lost is made again
+				t.Errorf("%s that arrives %v: %v", what, arrives, err)
+			}
+		}
+		again, err := catalog.Open(context.Background(), store, release.Default)
+		must(t, err)
+		for name, want := range map[string]bool{"db.c": false, "db.d": true, "db.gone": false} {
+			if in, kept := r.Peek().Collection(ns(name)) != nil, again.Peek().Collection(ns(name)) != nil; in != want || kept != want {
+				t.Errorf("arrives %v: %s is in memory: %v, in the store: %v, want %v", arrives, name, in, kept, want)
+			}
+		}
+		must(t, store.Close())
+	}
+}
+
+// While the store does not say what became of a change, the collection's writers wait and
+// other changes are refused; all is well when it answers.
+func TestChangeUnknown(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r, store := onFaults(t)
+			r.create("db.c", "{}")
+			r.create("db.other", "{}")
+			away := faultkv.Rule{Op: faultkv.Begin, Skip: 1, Err: storage.ErrUnavailable}
+			store.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 1, Err: storage.ErrUndetermined, After: arrives}, away)
+			if err := r.Change(context.Background(), renamed("db.c", "db.d")); !errors.Is(err, storage.ErrUndetermined) {
+				t.Fatalf("got %v", err)
+			}
+			now := r.Peek()
+			if !now.Collection(ns("db.c")).Frozen || now.Collection(ns("db.other")).Frozen {
+				t.Error("the writers of the collection, and of no other, should wait")
+			}
+			store.SetRules(faultkv.Rule{Op: faultkv.Begin, Err: storage.ErrUnavailable})
+			if err := r.Change(context.Background(), dropped("db.other")); !errors.Is(err, storage.ErrUnavailable) {
+				t.Errorf("another change: %v", err)
+			}
+			store.SetRules()
+			<-now.Replaced()
+			again, err := catalog.Open(context.Background(), store, release.Default)
+			must(t, err)
+			name := map[bool]string{true: "db.d", false: "db.c"}[arrives]
+			if coll := r.Peek().Collection(ns(name)); coll == nil || coll.Frozen || again.Peek().Collection(ns(name)) == nil {
+				t.Errorf("arrives %v: %s is not what there is", arrives, name)
+			}
+			must(t, r.Change(context.Background(), renamed(name, "db.e")))
+			must(t, store.Close())
+		})
+	}
+}
