@@ -21,6 +21,8 @@ type Front struct {
 	Projection bson.Raw
 	// Count says that Remaining looks only at the number of rows.
 	Count bool
+	// Tally says that it takes an exec.Tally for the rows.
+	Tally bool
 	// Distinct is the path of which Remaining needs one row per value: it groups by
 	// it and looks at nothing else. "" if there is none. An index scan over the
 	// path answers it if no value of the path is an array.
@@ -146,7 +148,7 @@ func (f *Front) narrow() {
 	}
 	switch s := f.Remaining.stages[0].(type) {
 	case *countStage:
-		f.Count = !s.merge
+		f.Count, f.Tally = !s.merge, !s.merge
 	case *groupStage:
 		if s.mode == groupMerge {
 			return
@@ -157,5 +159,6 @@ func (f *Front) narrow() {
 		reads := false
 		s.Reads(func(string) { reads = true })
 		f.Count = !reads
+		f.Tally = f.Count && s.tallies()
 	}
 }

@@ -57,7 +57,11 @@ func (*groupOp) Park() (int, bool) { return 0, true }
 // load reads the input.
 func (o *groupOp) load(env *mql.Env) error {
 	t := &o.table
-	for {
+	tallied, err := o.takeTally(env)
+	if err != nil {
+		return err
+	}
+	for !tallied {
 		r, err := o.in.Next(env)
 		if err != nil {
 			return err
@@ -98,18 +102,23 @@ func (o *groupOp) load(env *mql.Env) error {
 	return o.advance()
 }
 
-// take adds a document to its group.
-func (o *groupOp) take(env *mql.Env, r *exec.Row) error {
+// groupOf is the group of a document.
+func (o *groupOp) groupOf(env *mql.Env, r *exec.Row) (*group, error) {
 	id, err := o.id.Eval(env, r.Doc, &o.scratch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if id.IsMissing() {
 		id = bson.Null
 	} else if d, ok := id.Doc(); ok && d.IsEmpty() && !o.lone.IsMissing() {
 		id = o.lone
 	}
-	g, err := o.table.find(env, id, &o.scratch)
+	return o.table.find(env, id, &o.scratch)
+}
+
+// take adds a document to its group.
+func (o *groupOp) take(env *mql.Env, r *exec.Row) error {
+	g, err := o.groupOf(env, r)
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,9 @@ func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
 		return nil, nil
 	}
 	n := int64(0)
+	if t, ok := o.in.(*exec.Tally); ok && !o.merge {
+		n = t.Take(env)
+	}
 	for {
 		r, err := o.in.Next(env)
 		if err != nil {

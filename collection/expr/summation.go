@@ -34,10 +34,7 @@ func (t *Summation) Add(v bson.Value) bool {
 	switch r {
 	case 1, 2:
 		n, _ := v.Int64()
-		// Two halves, each exact as a double.
-		high := n / (1 << 32) * (1 << 32)
-		t.addDouble(float64(n - high))
-		t.addDouble(float64(high))
+		t.addInt(n)
 	case 3:
 		f, _ := v.Double()
 		t.addDouble(f)
@@ -46,6 +43,21 @@ func (t *Summation) Add(v bson.Value) bool {
 		t.addDecimal(d)
 	}
 	return true
+}
+
+// AddTimes adds an integer n times; their product must fit into 64 bits.
+func (t *Summation) AddTimes(v bson.Value, n int64) {
+	each, _ := v.Int64()
+	t.widest = max(t.widest, rank(v.Type))
+	t.count += n
+	t.addInt(each * n)
+}
+
+// addInt adds an integer as two halves, each exact as a double.
+func (t *Summation) addInt(n int64) {
+	high := n / (1 << 32) * (1 << 32)
+	t.addDouble(float64(n - high))
+	t.addDouble(float64(high))
 }
 
 // AddRounded is Add with integers rounded to doubles first, as $avg adds them.

@@ -79,7 +79,7 @@ type settings struct {
 // parseFlags reads the command line.
 func parseFlags() settings {
 	var s settings
-	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update, transaction; streams, tails: what change streams and tailable cursors cost; find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
+	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update, transaction; count, drain, group: what looks at all documents; streams, tails: what change streams and tailable cursors cost; find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
 	flag.IntVar(&s.documents, "documents", 100_000, "documents to load, 1 KB each")
 	flag.Float64Var(&s.seconds, "seconds", 4, "seconds to measure each workload")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
@@ -213,7 +213,7 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	}
 	indexed := false
 	for _, w := range workloads {
-		if !s.wants(w.name) || (w.durable || w.indexed) && name == "stub" {
+		if !s.wants(w.name) || (w.durable || w.indexed || w.whole) && name == "stub" {
 			continue
 		}
 		if w.indexed && !indexed {

@@ -23,6 +23,7 @@ type workload struct {
 	name    string
 	durable bool // every write waits for the disk
 	indexed bool // wants the index on number
+	whole   bool // looks at every document, of which the stub has none
 	clients []int
 	// next runs one operation; dice is uniform in [0, 100).
 	next func(c *client, ctx context.Context, dice int) error
@@ -63,6 +64,10 @@ var workloads = []workload{
 	{name: "durable-update", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.update(ctx) }},
 	// Two inserts in a transaction: compare with twice a durable insert.
 	{name: "transaction", durable: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.transact(ctx) }},
+	// What looks at the whole collection.
+	{name: "count", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.count(ctx) }},
+	{name: "drain", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.drain(ctx) }},
+	{name: "group", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.group(ctx) }},
 	// What an index costs and gains: compare with C and with each other.
 	{name: "find-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.find(ctx) }},
 	{name: "update-plain", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "plain") }},
@@ -71,6 +76,7 @@ var workloads = []workload{
 
 // Numbers of clients: durable writes share their waits, which shows with many.
 var (
+	one  = []int{1}
 	few  = []int{1, 16}
 	many = []int{1, 16, 64}
 )

@@ -83,6 +83,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 		}
 	}
 	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(outline)}
+	op.alone = ns == base && len(outline.Involved) == 0
 	if coll != nil {
 		o.begin(coll)
 	} else {
@@ -133,6 +134,8 @@ type opener struct {
 	events  *changestream.Filter // what its pipeline asks first, nil = nothing
 	oplog   *oplogOp             // that the pipeline reads, nil for others
 	span    span                 // the times of the change log that it asks for
+	// alone says that the command reads one collection, once.
+	alone bool
 }
 
 // Open see agg.Opener.
@@ -254,7 +257,11 @@ func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.
 	if err != nil {
 		return opened{}, err
 	}
-	ops, err := x.each(q.Coll, sol, shards, func(in exec.Operator) (exec.Operator, error) {
+	tallies, err := x.tallies(q.Coll, f, hint, shards)
+	if err != nil {
+		return opened{}, err
+	}
+	ops, err := x.each(q.Coll, sol, shards, tallies, func(in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, cut(sol, in), x)
 	})
 	if err != nil {
@@ -272,7 +279,11 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 	if err != nil {
 		return opened{}, err
 	}
-	ops, err := x.each(q.Coll, sol, shards, func(in exec.Operator) (exec.Operator, error) {
+	tallies, err := x.tallies(q.Coll, f, hint, shards)
+	if err != nil {
+		return opened{}, err
+	}
+	ops, err := x.each(q.Coll, sol, shards, tallies, func(in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, in, x)
 	})
 	if err != nil {
@@ -286,9 +297,13 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 }
 
 // each opens a solution on each shard with a part of the pipeline on top, whose rows are
-// what the shard returns.
-func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
+// what the shard returns. tallies, unless nil, take the solution's place.
+func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, tallies map[shard.ID]*exec.Tally, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
 	return onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: x.v.reader}, shards, func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error) {
+		if t := tallies[d.ID]; t != nil {
+			in.Close()
+			in = t
+		}
 		op, err := top(in)
 		if err != nil {
 			return nil, err

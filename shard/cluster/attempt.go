@@ -171,8 +171,12 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if a.stale() {
 		return errStale
 	}
+	counts := c.Tally.Of(a.coll.ID)
+	turn := counts.Enter()
+	defer counts.Leave(turn)
 	ts, err := a.txn.Commit(o.Env.Context(), storage.Buffered) // Harden waits for the disk
 	if err != nil {
+		counts.Failed(err)
 		return err
 	}
 	done, o.soft = true, true
@@ -180,7 +184,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	for t := range a.all() {
 		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
 		if d != (tally.Count{}) {
-			c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Add(ts, d)
+			counts.Shard(t.Shard.ID).Add(ts, d)
 		}
 	}
 	applyGrowth(a.grown)

@@ -194,6 +194,14 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	}
 	var ts storage.Timestamp
 	var err error
+	for _, id := range ids {
+		counts := x.c.Tally.Of(id)
+		turn := counts.Enter()
+		defer func() {
+			counts.Failed(err)
+			counts.Leave(turn)
+		}()
+	}
 	if len(x.t.made) > 0 {
 		ts, err = x.c.definer.CommitMade(ctx, x.Txn, x.t.collectionsMade(), d)
 	} else {

@@ -93,13 +93,17 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	if now := r.Catalog.Peek(); now != snap && !sameRoute(now.ByID(id), coll) {
 		return errStale
 	}
+	counts := r.Tally.Of(id)
+	turn := counts.Enter()
+	defer counts.Leave(turn)
 	ts, err := txn.Commit(ctx, storage.Buffered)
 	if err != nil {
+		counts.Failed(err)
 		return err
 	}
 	for _, t := range b.targets {
 		if d := (tally.Count{Docs: t.Docs, Bytes: t.Bytes}); d != (tally.Count{}) {
-			r.Tally.Of(id).Shard(t.Shard.ID).Add(ts, d)
+			counts.Shard(t.Shard.ID).Add(ts, d)
 		}
 	}
 	r.Budgets.Charge(r.Now(), background, meter)

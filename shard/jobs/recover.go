@@ -19,6 +19,9 @@ func (r *Runner) Recover(ctx context.Context) error {
 	if err := r.Store.Sync(ctx); err != nil {
 		return err
 	}
+	if r.ReadOnly {
+		r.Tally.Doubt()
+	}
 	c := &r.counts
 	c.pass.Lock()
 	defer c.pass.Unlock()

@@ -26,6 +26,7 @@ func (c Count) Add(d Count) Count { return Count{c.Docs + d.Docs, c.Bytes + d.By
 // concurrent use.
 type Board struct {
 	colls sync.Map // keyspace.CollectionID → *Collection
+	doubt atomic.Bool
 }
 
 // Collection is the counts of one collection. While a split or merge is under
@@ -39,6 +40,10 @@ type Collection struct {
 
 	mu      sync.RWMutex // against a Total in the middle of Settle
 	carried []Change
+
+	gate     gate
+	counting sync.Mutex // one Exact at a time
+	doubt    atomic.Bool
 }
 
 // Change is shards that took the place of others.
@@ -48,9 +53,11 @@ type Change struct{ Parents, Children []shard.ID }
 type Shard struct {
 	docs, bytes atomic.Int64
 
-	mu      sync.Mutex
-	pending []change // while Watch is on
-	watched atomic.Bool
+	mu       sync.Mutex
+	pending  []change // while Watch is on
+	watched  atomic.Bool
+	recent   []change // while Exact counts
+	recorded atomic.Bool
 }
 
 type change struct {
@@ -145,12 +152,15 @@ func (c *Collection) Total(*shard.Map) (sum Count) {
 
 // Add counts what a commit at ts changed.
 func (s *Shard) Add(ts storage.Timestamp, d Count) {
-	if s.watched.Load() {
+	if s.watched.Load() || s.recorded.Load() {
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		if s.watched.Load() {
 			s.pending = append(s.pending, change{ts, d})
 		}
-		s.mu.Unlock()
+		if s.recorded.Load() {
+			s.recent = append(s.recent, change{ts, d})
+		}
 	}
 	s.docs.Add(d.Docs)
 	s.bytes.Add(d.Bytes)

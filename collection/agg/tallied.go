@@ -1,0 +1,71 @@
+package agg
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// A stage that asks for nothing but how many rows there are takes the number from an
+// exec.Tally at once, without a row for each: $count, and $group with a constant _id
+// and sums of constants, as drivers send it for countDocuments.
+
+// addendMax bounds the constants, so that a multiple for every document there can be fits
+// into 64 bits.
+const addendMax = 1 << 20
+
+// tallies reports that the stage needs only the number of its rows.
+func (s *groupStage) tallies() bool {
+	if _, ok := expr.IsConstant(s.id); !ok || s.mode == groupMerge {
+		return false
+	}
+	for _, o := range s.out {
+		if _, ok := addend(o.fn); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// addend is the integer that a $sum adds for every row.
+func addend(f Func) (v bson.Value, ok bool) {
+	u, _ := f.(*unaryFunc)
+	if u == nil || u.name != accSum.Name {
+		return v, false
+	}
+	v, ok = expr.IsConstant(u.arg)
+	if !ok || v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 {
+		return v, false
+	}
+	n, _ := v.Int64()
+	return v, -addendMax <= n && n <= addendMax
+}
+
+// takeTally adds all rows of a tally to their group, and reports whether the input is one.
+func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
+	t, ok := o.in.(*exec.Tally)
+	if !ok || !o.tallies() {
+		return false, nil
+	}
+	n := t.Take(env)
+	if n == 0 {
+		return true, nil
+	}
+	o.scratch.Reset()
+	g, err := o.groupOf(env, &exec.Row{})
+	if err != nil {
+		return true, err
+	}
+	for i, out := range o.out {
+		v, _ := addend(out.fn)
+		g.states[i].(*unaryState).valueState.(*sumState).takeTimes(v, n)
+	}
+	return true, o.table.count(env, 0)
+}
+
+// takeTimes adds a number n times.
+func (t *sumState) takeTimes(v bson.Value, n int64) {
+	t.sum.AddTimes(v, n)
+	t.wide.add(v.Type)
+}

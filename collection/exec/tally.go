@@ -1,0 +1,53 @@
+package exec
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Tally stands for the scan of one shard of which only the number of rows is asked: the
+// number is known. It costs the request units of the scan.
+type Tally struct {
+	shard   int
+	rows    int64
+	charged bool
+	row     Row
+}
+
+// NewTally makes a Tally.
+func NewTally(shard int, rows int64) *Tally { return &Tally{shard: shard, rows: rows} }
+
+// Take takes all rows that are left.
+func (t *Tally) Take(env *mql.Env) int64 {
+	if !t.charged {
+		t.charged = true
+		env.Meter.Visit(t.shard, 1)
+		if t.rows > 0 {
+			env.Meter.Add(t.shard, ratelimit.CountEntry, t.rows)
+		}
+	}
+	n := t.rows
+	t.rows = 0
+	return n
+}
+
+// Next implements Operator: rows without a document.
+func (t *Tally) Next(env *mql.Env) (*Row, error) {
+	n := t.Take(env)
+	if n == 0 {
+		return nil, nil
+	}
+	t.rows = n - 1
+	t.row = Row{Shard: t.shard}
+	return &t.row, nil
+}
+
+// Explain implements Operator.
+func (t *Tally) Explain(b *bson.Builder, _ bool) { b.String("stage", "TALLY") }
+
+// Close implements Operator.
+func (t *Tally) Close() { t.rows = 0 }
+
+// Park implements Operator: it holds nothing.
+func (t *Tally) Park() (int, bool) { return 0, true }

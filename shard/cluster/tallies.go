@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/storage"
+)
+
+// tallies are what stands for the scans of a pipeline that asks only for the number of
+// all documents, as countDocuments({}) does: the numbers are known. nil where they must be
+// found out by scans: at a time in the past, in a transaction, which has writes of its own,
+// beside other reads, which are of one state, and for explain, which shows the scan.
+// The state that is counted is the newest one, as late as the command's view or later.
+func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (map[shard.ID]*exec.Tally, error) {
+	if !f.Tally || f.Filter != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||
+		!x.alone || x.trace != nil || x.o.Txn != nil || x.o.At != 0 || x.v.rewound != nil || len(shards) != len(coll.Map.Shards()) {
+		return nil, nil
+	}
+	ctx := x.o.Env.Context()
+	docs, ok, err := x.c.Tally.Exact(ctx, coll.ID, coll.Map, func() (storage.Timestamp, error) {
+		newest, err := x.c.Store.Snapshot(ctx, 0)
+		if err != nil {
+			return 0, err
+		}
+		defer newest.Close()
+		x.o.Seen = max(x.o.Seen, newest.ReadTimestamp())
+		return newest.ReadTimestamp(), nil
+	})
+	if !ok || err != nil {
+		return nil, err
+	}
+	// Otherwise it was counted by a map that was another's by then.
+	if now := x.c.Catalog.Peek().ByID(coll.ID); now == nil || now.Map != coll.Map {
+		return nil, nil
+	}
+	out := make(map[shard.ID]*exec.Tally, len(docs))
+	for i, d := range coll.Map.Shards() {
+		out[d.ID] = exec.NewTally(int(d.ID), docs[i])
+	}
+	return out, nil
+}

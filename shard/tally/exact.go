@@ -1,0 +1,148 @@
+package tally
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// patience is how long an exact count waits for commits that were under way when it
+// began. Most take microseconds; behind a store that stalls, reading is the better way.
+const patience = 5 * time.Millisecond
+
+// gate knows of the writers that are between the beginning of a commit and its Add.
+// They pass in turns: to wait for those that are inside, a count begins a new turn and
+// waits for the old one to be empty, and nobody waits for the count.
+type gate struct {
+	turn    atomic.Uint32
+	inside  [2]atomic.Int64 // by turn, odd and even
+	emptied atomic.Pointer[chan struct{}]
+}
+
+// Enter is called before a commit that changes counts, and Leave with its result when
+// the change was added or the commit has failed.
+func (c *Collection) Enter() (turn uint32) {
+	g := &c.gate
+	for {
+		turn := g.turn.Load() & 1
+		g.inside[turn].Add(1)
+		if g.turn.Load()&1 == turn {
+			return turn
+		}
+		c.Leave(turn)
+	}
+}
+
+// Leave see Enter.
+func (c *Collection) Leave(turn uint32) {
+	g := &c.gate
+	if g.inside[turn].Add(-1) > 0 {
+		return
+	}
+	if ch := g.emptied.Load(); ch != nil {
+		select {
+		case *ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain waits until a turn is empty that nobody enters any more, and reports whether it
+// became so in time.
+func (g *gate) drain(ctx context.Context, turn uint32, late <-chan time.Time) bool {
+	ch := make(chan struct{}, 1)
+	g.emptied.Store(&ch)
+	defer g.emptied.Store(nil)
+	for g.inside[turn&1].Load() > 0 {
+		select {
+		case <-ch:
+		case <-late:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// Failed is told of the error of a commit. If nobody knows whether that has happened, the
+// counts are in doubt until the next start.
+func (c *Collection) Failed(err error) {
+	if errors.Is(err, storage.ErrUndetermined) {
+		c.doubt.Store(true)
+	}
+}
+
+// Doubt says that all counts may be wrong, as those of damaged data are.
+func (b *Board) Doubt() { b.doubt.Store(true) }
+
+// Exact counts the documents of shards as a scan would find them in the store's newest
+// state, for which now is asked. ok is false where that takes more than looking at the
+// counts: they are in doubt, a split is under way, or a commit takes long. The shards
+// are those of one map, and the caller sees to it that this was the collection's all the
+// time. Errors: those of now.
+func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Map, now func() (storage.Timestamp, error)) (docs []int64, ok bool, err error) {
+	found, _ := b.colls.Load(id)
+	c, _ := found.(*Collection)
+	if c == nil || b.doubt.Load() || c.doubt.Load() {
+		return nil, false, nil
+	}
+	c.counting.Lock()
+	defer c.counting.Unlock()
+	shards := make([]*Shard, len(m.Shards()))
+	for i, d := range m.Shards() {
+		shards[i] = c.Shard(d.ID)
+		shards[i].record(true)
+		defer shards[i].record(false)
+	}
+	at, err := now()
+	if err != nil {
+		return nil, false, err
+	}
+	// Who commits what that state has entered before; after both turns were empty in
+	// their time it has been added.
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	g := &c.gate
+	if old := g.turn.Load(); !g.drain(ctx, old+1, late.C) {
+		return nil, false, nil
+	} else if g.turn.Add(1); !g.drain(ctx, old, late.C) {
+		return nil, false, nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if len(c.carried) > 0 || c.doubt.Load() {
+		return nil, false, nil
+	}
+	for _, s := range shards {
+		docs = append(docs, s.docsAt(at))
+	}
+	return docs, true, nil
+}
+
+// record begins or ends to remember the changes that are added.
+func (s *Shard) record(on bool) {
+	s.mu.Lock()
+	s.recent = nil
+	s.recorded.Store(on)
+	s.mu.Unlock()
+}
+
+// docsAt is the documents without those of later commits; the shard has recorded since
+// before at.
+func (s *Shard) docsAt(at storage.Timestamp) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.docs.Load()
+	for _, c := range s.recent {
+		if c.ts > at {
+			n -= c.Docs
+		}
+	}
+	return n
+}
