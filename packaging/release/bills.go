@@ -80,7 +80,7 @@ func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
 			c.Properties = []property{{"go.sum", m.Sum}}
 		}
 		if m.Replace != nil {
-			c.Pedigree = &pedigree{"built without the lookup of Go methods by reflection; see packaging/release/lean.go"}
+			c.Pedigree = &pedigree{leanNote(m.Path) + "; see packaging/release/lean.go"}
 		}
 		out.Components = append(out.Components, c)
 	}

@@ -49,13 +49,17 @@ func (r *release) binaries() error {
 		" -X 'main.commit=" + commit + "' -X main.date=" + r.date.Format(time.RFC3339)
 	for _, p := range r.platforms {
 		env := append(plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
-		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-modfile", mod, "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle")
+		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-tags", leanTags, "-modfile", mod, "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle")
 		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// leanTags leave out HTTP/2: browsers and Prometheus ask the console and the metrics by
+// HTTP/1.1 as well.
+const leanTags = "nethttpomithttp2"
 
 // plainBuild are the variables for a build without C and without the settings of whoever
 // makes it.

@@ -97,9 +97,12 @@ func (r *release) released() (out []string, err error) {
 // sumsName is the file with the checksums of all others.
 const sumsName = "SHA256SUMS"
 
-// close writes the notes and then the checksums.
+// close writes the notes, refuses what has become too large, and writes the checksums.
 func (r *release) close() error {
 	if err := r.notes(); err != nil {
+		return err
+	}
+	if err := r.outgrown(); err != nil {
 		return err
 	}
 	names, err := r.released()

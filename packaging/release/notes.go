@@ -33,6 +33,7 @@ func (r *release) notes() error {
 		}
 		fmt.Fprintf(&out, "| %s | %.1f | %.1f |\n", p, megabytes(binary.Size()), megabytes(archive.Size()))
 	}
+	fmt.Fprintf(&out, "\nAt most %d MB for a binary, %.1f MB for what it is packed into, or no release is made. Libraries that a release leaves out or\nchanges are named in the bills of materials, with why in packaging/release/lean.go.\n", binaryMax/1_000_000, megabytes(packedMax))
 	if linux := r.linux(); len(linux) > 0 {
 		if err := heaviest(&out, r.binary(linux[0])); err != nil {
 			return err

@@ -45,7 +45,7 @@ func TestNpmPackages(t *testing.T) {
 		}
 		most := programMax
 		if i == 0 {
-			most = imageMax
+			most = packedMax
 		}
 		if len(data) > most {
 			t.Errorf("%s has %d bytes, more than %d", filepath.Base(file), len(data), most)

@@ -19,8 +19,8 @@ func TestWheel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() > imageMax {
-		t.Errorf("%s has %d bytes, more than %d", filepath.Base(file), info.Size(), imageMax)
+	if info.Size() > packedMax {
+		t.Errorf("%s has %d bytes, more than %d", filepath.Base(file), info.Size(), packedMax)
 	}
 	z, err := zip.OpenReader(file)
 	if err != nil {

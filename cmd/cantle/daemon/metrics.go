@@ -27,7 +27,7 @@ func serveMetrics(ctx context.Context, address string, c prometheus.Collector, f
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second}))
+	mux.Handle("GET /metrics", asText(promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second})))
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, cannotListen("--metrics-listen", address, err)
@@ -40,6 +40,15 @@ func serveMetrics(ctx context.Context, address string, c prometheus.Collector, f
 		}
 	}()
 	return m, nil
+}
+
+// asText answers with text whatever Prometheus would rather have: the binaries that are
+// released are made without protobuf (packaging/release/lean.go).
+func asText(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Accept", "text/plain;version=0.0.4")
+		h.ServeHTTP(w, r)
+	})
 }
 
 // stop ends the endpoint; scrapes under way may finish until ctx ends.

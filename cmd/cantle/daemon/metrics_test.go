@@ -21,11 +21,20 @@ func TestMetricsEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := func(url string) (int, string) {
-		r, err := http.Get(url)
+		ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What Prometheus asks for where it would rather have protobuf.
+		ask.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,text/plain;version=0.0.4;q=0.3")
+		r, err := http.DefaultClient.Do(ask)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Body.Close()
+		if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") {
+			t.Errorf("it answers with %s", kind)
+		}
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Fatal(err)

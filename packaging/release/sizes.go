@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Sizes that nothing may outgrow: what people wait for, and what old boxes hold. What is
+// heavy in a binary stands in the notes; packaging/release/lean.go leaves out what is not
+// needed.
+const (
+	binaryMax = 36_000_000 // of any platform
+	packedMax = 16 << 20   // with a binary in it: images, archives, packages
+	otherMax  = 64 << 10   // all else
+)
+
+// outgrown tells all that was made and has become too large.
+func (r *release) outgrown() error {
+	var all []error
+	look := func(file string, most int64) {
+		info, err := os.Stat(file)
+		if err == nil && info.Size() > most {
+			err = fmt.Errorf("%s has %d bytes, more than %d; %s tells what is heavy", filepath.Base(file), info.Size(), most, notesName)
+		}
+		all = append(all, err)
+	}
+	for _, p := range r.platforms {
+		look(r.binary(p), binaryMax)
+	}
+	names, err := r.released()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		look(filepath.Join(r.out, name), r.mostOf(name))
+	}
+	return errors.Join(all...)
+}
+
+// mostOf is how large a file that is published may be.
+func (r *release) mostOf(name string) int64 {
+	if strings.HasSuffix(name, "-oci.tar") {
+		return packedMax * int64(len(r.linux())) // one image for each
+	}
+	for _, end := range []string{"-image.tar", ".tar.gz", ".zip", ".deb", ".rpm", ".whl"} {
+		if strings.HasSuffix(name, end) {
+			return packedMax
+		}
+	}
+	if strings.HasPrefix(name, strings.TrimPrefix(npmScope, "@")+"-") {
+		return packedMax
+	}
+	return otherMax
+}
