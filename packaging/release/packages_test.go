@@ -29,14 +29,14 @@ func exists(parts ...string) bool {
 	return err == nil
 }
 
-// The deb installs, its service starts and tells that it is ready, an upgrade leaves the
-// settings alone, and a purge leaves the data.
-func TestDeb(t *testing.T) {
+// newRoot makes an empty root folder that dpkg installs into. The test is skipped where that
+// cannot be.
+func newRoot(t *testing.T) string {
+	t.Helper()
 	asRoot(t)
 	if _, err := exec.LookPath("dpkg"); err != nil {
 		t.Skip("dpkg is not here")
 	}
-	r := ready(t)
 	root := t.TempDir()
 	for _, dir := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "run"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -49,11 +49,25 @@ func TestDeb(t *testing.T) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	first, err := r.linuxPackage(here, "deb", deb.Default)
-	if err != nil {
-		t.Fatal(err)
+	return root
+}
+
+// releasedDeb is the package for Debian that was released.
+func releasedDeb(t *testing.T, r *release) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(r.out, "*.deb"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
 	}
-	dpkg(t, root, "--install", first)
+	return found[0]
+}
+
+// The deb installs, its service starts and tells that it is ready, an upgrade leaves the
+// settings alone, and a purge leaves the data.
+func TestDeb(t *testing.T) {
+	root := newRoot(t)
+	r := ready(t)
+	dpkg(t, root, "--install", releasedDeb(t, r))
 	readManual(t, root)
 	s := startService(t, root)
 	verb(t, "{\"_id\": 1}\n", "import", s.uri, "test.c")

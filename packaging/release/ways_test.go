@@ -1,0 +1,113 @@
+package main
+
+import (
+	"compress/gzip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The ways to start of docs/start.md in which nothing is compiled, each from nothing, with
+// the files of the release in the place of registries, to the first query. How long that
+// took is printed (-v).
+func TestWays(t *testing.T) {
+	r := ready(t)
+	for _, way := range []struct {
+		name  string
+		begin func(*testing.T, *release) *running
+	}{{"npx", beginNpx}, {"pip", beginPip}, {"archive", beginArchive}, {"deb", beginDeb}, {"container", beginContainer}} {
+		t.Run(way.name, func(t *testing.T) {
+			begun := time.Now()
+			s := way.begin(t, r)
+			serves := time.Since(begun)
+			verb(t, "{\"_id\": 1, \"hello\": \"world\"}\n", "import", s.uri, "test.greetings")
+			if got := verb(t, "", "export", "--query", `{hello: "world"}`, s.uri, "test.greetings"); !strings.Contains(got, `"_id":1`) {
+				t.Errorf("the first query is answered with %q", got)
+			}
+			t.Logf("%-9s %4.1f s from nothing to the first query; %.1f s until it served", way.name, time.Since(begun).Seconds(), serves.Seconds())
+			s.stop(t)
+		})
+	}
+}
+
+// serveMemory are the arguments of a server that keeps nothing.
+var serveMemory = []string{"serve", "--memory", "--listen", "127.0.0.1:0"}
+
+// inFolder makes a command in a folder, with variables besides those of the tests.
+func inFolder(dir string, env []string, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CANTLE_") }), env...)
+	return cmd
+}
+
+// beginNpx lets npx install the packages of this machine into a cache that is empty.
+func beginNpx(t *testing.T, r *release) *running {
+	if _, err := exec.LookPath("npx"); err != nil {
+		t.Skip("npx is not here")
+	}
+	packages := npmTarballs(t, r)[:2]
+	args := []string{"--yes", "--offline", "--package", packages[0], "--package", packages[1], "cantle"}
+	// The packages for other machines are not there to be left out.
+	cmd := inFolder(t.TempDir(), []string{"npm_config_cache=" + t.TempDir(), "npm_config_omit=optional", "npm_config_update_notifier=false"},
+		"npx", append(args, serveMemory...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return start(t, cmd)
+}
+
+// beginPip installs the wheel into an environment that is made for it.
+func beginPip(t *testing.T, r *release) *running {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not here")
+	}
+	dir := t.TempDir()
+	venv := filepath.Join(dir, "venv", "bin")
+	for _, args := range [][]string{
+		{python, "-m", "venv", "venv"},
+		{filepath.Join(venv, "pip"), "install", "--quiet", "--no-index", "--no-cache-dir", filepath.Join(r.out, r.wheelName(here))},
+	} {
+		if out, err := inFolder(dir, nil, args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	return start(t, inFolder(dir, nil, filepath.Join(venv, "python"), append([]string{"-m", "cantle"}, serveMemory...)...))
+}
+
+// beginArchive unpacks the archive.
+func beginArchive(t *testing.T, r *release) *running {
+	f, err := os.Open(filepath.Join(r.out, r.archiveName(here)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	unpack(t, z, dir)
+	return start(t, inFolder(dir, nil, filepath.Join(dir, r.folder(here), "cantle"), serveMemory...))
+}
+
+// beginDeb installs the package and starts its service.
+func beginDeb(t *testing.T, r *release) *running {
+	root := newRoot(t)
+	dpkg(t, root, "--install", releasedDeb(t, r))
+	return startService(t, root)
+}
+
+// beginContainer unpacks the image and starts what is in it.
+func beginContainer(t *testing.T, _ *release) *running {
+	asRoot(t)
+	c := unpackImage(t)
+	if err := os.Chmod(c.root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, c.command("serve", "--memory"))
+}
