@@ -16,7 +16,7 @@ var doors = []struct {
 	{"github.com/dlclark/regexp2/v2", []string{"collection/mql"}, "patterns are compiled in one place, with a time limit"},
 	{"github.com/dop251/goja", []string{"collection/expr"}, "JavaScript runs with bounded time and memory, from one door"},
 	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
-	{"github.com/klauspost/compress", []string{"wire"}, "compression belongs to the frames"},
+	{"github.com/klauspost/compress", []string{"storage/backup", "wire"}, "compression belongs to the frames, and to what is kept of the log"},
 	{"github.com/pingcap", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the engine can be exchanged only if nobody else knows it"},
 	{"github.com/prometheus/client_golang", []string{"cmd/cantle/daemon", "wire/command"}, "metrics are collected as counts below and exposed at the edge"},
 	{"github.com/rs/zerolog", []string{"cmd/cantle/daemon", "shard/balance", "wire/command", "wire/server"}, "deeper code returns errors and counts; it does not log"},

@@ -172,6 +172,9 @@ func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 		}
 		s.ceiling = c
 	}
+	if len(logs) == 0 && !b.Empty() && !s.o.InMemory {
+		return b.LogData(encodeTimestamp(ts), nil) // for Writes; it goes into the write-ahead log only
+	}
 	return nil
 }
 

@@ -82,6 +82,10 @@ func (s *store) openEngine(po *pebble.Options) (err error) {
 			err = s.whyNot(folder, errors.New("the files of the store make no sense"))
 		}
 	}()
+	if !s.o.ReadOnly && !s.o.InMemory {
+		s.kept.FS = po.FS
+		po.FS = s.kept
+	}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		return s.whyNot(folder, translate(err))
 	}

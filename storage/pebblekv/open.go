@@ -52,6 +52,7 @@ func (s *store) openPebble() error {
 	if err != nil {
 		return err
 	}
+	s.kept = newKeeper(s.o.FS, s.dir)
 	t := &troubles{log: logger{s.o}, now: s.o.Clock}
 	t.opening.Store(true)
 	defer t.opening.Store(false)

@@ -46,6 +46,7 @@ type store struct {
 	diskFull  atomic.Bool
 	damaged   atomic.Bool // a table is; no more writes are taken
 	damages   damages
+	kept      *keeper
 	written   atomic.Uint64 // the sequence number behind the last write applied
 	stop      chan struct{}
 	stopped   sync.WaitGroup
@@ -179,7 +180,7 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 	}
 	defer done()
 	if s.o.InMemory {
-		return errors.New("pebblekv: a store in memory has no files to copy")
+		return errNoFiles
 	}
 	return s.translate(s.db.Checkpoint(dir, pebble.WithFlushedWAL()))
 }

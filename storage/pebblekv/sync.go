@@ -173,8 +173,11 @@ func (s *store) background() {
 		select {
 		case <-s.stop:
 			return
-		case <-disk.C:
+		case now := <-disk.C:
 			s.checkDisk()
+			if s.kept.limit(now, s.diskFull.Load()) {
+				logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
+			}
 			s.anchor.lift()
 		case <-dirty:
 			// A commit that comes during the interval leaves its mark in the

@@ -53,6 +53,7 @@ type Call struct {
 	results statementResults // of a retryable write or a transaction
 	hasOK   bool             // ok stands in the reply already: see respond
 	writes  bool             // it writes, or puts what it reads into a collection
+	inWrite bool             // whoever locks the server against writes waits for it
 	Page    Page             // what a getMore is about
 
 	BodyAt int // where the elements of the reply begin
@@ -92,6 +93,15 @@ type Injected struct {
 
 // Env is the language environment of the command.
 func (c *Call) Env() *mql.Env { return c.Op.Env }
+
+// LeaveWrite says that the command will not write any more, if it ever did: whoever locks the
+// server against writes does not wait for its end.
+func (c *Call) LeaveWrite() {
+	if c.inWrite {
+		c.inWrite = false
+		c.Server.Hooks.LeaveWrite()
+	}
+}
 
 // Name is the command's canonical name.
 func (c *Call) Name() string { return c.Def.Name }

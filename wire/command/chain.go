@@ -124,7 +124,8 @@ func (s *Server) run(c *Call) error {
 		if err := s.Hooks.EnterWrite(c); err != nil {
 			return err
 		}
-		defer s.Hooks.LeaveWrite()
+		c.inWrite = true
+		defer c.LeaveWrite()
 	}
 	if err := s.enterSession(c); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 )
 
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
@@ -40,7 +41,7 @@ type dumpArgs struct {
 	query        bson.Raw
 	gzip, resume bool
 	parallel     int
-	names        namespaces
+	names        namespaces.Chosen
 	without      []string // collections of db
 	prefixes     []string // of such names
 }
@@ -53,8 +54,8 @@ func dumpVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
 	query := f.String("query", "", "only documents that match this `filter`, with --collection")
 	queryFile := f.String("queryFile", "", "the same from a `file`")
-	f.Func("nsInclude", "only namespaces like this `pattern`, such as shop.*; may be given several times", pattern(&a.names.include))
-	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", pattern(&a.names.exclude))
+	f.Func("nsInclude", "only namespaces like this `pattern`, such as shop.*; may be given several times", namespaces.Pattern(&a.names.Include))
+	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", namespaces.Pattern(&a.names.Exclude))
 	f.Func("excludeCollection", "not this `collection` of --db; may be given several times", appended(&a.without))
 	f.Func("excludeCollectionsWithPrefix", "no collections of --db whose names begin with this `text`; may be given several times", appended(&a.prefixes))
 	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
@@ -107,7 +108,7 @@ func appended(list *[]string) func(string) error {
 
 // wanted reports whether a collection is asked for.
 func (a *dumpArgs) wanted(d *dumped) bool {
-	return a.names.holds(d.ns()) && !slices.Contains(a.without, d.coll) &&
+	return a.names.Holds(d.ns()) && !slices.Contains(a.without, d.coll) &&
 		!slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(d.coll, p) })
 }
 

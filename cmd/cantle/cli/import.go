@@ -13,6 +13,8 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/journal"
+	"github.com/cantledb/cantle/cmd/cantle/records"
 )
 
 const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.
@@ -38,7 +40,7 @@ type importArgs struct {
 	kind         string // json, csv, tsv
 	mode         string // insert, upsert, merge
 	upsertFields []string
-	table        tableArgs
+	table        records.Table
 	drop         bool
 	stopOnError  bool
 	journalFile  string
@@ -52,9 +54,9 @@ func importVerb(f *pflag.FlagSet) action {
 	f.Bool("jsonArray", false, "JSON is one array; this is seen without being told")
 	fieldFile := f.String("fieldFile", "", "`file` with the names of a table's columns, one a line")
 	fields := f.String("fields", "", "comma-separated `names` of a table's columns")
-	f.BoolVar(&a.table.header, "headerline", false, "the first line of a table has the names")
-	f.BoolVar(&a.table.typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
-	f.BoolVar(&a.table.ignoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
+	f.BoolVar(&a.table.Header, "headerline", false, "the first line of a table has the names")
+	f.BoolVar(&a.table.Typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
+	f.BoolVar(&a.table.IgnoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
 	grace := f.String("parseGrace", "stop", "`what` to do with values that are not of their column's type: stop, autoCast, skipField or skipRow")
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
 	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
@@ -63,7 +65,7 @@ func importVerb(f *pflag.FlagSet) action {
 	flags.Choose(f, "mode", "insert", "upsert", "merge", "delete")
 	flags.Choose(f, "parseGrace", "stop", "autoCast", "skipField", "skipRow")
 	return func(ctx context.Context, s Streams) error {
-		a.table.grace = *grace
+		a.table.Grace = *grace
 		var err error
 		if *fieldFile != "" && *fields == "" {
 			*fields, err = fieldsIn(*fieldFile)
@@ -78,9 +80,9 @@ func importVerb(f *pflag.FlagSet) action {
 			err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
 		case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge" && a.mode != "delete":
 			err = fmt.Errorf("--mode %s is not insert, upsert, merge or delete", a.mode)
-		case a.kind == "json" && (*fields != "" || a.table.header || a.table.typed):
+		case a.kind == "json" && (*fields != "" || a.table.Header || a.table.Typed):
 			err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
-		case a.kind != "json" && (*fields == "") != a.table.header:
+		case a.kind != "json" && (*fields == "") != a.table.Header:
 			err = errors.New("a table needs either --fields or --headerline")
 		case a.drop && a.journalFile != "":
 			err = errors.New("--resume keeps what is there, --drop does not")
@@ -88,7 +90,7 @@ func importVerb(f *pflag.FlagSet) action {
 			err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
 		}
 		if err == nil && *fields != "" {
-			err = a.table.columnsOf(strings.Split(*fields, ","))
+			err = a.table.ColumnsOf(strings.Split(*fields, ","))
 		}
 		if err != nil {
 			return usageError{err}
@@ -127,21 +129,13 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// records yields the documents of a file. Errors: io.EOF at the end; errSkipped for one
-// to leave out.
-type records interface {
-	next() (bson.Raw, error)
-}
-
-var errSkipped = errors.New("skipped")
-
 // importing is an import on its way.
 type importing struct {
 	*transfer
 	importArgs
 	ns      string
 	how     writes
-	journal *journal
+	journal *journal.Journal
 	pending batch
 	seen    int64 // documents of the input
 	skipped int64
@@ -155,11 +149,11 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		return err
 	}
 	defer t.end()
-	j, err := openJournal(a.journalFile)
+	j, err := journal.Open(a.journalFile)
 	if err != nil {
 		return err
 	}
-	defer j.close()
+	defer j.Close()
 	m := &importing{transfer: t, importArgs: a, ns: db + "." + coll, how: writesOf(a.mode), journal: j}
 	m.how.db, m.how.coll = db, coll
 	if a.drop {
@@ -193,14 +187,14 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 }
 
 // open begins to read records of the kind that was asked for.
-func (a *importArgs) open(in *bufio.Reader) (records, error) {
+func (a *importArgs) open(in *bufio.Reader) (records.Reader, error) {
 	switch a.kind {
 	case "csv":
-		return newTableRecords(in, ',', &a.table)
+		return records.NewTable(in, ',', &a.table)
 	case "tsv":
-		return newTableRecords(in, '\t', &a.table)
+		return records.NewTable(in, '\t', &a.table)
 	}
-	return newJSONRecords(in), nil
+	return records.NewJSON(in), nil
 }
 
 // writesOf is the command of a mode.
@@ -216,15 +210,15 @@ func writesOf(mode string) writes {
 
 // all writes every record behind those that the journal says are done; progress is
 // called for each.
-func (m *importing) all(ctx context.Context, source records, progress func()) error {
-	behind := m.journal.at(m.ns)
+func (m *importing) all(ctx context.Context, source records.Reader, progress func()) error {
+	behind := m.journal.At(m.ns)
 	for {
-		doc, err := source.next()
+		doc, err := source.Next()
 		if errors.Is(err, io.EOF) {
 			return m.flush(ctx)
 		}
 		m.seen++
-		if errors.Is(err, errSkipped) {
+		if errors.Is(err, records.ErrSkipped) {
 			m.skipped++
 			continue
 		}
@@ -260,7 +254,7 @@ func (m *importing) flush(ctx context.Context) error {
 	if m.stopOnError && w.failed+w.duplicates > 0 {
 		return fmt.Errorf("stopped at a document that was refused: %s", w.first)
 	}
-	return m.journal.set(m.ns, m.seen)
+	return m.journal.Set(m.ns, m.seen)
 }
 
 // statement is the update that puts a document in the place of the one with the same

@@ -7,18 +7,31 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/journal"
+	"github.com/cantledb/cantle/cmd/cantle/namespaces"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
 )
 
 const restoreHelp = `Loads what cantle dump or mongodump has written: a folder ("dump" unless named), or an
-archive. Collections are made with their options, shard keys and indexes.
+archive. Collections are made with their options, shard keys and indexes. Or brings back
+(--from) any moment that the backups of a server cover: the whole server as a new folder
+(--data), or databases and collections beside those of a running server, with options,
+indexes, shard keys and throughput.
 
   cantle restore mongodb://127.0.0.1:27017/                    everything in ./dump
   cantle restore --drop --db shop URI backup                   one database, replacing what is there
   cantle restore --rename shop=shop2 --archive a.archive URI   under another name
   cantle restore --nsInclude 'shop.*' --nsFrom 'shop.*' --nsTo 'test.old_*' URI
   cantle restore --resume restore.journal URI                  go on after an interruption
+  cantle restore --from /backups/shop --at 2026-11-23T12:00:00Z --data ./restored
+  cantle restore --from /backups/shop --at '10 minutes ago' --ns shop.orders URI
+                                                               a collection that was dropped
+  cantle restore --from /backups/shop --ns shop --rename shop=shop_then URI
 
 Documents whose _id is there already are left as they are and counted. Requests that
 the server throttles are repeated when it says so. Unique indexes are made before the
@@ -28,9 +41,11 @@ documents, as Azure Cosmos DB wants them; the others after.
 // restoreArgs are the settings of a restore.
 type restoreArgs struct {
 	dir, archive  string
+	from, data    string // a folder of backups; a new folder for a server
+	at            storage.Timestamp
 	db, coll      string
-	names         namespaces
-	renames       []*renaming
+	names         namespaces.Chosen
+	renames       []*namespaces.Renaming
 	gzip, drop    bool
 	dry           bool
 	parallel      int // collections
@@ -40,7 +55,7 @@ type restoreArgs struct {
 	noOptions     bool
 	validate      bool
 	journal       string
-	journalOpened *journal
+	journalOpened *journal.Journal
 }
 
 func restoreVerb(f *pflag.FlagSet) action {
@@ -48,9 +63,13 @@ func restoreVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.archive, "archive", "", "read one archive `file`, - for standard input")
 	f.StringVar(&a.db, "db", "", "only this `database`, by its name in the dump")
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
-	rename := f.String("rename", "", "`old=new`: restore database old as new")
-	f.Func("nsInclude", "only namespaces like this `pattern` of the dump, such as shop.*; may be given several times", pattern(&a.names.include))
-	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", pattern(&a.names.exclude))
+	f.StringVar(&a.from, "from", "", "read a `folder` that cantle backup has written")
+	at := f.String("at", "latest", "with --from, the `moment` to bring back: 2026-11-23T12:00:00Z (before that second), a timestamp such as 1795435200,1 (with it), \"10 minutes ago\"")
+	f.StringVar(&a.data, "data", "", "with --from, make this new `folder` for a server, with everything")
+	ns := f.String("ns", "", "only this `database` or database.collection")
+	rename := f.String("rename", "", "`old=new`: restore database old as new, or database.collection as another")
+	f.Func("nsInclude", "only namespaces like this `pattern` of the dump, such as shop.*; may be given several times", namespaces.Pattern(&a.names.Include))
+	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", namespaces.Pattern(&a.names.Exclude))
 	var from, to []string
 	f.Func("nsFrom", "restore namespaces like this `pattern`, such as shop.* or $db$.orders, under another name", appended(&from))
 	f.Func("nsTo", "the `pattern` of that name, with as many * and the same $variables$", appended(&to))
@@ -77,21 +96,25 @@ func restoreVerb(f *pflag.FlagSet) action {
 		}
 		old, renamed, ok := strings.Cut(*rename, "=")
 		if ok { // whose names have no wildcards
-			quote := strings.NewReplacer(`\`, `\\`, "*", `\*`, "$", `\$`)
-			from, to = append(from, quote.Replace(old)+".*"), append(to, quote.Replace(renamed)+".*")
+			quote, all := strings.NewReplacer(`\`, `\\`, "*", `\*`, "$", `\$`), ".*"
+			if strings.Contains(old, ".") {
+				all = ""
+			}
+			from, to = append(from, quote.Replace(old)+all), append(to, quote.Replace(renamed)+all)
 		}
-		var err error
+		err := a.backupArgs(f, *at, *ns)
 		for i := range min(len(from), len(to)) {
-			x, bad := newRenaming(from[i], to[i])
+			x, bad := namespaces.New(from[i], to[i])
 			a.renames, err = append(a.renames, x), errors.Join(err, bad)
 		}
 		a.stop = a.stop || a.ordered
 		switch {
 		case err != nil:
+		case a.data != "":
 		case f.NArg() < 1 || f.NArg() > 2:
 			err = errors.New("expected a connection string, as in\n\n  cantle restore mongodb://127.0.0.1:27017/ dump")
-		case *rename != "" && (!ok || old == "" || renamed == ""):
-			err = errors.New("--rename is old=new")
+		case *rename != "" && (!ok || old == "" || renamed == "" || strings.Contains(old, ".") != strings.Contains(renamed, ".")):
+			err = errors.New("--rename is old=new, of databases or of collections (shop.orders=shop.orders_then)")
 		case len(from) != len(to):
 			err = errors.New("every --nsFrom has its --nsTo")
 		case a.parallel < 1 || a.workers < 1:
@@ -106,8 +129,35 @@ func restoreVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return usageError{err}
 		}
-		return restore(ctx, f.Arg(0), a, s.In, s.Err)
+		if a.data != "" {
+			return restoreWhole(ctx, a, s)
+		}
+		return restore(ctx, f.Arg(0), a, s)
 	}
+}
+
+// backupArgs reads what is about backups. Errors: what does not go together.
+func (a *restoreArgs) backupArgs(f *pflag.FlagSet, at, ns string) (err error) {
+	if ns != "" {
+		if a.db != "" {
+			return errors.New("either --ns or --db")
+		}
+		a.db, a.coll, _ = strings.Cut(ns, ".")
+	}
+	a.at, err = backup.ParseMoment(at, time.Now())
+	switch {
+	case err != nil:
+		return err
+	case a.from == "" && (f.Changed("at") || a.data != ""):
+		return errors.New("--at and --data need --from, a folder that cantle backup has written")
+	case a.from != "" && (a.archive != "" || f.NArg() == 2 || a.journal != ""):
+		return errors.New("--from goes with neither a dump nor --resume")
+	case a.data != "" && (f.NArg() > 0 || a.db != "" || f.Changed("rename") || a.drop):
+		return errors.New("--data restores a server with everything; to bring back a part, give a connection string in its place")
+	case a.from != "" && a.data == "" && f.NArg() == 0:
+		return errors.New("expected --data and a new folder for a server with everything, or the connection string of a running one, as in\n\n  cantle restore --from /backups/shop --data ./restored\n  cantle restore --from /backups/shop --ns shop.orders --rename shop.orders=shop.orders_then mongodb://127.0.0.1:27017/")
+	}
+	return nil
 }
 
 // restoring is a restore on its way.
@@ -122,20 +172,25 @@ type restoring struct {
 	open map[string]*loading // of an archive, by namespace in the dump
 }
 
-func restore(ctx context.Context, uri string, a restoreArgs, in io.Reader, errs io.Writer) error {
+func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
+	errs := s.Err
 	t, err := newTransfer(uri, "cantle restore")
 	if err != nil {
 		return err
 	}
 	defer t.end()
-	if a.journalOpened, err = openJournal(a.journal); err != nil {
+	if a.journalOpened, err = journal.Open(a.journal); err != nil {
 		return err
 	}
-	defer a.journalOpened.close()
+	defer a.journalOpened.Close()
 	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}}
-	if a.archive != "" {
-		err = r.fromArchive(ctx, in, errs)
-	} else {
+	r.shows = share(errs, "documents", 0)
+	switch {
+	case a.from != "":
+		err = r.fromBackup(ctx, s)
+	case a.archive != "":
+		err = r.fromArchive(ctx, s.In, errs)
+	default:
 		err = r.fromFolder(ctx, errs)
 	}
 	r.shows.end()
@@ -156,7 +211,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, in io.Reader, errs 
 
 // wanted reports whether a collection of the dump is asked for.
 func (r *restoring) wanted(d *dumped) bool {
-	if !r.names.holds(d.ns()) {
+	if !r.names.Holds(d.ns()) {
 		return false
 	}
 	if r.db != "" {

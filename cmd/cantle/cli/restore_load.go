@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -51,13 +50,8 @@ type chunk struct {
 // begin makes a collection as its metadata says. stop ends the restore when a worker fails.
 func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func(error)) (*loading, error) {
 	to := *d
-	for _, x := range r.renames {
-		if ns, ok := x.apply(d.ns()); ok {
-			to.db, to.coll, _ = strings.Cut(ns, ".")
-			break
-		}
-	}
-	l := &loading{dumped: &to, r: r, t: t, stop: stop, source: d.ns(), skip: r.journalOpened.at(d.ns()), arrived: map[int]int64{}}
+	to.db, to.coll = r.named(d)
+	l := &loading{dumped: &to, r: r, t: t, stop: stop, source: d.ns(), skip: r.journalOpened.At(d.ns()), arrived: map[int]int64{}}
 	var m bson.Raw
 	if d.metadata != "" {
 		var err error
@@ -89,14 +83,7 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func
 		return nil, err
 	}
 	if own, ok := m.Get("cantle").Doc(); ok && !r.noOptions {
-		b := bson.NewBuilder(nil)
-		b.String("shardCollection", to.ns())
-		b.Value("key", own.Get("shardKey"))
-		b.Value("unique", own.Get("unique"))
-		// Sharded already, or an address where that is done by other commands.
-		if _, err := t.run(ctx, "admin", b.Doc()); err != nil {
-			r.shows.say("%s is not sharded: %v", to.ns(), r.explain(err))
-		}
+		l.own(ctx, own)
 	}
 	indexes, _ := m.Get("indexes").Array()
 	var first []bson.Raw
@@ -112,6 +99,29 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func
 		}
 	}
 	return l, l.index(ctx, t, first)
+}
+
+// own gives a collection what only a Cantle knows of: shard key and throughput.
+func (l *loading) own(ctx context.Context, own bson.Raw) {
+	if key := own.Get("shardKey"); !key.IsMissing() {
+		b := bson.NewBuilder(nil)
+		b.String("shardCollection", l.ns())
+		b.Value("key", key)
+		b.Value("unique", own.Get("unique"))
+		// Sharded already, or an address where that is done by other commands.
+		if _, err := l.t.run(ctx, "admin", b.Doc()); err != nil {
+			l.r.shows.say("%s is not sharded: %v", l.ns(), l.r.explain(err))
+		}
+	}
+	if offer, ok := own.Get("throughput").Doc(); ok {
+		b := bson.NewBuilder(nil)
+		b.String("customAction", "UpdateCollection")
+		b.String("collection", l.coll)
+		b.Splice(offer.Elements())
+		if _, err := l.t.run(ctx, l.db, b.Doc()); err != nil {
+			l.r.shows.say("%s does not have its throughput: %v", l.ns(), l.r.explain(err))
+		}
+	}
 }
 
 // bucketsIn is how the options of a time-series collection divide it, nil for others.
@@ -249,7 +259,7 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	if end == 0 || l.r.dry {
 		return nil
 	}
-	return l.r.journalOpened.set(l.source, end)
+	return l.r.journalOpened.Set(l.source, end)
 }
 
 // abandon lets the workers go without the rest.

@@ -102,13 +102,7 @@ type salvageSink struct{ main, older folderSink }
 
 // Begin implements salvage.Sink.
 func (k *salvageSink) Begin(coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error) {
-	d := &dumped{db: coll.Namespace.DB, coll: coll.Namespace.Coll, data: coll.Namespace.Coll, kind: "collection", metadata: savedMetadata(coll)}
-	switch {
-	case coll.IsView():
-		d.kind = "view"
-	case coll.Options.TimeSeries != nil:
-		d.kind = "timeseries"
-	}
+	d := asDumped(coll)
 	main, err := k.main.begin(d)
 	if err != nil {
 		return nil, nil, nil, err
@@ -162,10 +156,17 @@ func savedMetadata(coll *catalog.Collection) string {
 	}
 	b.String("collectionName", coll.Namespace.Coll)
 	b.String("type", kind)
-	if coll.Sharded() {
+	if coll.Sharded() || coll.Throughput.Mode != catalog.ThroughputNone {
 		b.BeginDoc("cantle")
-		b.Raw("shardKey", coll.Key.Spec())
-		b.Bool("unique", false)
+		if coll.Sharded() {
+			b.Raw("shardKey", coll.Key.Spec())
+			b.Bool("unique", false)
+		}
+		if coll.Throughput.Mode != catalog.ThroughputNone {
+			b.BeginDoc("throughput")
+			appendOffer(b, coll.Throughput)
+			b.End()
+		}
 		b.End()
 	}
 	return ejson.Canonical(b.Doc())

@@ -66,6 +66,10 @@ type Config struct {
 	LogRetention  time.Duration
 	LogSize       string
 
+	BackupTo        string
+	BackupInterval  time.Duration
+	BackupRetention time.Duration
+
 	ConfigFile string
 	CheckOnly  bool // look at the settings and do not start
 

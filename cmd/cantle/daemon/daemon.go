@@ -30,6 +30,7 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -54,6 +55,8 @@ type Daemon struct {
 	log      zerolog.Logger
 	recent   *recentLog
 	store    storage.Store
+	files    storage.Store // store, without what Config.Wrap put before it
+	backups  *backup.Runner
 	catalog  atomic.Pointer[catalog.Catalog]
 	runner   *jobs.Runner
 	cluster  *cluster.Cluster
@@ -127,6 +130,9 @@ func (d *Daemon) start(ctx context.Context) error {
 	}
 	scratch, durability, err := d.openStore()
 	if err != nil {
+		return err
+	}
+	if err := d.openBackups(); err != nil {
 		return err
 	}
 	d.processor = mql.NewProcessor(lanes, time.Now, d.cfg.Crowded)
@@ -221,6 +227,9 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	d.loop(ctx, d.balancer.Run)
+	if d.backups != nil {
+		d.loop(ctx, d.backups.Run)
+	}
 	return handler, nil
 }
 
@@ -250,9 +259,9 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		},
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
-		Shards:   shards.Config{Balance: d.balancer.Enable},
+		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections,
-			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown},
+			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups},
 	}), nil
 }
 

@@ -30,6 +30,10 @@ func (c *Config) Faults() (out []error) {
 	add(err)
 	_, err = c.engine()
 	add(err)
+	if err == nil {
+		_, err = c.backupPolicy()
+		add(err)
+	}
 	for _, size := range []struct{ flag, text string }{
 		{"cache-size", c.CacheSize}, {"work-memory", c.WorkMemory}, {"partition-size", c.PartitionSize},
 		{"logical-partition-size", c.LogicalSize}, {"log-size", c.LogSize},

@@ -49,6 +49,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		}
 		return "", 0, cannotOpen(d.cfg.Data, err)
 	}
+	d.files = d.store
 	if d.cfg.Wrap != nil {
 		d.store = d.cfg.Wrap(d.store)
 	}

@@ -35,6 +35,7 @@ type customArgs struct {
 	targets     []ratelimit.Share
 	sources     []int
 	equal       bool
+	to          string // the folder of a backup
 }
 
 // runCustomAction answers customAction: databases and collections with
@@ -85,6 +86,7 @@ type customAction struct {
 // collection begin with it.
 func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
+		"Backup":           {[]string{"to"}, s.makeBackup},
 		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, setClock},
 		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), createCollection},
 		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
@@ -168,6 +170,10 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 	case "throughputType":
 		if !v.IsMissing() {
 			a.migrateTo, err = c.EnumArg(name, v, "autoscale", "manual")
+		}
+	case "to":
+		if !v.IsMissing() {
+			a.to, err = c.StringArg(name, v)
 		}
 	case "targets", "sources", "equal":
 		err = sharesArg(c, a, name, v)
@@ -401,6 +407,10 @@ func customActionPrivileges(q *command.PrivilegeCheck) {
 	ns.Coll, _ = q.Arg("collection").Str()
 	action, _ := q.Value.Str()
 	switch action {
+	case "Backup":
+		// It reads everything there is. backup and clusterManager may append to the oplog, and
+		// no role of a database may.
+		q.NeedOnCluster(auth.AppendOplogNote)
 	case "CreateCollection", "CreateDatabase":
 		q.Need(auth.CreateCollection, ns)
 	case "GetChangeStreamTokens":

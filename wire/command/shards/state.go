@@ -3,6 +3,7 @@ package shards
 import (
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -10,6 +11,8 @@ import (
 type Config struct {
 	// Balance switches automatic splits on or off; nil = there are none.
 	Balance func(on bool)
+	// Backups makes backups; nil = there is nothing to copy.
+	Backups *backup.Runner
 }
 
 // State is the room: what its commands share. Safe for concurrent use.

@@ -74,7 +74,8 @@ var (
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descCommits, descConflicts,
-		descSyncs, descStalls, descCacheHits, descCacheMisses, descInfo} {
+		descSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
+		descBackups, descBackupsFailed, descBackupLast, descBackupCovered} {
 		out <- d
 	}
 	m.seconds.Describe(out)
@@ -83,6 +84,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.partitions(out)
+	m.backups(out)
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}

@@ -24,6 +24,7 @@ type section struct {
 func (s *State) sections() []section {
 	return []section{
 		{name: "asserts", append: statusAsserts},
+		{name: "backup", when: func(*command.Call) bool { return s.Backups != nil }, append: s.statusBackup},
 		{name: "catalogStats", append: statusCatalog},
 		{name: "connections", append: s.statusConnections},
 		{name: "electionMetrics", asked: true, append: statusNothing},

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -22,6 +23,8 @@ type Config struct {
 	// Shutdown asks whoever runs the server to stop it, and returns at once; nil = no client
 	// may ask.
 	Shutdown func()
+	// Backups makes backups; nil = there is nothing to copy.
+	Backups *backup.Runner
 }
 
 // State is the room: what its commands share. Safe for concurrent use.

@@ -1,4 +1,4 @@
-package cli
+package records
 
 import (
 	"bufio"
@@ -26,9 +26,10 @@ type jsonRecords struct {
 	array   bool
 }
 
-func newJSONRecords(in *bufio.Reader) *jsonRecords { return &jsonRecords{in: in} }
+// NewJSON reads documents in Extended JSON.
+func NewJSON(in *bufio.Reader) Reader { return &jsonRecords{in: in} }
 
-func (r *jsonRecords) next() (bson.Raw, error) {
+func (r *jsonRecords) Next() (bson.Raw, error) {
 	if r.decoder == nil {
 		for {
 			c, err := r.in.ReadByte()
@@ -69,11 +70,11 @@ func (r *jsonRecords) next() (bson.Raw, error) {
 	return ejson.Parse(string(text))
 }
 
-// tableArgs say how lines become documents.
-type tableArgs struct {
-	header, typed bool
-	ignoreBlanks  bool
-	grace         string // stop, autoCast, skipField, skipRow
+// Table says how lines become documents.
+type Table struct {
+	Header, Typed bool
+	IgnoreBlanks  bool
+	Grace         string // stop, autoCast, skipField, skipRow
 	columns       []column
 }
 
@@ -84,14 +85,14 @@ type column struct {
 	arg  string
 }
 
-// columnsOf understands the names of the columns. Errors: types that there are not,
+// ColumnsOf understands the names of the columns. Errors: types that there are not,
 // names that clash.
-func (a *tableArgs) columnsOf(names []string) error {
+func (a *Table) ColumnsOf(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		c := column{kind: "auto"}
-		if a.typed {
+		if a.Typed {
 			open := strings.LastIndexByte(name, '(')
 			dot := strings.LastIndexByte(name[:max(open, 0)], '.')
 			if open < 0 || dot < 0 || !strings.HasSuffix(name, ")") {
@@ -210,13 +211,15 @@ func automatic(text string) bson.Value {
 
 // tableRecords reads lines of columns.
 type tableRecords struct {
-	*tableArgs
+	*Table
 	csv *csv.Reader   // for CSV
 	tsv *bufio.Reader // for TSV, which knows no quotes
 }
 
-func newTableRecords(in *bufio.Reader, comma rune, a *tableArgs) (*tableRecords, error) {
-	t := &tableRecords{tableArgs: a}
+// NewTable reads the lines of a table, whose fields a comma divides.
+// Errors: a first line that does not name the columns.
+func NewTable(in *bufio.Reader, comma rune, a *Table) (Reader, error) {
+	t := &tableRecords{Table: a}
 	if comma == '\t' {
 		t.tsv = in
 	} else {
@@ -224,13 +227,13 @@ func newTableRecords(in *bufio.Reader, comma rune, a *tableArgs) (*tableRecords,
 		t.csv.FieldsPerRecord = -1
 		t.csv.LazyQuotes = true
 	}
-	if a.header {
+	if a.Header {
 		names, err := t.line()
 		if err != nil {
 			return nil, fmt.Errorf("the header: %w", err)
 		}
 		names[0] = strings.TrimPrefix(names[0], "\ufeff")
-		if err := a.columnsOf(names); err != nil {
+		if err := a.ColumnsOf(names); err != nil {
 			return nil, err
 		}
 	}
@@ -252,14 +255,14 @@ func (t *tableRecords) line() ([]string, error) {
 	}
 }
 
-func (t *tableRecords) next() (bson.Raw, error) {
+func (t *tableRecords) Next() (bson.Raw, error) {
 	cells, err := t.line()
 	if err != nil {
 		return nil, err
 	}
 	root := &branch{}
 	for i, text := range cells {
-		if t.ignoreBlanks && text == "" {
+		if t.IgnoreBlanks && text == "" {
 			continue
 		}
 		c := column{path: []string{fmt.Sprintf("field%d", i)}, kind: "auto"} // more cells than names
@@ -268,13 +271,13 @@ func (t *tableRecords) next() (bson.Raw, error) {
 		}
 		v, err := c.value(text, false)
 		if err != nil {
-			switch t.grace {
+			switch t.Grace {
 			case "autoCast":
 				v = automatic(text)
 			case "skipField":
 				continue
 			case "skipRow":
-				return nil, errSkipped
+				return nil, ErrSkipped
 			default:
 				return nil, fmt.Errorf("column %s: %w", strings.Join(c.path, "."), err)
 			}

@@ -1,4 +1,5 @@
-package cli
+// Package namespaces chooses and renames collections by patterns of their full names.
+package namespaces
 
 import (
 	"fmt"
@@ -6,13 +7,14 @@ import (
 	"strings"
 )
 
-// namespaces chooses collections by patterns of their full names, in which * stands for any
-// characters: those that some of include match, or all if there are none, and none of exclude.
+// Chosen are collections by patterns of their full names, in which * stands for any
+// characters: those that some of Include match, or all if there are none, and none of Exclude.
 // Manual: database-tools/mongorestore, the options nsInclude and nsExclude.
-type namespaces struct{ include, exclude []*regexp.Regexp }
+type Chosen struct{ Include, Exclude []*regexp.Regexp }
 
-func (n *namespaces) holds(ns string) bool {
-	return (len(n.include) == 0 || matchesAny(n.include, ns)) && !matchesAny(n.exclude, ns)
+// Holds reports whether a collection is among them.
+func (n *Chosen) Holds(ns string) bool {
+	return (len(n.Include) == 0 || matchesAny(n.Include, ns)) && !matchesAny(n.Exclude, ns)
 }
 
 func matchesAny(list []*regexp.Regexp, ns string) bool {
@@ -24,8 +26,8 @@ func matchesAny(list []*regexp.Regexp, ns string) bool {
 	return false
 }
 
-// pattern reads one more pattern into list; it is the function of a flag.
-func pattern(list *[]*regexp.Regexp) func(string) error {
+// Pattern reads one more pattern into list; it is the function of a flag.
+func Pattern(list *[]*regexp.Regexp) func(string) error {
 	return func(text string) error {
 		r, _, err := namespacePattern(text)
 		*list = append(*list, r)
@@ -73,27 +75,27 @@ func eachPiece(text string, literal, variable func(string)) error {
 	return nil
 }
 
-// renaming gives collections other names.
+// Renaming gives collections other names.
 // Manual: database-tools/mongorestore, the options nsFrom and nsTo.
-type renaming struct {
+type Renaming struct {
 	from  *regexp.Regexp
 	names []string
 	to    string
 }
 
-// newRenaming reads a pair of patterns. Errors: what to takes that from does not give.
-func newRenaming(from, to string) (*renaming, error) {
+// New reads a pair of patterns. Errors: what to takes that from does not give.
+func New(from, to string) (*Renaming, error) {
 	r, names, err := namespacePattern(from)
 	if err != nil {
 		return nil, err
 	}
-	x := &renaming{r, names, to}
+	x := &Renaming{r, names, to}
 	_, err = x.fill(make([]string, len(names)))
 	return x, err
 }
 
-// apply returns the new name; ok is false for names that the pattern does not match.
-func (x *renaming) apply(ns string) (renamed string, ok bool) {
+// Apply returns the new name; ok is false for names that the pattern does not match.
+func (x *Renaming) Apply(ns string) (renamed string, ok bool) {
 	m := x.from.FindStringSubmatch(ns)
 	if m == nil {
 		return ns, false
@@ -103,7 +105,7 @@ func (x *renaming) apply(ns string) (renamed string, ok bool) {
 }
 
 // fill puts values into the places of to: stars take theirs by order, variables by name.
-func (x *renaming) fill(values []string) (string, error) {
+func (x *Renaming) fill(values []string) (string, error) {
 	var b strings.Builder
 	var missing error
 	star := 0

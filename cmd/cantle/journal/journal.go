@@ -1,4 +1,5 @@
-package cli
+// Package journal remembers what an interrupted program had done.
+package journal
 
 import (
 	"bufio"
@@ -9,18 +10,18 @@ import (
 	"sync"
 )
 
-// journal remembers in a file how many documents of each namespace have been
-// acknowledged, so that a run that was interrupted can go on. A nil journal
+// Journal remembers in a file how many documents of each namespace have been
+// acknowledged, so that a run that was interrupted can go on. A nil one
 // remembers nothing. Safe for concurrent use.
-type journal struct {
+type Journal struct {
 	file *os.File
 	mu   sync.Mutex
 	done map[string]int64
 }
 
-// openJournal reads what earlier runs wrote; the last line of a namespace counts. An
+// Open reads what earlier runs wrote; the last line of a namespace counts. An
 // incomplete last line is passed over.
-func openJournal(path string) (*journal, error) {
+func Open(path string) (*Journal, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -28,7 +29,7 @@ func openJournal(path string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{file: f, done: map[string]int64{}}
+	j := &Journal{file: f, done: map[string]int64{}}
 	r := bufio.NewReader(f)
 	for {
 		line, err := r.ReadString('\n')
@@ -45,7 +46,8 @@ func openJournal(path string) (*journal, error) {
 	}
 }
 
-func (j *journal) at(ns string) int64 {
+// At is how many documents of ns are done.
+func (j *Journal) At(ns string) int64 {
 	if j == nil {
 		return 0
 	}
@@ -54,8 +56,8 @@ func (j *journal) at(ns string) int64 {
 	return j.done[ns]
 }
 
-// set writes down that so many documents of ns are done.
-func (j *journal) set(ns string, n int64) error {
+// Set writes down that so many documents of ns are done.
+func (j *Journal) Set(ns string, n int64) error {
 	if j == nil {
 		return nil
 	}
@@ -66,7 +68,8 @@ func (j *journal) set(ns string, n int64) error {
 	return err
 }
 
-func (j *journal) close() {
+// Close closes the file.
+func (j *Journal) Close() {
 	if j != nil {
 		j.file.Close()
 	}

@@ -1,19 +1,19 @@
-package cli
+package namespaces
 
 import "testing"
 
 func TestNamespaces(t *testing.T) {
-	var n namespaces
+	var n Chosen
 	for _, p := range []string{"shop.*", "a.b\\*"} {
-		if err := pattern(&n.include)(p); err != nil {
+		if err := Pattern(&n.Include)(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := pattern(&n.exclude)("*.tmp*"); err != nil {
+	if err := Pattern(&n.Exclude)("*.tmp*"); err != nil {
 		t.Fatal(err)
 	}
 	for ns, want := range map[string]bool{"shop.orders": true, "shopping.x": false, "shop.tmp1": false, "a.b*": true, "a.bc": false} {
-		if n.holds(ns) != want {
+		if n.Holds(ns) != want {
 			t.Errorf("%s: %v", ns, !want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestNamespaces(t *testing.T) {
 		{"a.*", "b.*.*", "", ""},
 		{"a.$x", "b", "", ""},
 	} {
-		r, err := newRenaming(c.from, c.to)
+		r, err := New(c.from, c.to)
 		if err != nil {
 			if c.ns != "" {
 				t.Errorf("%s to %s: %v", c.from, c.to, err)
@@ -37,7 +37,7 @@ func TestNamespaces(t *testing.T) {
 			t.Errorf("%s to %s is taken", c.from, c.to)
 			continue
 		}
-		if got, ok := r.apply(c.ns); ok != (c.want != "") || ok && got != c.want {
+		if got, ok := r.Apply(c.ns); ok != (c.want != "") || ok && got != c.want {
 			t.Errorf("%s by %s to %s is %s", c.ns, c.from, c.to, got)
 		}
 	}

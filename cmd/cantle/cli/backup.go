@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage/backup"
+)
+
+const backupHelp = `Lets a running server copy its files into a folder on its machine while everybody goes on
+writing. The first backup copies everything, each one after it only what is new. Between
+two backups into the same folder the server keeps what is written (at most 8 GB, and two
+days), so that every moment from the first to the last can be restored.
+
+  cantle backup --to /backups/shop mongodb://127.0.0.1:27017/
+  cantle backup list /backups/shop                   what there is, and which moments
+  cantle backup verify /backups/shop                 read everything, compare checksums
+  cantle restore --from /backups/shop --at '10 minutes ago' --data ./restored
+
+An interrupted backup leaves the ones before as they are; the next clears it away. A server
+with --backup-to makes them by itself, every minute up to the present. The user needs the
+role backup, clusterManager or clusterAdmin.
+Exit status of verify: 0: all is well; 1: something is missing or damaged, or no moment can
+be restored; 2: the folder cannot be looked at.
+`
+
+func backupVerb(f *pflag.FlagSet) action {
+	to := f.String("to", "", "`folder` to copy into, on the machine of the server; made. That of the server's --backup-to unless given")
+	return func(ctx context.Context, s Streams) error {
+		if verb := f.Arg(0); verb == "list" || verb == "verify" {
+			if f.NArg() != 2 || *to != "" {
+				return wrong("expected a folder of backups, as in\n\n  cantle backup %s /backups/shop", verb)
+			}
+			folder, err := backup.Open(f.Arg(1))
+			if err != nil {
+				return usageError{err}
+			}
+			if verb == "list" {
+				return listBackups(s, folder)
+			}
+			return verifyBackups(ctx, s, folder)
+		}
+		if f.NArg() != 1 {
+			return wrong("expected a connection string, as in\n\n  cantle backup --to /backups/shop mongodb://127.0.0.1:27017/")
+		}
+		dir := *to
+		if dir != "" {
+			var err error
+			if dir, err = filepath.Abs(dir); err != nil {
+				return err
+			}
+		}
+		return askForBackup(ctx, f.Arg(0), dir, s)
+	}
+}
+
+// askForBackup has a server make a backup, and shows how far it is.
+func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
+	server, err := connect(uri, "cantle backup", func(o *options.ClientOptions) error {
+		o.SetTimeout(0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watchBackup(ctx, server, s, done)
+	}()
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "Backup")
+	if dir != "" {
+		b.String("to", dir)
+	}
+	reply, err := server.ask(ctx, "admin", b.Doc())
+	close(done)
+	<-watched
+	var refused mongo.CommandError
+	if errors.As(err, &refused) && refused.Code == 2 {
+		return wrong("%s", refused.Message)
+	}
+	if err != nil {
+		return err
+	}
+	where, _ := reply.Get("to").Str()
+	t, i, _ := reply.Get("time").Timestamp()
+	took := time.Duration(whole(reply, "millis")) * time.Millisecond
+	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nmoments from %s on can be restored\n", where, whole(reply, "number"),
+		whole(reply, "files"), size(whole(reply, "bytes")), size(whole(reply, "copied")), took.Round(time.Millisecond), time.Unix(int64(t), 0).UTC().Format(time.RFC3339)+fmt.Sprintf(" (%d,%d)", t, i))
+	return nil
+}
+
+// watchBackup asks a server every second how far its backup is.
+func watchBackup(ctx context.Context, server *server, s Streams, done <-chan struct{}) {
+	var p *progress
+	defer func() {
+		if p != nil {
+			p.end()
+		}
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		reply, err := server.ask(ctx, "admin", command("serverStatus"))
+		if err != nil {
+			continue // the command itself will tell
+		}
+		status, _ := reply.Get("backup").Doc()
+		what, _ := status.Get("unit").Str()
+		phase, _ := status.Get("phase").Str()
+		if what == "" {
+			continue
+		}
+		if what += ", " + phase; p == nil || p.what != what {
+			if p != nil {
+				p.end()
+			}
+			p = show(s.Err, what, whole(status, "total"))
+			p.began = p.began.Add(-time.Second)
+		}
+		p.at(whole(status, "done"))
+	}
+}
+
+// listBackups prints what there is and which moments can be restored.
+func listBackups(s Streams, folder *backup.Folder) error {
+	printBackups(s, folder)
+	return nil
+}
+
+// printBackups reports whether any moment can be restored.
+func printBackups(s Streams, folder *backup.Folder) (any bool) {
+	t := &table{}
+	t.row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")
+	n := 0
+	for _, line := range folder.Timelines {
+		for _, b := range line.Bases {
+			t.row(line.ID, fmt.Sprint(b.Number), b.Ended.Format(time.RFC3339), fmt.Sprint(len(b.Files)), size(b.Bytes()), size(b.Copied), b.Program)
+			n++
+		}
+	}
+	if n > 0 {
+		t.print(s.Out)
+		fmt.Fprintln(s.Out)
+	}
+	for _, line := range folder.Timelines {
+		for _, span := range line.Covered() {
+			any = true
+			fmt.Fprintf(s.Out, "%s: every moment from %s to %s can be restored\n", line.ID, backup.MomentText(span.From), backup.MomentText(span.To))
+		}
+	}
+	if !any {
+		fmt.Fprintln(s.Out, "no moment can be restored: there is no complete backup")
+	}
+	return any
+}
+
+// verifyBackups reads everything and prints what is wrong.
+func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error {
+	var m meters
+	findings, err := folder.Verify(ctx, m.report(s))
+	m.end()
+	if err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		t := &table{}
+		t.row("What", "File", "Finding")
+		for _, x := range findings {
+			t.row(x.Kind, x.Where, x.What)
+		}
+		t.print(s.Out)
+		fmt.Fprintln(s.Out)
+	}
+	switch covered := printBackups(s, folder); {
+	case len(findings) > 0:
+		return fmt.Errorf("%d findings: what needs a file that is named cannot be restored; make a new backup", len(findings))
+	case !covered:
+		return errors.New("there is no complete backup")
+	}
+	fmt.Fprintln(s.Out, "all files are as they were written")
+	return nil
+}
+
+// meters show the phases of a backup or a restore, one bar after the other.
+type meters struct{ p *progress }
+
+func (m *meters) report(s Streams) backup.Report {
+	return func(p backup.Progress) {
+		what := p.Unit + ", " + p.Phase
+		if m.p == nil || m.p.what != what {
+			m.end()
+			m.p = show(s.Err, what, p.Total)
+		}
+		m.p.at(p.Done)
+	}
+}
+
+func (m *meters) end() {
+	if m.p != nil {
+		m.p.end()
+	}
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// findMoment opens a folder of backups and finds the way to a moment.
+func findMoment(dir string, at storage.Timestamp) (*backup.Folder, *backup.Plan, error) {
+	folder, err := backup.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := folder.Find(at)
+	return folder, plan, err
+}
+
+// restoreWhole makes the folder of a database as it was at a moment. It gets its name when it
+// is whole, so what an interruption leaves is not taken for one.
+func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
+	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != unfinishedName }) {
+		return wrong("the folder %s is not empty", a.data)
+	}
+	folder, plan, err := findMoment(a.from, a.at)
+	if err != nil {
+		return err
+	}
+	_, release, err := folder.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	unfinished := filepath.Join(a.data, unfinishedName)
+	if err := errors.Join(os.RemoveAll(unfinished), os.MkdirAll(unfinished, 0o700)); err != nil {
+		return err
+	}
+	var m meters
+	err = plan.Restore(ctx, unfinished, false, m.report(s))
+	m.end()
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(unfinished))
+	}
+	if err := os.Rename(unfinished, storeOf(a.data)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Err, "%s is as the server was at %s\nstart it with: cantle serve --data %s\n", a.data, backup.MomentText(plan.At), a.data)
+	return nil
+}
+
+// unfinishedName is the folder of a store that is being restored.
+const unfinishedName = "store-unfinished"
+
+// fromBackup loads collections as they were at a moment into a running server.
+func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
+	folder, plan, err := findMoment(r.from, r.at)
+	if err != nil {
+		return err
+	}
+	dir, release, err := folder.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	dir = filepath.Join(dir, "store")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	var m meters
+	err = plan.Restore(ctx, dir, true, m.report(s))
+	m.end()
+	if err != nil {
+		return err
+	}
+	store, err := pebblekv.Open(dir, pebblekv.Options{ReadOnly: true, ReserveBytes: -1})
+	if err != nil {
+		return err
+	}
+	err = r.fromStore(ctx, store, backup.MomentText(plan.At), s.Err)
+	return errors.Join(err, store.Close())
+}
+
+// fromStore loads the collections of a store that are wanted.
+func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment string, errs io.Writer) error {
+	r.shows = share(errs, "documents", 0)
+	cat, err := catalog.Open(ctx, store, release.Default)
+	if err != nil {
+		return err
+	}
+	at, err := store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	snap := cat.Peek()
+	var wanted, views []*catalog.Collection
+	for _, coll := range snap.Collections("") {
+		switch d := asDumped(coll); {
+		case !r.wanted(d) || strings.HasPrefix(d.coll, "system.") && d.coll != "system.js":
+		case d.kind == "view":
+			views = append(views, coll)
+		default:
+			wanted = append(wanted, coll)
+		}
+	}
+	if len(wanted)+len(views) == 0 {
+		return fmt.Errorf("at %s there was nothing of what is wanted", moment)
+	}
+	if err := r.mayMake(ctx, slices.Concat(wanted, views)); err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, coll := range wanted {
+		n, err := countRecords(ctx, at, coll)
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	r.shows = share(errs, "documents", total)
+	if err := r.makeDatabases(ctx, snap, wanted); err != nil {
+		return err
+	}
+	err = each(ctx, r.transfer, r.parallel, wanted, func(ctx context.Context, t *transfer, coll *catalog.Collection) error {
+		if err := r.fromCollection(ctx, t, at, coll); err != nil {
+			return fmt.Errorf("%s: %w", coll.Namespace, r.explain(err))
+		}
+		return nil
+	})
+	for _, coll := range views { // after what they show
+		if err == nil {
+			_, err = r.begin(ctx, r.transfer, asDumped(coll), nil)
+		}
+	}
+	return err
+}
+
+// asDumped describes a collection as a dump would.
+func asDumped(coll *catalog.Collection) *dumped {
+	d := &dumped{db: coll.Namespace.DB, coll: coll.Namespace.Coll, data: coll.Namespace.Coll, kind: "collection", metadata: savedMetadata(coll)}
+	switch {
+	case coll.IsView():
+		d.kind = "view"
+	case coll.Options.TimeSeries != nil:
+		d.kind = "timeseries"
+	}
+	return d
+}
+
+// named is the name that a collection gets on the server.
+func (r *restoring) named(d *dumped) (db, coll string) {
+	for _, x := range r.renames {
+		if ns, ok := x.Apply(d.ns()); ok {
+			db, coll, _ = strings.Cut(ns, ".")
+			return db, coll
+		}
+	}
+	return d.db, d.coll
+}
+
+// mayMake refuses to mix what was with what is.
+func (r *restoring) mayMake(ctx context.Context, list []*catalog.Collection) error {
+	if r.drop {
+		return nil
+	}
+	there := map[string]bool{} // namespaces
+	asked := map[string]bool{} // databases
+	for _, coll := range list {
+		db, name := r.named(asDumped(coll))
+		if !asked[db] {
+			asked[db] = true
+			b := bson.NewBuilder(nil)
+			b.Int32("listCollections", 1)
+			b.Bool("nameOnly", true)
+			docs, err := r.all(ctx, db, b.Doc())
+			if err != nil {
+				return err
+			}
+			for _, d := range docs {
+				n, _ := d.Get("name").Str()
+				there[db+"."+n] = true
+			}
+		}
+		if there[db+"."+name] {
+			return fmt.Errorf("%s.%s is there: give what is restored another name (--rename %s=%s_restored), or replace it (--drop)", db, name, coll.Namespace, coll.Namespace)
+		}
+	}
+	return nil
+}
+
+// makeDatabases makes databases that share throughput, unless they are there.
+func (r *restoring) makeDatabases(ctx context.Context, snap *catalog.Snapshot, list []*catalog.Collection) error {
+	done := map[string]bool{}
+	for _, coll := range list {
+		db, _ := r.named(asDumped(coll))
+		old := snap.Database(coll.Namespace.DB)
+		if done[db] || old == nil || old.Throughput.Mode == catalog.ThroughputNone || r.dry || r.noOptions {
+			continue
+		}
+		done[db] = true
+		b := bson.NewBuilder(nil)
+		b.String("customAction", "CreateDatabase")
+		appendOffer(b, old.Throughput)
+		if _, err := r.run(ctx, db, b.Doc()); err != nil { // it is there, and keeps what it has
+			r.shows.say("%s keeps its throughput: %v", db, r.explain(err))
+		}
+	}
+	return nil
+}
+
+// appendOffer adds throughput as the extension commands take it.
+func appendOffer(b *bson.Builder, t catalog.Throughput) {
+	switch t.Mode {
+	case catalog.ThroughputManual:
+		b.Int64("offerThroughput", t.RU)
+	case catalog.ThroughputAutoscale:
+		b.BeginDoc("autoScaleSettings")
+		b.Int64("maxThroughput", t.RU)
+		b.End()
+	case catalog.ThroughputServerless:
+		b.Bool("serverless", true)
+	}
+	for _, x := range []struct {
+		name  string
+		value catalog.Switch
+	}{{"serverSideRetry", t.Switches.ServerSideRetry}, {"burst", t.Switches.Burst}} {
+		if x.value != catalog.Inherit {
+			b.Bool(x.name, x.value == catalog.On)
+		}
+	}
+}
+
+// countRecords counts the documents of a collection.
+func countRecords(ctx context.Context, at storage.Reader, coll *catalog.Collection) (n int64, err error) {
+	it, err := at.Iter(ctx, keyspace.RecordRange(coll.ID), storage.IterOptions{KeysOnly: true})
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	for it.Next() {
+		n++
+	}
+	return n, it.Err()
+}
+
+// fromCollection loads one collection.
+func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.Reader, coll *catalog.Collection) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l, err := r.begin(ctx, t, asDumped(coll), cancel)
+	if err != nil {
+		return err
+	}
+	defer l.abandon()
+	it, err := at.Iter(ctx, keyspace.RecordRange(coll.ID), storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		doc, err := bson.Parse(it.Value(), bson.Limits{Bytes: bson.MaxInternalBytes})
+		if err != nil {
+			return fmt.Errorf("the backup holds something that is no document: %w", err)
+		}
+		if err := l.add(ctx, doc, false); err != nil {
+			return err
+		}
+		r.shows.add(1)
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	return r.finish(ctx, t, l)
+}

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/cantledb/cantle/storage/backup"
+)
+
+// backupPolicy is what the settings say about backups.
+// Errors: what makes no sense, with which engine too.
+func (c *Config) backupPolicy() (backup.Policy, error) {
+	p := backup.Policy{Folder: c.BackupTo, Interval: c.BackupInterval, Retention: c.BackupRetention}
+	if p.Folder == "" {
+		return p, nil
+	}
+	var err error
+	if p.Folder, err = filepath.Abs(p.Folder); err != nil {
+		return p, fmt.Errorf("--backup-to: %w", err)
+	}
+	e, err := c.engine()
+	data, _ := filepath.Abs(c.Data)
+	within, relErr := filepath.Rel(data, p.Folder)
+	switch {
+	case err != nil:
+		return p, err
+	case e.keep != inFolder:
+		return p, fmt.Errorf("--backup-to copies files, and --storage %s has none", e.name)
+	case p.Interval < time.Second:
+		return p, errors.New("--backup-interval is at least 1s")
+	case p.Retention < 0:
+		return p, errors.New("--backup-retention is at least 0")
+	case relErr == nil && filepath.IsLocal(within):
+		return p, errors.New("--backup-to lies within the folder of --data: it would be lost with it")
+	}
+	return p, nil
+}
+
+// openBackups makes the runner of backups, where there are files.
+func (d *Daemon) openBackups() error {
+	policy, err := d.cfg.backupPolicy()
+	if err != nil {
+		return err
+	}
+	e, err := d.cfg.engine()
+	src, ok := d.files.(backup.Source)
+	if err != nil || !ok || e.keep != inFolder || d.cfg.ServeDamaged {
+		return err
+	}
+	d.backups = backup.NewRunner(src, policy, Version, time.Now, func(what string, err error) {
+		if err != nil {
+			d.log.Warn().Err(err).Str("to", policy.Folder).Msg(what)
+			return
+		}
+		d.log.Info().Msg(what)
+	})
+	return nil
+}

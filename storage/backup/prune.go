@@ -1,0 +1,161 @@
+package backup
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// clean removes what backups that did not come to their end have left. Nobody else writes.
+func (f *Folder) clean() error {
+	entries, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return err
+	}
+	f.read = false
+	for _, e := range entries {
+		path := filepath.Join(f.Dir, e.Name())
+		if strings.HasPrefix(e.Name(), scratchPrefix) {
+			lock, err := pebblekv.LockFolder(path)
+			if errors.Is(err, storage.ErrLocked) {
+				f.read = true
+				continue
+			}
+			if err == nil {
+				_ = lock.Close()
+			}
+		} else if !strings.HasSuffix(e.Name(), partSuffix) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	for _, t := range f.Timelines {
+		if err := t.clean(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean removes bases without a manifest, tables that no base has, and half files. A base
+// whose manifest is there and cannot be read keeps its tables: somebody may mend it.
+func (t *Timeline) clean() error {
+	wanted := map[string]bool{}
+	for _, b := range t.Bases {
+		for _, f := range b.Files {
+			wanted[f.Name] = true
+		}
+	}
+	unread := false
+	for _, x := range t.findings {
+		unread = unread || x.Kind == "damaged" && filepath.Base(x.Where) == manifestName
+	}
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), basePrefix) {
+			continue
+		}
+		dir := filepath.Join(t.dir, e.Name())
+		if _, err := os.Stat(filepath.Join(dir, manifestName)); os.IsNotExist(err) {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return removeFrom(filepath.Join(t.dir, tablesName), func(name string) bool { return !unread && !wanted[name] },
+		filepath.Join(t.dir, logName), func(name string) bool { return strings.HasSuffix(name, partSuffix) })
+}
+
+// removeFrom removes the files of two folders that are chosen.
+func removeFrom(dir string, chosen func(string) bool, dir2 string, chosen2 func(string) bool) error {
+	for _, x := range []struct {
+		dir    string
+		chosen func(string) bool
+	}{{dir, chosen}, {dir2, chosen2}} {
+		entries, err := os.ReadDir(x.dir)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if x.chosen(e.Name()) {
+				if err := os.Remove(filepath.Join(x.dir, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Pruned is what was deleted.
+type Pruned struct {
+	Bases, Segments, Timelines int
+}
+
+// Prune deletes what no moment since a time needs; the newest backup stays in any case, and
+// everything while somebody restores.
+// Errors: ErrBusy, those of the file system.
+func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
+	f, err := begin(dir)
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = f.close() }()
+	if err := f.clean(); err != nil || f.read {
+		return p, err
+	}
+	for i, t := range f.Timelines {
+		if i < len(f.Timelines)-1 && t.end() < since {
+			if err := os.RemoveAll(t.dir); err != nil {
+				return p, err
+			}
+			p.Timelines++
+			continue
+		}
+		if err := t.prune(since, &p); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// prune deletes the bases before the last one that is not behind a moment, and the segments
+// that only they need. A manifest goes first: a base without one is cleared away.
+func (t *Timeline) prune(since storage.Timestamp, p *Pruned) error {
+	keep := 0
+	for i, b := range t.Bases {
+		if b.Time <= since && t.reaches(b) {
+			keep = i
+		}
+	}
+	for _, b := range t.Bases[:keep] {
+		if err := os.Remove(filepath.Join(t.baseDir(b), manifestName)); err != nil {
+			return err
+		}
+		p.Bases++
+	}
+	if t.Bases = t.Bases[keep:]; len(t.Bases) == 0 {
+		return nil
+	}
+	for _, s := range t.Segments {
+		if s.Next <= t.Bases[0].From {
+			if err := os.Remove(filepath.Join(t.dir, logName, s.Name)); err != nil {
+				return err
+			}
+			p.Segments++
+		}
+	}
+	return t.clean()
+}

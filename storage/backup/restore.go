@@ -1,0 +1,105 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// scratchPrefix begins the names of folders for what is restored and read only.
+const scratchPrefix = "restore-"
+
+// Restore makes the files of a store as it was at the moment of a plan, in a folder that is
+// there and empty. For reading documents only, tables are linked where they can be, and what
+// only a server needs is left out. After an error the folder is of no use.
+// Errors: what is damaged or missing; those of ctx and the file system.
+func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, report Report) error {
+	told := report.meter("copying files", "bytes", p.Base.Bytes())
+	for i := range p.Base.Files {
+		f := &p.Base.Files[i]
+		from, to := p.timeline.path(p.Base, f), filepath.Join(dir, f.Name)
+		if documentsOnly && f.Table && link(from, to, f.Size) {
+			if err := told(f.Size); err != nil {
+				return err
+			}
+			continue
+		}
+		size, sum, err := copyFile(ctx, from, to, told)
+		if err != nil {
+			return err
+		}
+		if size != f.Size || sum != f.Sum {
+			return fmt.Errorf("%s is damaged: it has %d bytes of %d, or fails its checksum; cantle backup verify tells all that is, and another moment may not need it", from, size, f.Size)
+		}
+	}
+	if err := syncFolder(dir); err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, s := range p.segments {
+		if s.First > p.Base.From || s.Next > p.Base.From {
+			total += s.Size
+		}
+	}
+	told = report.meter("making writes again", "bytes of log", total)
+	return pebblekv.Replay(dir, documentsOnly, func(again func([]byte) error) error {
+		for _, s := range p.segments {
+			err := p.timeline.each(ctx, s, told, func(w pebblekv.Write) error {
+				switch {
+				case w.Next() <= p.Base.From:
+					return nil
+				case w.Time > p.At:
+					return errDone
+				}
+				return again(w.Batch)
+			})
+			var damaged errDamaged
+			switch {
+			case errors.Is(err, errDone):
+				return nil
+			case errors.As(err, &damaged):
+				return fmt.Errorf("the part %s of the log is damaged: %w; moments before it can be restored", filepath.Join(p.timeline.dir, logName, s.Name), err)
+			case err != nil:
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// link puts a file into a folder without copying it; ok is false where that is not possible.
+func link(from, to string, size int64) (ok bool) {
+	info, err := os.Stat(from)
+	if err != nil || info.Size() != size {
+		return false
+	}
+	if os.Link(from, to) == nil {
+		return true
+	}
+	whole, err := filepath.Abs(from)
+	return err == nil && os.Symlink(whole, to) == nil
+}
+
+// Hold makes a folder for a restore: within that of the backups, where tables can be linked,
+// or else among the temporary files. Nothing is deleted from the folder of backups while it
+// is held; release removes it.
+func (f *Folder) Hold() (dir string, release func(), err error) {
+	if dir, err = os.MkdirTemp(f.Dir, scratchPrefix); err != nil {
+		dir, err = os.MkdirTemp("", "cantle-"+scratchPrefix)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	lock, err := pebblekv.LockFolder(dir)
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, func() {
+		_ = lock.Close()
+		_ = os.RemoveAll(dir)
+	}, nil
+}

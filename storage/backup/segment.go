@@ -1,0 +1,330 @@
+package backup
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/snappy"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// A segment is all writes of a part of the log:
+//
+//	magic 8
+//	length 4, length when packed 4, crc 4 of what follows, packed bytes     blocks
+//	0 4, length of the end 4, crc 4, end                                    see Segment.end
+//
+// Taken together and unpacked, the blocks are, write by write:
+//
+//	length of the batch 4, first sequence number 8, count 4, time 8, batch
+const (
+	segmentMagic  = "cantleS\x01"
+	segmentSuffix = ".seg"
+	blockBytes    = 256 << 10
+	blockHeader   = 12
+	writeHeader   = 24
+	endBytes      = 8 * 5
+)
+
+// Segment is a file of writes.
+type Segment struct {
+	Name  string
+	Size  int64
+	First uint64            // the first sequence number
+	Next  uint64            // behind the last
+	Time  storage.Timestamp // of the last write
+	Nonce uint64            // tells it from another of this name
+	Count int64             // of writes
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errDamaged is what is wrong with a segment.
+type errDamaged string
+
+func (e errDamaged) Error() string { return string(e) }
+
+// errDone ends a visit.
+var errDone = errors.New("done")
+
+// appendEnd appends what stands at the end of the file.
+func (s *Segment) appendEnd(dst []byte) []byte {
+	for _, n := range []uint64{s.First, s.Next, uint64(s.Time), s.Nonce, uint64(s.Count)} {
+		dst = binary.BigEndian.AppendUint64(dst, n)
+	}
+	return dst
+}
+
+// segmentWriter writes a segment.
+type segmentWriter struct {
+	file    *os.File
+	out     *bufio.Writer
+	block   []byte
+	packed  []byte
+	segment Segment
+}
+
+// newSegment begins a file in a folder.
+func newSegment(dir string, first, nonce uint64) (*segmentWriter, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "next"+partSuffix), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	w := &segmentWriter{file: file, out: bufio.NewWriterSize(file, blockBytes), segment: Segment{First: first, Next: first, Nonce: nonce}}
+	_, err = w.out.WriteString(segmentMagic)
+	return w, err
+}
+
+// add writes one write.
+func (w *segmentWriter) add(x pebblekv.Write) error {
+	s := &w.segment
+	s.Next, s.Time, s.Count = x.Next(), max(s.Time, x.Time), s.Count+1
+	var h [writeHeader]byte
+	binary.BigEndian.PutUint32(h[:], uint32(len(x.Batch)))
+	binary.BigEndian.PutUint64(h[4:], x.First)
+	binary.BigEndian.PutUint32(h[12:], x.Count)
+	binary.BigEndian.PutUint64(h[16:], uint64(x.Time))
+	return errors.Join(w.write(h[:]), w.write(x.Batch))
+}
+
+func (w *segmentWriter) write(b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), blockBytes-len(w.block))
+		w.block, b = append(w.block, b[:n]...), b[n:]
+		if len(w.block) == blockBytes {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// flush writes the block.
+func (w *segmentWriter) flush() error {
+	if len(w.block) == 0 {
+		return nil
+	}
+	w.packed = snappy.Encode(w.packed[:cap(w.packed)], w.block)
+	err := w.put(len(w.block), w.packed)
+	w.block = w.block[:0]
+	return err
+}
+
+func (w *segmentWriter) put(length int, b []byte) error {
+	var h [blockHeader]byte
+	binary.BigEndian.PutUint32(h[:], uint32(length))
+	binary.BigEndian.PutUint32(h[4:], uint32(len(b)))
+	binary.BigEndian.PutUint32(h[8:], crc32.Checksum(b, castagnoli))
+	_, err := w.out.Write(h[:])
+	if err == nil {
+		_, err = w.out.Write(b)
+	}
+	return err
+}
+
+// finish makes the file durable, and gives it its name.
+func (w *segmentWriter) finish(ts storage.Timestamp) (*Segment, error) {
+	s := &w.segment
+	s.Time = max(s.Time, ts)
+	err := errors.Join(w.flush(), w.put(0, s.appendEnd(nil)), w.out.Flush(), w.file.Sync())
+	if info, statErr := w.file.Stat(); statErr == nil {
+		s.Size = info.Size()
+	}
+	if err = errors.Join(err, w.file.Close()); err != nil {
+		return nil, err
+	}
+	s.Name = fmt.Sprintf("%016x-%016x%s", s.First, s.Next, segmentSuffix)
+	dir := filepath.Dir(w.file.Name())
+	if err := os.Rename(w.file.Name(), filepath.Join(dir, s.Name)); err != nil {
+		return nil, err
+	}
+	return s, syncFolder(dir)
+}
+
+// abandon removes what was written.
+func (w *segmentWriter) abandon() {
+	_ = w.file.Close()
+	_ = os.Remove(w.file.Name())
+}
+
+// openSegments lists the segments, and notes those whose end is not there.
+func (t *Timeline) openSegments() error {
+	entries, err := os.ReadDir(filepath.Join(t.dir, logName))
+	if err != nil {
+		t.find("missing", t.rel(logName), reason(err))
+		return nil
+	}
+	for _, e := range entries {
+		switch {
+		case strings.HasSuffix(e.Name(), partSuffix):
+			t.find("incomplete", t.rel(logName, e.Name()), "the log was about to be copied; the next backup clears it away")
+		case strings.HasSuffix(e.Name(), segmentSuffix):
+			s, err := readEnd(filepath.Join(t.dir, logName, e.Name()))
+			if err != nil {
+				t.find("damaged", t.rel(logName, e.Name()), reason(err))
+				continue
+			}
+			t.Segments = append(t.Segments, s)
+		}
+	}
+	slices.SortFunc(t.Segments, func(a, b *Segment) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Next, b.Next))
+	})
+	return nil
+}
+
+// readEnd reads what stands at the end of a segment.
+func readEnd(path string) (*Segment, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	buf := make([]byte, blockHeader+endBytes)
+	if _, err := file.ReadAt(buf, info.Size()-int64(len(buf))); err != nil {
+		return nil, errDamaged("it is cut off")
+	}
+	end := buf[blockHeader:]
+	if binary.BigEndian.Uint32(buf) != 0 || binary.BigEndian.Uint32(buf[4:]) != endBytes || binary.BigEndian.Uint32(buf[8:]) != crc32.Checksum(end, castagnoli) {
+		return nil, errDamaged("its end is cut off or damaged")
+	}
+	at := func(i int) uint64 { return binary.BigEndian.Uint64(end[8*i:]) }
+	s := &Segment{Name: filepath.Base(path), Size: info.Size(), First: at(0), Next: at(1), Time: storage.Timestamp(at(2)), Nonce: at(3), Count: int64(at(4))}
+	if want := fmt.Sprintf("%016x-%016x%s", s.First, s.Next, segmentSuffix); s.Name != want {
+		return nil, errDamaged("its name should be " + want)
+	}
+	return s, nil
+}
+
+// segmentReader unpacks the blocks of a segment.
+type segmentReader struct {
+	in     *bufio.Reader
+	packed []byte
+	block  []byte
+	rest   []byte // of block
+	ended  bool
+}
+
+// next reads the next block; ended is set at the end.
+func (r *segmentReader) next() error {
+	var h [blockHeader]byte
+	if _, err := io.ReadFull(r.in, h[:]); err != nil {
+		return errDamaged("it is cut off")
+	}
+	length, packed, sum := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[4:]), binary.BigEndian.Uint32(h[8:])
+	if length > blockBytes || packed > uint32(snappy.MaxEncodedLen(blockBytes)) {
+		return errDamaged("a block has an impossible length")
+	}
+	r.packed = slices.Grow(r.packed[:0], int(packed))[:packed]
+	if _, err := io.ReadFull(r.in, r.packed); err != nil {
+		return errDamaged("it is cut off")
+	}
+	if crc32.Checksum(r.packed, castagnoli) != sum {
+		return errDamaged("a block fails its checksum")
+	}
+	if length == 0 {
+		r.ended = true
+		return nil
+	}
+	var err error
+	if r.block, err = snappy.Decode(r.block[:cap(r.block)], r.packed); err != nil || len(r.block) != int(length) {
+		return errDamaged("a block cannot be unpacked")
+	}
+	r.rest = r.block
+	return nil
+}
+
+// Read implements io.Reader.
+func (r *segmentReader) Read(b []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.ended {
+			return 0, io.EOF
+		}
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// batchBytesMax bounds what is believed of a length: more than a transaction may write.
+const batchBytesMax = 1 << 30
+
+// each visits the writes of a segment in order, and looks whether they are all there.
+// Errors: what is wrong with it; those of visit and ctx.
+func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit func(pebblekv.Write) error) error {
+	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r := &segmentReader{in: bufio.NewReaderSize(&telling{file, told}, blockBytes)}
+	magic := make([]byte, len(segmentMagic))
+	if _, err := io.ReadFull(r.in, magic); err != nil || string(magic) != segmentMagic {
+		return errDamaged("it does not begin as a part of a log does")
+	}
+	next := s.First
+	var batch []byte
+	var h [writeHeader]byte
+	for n := int64(0); ; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(r, h[:])
+		if errors.Is(err, io.EOF) {
+			if next != s.Next || n != s.Count {
+				return errDamaged("writes are missing in it")
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w := pebblekv.Write{First: binary.BigEndian.Uint64(h[4:]), Count: binary.BigEndian.Uint32(h[12:]), Time: storage.Timestamp(binary.BigEndian.Uint64(h[16:]))}
+		size := binary.BigEndian.Uint32(h[:])
+		if size > batchBytesMax || w.First != next {
+			return errDamaged("writes are missing in it")
+		}
+		batch = slices.Grow(batch[:0], int(size))[:size]
+		if _, err := io.ReadFull(r, batch); err != nil {
+			return err
+		}
+		next, w.Batch = w.Next(), batch
+		if err := visit(w); err != nil {
+			return err
+		}
+	}
+}
+
+// telling is a reader that tells what was read.
+type telling struct {
+	io.Reader
+	told progress
+}
+
+func (t *telling) Read(b []byte) (int, error) {
+	n, err := t.Reader.Read(b)
+	if told := t.told(int64(n)); told != nil {
+		return n, told
+	}
+	return n, err
+}

@@ -1,0 +1,238 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// Progress is how far a backup or a restore is.
+type Progress struct {
+	Phase       string // what is being done
+	Unit        string // of what Done and Total count
+	Done, Total int64
+}
+
+// Report is told of progress; nil = nobody asks. It must be quick.
+type Report func(Progress)
+
+// meter makes Reports of what is done in one phase.
+func (r Report) meter(phase, unit string, total int64) progress {
+	p := Progress{Phase: phase, Unit: unit, Total: total}
+	return func(n int64) error {
+		p.Done += n
+		if r != nil {
+			r(p)
+		}
+		return nil
+	}
+}
+
+// checkpointName is a folder beside the store's for the files that are about to be copied:
+// links, which keep them from being deleted.
+const checkpointName = "checkpoint"
+
+// taking is a backup on its way.
+type taking struct {
+	ctx    context.Context
+	src    Source
+	report Report
+	f      *Folder
+	id     *identity
+	t      *Timeline
+}
+
+// start opens the folder, clears away what did not come to its end, and finds the timeline.
+func start(ctx context.Context, src Source, dir string, report Report) (*taking, error) {
+	kept, err := src.KeepWrites()
+	if err != nil {
+		return nil, err
+	}
+	f, err := begin(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := &taking{ctx: ctx, src: src, report: report, f: f}
+	if x.id, err = readIdentity(kept); err == nil {
+		err = x.f.clean()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	x.t = f.timeline(x.id.Timeline)
+	if last := x.t.last(); last != nil && !x.id.fits(f.ID, last) {
+		x.id.begin()
+		if err := x.id.save(); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		x.t = f.timeline(x.id.Timeline)
+	}
+	return x, nil
+}
+
+// last is the segment at the end, nil if there is none.
+func (t *Timeline) last() *Segment {
+	if len(t.Segments) == 0 {
+		return nil
+	}
+	return t.Segments[len(t.Segments)-1]
+}
+
+// Take makes a base in a folder, of which only what is new is copied, and a segment up to it.
+// Only one process at a time can. Errors: ErrBusy, ErrForeign, ErrFormat; those of ctx, of the
+// source and of the file system.
+func Take(ctx context.Context, src Source, dir, program string, now func() time.Time, report Report) (base *Base, err error) {
+	x, err := start(ctx, src, dir, report)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, x.f.close()) }()
+	if err := x.t.make(); err != nil {
+		return nil, err
+	}
+	b := &Base{Format: formatVersion, Program: program, Timeline: x.t.ID, Number: 1, Begun: now().UTC()}
+	if last := x.t.newest(); last != nil {
+		b.Number, b.Previous = last.Number+1, last.Number
+	}
+	checkpoint := filepath.Join(src.Folder(), checkpointName)
+	if err := os.RemoveAll(checkpoint); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(checkpoint)) }()
+	if b.From, _, err = src.MarkPlace(ctx); err != nil {
+		return nil, err
+	}
+	if err := src.Checkpoint(ctx, checkpoint); err != nil {
+		return nil, err
+	}
+	segment, err := x.ship(b.From)
+	if err != nil {
+		return nil, err
+	}
+	b.Time = segment.Time
+	if err := x.copyFiles(checkpoint, b); err != nil {
+		return nil, err
+	}
+	b.Ended = now().UTC()
+	text, err := json.MarshalIndent(b, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	x.t.Bases = append(x.t.Bases, b)
+	return b, writeWhole(filepath.Join(x.t.baseDir(b), manifestName), sealed(text))
+}
+
+// errNoBase: there is nothing yet that a segment could follow.
+var errNoBase = errors.New("there is no backup of this server in the folder yet")
+
+// Ship writes a segment with everything written since the one before, so that moments up to
+// now can be restored. Errors: as Take; storage.ErrLogTruncated where a Take must come first.
+func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
+	x, err := start(ctx, src, dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, x.f.close()) }()
+	if len(x.t.Bases) == 0 || len(x.t.Segments) == 0 {
+		return nil, errNoBase
+	}
+	return x.ship(0)
+}
+
+// ship writes a segment behind the last one. Where writes are missing in between it begins
+// at a sequence number, unless that is 0.
+func (x *taking) ship(orFrom uint64) (*Segment, error) {
+	_, behind, err := x.src.MarkPlace(x.ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := orFrom
+	if last := x.t.last(); last != nil {
+		from = last.Next
+	}
+	segment, err := x.segment(from, behind)
+	if errors.Is(err, storage.ErrLogTruncated) && orFrom > from {
+		segment, err = x.segment(orFrom, behind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x.t.Segments = append(x.t.Segments, segment)
+	return segment, x.src.DropWrites(behind.Next)
+}
+
+// segment writes the writes from a sequence number up to a place.
+func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
+	nonce, err := x.id.follow(x.f.ID, x.t.last())
+	if err != nil {
+		return nil, err
+	}
+	w, err := newSegment(filepath.Join(x.t.dir, logName), from, nonce)
+	if err != nil {
+		return nil, err
+	}
+	told := x.report.meter("copying the log", "writes", int64(behind.Next-from))
+	err = x.src.Writes(x.ctx, from, behind.Next, func(write pebblekv.Write) error {
+		return errors.Join(w.add(write), told(int64(write.Count)))
+	})
+	if err != nil {
+		w.abandon()
+		return nil, err
+	}
+	return w.finish(behind.Time)
+}
+
+// immutable reports a file that never changes under its name.
+func immutable(name string) bool {
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
+}
+
+// copyFiles copies the files of a checkpoint: tables that no base has, and the rest.
+func (x *taking) copyFiles(checkpoint string, b *Base) error {
+	entries, err := os.ReadDir(checkpoint)
+	if err != nil {
+		return err
+	}
+	have := map[string]File{}
+	if last := x.t.newest(); last != nil {
+		for _, f := range last.Files {
+			if info, err := os.Stat(x.t.path(last, &f)); f.Table && err == nil && info.Size() == f.Size {
+				have[f.Name] = f
+			}
+		}
+	}
+	var missing []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if f, ok := have[e.Name()]; ok && f.Size == info.Size() {
+			b.Files = append(b.Files, f)
+			continue
+		}
+		missing = append(missing, e.Name())
+		b.Copied += info.Size()
+	}
+	if err := os.MkdirAll(x.t.baseDir(b), 0o700); err != nil {
+		return err
+	}
+	told := x.report.meter("copying files", "bytes", b.Copied)
+	b.Copied = 0
+	for _, name := range missing {
+		f := File{Name: name, Table: immutable(name)}
+		if f.Size, f.Sum, err = copyFile(x.ctx, filepath.Join(checkpoint, name), x.t.path(b, &f), told); err != nil {
+			return err
+		}
+		b.Copied += f.Size
+		b.Files = append(b.Files, f)
+	}
+	return errors.Join(syncFolder(filepath.Join(x.t.dir, tablesName)), syncFolder(x.t.baseDir(b)), syncFolder(x.t.dir))
+}

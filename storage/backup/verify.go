@@ -1,0 +1,136 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// Finding is something that is wrong in a folder.
+type Finding struct {
+	Kind  string // "missing", "truncated", "damaged", "incomplete", "gap"
+	Where string // the file, within the folder
+	What  string
+}
+
+func (t *Timeline) find(kind, where, what string) {
+	t.findings = append(t.findings, Finding{kind, where, what})
+}
+
+// Verify reads every file and compares sizes and checksums. Errors: those of ctx and the
+// file system; what is wrong with the backups is among the findings.
+func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
+	total := int64(0)
+	for _, t := range f.Timelines {
+		total += t.bytes()
+	}
+	told := report.meter("reading", "bytes", total)
+	var all []Finding
+	for _, t := range f.Timelines {
+		if err := t.verify(ctx, told); err != nil {
+			return nil, err
+		}
+		all = append(all, t.findings...)
+	}
+	return all, nil
+}
+
+// bytes is how much verify reads.
+func (t *Timeline) bytes() (n int64) {
+	seen := map[string]bool{}
+	for _, b := range t.Bases {
+		for i := range b.Files {
+			if f := &b.Files[i]; !f.Table || !seen[f.Name] {
+				n += f.Size
+				seen[f.Name] = seen[f.Name] || f.Table
+			}
+		}
+	}
+	for _, s := range t.Segments {
+		n += s.Size
+	}
+	return n
+}
+
+// Bytes is what the timeline takes on the disk, but for manifests.
+func (t *Timeline) Bytes() int64 { return t.bytes() }
+
+func (t *Timeline) verify(ctx context.Context, told progress) error {
+	seen := map[string]bool{}
+	for i, b := range t.Bases {
+		for j := range b.Files {
+			file := &b.Files[j]
+			if file.Table && seen[file.Name] {
+				continue
+			}
+			seen[file.Name] = file.Table
+			if err := t.verifyFile(ctx, b, file, told); err != nil {
+				return err
+			}
+		}
+		if i > 0 && b.Previous != t.Bases[i-1].Number {
+			t.find("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is gone")
+		}
+		if !t.reaches(b) {
+			t.find("gap", t.rel(filepath.Base(t.baseDir(b))), "the part of the log that belongs to it is missing, and without it no moment can be restored from it")
+		}
+	}
+	for i, s := range t.Segments {
+		err := t.each(ctx, s, told, func(pebblekv.Write) error { return nil })
+		var damaged errDamaged
+		switch {
+		case errors.As(err, &damaged):
+			t.find("damaged", t.rel(logName, s.Name), err.Error())
+		case err != nil:
+			return err
+		}
+		if i > 0 && s.First != t.Segments[i-1].Next && t.needed(s) {
+			t.find("gap", t.rel(logName, s.Name), fmt.Sprintf("the part of the log before it is missing: moments between %s and the next backup cannot be restored", MomentText(t.Segments[i-1].Time)))
+		}
+	}
+	return nil
+}
+
+// needed reports that the gap before a segment is one within what a base could reach: a backup
+// that begins behind a gap says itself that moments are missing.
+func (t *Timeline) needed(s *Segment) bool {
+	for _, b := range t.Bases {
+		if b.From == s.First {
+			return false
+		}
+	}
+	return true
+}
+
+// verifyFile looks at one file of a base.
+func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progress) error {
+	path := t.path(b, f)
+	where, err := filepath.Rel(filepath.Dir(t.dir), path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.find("missing", where, fmt.Sprintf("the backup of %s needs it", b.Ended.Format("2006-01-02 15:04:05 MST")))
+		return nil
+	case err != nil:
+		return err
+	case info.Size() < f.Size:
+		t.find("truncated", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
+		return nil
+	case info.Size() != f.Size:
+		t.find("damaged", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
+		return nil
+	}
+	_, sum, err := sumFile(ctx, path, told)
+	if err == nil && sum != f.Sum {
+		t.find("damaged", where, "it fails its checksum")
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package pebblekv
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// keptName is the folder, within that of the store, of logs that are of no use to the store
+// any more and wanted by a backup. That there is one means that they are to be kept.
+const keptName = "kept"
+
+// Logs that no backup has come for are given up, the oldest first, when they are too many or
+// too old: what was written since can then not be made again, and the next backup says so.
+const (
+	keptBytesMax = 8 << 30
+	keptAgeMax   = 48 * time.Hour
+)
+
+// logSuffix ends the names of write-ahead logs.
+const logSuffix = ".log"
+
+// keeper is a file system in which logs that Pebble deletes or writes over are moved aside.
+type keeper struct {
+	vfs.FS
+	dir string
+	on  atomic.Bool
+}
+
+// newKeeper finds out whether logs of the store in dir are to be kept.
+func newKeeper(files vfs.FS, dir string) *keeper {
+	k := &keeper{FS: files, dir: dir}
+	_, err := files.Stat(k.folder())
+	k.on.Store(err == nil)
+	return k
+}
+
+// folder is where they are kept.
+func (k *keeper) folder() string { return k.PathJoin(k.dir, keptName) }
+
+// begin keeps logs from now on.
+func (k *keeper) begin() error {
+	if k.on.Load() {
+		return nil
+	}
+	if err := k.MkdirAll(k.folder(), 0o700); err != nil {
+		return err
+	}
+	d, err := k.OpenDir(k.dir)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return err
+	}
+	k.on.Store(true)
+	return nil
+}
+
+// wants reports that a file is a log to be kept.
+func (k *keeper) wants(name string) bool {
+	return k.on.Load() && strings.HasSuffix(name, logSuffix) && k.PathDir(name) == k.dir
+}
+
+// Remove implements vfs.FS.
+func (k *keeper) Remove(name string) error {
+	if k.wants(name) {
+		return k.Rename(name, k.PathJoin(k.folder(), k.PathBase(name)))
+	}
+	return k.FS.Remove(name)
+}
+
+// ReuseForWrite implements vfs.FS.
+func (k *keeper) ReuseForWrite(oldName, newName string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if k.wants(oldName) {
+		if err := k.Remove(oldName); err != nil {
+			return nil, err
+		}
+		return k.Create(newName, c)
+	}
+	return k.FS.ReuseForWrite(oldName, newName, c)
+}
+
+// Unwrap implements vfs.FS.
+func (k *keeper) Unwrap() vfs.FS { return k.FS }
+
+// keptLog is a log of the store, in use or kept.
+type keptLog struct {
+	number uint64
+	name   string
+	kept   bool
+}
+
+// path is where a log lies; a log in use may have been moved since it was listed.
+func (k *keeper) path(l keptLog) string {
+	if l.kept {
+		return k.PathJoin(k.folder(), l.name)
+	}
+	return k.PathJoin(k.dir, l.name)
+}
+
+// open opens a log for reading.
+func (k *keeper) open(l keptLog) (vfs.File, error) {
+	file, err := k.FS.Open(k.path(l))
+	if errors.Is(err, fs.ErrNotExist) && !l.kept {
+		l.kept = true
+		file, err = k.FS.Open(k.path(l))
+	}
+	return file, err
+}
+
+// list are the logs there are, ascending. Those in use are listed first, so that one that is
+// moved meanwhile is not missed.
+func (k *keeper) list() ([]keptLog, error) {
+	var logs []keptLog
+	for _, kept := range []bool{false, true} {
+		dir := k.dir
+		if kept {
+			dir = k.folder()
+		}
+		names, err := k.List(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			number, err := strconv.ParseUint(strings.TrimSuffix(name, logSuffix), 10, 64)
+			if err == nil && strings.HasSuffix(name, logSuffix) {
+				logs = append(logs, keptLog{number, name, kept})
+			}
+		}
+	}
+	slices.SortStableFunc(logs, func(a, b keptLog) int { return cmp.Compare(a.number, b.number) })
+	return slices.CompactFunc(logs, func(a, b keptLog) bool { return a.number == b.number }), nil
+}
+
+// drop deletes kept logs below a number.
+func (k *keeper) drop(below uint64) error {
+	logs, err := k.list()
+	if err != nil {
+		return err
+	}
+	for _, l := range logs {
+		if l.kept && l.number < below {
+			if err := k.FS.Remove(k.path(l)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// limit gives up the oldest logs where they are too many, too old, or the disk is full, and
+// reports whether it had to.
+func (k *keeper) limit(now time.Time, full bool) (gaveUp bool) {
+	if !k.on.Load() {
+		return false
+	}
+	logs, err := k.list()
+	if err != nil {
+		return false
+	}
+	total := int64(0)
+	for _, l := range slices.Backward(logs) {
+		if !l.kept {
+			continue
+		}
+		info, err := k.Stat(k.path(l))
+		if err != nil {
+			continue
+		}
+		total += info.Size()
+		if full || total > keptBytesMax || now.Sub(info.ModTime()) > keptAgeMax {
+			gaveUp = k.FS.Remove(k.path(l)) == nil || gaveUp
+		}
+	}
+	return gaveUp
+}

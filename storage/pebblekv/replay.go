@@ -1,0 +1,94 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+// Replay makes writes again, in their order, in a copy of the files of a store that nobody
+// has open; they may begin earlier than the copy, if they do not end earlier. What it leaves is what a store is that was killed
+// after the last of them. With documents only, what the documents and the catalog can be read without is left out. writes hands each to
+// again. After an error the copy is of no use.
+func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte) error) error) error {
+	o := Options{ReserveBytes: -1, MemtableBytes: 32 << 20, CacheBytes: 16 << 20}.defaults()
+	s := &store{o: o, dir: dir}
+	if err := s.openForReplay(); err != nil {
+		return fmt.Errorf("open store %s: %w", dir, err)
+	}
+	err := writes(func(batch []byte) error {
+		b := s.db.NewBatch()
+		defer func() { _ = b.Close() }()
+		if err := copyBatch(b, batch, documentsOnly); err != nil || b.Empty() {
+			return err
+		}
+		return translate(s.db.Apply(b, pebble.NoSync))
+	})
+	if err == nil {
+		err = translate(s.db.Flush())
+	}
+	return errors.Join(err, translate(s.db.Close()), s.lock.Close())
+}
+
+// openForReplay opens the store without a log of its own: what is made again is either
+// finished or begun anew.
+func (s *store) openForReplay() (err error) {
+	folder, err := wreck.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	if len(folder.Damages) > 0 {
+		return &storage.DamagedError{Damages: folder.Damages}
+	}
+	if s.lock, err = lockFolder(s.dir, s.o.FS); err != nil {
+		return err
+	}
+	t := &troubles{log: logger{s.o}}
+	po := s.o.pebble(func() {}, t)
+	defer po.Cache.Unref()
+	po.Lock, po.DisableWAL = s.lock, true
+	if s.db, err = pebble.Open(s.dir, po); err != nil {
+		_ = s.lock.Close()
+		return translate(err)
+	}
+	return nil
+}
+
+// copyBatch adds the operations of a batch to another.
+func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
+	for r := batchrepr.Read(batch); ; {
+		kind, key, value, ok, err := r.Next()
+		if err != nil {
+			return translate(err)
+		}
+		if !ok {
+			return nil
+		}
+		if documentsOnly && kind != pebble.InternalKeyKindRangeDelete && len(key) > 1 && (key[0] == 'i' || key[0] == 0 && key[1] == 'l') {
+			continue
+		}
+		switch kind {
+		case pebble.InternalKeyKindSet:
+			err = to.Set(key, value, nil)
+		case pebble.InternalKeyKindDelete:
+			err = to.Delete(key, nil)
+		case pebble.InternalKeyKindRangeDelete:
+			err = to.DeleteRange(key, value, nil)
+		case pebble.InternalKeyKindLogData:
+		default:
+			err = fmt.Errorf("%w: a write of an unknown kind %d", storage.ErrFormat, kind)
+		}
+		if err != nil {
+			return translate(err)
+		}
+	}
+}
+
+// LockFolder keeps other processes that ask for it out of any folder, until the lock is closed.
+// Errors: storage.ErrLocked, what the file system says.
+func LockFolder(dir string) (*pebble.Lock, error) { return lockFolder(dir, Options{}.defaults().FS) }

@@ -1,0 +1,238 @@
+package pebblekv
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/record"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Place is a place in the order of all writes: behind all with a sequence number below Next,
+// the last of which was committed at Time.
+type Place struct {
+	Next uint64
+	Time storage.Timestamp
+}
+
+// Write is one commit as the write-ahead log has it.
+type Write struct {
+	First uint64            // its first sequence number
+	Count uint32            // how many it takes
+	Time  storage.Timestamp // 0 if it does not tell: that of the one before
+	Batch []byte            // valid until the visit returns
+}
+
+// Next is the sequence number of the write behind it.
+func (w *Write) Next() uint64 { return w.First + uint64(w.Count) }
+
+// KeepWrites keeps what is written from now on for Writes, also beyond a restart, until
+// DropWrites. What is not fetched is given up after two days or 8 GiB. The folder is where
+// they are kept, and may have other files.
+func (s *store) KeepWrites() (folder string, err error) {
+	if s.o.InMemory {
+		return "", errNoFiles
+	}
+	if s.o.ReadOnly {
+		return "", storage.ErrNotWritable
+	}
+	return s.kept.folder(), s.kept.begin()
+}
+
+// errNoFiles refuses what needs files.
+var errNoFiles = errors.New("pebblekv: a store in memory has no files to copy")
+
+// Folder is where the files are.
+func (s *store) Folder() string { return s.dir }
+
+// MarkPlace commits nothing but a mark, and returns the places before and behind it, when all
+// up to there is durable.
+func (s *store) MarkPlace(ctx context.Context) (before uint64, behind Place, err error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return 0, Place{}, err
+	}
+	defer done()
+	if s.o.ReadOnly {
+		return 0, Place{}, storage.ErrNotWritable
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(keyMark, encodeTimestamp(s.Latest()), nil); err != nil {
+		return 0, Place{}, s.translate(err)
+	}
+	ts, err := s.apply(b, &work{}, nil)
+	if err != nil {
+		return 0, Place{}, err
+	}
+	first := uint64(b.SeqNum())
+	return first, Place{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
+}
+
+// Writes visits the writes with sequence numbers from one number up to below another, in
+// order and without a gap. Errors: storage.ErrLogTruncated, perhaps after some, where they are not kept
+// any more; those of visit.
+func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write) error) error {
+	done, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	logs, err := s.kept.list()
+	if err != nil {
+		return err
+	}
+	begin := 0
+	for i := len(logs) - 1; i >= 0; i-- {
+		first, err := s.firstWrite(logs[i])
+		if err != nil {
+			return err
+		}
+		if first != 0 && first <= from {
+			begin = i
+			break
+		}
+	}
+	next := from
+	for _, l := range logs[begin:] {
+		if next >= upTo {
+			return nil
+		}
+		err := s.eachWrite(l, func(w Write) error {
+			switch {
+			case w.Next() <= next:
+				return nil
+			case w.First > next:
+				return fmt.Errorf("%w: %d writes before the log %s are gone", storage.ErrLogTruncated, w.First-next, l.name)
+			case next >= upTo:
+				return errEnough
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			next = w.Next()
+			return visit(w)
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	if next < upTo {
+		return fmt.Errorf("%w: the log ends %d writes too early", storage.ErrLogTruncated, upTo-next)
+	}
+	return nil
+}
+
+// DropWrites lets go of what was written before a sequence number.
+func (s *store) DropWrites(before uint64) error {
+	if !s.kept.on.Load() {
+		return nil
+	}
+	logs, err := s.kept.list()
+	if err != nil {
+		return err
+	}
+	for i := len(logs) - 1; i >= 0; i-- {
+		first, err := s.firstWrite(logs[i])
+		if err != nil {
+			return err
+		}
+		if first != 0 && first <= before {
+			return s.kept.drop(logs[i].number)
+		}
+	}
+	return nil
+}
+
+// errEnough ends a visit.
+var errEnough = errors.New("enough")
+
+// firstWrite is the sequence number of the first write of a log, 0 if it has none.
+func (s *store) firstWrite(l keptLog) (first uint64, err error) {
+	err = s.eachWrite(l, func(w Write) error {
+		first = w.First
+		return errEnough
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return first, err
+}
+
+// eachWrite visits the writes of a log up to its end, which in one that is being written to
+// is anywhere.
+func (s *store) eachWrite(l keptLog, visit func(Write) error) error {
+	file, err := s.kept.open(l)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	records := recordReader(record.NewReader, bufio.NewReaderSize(file, 256<<10), l.number)
+	var batch []byte
+	for {
+		r, err := records.Next()
+		if err == nil {
+			batch, err = readInto(batch, r)
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, record.ErrUnexpectedEOF) || errors.Is(err, record.ErrInvalidChunk) || errors.Is(err, record.ErrZeroedChunk) {
+				return nil // whoever wants more than there is will tell
+			}
+			return err
+		}
+		h, ok := batchrepr.ReadHeader(batch)
+		if !ok || h.Count == 0 {
+			continue // only asked for a sync
+		}
+		if err := visit(Write{First: uint64(h.SeqNum), Count: h.Count, Time: timeOf(batch), Batch: batch}); err != nil {
+			return err
+		}
+	}
+}
+
+// recordReader makes a reader of the records of a log; the type of a log's number has no name outside
+// of Pebble.
+func recordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
+	return open(r, N(number))
+}
+
+// readInto is io.ReadAll into memory that is used again.
+func readInto(dst []byte, r io.Reader) ([]byte, error) {
+	dst = dst[:0]
+	for {
+		if len(dst) == cap(dst) {
+			dst = append(dst, 0)[:len(dst)]
+		}
+		n, err := r.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		if errors.Is(err, io.EOF) {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// timeOf is when a batch was committed, as its log records say, or else the note that apply
+// has put behind it; 0 if neither is there.
+func timeOf(batch []byte) (ts storage.Timestamp) {
+	for r := batchrepr.Read(batch); ; {
+		kind, key, _, ok, err := r.Next()
+		switch {
+		case !ok || err != nil:
+			return ts
+		case kind == pebble.InternalKeyKindLogData && len(key) == 8:
+			ts = storage.Timestamp(binary.BigEndian.Uint64(key))
+		case kind == pebble.InternalKeyKindSet && len(key) > 12 && key[0] == 0 && key[1] == 'l':
+			ts = logKeyTimestamp(key)
+		}
+	}
+}

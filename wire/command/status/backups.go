@@ -1,0 +1,70 @@
+package status
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// statusBackup tells of backups: what is done by itself, what is on its way, what was.
+func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
+	st := s.Backups.Status()
+	if p := st.Policy; p.Folder != "" {
+		b.BeginDoc("policy")
+		b.String("to", p.Folder)
+		b.Double("intervalSeconds", p.Interval.Seconds())
+		b.Double("retentionSeconds", p.Retention.Seconds())
+		b.End()
+	}
+	b.Bool("running", st.Running)
+	if st.Running {
+		b.String("to", st.To)
+		b.DateTime("since", st.Since.UnixMilli())
+		b.String("phase", st.Progress.Phase)
+		b.String("unit", st.Progress.Unit)
+		b.Int64("done", st.Progress.Done)
+		b.Int64("total", st.Progress.Total)
+	}
+	b.Int64("made", st.Made)
+	b.Int64("logCopies", st.Shipped)
+	b.Int64("failed", st.Failed)
+	if !st.LastEnd.IsZero() {
+		b.DateTime("lastBackup", st.LastEnd.UnixMilli())
+	}
+	if st.Covered != 0 {
+		b.String("lastTo", st.LastTo)
+		b.Timestamp("coveredTo", st.Covered.Seconds(), st.Covered.Increment())
+	}
+	if st.LastErr != "" {
+		b.String("error", st.LastErr)
+		b.DateTime("failedAt", st.FailedAt.UnixMilli())
+	}
+}
+
+// Descriptions of the series about backups.
+var (
+	descBackups       = prometheus.NewDesc("cantle_backups_total", "Backups made.", nil, nil)
+	descBackupsFailed = prometheus.NewDesc("cantle_backup_failures_total", "Backups and copies of the log that failed.", nil, nil)
+	descBackupLast    = prometheus.NewDesc("cantle_backup_last_timestamp_seconds", "When the last backup was made.", nil, nil)
+	descBackupCovered = prometheus.NewDesc("cantle_backup_covered_timestamp_seconds", "The newest moment that can be restored.", nil, nil)
+)
+
+// backups makes the series about backups, of a server that can make some.
+func (m *Metrics) backups(out chan<- prometheus.Metric) {
+	if m.s.Backups == nil {
+		return
+	}
+	st := m.s.Backups.Status()
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64) {
+		out <- prometheus.MustNewConstMetric(d, kind, v)
+	}
+	send(descBackups, prometheus.CounterValue, float64(st.Made))
+	send(descBackupsFailed, prometheus.CounterValue, float64(st.Failed))
+	if !st.LastEnd.IsZero() {
+		send(descBackupLast, prometheus.GaugeValue, float64(st.LastEnd.Unix()))
+	}
+	if st.Covered != 0 {
+		send(descBackupCovered, prometheus.GaugeValue, float64(st.Covered.Seconds()))
+	}
+}
