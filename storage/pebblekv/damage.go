@@ -72,7 +72,7 @@ func (s *store) translate(err error) error {
 }
 
 // openEngine opens Pebble; what makes it panic is an error. Errors: DamagedError.
-func (s *store) openEngine(po *pebble.Options) (err error) {
+func (s *store) openEngine(po *pebble.Options, t *troubles) (err error) {
 	folder, err := s.survey(po)
 	if err != nil {
 		return err
@@ -86,6 +86,7 @@ func (s *store) openEngine(po *pebble.Options) (err error) {
 		s.kept.FS = po.FS
 		po.FS = s.kept
 	}
+	po.FS = engineFiles{po.FS, t}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		return s.whyNot(folder, translate(err))
 	}

@@ -45,7 +45,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 
 // openPebble locks the directory and opens Pebble in it.
 func (s *store) openPebble() error {
-	if err := s.o.FS.MkdirAll(s.dir, 0o755); err != nil {
+	if err := MakeFolder(s.o.FS, s.dir); err != nil {
 		return err
 	}
 	lock, err := lockFolder(s.dir, s.o.FS)
@@ -58,9 +58,10 @@ func (s *store) openPebble() error {
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
 	po.EventListener.DataCorruption = s.found
+	po.Experimental.CompactionScheduler = newCompactions(&t.pause)
 	defer po.Cache.Unref()
 	po.Lock = lock
-	if err = s.openEngine(po); err != nil {
+	if err = s.openEngine(po, t); err != nil {
 		_ = lock.Close()
 		return err
 	}
@@ -69,6 +70,33 @@ func (s *store) openPebble() error {
 		s.syncer.mark, err = wreck.OpenMark(s.o.FS, s.dir)
 	}
 	return err
+}
+
+// MakeFolder makes a folder and those above it, and syncs the one that each is made in:
+// else a power cut could take the new folder away with all that was synced inside.
+// Errors: what the file system says.
+func MakeFolder(files FS, dir string) error {
+	var parents []string
+	for at := dir; ; at = files.PathDir(at) {
+		parent := files.PathDir(at)
+		if _, err := files.Stat(at); err == nil || parent == at {
+			break
+		}
+		parents = append(parents, parent)
+	}
+	if err := files.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, parent := range parents {
+		d, err := files.OpenDir(parent)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockFolder keeps others out of a folder. Errors: ErrLocked, what the file system says.

@@ -53,6 +53,7 @@ const (
 type troubles struct {
 	log     logger
 	now     func() time.Time // nil: every failure is said
+	pause   pause            // of the work that failed
 	opening atomic.Bool      // Pebble is about to open, and nobody can make it stop
 
 	mu     sync.Mutex
@@ -67,13 +68,13 @@ func (t *troubles) failed(err error) {
 		t.log.Fatalf("opening the store: %v", err)
 	}
 	if pebble.IsCorruptionError(err) { // the damage itself is told, once
-		time.Sleep(damagePause)
+		t.pause.extend(damagePause)
 		return
 	}
 	if text := t.message(err); text != "" {
 		t.log.Errorf("%s", text)
 	}
-	time.Sleep(troublePause)
+	t.pause.extend(troublePause)
 }
 
 // message is what to log of an error, "" for nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // Config is everything that can be set about a server. Flags, environment
@@ -91,6 +92,13 @@ type Config struct {
 	// mql.NewProcessor. Not a setting.
 	Crowded func(still func() bool)
 
+	// Files, if not nil, changes how the store of files is opened: the file system of a
+	// test, and what happens when it fails. Not a setting.
+	Files func(*pebblekv.Options)
+
+	// Now is the clock on the wall; nil = time.Now. Not a setting.
+	Now func() time.Time
+
 	// Wrap, if not nil, puts something between the store and the server: a test's faults.
 	// Not a setting.
 	Wrap func(storage.Store) storage.Store
@@ -100,6 +108,14 @@ type Config struct {
 
 	// engines are those that Storage can name; nil is the table. Not a setting.
 	engines []engine
+}
+
+// clock is the clock on the wall.
+func (c *Config) clock() func() time.Time {
+	if c.Now != nil {
+		return c.Now
+	}
+	return time.Now
 }
 
 // check looks for numbers that make no sense.

@@ -166,9 +166,9 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	d.catalog.Store(cat)
-	budgets, now := &ratelimit.Budgets{}, time.Now
+	budgets, now := &ratelimit.Budgets{}, d.cfg.clock()
 	if d.cfg.TestCommands {
-		budgets.Clock = ratelimit.FollowClock(time.Now)
+		budgets.Clock = ratelimit.FollowClock(now)
 		now = budgets.Clock.Now
 	}
 	budgets.SetMetadataRate(now(), d.cfg.MetadataRU)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
@@ -12,6 +11,9 @@ import (
 func openPebble(dir string, s storeSettings) (storage.Store, error) {
 	o := pebbleOptions(s)
 	o.CacheBytes, o.ReadOnly = cmp.Or(s.cache, s.shares.cache), s.readOnly
+	if s.files != nil {
+		s.files(&o)
+	}
 	return pebblekv.Open(dir, o)
 }
 
@@ -28,6 +30,6 @@ func pebbleOptions(s storeSettings) pebblekv.Options {
 	return pebblekv.Options{
 		CacheBytes: s.cache, MemtableBytes: s.shares.memtable,
 		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes,
-		SyncInterval: s.sync, Clock: time.Now, Log: s.log, Fatal: s.fatal, Damaged: s.damaged,
+		SyncInterval: s.sync, Clock: s.clock, Log: s.log, Fatal: s.fatal, Damaged: s.damaged,
 	}
 }

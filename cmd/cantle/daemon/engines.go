@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // engine is a storage engine that a server can run on.
@@ -56,6 +57,10 @@ type storeSettings struct {
 	damaged func([]storage.Damage)
 	// readOnly opens a store, be it damaged, for reading only.
 	readOnly bool
+	// files, if not nil, changes how a store of files is opened.
+	files func(*pebblekv.Options)
+	// clock is the clock on the wall.
+	clock func() time.Time
 	// fatal is told why the store cannot go on, before the process ends.
 	fatal func(message string)
 }

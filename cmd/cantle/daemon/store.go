@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // openStore opens the store and makes the folder for spilled data.
@@ -19,7 +20,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	s := storeSettings{shares: &d.shares, log: d.logStore, fatal: func(message string) {
 		d.logStore(true, "the store cannot go on, the server stops: "+message)
-	}, damaged: d.tellDamage, readOnly: d.cfg.ServeDamaged}
+	}, damaged: d.tellDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock()}
 	if d.cfg.CacheSize != "" {
 		if s.cache, err = parseSize(d.cfg.CacheSize); err != nil {
 			return "", 0, fmt.Errorf("--cache-size: %w", err)
@@ -93,7 +94,7 @@ func makeFolder(data, dir string) error {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
 		return fmt.Errorf("the folder %s holds the files of a mongod, which cantle does not read: dump them from a running mongod (cantle dump URI), load them here (cantle restore URI), and give cantle a folder of its own with --data", data)
 	}
-	err := os.MkdirAll(dir, 0o700)
+	err := pebblekv.MakeFolder(nil, dir)
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return fmt.Errorf("cannot make the folder %s: %w; choose another with --data", at.Path, at.Err)

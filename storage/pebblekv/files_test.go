@@ -1,0 +1,117 @@
+package pebblekv
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// logFaults are operations on the log that may fail.
+var logFaults = map[string]errorfs.OpKind{"create": errorfs.OpCreate, "write": errorfs.OpFileWrite, "sync": errorfs.OpFileSyncData}
+
+// A log that cannot be made, written or synced ends the process with a sentence, also where
+// Pebble would panic; what was acknowledged is there afterwards.
+func TestLogThatFails(t *testing.T) {
+	if dir := os.Getenv("CANTLE_LOG_DIR"); dir != "" {
+		writeUntilDeath(t, dir, logFaults[os.Getenv("CANTLE_LOG_FAULT")])
+		return
+	}
+	for name := range logFaults {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestLogThatFails$")
+			cmd.Env = append(os.Environ(), "CANTLE_LOG_DIR="+dir, "CANTLE_LOG_FAULT="+name)
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(string(out), "the log of writes cannot be") || strings.Contains(string(out), "goroutine") {
+				t.Fatalf("%v\n%.2000s", err, out)
+			}
+			s := mustOpen(t, dir, Options{})
+			defer mustClose(t, s)
+			acknowledged := strings.Count(string(out), "+")
+			r, err := s.Snapshot(bg, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			for i := range acknowledged {
+				if ok, err := r.Has(bg, []byte(strings.Repeat("k", i+1))); err != nil || !ok {
+					t.Errorf("write %d of %d is lost: %v", i, acknowledged, err)
+				}
+			}
+			if acknowledged < 10 {
+				t.Errorf("%d writes were acknowledged", acknowledged)
+			}
+		})
+	}
+}
+
+// writeUntilDeath writes to a store whose log fails soon, and prints a plus for each
+// write that was acknowledged.
+func writeUntilDeath(t *testing.T, dir string, kind errorfs.OpKind) {
+	var armed atomic.Bool
+	faults := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if armed.Load() && op.Kind == kind && strings.HasSuffix(op.Path, ".log") {
+			return syscall.EIO
+		}
+		return nil
+	})
+	s := mustOpen(t, dir, Options{FS: errorfs.Wrap(vfs.Default, faults), MemtableBytes: 64 << 10, Fatal: func(m string) { os.Stderr.WriteString(m) }})
+	for i := range 1000 {
+		armed.Store(i > 20)
+		if _, err := put(s, strings.Repeat("k", i+1), strings.Repeat("v", 1000), storage.TxnOptions{}); err == nil {
+			os.Stderr.WriteString("+")
+		}
+	}
+}
+
+// While flushes fail, nobody else waits: readers and writers go on, and flushes are tried
+// again, but not at once.
+func TestFailingFlushHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries atomic.Int64
+		var broken atomic.Bool
+		faults := errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if broken.Load() && op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
+				tries.Add(1)
+				return syscall.EIO
+			}
+			return nil
+		})
+		s := mustOpen(t, "db", Options{FS: errorfs.Wrap(vfs.NewMem(), faults), MemtableBytes: 64 << 10, ReserveBytes: -1})
+		defer mustClose(t, s)
+		broken.Store(true)
+		begun := time.Now()
+		for i := range 100 { // a memtable and a half: the first cannot be flushed
+			mustPut(t, s, strings.Repeat("k", i+1), strings.Repeat("v", 1000))
+			r, err := s.Snapshot(bg, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Close()
+		}
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("readers and writers waited %v", took)
+		}
+		time.Sleep(10 * troublePause)
+		if n := tries.Load(); n < 5 || n > 12 {
+			t.Errorf("%d tries in %v", n, 10*troublePause)
+		}
+		broken.Store(false)
+		time.Sleep(10 * troublePause)
+		if n := s.Metrics().Checkpoints; n == 0 {
+			t.Error("nothing was flushed afterwards")
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package pebblekv
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// pause keeps background work that has failed from being tried again at once, some
+// hundred times a second. Pebble reports a failure while it holds the lock that all
+// snapshots need, so nobody may wait there; flushes wait where they make their table, and
+// compactions are not begun.
+type pause struct{ until atomic.Int64 } // nanoseconds since the epoch
+
+// extend begins a pause, or makes it longer.
+func (p *pause) extend(d time.Duration) {
+	p.until.Store(max(p.until.Load(), time.Now().Add(d).UnixNano()))
+}
+
+// left is how long the pause goes on.
+func (p *pause) left() time.Duration { return time.Until(time.Unix(0, p.until.Load())) }
+
+// compactions lets as many compactions run at once as Pebble wants, and begins none
+// during the pause. It implements pebble.CompactionScheduler and, as nothing is to be
+// said of a single one, the grant of each.
+type compactions struct {
+	pause *pause
+	db    pebble.DBForCompaction
+	poke  chan struct{} // there may be room
+	stop  chan struct{}
+	ended chan struct{}
+
+	mu      sync.Mutex
+	running int
+}
+
+// compactionsEvery is how often Pebble is asked what waits.
+const compactionsEvery = 100 * time.Millisecond
+
+func newCompactions(p *pause) *compactions {
+	return &compactions{pause: p, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// Register implements pebble.CompactionScheduler.
+func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
+	c.db = db
+	go c.run()
+}
+
+// Unregister implements pebble.CompactionScheduler.
+func (c *compactions) Unregister() {
+	close(c.stop)
+	<-c.ended
+}
+
+// TrySchedule implements pebble.CompactionScheduler.
+func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+	select {
+	case <-c.stop:
+		return false, nil
+	default:
+	}
+	if !c.take() {
+		return false, nil
+	}
+	return true, c
+}
+
+// take counts one more compaction if it may run.
+func (c *compactions) take() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pause.left() > 0 || c.running >= c.db.GetAllowedWithoutPermission() {
+		return false
+	}
+	c.running++
+	return true
+}
+
+// give counts one less.
+func (c *compactions) give() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+}
+
+// UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler.
+func (c *compactions) UpdateGetAllowedWithoutPermission() {
+	select {
+	case c.poke <- struct{}{}:
+	default:
+	}
+}
+
+// run lets begin what waits.
+func (c *compactions) run() {
+	defer close(c.ended)
+	often := time.NewTicker(compactionsEvery)
+	defer often.Stop()
+	for {
+		select {
+		case <-often.C:
+		case <-c.poke:
+		case <-c.stop:
+			return
+		}
+		for c.next() {
+		}
+	}
+}
+
+// next lets one compaction begin, and reports whether it did.
+func (c *compactions) next() bool {
+	if !c.take() {
+		return false
+	}
+	if waits, _ := c.db.GetWaitingCompaction(); waits && c.db.Schedule(c) {
+		return true
+	}
+	c.give()
+	return false
+}
+
+// Started implements pebble.CompactionGrantHandle.
+func (c *compactions) Started() {}
+
+// MeasureCPU implements pebble.CompactionGrantHandle.
+func (c *compactions) MeasureCPU(pebble.CompactionGoroutineKind) {}
+
+// CumulativeStats implements pebble.CompactionGrantHandle.
+func (c *compactions) CumulativeStats(pebble.CompactionGrantHandleStats) {}
+
+// Done implements pebble.CompactionGrantHandle.
+func (c *compactions) Done() {
+	c.give()
+	c.UpdateGetAllowedWithoutPermission()
+}
