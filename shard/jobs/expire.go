@@ -31,9 +31,12 @@ func (r *Runner) SetExpire(on bool) {
 	wake(r.expireWake)
 }
 
+// Expires reports whether the TTL deleter is on.
+func (r *Runner) Expires() bool { return !r.expireOff.Load() }
+
 func (r *Runner) expireLoop(ctx context.Context) {
 	for sleep(ctx, r.ExpirePeriod(), r.expireWake) {
-		if !r.expireOff.Load() {
+		if r.Expires() {
 			_, err := r.Expire(ctx)
 			r.report("expire", err)
 		}

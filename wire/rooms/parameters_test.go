@@ -2,6 +2,7 @@ package rooms
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/storage/memkv"
 )
@@ -84,5 +85,19 @@ func TestKeptSettings(t *testing.T) {
 		if got := c.code(unlimited); got != 0 {
 			t.Errorf("%s under defaultMaxTimeMS: %d", unlimited, got)
 		}
+	}
+}
+
+// TestExpiryParameters: the parameters of the deleter of what has expired reach it.
+func TestExpiryParameters(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{setParameter: 1, ttlMonitorSleepSecs: 7, ttlMonitorEnabled: false, $db: "admin"}`)
+	if every, on := w.Jobs.ExpirePeriod(), w.Jobs.Expires(); every != 7*time.Second || on {
+		t.Errorf("every %v, %v", every, on)
+	}
+	c.ok(`{setParameter: 1, ttlMonitorEnabled: true, $db: "admin"}`)
+	if !w.Jobs.Expires() {
+		t.Error("it stays off")
 	}
 }

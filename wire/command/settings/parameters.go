@@ -137,8 +137,10 @@ func paramTable() []paramDef {
 		{name: "transactionLifetimeLimitSeconds", kind: paramInt, when: always, num: 60, min: 1, max: math.MaxInt32, apply: func(s *State, n float64) {
 			s.Sessions.SetTxnMax(time.Duration(n) * time.Second)
 		}},
-		{name: "ttlMonitorEnabled", kind: paramBool, when: always, num: 1},
-		{name: "ttlMonitorSleepSecs", kind: paramInt, when: always, num: 60, min: 1, max: math.MaxInt32},
+		{name: "ttlMonitorEnabled", kind: paramBool, when: always, num: 1, apply: func(s *State, n float64) { s.Jobs.SetExpire(n != 0) }},
+		{name: "ttlMonitorSleepSecs", kind: paramInt, when: always, num: 60, min: 1, max: math.MaxInt32, apply: func(s *State, n float64) {
+			s.Jobs.SetExpireEvery(time.Duration(n) * time.Second)
+		}},
 	}
 }
 
