@@ -16,8 +16,8 @@ type engineFiles struct {
 
 // Create implements vfs.FS.
 func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if left := f.t.pause.left(); left > 0 && filepath.Ext(name) == ".sst" {
-		time.Sleep(left)
+	for filepath.Ext(name) == ".sst" && f.t.pause.on() {
+		time.Sleep(troublePause)
 	}
 	file, err := f.FS.Create(name, c)
 	return f.log(name, file, err)

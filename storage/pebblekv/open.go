@@ -73,9 +73,11 @@ func (s *store) openPebble() error {
 }
 
 // MakeFolder makes a folder and those above it, and syncs the one that each is made in:
-// else a power cut could take the new folder away with all that was synced inside.
+// else a power cut could take the new folder away with all that was synced inside. No
+// files are those of the disk.
 // Errors: what the file system says.
 func MakeFolder(files FS, dir string) error {
+	files = orElse(files, vfs.Default)
 	var parents []string
 	for at := dir; ; at = files.PathDir(at) {
 		parent := files.PathDir(at)

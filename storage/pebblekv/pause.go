@@ -12,15 +12,16 @@ import (
 // hundred times a second. Pebble reports a failure while it holds the lock that all
 // snapshots need, so nobody may wait there; flushes wait where they make their table, and
 // compactions are not begun.
-type pause struct{ until atomic.Int64 } // nanoseconds since the epoch
+type pause struct{ failures atomic.Int64 } // those that are not long ago
 
 // extend begins a pause, or makes it longer.
 func (p *pause) extend(d time.Duration) {
-	p.until.Store(max(p.until.Load(), time.Now().Add(d).UnixNano()))
+	p.failures.Add(1)
+	time.AfterFunc(d, func() { p.failures.Add(-1) })
 }
 
-// left is how long the pause goes on.
-func (p *pause) left() time.Duration { return time.Until(time.Unix(0, p.until.Load())) }
+// on reports that there is a pause.
+func (p *pause) on() bool { return p.failures.Load() > 0 }
 
 // compactions lets as many compactions run at once as Pebble wants, and begins none
 // during the pause. It implements pebble.CompactionScheduler and, as nothing is to be
@@ -72,7 +73,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 func (c *compactions) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pause.left() > 0 || c.running >= c.db.GetAllowedWithoutPermission() {
+	if c.pause.on() || c.running >= c.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	c.running++

@@ -1,0 +1,128 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// canarySeeds is after how many seeds a planted bug must have been found.
+const canarySeeds = 20
+
+// TestCanary plants bugs, each of which must be found, as what it is.
+func TestCanary(t *testing.T) {
+	for _, x := range []struct {
+		name, sign string
+		plan       plan
+	}{
+		{"acknowledged before it is on the disk", "which was acknowledged", plan{flags: []string{"--sync=interval:60000"}}},
+		{"a retry counts as something new", "twice", plan{forgets: true}},
+		{"an index keeps an entry", "validate", plan{wrap: planted(func(w *write) bool { return w.key != nil && w.key[0] == 'i' && w.deletes })}},
+		{"an index misses an entry", "validate", plan{wrap: planted(func(w *write) bool { return w.key != nil && w.key[0] == 'i' && !w.deletes })}},
+		{"a change is not in the log", "came after", plan{wrap: planted(func(w *write) bool { return w.key == nil })}},
+		{"half a transaction", "half there", plan{wrap: planted(func(w *write) bool { return w.key != nil && w.key[0] == 'r' && !w.deletes && w.number > 3 })}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			for seed := range uint64(canarySeeds) {
+				wrong, _, _ := simulate(t, 1+seed, x.plan)
+				for _, text := range wrong {
+					if strings.Contains(text, x.sign) {
+						t.Logf("found by seed %d: %.200s", 1+seed, text)
+						return
+					}
+				}
+			}
+			t.Errorf("%d seeds did not find it", canarySeeds)
+		})
+	}
+}
+
+// write is a write of a transaction: to a key, or to the change log.
+type write struct {
+	key     []byte // nil = to the log
+	deletes bool
+	number  int // in its transaction
+}
+
+// planted leaves out one in fifty of some writes.
+func planted(which func(w *write) bool) func(storage.Store) storage.Store {
+	return func(s storage.Store) storage.Store {
+		return &forgetful{Store: s, which: which, rng: rand.New(rand.NewPCG(1, 1))}
+	}
+}
+
+// forgetful is a store that leaves out some writes.
+type forgetful struct {
+	storage.Store
+	which func(w *write) bool
+	mu    sync.Mutex
+	rng   *rand.Rand
+}
+
+// Begin implements storage.Store.
+func (f *forgetful) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
+	t, err := f.Store.Begin(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &forgetfulTxn{Txn: t, of: f}, nil
+}
+
+// forgetfulTxn is a transaction of it.
+type forgetfulTxn struct {
+	storage.Txn
+	of     *forgetful
+	number int
+}
+
+// forgets draws whether a write is left out.
+func (t *forgetfulTxn) forgets(w *write) bool {
+	t.number++
+	w.number = t.number
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	return t.of.which(w) && t.of.rng.IntN(50) == 0
+}
+
+func (t *forgetfulTxn) Set(key, value []byte) error {
+	if t.forgets(&write{key: key}) {
+		return nil
+	}
+	return t.Txn.Set(key, value)
+}
+
+func (t *forgetfulTxn) Delete(key []byte) error {
+	if t.forgets(&write{key: key, deletes: true}) {
+		return nil
+	}
+	return t.Txn.Delete(key)
+}
+
+func (t *forgetfulTxn) AppendLog(stream, record []byte) error {
+	if t.forgets(&write{}) {
+		return nil
+	}
+	return t.Txn.AppendLog(stream, record)
+}
+
+// TestAgain runs seeds twice and prints how often all went the same way: no test, as Go
+// decides some of it.
+func TestAgain(t *testing.T) {
+	same, cut := 0, 0
+	const seeds = 5
+	for seed := range uint64(seeds) {
+		_, a, first := simulate(t, 1+seed, plan{})
+		_, b, second := simulate(t, 1+seed, plan{})
+		if first == second {
+			same++
+		}
+		if a.cuts == b.cuts && a.failures == b.failures {
+			cut++
+		}
+	}
+	t.Logf("of %d seeds %d went the same way to the last line of their logs; %d had the same faults", seeds, same, cut)
+}

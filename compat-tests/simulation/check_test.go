@@ -1,0 +1,218 @@
+package simulation
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// found is what a server has.
+type found struct {
+	counted map[place]*counted
+	ledger  map[int64]bool
+	things  map[int64]int64
+}
+
+// all reads a collection as a whole.
+func (c *client) all(coll string) (rows []bson.Raw) {
+	for try := range 100 {
+		r, err := c.run(bson.D{{Key: "find", Value: coll}, {Key: "batchSize", Value: 100_000}})
+		if err == nil && r.code() == 0 {
+			return r.rows()
+		}
+		if err != nil || r.code() != 16500 || try == 99 {
+			c.w.bad("reading %s: %v %s", coll, err, r.Raw)
+			return nil
+		}
+		time.Sleep(time.Second)
+	}
+	return nil
+}
+
+// check compares what a server has with the model. fresh says that it has just started:
+// what nobody knew of is settled by what is there.
+func (w *world) check(fresh bool) *found {
+	c := w.newClient(900)
+	defer c.hangUp()
+	f := &found{counted: map[place]*counted{}, ledger: map[int64]bool{}, things: map[int64]int64{}}
+	for _, coll := range []string{counters, plain} {
+		for _, raw := range c.all(coll) {
+			var d counted
+			if err := bson.Unmarshal(raw, &d); err != nil {
+				w.bad("%s: %v", raw, err)
+			}
+			p := place{coll, d.ID}
+			f.counted[p] = &d
+			err := error(nil)
+			if fresh {
+				err = w.model.restarted(p, &d)
+			} else {
+				err = w.model.look(p, &d, w.model.acknowledged(p))
+			}
+			if err != nil {
+				w.bad("%v", err)
+			}
+		}
+	}
+	if len(f.counted) != 2*countersDocs {
+		w.bad("%d documents of %d", len(f.counted), 2*countersDocs)
+	}
+	w.checkLedger(c, f, fresh)
+	w.checkThings(c, f, fresh)
+	for _, coll := range []string{counters, plain, ledger, things, expiring} {
+		w.validate(c, coll)
+	}
+	return f
+}
+
+// checkLedger compares the ledger with the documents that its transactions changed.
+func (w *world) checkLedger(c *client, f *found, fresh bool) {
+	for _, raw := range c.all(ledger) {
+		f.ledger[raw.Lookup("_id").AsInt64()] = true
+	}
+	m := w.model
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	times := map[int64]int{}
+	for _, d := range f.counted {
+		for _, t := range d.Log {
+			times[t]++
+		}
+	}
+	for id := range f.ledger {
+		if _, asked := m.entries[id]; !asked {
+			w.bad("entry %d of the ledger was never asked for", id)
+		}
+	}
+	for id, o := range m.entries {
+		switch {
+		case o == done && !f.ledger[id]:
+			w.bad("entry %d of the ledger is lost", id)
+		case o == refused && f.ledger[id]:
+			w.bad("entry %d of the ledger is there and its transaction was aborted", id)
+		case f.ledger[id] && times[id] != 2 || !f.ledger[id] && times[id] != 0:
+			w.bad("transaction %d is half there: in the ledger %v, in %d documents", id, f.ledger[id], times[id])
+		}
+		if fresh {
+			m.entries[id] = map[bool]outcome{true: done, false: refused}[f.ledger[id]]
+		}
+	}
+}
+
+// checkThings compares the documents that come and go.
+func (w *world) checkThings(c *client, f *found, fresh bool) {
+	for _, raw := range c.all(things) {
+		id, v := raw.Lookup("_id").AsInt64(), raw.Lookup("v").AsInt64()
+		if want, err := bson.Marshal(document(id, v)); err != nil || string(want) != string(raw) {
+			w.bad("thing %d of version %d is damaged: %s", id, v, raw)
+		}
+		if _, twice := f.things[id]; twice {
+			w.bad("thing %d is there twice", id)
+		}
+		f.things[id] = v
+	}
+	m := w.model
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, x := range m.things {
+		if err := m.sameThing(id, f.things[id]); err != nil {
+			w.bad("%v", err)
+		}
+		if fresh {
+			x.known, x.maybe = f.things[id], nil
+		}
+	}
+	for id := range f.things {
+		if m.things[id] == nil {
+			w.bad("thing %d was never made", id)
+		}
+	}
+}
+
+// validate lets the server compare indexes and counts with the documents.
+func (w *world) validate(c *client, coll string) {
+	r, err := c.run(bson.D{{Key: "validate", Value: coll}, {Key: "full", Value: true}})
+	if valid, ok := r.at("valid").BooleanOK(); err != nil || !ok || !valid {
+		w.bad("validate %s: %v %s", coll, err, r.Raw)
+		return
+	}
+	records := r.at("nrecords").AsInt64()
+	s, err := c.run(bson.D{{Key: "collStats", Value: coll}})
+	if n, ok := s.at("count").AsInt64OK(); err != nil || !ok || n != records && coll != expiring {
+		w.bad("%s counts %d documents and has %d: %v", coll, n, records, err)
+	}
+}
+
+// charges compares what replies said they cost with what budgets were charged, while nobody
+// else asks for anything.
+func (w *world) charges() {
+	c := w.newClient(901)
+	defer c.hangUp()
+	total := func() (sum float64) {
+		for _, coll := range []string{counters, plain, ledger, things} {
+			r, err := c.run(bson.D{{Key: "collStats", Value: coll}})
+			spent, ok := r.at("requestUnits", "total").DoubleOK()
+			if err != nil || !ok {
+				w.bad("collStats: %v %s", err, r.Raw)
+			}
+			charge, _ := r.at("requestCharge").DoubleOK()
+			w.model.charged -= charge // of the catalog's budget
+			sum += spent
+		}
+		return sum
+	}
+	w.model.charged = 0
+	before := total()
+	w.model.charged, w.model.replies = 0, 0
+	for range 10 {
+		c.bump()
+		c.transact()
+		c.read()
+		c.scan()
+		c.thing()
+		time.Sleep(time.Second)
+	}
+	sum := w.model.charged
+	after := total()
+	if rounded := 0.005 * float64(w.model.replies+8); math.Abs(after-before-sum) > rounded {
+		w.bad("replies told of %.2f RU, budgets were charged %.2f", sum, after-before)
+	}
+}
+
+// budget lets clients ask for more than there is, and compares what they got with the rate.
+func (w *world) budget() {
+	const rate, seconds, clients, dearest = 400, 4, 4, 60
+	c := w.newClient(904)
+	defer c.hangUp()
+	spent := func() float64 {
+		r, err := c.run(bson.D{{Key: "collStats", Value: counters}})
+		v, ok := r.at("requestUnits", "total").DoubleOK()
+		if err != nil || !ok {
+			w.bad("collStats: %v %s", err, r.Raw)
+		}
+		return v
+	}
+	r, err := c.run(bson.D{{Key: "customAction", Value: "UpdateCollection"}, {Key: "collection", Value: counters}, {Key: "offerThroughput", Value: rate}})
+	if err != nil || r.code() != 0 {
+		return // it has more partitions than so little can be divided by
+	}
+	before, begun := spent(), time.Now()
+	var group sync.WaitGroup
+	for n := range clients {
+		other := w.newClient(910 + n)
+		group.Go(func() {
+			defer other.hangUp()
+			for time.Since(begun) < seconds*time.Second {
+				other.bump()
+				time.Sleep(60 * time.Millisecond)
+			}
+		})
+	}
+	group.Wait()
+	// A request begins while anything is left, and pays afterwards.
+	if got := spent() - before; got > rate*(time.Since(begun).Seconds()+1)+clients*dearest {
+		w.bad("%.0f RU were spent in %v of %d RU/s", got, time.Since(begun), rate)
+	}
+}

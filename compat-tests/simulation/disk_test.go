@@ -1,0 +1,92 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/faultkv"
+)
+
+// disk is the disk of one life of a server.
+type disk struct {
+	files *vfs.MemFS
+
+	mu      sync.Mutex
+	rng     *rand.Rand
+	slowest time.Duration // a sync of the log takes up to so long
+	failAt  int           // the number of the write operation that fails, 0 = none
+	ops     int
+	failed  bool
+	halt    func()     // ends the life where the process would end
+	left    *vfs.MemFS // what was on the disk then
+}
+
+// MaybeError implements errorfs.Injector. Nothing takes time here: those who wait for a lock
+// that is held meanwhile would keep the virtual time from going on.
+func (d *disk) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+		return nil
+	}
+	d.mu.Lock()
+	d.ops++
+	fails := d.failAt > 0 && d.ops == d.failAt
+	d.failed = d.failed || fails
+	d.mu.Unlock()
+	switch {
+	case !fails:
+		return nil
+	case op.Kind == errorfs.OpRemove, strings.HasSuffix(op.Path, ".sst"), strings.HasSuffix(op.Path, "SYNCED"):
+		return syscall.EIO
+	}
+	// The process would end here, with the log or the manifest unwritten (TestLogThatFails of
+	// package pebblekv); this one goes on, unheard.
+	d.halt()
+	return nil
+}
+
+// String implements errorfs.Injector.
+func (d *disk) String() string { return "disk" }
+
+// heal ends the faults: what a server does that has lost its power is of no interest.
+func (d *disk) heal() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failAt, d.slowest = 0, time.Nanosecond
+}
+
+// fs is the disk as the store sees it.
+func (d *disk) fs() vfs.FS { return errorfs.Wrap(d.files, d) }
+
+// slow is a store that takes its time.
+type slow struct {
+	*faultkv.Store
+	disk *disk
+}
+
+// slowed makes commits of documents and syncs wait: others go on in between. Background
+// work commits with locks held that others wait for, so it is spared.
+func slowed(s storage.Store, d *disk, seed uint64) storage.Store {
+	var rules []faultkv.Rule
+	document := func(key []byte) bool { return len(key) > 0 && key[0] == 'r' }
+	for _, delay := range []time.Duration{100 * time.Microsecond, 700 * time.Microsecond, 3 * time.Millisecond, 20 * time.Millisecond} {
+		rules = append(rules, faultkv.Rule{Op: faultkv.Commit, Probability: 0.15, Delay: delay, Key: document})
+	}
+	return &slow{faultkv.New(s, seed, rules...), d}
+}
+
+// Sync implements storage.Store.
+func (s *slow) Sync(ctx context.Context) error {
+	s.disk.mu.Lock()
+	wait := time.Duration(s.disk.rng.Int64N(int64(s.disk.slowest)))
+	s.disk.mu.Unlock()
+	time.Sleep(wait)
+	return s.Store.Sync(ctx)
+}

@@ -1,0 +1,187 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// The collections. Of counters and plain the documents are there from the beginning; each
+// counts its changes in n and has the token of each in log.
+const (
+	db       = "sim"
+	counters = "counters" // on several partitions, with few request units
+	plain    = "plain"    // on one, without a limit
+	ledger   = "ledger"   // a document for each transaction
+	things   = "things"   // documents that come and go
+	expiring = "expiring" // documents that expire
+)
+
+const (
+	countersDocs = 12
+	expiresAfter = 5 * time.Second
+	expireEvery  = time.Second
+)
+
+// outcome is what is known about a change.
+type outcome uint8
+
+const (
+	open    outcome = iota // asked for, and not answered yet
+	done                   // acknowledged
+	refused                // for certain not made
+	unknown                // nobody was told
+)
+
+// place is a document.
+type place struct {
+	coll string
+	id   int64
+}
+
+// record is what is known about a document that counts its changes.
+type record struct {
+	tokens  map[int64]outcome
+	longest []int64 // the longest log that was seen in this life
+}
+
+// thing is what is known about a document that comes and goes: its version, 0 if it is not
+// there, and those it may have as well.
+type thing struct {
+	known int64
+	maybe []int64
+}
+
+// model is what the clients know together.
+type model struct {
+	mu      sync.Mutex
+	records map[place]*record
+	entries map[int64]outcome // of the ledger
+	things  map[int64]*thing
+	expires map[int64]mortal
+	wall    time.Time // the latest that the clock on the wall has shown
+	next    int64     // the next token
+	charged float64   // what replies of this life have said
+	replies int       // how many they were
+}
+
+// mortal is a document that expires.
+type mortal struct {
+	at      time.Time
+	outcome outcome
+}
+
+func newModel() *model {
+	m := &model{records: map[place]*record{}, entries: map[int64]outcome{}, things: map[int64]*thing{}, expires: map[int64]mortal{}}
+	for _, coll := range []string{counters, plain} {
+		for id := range int64(countersDocs) {
+			m.records[place{coll, id}] = &record{tokens: map[int64]outcome{}}
+		}
+	}
+	return m
+}
+
+// filter finds a document.
+func (p place) filter() bson.D {
+	return bson.D{{Key: "_id", Value: p.id}, {Key: "k", Value: p.id % 7}, {Key: "g", Value: p.id % 5}}
+}
+
+// token is the name of a new change of some documents.
+func (m *model) token(places ...place) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next++
+	for _, p := range places {
+		m.records[p].tokens[m.next] = open
+	}
+	return m.next
+}
+
+// settle says what became of a change.
+func (m *model) settle(token int64, o outcome, places ...place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range places {
+		m.records[p].tokens[token] = o
+	}
+}
+
+// acknowledged are the changes of a document that everybody must see from now on.
+func (m *model) acknowledged(p place) (out []int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for t, o := range m.records[p].tokens {
+		if o == done {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// counted is a document that counts its changes, as it was read.
+type counted struct {
+	ID  int64 `bson:"_id"`
+	K   int64
+	G   int64
+	N   int64
+	Log []int64
+}
+
+// look compares a document that was read with what is known; must has the changes that
+// were acknowledged when the read began. A later life may have lost what nobody acknowledged.
+func (m *model) look(p place, d *counted, must []int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.records[p]
+	if int(d.N) != len(d.Log) {
+		return fmt.Errorf("%v counts %d changes and lists %d", p, d.N, len(d.Log))
+	}
+	seen := map[int64]bool{}
+	for _, t := range d.Log {
+		o, asked := r.tokens[t]
+		switch {
+		case !asked:
+			return fmt.Errorf("%v has change %d, which nobody made", p, t)
+		case o == refused:
+			return fmt.Errorf("%v has change %d, which was refused", p, t)
+		case seen[t]:
+			return fmt.Errorf("%v has change %d twice: %v", p, t, d.Log)
+		}
+		seen[t] = true
+	}
+	for _, t := range must {
+		if !seen[t] {
+			return fmt.Errorf("%v has lost change %d, which was acknowledged: %v", p, t, d.Log)
+		}
+	}
+	short, long := d.Log, r.longest
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	if !slices.Equal(short, long[:len(short)]) {
+		return fmt.Errorf("%v was read as %v and as %v", p, r.longest, d.Log)
+	}
+	r.longest = long
+	return nil
+}
+
+// restarted settles what was unknown by what a new life has: what is not there will not
+// come any more.
+func (m *model) restarted(p place, d *counted) error {
+	m.mu.Lock()
+	r := m.records[p]
+	r.longest = nil
+	for t, o := range r.tokens {
+		if o == open || o == unknown {
+			r.tokens[t] = refused
+			if slices.Contains(d.Log, t) {
+				r.tokens[t] = done
+			}
+		}
+	}
+	m.mu.Unlock()
+	return m.look(p, d, m.acknowledged(p))
+}

@@ -1,0 +1,183 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// plan is what differs between simulations besides their seeds.
+type plan struct {
+	flags   []string                          // further flags of the server
+	wrap    func(storage.Store) storage.Store // a planted bug
+	forgets bool                              // a planted bug: clients retry as if it were something new
+}
+
+// world is one simulation: a disk, a server that lives on it again and again, clients and
+// what they know.
+type world struct {
+	t     *testing.T
+	seed  uint64
+	rng   *rand.Rand // of what happens in the world; clients have their own
+	plan  plan
+	dir   string
+	model *model
+	trace bytes.Buffer
+
+	disk   *disk
+	net    *network
+	server *daemon.Daemon
+	log    *log
+	life   int
+	jump   atomic.Int64  // what the clock on the wall is off by
+	fatal  chan struct{} // the process would have ended
+
+	mu     sync.Mutex
+	wrong  []string
+	counts counts
+}
+
+// counts are what happened, to show that something did.
+type counts struct {
+	lives, cuts, failures, lost, acknowledged, refused, unknown, throttled, transactions, structure, events, expired, reads int
+}
+
+// String is the counts in a sentence.
+func (c *counts) String() string {
+	return fmt.Sprintf("%d lives of servers ended by %d power cuts and %d logs or manifests that could not be written; %d writes and %d transactions acknowledged, %d refused by conflicts and %d by budgets, %d answers lost, of %d writes nobody was told; %d splits, merges, reshardings and indexes; %d reads, %d events of streams, %d documents expired",
+		c.lives, c.cuts-c.failures, c.failures, c.acknowledged, c.transactions, c.refused, c.throttled, c.lost, c.unknown, c.structure, c.reads, c.events, c.expired)
+}
+
+// add adds the counts of another simulation.
+func (c *counts) add(o counts) {
+	a, b := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
+	for i := range a.NumField() {
+		*(*int)(a.Field(i).Addr().UnsafePointer()) += int(b.Field(i).Int())
+	}
+}
+
+// log is what the server says.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// bad notes what must not be.
+func (w *world) bad(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, fmt.Sprintf("life %d: ", w.life)+fmt.Sprintf(format, args...))
+}
+
+// note writes down what happened, for who looks at one seed.
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fmt.Fprintf(&w.trace, "%s %s\n", time.Now().Format("04:05.000000"), fmt.Sprintf(format, args...))
+}
+
+// count adds to a count.
+func (w *world) count(which *int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*which++
+}
+
+// now is the clock on the wall.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.jump.Load())) }
+
+// boot starts a server on what is on the disk.
+func (w *world) boot(files *vfs.MemFS) bool {
+	w.life++
+	w.counts.lives++
+	w.disk = &disk{files: files, rng: rand.New(rand.NewPCG(w.seed, uint64(w.life))), slowest: time.Millisecond}
+	w.net, w.log, w.fatal = newNetwork(), &log{}, make(chan struct{}, 1)
+	w.disk.halt = func() {
+		w.net.dead.Store(true)
+		w.disk.left = w.clone(w.rng.IntN(101))
+		w.fatal <- struct{}{}
+	}
+	var cfg daemon.Config
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cfg.Flags(set)
+	args := append([]string{"--data", w.dir, "--listen=", "--cache-size=1MB", "--work-memory=32MB", "--reply-charge", "--log-level=warn", "--drain=0s", "--enable-test-commands"}, w.plan.flags...)
+	if err := set.Parse(args); err != nil {
+		w.t.Fatal(err)
+	}
+	cfg.Listeners, cfg.Now, cfg.Wrap = append(cfg.Listeners, w.net), w.now, func(s storage.Store) storage.Store {
+		if w.plan.wrap != nil {
+			s = w.plan.wrap(s)
+		}
+		return slowed(s, w.disk, w.rng.Uint64())
+	}
+	cfg.Files = func(o *pebblekv.Options) {
+		o.FS, o.MemtableBytes, o.ReserveBytes = w.disk.fs(), 64<<10, -1
+	}
+	var err error
+	if w.server, err = daemon.Start(context.Background(), cfg, w.log); err != nil {
+		w.bad("the server does not start: %v", err)
+		return false
+	}
+	w.note("life %d begins", w.life)
+	c := w.newClient(905)
+	defer c.hangUp()
+	r, err := c.runOn("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorSleepSecs", Value: int(expireEvery.Seconds())}})
+	if err != nil || r.code() != 0 {
+		w.bad("setParameter: %v %s", err, r.Raw)
+	}
+	return true
+}
+
+// clone is what a power cut would leave of the disk.
+func (w *world) clone(keep int) *vfs.MemFS {
+	return w.disk.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: keep, RNG: rand.New(rand.NewPCG(w.seed, uint64(100+w.life)))})
+}
+
+// cut takes the power away and returns what is on the disk.
+func (w *world) cut(keep int) *vfs.MemFS {
+	w.net.dead.Store(true)
+	files := w.disk.left
+	if files == nil {
+		files = w.clone(keep)
+	}
+	w.note("the power fails, %d %% of what was not synced stays", keep)
+	w.counts.cuts++
+	w.disk.heal()
+	w.end()
+	return files
+}
+
+// end ends what is left of a life.
+func (w *world) end() {
+	_ = w.server.Stop()
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	text := w.log.text.String()
+	for _, sign := range []string{"panic", "BUG", "goroutine "} {
+		if strings.Contains(text, sign) && !w.disk.failed {
+			w.bad("the server's log: %.2000s", text)
+			return
+		}
+	}
+}
