@@ -158,11 +158,12 @@ func (r *release) image(p platform) (v1.Image, error) {
 // imageConfig says how a container of the image runs. The defaults are variables, so that
 // a command of one's own, "serve --replica-set rs0", keeps them. As with other databases'
 // images a container asks for no login unless told (--auth): who reaches it is decided by
-// the ports that are published.
+// the ports that are published. The variables for a first user are those of MongoDB's
+// image, which have logins asked for.
 func (r *release) imageConfig() v1.Config {
 	return v1.Config{
 		User:         "65532:65532",
-		Env:          []string{"PATH=/usr/bin", "CANTLE_DATA=/data", "CANTLE_LISTEN=0.0.0.0:27017", "CANTLE_ALLOW_OPEN=true"},
+		Env:          []string{"PATH=/usr/bin", "CANTLE_DATA=/data", "CANTLE_LISTEN=0.0.0.0:27017", "CANTLE_ALLOW_OPEN=true", "CANTLE_MONGO_VARIABLES=true"},
 		Entrypoint:   []string{"cantle"},
 		Cmd:          []string{"serve"},
 		WorkingDir:   "/data",

@@ -141,6 +141,32 @@ func TestImageReplicaSet(t *testing.T) {
 	}
 }
 
+// With the variables of MongoDB's image a container has a first user, and asks for logins.
+func TestImageFirstUser(t *testing.T) {
+	asRoot(t)
+	c := unpackImage(t)
+	if err := os.Chmod(c.root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.root, "etc/secret"), []byte("s3cret\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, variables := range [][]string{
+		{"MONGO_INITDB_ROOT_USERNAME=root", "MONGO_INITDB_ROOT_PASSWORD=s3cret"},
+		{"MONGO_INITDB_ROOT_USERNAME=root", "MONGO_INITDB_ROOT_PASSWORD_FILE=/etc/secret"},
+		{"CANTLE_INITDB_ROOT_USERNAME=root", "CANTLE_INITDB_ROOT_PASSWORD=s3cret"},
+	} {
+		cmd := c.command("serve", "--memory")
+		cmd.Env = append(cmd.Env, variables...)
+		s := start(t, cmd)
+		verb(t, "{\"_id\": 1}\n", "import", strings.Replace(s.uri, "mongodb://", "mongodb://root:s3cret@", 1), "test.c")
+		if out, err := exec.Command(ready(t).binary(here), "export", s.uri, "test.c").CombinedOutput(); err == nil || !strings.Contains(string(out), "requires authentication") {
+			t.Errorf("%q: without a login: %v, %s", variables, err, out)
+		}
+		s.stop(t)
+	}
+}
+
 // forward does what publishing a port does, until the listener is closed.
 func forward(l net.Listener, to string) {
 	for {

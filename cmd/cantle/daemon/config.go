@@ -50,6 +50,11 @@ type Config struct {
 	Open         bool // listen beyond this machine without Auth
 	Drain        time.Duration
 
+	RootName         string // user to be made where there is none
+	RootPassword     string
+	RootPasswordFile string
+	MongoVariables   bool // those of MongoDB's image are settings, too
+
 	TLSMode         string
 	TLSCertificate  string // PEM file: certificates and the key
 	TLSAuthorities  string // PEM file: who may vouch for clients

@@ -83,6 +83,7 @@ type Daemon struct {
 // Errors: what is wrong with the settings, the folder or an address; a folder
 // that another process has open.
 func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
+	cfg.settle()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -239,6 +240,9 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	users, err := auth.Open(ctx, d.store)
 	if err != nil {
 		return nil, fmt.Errorf("reading the users and roles: %w", err)
+	}
+	if err := d.makeFirstUser(ctx, users); err != nil {
+		return nil, err
 	}
 	var account *auth.User
 	if d.cfg.CosmosListen != "" {

@@ -23,6 +23,7 @@ func (c *Config) Faults() (out []error) {
 			out = append(out, err)
 		}
 	}
+	c.settle()
 	add(c.check())
 	_, err := newLog(*c, io.Discard, io.Discard)
 	add(err)
@@ -53,6 +54,8 @@ func (c *Config) Faults() (out []error) {
 	if _, err := command.ParseReplicaSet(c.ReplicaSet); err != nil {
 		add(fmt.Errorf("--replica-set: %w", err))
 	}
+	_, err = c.rootPassword()
+	add(err)
 	for _, a := range c.Addresses() {
 		add(a.check())
 	}

@@ -89,7 +89,29 @@ func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Places, error) {
 		defer r.Close()
 		errs = append(errs, loadFile(f, file, r, places)...)
 	}
-	return places, errors.Join(errs...)
+	return places, errors.Join(append(errs, loadMongo(f, env, places)...)...)
+}
+
+// loadMongo fills in what variables of MongoDB's image say, if it may, and what was not set
+// otherwise.
+func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Places) (errs []error) {
+	if x := f.Lookup("mongo-variables"); x == nil || x.Value.String() != "true" {
+		return nil
+	}
+	for _, m := range mongoVariables {
+		if _, given := places[m.flag]; given {
+			continue
+		}
+		value, ok, err := mongoVariable(m.variable, env)
+		if err == nil && ok {
+			places[m.flag] = m.variable
+			err = flags.Set(f, m.flag, value)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
 }
 
 // notInFile are the flags that a file of settings cannot have: they are about that file.

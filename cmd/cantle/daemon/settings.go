@@ -87,6 +87,10 @@ func (c *Config) throughputFlags(f *pflag.FlagSet) {
 
 func (c *Config) securityFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Auth, "auth", false, "require users to log in, and check what they may do; the first user can be made from this machine without one")
+	f.StringVar(&c.RootName, "initdb-root-username", "", "`name` of a user with the role root, made in admin when the server starts and there is no user yet; it turns on --auth")
+	f.StringVar(&c.RootPassword, "initdb-root-password", "", "`password` of that user; other users of this machine see a flag, so prefer the variable, the file of settings or the next flag")
+	f.StringVar(&c.RootPasswordFile, "initdb-root-password-file", "", "`file` with the password of that user, such as a secret of a container")
+	f.BoolVar(&c.MongoVariables, "mongo-variables", false, "take MONGO_INITDB_ROOT_USERNAME and MONGO_INITDB_ROOT_PASSWORD (or their names with _FILE) for the settings above, as containers of MongoDB's image do; containers of cantle's image do so by themselves")
 	f.BoolVar(&c.Open, "allow-open", false, "listen on addresses that other machines reach although --auth is not given: whoever reaches them may read and change everything; and show the metrics there, which ask for no login")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
 	f.StringVar(&c.TLSMode, "tls-mode", "disabled", "`mode` of encryption: disabled, allowTLS or preferTLS (encrypt if the client does), requireTLS (refuse clients that do not)")

@@ -40,7 +40,7 @@ func hideSecrets(args []string) []string {
 	hide := false
 	for i, a := range args {
 		name, _, assigned := strings.Cut(a, "=")
-		secret := slices.Contains([]string{"cosmos-key", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
+		secret := slices.Contains([]string{"cosmos-key", "initdb-root-password", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
 		switch {
 		case hide:
 			out[i] = "<password>"
