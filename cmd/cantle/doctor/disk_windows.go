@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
+
+// permissions is whether the mode of a folder says who may look into it.
+const permissions = false
+
+// diskOf asks the volume of a folder.
+func diskOf(folder string) (disk, error) {
+	path, err := windows.UTF16PtrFromString(folder)
+	if err != nil {
+		return disk{}, err
+	}
+	var d disk
+	if err := windows.GetDiskFreeSpaceEx(path, &d.free, &d.total, nil); err != nil {
+		return disk{}, err
+	}
+	if windows.GetDriveType(volumeOf(folder)) == windows.DRIVE_REMOTE {
+		d.kind = "a drive of another machine"
+	}
+	return d, nil
+}
+
+// volumeOf is the root of the volume that a folder is on, nil if it cannot be told.
+func volumeOf(folder string) *uint16 {
+	path, err := windows.UTF16PtrFromString(folder)
+	root := make([]uint16, windows.MAX_PATH+1)
+	if err != nil || windows.GetVolumePathName(path, &root[0], uint32(len(root))) != nil {
+		return nil
+	}
+	return &root[0]
+}
+
+// full recognises a disk without room.
+func full(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
