@@ -29,6 +29,7 @@ type Build struct {
 // Errors: DuplicateKey (11000), NamespaceNotFound (26) and IndexNotFound (27)
 // when they were dropped meanwhile, those of index keys.
 func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
+	ctx = r.computes(ctx)
 	p := r.begin("Index Build", b.Namespace, b.Command, r.size(b.Collection))
 	defer r.end(p)
 	err := r.fill(ctx, b, p)

@@ -87,9 +87,14 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	b := &batch{r: r, env: r.env(ctx), coll: coll, txn: txn, rows: most}
 	meter.Reset(uint64(id), nil)
 	b.env.Meter = meter
+	defer b.env.Pause()
+	if err := b.env.Spend(batchBytes); err != nil {
+		return err
+	}
 	if err := fn(b); err != nil {
 		return err
 	}
+	b.env.Pause()
 	if now := r.Catalog.Peek(); now != snap && !sameRoute(now.ByID(id), coll) {
 		return errStale
 	}

@@ -47,6 +47,7 @@ func (r *Runner) expireLoop(ctx context.Context) {
 // to live of their collection, and returns how many. Deletes are ordinary ones, with their change-log records.
 // Manual: core/index-ttl.
 func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
+	ctx = r.computes(ctx)
 	var errs []error
 	for _, coll := range r.Catalog.Peek().Collections("") {
 		n, err := r.expireCollection(ctx, coll)

@@ -48,7 +48,7 @@ const (
 // Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000),
 // ReshardCollectionAborted (341).
 func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Collection, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(r.computes(ctx))
 	defer cancel(nil)
 	c := &copying{r: r, ctx: ctx, job: job}
 	if err := r.Catalog.Change(ctx, c.begin); err != nil || c.to == nil {

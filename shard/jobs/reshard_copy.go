@@ -225,10 +225,17 @@ func (c *copying) fill(urgent bool) (*filling, error) {
 	f.b = &batch{r: c.r, env: c.r.env(c.ctx), coll: c.to, txn: txn}
 	f.meter.Reset(uint64(c.from.ID), nil)
 	f.b.env.Meter = &f.meter
+	if err := f.b.env.Spend(batchBytes); err != nil {
+		txn.Close()
+		return nil, err
+	}
 	return f, nil
 }
 
-func (f *filling) close() { f.txn.Close() }
+func (f *filling) close() {
+	f.b.env.Pause()
+	f.txn.Close()
+}
 
 // target is where documents of one of the copy's shards go. No log records are
 // written: for everybody else nothing changes.
@@ -303,6 +310,7 @@ func (f *filling) reset(to map[shard.ID]tally.Count) {
 }
 
 func (f *filling) commit() error {
+	f.b.env.Pause()
 	if _, err := f.txn.Commit(f.c.ctx, storage.Buffered); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 // Resume finishes what a crash left: shards that have not settled and indexes
 // that were being built. An index that turns out not to be unique is dropped.
 func (r *Runner) Resume(ctx context.Context) error {
+	ctx = r.computes(ctx)
 	var errs []error
 	for _, c := range r.Catalog.Peek().Collections("") {
 		if c.IsView() {

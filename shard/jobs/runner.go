@@ -22,6 +22,8 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
+	// Processor bounds what jobs take of the processors; nil does not.
+	Processor *mql.Processor
 	// Release is that by which what the catalog keeps is read.
 	Release release.Release
 	// Now is the clock of budgets and of expiry.
@@ -137,7 +139,7 @@ func (r *Runner) report(job string, err error) {
 func (r *Runner) env(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = r.Now().UnixMilli()
-	env.Release, env.Kept = r.Release, r.Release
+	env.Release, env.Kept, env.Lane = r.Release, r.Release, laneOf(ctx)
 	env.JavaScript = true // what the catalog holds was checked when it was made
 	return env
 }

@@ -45,6 +45,7 @@ func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespa
 		return err
 	}
 	defer unlock()
+	ctx = r.computes(ctx)
 	id := coll.ID
 	p := r.begin(kind, ns, nil, r.size(id))
 	defer r.end(p)

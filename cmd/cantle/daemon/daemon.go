@@ -176,7 +176,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release,
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: func(job string, err error) {
