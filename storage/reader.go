@@ -34,9 +34,10 @@ type Reader interface {
 // Fetcher is a Reader, or a Txn, to which each read is a round trip.
 type Fetcher interface {
 	// Prefetch fetches keys together that are about to be read one by one, and keeps what
-	// it finds for as long as that is not much. A hint: it changes no answer.
-	// Errors: as of reads.
-	Prefetch(ctx context.Context, keys [][]byte) error
+	// it finds for as long as that is not much. A hint: it changes no answer. With claim the
+	// keys are also claimed, in a Txn, and the next Claim of each is answered from that.
+	// Errors: as of reads, and of Claim.
+	Prefetch(ctx context.Context, keys [][]byte, claim bool) error
 }
 
 // IterOptions shapes an iterator.

@@ -4,23 +4,38 @@ import (
 	"iter"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Prefetch tells a store that is far away which record keys Insert will look up one by one,
-// for documents with their positions: it fetches them together. Other stores are not asked.
+// Prefetch tells a store that is far away which keys Insert will look up one by one, for
+// documents with their positions: those of the records, and of the entries of unique indexes.
+// They are fetched together, and in a multi-document transaction also claimed. Other stores
+// are not asked.
 // Errors: storage errors.
-func Prefetch(env *mql.Env, txn storage.Txn, coll *catalog.Collection, docs iter.Seq2[bson.Raw, keyspace.Hash]) error {
-	f, ok := txn.(storage.Fetcher)
+func (t *Target) Prefetch(env *mql.Env, docs iter.Seq2[bson.Raw, keyspace.Hash]) error {
+	f, ok := t.Txn.(storage.Fetcher)
 	if !ok {
 		return nil
 	}
 	var keys [][]byte
 	for doc, h := range docs {
-		keys = append(keys, keyspace.AppendRecord(nil, coll.ID, h, coll.AppendID(nil, doc)))
+		keys = append(keys, keyspace.AppendRecord(nil, t.Coll.ID, h, t.Coll.AppendID(nil, doc)))
+		for _, ix := range t.Coll.Indexes {
+			if !ix.Unique || !t.maintained(ix) {
+				continue
+			}
+			t.scratch.Reset()
+			if _, err := t.newKeys.load(env, t, ix, doc); err != nil {
+				continue // Insert says so
+			}
+			for _, e := range t.newKeys.list {
+				for _, p := range t.Shard.Partitions {
+					keys = append(keys, keyspace.AppendUnique(nil, t.Coll.ID, ix.ID, p, e.values))
+				}
+			}
+		}
 	}
-	return f.Prefetch(env.Context(), keys)
+	return f.Prefetch(env.Context(), keys, t.Multi)
 }

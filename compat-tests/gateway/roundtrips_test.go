@@ -1,14 +1,18 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/tikv/client-go/v2/tikvrpc"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // cost is what a command asks of the cluster: times of the oracle, and requests by kind.
@@ -25,79 +29,200 @@ func (c cost) all() (n int) {
 	return n + c.times
 }
 
-// String is the cost in one line.
-func (c cost) String() string {
-	var out []string
-	for _, kind := range []tikvrpc.CmdType{tikvrpc.CmdGet, tikvrpc.CmdBatchGet, tikvrpc.CmdScan, tikvrpc.CmdPrewrite, tikvrpc.CmdCommit} {
-		if n := c.sent[kind]; n > 0 {
-			out = append(out, fmt.Sprintf("%v %d", kind, n))
-		}
-	}
-	return fmt.Sprintf("%d times of the oracle, %s", c.times, strings.Join(out, ", "))
+// steps is how many of them come one after the other: prewrites go out together, and a
+// commit is answered after its first key.
+func (c cost) steps() int {
+	return c.all() - max(0, c.sent[tikvrpc.CmdPrewrite]-1) - max(0, c.sent[tikvrpc.CmdCommit]-1)
 }
 
-// What commands cost in requests to the cluster, at most. The least of several runs counts: the
-// server's own work comes in between.
+// String is the cost in one line.
+func (c cost) String() string {
+	names := []struct {
+		kind tikvrpc.CmdType
+		name string
+	}{{tikvrpc.CmdGet, "read"}, {tikvrpc.CmdBatchGet, "batch of reads"}, {tikvrpc.CmdScan, "scan"}, {tikvrpc.CmdPrewrite, "prewrite"}, {tikvrpc.CmdCommit, "commit"}}
+	out := []string{counted(c.times, "time")}
+	for _, x := range names {
+		n := c.sent[x.kind]
+		if x.kind == tikvrpc.CmdCommit {
+			n = min(n, 1) // the others follow in the background
+		}
+		if n > 0 {
+			out = append(out, counted(n, x.name))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// counted is a number of things.
+func counted(n int, name string) string {
+	switch {
+	case n == 1:
+		return "1 " + name
+	case name == "batch of reads":
+		return fmt.Sprintf("%d batches of reads", n)
+	}
+	return fmt.Sprintf("%d %ss", n, name)
+}
+
+// bill is a collection, and commands of which it is asked what they cost.
+type bill struct {
+	*mongo.Collection
+	next int
+}
+
+// docs are new documents with consecutive numbers.
+func (b *bill) docs(n int) (out []bson.M) {
+	for range n {
+		b.next++
+		out = append(out, bson.M{"_id": b.next, "a": b.next, "u": b.next, "n": 0})
+	}
+	return out
+}
+
+// find reads what matches a filter.
+func (b *bill) find(ctx context.Context, filter bson.M) error {
+	var out []bson.M
+	found, err := b.Find(ctx, filter)
+	if err == nil {
+		err = found.All(ctx, &out)
+	}
+	return err
+}
+
+// inTxn runs a function in a transaction.
+func (b *bill) inTxn(ctx context.Context, fn func(ctx context.Context) error) error {
+	return b.Database().Client().UseSession(ctx, func(ctx context.Context) error {
+		_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) { return nil, fn(ctx) })
+		return err
+	})
+}
+
+// charge is a command and how many steps it may take at most.
+type charge struct {
+	what string
+	most int
+	do   func(ctx context.Context, b *bill) error
+}
+
+// increment adds to one document.
+func (b *bill) increment(ctx context.Context, id int) error {
+	_, err := b.UpdateOne(ctx, bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}})
+	return err
+}
+
+// insertMany inserts new documents.
+func (b *bill) insertMany(ctx context.Context, n int) error {
+	_, err := b.InsertMany(ctx, b.docs(n))
+	return err
+}
+
+// charges are the commands of the page. The collection has one index, and those with a unique
+// one say so.
+var charges = []charge{
+	{"find by `_id`", 2, func(ctx context.Context, b *bill) error { return b.FindOne(ctx, bson.M{"_id": 7}).Err() }},
+	{"find of 20 by an index", 5, func(ctx context.Context, b *bill) error {
+		return b.find(ctx, bson.M{"a": bson.M{"$gte": 10, "$lt": 30}})
+	}},
+	{"find of 300 without an index", 8, func(ctx context.Context, b *bill) error {
+		return b.find(ctx, bson.M{"_id": bson.M{"$lte": 300}, "n": bson.M{"$gte": 0}})
+	}},
+	{"update by `_id`", 5, func(ctx context.Context, b *bill) error { return b.increment(ctx, 7) }},
+	{"insert of one", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1) }},
+	{"insert of 1,000", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1000) }},
+	{"delete by `_id`", 5, func(ctx context.Context, b *bill) error {
+		_, err := b.DeleteOne(ctx, bson.M{"_id": b.next})
+		return err
+	}},
+	{"transaction of 2 updates by `_id`", 10, func(ctx context.Context, b *bill) error {
+		return b.inTxn(ctx, func(ctx context.Context) error {
+			if err := b.increment(ctx, 8); err != nil {
+				return err
+			}
+			return b.increment(ctx, 9)
+		})
+	}},
+	{"transaction that inserts 100", 7, func(ctx context.Context, b *bill) error {
+		return b.inTxn(ctx, func(ctx context.Context) error { return b.insertMany(ctx, 100) })
+	}},
+}
+
+// unique are those on a collection with a unique index.
+var unique = []charge{
+	{"insert of one with a further unique index", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1) }},
+	{"insert of 1,000 with a further unique index", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1000) }},
+	{"transaction that inserts 100 with a further unique index", 7, func(ctx context.Context, b *bill) error {
+		return b.inTxn(ctx, func(ctx context.Context) error { return b.insertMany(ctx, 100) })
+	}},
+}
+
+// What commands cost in requests to the cluster, and that docs/scale-out.md says so. The
+// least of several runs counts: the server's own work comes in between.
 func TestRoundTrips(t *testing.T) {
 	c, place := cluster(t)
 	s := mustLaunch(t, place)
-	coll := connect(t, s.URI+"?retryWrites=false").Database("test").Collection("c")
-	docs := func(first, n int) (out []bson.M) {
-		for i := range n {
-			out = append(out, bson.M{"_id": first + i, "a": i, "n": 0})
+	db := connect(t, s.URI).Database("test")
+	table := "| command | steps | requests |\n|---|---|---|\n"
+	for _, group := range []struct {
+		name    string
+		key     string
+		unique  bool
+		charges []charge
+	}{{"plain", "a", false, charges}, {"unique", "u", true, unique}} {
+		b := &bill{Collection: db.Collection(group.name)}
+		if err := b.insertMany(t.Context(), 300); err != nil {
+			t.Fatal(err)
 		}
-		return out
+		index := mongo.IndexModel{Keys: bson.D{{Key: group.key, Value: 1}}, Options: options.Index().SetUnique(group.unique)}
+		if _, err := b.Indexes().CreateOne(t.Context(), index); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range group.charges {
+			least := cost{times: 1 << 20}
+			for range 4 {
+				c.Count()
+				if err := x.do(t.Context(), b); err != nil {
+					t.Fatal(err)
+				}
+				sent, times := c.Count()
+				if got := (cost{times, sent}); got.all() < least.all() {
+					least = got
+				}
+			}
+			if least.steps() > x.most {
+				t.Errorf("%s: %v: %d steps, want %d at most", x.what, least, least.steps(), x.most)
+			}
+			table += fmt.Sprintf("| %s | %d | %v |\n", x.what, least.steps(), least)
+		}
 	}
-	if _, err := coll.InsertMany(t.Context(), docs(0, 300)); err != nil {
+	printed(t, table)
+}
+
+// The table stands between these lines of the page.
+const (
+	page      = "../../docs/scale-out.md"
+	tableHead = "<!-- measured by compat-tests/gateway; go test ./compat-tests/gateway -run RoundTrips -rewrite writes it -->\n\n"
+	tableEnd  = "\n<!-- end of what was measured -->\n"
+)
+
+// printed makes sure that the page has the table, or with -rewrite puts it there.
+func printed(t *testing.T, table string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	next := 1000
-	for _, x := range []struct {
-		what string
-		most int
-		do   func(ctx context.Context) error
-	}{
-		{"find by _id", 2, func(ctx context.Context) error { return coll.FindOne(ctx, bson.M{"_id": 7}).Err() }},
-		{"find 20 by an index", 6, func(ctx context.Context) error {
-			var out []bson.M
-			found, err := coll.Find(ctx, bson.M{"a": bson.M{"$gte": 10, "$lt": 30}})
-			if err == nil {
-				err = found.All(ctx, &out)
-			}
-			return err
-		}},
-		{"update by _id", 5, func(ctx context.Context) error {
-			_, err := coll.UpdateOne(ctx, bson.M{"_id": 7}, bson.M{"$inc": bson.M{"n": 1}})
-			return err
-		}},
-		{"insert of one", 5, func(ctx context.Context) error {
-			next++
-			_, err := coll.InsertOne(ctx, bson.M{"_id": next})
-			return err
-		}},
-		{"insert of 100", 6, func(ctx context.Context) error {
-			next += 100
-			_, err := coll.InsertMany(ctx, docs(next, 100))
-			return err
-		}},
-	} {
-		least := cost{times: 1 << 20}
-		for range 8 {
-			c.Count()
-			if err := x.do(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			sent, times := c.Count()
-			if got := (cost{times, sent}); got.all() < least.all() {
-				least = got
-			}
+	before, rest, ok := bytes.Cut(text, []byte(tableHead))
+	was, after, ok2 := bytes.Cut(rest, []byte(tableEnd))
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s lacks the lines %q and %q", page, tableHead, tableEnd)
+	case flag.Lookup("rewrite").Value.String() == "true": // the flag of case files
+		whole := fmt.Sprintf("%s%s%s%s%s", before, tableHead, table, tableEnd, after)
+		if err := os.WriteFile(page, []byte(whole), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		t.Logf("%s: %v", x.what, least)
-		if x.most > 0 && least.all() > x.most {
-			t.Errorf("%s: %v, want %d requests at most", x.what, least, x.most)
-		}
+	case string(was) != table:
+		t.Errorf("%s says\n\n%s\nand this was measured:\n\n%s\nIf that is right, run the test with -rewrite", page, was, table)
 	}
 }

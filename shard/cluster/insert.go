@@ -181,8 +181,8 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if err := a.begin(); err != nil {
 			return err
 		}
-		if !own && a.coll == by && len(docs) > 1 {
-			if err := write.Prefetch(o.Env, a.txn, a.coll, router.Positions(docs)); err != nil {
+		if !own && a.coll == by {
+			if err := a.target(d).Prefetch(o.Env, router.Positions(docs)); err != nil {
 				return err
 			}
 		}

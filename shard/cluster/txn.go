@@ -135,7 +135,12 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 			return nil, err
 		}
 		if c.Catalog.Peek() == snap {
-			t.Store = &countingTxn{Txn: t.Store, c: c, t: t}
+			counting := countingTxn{Txn: t.Store, c: c, t: t}
+			if f, ok := t.Store.(storage.Fetcher); ok {
+				t.Store = &fetchingTxn{counting, f}
+			} else {
+				t.Store = &counting
+			}
 			return t, nil
 		}
 		// The snapshot may hold what was written by a newer catalog: a reader
@@ -212,6 +217,12 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	}
 	x.c.intents.Release(x.t.holder)
 	return ts, err
+}
+
+// fetchingTxn is a countingTxn of a store to which each read is a round trip.
+type fetchingTxn struct {
+	countingTxn
+	storage.Fetcher
 }
 
 // Close see storage.Txn.

@@ -139,7 +139,7 @@ func TestRoundTrips(t *testing.T) {
 		r, err := s.Snapshot(t.Context(), 0)
 		must(t, err)
 		defer r.Close()
-		must(t, r.(storage.Fetcher).Prefetch(t.Context(), append([][]byte{[]byte("none")}, keys...)))
+		must(t, r.(storage.Fetcher).Prefetch(t.Context(), append([][]byte{[]byte("none")}, keys...), false))
 		for _, key := range keys {
 			v, err := r.Get(t.Context(), key, nil)
 			if ok, hasErr := r.Has(t.Context(), key); string(v) != "v" || !ok || err != nil || hasErr != nil {

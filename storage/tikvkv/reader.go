@@ -60,10 +60,11 @@ const (
 )
 
 // Prefetch implements storage.Fetcher.
-func (v *view) Prefetch(ctx context.Context, keys [][]byte) error {
-	if err := v.check(ctx); err != nil || len(keys) < 2 || len(keys) > fetchedMax {
+func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
+	if err := v.check(ctx); err != nil || len(keys) < 2 {
 		return err
 	}
+	keys = keys[:min(len(keys), fetchedMax)]
 	want := make([][]byte, len(keys))
 	for i, key := range keys {
 		want[i] = v.s.keys.user(key)

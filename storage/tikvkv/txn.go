@@ -16,6 +16,8 @@ type txn struct {
 	buf   writebuf.Buffer
 	held  writebuf.Held
 	taken int64 // of Options.TxnMemory
+
+	claimed map[string]bool // keys that Prefetch has claimed, and nobody has asked for yet
 }
 
 // streamBytesMax bounds the name of a stream of log records.
@@ -176,30 +178,68 @@ func (t *txn) AppendLog(stream, rec []byte) error {
 	return nil
 }
 
+// Prefetch implements storage.Fetcher.
+func (t *txn) Prefetch(ctx context.Context, keys [][]byte, claim bool) error {
+	if err := t.view.Prefetch(ctx, keys, claim); err != nil || !claim || len(keys) < 2 {
+		return err
+	}
+	keys = keys[:min(len(keys), fetchedMax)]
+	stored := make([][]byte, len(keys))
+	t.claimed = make(map[string]bool, len(keys))
+	for i, key := range keys {
+		stored[i] = t.s.keys.user(key)
+	}
+	if err := t.compare(ctx, stored); err != nil {
+		return err
+	}
+	for _, k := range stored {
+		t.claimed[string(k)] = true
+	}
+	return nil
+}
+
 // Claim compares what the keys are now with what they were at the snapshot. A key that was
 // made and removed since goes unnoticed; the commit notices it.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.check(ctx); err != nil {
 		return err
 	}
+	stored := make([][]byte, 0, len(keys))
+	for _, key := range keys {
+		if k := t.s.keys.user(key); !t.claimed[string(k)] {
+			stored = append(stored, k)
+		}
+	}
+	for _, key := range keys {
+		delete(t.claimed, string(t.s.keys.user(key)))
+	}
+	if len(stored) == 0 {
+		return nil
+	}
+	return t.compare(ctx, stored)
+}
+
+// compare is Claim for keys of the cluster.
+func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	now, err := t.s.ask(ctx)
 	if err != nil {
 		return err
-	}
-	stored := make([][]byte, len(keys))
-	for i, key := range keys {
-		stored[i] = t.s.keys.user(key)
 	}
 	is, err := t.s.batch(ctx, now, stored, clientkv.WithReturnCommitTS())
 	if err != nil {
 		return err
 	}
-	var absent [][]byte
+	var absent [][]byte // of which it is not known whether they were
+	t.mu.Lock()
+	fetched := t.fetched
+	t.mu.Unlock()
 	for _, key := range stored {
-		if entry, ok := is[string(key)]; !ok {
-			absent = append(absent, key)
-		} else if entry.CommitTS > t.ts {
+		was, known := fetched[string(key)]
+		switch entry, ok := is[string(key)]; {
+		case ok && entry.CommitTS > t.ts, !ok && was != nil:
 			return storage.ErrConflict
+		case !ok && !known:
+			absent = append(absent, key)
 		}
 	}
 	if len(absent) == 0 {
