@@ -54,6 +54,7 @@ func serve(args []string, s cli.Streams) int {
 		default: // told already
 		}
 	}
+	cfg.Status = func(text string) { notify("STATUS="+text, s.Err) }
 	if cfg.UntilStdinEnds {
 		go endWith(s.In, signals)
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -192,10 +195,15 @@ func TestKill(t *testing.T) {
 // While PD is away commands fail with what drivers retry, in time, and all is well after.
 func TestAway(t *testing.T) {
 	c, place := cluster(t)
-	s := mustLaunch(t, place)
+	console, metrics := freePort(t), freePort(t)
+	s := mustLaunch(t, place, "--console-listen", console, "--metrics-listen", metrics)
+	ready := func() string { return get(t, "http://"+console+"/readyz") }
 	plain := connect(t, s.URI+"?retryWrites=false&retryReads=false").Database("test").Collection("c")
 	if _, err := plain.InsertOne(t.Context(), bson.M{"_id": 1}); err != nil {
 		t.Fatal(err)
+	}
+	if got := ready(); got != "ready" {
+		t.Errorf("before: %s", got)
 	}
 	c.StopPD(errors.New("PD is away"))
 	begun := time.Now()
@@ -211,7 +219,24 @@ func TestAway(t *testing.T) {
 	if took := time.Since(begun); took > 40*time.Second {
 		t.Errorf("two commands took %v", took)
 	}
+	for got := ""; !strings.Contains(got, "has not answered for"); {
+		got = ready()
+	}
+	t.Logf("not ready after %v", time.Since(begun))
+	if err := plain.Database().RunCommand(t.Context(), bson.M{"ping": 1}).Err(); err == nil || !strings.Contains(err.Error(), "NetworkTimeout") {
+		t.Errorf("ping while PD is away: %v", err)
+	}
+	if out, err := exec.Command(must(binary()), "ping", s.URI).CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be reached") {
+		t.Errorf("cantle ping while PD is away: %v: %s", err, out)
+	}
 	c.StopPD(nil)
+	begun = time.Now()
+	for ready() != "ready" {
+	}
+	t.Logf("ready again after %v", time.Since(begun))
+	if took := time.Since(begun); took > 30*time.Second {
+		t.Errorf("it took %v until the server was ready again", took)
+	}
 	retrying := connect(t, s.URI).Database("test").Collection("c")
 	if _, err := retrying.InsertOne(t.Context(), bson.M{"_id": 3}); err != nil {
 		t.Errorf("after PD came back: %v", err)
@@ -219,7 +244,52 @@ func TestAway(t *testing.T) {
 	if n, err := plain.CountDocuments(t.Context(), bson.M{}); n != 2 || err != nil {
 		t.Errorf("%d documents, %v", n, err)
 	}
+	observed(t, "http://"+metrics+"/metrics", plain.Database())
 	if err := s.Stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// must is a value without its error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// get is what an HTTP address answers.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(body))
+}
+
+// observed makes sure that metrics and serverStatus tell of the way to the cluster.
+func observed(t *testing.T, url string, db *mongo.Database) {
+	t.Helper()
+	text := get(t, url)
+	for _, want := range []string{"cantle_tikv_request_seconds_count{", "cantle_tikv_backoff_seconds_count{",
+		"cantle_store_remote_away 0", "cantle_store_remote_oracle_times_total ", "cantle_store_remote_lock_actions_total "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	var status struct{ StorageRemote map[string]int64 }
+	if err := db.RunCommand(t.Context(), bson.M{"serverStatus": 1}).Decode(&status); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"requests", "requestMillis", "oracleTimes", "backoffs"} {
+		if status.StorageRemote[name] == 0 {
+			t.Errorf("serverStatus: %s is 0 in %v", name, status.StorageRemote)
+		}
 	}
 }

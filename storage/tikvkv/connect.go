@@ -32,6 +32,7 @@ func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 		c.Security = config.NewSecurity(l.CA, l.Cert, l.Key, nil)
 	})
 	hear(o.Log)
+	nameMetrics()
 	kv, err := connect(ctx, l, connectPatience)
 	if err != nil {
 		return nil, err

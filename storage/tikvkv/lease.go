@@ -145,6 +145,7 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 		return e.fail(err)
 	}
 	l.end.Store(end)
+	s.hears()
 	return nil
 }
 

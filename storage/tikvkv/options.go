@@ -32,6 +32,10 @@ type Options struct {
 	// cluster has been seen to pass the tests with them yet.
 	AsyncCommit, OnePhase bool
 
+	// Clock measures how long the cluster has not answered, and how long it takes; nil does
+	// not. Nothing else goes by it.
+	Clock func() time.Time
+
 	// Log receives what the client and the engine have to say; nil drops it.
 	Log func(isError bool, message string)
 
@@ -59,6 +63,9 @@ func (o Options) defaults() Options {
 	o.Retention = cmp.Or(o.Retention, 10*time.Minute)
 	o.TxnBytesMax = min(cmp.Or(o.TxnBytesMax, txnBytesMax), txnBytesMax)
 	o.ValueBytesMax = cmp.Or(o.ValueBytesMax, valueBytesMax)
+	if o.Clock == nil {
+		o.Clock = func() time.Time { return time.Unix(0, 0) }
+	}
 	if o.Log == nil {
 		o.Log = func(bool, string) {}
 	}

@@ -24,8 +24,11 @@ type store struct {
 	writer  uint32 // writer tells the log records of this process from those of others
 	latches *writebuf.Latches
 
+	heard   atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
 	met     atomic.Uint64 // the newest oracle's time this process knows
 	logSeq  atomic.Uint32 // numbers the commits with log records
+	asked   atomic.Int64  // times of the oracle
+	askTime atomic.Int64  // until they came, in nanoseconds
 	commits atomic.Int64
 	refused atomic.Int64 // commits that conflicted
 	late    atomic.Int64 // commits that the fence refused
@@ -75,6 +78,7 @@ func (s *store) ask(ctx context.Context) (uint64, error) {
 	}
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
+	begun := s.o.Clock()
 	ts, err := s.kv.GetTimestampWithRetry(tikv.NewBackofferWithVars(e, oracleBackoff, nil), oracle.GlobalTxnScope)
 	if err != nil {
 		if err = e.fail(err); ctx.Err() == nil && !errors.Is(err, storage.ErrUnavailable) {
@@ -82,6 +86,8 @@ func (s *store) ask(ctx context.Context) (uint64, error) {
 		}
 		return 0, err
 	}
+	s.asked.Add(1)
+	s.askTime.Add(int64(s.o.Clock().Sub(begun)))
 	s.meet(ts)
 	return ts, nil
 }

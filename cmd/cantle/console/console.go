@@ -20,8 +20,8 @@ type Config struct {
 	Now func() time.Time
 	// Writable lets users change documents, as far as their roles allow.
 	Writable bool
-	// Ready reports that the server takes commands; nil = it always does.
-	Ready func() bool
+	// Ready says why the server takes no commands, nil if it does; nil = it always does.
+	Ready func() error
 	// Tools are lent from the command line.
 	Tools
 }
@@ -59,7 +59,7 @@ const (
 // New makes a Console that does not listen yet.
 func New(cfg Config) *Console {
 	if cfg.Ready == nil {
-		cfg.Ready = func() bool { return true }
+		cfg.Ready = func() error { return nil }
 	}
 	return &Console{Config: cfg, viewers: make(chan struct{}, viewersMax), sessions: sessions{list: map[[32]byte]*session{}}}
 }

@@ -83,9 +83,9 @@ func (c *Console) Handler() http.Handler {
 
 // readyz says whether the server takes commands.
 func (c *Console) readyz(w http.ResponseWriter, _ *http.Request) {
-	if !c.Ready() {
+	if err := c.Ready(); err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		io.WriteString(w, "stopping\n")
+		io.WriteString(w, err.Error()+"\n")
 		return
 	}
 	io.WriteString(w, "ready\n")

@@ -93,6 +93,10 @@ type Config struct {
 	// nil = no client may. Not a setting.
 	Shutdown func()
 
+	// Status, if not nil, is told in a few words when the server can do its work no more, or
+	// again. Not a setting.
+	Status func(string)
+
 	// Crowded, if not nil, is told that long work takes many of the processors; see
 	// mql.NewProcessor. Not a setting.
 	Crowded func(still func() bool)

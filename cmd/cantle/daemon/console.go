@@ -25,7 +25,7 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	}
 	d.console = console.New(console.Config{
 		Server: s, History: d.history, Now: d.cluster.Now, Writable: d.cfg.ConsoleWrite, Tools: d.cfg.ConsoleTools,
-		Ready: func() bool { return !d.stopping.Load() },
+		Ready: d.ready,
 	})
 	d.console.Serve(l, onlyHere(d.cfg.Console), config, d.failed)
 	return nil

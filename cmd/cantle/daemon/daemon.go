@@ -145,8 +145,11 @@ func (d *Daemon) start(ctx context.Context) error {
 	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
 		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	d.loop(ctx, d.watch) // which counts the server's connections
+	if remote, ok := d.store.(storage.Remote); ok {
+		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
+	}
 	if d.cfg.Metrics != "" {
-		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, handler.Status.Metrics(), d.failed); err != nil {
+		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, d.collectors(handler.Status.Metrics()), d.failed); err != nil {
 			return err
 		}
 	}

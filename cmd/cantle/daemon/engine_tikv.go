@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
 )
+
+// tikvCollectors are the metrics of TiKV's client.
+var tikvCollectors = tikvkv.Collectors
 
 // openTiKV opens a store in a TiKV cluster.
 func openTiKV(where string, s storeSettings) (storage.Store, error) {
@@ -27,7 +31,7 @@ func openTiKV(where string, s storeSettings) (storage.Store, error) {
 	}
 	return tikvkv.Open(context.Background(), l, tikvkv.Options{
 		Self:        fmt.Sprintf("the server on %s, process %d", host, os.Getpid()),
-		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes, Log: s.log,
+		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes, Clock: time.Now, Log: s.log,
 		Fatal: func(message string) {
 			s.fatal(message)
 			os.Exit(3) // as the engine on files does

@@ -5,8 +5,13 @@ package daemon
 import (
 	"errors"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/cantledb/cantle/storage"
 )
+
+// tikvCollectors are none.
+var tikvCollectors func() []prometheus.Collector
 
 // openTiKV says where the engine is: its libraries are two fifths of a program that most
 // people run on files, so they are left out unless asked for.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
@@ -22,6 +24,8 @@ type engine struct {
 	// gives, if the engine has the one or the other.
 	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; what the engine says.
 	open func(where string, s storeSettings) (storage.Store, error)
+	// collectors are metrics of the engine beside those of every store; nil = none.
+	collectors func() []prometheus.Collector
 }
 
 // keep is where an engine keeps the database.
@@ -39,9 +43,9 @@ const defaultEngine = "pebble"
 // engines are the storage engines, by their names. A new one is a package of its own, a
 // row here, and a test in its package; TestEngines holds all rows to the contract.
 var engines = []engine{
-	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory},
-	{"pebble", "in files in the folder of --data", inFolder, openPebble},
-	{"tikv", "in a TiKV cluster, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace", atRemote, openTiKV},
+	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory, nil},
+	{"pebble", "in files in the folder of --data", inFolder, openPebble, nil},
+	{"tikv", "in a TiKV cluster, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace", atRemote, openTiKV, tikvCollectors},
 }
 
 // storeSettings are what the settings of a server say about its store.

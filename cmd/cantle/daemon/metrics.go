@@ -23,9 +23,10 @@ const scrapesMax = 4
 
 // serveMetrics answers at /metrics with what the collectors and the Go runtime
 // know. A listener that breaks later is told to failed.
-func serveMetrics(ctx context.Context, address string, c prometheus.Collector, failed chan<- error) (*metrics, error) {
+func serveMetrics(ctx context.Context, address string, list []prometheus.Collector, failed chan<- error) (*metrics, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(list...)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", asText(promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second})))
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)

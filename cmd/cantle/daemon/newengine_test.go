@@ -25,7 +25,7 @@ func newEngines(opened *[]string) []engine {
 		*opened = append(*opened, dir)
 		return memkv.Open(memkv.Options{}), nil
 	}
-	return append(slices.Clone(engines), engine{"reel", "on tape", inFolder, open}, engine{"sky", "in the sky", atRemote, open}, engine{"wire", "in the cloud", nowhere, open})
+	return append(slices.Clone(engines), engine{"reel", "on tape", inFolder, open, nil}, engine{"sky", "in the sky", atRemote, open, nil}, engine{"wire", "in the cloud", nowhere, open, nil})
 }
 
 // A storage engine is one package and one row: with a row in a copy of the table it is

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
 )
 
 // Metrics is the server's state for a Prometheus registry: request units and
@@ -115,6 +117,27 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	count(descStalls, x.Stalls)
 	count(descCacheHits, x.CacheHits)
 	count(descCacheMisses, x.CacheMisses)
+	if remote, ok := s.Cluster.Store.(storage.Remote); ok {
+		for _, f := range remote.Figures() {
+			if f.Gauge {
+				gauge(descOf(f, ""), float64(f.Value))
+			} else {
+				count(descOf(f, "_total"), f.Value)
+			}
+		}
+	}
+}
+
+// descOf is the description of a figure of a store whose data are elsewhere.
+func descOf(f storage.Figure, end string) *prometheus.Desc {
+	name := "cantle_store_remote_"
+	for _, letter := range f.Name {
+		if letter >= 'A' && letter <= 'Z' {
+			name += "_"
+		}
+		name += strings.ToLower(string(letter))
+	}
+	return prometheus.NewDesc(name+end, f.Help, nil, nil)
 }
 
 // partitionMetrics are the numbers of one series.

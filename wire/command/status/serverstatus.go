@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -43,6 +44,7 @@ func (s *State) sections() []section {
 		{name: "repl", when: command.IsMember, append: s.statusReplication},
 		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Server.Hooks.Security(c, b) }},
 		{name: "storageEngine", append: statusEngine},
+		{name: "storageRemote", when: isRemote, append: statusRemote},
 		{name: "tcmalloc", asked: true, append: statusHeap},
 		{name: "trafficRecording", append: statusRecording},
 		{name: "transactions", append: statusTransactions},
@@ -380,6 +382,19 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 		b.End()
 	}
 	b.End()
+}
+
+// isRemote reports that the data are kept elsewhere.
+func isRemote(c *command.Call) bool {
+	_, ok := c.Cluster.Store.(storage.Remote)
+	return ok
+}
+
+// statusRemote tells of the way to data that are kept elsewhere.
+func statusRemote(c *command.Call, b *bson.Builder) {
+	for _, f := range c.Cluster.Store.(storage.Remote).Figures() {
+		b.Int64(f.Name, f.Value)
+	}
 }
 
 // statusMem tells how much memory the process has, in MB.

@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// errStopping says that the server takes no commands any more.
+var errStopping = errors.New("stopping")
+
+// ready says why the server takes no commands, nil if it does.
+func (d *Daemon) ready() error {
+	if d.stopping.Load() {
+		return errStopping
+	}
+	if remote, ok := d.store.(storage.Remote); ok {
+		return remote.Away()
+	}
+	return nil
+}
+
+// collectors are the metrics of the server, and those that its engine has beside.
+func (d *Daemon) collectors(own prometheus.Collector) []prometheus.Collector {
+	list := []prometheus.Collector{own}
+	if e, err := d.cfg.engine(); err == nil && e.collectors != nil {
+		list = append(list, e.collectors()...)
+	}
+	return list
+}
+
+// watchStore tells the log and the manager of services when data that are kept elsewhere
+// cannot be reached, and when they can again.
+func (d *Daemon) watchStore(ctx context.Context, remote storage.Remote) {
+	tell := d.cfg.Status
+	if tell == nil {
+		tell = func(string) {}
+	}
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for was := error(nil); ; {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+		now := remote.Away()
+		switch {
+		case now != nil && was == nil:
+			d.log.Error().Err(now).Msg("the data cannot be reached: commands fail until they can")
+			tell("waiting: " + now.Error())
+		case now == nil && was != nil:
+			d.log.Info().Msg("the data can be reached again")
+			tell("ready")
+		}
+		was = now
+	}
+}

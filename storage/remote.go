@@ -1,0 +1,20 @@
+package storage
+
+// Remote is a Store whose data are kept by other processes, over a network.
+type Remote interface {
+	// Away is nil while the data can be reached, as far as the store knows: it looks all
+	// the time. Errors: ErrUnavailable, with how long ago it had an answer.
+	Away() error
+
+	// Figures are what the store knows of the way to its data, in the same order each time.
+	Figures() []Figure
+}
+
+// Figure is one number for people and monitoring.
+type Figure struct {
+	Name  string // in one word, in camel case
+	Help  string // a sentence
+	Value int64
+	// Gauge is a number that can become smaller; others count from the opening of the store.
+	Gauge bool
+}

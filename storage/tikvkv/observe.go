@@ -1,0 +1,91 @@
+package tikvkv
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/tikv/client-go/v2/metrics"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// nameMetrics says what the names of the client's metrics begin with; it counts for the whole
+// process, from before any of them is used.
+var nameMetrics = sync.OnceFunc(func() { metrics.InitMetrics("cantle", Scheme) })
+
+// Collectors are the metrics of the client that are worth a look: what it sends, what it waits
+// for, and what it meets.
+func Collectors() []prometheus.Collector {
+	nameMetrics()
+	return []prometheus.Collector{
+		metrics.TiKVSendReqHistogram, metrics.TiKVRPCErrorCounter, metrics.TiKVBackoffHistogram,
+		metrics.TiKVLockResolverCounter, metrics.TiKVRegionErrorCounter, metrics.TiKVRegionCacheCounter, metrics.TiKVLoadRegionCounter,
+		metrics.TiKVTxnRegionsNumHistogram, metrics.TiKVTwoPCTxnCounter, metrics.TiKVGRPCConnTransientFailureCounter, metrics.TiKVStoreLivenessGauge,
+	}
+}
+
+// Away implements storage.Remote. The lease is renewed all the time, by a time of the oracle, a
+// read and a commit: who cannot do that cannot do anything.
+func (s *store) Away() error {
+	since := s.o.Clock().Sub(time.Unix(0, s.heard.Load()))
+	if since <= s.o.Lease {
+		return nil
+	}
+	return fmt.Errorf("%w: the TiKV cluster has not answered for %v", storage.ErrUnavailable, since.Round(time.Second))
+}
+
+// hears notes that the cluster has answered.
+func (s *store) hears() { s.heard.Store(s.o.Clock().UnixNano()) }
+
+// Figures implements storage.Remote.
+func (s *store) Figures() []storage.Figure {
+	requests, requestTime := total(metrics.TiKVSendReqHistogram)
+	failures, _ := total(metrics.TiKVRPCErrorCounter)
+	backoffs, backoffTime := total(metrics.TiKVBackoffHistogram)
+	locks, _ := total(metrics.TiKVLockResolverCounter)
+	regions, _ := total(metrics.TiKVRegionErrorCounter)
+	loads, _ := total(metrics.TiKVLoadRegionCounter)
+	away := int64(0)
+	if s.Away() != nil {
+		away = 1
+	}
+	return []storage.Figure{
+		{Name: "away", Help: "1 while the cluster does not answer.", Value: away, Gauge: true},
+		{Name: "requests", Help: "Requests to the cluster.", Value: requests},
+		{Name: "requestMillis", Help: "Time until they were answered.", Value: requestTime},
+		{Name: "requestFailures", Help: "Requests that were not answered.", Value: failures},
+		{Name: "oracleTimes", Help: "Times asked of the oracle, without those of commits.", Value: s.asked.Load()},
+		{Name: "oracleWaitMillis", Help: "Time until they came.", Value: s.askTime.Load() / int64(time.Millisecond)},
+		{Name: "backoffs", Help: "Pauses before something is tried again.", Value: backoffs},
+		{Name: "backoffMillis", Help: "How long they were.", Value: backoffTime},
+		{Name: "lockActions", Help: "Locks of others met, and what was done about them.", Value: locks},
+		{Name: "regionErrors", Help: "Requests that went to the wrong place, as regions and leaders had moved.", Value: regions},
+		{Name: "regionLoads", Help: "Regions looked up at PD.", Value: loads},
+		{Name: "commitsSettled", Help: "Commits without an answer, whose outcome was asked for.", Value: s.settled.Load()},
+		{Name: "commitsLate", Help: "Commits that took too long and were refused.", Value: s.late.Load()},
+		{Name: "logCacheBytes", Help: "Log records that are kept in memory for readers.", Value: s.places.bytes(), Gauge: true},
+	}
+}
+
+// total is what a collector has counted under all its labels together, and, of one that
+// measures seconds, their sum in milliseconds.
+func total(c prometheus.Collector) (n, millis int64) {
+	out := make(chan prometheus.Metric, 16)
+	go func() {
+		defer close(out)
+		c.Collect(out)
+	}()
+	seconds := 0.0
+	for m := range out {
+		var d dto.Metric
+		if m.Write(&d) != nil {
+			continue
+		}
+		n += int64(d.GetCounter().GetValue()) + int64(d.GetHistogram().GetSampleCount())
+		seconds += d.GetHistogram().GetSampleSum()
+	}
+	return n, int64(seconds * 1000)
+}
