@@ -9,6 +9,7 @@ var Promises = [...]string{
 	"**Damage is found before it is served.** Any flipped bit is an error that names what is damaged, never a wrong answer; what lies beside it can be read and saved.",
 	"**Hardship is told by name.** A full or slow disk, a disk that errs, little memory, few descriptors, a clock that jumps or a hostile client make commands fail with errors that say what to do, and when the cause is gone the server is well again without help, or has ended and starts again with all that it acknowledged.",
 	"**The next version opens this version's data**, in place and without a dump, and this one refuses the next one's with a sentence.",
+	"**Any moment that backups cover comes back as it was**, to the commit, with what was dropped since; a backup that is not whole is found, and never taken for one that is.",
 }
 
 // NotShown are what the programme does not show.

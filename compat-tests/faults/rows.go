@@ -53,6 +53,12 @@ var Rows = []Row{
 		Tests: []string{"scripts/testall fuzz"},
 	},
 	{
+		Name: "backup", Promises: []int{8}, Unit: "moments", Run: 10, Nightly: 200, Release: 2_000,
+		What:   "Writers, DDL, splits, new shard keys and `kill -9` while backups are made; the folder is wrecked, and random moments are brought back, as whole servers and beside living ones: each is what the writers know was there",
+		Tests:  []string{"compat-tests/backup TestDrill"},
+		Canary: "one write too much is made again", CanaryTest: "compat-tests/backup TestCanary",
+	},
+	{
 		Name: "upgrade", Promises: []int{7}, Unit: "folders", Run: 0, Nightly: 0, Release: 0,
 		What:  "The folder that every released format has left is opened, compared, written to and opened again; a newer one is refused with a sentence",
 		Tests: []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestNewer"},

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	timestampText = regexp.MustCompile(`^(?:Timestamp)?\(?\{?\s*(?:t:)?\s*(\d{1,10})\s*[,:]\s*(?:i:)?\s*(\d{1,10})\s*\}?\)?$`)
+	timestampText = regexp.MustCompile(`^(?:Timestamp)?\(?\{?\s*(?:t:)?\s*(\d{9,10})\s*[,:]\s*(?:i:)?\s*(\d{1,10})\s*\}?\)?$`)
 	agoText       = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?\s+ago$`)
 )
 

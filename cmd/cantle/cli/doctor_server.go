@@ -131,7 +131,11 @@ func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 	if left < (current+left)/10 {
 		x.State, x.Advice = doctor.Warning, "find out which clients open so many (below), give them smaller pools, or raise --max-connections"
 	}
-	return []doctor.Finding{x}, nil
+	out := []doctor.Finding{x}
+	if b, ok := status.Get("backup").Doc(); ok {
+		out = append(out, doctor.Backups(b, time.Now()))
+	}
+	return out, nil
 }
 
 // complaints are what a server said against its surroundings when it started.

@@ -48,7 +48,7 @@ func (s *State) runCustomAction(c *command.Call) error {
 	action, _ := c.Value.Str()
 	run, ok := s.customActions()[action]
 	if !ok {
-		return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
+		return unknownAction(action)
 	}
 	if c.Op.Txn != nil {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run customAction in a multi-document transaction.")
@@ -74,6 +74,11 @@ func (s *State) runCustomAction(c *command.Call) error {
 		}
 	}
 	return run.do(c, &a)
+}
+
+// unknownAction refuses what there is not. Errors: BadValue (2).
+func unknownAction(action string) error {
+	return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
 }
 
 // customAction is one of them: its arguments, and what does it.

@@ -17,13 +17,12 @@ import (
 // a link away, and only it can keep the log of writes. It goes on for as long as the client waits;
 // serverStatus shows how far it is. Not on the Cosmos address, where backups are the
 // portal's affair.
-// Errors: Unauthorized (13) from another machine without access control; IllegalOperation (20)
-// on a server without files, or while another backup is being made; BadValue (2); OperationFailed (96).
+// Errors: BadValue (2) there; Unauthorized (13) from another machine without access control; IllegalOperation (20)
+// on a server without files, or while another backup is being made; BadValue; OperationFailed (96).
 func (s *State) makeBackup(c *command.Call, a *customArgs) error {
-	if err := c.RefuseStrict(); err != nil {
-		return err
-	}
 	switch {
+	case c.Strict():
+		return unknownAction("Backup")
 	case c.DB != "admin":
 		return mongoerr.New(mongoerr.Unauthorized, "customAction Backup may only be run against the admin database.")
 	case !s.RequireAuth && !command.Local(c.Conn.Remote()):

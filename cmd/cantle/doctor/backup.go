@@ -1,0 +1,34 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// coveredMax is how old the newest moment of a policy's backups may be.
+const coveredMax = 10 * time.Minute
+
+// Backups says how backups go, by what serverStatus tells of them.
+func Backups(b bson.Raw, now time.Time) Finding {
+	x := Finding{Check: "backup", State: Good}
+	policy, automatic := b.Get("policy").Doc()
+	seconds, _, covered := b.Get("coveredTo").Timestamp()
+	where, _ := b.Get("lastTo").Str()
+	age := now.Sub(time.Unix(int64(seconds), 0)).Round(time.Second)
+	switch why, failed := b.Get("error").Str(); {
+	case failed:
+		x.State, x.Found, x.Advice = Fault, "the last one failed: "+why, "mend that; it is tried again every minute where --backup-to is set"
+	case !covered && automatic:
+		to, _ := policy.Get("to").Str()
+		x.State, x.Found = Note, "the first one is on its way to "+to
+	case !covered:
+		x.State, x.Found, x.Advice = Note, "the server makes none by itself, and none was made since it started", "start it with --backup-to FOLDER: every moment can then be restored"
+	case automatic && age > coveredMax:
+		x.State, x.Found, x.Advice = Warning, fmt.Sprintf("the newest moment that can be restored is %s old, from %s", age, where), "look at the server's log for what holds it up"
+	default:
+		x.Found = fmt.Sprintf("moments up to %s ago can be restored, from %s", max(age, 0), where)
+	}
+	return x
+}
