@@ -449,10 +449,10 @@ func makeMD5(args []goja.Value) (bson.Value, bool) {
 	return a.Binary(5, b), err == nil && len(b) == md5.Size
 }
 
-// serve makes the VM one of a command: with its time, the version of the server, and the
+// serve makes the VM one of a command: with the server's time, the version of the server, and the
 // functions that the database keeps.
 func (vm *VM) serve(env *mql.Env) error {
-	vm.fixTime(env.NowMillis)
+	vm.follow(env)
 	if err := vm.rt.Set("version", env.Release.Version); err != nil {
 		return scriptError(err)
 	}
@@ -466,8 +466,13 @@ func (vm *VM) serve(env *mql.Env) error {
 	return vm.SetScope(stored)
 }
 
-// fixTime makes Date's present the command's, so that a script gives the same
-// answer for each document of a command.
-func (vm *VM) fixTime(ms int64) {
-	vm.rt.SetTimeSource(func() time.Time { return time.UnixMilli(ms) })
+// follow makes Date's present the server's, which goes on while a script runs, unlike $$NOW:
+// scripts measure and wait by it. A virtual clock goes on as it is told to.
+func (vm *VM) follow(env *mql.Env) {
+	now := time.UnixMilli(env.NowMillis)
+	clock := env.Clock
+	if clock == nil {
+		clock = func() time.Time { return now }
+	}
+	vm.rt.SetTimeSource(clock)
 }

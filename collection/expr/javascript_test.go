@@ -98,6 +98,33 @@ func TestScriptValues(t *testing.T) {
 	}
 }
 
+// Date is the server's clock: it goes on while a script runs, and stands still if that does.
+func TestScriptTime(t *testing.T) {
+	const source = "function() { var a = Date.now(), b = new Date(), c = ISODate(); return [a, b - a, c - b] }"
+	for step, want := range map[time.Duration]string{0: `[5000,0,0]`, 7 * time.Millisecond: `[5007,7,7]`} {
+		now := time.UnixMilli(5000)
+		env := mql.NewEnv(t.Context())
+		env.NowMillis = 5000
+		env.Clock = func() time.Time { now = now.Add(step); return now }
+		vm, err := NewVM()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := vm.serve(env); err != nil {
+			t.Fatal(err)
+		}
+		c, err := CompileScript(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a bson.Arena
+		v, err := vm.Call(env, c, &a, bson.Value{})
+		if got := ejson.ValueString(v); err != nil || strings.ReplaceAll(got, ".0", "") != want {
+			t.Errorf("a clock that goes on by %v: %s, %v, want %s", step, got, err, want)
+		}
+	}
+}
+
 // What a script must not be able to do to the server: each of these ends soon,
 // with an error.
 func TestScriptLimits(t *testing.T) {
