@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,29 @@ func TestThrottling(t *testing.T) {
 			t.Fatalf("after all request units: %v", err)
 		}
 		srv.Clock().Advance(10 * time.Second)
+	}
+}
+
+// With a clock that stands still an unordered insert keeps what the budget lets in, on either
+// address, and refuses the rest one by one.
+func TestUnordered(t *testing.T) {
+	srv := cantletest.Start(t, "--cosmos-listen=127.0.0.1:0")
+	srv.Clock().Stop()
+	docs := make([]any, 100)
+	for i := range docs {
+		docs[i] = bson.D{{Key: "_id", Value: i}, {Key: "k", Value: i}, {Key: "pad", Value: strings.Repeat("x", 100)}}
+	}
+	for name, uri := range map[string]string{"mongodb": srv.URI(), "cosmos": srv.CosmosURI()} {
+		db := connect(t, uri).Database(name)
+		create := bson.D{{Key: "customAction", Value: "CreateCollection"}, {Key: "collection", Value: "c"}, {Key: "shardKey", Value: "k"}, {Key: "offerThroughput", Value: 400}}
+		if err := db.RunCommand(t.Context(), create).Err(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := db.Collection("c").InsertMany(t.Context(), docs, options.InsertMany().SetOrdered(false))
+		var refused mongo.BulkWriteException
+		if !errors.As(err, &refused) || len(refused.WriteErrors) != 31 { // 5.8 RU each
+			t.Errorf("%s refuses %d: %.200v", name, len(refused.WriteErrors), err)
+		}
 	}
 }
 
