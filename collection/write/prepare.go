@@ -22,12 +22,18 @@ func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
 	}
 	id, hasID := bson.Value{}, false
-	first, at, stamp := true, false, false
+	first, at, stamp, nested := true, false, false, false
 	for it := doc.Iter(); it.Next(); first = false {
 		if string(it.Name) == "_id" && !hasID {
 			id, hasID, at = it.Value, true, first
 		}
-		if it.Value.Type == bson.TypeTimestamp && string(it.Name) != "_id" {
+		switch it.Value.Type {
+		case bson.TypeDocument, bson.TypeArray:
+			nested = true
+		case bson.TypeTimestamp:
+			if string(it.Name) == "_id" {
+				break
+			}
 			if t, i, _ := it.Value.Timestamp(); t == 0 && i == 0 {
 				stamp = true
 			}
@@ -38,7 +44,7 @@ func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 			return nil, err
 		}
 	}
-	if tooDeep(doc, DepthMax) {
+	if nested && tooDeep(doc, DepthMax) {
 		return nil, mongoerr.New(mongoerr.Overflow, "cannot insert document because it exceeds %d levels of nesting", DepthMax)
 	}
 	if hasID && at && !stamp {

@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"runtime"
 	"time"
 
@@ -30,8 +31,8 @@ type Options struct {
 	// system's page cache, which gives way to others.
 	CacheBytes int64
 
-	// MemtableBytes is the size of one memtable, of which there may be four; 0 = 64
-	// MiB.
+	// MemtableBytes is the size of one memtable, of which there may be four; 0 = 32
+	// MiB. As much lies on the disk for each of five logs, four of them to be used again.
 	MemtableBytes int64
 
 	// SyncInterval is the longest time a Buffered commit stays without a sync;
@@ -90,7 +91,7 @@ func (o Options) defaults() Options {
 		o.FS = vfs.Default
 	}
 	o.CacheBytes = orElse(o.CacheBytes, 128<<20)
-	o.MemtableBytes = orElse(o.MemtableBytes, 64<<20)
+	o.MemtableBytes = orElse(o.MemtableBytes, 32<<20)
 	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
 	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)
 	o.ValueBytesMax = orElse(o.ValueBytesMax, 64<<20)
@@ -128,6 +129,12 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 			BackgroundError: t.failed,
 		},
 	}
+	p.Experimental.SpanPolicyFunc = families
+	// The first is that of flushed tables. The second bounds how far the move of a flushed table to
+	// the levels below takes others with it that have nothing to do with it: to 25 times its
+	// size, which is less than one flush.
+	p.TargetFileSizes[0] = max(o.MemtableBytes/16, 1<<20)
+	p.TargetFileSizes[1] = max(o.MemtableBytes/32, 1<<20)
 	for i := range p.Levels {
 		// Without a filter on the last level a duplicate check reads a block for
 		// every absent key: 9–31 µs instead of 1.4 µs.
@@ -136,7 +143,7 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		p.Levels[i].IndexBlockSize = 256 << 10
 	}
 	if !o.InMemory {
-		// What a flush writes is soon written again by a compaction: packing it twice
+		// What a flush writes is written again by a compaction, unless keys only grow: packing it twice
 		// took 7 % of the time of an insert.
 		packed := func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 		p.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
@@ -145,4 +152,22 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		}
 	}
 	return p
+}
+
+// familyStarts are where tables end: at the log of changes and its end, and at the
+// families of callers' keys, whose first byte tells them apart (storage/keyspace). The log
+// only grows at its end, so its tables overlap with no others, and none of them is merged with
+// those that a flush wrote before or after: without this, one table of each flush held the end of
+// one family and the beginning of the next, overlapped with all between, and all were
+// written a second time.
+var familyStarts = [][]byte{{0, 'l'}, {0, 'm'}, {1}, {'i'}, {'j'}, {'m'}, {'n'}, {'r'}, {'s'}}
+
+// families says how far a table reaches that begins with a key.
+func families(key []byte) (pebble.SpanPolicy, []byte, error) {
+	for _, start := range familyStarts {
+		if bytes.Compare(key, start) < 0 {
+			return pebble.SpanPolicy{}, start, nil
+		}
+	}
+	return pebble.SpanPolicy{}, nil, nil
 }

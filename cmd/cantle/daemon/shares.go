@@ -44,7 +44,7 @@ func divide(total, work int64) shares {
 		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 2),
 		cursors:  work / 4,
 		cache:    min(max(total/8, 8<<20), 1<<30),
-		memtable: min(max(total/64, 1<<20), 64<<20),
+		memtable: min(max(total/64, 1<<20), 32<<20),
 		txnBytes: int(min(256<<20, work/2)),
 		conns:    int(min(65536, max(1024, total/(128<<10)))),
 	}
