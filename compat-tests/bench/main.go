@@ -13,6 +13,7 @@
 //	                                       quiet neighbour feels, what metering costs
 //	./scripts/bench --provisioned --only=metering
 //	                                       one of overload, neighbour, metering
+//	./scripts/bench --ratio                the scoreboard: multiples of the stub, in three rounds
 //	./scripts/bench --json=old.json        keep the numbers
 //	./scripts/bench --compare=old.json     show the change against kept numbers
 //
@@ -28,6 +29,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -74,6 +76,11 @@ type settings struct {
 	shards    int
 
 	provisioned bool
+
+	ratio  bool
+	page   string
+	beside string
+	pid    int // of the server at uri
 }
 
 // parseFlags reads the command line.
@@ -90,6 +97,10 @@ func parseFlags() settings {
 	flag.StringVar(&s.uri, "uri", "", "measure this running server (`connection string`) instead of starting one")
 	flag.IntVar(&s.shards, "shards", 0, "shard the collection over so many partitions")
 	flag.BoolVar(&s.provisioned, "provisioned", false, "measure provisioned throughput instead (--seconds each, 30 is a good number); --only takes overload, neighbour and metering then: how exactly an overload is cut down, what it does to a neighbour, what metering costs")
+	flag.BoolVar(&s.ratio, "ratio", false, "print the scoreboard: what operations cost as multiples of the stub, the least of three rounds")
+	flag.StringVar(&s.page, "page", "", "with --ratio: write the scoreboard to this `file` as well")
+	flag.StringVar(&s.beside, "beside", "", "with --ratio: show results of other servers beside, from these `files` of --json, separated by commas")
+	flag.IntVar(&s.pid, "pid", 0, "the `process` of the server at --uri, whose CPU time is measured")
 	flag.Parse()
 	s.only = map[string]bool{}
 	for name := range strings.FieldsFuncSeq(*only, func(c rune) bool { return c == ',' }) {
@@ -109,6 +120,9 @@ func bench(ctx context.Context) error {
 	if s.provisioned {
 		return measureProvisioned(ctx, s)
 	}
+	if s.ratio {
+		return measureRatio(ctx, s)
+	}
 	fmt.Printf("%d cores, %s, %d documents of 1 KB, %g s each\n\n", runtime.NumCPU(), runtime.Version(), s.documents, s.seconds)
 	var results []result
 	printHeader(os.Stdout)
@@ -121,7 +135,7 @@ func bench(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := measureTarget(ctx, s, "stub", self, harness.Options{}, report); err != nil {
+		if err := measureTarget(ctx, s, stubName, self, harness.Options{}, report); err != nil {
 			return err
 		}
 	}
@@ -142,7 +156,7 @@ func bench(ctx context.Context) error {
 // measureCantle starts the real server and measures it.
 func measureCantle(ctx context.Context, s settings, report func(result)) error {
 	if s.uri != "" {
-		return measureURI(ctx, s, "cantle", s.uri, 0, report)
+		return measureURI(ctx, s, cantleName, s.uri, s.pid, report)
 	}
 	binary := os.Getenv("CANTLE_BINARY")
 	if binary == "" {
@@ -163,7 +177,7 @@ func measureCantle(ctx context.Context, s settings, report func(result)) error {
 		}
 		defer os.RemoveAll(o.Data)
 	}
-	return measureTarget(ctx, s, "cantle", binary, o, report)
+	return measureTarget(ctx, s, cantleName, binary, o, report)
 }
 
 // measureTarget starts a server, measures it and stops it.
@@ -213,7 +227,7 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	}
 	indexed := false
 	for _, w := range workloads {
-		if !s.wants(w.name) || (w.durable || w.indexed || w.whole) && name == "stub" {
+		if !s.wants(w.name) || name == stubName && !w.forStub(s) {
 			continue
 		}
 		if w.indexed && !indexed {
@@ -225,6 +239,9 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 			report(built)
 		}
 		for _, clients := range w.clients {
+			if s.ratio && !inRatio(w.name, clients) {
+				continue
+			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -239,4 +256,14 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 }
 
 // wants reports whether a workload was asked for.
-func (s settings) wants(name string) bool { return len(s.only) == 0 || s.only[name] }
+func (s settings) wants(name string) bool {
+	if s.ratio {
+		return slices.ContainsFunc(scores, func(x score) bool { return x.workload == name || x.instead == name })
+	}
+	return len(s.only) == 0 || s.only[name]
+}
+
+// forStub reports whether the stub has answers to a workload.
+func (w workload) forStub(s settings) bool {
+	return !w.indexed && !w.whole && (!w.durable || s.ratio && w.name != "transaction")
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// score is a row of the scoreboard: what an operation costs the server in CPU, and what it is
+// compared with.
+type score struct {
+	label    string
+	workload string
+	clients  int
+	// against is the target it is a multiple of, by its own row of this workload or by that of
+	// instead; "" for none.
+	against, instead string
+	// unit divides the microseconds of the row, for rows of a whole collection.
+	unit string
+	goal float64 // of the multiple, or of the cost where there is none; 0 = none
+}
+
+// scores in the order of the page. The multiples are of a stub server that only answers
+// canned replies: what driver, sockets and system calls cost on the machine.
+var scores = []score{
+	{label: "C: point reads", workload: "C", clients: 16, against: stubName, goal: 1.3},
+	{label: "B: 95 % reads, 5 % updates", workload: "B", clients: 16, against: stubName, goal: 1.5},
+	{label: "A: half reads, half updates", workload: "A", clients: 16, against: stubName, goal: 2.4},
+	{label: "F: read, then update", workload: "F", clients: 16, against: stubName, goal: 2.6},
+	{label: "E: scans of up to 100", workload: "E", clients: 16, against: stubName, goal: 0.8},
+	{label: "durable insert", workload: "durable-insert", clients: 64, against: stubName, goal: 1.9},
+	{label: "durable update", workload: "durable-update", clients: 64, against: stubName, goal: 2.2},
+	{label: "transaction of two inserts, in inserts", workload: "transaction", clients: 16, against: cantleName, instead: "durable-insert", goal: 1.6},
+	{label: "insertMany, a document", workload: "load", clients: 1, unit: "µs", goal: 10},
+	{label: "count of all", workload: "count", clients: 1, unit: "ms", goal: 3},
+	{label: "drain of all", workload: "drain", clients: 1, unit: "ms"},
+	{label: "$group of all", workload: "group", clients: 1, unit: "ms"},
+}
+
+const (
+	stubName   = "stub"
+	cantleName = "cantle"
+	// ratioRounds is how often everything is measured, in turns; the least counts.
+	ratioRounds = 3
+)
+
+// inRatio reports whether the scoreboard needs a workload with so many clients.
+func inRatio(workload string, clients int) bool {
+	return slices.ContainsFunc(scores, func(s score) bool {
+		return (s.workload == workload || s.instead == workload) && s.clients == clients
+	})
+}
+
+// measureRatio measures stub and server in turns and prints the scoreboard. A running server
+// (--uri) is measured alone, for --json.
+func measureRatio(ctx context.Context, s settings) error {
+	var rounds [][]result
+	for i := range ratioRounds {
+		fmt.Printf("round %d of %d\n", i+1, ratioRounds)
+		printHeader(os.Stdout)
+		var round []result
+		report := func(r result) {
+			round = append(round, r)
+			r.print(os.Stdout)
+		}
+		if s.uri == "" {
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			if err := measureTarget(ctx, s, stubName, self, harness.Options{}, report); err != nil {
+				return err
+			}
+		}
+		if err := measureCantle(ctx, s, report); err != nil {
+			return err
+		}
+		rounds = append(rounds, round)
+	}
+	least := leastOf(rounds)
+	if s.json != "" {
+		if err := save(s.json, least); err != nil {
+			return err
+		}
+	}
+	beside, err := othersIn(s.beside)
+	if err != nil {
+		return err
+	}
+	writeScores(os.Stdout, s, least, beside)
+	if s.page == "" {
+		return nil
+	}
+	f, err := os.Create(s.page)
+	if err != nil {
+		return err
+	}
+	writeScores(f, s, least, beside)
+	return f.Close()
+}
+
+// leastOf keeps of each row the round in which it cost the server least: others on the
+// machine only make it dearer.
+func leastOf(rounds [][]result) (out []result) {
+	for _, round := range rounds {
+		for _, r := range round {
+			i := slices.IndexFunc(out, func(o result) bool {
+				return o.Target == r.Target && o.Workload == r.Workload && o.Clients == r.Clients
+			})
+			if i < 0 {
+				out = append(out, r)
+			} else if n := out[i].ServerMicros; r.ServerMicros > 0 && (n == 0 || r.ServerMicros < n) {
+				out[i] = r
+			}
+		}
+	}
+	return out
+}
+
+// othersIn reads the results of other servers, each named after its file.
+func othersIn(files string) (out []result, err error) {
+	for path := range strings.FieldsFuncSeq(files, func(c rune) bool { return c == ',' }) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var rows []result
+		if err := json.Unmarshal(text, &rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for i := range rows {
+			rows[i].Target = strings.TrimSuffix(filepath.Base(path), ".json")
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// cost is what an operation of a row costs a target, 0 if that was not measured.
+func cost(rows []result, target, workload string, clients int) float64 {
+	for _, r := range rows {
+		if r.Target == target && r.Workload == workload && r.Clients == clients {
+			return r.ServerMicros
+		}
+	}
+	return 0
+}
+
+// writeScores writes the scoreboard as a page.
+func writeScores(w io.Writer, s settings, rows, beside []result) {
+	var others []string
+	for _, r := range beside {
+		if !slices.Contains(others, r.Target) {
+			others = append(others, r.Target)
+		}
+	}
+	fmt.Fprintf(w, "# What an operation costs\n\nWritten by `./scripts/bench --ratio`; do not edit.\n\n")
+	fmt.Fprintf(w, "CPU time of the server per operation, the least of %d rounds of %g s each, in turns with a stub that answers canned replies, on\n", ratioRounds, s.seconds)
+	fmt.Fprintf(w, "%d cores that client and server share, with %d documents of 1 KB; load of the machine at the end: %s. A multiple is of the stub's\n", runtime.NumCPU(), s.documents, loadAverage())
+	fmt.Fprintf(w, "cost where nothing else is said: what is left of it is what this server does. Goals are what the project aims at.\n\n")
+	fmt.Fprintf(w, "| operation | clients | Cantle | stub | multiple | goal |%s\n", column(others, func(o string) string { return o }))
+	fmt.Fprintf(w, "|---|---:|---:|---:|---:|---:|%s\n", strings.Repeat("---:|", len(others)))
+	for _, x := range scores {
+		own := cost(rows, cantleName, x.workload, x.clients)
+		base := cost(rows, x.against, orElse(x.instead, x.workload), x.clients)
+		multiple, goal := "", ""
+		switch {
+		case base > 0:
+			multiple = fmt.Sprintf("%.2f", own/base)
+			goal = fmt.Sprintf("%.1f", x.goal)
+		case x.goal > 0 && x.unit != "":
+			goal = fmt.Sprintf("%g %s", x.goal, x.unit)
+		}
+		stub := ""
+		if n := cost(rows, stubName, x.workload, x.clients); n > 0 {
+			stub = amount(n, x.unit)
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s |%s\n", x.label, x.clients, amount(own, x.unit), stub, multiple, goal,
+			column(others, func(o string) string { return amount(cost(beside, o, x.workload, x.clients), x.unit) }))
+	}
+}
+
+// column makes the cells of other servers.
+func column(others []string, cell func(string) string) string {
+	out := ""
+	for _, o := range others {
+		out += " " + cell(o) + " |"
+	}
+	return out
+}
+
+// amount prints microseconds in a unit, µs if none is given; "-" for what was not measured.
+func amount(micros float64, unit string) string {
+	switch {
+	case micros == 0:
+		return "-"
+	case unit == "ms":
+		return fmt.Sprintf("%.2f ms", micros/1000)
+	}
+	return fmt.Sprintf("%.1f µs", micros)
+}
+
+func orElse(v, otherwise string) string {
+	if v == "" {
+		return otherwise
+	}
+	return v
+}
+
+// loadAverage is what /proc says, "unknown" where there is none.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	f := strings.Fields(string(text))
+	if err != nil || len(f) < 3 {
+		return "unknown"
+	}
+	return strings.Join(f[:3], " ")
+}
