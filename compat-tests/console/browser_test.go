@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/cantledb/cantle/compat-tests/browser"
 )
 
 // picturesDir is where screenshots go, for people to look at; docs/console.md shows some.
@@ -37,15 +38,9 @@ type tab struct {
 // browse opens a browser; without one the test is skipped.
 func browse(t *testing.T, s *server, width, height int64) *tab {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
+	path := browser.Path("../..")
 	if path == "" {
-		t.Skip("no browser: apt-get install --no-install-recommends chromium")
+		t.Skip(browser.Missing)
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true))...)

@@ -8,6 +8,6 @@
 // monitoring_test.go has the commands of mongodb_exporter, mongostat and mongotop, sent by a user with the
 // roles those ask for; gui_test.go has what MongoDB Compass, Studio 3T and their like ask when they connect and while they are used.
 //
-// mongo-express is the last release whose package has its pages' scripts in it. Chromium is
-// looked for in $CANTLE_CHROMIUM and under its usual names; Debian: apt install chromium.
+// mongo-express is the last release whose package has its pages' scripts in it. compat-tests/browser
+// finds the Chromium.
 package tools

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/compat-tests/browser"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -48,24 +48,14 @@ func TestMongoExpress(t *testing.T) {
 				return // the pages are the same
 			}
 			t.Run("browser", func(t *testing.T) {
-				chromium := browser()
+				chromium := browser.Path("../..")
 				if chromium == "" {
-					t.Skip("no Chromium; Debian: apt install chromium, or name one in CANTLE_CHROMIUM")
+					t.Skip(browser.Missing)
 				}
 				tour(t, dir, variant, "browser", chromium)
 			})
 		})
 	}
-}
-
-// browser returns the path of a Chromium, "" if there is none.
-func browser() string {
-	for _, name := range []string{os.Getenv("CANTLE_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 // tour makes a subtest of every step.

@@ -30,6 +30,7 @@ type step struct {
 // steps in the order they run.
 var steps = []step{
 	{"mongosh", "install mongosh into .cache/mongosh unless it is there", false, (*run).installMongosh},
+	{"browser", "find a Chromium, or install one: by apt-get as root, else from npm into .cache", false, (*run).installBrowser},
 	{"build", "go build, and the server that the end-to-end tests start", false, (*run).build},
 	{"vet", "go vet", false, (*run).vet},
 	{"history", "go build and go vet of every new commit, and what its message says", false, (*run).history},
