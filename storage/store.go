@@ -121,6 +121,8 @@ type Store interface {
 // the opening of the store; what an engine does not have stays 0.
 type Metrics struct {
 	DiskBytes     uint64 // DiskBytes are the files of the store, logs included
+	DiskFree      uint64 // DiskFree is what is left of the disk for the store, looked at every few seconds
+	DiskTotal     uint64 // DiskTotal is how large that disk is; 0 if there is none, or it does not tell
 	DirtyBytes    uint64 // DirtyBytes were written and lie in memory and a log only
 	Checkpoints   int64  // Checkpoints counts how often dirty bytes went to where they stay
 	CacheBytes    int64  // CacheBytes is what the cache of what was read holds
@@ -136,3 +138,7 @@ type Metrics struct {
 	OpenIterators int64  // OpenIterators of Readers and Txns
 	DiskFull      bool   // DiskFull says that commits are refused with ErrDiskFull
 }
+
+// DiskLow is below how many free bytes of a disk somebody should be told: a tenth of it, and
+// not more than 20 GB.
+func DiskLow(total uint64) uint64 { return min(total/10, 20<<30) }

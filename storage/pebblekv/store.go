@@ -44,6 +44,8 @@ type store struct {
 	refused   atomic.Int64 // commits that conflicted
 	stalls    atomic.Int64
 	diskFull  atomic.Bool
+	diskFree  atomic.Uint64
+	diskTotal atomic.Uint64
 	damaged   atomic.Bool // a table is; no more writes are taken
 	damages   damages
 	kept      *keeper
@@ -195,6 +197,7 @@ func (s *store) Metrics() storage.Metrics {
 	s.mu.Unlock()
 	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.syncs.Load()
 	m.OpenIterators, m.Stalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.diskFull.Load()
+	m.DiskFree, m.DiskTotal = s.diskFree.Load(), s.diskTotal.Load()
 	if closed {
 		return m
 	}

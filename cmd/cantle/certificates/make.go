@@ -19,6 +19,9 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
+// Soon is how long before its end a certificate is told of.
+const Soon = 30 * 24 * time.Hour
+
 // signer is an authority: its certificate and key.
 type signer struct {
 	cert *x509.Certificate

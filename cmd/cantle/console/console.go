@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -22,6 +23,8 @@ type Config struct {
 	Writable bool
 	// Ready says why the server takes no commands, nil if it does; nil = it always does.
 	Ready func() error
+	// Certificate is the one that the server shows, nil without TLS; a nil func is the same.
+	Certificate func() *x509.Certificate
 	// Tools are lent from the command line.
 	Tools
 }

@@ -3,14 +3,17 @@ package console
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/certificates"
 	"github.com/cantledb/cantle/shard/history"
+	"github.com/cantledb/cantle/storage"
 )
 
 // warning is something that somebody should look at.
 type warning struct {
-	Kind string `json:"kind"` // throttled, hot, request or value
+	Kind string `json:"kind"` // disk, certificate, throttled, hot, request or value
 	NS   string `json:"ns"`
 	Text string `json:"text"`
 	// View is the view of the page that shows why.
@@ -31,6 +34,7 @@ const (
 func warnings(q *query) (any, error) {
 	out := []warning{}
 	if q.mayLoad() == nil {
+		out = append(out, q.machine()...)
 		out = append(out, q.hotPartitions()...)
 	}
 	if reply, err := q.ask("admin", func(b *bson.Builder) {
@@ -51,6 +55,35 @@ func warnings(q *query) (any, error) {
 	return struct {
 		Warnings []warning `json:"warnings"`
 	}{out}, nil
+}
+
+// machine finds what the server will soon lack: room on its disk, a certificate.
+func (q *query) machine() (out []warning) {
+	m := q.Server.Cluster.Store.Metrics()
+	free, size := float64(m.DiskFree)/(1<<30), float64(m.DiskTotal)/(1<<30)
+	switch {
+	case m.DiskFull:
+		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
+			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB are free): writes are refused until there is room, deletes work.", free, size)})
+	case m.DiskTotal > 0 && m.DiskFree < storage.DiskLow(m.DiskTotal):
+		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
+			Text: fmt.Sprintf("%.1f of %.0f GB of the disk are free: make room before writes are refused.", free, size)})
+	}
+	if q.Certificate == nil {
+		return out
+	}
+	if cert := q.Certificate(); cert != nil {
+		left, day := time.Until(cert.NotAfter), cert.NotAfter.UTC().Format(time.DateOnly)
+		switch {
+		case left <= 0:
+			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
+				Text: fmt.Sprintf("The server's certificate ended on %s and clients refuse it: put a new one in its place and send the server SIGHUP.", day)})
+		case left < certificates.Soon:
+			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
+				Text: fmt.Sprintf("The server's certificate ends on %s, in %d days: put a new one in its place and send the server SIGHUP.", day, int(left.Hours()/24))})
+		}
+	}
+	return out
 }
 
 // texts are the texts of an array.

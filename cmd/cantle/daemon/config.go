@@ -27,6 +27,9 @@ type Config struct {
 	ReplicaSet   string // name or name/host:port
 	Compat       string // name of a release of MongoDB; "" = release.Default
 	Metrics      string
+	OTLPEndpoint string
+	OTLPRatio    float64
+	OTLPHeaders  string
 	Console      string
 	ConsoleWrite bool
 	LogLevel     string

@@ -25,16 +25,18 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	}
 	d.console = console.New(console.Config{
 		Server: s, History: d.history, Now: d.cluster.Now, Writable: d.cfg.ConsoleWrite, Tools: d.cfg.ConsoleTools,
-		Ready: d.ready,
+		Ready: d.ready, Certificate: d.tls.shown,
 	})
 	d.console.Serve(l, onlyHere(d.cfg.Console), config, d.failed)
+	at := d.console.URL()
+	d.consoleAt.Store(&at)
 	return nil
 }
 
 // ConsoleURL is where a browser finds the console, "" if nowhere.
 func (d *Daemon) ConsoleURL() string {
-	if d.console == nil {
-		return ""
+	if at := d.consoleAt.Load(); at != nil {
+		return *at
 	}
-	return d.console.URL()
+	return ""
 }

@@ -71,7 +71,8 @@ type Daemon struct {
 	cosmos    net.Addr
 	metrics   *metrics
 	console   *console.Console
-	key       string // of the Cosmos account
+	consoleAt atomic.Pointer[string] // its address, once it listens
+	key       string                 // of the Cosmos account
 	tls       certificates
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
@@ -149,7 +150,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
 	}
 	if d.cfg.Metrics != "" {
-		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, d.collectors(handler.Status.Metrics()), d.failed); err != nil {
+		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, append(d.collectors(handler.Status.Metrics()), expiry{d.tls.shown}), d.failed); err != nil {
 			return err
 		}
 	}
@@ -220,6 +221,9 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	handler.Attach()
 	d.record(ctx, handler.Server)
+	if err := d.trace(ctx, handler.Server); err != nil {
+		return nil, err
+	}
 	d.loop(ctx, d.cursors.Run)
 	d.loop(ctx, d.sessions.Run)
 	if d.cfg.ServeDamaged {
@@ -267,7 +271,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups},
-		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections,
+		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
 			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups},
 	}), nil
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -20,6 +21,21 @@ type metrics struct {
 
 // scrapesMax is how many scrapes run at a time; more are refused with 503.
 const scrapesMax = 4
+
+// expiry is a metric: when the certificate ends that the server shows; none without TLS.
+type expiry struct{ shown func() *x509.Certificate }
+
+var descExpiry = prometheus.NewDesc("cantle_certificate_expiry_timestamp_seconds", "When the certificate ends that the server shows.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (expiry) Describe(out chan<- *prometheus.Desc) { out <- descExpiry }
+
+// Collect implements prometheus.Collector.
+func (e expiry) Collect(out chan<- prometheus.Metric) {
+	if cert := e.shown(); cert != nil {
+		out <- prometheus.MustNewConstMetric(descExpiry, prometheus.GaugeValue, float64(cert.NotAfter.Unix()))
+	}
+}
 
 // serveMetrics answers at /metrics with what the collectors and the Go runtime
 // know. A listener that breaks later is told to failed.

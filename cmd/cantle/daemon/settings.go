@@ -52,6 +52,9 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen shows itself as, in its version and where releases answer differently: "+release.Names()+". --cosmos-listen is 7.0, as the service is")
 	f.StringVar(&c.Console, "console-listen", "", "`address` that answers browsers: a page that shows partitions, their heat and what requests cost, and its JSON API, such as 127.0.0.1:8080; off unless given. Beyond this machine it wants --auth and --tls-mode")
 	f.BoolVar(&c.ConsoleWrite, "console-write", false, "let the console change documents too, as far as the user's roles allow")
+	f.StringVar(&c.OTLPEndpoint, "otlp-endpoint", "", "`address` of a collector of OpenTelemetry that gets a span for each command (OTLP over HTTP), such as http://127.0.0.1:4318; off unless given")
+	f.Float64Var(&c.OTLPRatio, "otlp-ratio", 1, "`part` of the commands that get a span, from 0 to 1; a command whose comment has a trace context does as that says")
+	f.StringVar(&c.OTLPHeaders, "otlp-headers", "", "`headers` that the collector is sent, name=value, several separated by commas")
 	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` that answers Prometheus over HTTP at /metrics, such as 127.0.0.1:9216; off unless given")
 }
 

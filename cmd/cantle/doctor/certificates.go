@@ -8,15 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cantledb/cantle/cmd/cantle/certificates"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 )
 
-// soon is how long before its end a certificate is told of.
-const soon = 30 * 24 * time.Hour
-
-// certificates looks at the files of the settings. That they can be read at all is told by
+// certificatesOf looks at the files of the settings. That they can be read at all is told by
 // the settings.
-func certificates(c *daemon.Config) (out []Finding) {
+func certificatesOf(c *daemon.Config) (out []Finding) {
 	for _, file := range []struct{ flag, name string }{{"--tls-certificate-key-file", c.TLSCertificate}, {"--tls-ca-file", c.TLSAuthorities}} {
 		if file.name == "" {
 			continue
@@ -58,7 +56,7 @@ func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 		return found("certificates", Fault, "%s: %s ended on %s; clients refuse it", from, who, day(cert.NotAfter)).do(renew)
 	case now.Before(cert.NotBefore):
 		return found("certificates", Fault, "%s: %s begins on %s only; clients refuse it", from, who, day(cert.NotBefore)).do("wait, or look at the clock of this machine")
-	case cert.NotAfter.Sub(now) < soon:
+	case cert.NotAfter.Sub(now) < certificates.Soon:
 		return found("certificates", Warning, "%s: %s ends on %s, in %s", from, who, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
 	}
 	return found("certificates", Good, "%s: %s until %s", from, who, day(cert.NotAfter))

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cantledb/cantle/storage"
 )
 
-// Bounds of the free space of a disk. Below the first the store refuses writes.
+// Bounds of the free space of a disk, below which the store refuses writes.
 const (
-	refusedShare = 20       // a twentieth of the disk
-	refusedMost  = 2 << 30  // and not more than that
-	lowShare     = 10       // a tenth of it
-	lowMost      = 20 << 30 // and not more than that
+	refusedShare = 20      // a twentieth of the disk
+	refusedMost  = 2 << 30 // and not more than that
 )
 
 // disk is what a file system says of itself.
@@ -32,7 +32,7 @@ func space(folder string) (out []Finding) {
 		return []Finding{found("space", Note, "the file system does not tell: %v", err)}
 	}
 	refused := min(d.total/refusedShare, refusedMost)
-	low := min(d.total/lowShare, lowMost)
+	low := storage.DiskLow(d.total)
 	text := fmt.Sprintf("%s of %s are free", size(d.free), size(d.total))
 	switch {
 	case d.free < refused:

@@ -57,7 +57,7 @@ func Machine(ctx context.Context, c *daemon.Config, places daemon.Places) (out [
 	out = append(out, descriptors(c.MaxConns)...)
 	out = append(out, hugePages(hugePagesFolder)...)
 	out = append(out, clock(folder)...)
-	out = append(out, certificates(c)...)
+	out = append(out, certificatesOf(c)...)
 	return append(out, ports(ctx, c, running)...)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetCmdLineOpts returns the arguments of the program.
+// runGetCmdLineOpts returns the arguments of the program, and where its console is.
 // Manual: reference/command/getCmdLineOpts.
 func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -24,6 +24,11 @@ func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	b.End()
 	b.BeginDoc("parsed")
 	b.BeginDoc("net")
+	if s.Console != nil {
+		if at := s.Console(); at != "" {
+			b.String("console", at)
+		}
+	}
 	b.End()
 	if r, ok := c.ShownSet(); ok {
 		b.BeginDoc("replication")
@@ -40,7 +45,7 @@ func hideSecrets(args []string) []string {
 	hide := false
 	for i, a := range args {
 		name, _, assigned := strings.Cut(a, "=")
-		secret := slices.Contains([]string{"cosmos-key", "initdb-root-password", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
+		secret := slices.Contains([]string{"cosmos-key", "initdb-root-password", "otlp-headers", "tls-certificate-key-file-password"}, strings.TrimLeft(name, "-")) && strings.HasPrefix(a, "-")
 		switch {
 		case hide:
 			out[i] = "<password>"

@@ -63,6 +63,9 @@ var (
 	descReceived    = prometheus.NewDesc("cantle_network_received_bytes_total", "Bytes of requests.", nil, nil)
 	descSent        = prometheus.NewDesc("cantle_network_sent_bytes_total", "Bytes of replies.", nil, nil)
 	descDisk        = prometheus.NewDesc("cantle_store_disk_bytes", "Files of the store.", nil, nil)
+	descDiskFree    = prometheus.NewDesc("cantle_disk_free_bytes", "Free space of the disk of the store.", nil, nil)
+	descDiskTotal   = prometheus.NewDesc("cantle_disk_bytes", "Size of the disk of the store.", nil, nil)
+	descRefuses     = prometheus.NewDesc("cantle_store_refuses_writes", "1 while writes are refused because the disk is almost full.", nil, nil)
 	descCommits     = prometheus.NewDesc("cantle_store_commits_total", "Transactions of the store that wrote something.", nil, nil)
 	descConflicts   = prometheus.NewDesc("cantle_store_conflicts_total", "Transactions of the store refused for a conflict.", nil, nil)
 	descSyncs       = prometheus.NewDesc("cantle_store_syncs_total", "Syncs of the store's log, each for a group of commits.", nil, nil)
@@ -75,7 +78,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
-		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descCommits, descConflicts,
+		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
 		descSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupLast, descBackupCovered} {
 		out <- d
@@ -111,6 +114,15 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	gauge(descInfo, 1, s.Version, ratelimit.Standard().Version)
 	x := s.Cluster.Store.Metrics()
 	gauge(descDisk, float64(x.DiskBytes))
+	if x.DiskTotal > 0 {
+		gauge(descDiskFree, float64(x.DiskFree))
+		gauge(descDiskTotal, float64(x.DiskTotal))
+	}
+	refuses := 0.0
+	if x.DiskFull {
+		refuses = 1
+	}
+	gauge(descRefuses, refuses)
 	count(descCommits, x.Commits)
 	count(descConflicts, x.Conflicts)
 	count(descSyncs, x.Syncs)

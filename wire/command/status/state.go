@@ -15,6 +15,8 @@ type Config struct {
 	MemoryShares []MemoryShare
 	// CommandLine is the program's arguments, for getCmdLineOpts.
 	CommandLine []string
+	// Console is where the console is found, for getCmdLineOpts; nil or "" = nowhere.
+	Console func() string
 	// Connections counts connections; nil = unknown.
 	Connections func() wire.ConnStats
 	// Recent returns the last log lines, oldest first, and how many there have been since
