@@ -31,6 +31,7 @@ var doors = []struct {
 	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its types for tests and tools come in by one door; the product reads raw BSON"},
 	{"go.uber.org/zap", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the client of a cluster logs through it, and the server does not"},
 	{"golang.org/x/sys", []string{"cmd/cantle/daemon", "cmd/cantle/doctor", "wire/server"}, "system calls belong to the edge"},
+	{"golang.org/x/term", []string{"cmd/cantle/top"}, "the terminal belongs to the one verb that takes keys"},
 	{"golang.org/x/text", []string{"collection/mql", "collection/text"}, "collation and text search have one door each"},
 	{"google.golang.org/grpc", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the protocol of a cluster belongs to its engine"},
 }

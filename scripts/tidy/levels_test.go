@@ -5,7 +5,7 @@ import "slices"
 // levels says which packages may import which: only packages of a lower level.
 // A new package gets the lowest level that is above everything it imports.
 var levels = [][]string{
-	0:  {"bson", "cmd/cantle/flags", "cmd/cantle/journal", "cmd/cantle/namespaces", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
+	0:  {"bson", "cmd/cantle/flags", "cmd/cantle/journal", "cmd/cantle/namespaces", "cmd/cantle/top", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/manual", "collection", "collection/geo", "collection/text", "storage/keyspace", "storage/pebblekv/wreck", "storage/writebuf", "wire", "wire/concern"},
 	2:  {"cmd/cantle/records", "collection/mql", "collection/shard", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "storage/tikvkv", "wire/arguments", "wire/kept"},
 	3:  {"collection/changelog", "collection/expr", "collection/order", "shard/intents", "shard/tally", "storage/backup"},
@@ -19,7 +19,7 @@ var levels = [][]string{
 	11: {"shard/ddl", "wire/auth", "wire/explained", "wire/session", "wire/virtual"},
 	12: {"cmd/cantle/certificates", "wire/cursor", "wire/operations"},
 	13: {"wire/command"},
-	14: {"cmd/cantle/console", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
+	14: {"cmd/cantle/console", "cmd/cantle/tracing", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},
 	16: {"cmd/cantle/daemon"},
 	17: {".", "cmd/cantle/doctor"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
 // Streams are what a verb reads and writes: results go to Out, all else to Err.
@@ -39,6 +40,7 @@ func Verbs() []Verb {
 		{"ping", "[URI]", "ask a server whether it answers", pingHelp, pingVerb},
 		{"doctor", "[URI]", "what is wrong with a server or its machine", doctorHelp, doctorVerb},
 		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsHelp, partitionsVerb},
+		{"top", "URI", "what a server does, live: heat, requests, warnings", top.Help, topVerb},
 		{"report", "URI [db[.collection]]", "what commands cost, by their shape", reportHelp, reportVerb},
 		{"advise", "URI db.collection", "which shard key suits a collection", adviseHelp, adviseVerb},
 		{"estimate", "document.json", "what a workload will cost", estimateHelp, estimateVerb},

@@ -1,0 +1,194 @@
+package top
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Login is who asks, the zero Login nobody.
+type Login struct{ User, Password, Source string }
+
+// Client asks a console.
+type Client struct {
+	base  string // ends with a slash
+	login Login
+	http  http.Client
+}
+
+// askTime is how long an answer may take, and answerMax how long it may be.
+const (
+	askTime   = 10 * time.Second
+	answerMax = 64 << 20
+)
+
+// NewClient makes a client of the console at an address. config may be nil; hosts are those by
+// which we reach the server that has told the address, if one has.
+// Errors: what is wrong with the address; that it is none for us.
+func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*Client, error) {
+	base, err := reachable(base, hosts)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%q is no address of a console, such as http://127.0.0.1:8080/", base)
+	}
+	if u.User != nil {
+		login.User = u.User.Username()
+		login.Password, _ = u.User.Password()
+		u.User = nil
+	}
+	if s := u.Query().Get("authSource"); s != "" {
+		login.Source = s
+	}
+	u.RawQuery, u.Fragment = "", ""
+	u.Path = "/"
+	return &Client{base: u.String(), login: login,
+		http: http.Client{Timeout: askTime, Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}, nil
+}
+
+// get asks for one address of the API. Errors: what the server says; that it does not answer.
+func (c *Client) get(ctx context.Context, path string, args url.Values, out any) error {
+	if c.login.Source != "" {
+		args.Set("authSource", c.login.Source)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"api/v1/"+path+"?"+args.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	if c.login.User != "" {
+		r.SetBasicAuth(c.login.User, c.login.Password)
+	}
+	reply, err := c.http.Do(r)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return fmt.Errorf("no console answers at %s: %w; start the server with --console-listen 127.0.0.1:8080", c.base, err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(reply.Body, answerMax))
+	if err != nil {
+		return err
+	}
+	if reply.StatusCode != http.StatusOK {
+		var said struct{ Error struct{ Message string } }
+		if json.Unmarshal(text, &said) != nil || said.Error.Message == "" {
+			return fmt.Errorf("%s answers %s: is that the console of a cantle server?", c.base, reply.Status)
+		}
+		if reply.StatusCode == http.StatusUnauthorized && c.login.User == "" {
+			return errors.New("the server wants a login: put user:password@ before the host of the address, as in http://ada:secret@127.0.0.1:8080/")
+		}
+		return errors.New(said.Error.Message)
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%s answers something else than a console does: %w", c.base, err)
+	}
+	return nil
+}
+
+// The answers, as far as they are looked at; docs/console.md has all of them.
+type (
+	about struct {
+		Version, Compat, User string
+		Load                  bool
+	}
+	lines struct {
+		Step, From                                                              int64
+		RU, Provisioned, Busiest, Reads, Writes, Refused, Failed, KiB, P50, P99 []float64
+		Connections                                                             []float64
+	}
+	heat struct {
+		Step, From   int64
+		Columns      int
+		Metric       string
+		Least, Ratio float64
+		Rows         []heatRow
+		Pattern      struct{ Kind, Text string }
+	}
+	heatRow struct {
+		Partition  int
+		Collection uint64
+		NS         string
+		First      int64
+		Until      int64
+		From, To   float64
+		Cells      []byte
+	}
+	warnings struct {
+		Warnings []struct{ Kind, NS, Text string }
+	}
+	requests struct {
+		Requests []struct {
+			NS, Command, Filter, Sort string
+			RU, RUPercent, RUAverage  float64
+			MillisAverage             float64
+			Count                     json.Number
+		}
+	}
+	event struct {
+		At             int64
+		Kind, NS, Text string
+	}
+)
+
+// picture is what a screen is made of.
+type picture struct {
+	Server   about
+	Lines    lines
+	Heat     heat
+	Warnings warnings
+	Requests requests
+	Events   []event
+}
+
+// look asks for all that a screen shows.
+func (c *Client) look(ctx context.Context, v *view) (*picture, error) {
+	p := &picture{}
+	into := map[string]any{"server": &p.Server, "lines": &p.Lines, "heat": &p.Heat, "warnings": &p.Warnings, "requests": &p.Requests, "events": &p.Events}
+	return p, c.ask(ctx, v, func(path string) any { return into[path] })
+}
+
+// raw is what look asks for, as it was answered.
+func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage, error) {
+	out := map[string]*json.RawMessage{}
+	return out, c.ask(ctx, v, func(path string) any {
+		out[path] = new(json.RawMessage)
+		return out[path]
+	})
+}
+
+// ask asks for each part of a picture. Errors: those of the server.
+func (c *Client) ask(ctx context.Context, v *view, into func(path string) any) error {
+	past := fmt.Sprint(-v.span)
+	with := func(more ...string) url.Values {
+		out := url.Values{}
+		if v.ns != "" {
+			out.Set("ns", v.ns)
+		}
+		for i := 0; i < len(more); i += 2 {
+			out.Set(more[i], more[i+1])
+		}
+		return out
+	}
+	for _, part := range []struct {
+		path string
+		args url.Values
+	}{
+		{"server", url.Values{}}, {"lines", url.Values{"from": {past}}}, {"heat", with("from", past, "metric", v.metric())},
+		{"warnings", url.Values{}}, {"requests", with("top", "20")}, {"events", with("from", past)},
+	} {
+		if err := c.get(ctx, part.path, part.args, into(part.path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

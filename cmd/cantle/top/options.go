@@ -1,0 +1,108 @@
+package top
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Help is what users of cantle top should know.
+const Help = `Shows what a server does, as its console knows it (--console-listen): numbers of this
+second, a line of blocks for each partition over time, what somebody should look at, the
+dearest requests, splits and scaling. It goes on until q, and ? says which keys there are.
+Where no terminal is, or with --once, it shows one picture.
+
+URI is the address of the console, such as http://127.0.0.1:8080/, or the connection string
+of a server, which says where its console is. With --auth the user needs clusterMonitor:
+http://ada:secret@127.0.0.1:8080/?authSource=admin.
+
+  a bright line       one partition does most of the work: look for its costliest value
+                      (cantle partitions), and for another shard key (cantle advise)
+  a diagonal          keys count up, and so the work moves: a hashed key spreads it
+  refused             requests beyond the RU/s of their partition (cantle report says which)
+
+Beyond the server's machine:  ssh -L 8080:127.0.0.1:8080 server
+`
+
+// Options say what is shown, and how the terminal is used.
+type Options struct {
+	NS     string // "" for all collections
+	Metric string
+	Span   time.Duration // that is looked back
+	Every  time.Duration // between two looks
+	Once   bool          // one picture, without a terminal
+	JSON   bool          // that picture as JSON
+	ByLoad bool
+}
+
+// Flags defines the flags of cantle top.
+func (o *Options) Flags(f *pflag.FlagSet) {
+	f.StringVar(&o.NS, "collection", "", "`database.collection` to show; all of them unless given")
+	f.StringVar(&o.Metric, "metric", "ru", "what the blocks show: ru, reads, writes, refused, failed, kib or latency")
+	f.DurationVar(&o.Span, "last", 5*time.Minute, "how long to look back: a minute to 168h")
+	f.DurationVar(&o.Every, "every", time.Second, "how often to look")
+	f.BoolVar(&o.ByLoad, "by-load", false, "partitions by their load, not by their ranges")
+	f.BoolVar(&o.Once, "once", false, "show one picture and end")
+	f.BoolVar(&o.JSON, "json", false, "print one picture as JSON: the answers of the console's API, by address")
+}
+
+// view is what the options begin with. Errors: what is wrong with them.
+func (o *Options) view() (*view, error) {
+	v := &view{ns: o.NS, byLoad: o.ByLoad, at: -1}
+	var known []string
+	for i, m := range metrics {
+		known = append(known, m.name)
+		if m.name == o.Metric {
+			v.at = i
+		}
+	}
+	if v.at < 0 {
+		return nil, fmt.Errorf("--metric is one of %s", strings.Join(known, ", "))
+	}
+	for _, s := range spans {
+		if time.Duration(s)*time.Second >= o.Span && v.span == 0 {
+			v.span = s
+		}
+	}
+	if v.span == 0 || o.Span <= 0 {
+		return nil, errors.New("--last is at most 168h, for the server remembers seven days")
+	}
+	if o.Every < 100*time.Millisecond {
+		return nil, errors.New("--every is at least 100ms")
+	}
+	return v, nil
+}
+
+// reachable is the address of a console as we can reach it, who reach its server by hosts.
+// Errors: it listens on its own machine only, and that is not ours.
+func reachable(at string, hosts []string) (string, error) {
+	u, err := url.Parse(at)
+	if err != nil || len(hosts) == 0 {
+		return at, err
+	}
+	host, _, err := net.SplitHostPort(hosts[0])
+	if err != nil {
+		host = hosts[0]
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	if err != nil {
+		return at, nil
+	}
+	here := strings.HasPrefix(host, "/") || strings.EqualFold(host, "localhost")
+	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil && a.IsLoopback() {
+		here = true
+	}
+	switch {
+	case ip.IsUnspecified():
+		u.Host = net.JoinHostPort(strings.Trim(host, "[]"), u.Port())
+	case ip.IsLoopback() && !here:
+		return "", fmt.Errorf("the console of %s answers to its own machine only: ssh -L %[2]s:127.0.0.1:%[2]s %[1]s, then cantle top http://127.0.0.1:%[2]s/", host, u.Port())
+	}
+	return u.String(), nil
+}

@@ -1,0 +1,169 @@
+package top
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// onceWidth is the width of a picture that is no terminal's.
+const onceWidth = 120
+
+// Show shows a server: on a terminal until a key or ctx ends it, else one picture.
+// Errors: what is wrong with the options; those of the first look.
+func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer) error {
+	keys, _ := in.(*os.File)
+	screen, _ := out.(*os.File)
+	if o.Once || o.JSON || keys == nil || screen == nil || !term.IsTerminal(int(keys.Fd())) || !term.IsTerminal(int(screen.Fd())) {
+		return once(ctx, c, o, out)
+	}
+	return live(ctx, c, o, keys, screen)
+}
+
+// live goes on until a key or ctx ends it.
+func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
+	v, err := o.view()
+	if err != nil {
+		return err
+	}
+	p, err := c.look(ctx, v)
+	if err != nil {
+		return err
+	}
+	v.learn(p)
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return fmt.Errorf("the terminal takes no single keys (%w): --once shows one picture", err)
+	}
+	defer func() { _ = term.Restore(int(in.Fd()), before) }()
+	// Another screen, which is left again, and no cursor.
+	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
+	defer fmt.Fprint(out, "\x1b[?25h\x1b[?1049l")
+	keys := make(chan string)
+	go readKeys(ctx, in, keys)
+	l := loop{client: c, view: v, out: out, seen: p}
+	l.draw()
+	tick := time.NewTicker(o.Every)
+	defer tick.Stop()
+	for !v.ended {
+		select {
+		case <-ctx.Done():
+			return nil
+		case key, ok := <-keys:
+			if !ok {
+				return nil
+			}
+			asked := *v
+			v.press(key)
+			if v.ns != asked.ns || v.at != asked.at || v.span != asked.span {
+				l.look(ctx)
+			}
+			l.draw()
+		case <-tick.C:
+			if !v.resting {
+				l.look(ctx)
+			}
+			l.draw()
+		}
+	}
+	return nil
+}
+
+// loop is what is shown.
+type loop struct {
+	client *Client
+	view   *view
+	out    *os.File
+	seen   *picture // the last that was answered
+	fault  error    // why there is none since
+}
+
+// look asks once more. A server that does not answer is told of, and asked again.
+func (l *loop) look(ctx context.Context) {
+	p, err := l.client.look(ctx, l.view)
+	if l.fault = err; err == nil {
+		l.seen = p
+		l.view.learn(p)
+	}
+}
+
+// draw paints the screen over, line by line, so that nothing flickers.
+func (l *loop) draw() {
+	width, height, err := term.GetSize(int(l.out.Fd()))
+	if err != nil || width < 1 {
+		width, height = 80, 24
+	}
+	s := screen{width: width, height: height, colour: os.Getenv("NO_COLOR") == ""}
+	lines := s.render(l.seen, l.view)
+	if l.fault != nil {
+		lines[0] = s.style(alarm, s.cut(l.fault.Error(), width))
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(line + "\x1b[K")
+	}
+	b.WriteString("\x1b[J")
+	_, _ = io.WriteString(l.out, b.String())
+}
+
+// readKeys sends what is pressed; arrows are one key.
+func readKeys(ctx context.Context, in io.Reader, keys chan<- string) {
+	defer close(keys)
+	r := bufio.NewReader(in)
+	for {
+		key, _, err := r.ReadRune()
+		if err != nil {
+			return
+		}
+		text := string(key)
+		if key == '\x1b' && r.Buffered() >= 2 {
+			rest := make([]byte, 2)
+			if _, err := io.ReadFull(r, rest); err != nil {
+				return
+			}
+			text += string(rest)
+		}
+		select {
+		case keys <- text:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// once prints one picture.
+func once(ctx context.Context, c *Client, o Options, out io.Writer) error {
+	v, err := o.view()
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		all, err := c.raw(ctx, v)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(all)
+	}
+	p, err := c.look(ctx, v)
+	if err != nil {
+		return err
+	}
+	s := screen{width: onceWidth}
+	for _, line := range s.render(p, v) {
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

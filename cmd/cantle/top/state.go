@@ -1,0 +1,94 @@
+package top
+
+import (
+	"slices"
+)
+
+// view is what is looked at.
+type view struct {
+	ns      string // "" for all collections
+	at      int    // of metrics
+	span    int64  // seconds that are looked back
+	byLoad  bool   // rows in the order of their load, else of their ranges
+	resting bool   // nothing is asked for
+	help    bool
+	scroll  int
+	known   []string // collections, to choose from
+	ended   bool
+}
+
+// metrics are what a heat map can show.
+var metrics = []struct{ name, unit string }{
+	{"ru", "RU/s"}, {"reads", "reads/s"}, {"writes", "documents/s"}, {"refused", "refused/s"}, {"failed", "failed/s"}, {"kib", "KiB/s"}, {"latency", "ms"},
+}
+
+// spans are the times that can be looked back, in seconds.
+var spans = []int64{60, 300, 900, 3600, 21600, 86400, 604800}
+
+func (v *view) metric() string { return metrics[v.at].name }
+
+// helpLines say what keys do.
+var helpLines = []string{
+	"m M         another metric: request units, reads, writes, refusals, failures, bytes, latency",
+	"c C         another collection; a: all of them",
+	"+ -         a longer or a shorter time: a minute to seven days",
+	"s           partitions by their load, or by their ranges",
+	"↑ ↓ j k     other partitions",
+	"space       stop, and go on",
+	"? or h      these lines",
+	"q, Ctrl-C   end",
+}
+
+// press does what a key says.
+func (v *view) press(key string) {
+	turn := func(by int) { v.at = (v.at + by + len(metrics)) % len(metrics) }
+	switch key {
+	case "q", "\x03", "\x04":
+		v.ended = true
+	case "m":
+		turn(1)
+	case "M":
+		turn(-1)
+	case "c":
+		v.choose(1)
+	case "C":
+		v.choose(-1)
+	case "a":
+		v.ns, v.scroll = "", 0
+	case "+", "=":
+		v.span = spans[min(len(spans)-1, slices.Index(spans, v.span)+1)]
+	case "-":
+		v.span = spans[max(0, slices.Index(spans, v.span)-1)]
+	case "s":
+		v.byLoad = !v.byLoad
+	case "j", "\x1b[B":
+		v.scroll++
+	case "k", "\x1b[A":
+		v.scroll = max(0, v.scroll-1)
+	case " ":
+		v.resting = !v.resting
+	case "?", "h":
+		v.help = !v.help
+	}
+}
+
+// choose goes to the next collection, or the one before.
+func (v *view) choose(by int) {
+	all := append([]string{""}, v.known...)
+	at := max(0, slices.Index(all, v.ns))
+	v.ns, v.scroll = all[(at+by+len(all))%len(all)], 0
+}
+
+// learn remembers the collections of a picture of all of them.
+func (v *view) learn(p *picture) {
+	if v.ns != "" {
+		return
+	}
+	v.known = v.known[:0]
+	for _, r := range p.Heat.Rows {
+		if !slices.Contains(v.known, r.NS) {
+			v.known = append(v.known, r.NS)
+		}
+	}
+	slices.Sort(v.known)
+}
