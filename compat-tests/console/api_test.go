@@ -196,20 +196,27 @@ func TestHealth(t *testing.T) {
 	s.get("/api/v1/server").want(200, `"auth":false`, `"virtual":false`)
 }
 
+// listed are the addresses of the API.
+func listed(t *testing.T) map[string]bool {
+	t.Helper()
+	source, err := os.ReadFile("../../cmd/cantle/console/routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{"GET /live": true}
+	for _, m := range regexp.MustCompile(`\{"(GET|POST)", "(/[a-z/]+)"`).FindAllStringSubmatch(string(source), -1) {
+		out[m[1]+" "+m[2]] = true
+	}
+	return out
+}
+
 // docs/console.md lists every address of the API, and no other.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/console.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("../../cmd/cantle/console/routes.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]bool{"GET /live": true}
-	for _, m := range regexp.MustCompile(`\{"(GET|POST)", "(/[a-z/]+)"`).FindAllStringSubmatch(string(source), -1) {
-		listed[m[1]+" "+m[2]] = true
-	}
+	listed := listed(t)
 	told := map[string]bool{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(GET|POST) (/[a-z/]+)`").FindAllStringSubmatch(string(text), -1) {
 		told[m[1]+" "+m[2]] = true

@@ -82,6 +82,16 @@ func (s *server) run(db, command string, args ...any) bson.M {
 	return out
 }
 
+// try runs a command, as Extended JSON, that may fail.
+func (s *server) try(db, command string) {
+	s.t.Helper()
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(command), false, &d); err != nil {
+		s.t.Fatalf("%s: %v", command, err)
+	}
+	_ = s.client.Database(db).RunCommand(s.t.Context(), d).Err()
+}
+
 // stop stops the clock; pass lets so many seconds pass.
 func (s *server) stop() {
 	s.t.Helper()
