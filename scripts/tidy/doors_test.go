@@ -27,7 +27,7 @@ var doors = []struct {
 	{"github.com/xdg-go/stringprep", []string{"wire/auth"}, "authentication has one door"},
 	{"github.com/youmark/pkcs8", []string{"cmd/cantle/daemon"}, "keys are read where the server starts"},
 	{"go.etcd.io/etcd", []string{"compat-tests/tikvfake"}, "the simulated cluster speaks what PD's clients ask of it"},
-	{"go.mongodb.org/mongo-driver/v2/mongo", []string{"cmd/cantle/cli"}, "verbs of the program talk to a server as any client does"},
+	{"go.mongodb.org/mongo-driver/v2/mongo", []string{"cmd/cantle/cli", "cmd/cantle/top"}, "verbs of the program talk to a server as any client does"},
 	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its types for tests and tools come in by one door; the product reads raw BSON"},
 	{"go.uber.org/zap", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the client of a cluster logs through it, and the server does not"},
 	{"golang.org/x/sys", []string{"cmd/cantle/daemon", "cmd/cantle/doctor", "wire/server"}, "system calls belong to the edge"},

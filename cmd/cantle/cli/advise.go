@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
 const adviseHelp = `Looks at the documents of a collection and at the queries the server has recorded
@@ -183,7 +183,7 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	b.BeginDoc("comment")
 	b.String("priority", "low")
 	b.End()
-	p := progress{out: errs, what: "documents", total: min(d.stored, a.sample), terminal: isTerminal(errs), now: time.Now}
+	p := progress{out: errs, what: "documents", total: min(d.stored, a.sample), terminal: top.IsTerminal(errs), now: time.Now}
 	p.begin()
 	defer p.end()
 	take := func(doc bson.Raw) bool {
@@ -215,13 +215,3 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 
 // scanBatch is how many documents one reply of the scan brings.
 const scanBatch = 1000
-
-// isTerminal reports a stream that somebody watches.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
 // Bounds of one batch of writes: Cosmos DB takes 1000, a message holds 48 MB.
@@ -296,7 +297,7 @@ func (t *transfer) summary(errs io.Writer) {
 
 // show prepares the progress of one collection on the stream of messages.
 func show(errs io.Writer, what string, total int64) *progress {
-	p := &progress{out: errs, what: what, total: total, terminal: isTerminal(errs), now: time.Now}
+	p := &progress{out: errs, what: what, total: total, terminal: top.IsTerminal(errs), now: time.Now}
 	p.begin()
 	return p
 }

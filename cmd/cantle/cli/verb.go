@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/cmd/cantle/certificates"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
@@ -51,7 +52,7 @@ func Verbs() []Verb {
 		{"salvage", "", "save what is left in the folder of a damaged database", salvageHelp, salvageVerb},
 		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},
 		{"export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb},
-		{"cert", "", "make certificates for development", certHelp, certVerb},
+		{"cert", "", "make certificates for development", certificates.Help, certVerb},
 		{"completion", "bash|fish|powershell|zsh", "let a shell complete command lines", completionHelp, completionVerb},
 	}
 }

@@ -2,6 +2,7 @@
 // console's JSON API (docs/console.md), asked once a second.
 //
 //	options.go  the flags
+//	connect.go  where the console is
 //	client.go   who is asked, and what
 //	state.go    what is looked at, and what keys change of it
 //	screen.go   the lines of a screen

@@ -19,12 +19,16 @@ const onceWidth = 120
 // Show shows a server: on a terminal until a key or ctx ends it, else one picture.
 // Errors: what is wrong with the options; those of the first look.
 func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer) error {
-	keys, _ := in.(*os.File)
-	screen, _ := out.(*os.File)
-	if o.Once || o.JSON || keys == nil || screen == nil || !term.IsTerminal(int(keys.Fd())) || !term.IsTerminal(int(screen.Fd())) {
+	if o.Once || o.JSON || !IsTerminal(in) || !IsTerminal(out) {
 		return once(ctx, c, o, out)
 	}
-	return live(ctx, c, o, keys, screen)
+	return live(ctx, c, o, in.(*os.File), out.(*os.File))
+}
+
+// IsTerminal reports a stream that somebody watches.
+func IsTerminal(s any) bool {
+	f, ok := s.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // live goes on until a key or ctx ends it.

@@ -1,0 +1,46 @@
+package certificates
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Help is what users of cantle cert should know.
+const Help = `Makes certificates for development: an authority of your own, a certificate of the
+server that it vouches for, and one of a client, which is a login too. An authority
+that is in the folder already is used again, so that who trusts it goes on to.
+
+  ca.pem        the authority: clients trust it, and so does the server
+  ca-key.pem    its key
+  server.pem    the server's certificate and key
+  client.pem    a client's certificate and key
+`
+
+// Told says what can be done with what Make has written into a folder, for a server that is called
+// host and a client that is called subject.
+func Told(dir, host, subject string) string {
+	path := func(name string) string {
+		p, err := filepath.Abs(filepath.Join(dir, name))
+		if err != nil {
+			return filepath.Join(dir, name)
+		}
+		return p
+	}
+	return fmt.Sprintf(`Wrote ca.pem, ca-key.pem, server.pem and client.pem to %[1]s.
+
+Start the server:
+  cantle serve --tls-mode requireTLS --tls-certificate-key-file %[2]s --tls-ca-file %[3]s --tls-allow-connections-without-certificates
+
+Connect:
+  mongosh "mongodb://%[4]s:27017/?tls=true" --tlsCAFile %[3]s
+
+Log in with the client's certificate, once its user exists:
+  db.getSiblingDB("$external").runCommand({createUser: %[5]q, roles: [{role: "readWrite", db: "test"}]})
+  mongosh "mongodb://%[4]s:27017/?tls=true&authMechanism=MONGODB-X509&authSource=%%24external" --tlsCAFile %[3]s --tlsCertificateKeyFile %[6]s
+
+Make programs of this machine trust it without --tlsCAFile:
+  Debian, Ubuntu  sudo cp %[3]s /usr/local/share/ca-certificates/cantle.crt && sudo update-ca-certificates
+  macOS           sudo security add-trusted-cert -d -k /Library/Keychains/System.keychain %[3]s
+  Node            export NODE_EXTRA_CA_CERTS=%[3]s
+`, dir, path("server.pem"), path("ca.pem"), host, subject, path("client.pem"))
+}

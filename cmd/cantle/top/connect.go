@@ -1,0 +1,52 @@
+package top
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// connectTime is how long a server may take to say where its console is.
+const connectTime = 10 * time.Second
+
+// Connect makes a client of the console at an address, or of that of the server which a
+// connection string names. Errors: a bad address; a server without a console.
+func Connect(ctx context.Context, uri string) (*Client, error) {
+	if strings.HasPrefix(uri, "http") {
+		return NewClient(uri, Login{}, nil)
+	}
+	o := options.Client().ApplyURI(uri).SetAppName("cantle top").SetServerSelectionTimeout(connectTime)
+	client, err := mongo.Connect(o)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Disconnect(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	b := bson.NewBuilder(nil)
+	b.Int32("getCmdLineOpts", 1)
+	raw, err := client.Database("admin").RunCommand(ctx, []byte(b.Doc())).Raw()
+	if err != nil {
+		if mongo.IsTimeout(err) {
+			err = fmt.Errorf("no answer from %s; is the server running?", strings.Join(o.Hosts, ","))
+		}
+		return nil, err
+	}
+	parsed, _ := bson.Raw(raw).Get("parsed").Doc()
+	network, _ := parsed.Get("net").Doc()
+	at, ok := network.Get("console").Str()
+	if !ok {
+		return nil, fmt.Errorf("%s has no console: start it with --console-listen 127.0.0.1:8080", strings.Join(o.Hosts, ","))
+	}
+	var login Login
+	if a := o.Auth; a != nil {
+		login = Login{User: a.Username, Password: a.Password, Source: a.AuthSource}
+	}
+	return NewClient(at, login, o.TLSConfig, o.Hosts...)
+}
