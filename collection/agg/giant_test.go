@@ -3,8 +3,6 @@ package agg
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
@@ -16,59 +14,36 @@ import (
 // TestGiantValues runs the pipelines of all cases, so every stage, accumulator and window
 // function, over documents as extreme as a client can make them, and with extreme
 // arguments: each ends soon after the command's time is over.
-func TestGiantValues(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		f, err := casefile.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			for i, c := range f.Cases {
-				text, _ := c.Get("pipeline")
-				if c.Verb == "run" && !mentions(text, "$accumulator") && !mentions(text, "$function") { // scripts are interrupted from outside
-					extremes(t, c, i)
-				}
-			}
-		})
-	}
-}
+func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 
-// extremes runs a case, the i-th of its file, in one way, or in a soak in all.
-func extremes(t *testing.T, c *casefile.Case, i int) {
-	from, to := i%giant.Variants, i%giant.Variants+1
-	if os.Getenv("CANTLE_SOAK") != "" {
-		from, to = 0, giant.Variants
-	} else if i%3 != 0 {
+// extremes runs the pipeline of a case in one way.
+func extremes(t *testing.T, c *casefile.Case, variant int) {
+	text, _ := c.Get("pipeline")
+	if c.Verb != "run" || mentions(text, "$accumulator") || mentions(text, "$function") { // scripts are interrupted from outside
 		return
 	}
 	if _, err := newWorld(t, c).parse(); err != nil {
 		return // wrong in itself
 	}
-	for variant := from; variant < to; variant++ {
-		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
-			for _, arguments := range [...]bool{false, true} {
-				w := newWorld(t, c)
-				w.env.SetContext(ctx)
-				w.env.Memory = mql.NewMemory(mql.StageBytesMax)
-				for i, d := range w.docs {
-					if i < 3 {
-						w.docs[i] = giant.Fields(d, variant)
-					}
+	giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
+		for _, arguments := range [...]bool{false, true} {
+			w := newWorld(t, c)
+			w.env.SetContext(ctx)
+			w.env.Memory = mql.NewMemory(mql.StageBytesMax)
+			for i, d := range w.docs {
+				if i < 3 {
+					w.docs[i] = giant.Fields(d, variant)
 				}
-				if arguments {
-					b := bson.NewArrayBuilder(nil)
-					for _, d := range w.pipeline {
-						b.Raw("", d)
-					}
-					stages := giant.Inside(bson.Value{Type: bson.TypeArray, Data: b.Finish()}, variant)
-					w.pipeline, _ = pipelineDocs(stages)
-				}
-				_, _ = w.collect(whole)
 			}
-		})
-	}
+			if arguments {
+				b := bson.NewArrayBuilder(nil)
+				for _, d := range w.pipeline {
+					b.Raw("", d)
+				}
+				stages := giant.Inside(bson.Value{Type: bson.TypeArray, Data: b.Finish()}, variant)
+				w.pipeline, _ = pipelineDocs(stages)
+			}
+			_, _ = w.collect(whole)
+		}
+	})
 }

@@ -3,7 +3,6 @@ package expr_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -55,11 +54,7 @@ func extremes(t *testing.T, c *casefile.Case, i int) {
 	if _, err := evaluated(t.Context(), v, doc); err != nil {
 		return // wrong in itself
 	}
-	from, to := i%giant.Variants, i%giant.Variants+1
-	if os.Getenv("CANTLE_SOAK") != "" {
-		from, to = 0, giant.Variants
-	}
-	for variant := from; variant < to; variant++ {
+	for _, variant := range giant.Ways(i) {
 		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
 			huge := giant.Inside(v, variant)
 			_, _ = evaluated(ctx, v, giant.Fields(doc, variant))
