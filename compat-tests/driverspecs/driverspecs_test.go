@@ -1,6 +1,7 @@
 package driverspecs
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"os"
@@ -66,21 +67,14 @@ func TestDriverSpecs(t *testing.T) {
 func (s suite) judge(t *testing.T, top *topology, dir, program string, score *scoreboard.Scoring) {
 	server := harness.Start(t, harness.Options{Args: slices.Concat(top.args, []string{"--enable-test-commands"})})
 	uri := top.uri(t, server)
-	run := func(only string) (results map[string]scoreboard.Result, err error) {
+	ask := func(ctx context.Context, only string) (results map[string]scoreboard.Result, err error) {
 		for range 1 + triesMax {
-			if results, err = s.run(t.Context(), top, dir, program, uri, only); !errors.Is(err, errNotBegun) {
+			if results, err = s.run(ctx, top, dir, program, uri, only); !errors.Is(err, errNotBegun) {
 				break
 			}
 			t.Log(err)
 		}
 		return results, err
 	}
-	results, err := run("")
-	if err != nil {
-		t.Error(err)
-	}
-	for range triesMax {
-		score.Again(t, results, run)
-	}
-	score.Take(t, s.name, s.test, results)
+	score.Take(t, s.name, s.test, score.Results(t, ask, triesMax))
 }

@@ -1,7 +1,6 @@
 package nodesuite
 
 import (
-	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -21,61 +20,13 @@ func TestNodeSuite(t *testing.T) {
 	if os.Getenv("CANTLE_LONG") == "" {
 		t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 	}
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test needs servers of its own")
-	}
-	if what := missing(); what != "" {
-		t.Skip(what)
-	}
-	dir, err := install(t.Context())
-	if errors.Is(err, harness.ErrFetch) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	score := scoreboard.Begin(t, "scoreboard.txt")
-	score.Floor = true
-	var rows []string
-	t.Run("runs", func(t *testing.T) {
-		for _, r := range runs {
-			for folder := range strings.FieldsSeq(r.folders) {
-				rows = append(rows, r.row(folder))
-			}
-			t.Run(r.name, func(t *testing.T) {
-				t.Parallel() // they mostly wait
-				r.test(t, dir, score)
-			})
-		}
-	})
-	score.End(t, scoreboardHead, rows, func(test string) string {
-		row, _, _ := strings.Cut(test, "::")
-		return row
-	})
+	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
 }
 
-// test runs r against a server of its own.
-func (r run) test(t *testing.T, dir string, score *scoreboard.Scoring) {
-	a := &asker{run: r, dir: dir, uri: r.start(t), titles: map[string]string{}}
-	results, err := a.ask(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	score.Again(t, results, func(name string) (map[string]scoreboard.Result, error) { return a.ask(t.Context(), name) })
-	for folder := range strings.FieldsSeq(r.folders) {
-		row, its := r.row(folder), map[string]scoreboard.Result{}
-		for name, result := range results {
-			if strings.HasPrefix(name, row+"::") {
-				its[name] = result
-			}
-		}
-		t.Run(folder, func(t *testing.T) { score.Take(t, row, row+"::", its) })
-	}
-}
-
-// start starts a server and returns its connection string.
-func (r run) start(t *testing.T) string {
+// start starts a server and returns what asks it.
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 	args := []string{"--enable-test-commands", "--listen", "127.0.0.1:0,127.0.0.1:0"}
-	if r.on == replicaSet {
+	if r.On == scoreboard.ReplicaSet {
 		args = []string{"--enable-test-commands", "--replica-set", "rs0"}
 	}
 	server := harness.Start(t, harness.Options{Args: args})
@@ -87,5 +38,6 @@ func (r run) start(t *testing.T) string {
 		uri.Host += "," + strings.Trim(strings.TrimPrefix(more, "mongodb://"), "/")
 	}
 	uri.Path = "/integration_tests"
-	return uri.String()
+	a := &asker{Run: r, dir: dir, uri: uri.String(), titles: map[string]string{}}
+	return a.ask
 }

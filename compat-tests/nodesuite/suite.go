@@ -15,38 +15,23 @@ import (
 	"github.com/cantledb/cantle/compat-tests/scoreboard"
 )
 
-// setting is a way to run the server.
-type setting string
-
-const (
-	mongos     setting = "mongos" // two of them
-	replicaSet setting = "replicaset"
-)
-
-// run is what one server is asked: folders of test/integration.
-type run struct {
-	name    string
-	on      setting
-	folders string
-}
-
 // runs lists what runs; rows of the table are in this order.
-var runs = []run{
-	{"crud", mongos, "crud"},
-	{"commands", mongos, "auth collation collection-management command-logging-and-monitoring gridfs index-management read-write-concern " +
+var runs = []scoreboard.Run{
+	{Name: "crud", On: scoreboard.Mongos, Parts: "crud"},
+	{Name: "commands", On: scoreboard.Mongos, Parts: "auth collation collection-management command-logging-and-monitoring gridfs index-management read-write-concern " +
 		"run-command unified-test-format versioned-api"},
-	{"streams", mongos, "change-streams"},
-	{"transactions", mongos, "causal-consistency sessions transactions transactions-convenient-api"},
-	{"reads", mongos, "retryable-reads"},
-	{"writes", mongos, "retryable-writes"},
-	{"timeouts", mongos, "client-side-operations-timeout"},
-	{"monitoring", mongos, "client-backpressure connection-monitoring-and-pooling max-staleness mongodb-handshake server-discovery-and-monitoring " +
+	{Name: "streams", On: scoreboard.Mongos, Parts: "change-streams"},
+	{Name: "transactions", On: scoreboard.Mongos, Parts: "causal-consistency sessions transactions transactions-convenient-api"},
+	{Name: "reads", On: scoreboard.Mongos, Parts: "retryable-reads"},
+	{Name: "writes", On: scoreboard.Mongos, Parts: "retryable-writes"},
+	{Name: "timeouts", On: scoreboard.Mongos, Parts: "client-side-operations-timeout"},
+	{Name: "monitoring", On: scoreboard.Mongos, Parts: "client-backpressure connection-monitoring-and-pooling max-staleness mongodb-handshake server-discovery-and-monitoring " +
 		"server-selection"},
-	{"node", mongos, "node-specific"},
-	{"set crud", replicaSet, "crud"},
-	{"set streams", replicaSet, "change-streams"},
-	{"set transactions", replicaSet, "causal-consistency sessions transactions transactions-convenient-api"},
-	{"set retries", replicaSet, "retryable-reads retryable-writes"},
+	{Name: "node", On: scoreboard.Mongos, Parts: "node-specific"},
+	{Name: "set crud", On: scoreboard.ReplicaSet, Parts: "crud"},
+	{Name: "set streams", On: scoreboard.ReplicaSet, Parts: "change-streams"},
+	{Name: "set transactions", On: scoreboard.ReplicaSet, Parts: "causal-consistency sessions transactions transactions-convenient-api"},
+	{Name: "set retries", On: scoreboard.ReplicaSet, Parts: "retryable-reads retryable-writes"},
 }
 
 // without lists the tests that are left out, all whose title begins so, with the reason.
@@ -65,20 +50,12 @@ var without = map[string]string{
 // encryption is a reason that several tests share.
 const encryption = "needs mongocryptd or the native module for encryption"
 
-// row is the name of a folder's row in the table.
-func (r run) row(folder string) string {
-	if r.on == mongos {
-		return folder
-	}
-	return folder + "@" + string(r.on)
-}
-
 // minutesMax bounds one run.
 const minutesMax = 15
 
 // asker asks one server the tests of a run.
 type asker struct {
-	run
+	scoreboard.Run
 	dir, uri string
 	titles   map[string]string // titles are mocha's, by the names of tests
 }
@@ -98,7 +75,7 @@ func (a *asker) ask(ctx context.Context, only string) (map[string]scoreboard.Res
 	if only != "" {
 		args = append(args, "--fgrep", a.titles[only])
 	}
-	for folder := range strings.FieldsSeq(a.folders) {
+	for folder := range strings.FieldsSeq(a.Parts) {
 		args = append(args, "test/integration/"+folder)
 	}
 	cmd := exec.CommandContext(ctx, "node_modules/.bin/mocha", args...)
@@ -170,5 +147,5 @@ func leftOut(title string) bool {
 func (a *asker) name(e entry) string {
 	_, path, _ := strings.Cut(e.File, "/test/integration/")
 	folder, file, _ := strings.Cut(path, "/")
-	return a.row(folder) + "::" + file + "::" + strings.Join(strings.Fields(e.FullTitle), "_")
+	return a.Row(folder) + "::" + file + "::" + strings.Join(strings.Fields(e.FullTitle), "_")
 }

@@ -1,15 +1,12 @@
 package pymongosuite
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
@@ -24,69 +21,16 @@ const scoreboardHead = `# PyMongo's tests for servers: what passed, what failed,
 // TestPyMongoSuite runs the driver's tests and compares the results with the
 // scoreboard.
 func TestPyMongoSuite(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test needs servers of its own")
-	}
-	if what := missing(); what != "" {
-		t.Skip(what)
-	}
-	dir, err := install(t.Context())
-	if errors.Is(err, harness.ErrFetch) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	score := scoreboard.Begin(t, "scoreboard.txt")
-	score.Floor = true
-	var rows []string
-	t.Run("runs", func(t *testing.T) {
-		for _, r := range runs {
-			for file := range strings.FieldsSeq(r.files) {
-				rows = append(rows, r.row(file))
-			}
-			t.Run(r.name, func(t *testing.T) {
-				if !r.short && os.Getenv("CANTLE_LONG") == "" {
-					t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
-				}
-				t.Parallel() // they mostly wait
-				r.test(t, dir, score)
-			})
-		}
-	})
-	score.End(t, scoreboardHead, rows, func(test string) string {
-		row, _, _ := strings.Cut(test, "::")
-		return row
-	})
-}
-
-// test runs r against a server of its own.
-func (r run) test(t *testing.T, dir string, score *scoreboard.Scoring) {
-	port := r.start(t, dir)
-	results, err := r.ask(t.Context(), dir, port, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	score.Again(t, results, func(name string) (map[string]scoreboard.Result, error) {
-		return r.ask(t.Context(), dir, port, name)
-	})
-	for file := range strings.FieldsSeq(r.files) {
-		row, its := r.row(file), map[string]scoreboard.Result{}
-		for name, result := range results {
-			if strings.HasPrefix(name, row+"::") {
-				its[name] = result
-			}
-		}
-		t.Run(file, func(t *testing.T) { score.Take(t, row, row+"::", its) })
-	}
+	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
 }
 
 // startTriesMax is how often two ports are chosen that may be taken meanwhile.
 const startTriesMax = 5
 
-// start starts a server and returns its port.
-func (r run) start(t *testing.T, dir string) int {
+// start starts a server and returns what asks it.
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 	t.Helper()
-	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: r.args(t, dir)} }, startTriesMax)
+	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
 	uri, err := url.Parse(server.URI)
 	if err != nil {
 		t.Fatal(err)
@@ -95,18 +39,18 @@ func (r run) start(t *testing.T, dir string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return port
+	return asker{r, dir, port}.ask
 }
 
 // args are the server's.
-func (r run) args(t *testing.T, dir string) []string {
-	if r.on == replicaSet {
+func args(t *testing.T, r scoreboard.Run, dir string) []string {
+	if r.On == scoreboard.ReplicaSet {
 		return []string{"--enable-test-commands", "--replica-set", "rs0"}
 	}
 	port := pair(t)
 	args := []string{"--enable-test-commands", "--listen", fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", port, port+1)}
 	certificates := filepath.Join(dir, "test", "certificates")
-	switch r.on {
+	switch r.On {
 	case auth:
 		args = append(args, "--auth")
 	case encrypted:

@@ -15,45 +15,33 @@ import (
 	"github.com/cantledb/cantle/compat-tests/scoreboard"
 )
 
-// setting is a way to run the server.
-type setting string
-
+// Settings beside those of all drivers.
 const (
-	mongos     setting = "mongos" // two of them
-	replicaSet setting = "replicaset"
-	auth       setting = "auth"
-	encrypted  setting = "tls" // and logins
+	auth      scoreboard.Setting = "auth"
+	encrypted scoreboard.Setting = "tls" // and logins
 )
 
-// run is what one server is asked: files of tests without their test_.
-type run struct {
-	name  string
-	on    setting
-	files string
-	short bool // part of every run, not only of long ones
-}
-
 // runs lists what runs; rows of the table are in this order.
-var runs = []run{
-	{"language", mongos, "bulk collation collection collection_management command_monitoring comment cursor custom_types database", true},
-	{"files", mongos, "examples grid_file gridfs gridfs_bucket gridfs_spec raw_bson decimal128", true},
-	{"sessions", mongos, "causal_consistency read_concern read_preferences read_write_concern_spec session sessions_unified transactions " +
-		"versioned_api_integration", true},
-	{"logins", auth, "auth", true},
-	{"encrypted", encrypted, "ssl", true},
-	{"streams", mongos, "change_stream run_command", false},
-	{"client", mongos, "client client_backpressure command_logging common create_entities fork handshake_unified logger", false},
-	{"pool", mongos, "connection_monitoring pooling threads operation_id_retry", false},
-	{"crud", mongos, "crud_unified unified_format", false},
-	{"monitoring", mongos, "discovery_and_monitoring heartbeat_monitoring monitor monitoring mongos_load_balancing sdam_monitoring_spec " +
-		"server_selection_in_window server_selection_logging streaming_protocol", false},
-	{"reads", mongos, "retryable_reads retryable_reads_unified", false},
-	{"writes", mongos, "retryable_writes retryable_writes_unified", false},
-	{"transactions", mongos, "transactions_unified", false},
-	{"set streams", replicaSet, "change_stream command_monitoring comment cursor", false},
-	{"set crud", replicaSet, "client crud_unified read_preferences session sessions_unified transactions transactions_unified", false},
-	{"set retries", replicaSet, "retryable_reads retryable_reads_unified retryable_writes retryable_writes_unified", false},
-	{"with logins", auth, "bulk change_stream collection cursor database gridfs_spec session", false},
+var runs = []scoreboard.Run{
+	{Name: "language", On: scoreboard.Mongos, Parts: "bulk collation collection collection_management command_monitoring comment cursor custom_types database", Short: true},
+	{Name: "files", On: scoreboard.Mongos, Parts: "examples grid_file gridfs gridfs_bucket gridfs_spec raw_bson decimal128", Short: true},
+	{Name: "sessions", On: scoreboard.Mongos, Parts: "causal_consistency read_concern read_preferences read_write_concern_spec session sessions_unified transactions " +
+		"versioned_api_integration", Short: true},
+	{Name: "logins", On: auth, Parts: "auth", Short: true},
+	{Name: "encrypted", On: encrypted, Parts: "ssl", Short: true},
+	{Name: "streams", On: scoreboard.Mongos, Parts: "change_stream run_command"},
+	{Name: "client", On: scoreboard.Mongos, Parts: "client client_backpressure command_logging common create_entities fork handshake_unified logger"},
+	{Name: "pool", On: scoreboard.Mongos, Parts: "connection_monitoring pooling threads operation_id_retry"},
+	{Name: "crud", On: scoreboard.Mongos, Parts: "crud_unified unified_format"},
+	{Name: "monitoring", On: scoreboard.Mongos, Parts: "discovery_and_monitoring heartbeat_monitoring monitor monitoring mongos_load_balancing sdam_monitoring_spec " +
+		"server_selection_in_window server_selection_logging streaming_protocol"},
+	{Name: "reads", On: scoreboard.Mongos, Parts: "retryable_reads retryable_reads_unified"},
+	{Name: "writes", On: scoreboard.Mongos, Parts: "retryable_writes retryable_writes_unified"},
+	{Name: "transactions", On: scoreboard.Mongos, Parts: "transactions_unified"},
+	{Name: "set streams", On: scoreboard.ReplicaSet, Parts: "change_stream command_monitoring comment cursor"},
+	{Name: "set crud", On: scoreboard.ReplicaSet, Parts: "client crud_unified read_preferences session sessions_unified transactions transactions_unified"},
+	{Name: "set retries", On: scoreboard.ReplicaSet, Parts: "retryable_reads retryable_reads_unified retryable_writes retryable_writes_unified"},
+	{Name: "with logins", On: auth, Parts: "bulk change_stream collection cursor database gridfs_spec session"},
 }
 
 // without lists the tests that are left out, all whose id begins so, with the reason.
@@ -74,23 +62,22 @@ const (
 	itsMachine = "looks at the machine the client runs on, such as a container"
 )
 
-// row is the name of a file's row in the table.
-func (r run) row(file string) string {
-	if r.on == mongos {
-		return file
-	}
-	return file + "@" + string(r.on)
-}
-
 // Limits on one test and on one run.
 const (
 	testSecondsMax = 120
 	runMinutesMax  = 12
 )
 
-// ask runs the tests of r, or only the one with the given name, against the server on
-// the port. It returns results by the name of the test: row::class::function.
-func (r run) ask(ctx context.Context, dir string, port int, only string) (map[string]scoreboard.Result, error) {
+// asker asks one server, on a port, the tests of a run.
+type asker struct {
+	scoreboard.Run
+	dir  string
+	port int
+}
+
+// ask runs the tests, or only the one with the given name. It returns results by the name
+// of the test: row::class::function.
+func (a asker) ask(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMinutesMax*time.Minute)
 	defer cancel()
 	report, err := os.CreateTemp("", "pymongo-*.xml")
@@ -107,22 +94,22 @@ func (r run) ask(ctx context.Context, dir string, port int, only string) (map[st
 		file, _, _ := strings.Cut(row, "@")
 		args = append(args, "test/test_"+file+".py::"+rest)
 	} else {
-		for file := range strings.FieldsSeq(r.files) {
+		for file := range strings.FieldsSeq(a.Parts) {
 			args = append(args, "test/test_"+file+".py")
 		}
 	}
-	if r.files == "auth" {
+	if a.Parts == "auth" {
 		marker = "auth"
 	}
 	args = append(args, "-m", marker)
 	for id := range without {
 		args = append(args, "--deselect", "test/"+id)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(dir, "venv", "bin", "python"), args...)
-	cmd.Dir = dir
+	cmd := exec.CommandContext(ctx, filepath.Join(a.dir, "venv", "bin", "python"), args...)
+	cmd.Dir = a.dir
 	// Nothing of our environment but what programs need: the driver tells the server of
 	// clouds and containers it finds there, and the tests have settings of their own.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", fmt.Sprintf("DB_PORT=%d", port)}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", fmt.Sprintf("DB_PORT=%d", a.port)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -135,7 +122,7 @@ func (r run) ask(ctx context.Context, dir string, port int, only string) (map[st
 	if err != nil {
 		return nil, err
 	}
-	return r.parse(text)
+	return a.parse(text)
 }
 
 // testsFailed is pytest's exit status when it got through and tests failed.
@@ -160,7 +147,7 @@ type failure struct {
 }
 
 // parse reads pytest's report.
-func (r run) parse(text []byte) (map[string]scoreboard.Result, error) {
+func (a asker) parse(text []byte) (map[string]scoreboard.Result, error) {
 	var report struct {
 		Cases []testcase `xml:"testsuite>testcase"`
 	}
@@ -173,7 +160,7 @@ func (r run) parse(text []byte) (map[string]scoreboard.Result, error) {
 	results := map[string]scoreboard.Result{}
 	for _, c := range report.Cases {
 		file, class, _ := strings.Cut(strings.TrimPrefix(c.Class, "test.test_"), ".")
-		name := r.row(file)
+		name := a.Row(file)
 		for _, part := range []string{class, c.Name} {
 			if part != "" {
 				name += "::" + part

@@ -1,5 +1,5 @@
-// Package scoreboard compares the results of a driver's own tests with a file of
-// what they are known to do, scoreboard.txt, which is a ratchet.
+// Package scoreboard runs a driver's own tests against servers (Suite) and compares the
+// results with a file of what they are known to do, scoreboard.txt, which is a ratchet.
 //
 // The file has a table of what passed, failed and was skipped by the driver's runner,
 // and a line with a reason for each test that fails. A failure that is not listed

@@ -52,12 +52,12 @@ func Begin(t *testing.T, path string) *Scoring {
 // Again runs the tests that failed and are not known to once more, each by
 // itself: many of a driver's tests wait for at most some seconds, and on a machine
 // under load one may be late for once. What passes then has passed.
-func (r *Scoring) Again(t *testing.T, results map[string]Result, run func(name string) (map[string]Result, error)) {
+func (r *Scoring) Again(t *testing.T, results map[string]Result, ask Ask) {
 	for name, result := range results {
 		if _, known := r.board.Known[name]; result.Outcome != Failed || known {
 			continue
 		}
-		again, err := run(name)
+		again, err := ask(t.Context(), name)
 		if err == nil && again[name].Outcome == Passed {
 			t.Logf("%s failed at first and passed by itself:\n%s", name, strings.Join(result.Said, "\n"))
 			results[name] = again[name]
