@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // filled makes a store whose keys lie in a table, with a few more in the log, and
@@ -133,4 +135,57 @@ func TestDamageAtOpening(t *testing.T) {
 		flip(t, only(t, dir, "OPTIONS-*"), 3)
 		mustClose(t, mustOpen(t, dir, Options{}))
 	})
+}
+
+// Versions that a snapshot keeps lie in blocks of their own, and are no damage.
+func TestKeptVersions(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s, err := Open(dir, Options{ReserveBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	for i := range 20 {
+		txn, err := s.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 50 {
+			if err := txn.Set(fmt.Appendf(nil, "key%d", k), fmt.Appendf(nil, "%d %0200d", i, k)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := txn.Commit(ctx, storage.Buffered); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Snapshot(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Has(ctx, []byte("key1")); err != nil { // which makes it a snapshot of the engine's
+			t.Fatal(err)
+		}
+		defer r.Close()
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := s.Checkpoint(ctx, copied); err != nil {
+		t.Fatal(err)
+	}
+	f, err := wreck.Open(copied)
+	if err == nil {
+		err = f.Verify(func(int64) error { return nil })
+	}
+	if err != nil || len(f.Damages) > 0 {
+		t.Fatalf("%v %v", err, f.Damages)
+	}
+	n := 0
+	err = f.Scan(ctx, storage.Range{Start: []byte("key"), End: []byte("kez")}, func(e wreck.Entry) error {
+		if n++; !bytes.HasPrefix(e.Value, []byte("19 ")) || e.Outdated {
+			t.Errorf("%s is %.10s", e.Key, e.Value)
+		}
+		return nil
+	})
+	if err != nil || n != 50 {
+		t.Errorf("%d keys, %v", n, err)
+	}
 }

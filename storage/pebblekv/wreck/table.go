@@ -134,6 +134,7 @@ func (t *table) readIndex(file vfs.File) error {
 		return err
 	}
 	t.rest = append(t.rest, layout.Properties, layout.MetaIndex, layout.RangeDel, layout.RangeKey, layout.TopIndex)
+	t.rest = append(append(t.rest, layout.ValueIndex), layout.ValueBlock...)
 	for _, h := range layout.Filter {
 		t.rest = append(t.rest, h.Handle)
 	}
@@ -238,7 +239,7 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 		var d colblk.DataBlockDecoder
 		d.Init(&schema, data)
 		var it colblk.DataBlockIter
-		it.InitOnce(&schema, comparer, nil)
+		it.InitOnce(&schema, comparer, supersededLike(it.KV().V))
 		if err := it.Init(&d, block.NoTransforms); err != nil {
 			return err
 		}
@@ -256,3 +257,13 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 // blockBytesMax bounds what is believed of the size of a block: one value may be as large
 // as the store lets it be, and some more.
 const blockBytesMax = 80 << 20
+
+// superseded stands for values that lie in blocks of their own: of versions behind a newer one of the
+// same key in the same table, which open snapshots have kept. Nobody wants them, so they are
+// nothing. V is the type of a value, which has no name outside of Pebble.
+type superseded[V any] struct{}
+
+func supersededLike[V any](V) superseded[V] { return superseded[V]{} }
+
+// GetInternalValueForPrefixAndValueHandle implements Pebble's interface.
+func (superseded[V]) GetInternalValueForPrefixAndValueHandle([]byte) (value V) { return value }
