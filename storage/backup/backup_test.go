@@ -334,6 +334,61 @@ func TestCopiedFolder(t *testing.T) {
 	w.store.Close()
 }
 
+// Small segments become one; what a kill has left of that changes nothing.
+func TestMerge(t *testing.T) {
+	w := newWorld(t, 1)
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "backups")
+	take := func() *Timeline {
+		t.Helper()
+		if _, err := Take(ctx, w.src(), dir, "test", time.Now, nil); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Timelines[0]
+	}
+	before := take()
+	for range 5 {
+		w.write(50)
+		if _, err := Ship(ctx, w.src(), dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs := filepath.Join(before.dir, logName)
+	old := t.TempDir()
+	if err := os.CopyFS(old, os.DirFS(logs)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(take().Segments); n != 2 {
+		t.Errorf("%d segments", n)
+	}
+	for i, ts := range []storage.Timestamp{w.times[30], w.times[180], w.times[249]} {
+		if got := restored(t, dir, ts, false); !maps.Equal(got, w.states[ts]) {
+			t.Errorf("%v is not as it was", ts)
+		}
+		if entries, err := os.ReadDir(old); err == nil && i < 2 { // as if killed before the last were removed
+			for _, e := range entries[3*i:] {
+				data, err := os.ReadFile(filepath.Join(old, e.Name()))
+				if err == nil {
+					err = os.WriteFile(filepath.Join(logs, e.Name()), data, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		verified(t, dir, "")
+	}
+	if n := len(take().Segments); n > 3 {
+		t.Errorf("%d segments", n)
+	}
+	verified(t, dir, "")
+	w.store.Close()
+}
+
 // What no moment since a time needs goes, and the rest can be restored.
 func TestPrune(t *testing.T) {
 	w := newWorld(t, 1)

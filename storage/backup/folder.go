@@ -85,6 +85,7 @@ type Timeline struct {
 	Segments []*Segment // whole ones, by where they begin
 	dir      string
 	findings []Finding // what is there and cannot be read, or not wholly
+	spare    []string  // segments whose writes others have as well: a merge was interrupted
 }
 
 // Folder is a folder of backups.
@@ -93,7 +94,6 @@ type Folder struct {
 	ID        string
 	Timelines []*Timeline // those with the newest moments last
 	lock      io.Closer
-	read      bool // somebody restores from it
 }
 
 // marker is what the file markerName has.
@@ -146,11 +146,7 @@ func (f *Folder) forgiveWriter() {
 	if !slices.ContainsFunc(f.Timelines, func(t *Timeline) bool { return slices.ContainsFunc(t.findings, incomplete) }) {
 		return
 	}
-	lock, err := pebblekv.LockFolder(f.Dir)
-	if err == nil {
-		_ = lock.Close()
-	}
-	if errors.Is(err, storage.ErrLocked) {
+	if locked(f.Dir) {
 		for _, t := range f.Timelines {
 			t.findings = slices.DeleteFunc(t.findings, incomplete)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/storage"
@@ -16,17 +17,11 @@ func (f *Folder) clean() error {
 	if err != nil {
 		return err
 	}
-	f.read = false
 	for _, e := range entries {
 		path := filepath.Join(f.Dir, e.Name())
 		if strings.HasPrefix(e.Name(), scratchPrefix) {
-			lock, err := pebblekv.LockFolder(path)
-			if errors.Is(err, storage.ErrLocked) {
-				f.read = true
+			if locked(path) {
 				continue
-			}
-			if err == nil {
-				_ = lock.Close()
 			}
 		} else if !strings.HasSuffix(e.Name(), partSuffix) {
 			continue
@@ -41,6 +36,26 @@ func (f *Folder) clean() error {
 		}
 	}
 	return nil
+}
+
+// locked reports a folder that somebody holds.
+func locked(path string) bool {
+	lock, err := pebblekv.LockFolder(path)
+	if err == nil {
+		_ = lock.Close()
+	}
+	return errors.Is(err, storage.ErrLocked)
+}
+
+// held reports that somebody restores from the folder.
+func (f *Folder) held() (bool, error) {
+	entries, err := os.ReadDir(f.Dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), scratchPrefix) && locked(filepath.Join(f.Dir, e.Name())) {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // clean removes bases without a manifest, tables that no base has, and half files. A base
@@ -72,7 +87,9 @@ func (t *Timeline) clean() error {
 		}
 	}
 	return removeFrom(filepath.Join(t.dir, tablesName), func(name string) bool { return !unread && !wanted[name] },
-		filepath.Join(t.dir, logName), func(name string) bool { return strings.HasSuffix(name, partSuffix) })
+		filepath.Join(t.dir, logName), func(name string) bool {
+			return strings.HasSuffix(name, partSuffix) || slices.Contains(t.spare, name)
+		})
 }
 
 // removeFrom removes the files of two folders that are chosen.
@@ -113,7 +130,7 @@ func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 		return p, err
 	}
 	defer func() { _ = f.close() }()
-	if err := f.clean(); err != nil || f.read {
+	if held, err := f.held(); err != nil || held {
 		return p, err
 	}
 	for i, t := range f.Timelines {

@@ -86,9 +86,9 @@ func link(from, to string, size int64) (ok bool) {
 
 // Hold makes a folder for a restore: within that of the backups, where tables can be linked,
 // or else among the temporary files. Nothing is deleted from the folder of backups while it
-// is held; release removes it.
-func (f *Folder) Hold() (dir string, release func(), err error) {
-	if dir, err = os.MkdirTemp(f.Dir, scratchPrefix); err != nil {
+// is held, so hold it before Open; release removes it.
+func Hold(folder string) (dir string, release func(), err error) {
+	if dir, err = os.MkdirTemp(folder, scratchPrefix); err != nil {
 		dir, err = os.MkdirTemp("", "cantle-"+scratchPrefix)
 	}
 	if err != nil {

@@ -180,8 +180,18 @@ func (t *Timeline) openSegments() error {
 			t.Segments = append(t.Segments, s)
 		}
 	}
+	// Of those that begin alike the longest counts, and what others have as well does not.
 	slices.SortFunc(t.Segments, func(a, b *Segment) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Next, b.Next))
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(b.Next, a.Next))
+	})
+	next := uint64(0)
+	t.Segments = slices.DeleteFunc(t.Segments, func(s *Segment) bool {
+		if s.Next <= next {
+			t.spare = append(t.spare, s.Name)
+			return true
+		}
+		next = s.Next
+		return false
 	})
 	return nil
 }

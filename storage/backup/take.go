@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // Progress is how far a backup or a restore is.
@@ -125,9 +126,18 @@ func Take(ctx context.Context, src Source, dir, program string, now func() time.
 	if err != nil {
 		return nil, err
 	}
+	if err := writeWhole(filepath.Join(x.t.baseDir(b), manifestName), sealed(text)); err != nil {
+		return nil, err
+	}
 	x.t.Bases = append(x.t.Bases, b)
-	return b, writeWhole(filepath.Join(x.t.baseDir(b), manifestName), sealed(text))
+	if held, err := x.f.held(); err == nil && !held {
+		_ = x.t.merge(ctx) // what cannot be read or written stays as it is
+	}
+	return b, nil
 }
+
+// Clear removes what a backup has left in the folder of a store that was killed meanwhile.
+func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), checkpointName)) }
 
 // errNoBase: there is nothing yet that a segment could follow.
 var errNoBase = errors.New("there is no backup of this server in the folder yet")
@@ -189,6 +199,36 @@ func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
 	return w.finish(behind.Time)
 }
 
+// examine compares the checksums of the tables that are about to be copied, so that a damaged
+// one does not take the place of a good copy. Errors: storage.DamagedError.
+func (x *taking) examine(checkpoint string, names []string, bytes int64) error {
+	f, err := wreck.Survey(wreck.Disk, checkpoint)
+	if err == nil {
+		err = f.ListTables()
+	}
+	if err != nil {
+		return err
+	}
+	damages := f.Damages
+	told := x.report.meter("looking for damage", "bytes", bytes)
+	for _, name := range names {
+		if found, ok := f.VerifyTable(name); ok {
+			damages = append(damages, found...)
+		}
+		info, err := os.Stat(filepath.Join(checkpoint, name))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(told(info.Size()), x.ctx.Err()); err != nil {
+			return err
+		}
+	}
+	if len(damages) > 0 {
+		return &storage.DamagedError{Damages: damages}
+	}
+	return nil
+}
+
 // immutable reports a file that never changes under its name.
 func immutable(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
@@ -222,6 +262,9 @@ func (x *taking) copyFiles(checkpoint string, b *Base) error {
 		b.Copied += info.Size()
 	}
 	if err := os.MkdirAll(x.t.baseDir(b), 0o700); err != nil {
+		return err
+	}
+	if err := x.examine(checkpoint, missing, b.Copied); err != nil {
 		return err
 	}
 	told := x.report.meter("copying files", "bytes", b.Copied)

@@ -184,6 +184,10 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 	if s.o.InMemory {
 		return errNoFiles
 	}
+	// What lies in memory would be copied as a log, and read whole by whoever looks at it.
+	if err := s.db.Flush(); err != nil {
+		return s.translate(err)
+	}
 	return s.translate(s.db.Checkpoint(dir, pebble.WithFlushedWAL()))
 }
 

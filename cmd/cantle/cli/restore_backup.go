@@ -19,14 +19,23 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// findMoment opens a folder of backups and finds the way to a moment.
-func findMoment(dir string, at storage.Timestamp) (*backup.Folder, *backup.Plan, error) {
-	folder, err := backup.Open(dir)
-	if err != nil {
-		return nil, nil, err
+// findMoment finds the way to a moment, of which nothing is deleted until release is called;
+// dir is an empty folder until then.
+func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Plan, release func(), err error) {
+	if _, err := backup.Open(from); err != nil { // before anything is made in it
+		return "", nil, nil, err
 	}
-	plan, err := folder.Find(at)
-	return folder, plan, err
+	if dir, release, err = backup.Hold(from); err != nil {
+		return "", nil, nil, err
+	}
+	folder, err := backup.Open(from)
+	if err == nil {
+		plan, err = folder.Find(at)
+	}
+	if err != nil {
+		release()
+	}
+	return dir, plan, release, err
 }
 
 // restoreWhole makes the folder of a database as it was at a moment. It gets its name when it
@@ -35,11 +44,7 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != unfinishedName }) {
 		return wrong("the folder %s is not empty", a.data)
 	}
-	folder, plan, err := findMoment(a.from, a.at)
-	if err != nil {
-		return err
-	}
-	_, release, err := folder.Hold()
+	_, plan, release, err := findMoment(a.from, a.at)
 	if err != nil {
 		return err
 	}
@@ -66,11 +71,7 @@ const unfinishedName = "store-unfinished"
 
 // fromBackup loads collections as they were at a moment into a running server.
 func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
-	folder, plan, err := findMoment(r.from, r.at)
-	if err != nil {
-		return err
-	}
-	dir, release, err := folder.Hold()
+	dir, plan, release, err := findMoment(r.from, r.at)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ func (d *Daemon) openBackups() error {
 	if err != nil || !ok || e.keep != inFolder || d.cfg.ServeDamaged {
 		return err
 	}
+	if err := backup.Clear(src); err != nil {
+		return err
+	}
 	d.backups = backup.NewRunner(src, policy, Version, time.Now, func(what string, err error) {
 		if err != nil {
 			d.log.Warn().Err(err).Str("to", policy.Folder).Msg(what)

@@ -1,0 +1,58 @@
+package backup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// mergeBytesMax is up to which size segments that follow each other are made one, so that a
+// folder does not have one for each minute of a month.
+const mergeBytesMax = 64 << 20
+
+// merge makes small segments one. The last stays: the next one goes by its nonce.
+func (t *Timeline) merge(ctx context.Context) error {
+	var group []*Segment
+	size := int64(0)
+	for i, s := range t.Segments {
+		last := i == len(t.Segments)-1
+		if n := len(group); n > 0 && (last || size+s.Size > mergeBytesMax || s.First != group[n-1].Next) {
+			if err := t.join(ctx, group); err != nil {
+				return err
+			}
+			group, size = nil, 0
+		}
+		group, size = append(group, s), size+s.Size
+	}
+	return nil
+}
+
+// join writes segments as one, and then removes them, the first one first: what is left after a
+// kill in between is a part of what is there.
+func (t *Timeline) join(ctx context.Context, group []*Segment) error {
+	if len(group) < 2 {
+		return nil
+	}
+	last := group[len(group)-1]
+	w, err := newSegment(filepath.Join(t.dir, logName), group[0].First, last.Nonce)
+	if err != nil {
+		return err
+	}
+	for _, s := range group {
+		if err := t.each(ctx, s, func(int64) error { return nil }, func(x pebblekv.Write) error { return w.add(x) }); err != nil {
+			w.abandon()
+			return err
+		}
+	}
+	if _, err := w.finish(last.Time); err != nil {
+		return err
+	}
+	for _, s := range group {
+		if err := os.Remove(filepath.Join(t.dir, logName, s.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
