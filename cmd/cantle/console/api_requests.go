@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// requests answers GetRequestReport: of a collection, or of all of them.
+// requests answers GetRequestReport: of a collection, or of all of them; with history=1 what
+// each shape did in the minutes of the last hour.
 func requests(q *query) (any, error) {
 	top, err := q.number("top", 100, 1, 1000)
 	if err != nil {
@@ -28,6 +29,7 @@ func requests(q *query) (any, error) {
 			b.String("collection", coll)
 		}
 		b.Int64("top", top)
+		b.Bool("history", q.text("history") == "1")
 	})
 	if err != nil {
 		return nil, err

@@ -73,9 +73,7 @@ func New(cfg Config) *Console {
 func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, failed chan<- error) {
 	c.local, c.loopback, c.secure = l.Addr(), loopback, config != nil
 	if config != nil {
-		config = config.Clone()
-		config.NextProtos = []string{"h2", "http/1.1"}
-		l = tls.NewListener(l, config)
+		l = tls.NewListener(l, ofBrowsers(config))
 	}
 	c.server = &http.Server{Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
@@ -84,6 +82,23 @@ func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, faile
 			failed <- err
 		}
 	}()
+}
+
+// ofBrowsers is a configuration of TLS with which browsers speak HTTP/2: over one connection they
+// keep a live stream open and ask besides, as often as they like.
+func ofBrowsers(config *tls.Config) *tls.Config {
+	config = config.Clone()
+	config.NextProtos = []string{"h2", "http/1.1"}
+	if get := config.GetConfigForClient; get != nil {
+		config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			now, err := get(h)
+			if now == nil || err != nil {
+				return now, err
+			}
+			return ofBrowsers(now), nil
+		}
+	}
+	return config
 }
 
 // URL is where a browser finds the page.

@@ -34,7 +34,7 @@ func (c *Console) routes() []route {
 		{"GET", "/lines", lines, "what the whole server did over time (from, to)"},
 		{"GET", "/operations", operations, "commands that run, idle cursors, sessions, transactions and jobs"},
 		{"GET", "/partitions", partitions, "keys, sizes, RU/s, refusals and costliest values of each partition (ns, top)"},
-		{"GET", "/requests", requests, "what commands have cost by their shape (ns, top)"},
+		{"GET", "/requests", requests, "what commands have cost by their shape (ns, top, history=1: by the minute)"},
 		{"GET", "/server", c.about, "version, settings and what the user may do; asks for no login"},
 		{"GET", "/warnings", warnings, "what somebody should look at, each with where"},
 		{"POST", "/advise", advise, "the shard keys a collection could have, ranked (ns): cantle advise"},

@@ -29,6 +29,7 @@ type customArgs struct {
 	rule        ratelimit.RefuseRule
 	off         bool
 	reset       bool
+	history     bool
 	whatIf      bool
 	clock       clockArgs
 	migrateTo   string // "autoscale" or "manual"
@@ -100,7 +101,7 @@ func (s *State) customActions() map[string]customAction {
 		"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
 		"GetDatabase":            {[]string{""}, getDatabase},
 		"GetPartitions":          {[]string{"collection", "top"}, getPartitions},
-		"GetRequestReport":       {[]string{"top", "collection", "reset"}, s.getRequestReport},
+		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, s.getRequestReport},
 		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
 		"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
 		"MigrateThroughput":      {[]string{"throughputType", "collection"}, migrateThroughput},
@@ -166,6 +167,8 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		err = injectArg(c, &a.rule, name, v)
 	case "off":
 		a.off, err = c.BoolArg(name, v)
+	case "history":
+		a.history, err = c.BoolArg(name, v)
 	case "reset":
 		a.reset, err = c.BoolArg(name, v)
 	case "whatIf":

@@ -26,7 +26,8 @@ const (
 // getRequestReport answers {customAction: "GetRequestReport", collection: "c"},
 // an extension of ours: what commands have cost by their shape, since the server
 // started or the last reset, the dearest first. Without collection it is about the
-// database, on admin about all of them.
+// database, on admin about all of them. With history: true each shape has the minutes of the
+// last hour in which it ran.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
@@ -56,6 +57,9 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	for i := range list[:min(len(list), int(a.top))] {
 		b.BeginDoc("")
 		appendRequest(c, b, &list[i], total)
+		if a.history {
+			appendMinutes(b, &list[i])
+		}
 		b.End()
 	}
 	b.End()
@@ -103,6 +107,26 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.BeginArray("warnings")
 	for _, w := range shapeWarnings(c, s, average) {
 		b.String("", w)
+	}
+	b.End()
+}
+
+// appendMinutes prints what a shape did in each minute of the last hour, the oldest first, but for
+// those in which it did nothing.
+func appendMinutes(b *bson.Builder, s *shape) {
+	b.BeginArray("history")
+	newest := int32(s.last.Unix() / 60)
+	for at := newest - shapeMinutes + 1; at <= newest; at++ {
+		m := &s.minutes[uint32(at)%shapeMinutes]
+		if m.at != at {
+			continue
+		}
+		b.BeginDoc("")
+		b.Int64("at", int64(at)*60)
+		b.Double("ru", float64(m.ru))
+		b.Int64("count", int64(m.runs))
+		b.Int64("throttled", int64(m.refused))
+		b.End()
 	}
 	b.End()
 }

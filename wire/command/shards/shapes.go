@@ -34,6 +34,7 @@ const (
 	shapeListMax  = 16  // branches of $or that are looked at
 	shapeDepthMax = 8   // levels of a filter that are looked at
 	evictLooks    = 8   // shapes, of which the cheapest goes
+	shapeMinutes  = 60  // of each shape that are remembered: a kilobyte
 	// fanOutsWarned is after how many fan-outs of one shape the log says so.
 	fanOutsWarned = 100
 )
@@ -55,6 +56,14 @@ type shape struct {
 	fanned        ratelimit.MicroRU
 	partitions    int // of the collection, at the last fan-out
 	last          time.Time
+	minutes       [shapeMinutes]shapeMinute // of the last hour, at their number modulo its length
+}
+
+// shapeMinute is what a shape did in a minute.
+type shapeMinute struct {
+	at            int32 // minutes since 1970
+	runs, refused uint32
+	ru            float32
 }
 
 // filterField is a path that a filter confines, and how.
@@ -129,6 +138,18 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	s.slowest = max(s.slowest, r.took)
 	s.loaded += r.loaded
 	s.last = now
+	at := int32(now.Unix() / 60)
+	m := &s.minutes[uint32(at)%shapeMinutes]
+	if m.at != at {
+		*m = shapeMinute{at: at}
+	}
+	m.ru += float32(r.charge.Float())
+	if !r.more {
+		m.runs++
+	}
+	if r.refused {
+		m.refused++
+	}
 	if r.visited > 0 {
 		s.visited += int64(r.visited)
 		s.visits++

@@ -1,8 +1,12 @@
 // Requests: what commands cost by their shape; for one shape its plan and its bill.
 import { html, useState } from '../vendor/htm-preact.js';
 import { clock, get, num, percent, post, short } from '../api.js';
+import { Chart } from '../chart.js';
 import { Bar, Confirm, Empty, Problem, Table } from '../parts.js';
 import { go, link, useAsk, usePlace } from '../state.js';
+
+// within adds up what a shape did in the minutes of a time.
+const within = (r, [from, to]) => (r.history ?? []).filter((m) => Number(m.at) + 60 > from && Number(m.at) < to).reduce((a, m) => ({ ru: a.ru + m.ru, count: a.count + Number(m.count), throttled: a.throttled + Number(m.throttled) }), { ru: 0, count: 0, throttled: 0 });
 
 const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
 
@@ -18,13 +22,21 @@ export function indexFor(r) {
 
 export default function Requests() {
   const p = usePlace();
-  const { data, error } = useAsk(() => get('requests', { ns: p.ns }), [p.ns], 3);
+  const { data, error } = useAsk(() => get('requests', { ns: p.ns, history: 1 }), [p.ns], 3);
   const [open, setOpen] = useState(null);
   if (!data) return html`<${Problem} error=${error}/>`;
   const shape = data.requests.find((r) => idOf(r) === open);
+  // A selected time shows what was done then, as far as the last hour is remembered.
+  let list = data.requests;
+  if (p.brush) {
+    list = list.map((r) => { const w = within(r, p.brush); return { ...r, ...w, ruAverage: w.count ? w.ru / w.count : 0 }; }).filter((r) => r.ru > 0 || r.count > 0);
+    const all = list.reduce((a, r) => a + r.ru, 0);
+    list.forEach((r) => { r.ruPercent = all ? (100 * r.ru) / all : 0; });
+  }
   return html`
+    ${p.brush && html`<p class="pattern" data-selected>In the minutes from ${clock(p.brush[0])} to ${clock(p.brush[1])}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> by ${list.length} shapes. Minutes are remembered for an hour; milliseconds, partitions and documents are those of all runs.</p>`}
     <p class="quiet">What commands have cost since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the start'}: <b>${num(data.ruTotal)} RU</b> by ${data.shapes} shapes. Values are left out of filters.</p>
-    ${data.requests.length === 0 ? html`<${Empty}>No requests were counted yet.</${Empty}>` : html`<${Table} caption="Shapes of requests" rows=${data.requests} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
+    ${list.length === 0 ? html`<${Empty}>No requests were counted yet.</${Empty}>` : html`<${Table} caption="Shapes of requests" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
       { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.length > 0 && html` <span class="flag" title=${r.warnings.join('\n')}>${r.warnings[0].split(':')[0]}</span>`}</span>` },
       { name: 'ru', title: 'RU', right: true, value: (r) => r.ru, show: (r) => html`<${Bar} share=${(r.ruPercent ?? 0) / 100} text=${`${num(r.ru)} · ${percent(r.ruPercent ?? 0)}`} hot=${r.warnings.length > 0}/>` },
       { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => num(r.count) },
@@ -48,6 +60,7 @@ function Shape({ r }) {
   return html`<section class="detail" aria-label="One shape"><header><h2>${r.command} <code>${r.filter}</code></h2></header>
     ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
     <p>Fixes ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'nothing'}; last ${clock(Date.parse(r.last.$date) / 1000)}; dearest ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs, ${num(r.failed)} failed.</p>
+    <${Past} r=${r}/>
     <div class="actions">
       <button class="primary" disabled=${!findable || state.busy} onClick=${() => explain(true)} data-explain>Explain and run</button>
       <button disabled=${!findable || state.busy} onClick=${() => explain(false)}>Explain only</button>
@@ -57,6 +70,16 @@ function Shape({ r }) {
     <${Problem} error=${state.error}/>
     ${state.plan && html`<${Plan} plan=${state.plan}/>`}
     ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection is used. Each write then costs about 0.4 RU more for every entry.</p></${Confirm}>`}</section>`;
+}
+
+// Past is what a shape did in each minute of the last hour.
+function Past({ r }) {
+  if (!r.history?.length) return null;
+  const by = new Map(r.history.map((m) => [Number(m.at), m])), end = Math.floor(Date.now() / 60000) * 60;
+  const last = Math.max(end, Number(r.history.at(-1).at)), times = Array.from({ length: 60 }, (_, i) => last - (59 - i) * 60);
+  return html`<${Chart} title="Request units of each minute of the last hour" height=${130} times=${times} series=${[
+    { label: 'RU', colour: '--c1', fill: '--c1-soft', values: times.map((t) => by.get(t)?.ru ?? 0) },
+    { label: 'refused', colour: '--bad', values: times.map((t) => Number(by.get(t)?.throttled ?? 0)) }]}/>`;
 }
 
 // steps lists the stages of a plan from the last to the first, each once with how many shards run it.

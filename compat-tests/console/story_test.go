@@ -1,0 +1,140 @@
+package console
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/cantledb/cantle/cmd/cantle/certificates"
+)
+
+// tenants makes shop.orders, whose shard key is the tenant: four partitions, 40 tenants, and
+// one of them, t7, begins to ask for much more than the others.
+func (s *server) tenants() {
+	s.t.Helper()
+	s.run("admin", `{"shardCollection": "shop.orders", "key": {"tenant": "hashed"}, "numInitialChunks": 4}`)
+	for i := range 10 {
+		docs := ""
+		for j := range 40 {
+			if j > 0 {
+				docs += ","
+			}
+			docs += fmt.Sprintf(`{"_id": %d, "tenant": "t%d", "order": %d, "status": "%s"}`, i*40+j, j, i*40+j, []string{"open", "paid", "sent"}[(i+j)%3])
+		}
+		s.run("shop", `{"insert": "orders", "documents": [%s]}`, docs)
+	}
+	s.pass(1)
+	s.run("shop", `{"customAction": "UpdateCollection", "collection": "orders", "offerThroughput": 4000}`)
+	for i := range 90 {
+		for j := range 4 {
+			s.run("shop", `{"find": "orders", "filter": {"tenant": "t%d", "order": %d}}`, (i*4+j)%40, i)
+		}
+		if i > 30 {
+			for range 15 {
+				s.run("shop", `{"find": "orders", "filter": {"tenant": "t7", "status": "open"}}`)
+			}
+		}
+		s.pass(1)
+	}
+}
+
+// A tenant's burst makes one partition hot. From opening the page, the value behind it, a
+// better shard key and the request that causes it are found in three clicks.
+func TestStory(t *testing.T) {
+	s := start(t)
+	s.stop()
+	s.tenants()
+	b := browse(t, s, 1280, 900)
+	clicks := 0
+	click := func(selector string) { clicks++; b.click(selector) }
+
+	b.do(chromedp.Navigate(s.url), chromedp.WaitVisible("nav", chromedp.ByQuery))
+	b.has("the page opens on a warning", "of the work of 4 partitions")
+	b.picture("story-0")
+	click(".warnings li.hot a")
+	b.has("the heat map names the value", `Its costliest value is {tenant: "t7"}`)
+	b.picture("story-1")
+	click("text=Advise a shard key")
+	b.check("a better shard key is named", `/Best: .*order/.test(document.querySelector('main pre.text').innerText)`)
+	b.picture("story-2")
+	click("text=Which requests?")
+	b.check("the request that causes it is the dearest", `document.querySelector('main tbody tr').innerText.includes('{tenant: ?, status: ?}')`)
+	b.picture("story-3")
+	if clicks > 3 {
+		t.Errorf("%d clicks", clicks)
+	}
+}
+
+// One shape shows its past by the minute, and a selected time shows what was done then.
+func TestShapeHistory(t *testing.T) {
+	s := start(t)
+	s.stop()
+	s.orders()
+	s.pass(1)
+	s.burst(3)
+	s.pass(300)
+	s.run("test", `{"find": "orders", "filter": {"total": 3}}`)
+	s.pass(1)
+	var lines struct{ From int64 }
+	s.get("/api/v1/lines?from=-1").into(&lines)
+	b := browse(t, s, 1280, 900)
+	b.open("#/requests?ns=test.orders")
+	b.has("all shapes", "{customer: ?, total: {$gte: ?}}")
+	b.click("text=find {total: ?}")
+	b.check("its past is drawn", "document.querySelector('.detail .chart canvas').width > 200")
+	b.picture("shape-history")
+	b.open(fmt.Sprintf("#/requests?ns=test.orders&brush=%d-%d", lines.From-60, lines.From+1))
+	b.has("a selected time", "by 1 shapes")
+	b.check("has what was done then", "document.querySelectorAll('main tbody tr').length === 1 && document.querySelector('main tbody tr').innerText.includes('{total: ?}')")
+}
+
+// The page asks for a login where the server does, and shows what the user may see.
+func TestLoginPage(t *testing.T) {
+	s := start(t, "--auth")
+	s.run("admin", `{"createUser": "root", "pwd": "p", "roles": ["root"]}`)
+	s.client = s.connect("root:p")
+	s.run("admin", `{"createUser": "reader", "pwd": "p", "roles": [{"role": "read", "db": "test"}]}`)
+	s.user = "root:p"
+	s.stop()
+	s.orders()
+	b := browse(t, s, 1280, 900)
+	b.open("#/collections?ns=test.orders")
+	b.check("a login is asked for", "document.querySelector('main.login form input[name=password]')")
+	b.picture("login")
+	b.fill("input[name=user]", "reader")
+	b.fill("input[name=password]", "wrong")
+	b.click("text=Log in")
+	b.has("a wrong password is told", "Authentication failed")
+	b.fill("input[name=password]", "p")
+	b.click("text=Log in")
+	b.check("documents are there", "document.querySelectorAll('.documents li').length === 20")
+	b.open("#/now")
+	b.has("the load is not", "clusterMonitor")
+	b.click("text=Log out")
+	b.check("it ends", "document.querySelector('main.login form')")
+	b.fill("input[name=user]", "root")
+	b.fill("input[name=password]", "p")
+	b.click("text=Log in")
+	b.check("another sees the load", "document.querySelectorAll('.chart canvas').length === 4 && document.querySelector('.live.on')")
+	b.check("scripts see no cookie", "document.cookie === ''")
+}
+
+// The page works over TLS with the server's certificate; one that ends soon is warned of.
+func TestTLSPage(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := certificates.Make(dir, []string{"127.0.0.1"}, "client", 20*24*3600e9); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, "--tls-mode", "preferTLS", "--tls-certificate-key-file", dir+"/server.pem")
+	if s.url[:8] != "https://" {
+		t.Fatal(s.url)
+	}
+	s.orders()
+	b := browse(t, s, 1280, 900)
+	b.open("#/now")
+	b.has("the certificate is warned of", "in 19 days")
+	b.check("it is live", "document.querySelector('.live.on')")
+	b.check("it came over TLS", "location.protocol === 'https:' && performance.getEntriesByType('navigation')[0].nextHopProtocol === 'h2'")
+	b.picture("certificate")
+}
