@@ -124,12 +124,16 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	}
 	switch r.name {
 	case "$regexMatch":
-		return bson.Bool(!none && c.Match(text)), nil
+		if none {
+			return bson.Bool(false), nil
+		}
+		ok, err := c.MatchWithin(env, text)
+		return bson.Bool(ok), err
 	case "$regexFind":
 		if none {
 			return bson.Null, nil
 		}
-		m, err := c.FindIndex(text, 0)
+		m, err := c.FindWithin(env, text)
 		if err != nil || m == nil {
 			return bson.Null, err
 		}
@@ -142,7 +146,7 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	}
 	b := s.newArray()
 	at, idx := 0, 0 // the last match's place in bytes and code points
-	err = c.Each(text, func(m []int) error {
+	err = c.EachWithin(env, text, func(m []int) error {
 		idx += codePoints(text[at:m[0]])
 		at = m[0]
 		b.BeginDoc("")

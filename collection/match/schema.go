@@ -80,7 +80,11 @@ func (j *judge) matches(re *mql.Regex, text []byte) bool {
 		}
 		defer done()
 	}
-	return re.Match(text)
+	ok, err := re.MatchWithin(j.env, text)
+	if err != nil {
+		j.err = err
+	}
+	return ok
 }
 
 // schema is a parsed schema: rules that must all hold.

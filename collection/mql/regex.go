@@ -24,7 +24,8 @@ type Regex struct {
 	// Pattern and Options are what it was compiled from.
 	Pattern, Options string
 
-	linear *regexp.Regexp // nil if the pattern needs backtracking
+	linear *regexp.Regexp        // nil if the pattern needs backtracking
+	next   func() *regexp.Regexp // finds what comes behind the first character; see EachWithin
 	// A `$` without option m also matches before a final newline, which RE2
 	// cannot say: texts that end with one are matched by backtracking.
 	dollar bool
@@ -130,12 +131,16 @@ func (r *Regex) compileLinear(t translator) {
 	if head != "" {
 		head = "(?" + head + ")"
 	}
-	re, err := regexp.Compile(head + t.fast.String())
+	text := head + t.fast.String()
+	re, err := regexp.Compile(text)
 	if err != nil {
 		return
 	}
 	r.linear, r.groups = re, re.NumSubexp()
-	tree, err := syntax.Parse(head+t.fast.String(), syntax.Perl)
+	r.next = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + text + ")")
+	})
+	tree, err := syntax.Parse(text, syntax.Perl)
 	r.empty = err != nil || minLength(tree) == 0
 }
 

@@ -1,6 +1,9 @@
 package mql
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // longText is how long a text is before the command may end while it is matched.
 const longText = 1 << 20
@@ -14,6 +17,55 @@ func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	in := &endingText{Reader: bytes.NewReader(text), env: e}
 	ok := r.linear.MatchReader(in)
 	return ok && in.err == nil, in.err
+}
+
+// FindWithin finds the first match, as FindIndex does, for a command: on the linear engine
+// it ends with it.
+// Errors: the context's cause; 51156 if the match takes too long.
+func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
+	if len(text) < longText || r.engine(text) != nil {
+		return r.FindIndex(text, 0)
+	}
+	in := &endingText{Reader: bytes.NewReader(text), env: e}
+	m := r.linear.FindReaderSubmatchIndex(in)
+	return m, in.err
+}
+
+// EachWithin is Each for a command: on the linear engine it ends with it.
+// Errors: the context's cause; those of Each.
+func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
+	if len(text) < longText || r.engine(text) != nil || r.empty {
+		return r.Each(text, f)
+	}
+	m, err := r.FindWithin(e, text)
+	for n := 0; err == nil && m != nil && n < matchesMax; n++ {
+		if err = f(m); err == nil {
+			err = e.Spend(tickBytes + m[1] - m[0])
+		}
+		if err == nil {
+			m, err = r.after(e, text, m[1])
+		}
+	}
+	return err
+}
+
+// after finds the first match at or behind a place that is not the beginning. The character
+// before it is read as well, so that ^ and \b see it.
+func (r *Regex) after(e *Env, text []byte, place int) ([]int, error) {
+	_, size := utf8.DecodeLastRune(text[:place])
+	base := place - size
+	in := &endingText{Reader: bytes.NewReader(text[base:]), env: e}
+	m := r.next().FindReaderSubmatchIndex(in)
+	if m == nil || in.err != nil {
+		return nil, in.err
+	}
+	m = m[2:]
+	for i, at := range m {
+		if at >= 0 {
+			m[i] = base + at
+		}
+	}
+	return m, nil
 }
 
 // endingText is a text that ends when its command does.

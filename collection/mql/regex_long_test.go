@@ -1,8 +1,10 @@
 package mql
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,5 +28,49 @@ func TestMatchWithin(t *testing.T) {
 	r, _ := CompileRegex("(é+)+z", "")
 	if ok, err := r.MatchWithin(NewEnv(ctx), []byte(long)); ok || err != gone {
 		t.Error(ok, err)
+	}
+}
+
+// Matches in a long text are those that are found in one go, and the search ends with its
+// command.
+func TestEachWithin(t *testing.T) {
+	long := []byte(strings.Repeat("één ab\nab cd ", longText/12))
+	for _, pattern := range []string{`\bab\b`, `(?m)^a(b)( cd)?`, "^é", `(é)n|(c)d`, `b\n(.)`} {
+		r, err := CompileRegex(pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := r.FindAll(long, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][]int
+		err = r.EachWithin(NewEnv(t.Context()), long, func(m []int) error {
+			got = append(got, slices.Clone(m))
+			return nil
+		})
+		if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: %d matches, want %d, %v", pattern, len(got), len(want), err)
+		}
+		first, err := r.FindWithin(NewEnv(t.Context()), long)
+		if err != nil || len(want) > 0 && !slices.Equal(first, want[0]) || len(want) == 0 && first != nil {
+			t.Errorf("%s: first %v, %v", pattern, first, err)
+		}
+	}
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r, _ := CompileRegex("(é+)", "")
+	n := 0
+	err := r.EachWithin(NewEnv(ctx), long, func([]int) error {
+		if n++; n == 10 {
+			cancel(gone)
+		}
+		return nil
+	})
+	if err != gone || n > 2000 {
+		t.Errorf("%v after %d matches", err, n)
+	}
+	if _, err := r.FindWithin(NewEnv(ctx), bytes.Repeat([]byte("a"), longText)); err != gone {
+		t.Error(err)
 	}
 }
