@@ -10,6 +10,9 @@ type UserShares struct {
 	of *Memory
 	mu sync.Mutex
 	by map[string]*userShare
+	// gone are those without connections that still hold something: a transaction of theirs
+	// goes on.
+	gone map[string]*userShare
 }
 
 // shareFactor is how many times what is free one user may hold.
@@ -23,7 +26,7 @@ type userShare struct {
 
 // NewUserShares divides m.
 func NewUserShares(m *Memory) *UserShares {
-	return &UserShares{of: m, by: map[string]*userShare{}}
+	return &UserShares{of: m, by: map[string]*userShare{}, gone: map[string]*userShare{}}
 }
 
 // Enter returns the part of a user for one more of its connections. Leave must follow.
@@ -33,11 +36,20 @@ func (s *UserShares) Enter(user string) *Memory {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for name, u := range s.gone {
+		if u.part.used.Load() == 0 {
+			delete(s.gone, name)
+		}
+	}
 	u := s.by[user]
 	if u == nil {
-		u = &userShare{part: &Memory{of: s.of, max: s.of.max, shared: true}}
-		s.by[user] = u
+		u = s.gone[user]
+		delete(s.gone, user)
 	}
+	if u == nil {
+		u = &userShare{part: &Memory{of: s.of, max: s.of.max, shared: true}}
+	}
+	s.by[user] = u
 	u.conns++
 	return u.part
 }
@@ -52,6 +64,9 @@ func (s *UserShares) Leave(user string) {
 	if u := s.by[user]; u != nil {
 		if u.conns--; u.conns <= 0 {
 			delete(s.by, user)
+			if u.part.used.Load() > 0 {
+				s.gone[user] = u
+			}
 		}
 	}
 }

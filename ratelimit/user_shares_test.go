@@ -38,6 +38,12 @@ func TestUserShares(t *testing.T) {
 	for range 2 {
 		s.Leave("greedy")
 	}
+	if s.Enter("greedy") != greedy {
+		t.Error("who left with something in hand comes back with empty hands")
+	}
+	s.Leave("greedy")
+	greedy.Give(greedy.Stats().Used)
+	s.Enter("another")
 	s.Leave("nobody")
 	if s.Enter("greedy") == greedy {
 		t.Error("who has left is remembered")

@@ -75,4 +75,16 @@ type TxnOptions struct {
 	// Essential lets the commit use the reserve of a full disk: for drops,
 	// truncation and other work that frees space in the end.
 	Essential bool
+
+	// Memory, if not nil, is what large writes are counted in until the commit, in place
+	// of what all transactions share: a part of that, of the user who writes.
+	Memory Memory
+}
+
+// Memory is a number of bytes that several share.
+type Memory interface {
+	// Take takes n bytes if there is room for them.
+	Take(n int64) bool
+	// Give gives n bytes back.
+	Give(n int64)
 }

@@ -60,6 +60,38 @@ func TestApplicationsShareMemory(t *testing.T) {
 	}
 }
 
+// Open transactions of an application, however many, leave room for those of another, also
+// when it leaves and comes back.
+func TestApplicationsShareUncommittedWrites(t *testing.T) {
+	ctx := context.Background()
+	s, db := start(t)
+	if err := db.CreateCollection(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	doc := bson.D{{Key: "s", Value: strings.Repeat("x", 2<<20)}}
+	begin := func(c *mongo.Collection) error {
+		session, err := c.Database().Client().StartSession()
+		if err == nil {
+			err = session.StartTransaction()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { session.EndSession(ctx) })
+		_, err = c.InsertOne(mongo.NewSessionContext(ctx, session), doc)
+		return err
+	}
+	open := 0
+	for range 2 {
+		for greedy := as(t, s, "greedy"); begin(greedy) == nil; {
+			open++
+		}
+	}
+	if err := begin(as(t, s, "modest")); err != nil || open == 0 {
+		t.Errorf("beside %d open transactions: %v; %+v", open, err, workOf(ctx, t, db))
+	}
+}
+
 // kill ends the commands of an application.
 func kill(ctx context.Context, t *testing.T, admin *mongo.Database, app string) {
 	t.Helper()

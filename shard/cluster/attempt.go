@@ -229,7 +229,7 @@ func (a *attempt) begin(latch ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch})
+	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes})
 	return err
 }
 

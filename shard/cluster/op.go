@@ -45,6 +45,8 @@ type Op struct {
 	StmtIDs []int32
 	// Owner is the digest of the session's user.
 	Owner [32]byte
+	// Writes is what the user's uncommitted writes are counted in; nil = with everybody's.
+	Writes storage.Memory
 	// User is who runs the command, "name@db"; "" for nobody.
 	User string
 	// BypassValidation skips validators (bypassDocumentValidation).

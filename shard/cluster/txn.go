@@ -155,7 +155,7 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	ctx := o.Env.Context()
 	t := &Txn{Catalog: snap, holder: intents.NewHolder()}
 	if o.At == 0 || o.At == c.Store.Latest() || c.states.catalogAt(o.At) == snap {
-		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At})
+		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At, Memory: o.Writes})
 		if err == nil {
 			t.Store, t.layoutAt = txn, txn.ReadTimestamp()
 			return t, nil

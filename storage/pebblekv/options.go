@@ -49,7 +49,7 @@ type Options struct {
 	TxnBytesMax, ValueBytesMax int
 
 	// TxnMemory, if not nil, is what the writes of all open transactions share.
-	TxnMemory Memory
+	TxnMemory storage.Memory
 
 	// Clock gives timestamps their seconds; nil = they count from 1.
 	Clock func() time.Time
@@ -70,14 +70,6 @@ type Options struct {
 	// never be repeated). It should flush logs. The process exits with status 3
 	// when it returns.
 	Fatal func(message string)
-}
-
-// Memory is a number of bytes that several share.
-type Memory interface {
-	// Take takes n bytes if there is room for them.
-	Take(n int64) bool
-	// Give gives n bytes back.
-	Give(n int64)
 }
 
 // defaults returns o with zero fields filled in.

@@ -24,7 +24,8 @@ type txn struct {
 	o          storage.TxnOptions
 	work       *work // nil once closed, or read-only
 	held       writebuf.Held
-	taken      int64 // of Options.TxnMemory
+	memory     storage.Memory
+	taken      int64 // of memory
 	prev, next *txn  // in txnList
 }
 
@@ -68,7 +69,10 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s}, o: o}
+	t := &txn{view: view{s: s}, o: o, memory: s.o.TxnMemory}
+	if o.Memory != nil {
+		t.memory = o.Memory
+	}
 	if len(o.Latch) > 0 {
 		var err error
 		if t.held, err = s.latches.Acquire(ctx, o.Latch); err != nil {
@@ -181,7 +185,7 @@ const (
 
 // room takes memory for a buffer of n bytes, and reports whether there is some.
 func (t *txn) room(n int) bool {
-	if m := t.s.o.TxnMemory; m != nil && int64(n) > t.taken+uncountedBytes {
+	if m := t.memory; m != nil && int64(n) > t.taken+uncountedBytes {
 		step := max(int64(n)-t.taken, stepBytes)
 		if !m.Take(step) {
 			return false
@@ -295,7 +299,7 @@ func (t *txn) finish(ps *pebble.Snapshot) {
 		w.reset()
 		t.s.buffers.Put(w)
 		if t.taken > 0 {
-			t.s.o.TxnMemory.Give(t.taken)
+			t.memory.Give(t.taken)
 			t.taken = 0
 		}
 	}

@@ -3,6 +3,8 @@ package tikvkv
 import (
 	"cmp"
 	"time"
+
+	"github.com/cantledb/cantle/storage"
 )
 
 // Options are the settings of a store.
@@ -26,7 +28,7 @@ type Options struct {
 	TxnBytesMax, ValueBytesMax int
 
 	// TxnMemory, if not nil, is what the writes of all open transactions share.
-	TxnMemory Memory
+	TxnMemory storage.Memory
 
 	// AsyncCommit and OnePhase let transactions commit in fewer steps. They are off: no
 	// cluster has been seen to pass the tests with them yet.
@@ -41,14 +43,6 @@ type Options struct {
 
 	// Fatal is called when the store cannot go on: another process has taken it over.
 	Fatal func(message string)
-}
-
-// Memory is a number of bytes that several share.
-type Memory interface {
-	// Take takes n bytes if there is room for them.
-	Take(n int64) bool
-	// Give gives n bytes back.
-	Give(n int64)
 }
 
 const (

@@ -12,10 +12,11 @@ import (
 // txn implements storage.Txn.
 type txn struct {
 	view
-	o     storage.TxnOptions
-	buf   writebuf.Buffer
-	held  writebuf.Held
-	taken int64 // of Options.TxnMemory
+	o      storage.TxnOptions
+	buf    writebuf.Buffer
+	held   writebuf.Held
+	memory storage.Memory
+	taken  int64 // of memory
 
 	claimed map[string]bool // keys that Prefetch has claimed, and nobody has asked for yet
 }
@@ -28,7 +29,10 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s, notes: !o.ReadOnly}, o: o}
+	t := &txn{view: view{s: s, notes: !o.ReadOnly}, o: o, memory: s.o.TxnMemory}
+	if o.Memory != nil {
+		t.memory = o.Memory
+	}
 	if len(o.Latch) > 0 {
 		var err error
 		if t.held, err = s.latches.Acquire(ctx, o.Latch); err != nil {
@@ -125,7 +129,7 @@ const (
 // room takes memory for a buffer of n bytes, and reports whether there is some. A commit
 // holds everything twice.
 func (t *txn) room(n int) bool {
-	if m := t.s.o.TxnMemory; m != nil && 2*int64(n) > t.taken+uncountedBytes {
+	if m := t.memory; m != nil && 2*int64(n) > t.taken+uncountedBytes {
 		step := max(2*int64(n)-t.taken, stepBytes)
 		if !m.Take(step) {
 			return false
@@ -280,7 +284,7 @@ func (t *txn) Close() {
 func (t *txn) free() {
 	t.buf = writebuf.Buffer{}
 	if t.taken > 0 {
-		t.s.o.TxnMemory.Give(t.taken)
+		t.memory.Give(t.taken)
 		t.taken = 0
 	}
 }

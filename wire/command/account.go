@@ -14,7 +14,8 @@ type account struct {
 	name      string
 	user, app string            // that name was made of
 	memory    *ratelimit.Memory // the user's part of what blocking operators share
-	shares    *ratelimit.UserShares
+	writes    *ratelimit.Memory // the user's part of what uncommitted writes share
+	server    *Server
 }
 
 // of returns the account of a connection, which changes with logins. Only the connection's
@@ -24,7 +25,7 @@ func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 		return a
 	}
 	a.leave()
-	a.user, a.app, a.shares = p.User, p.AppName, s.users
+	a.user, a.app, a.server = p.User, p.AppName, s
 	switch {
 	case p.User != "":
 		a.name = "user " + p.User
@@ -37,16 +38,17 @@ func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 		}
 		a.name = "address " + host
 	}
-	a.memory = a.shares.Enter(a.name)
+	a.memory, a.writes = s.users.Enter(a.name), s.writers.Enter(a.name)
 	return a
 }
 
 // leave takes the connection out of the account.
 func (a *account) leave() {
 	if a.name != "" {
-		a.shares.Leave(a.name)
+		a.server.users.Leave(a.name)
+		a.server.writers.Leave(a.name)
 	}
-	a.name, a.memory = "", nil
+	a.name, a.memory, a.writes = "", nil, nil
 }
 
 // Account names whom the command's work is counted for.

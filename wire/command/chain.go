@@ -275,6 +275,9 @@ func (c *Call) environment() {
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
+	if who.writes != nil {
+		c.Op.Writes = who.writes
+	}
 	c.Op.AppName, c.Op.User = c.Peer.AppName, c.Peer.User
 	c.Op.Strong = c.strongReads()
 	c.Op.Unmetered = c.Server.Unmetered.Load()

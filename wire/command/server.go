@@ -62,6 +62,8 @@ type Config struct {
 	// WorkMemory is what the blocking operators of all commands share; nil is without
 	// end.
 	WorkMemory *ratelimit.Memory
+	// WriteMemory is what uncommitted writes share; nil is without end.
+	WriteMemory *ratelimit.Memory
 	// JavaScript allows $where, $function, $accumulator and mapReduce.
 	JavaScript bool
 	// TestCommands allows configureFailPoint and other commands for tests.
@@ -82,6 +84,7 @@ type Server struct {
 	Stages  virtual.Stages
 
 	users    *ratelimit.UserShares // of WorkMemory
+	writers  *ratelimit.UserShares // of WriteMemory
 	byName   map[string]*Def
 	commands []*Def // in alphabetical order
 	Stats    Statistics
@@ -122,7 +125,7 @@ type Room interface {
 
 // New makes a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
+	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
 	return s
 }

@@ -266,7 +266,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
-			WorkMemory: d.shares.queries, Processor: d.processor,
+			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
 		},
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},

@@ -41,7 +41,7 @@ func divide(total, work int64) shares {
 	work = max(work, workMin)
 	all := ratelimit.NewMemory(work)
 	return shares{
-		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 2),
+		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 4 * 3),
 		cursors:  work / 4,
 		cache:    min(max(total/8, 8<<20), 1<<30),
 		memtable: min(max(total/64, 1<<20), 32<<20),
