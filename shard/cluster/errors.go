@@ -45,7 +45,7 @@ func Translate(err error) error {
 	case errors.Is(err, storage.ErrTxnTooLarge):
 		return mongoerr.New(mongoerr.TransactionTooLarge, "The writes of one transaction exceed the limit").Because(err)
 	case errors.Is(err, storage.ErrMemoryFull):
-		return mongoerr.New(mongoerr.ExceededMemoryLimit, "The writes of all transactions that are open take up the memory they may (--work-memory); try again when others have ended").Because(err)
+		return mongoerr.New(mongoerr.ExceededMemoryLimit, "The writes of open transactions, all or this user's, take up the memory they may (--work-memory); try again when others have ended").Because(err)
 	case errors.Is(err, storage.ErrValueTooLarge), errors.Is(err, bson.ErrTooLarge):
 		return mongoerr.New(mongoerr.BSONObjectTooLarge, "Document or index key is too large").Because(err)
 	case errors.Is(err, bson.ErrTooDeep):
