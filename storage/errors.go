@@ -38,6 +38,9 @@ var (
 	// ErrDiskFull: free space is below the reserve; only commits that delete are
 	// taken. Nothing was written.
 	ErrDiskFull = errors.New("storage: disk full")
+	// ErrDiskFails: the disk did not read or write what it was to. A write's outcome is
+	// ErrUndetermined as well, unless nothing was written.
+	ErrDiskFails = errors.New("storage: the disk fails")
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("storage: store is in use by another process")
 	// ErrFormat: the store was written by a version this one cannot read.

@@ -21,6 +21,18 @@ type Row struct {
 // Rows are the fault programme.
 var Rows = []Row{
 	{
+		Name: "power-cut", Promises: []int{1, 2, 4}, Unit: "cuts", Run: 5_000, Nightly: 200_000, Release: 2_000_000,
+		What:   "The power fails before every operation on files (write, sync, create, rename, remove) of twelve scenarios of a whole server: inserts, transactions, index builds, splits, merges, reshards, drops, expiry, checkpoints, users, trimming of the change log, the first start on a folder of an older release. Of what was not synced nothing, a random half or all is kept. The server opens what is left, has every acknowledged write and nothing half, and all of it fits together",
+		Tests:  []string{"compat-tests/disk TestPowerCut"},
+		Canary: "four: a log and a list of tables that are not synced, index entries and documents left out of their batches", CanaryTest: "compat-tests/disk TestCutCanaries",
+	},
+	{
+		Name: "io-error", Promises: []int{1, 2, 6}, Unit: "errors", Run: 1_000, Nightly: 50_000, Release: 1_000_000,
+		What:   "The n-th read, write, sync, create, rename or remove of the same scenarios fails, once or from then on, at the start as well. Clients get errors that say so and never a wrong answer, or the server ends and says why; started again on a disk that works, it has all it acknowledged",
+		Tests:  []string{"compat-tests/disk TestErrors"},
+		Canary: "two: errors of writes are overheard, what cannot be read is taken for what is not there", CanaryTest: "compat-tests/disk TestErrorCanaries",
+	},
+	{
 		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
 		What:  "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
 		Tests: []string{"compat-tests/crash TestKillDuringWrites", "compat-tests/crash TestKillDuringStructureChanges", "compat-tests/crash TestChangesThroughKills", "compat-tests/crash TestRetryAfterKill", "compat-tests/spill TestKillLeavesNothing"},

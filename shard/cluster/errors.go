@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"syscall"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -58,6 +59,8 @@ func Translate(err error) error {
 		return mongoerr.New(mongoerr.DataCorruptionDetected, "The data that this needs are damaged: %s. Other data can be read; see \"cantle check\" and \"cantle salvage\"", damageOf(err)).Because(err)
 	case errors.Is(err, storage.ErrDiskFull):
 		return mongoerr.New(mongoerr.OutOfDiskSpace, "The disk is almost full: writes are refused until space is freed; deletes still work").Because(err)
+	case errors.Is(err, storage.ErrDiskFails):
+		return mongoerr.New(mongoerr.FileStreamFailed, "The disk failed while the data were read or written: %s. Try again; if it stays so, look at the disk and its system's messages: the files can be checked with \"cantle check\" when the server is stopped", reasonOf(err)).Because(err)
 	case errors.Is(err, storage.ErrUnavailable):
 		return mongoerr.New(mongoerr.NetworkTimeout, "The cluster that keeps the data cannot be reached; nothing was done, try again").Because(err)
 	case errors.Is(err, storage.ErrUndetermined):
@@ -82,6 +85,15 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 	b.String("partition", strconv.Itoa(t.Shard))
 	return mongoerr.New(ratelimit.CodeThrottled, "%s", t.Message()).
 		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
+}
+
+// reasonOf is what the system said, without the paths and words of those between.
+func reasonOf(err error) string {
+	var cause syscall.Errno
+	if errors.As(err, &cause) {
+		return cause.Error()
+	}
+	return "an unknown error"
 }
 
 // damageOf says which file is damaged, without how the error came up.

@@ -141,19 +141,57 @@ func (c *counts) advance(ctx context.Context, r *Runner) error {
 	if c.colls == nil {
 		c.colls = map[keyspace.CollectionID]*counted{}
 	}
-	for _, k := range c.take() {
+	found := c.take()
+	for i, k := range found {
 		if err := r.install(ctx, k); err != nil {
+			for _, k := range found[i:] {
+				c.learn(k)
+			}
 			return err
 		}
 	}
+	// A disk may fail half way: what was counted by then is counted, up to a whole commit,
+	// and the next pass goes on behind it.
+	var open commitCounts
 	next, err := r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, size int) {
-		c.apply(r.Catalog.Peek(), ts, rec)
-		c.mark(ts, size)
+		if ts != open.ts {
+			c.settle(&open)
+			open.ts = ts
+		}
+		open.records = append(open.records, c.counted(r.Catalog.Peek(), ts, rec, size))
 	})
-	if err == nil {
-		c.at = next
+	if err != nil {
+		return err
 	}
-	return err
+	c.settle(&open)
+	c.at = next
+	return nil
+}
+
+// commitCounts are the counts of one commit as far as it was read.
+type commitCounts struct {
+	ts      storage.Timestamp
+	records []recordCount
+}
+
+// recordCount is what a record adds to the counts of a shard; without one it adds nothing.
+type recordCount struct {
+	of    *counted
+	shard *countedShard
+	add   tally.Count
+	size  int // of the record
+}
+
+// settle adds the counts of a whole commit.
+func (c *counts) settle(open *commitCounts) {
+	for _, r := range open.records {
+		r.count()
+		c.mark(open.ts, r.size)
+	}
+	if len(open.records) > 0 {
+		c.at = open.ts
+	}
+	open.records = open.records[:0]
 }
 
 // follow reads the durable log after a timestamp.
@@ -171,21 +209,30 @@ func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func
 	return next, errors.Join(err, bad)
 }
 
-// apply counts one record.
-func (c *counts) apply(snap *catalog.Snapshot, ts storage.Timestamp, rec *changelog.Record) {
+// count adds what a record counts.
+func (r recordCount) count() {
+	if r.shard != nil {
+		r.shard.Count = r.shard.Add(r.add)
+		r.of.changed = true
+	}
+}
+
+// counted finds out what one record counts.
+func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *changelog.Record, size int) recordCount {
+	nothing := recordCount{size: size}
 	if rec.Op > changelog.Delete {
-		return
+		return nothing
 	}
 	coll := snap.ByID(rec.Collection)
 	if coll == nil || coll.Map == nil {
-		return
+		return nothing
 	}
 	k := c.entry(coll)
 	d := coll.Map.Find(rec.Position, rec.ID)
 	if s := k.shards[d.ID]; s != nil && ts > s.from {
-		s.Count = s.Add(tally.Count{Docs: rec.Count(), Bytes: rec.Bytes})
-		k.changed = true
+		return recordCount{k, s, tally.Count{Docs: rec.Count(), Bytes: rec.Bytes}, size}
 	}
+	return nothing
 }
 
 // entry is the counts of a collection; one met for the first time was made
@@ -236,10 +283,12 @@ func (r *Runner) install(ctx context.Context, n known) error {
 			}
 		}
 	})
-	if errors.Is(err, storage.ErrLogTruncated) {
+	if err != nil {
 		for id := range n.shards {
-			delete(k.shards, id) // a start will count them
+			delete(k.shards, id) // they are half counted; a start will count them
 		}
+	}
+	if errors.Is(err, storage.ErrLogTruncated) {
 		return nil
 	}
 	return err

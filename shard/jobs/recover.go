@@ -36,7 +36,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 	colls := r.Catalog.Peek()
 	next := r.Store.Durable()
 	if c.at > 0 {
-		next, err = r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, _ int) { c.apply(colls, ts, rec) })
+		next, err = r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, _ int) { c.counted(colls, ts, rec, 0).count() })
 		if errors.Is(err, storage.ErrLogTruncated) {
 			c.colls, next, err = map[keyspace.CollectionID]*counted{}, r.Store.Durable(), nil
 		}

@@ -102,7 +102,7 @@ func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
 	}
 	f, err := wreck.Survey(s.o.FS, s.dir)
 	if err != nil {
-		return nil, err
+		return nil, translate(err)
 	}
 	for _, name := range f.Options() {
 		logger{s.o}.Errorf("the file %s of the store is damaged; it holds settings of the engine and no data, so a new one is written", name)
@@ -110,6 +110,9 @@ func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
 	if !s.o.ReadOnly {
 		if len(f.Damages) > 0 {
 			return f, s.whyNot(f, storage.ErrCorruption)
+		}
+		if err := f.Clear(); err != nil {
+			return nil, translate(err)
 		}
 		po.FS = f.Writable()
 		return f, nil

@@ -46,11 +46,11 @@ func Open(dir string, o Options) (storage.Store, error) {
 // openPebble locks the directory and opens Pebble in it.
 func (s *store) openPebble() error {
 	if err := MakeFolder(s.o.FS, s.dir); err != nil {
-		return err
+		return translate(err)
 	}
 	lock, err := lockFolder(s.dir, s.o.FS)
 	if err != nil {
-		return err
+		return translate(err)
 	}
 	s.kept = newKeeper(s.o.FS, s.dir)
 	t := &troubles{log: logger{s.o}, now: s.o.Clock}
@@ -58,18 +58,22 @@ func (s *store) openPebble() error {
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
 	po.EventListener.DataCorruption = s.found
-	po.Experimental.CompactionScheduler = newCompactions(&t.pause)
+	scheduler := newCompactions(t)
+	po.Experimental.CompactionScheduler = scheduler
 	defer po.Cache.Unref()
 	po.Lock = lock
 	if err = s.openEngine(po, t); err != nil {
+		scheduler.Unregister()
 		_ = lock.Close()
 		return err
 	}
 	s.lock = lock
 	if !s.o.InMemory && !s.o.ReadOnly {
-		s.syncer.mark, err = wreck.OpenMark(s.o.FS, s.dir)
+		if s.syncer.mark, err = wreck.OpenMark(s.o.FS, s.dir); err != nil {
+			return errors.Join(translate(err), s.db.Close(), lock.Close())
+		}
 	}
-	return err
+	return nil
 }
 
 // MakeFolder makes a folder and those above it, and syncs the one that each is made in:
@@ -90,11 +94,7 @@ func MakeFolder(files FS, dir string) error {
 		return err
 	}
 	for _, parent := range parents {
-		d, err := files.OpenDir(parent)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		if err := syncFolder(files, parent); err != nil {
 			return err
 		}
 	}

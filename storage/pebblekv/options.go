@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"bytes"
+	"os"
 	"runtime"
 	"time"
 
@@ -70,6 +71,15 @@ type Options struct {
 	// never be repeated). It should flush logs. The process exits with status 3
 	// when it returns.
 	Fatal func(message string)
+
+	// StallTries is how often a disk may fail to write a table while all writes wait for that,
+	// before the process ends; 0 = 500, which takes ten seconds. For a disk that is full they
+	// wait on.
+	StallTries int
+
+	// Exit ends the process; nil = os.Exit. A test that loses a server without ending itself
+	// sets it: when it returns nobody listens to the store any more.
+	Exit func(status int)
 }
 
 // defaults returns o with zero fields filled in.
@@ -82,9 +92,13 @@ func (o Options) defaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
+	if o.Exit == nil {
+		o.Exit = os.Exit
+	}
 	o.CacheBytes = orElse(o.CacheBytes, 128<<20)
 	o.MemtableBytes = orElse(o.MemtableBytes, 32<<20)
 	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
+	o.StallTries = orElse(o.StallTries, 500)
 	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)
 	o.ValueBytesMax = orElse(o.ValueBytesMax, 64<<20)
 	return o
@@ -117,7 +131,8 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		FlushDelayDeleteRange:       10 * time.Second,
 		Logger:                      logger{o},
 		EventListener: &pebble.EventListener{
-			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls() },
+			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls(); t.stalled.Store(1) },
+			WriteStallEnd:   func() { t.stalled.Store(0) },
 			BackgroundError: t.failed,
 		},
 	}

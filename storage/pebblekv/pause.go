@@ -24,14 +24,16 @@ func (p *pause) extend(d time.Duration) {
 func (p *pause) on() bool { return p.failures.Load() > 0 }
 
 // compactions lets as many compactions run at once as Pebble wants, and begins none
-// during the pause. It implements pebble.CompactionScheduler and, as nothing is to be
+// during the pause, nor while the store is being opened: one that ran would trip over an
+// opening that fails. It implements pebble.CompactionScheduler and, as nothing is to be
 // said of a single one, the grant of each.
 type compactions struct {
-	pause *pause
+	of    *troubles
 	db    pebble.DBForCompaction
 	poke  chan struct{} // there may be room
 	stop  chan struct{}
 	ended chan struct{}
+	once  sync.Once
 
 	mu      sync.Mutex
 	running int
@@ -40,8 +42,8 @@ type compactions struct {
 // compactionsEvery is how often Pebble is asked what waits.
 const compactionsEvery = 100 * time.Millisecond
 
-func newCompactions(p *pause) *compactions {
-	return &compactions{pause: p, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+func newCompactions(t *troubles) *compactions {
+	return &compactions{of: t, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // Register implements pebble.CompactionScheduler.
@@ -50,10 +52,12 @@ func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
 	go c.run()
 }
 
-// Unregister implements pebble.CompactionScheduler.
+// Unregister implements pebble.CompactionScheduler. Pebble forgets it when its opening fails.
 func (c *compactions) Unregister() {
-	close(c.stop)
-	<-c.ended
+	c.once.Do(func() { close(c.stop) })
+	if c.db != nil {
+		<-c.ended
+	}
 }
 
 // TrySchedule implements pebble.CompactionScheduler.
@@ -73,7 +77,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 func (c *compactions) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pause.on() || c.running >= c.db.GetAllowedWithoutPermission() {
+	if c.of.opening.Load() || c.of.pause.on() || c.running >= c.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	c.running++

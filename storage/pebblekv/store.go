@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -254,6 +255,11 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", storage.ErrCorruption, err)
 	case errors.Is(err, pebble.ErrClosed):
 		return fmt.Errorf("%w: %w", storage.ErrClosed, err)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: %w", storage.ErrDiskFull, err)
+	}
+	if cause := syscall.Errno(0); errors.As(err, &cause) {
+		return fmt.Errorf("%w: %w", storage.ErrDiskFails, err)
 	}
 	return err
 }

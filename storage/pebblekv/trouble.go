@@ -3,7 +3,6 @@ package pebblekv
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -27,7 +26,7 @@ func (l logger) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf does not return: Pebble's goroutines would wait for ever.
+// Fatalf does not return, unless Exit does: Pebble's goroutines would wait for ever.
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, a := range args {
@@ -38,7 +37,7 @@ func (l logger) Fatalf(format string, args ...any) {
 	if l.o.Fatal != nil {
 		l.o.Fatal(text)
 	}
-	os.Exit(3)
+	l.o.Exit(3)
 }
 
 // Pebble repeats a failed flush or compaction at once, for as long as it fails: some
@@ -47,6 +46,7 @@ const (
 	troublePause = 20 * time.Millisecond // between tries
 	troubleEvery = 10 * time.Second      // between messages
 	damagePause  = time.Second           // between tries to read what is damaged
+	openingTries = 5                     // of background work while the store is being opened
 )
 
 // troubles hears of the background work that fails.
@@ -55,17 +55,23 @@ type troubles struct {
 	now     func() time.Time // nil: every failure is said
 	pause   pause            // of the work that failed
 	opening atomic.Bool      // Pebble is about to open, and nobody can make it stop
+	tries   atomic.Int64     // that failed meanwhile
+	stalled atomic.Int64     // one more than what failed while all writes wait for a table; 0 = they do not
 
 	mu     sync.Mutex
 	said   time.Time
 	unsaid int
 }
 
-// failed says it, unless it has said so lately, and holds up the next try. A disk
-// without room for the flush that ends an opening ends the process.
+// failed says it, unless it has said so lately, and holds up the next try. A disk that
+// does not take the flush that ends an opening ends the process: who opens the store would
+// wait for as long as the disk errs.
 func (t *troubles) failed(err error) {
-	if t.opening.Load() && errors.Is(err, syscall.ENOSPC) {
-		t.log.Fatalf("opening the store: %v", err)
+	if t.opening.Load() && (errors.Is(err, syscall.ENOSPC) || t.tries.Add(1) > openingTries) {
+		t.log.Fatalf("the store cannot be opened: %v", err)
+	}
+	if n := t.stalled.Load(); n > 0 && !errors.Is(err, syscall.ENOSPC) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
+		t.log.Fatalf("writes wait for tables that cannot be written: %v", err)
 	}
 	if pebble.IsCorruptionError(err) { // the damage itself is told, once
 		t.pause.extend(damagePause)

@@ -334,6 +334,9 @@ func (d *Daemon) accept(ctx context.Context, l net.Listener, tag string) {
 // nil.
 func (d *Daemon) Clock() *ratelimit.VirtualClock { return d.cluster.Budgets.Clock }
 
+// Jobs is what works in the background; tests have it do a pass at once.
+func (d *Daemon) Jobs() *jobs.Runner { return d.runner }
+
 // URI is the connection string of the first address.
 func (d *Daemon) URI() string { return d.URIs()[0] }
 

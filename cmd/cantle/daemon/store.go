@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
@@ -118,6 +119,12 @@ func cannotOpen(data string, err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):
 		return fmt.Errorf("the folder %s is in use by another cantle; stop that one, or give this one a folder of its own with --data", data)
+	case errors.Is(err, storage.ErrDiskFails):
+		reason := err
+		if cause := syscall.Errno(0); errors.As(err, &cause) {
+			reason = cause
+		}
+		return &startError{fmt.Sprintf("the files in the folder %s cannot be read or written: %v; look at the disk, at the system's messages about it and at whom the folder belongs to", data, reason), err}
 	case errors.Is(err, storage.ErrFormat):
 		return fmt.Errorf("the folder %s was written by a newer cantle than this one, %s: start that version, or choose another folder with --data (%w)", data, Version, err)
 	}

@@ -1,6 +1,7 @@
 package wreck
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -20,7 +21,7 @@ type Folder struct {
 	fs    vfs.FS
 	dir   string
 	names []string
-	fresh bool // there is no store yet
+	fresh bool // there is no store yet, or one that was never finished
 
 	manifest manifest
 	logs     []logFile // to be replayed, ascending
@@ -48,18 +49,57 @@ func Survey(fs vfs.FS, dir string) (*Folder, error) {
 	}
 	slices.Sort(names)
 	f.names = names
-	f.readManifest()
-	if f.fresh {
+	f.mark = readMark(fs, fs.PathJoin(dir, markName))
+	if f.fresh = f.unfinished(); f.fresh {
 		return f, nil
 	}
-	f.mark = readMark(fs, fs.PathJoin(dir, markName))
+	f.readManifest()
 	f.readLogs()
 	f.readOptions()
 	return f, nil
 }
 
-// Fresh reports that there is no store in the folder yet.
+// Fresh reports that there is no store in the folder yet, or one whose making was cut off
+// before anything could be written to it.
 func (f *Folder) Fresh() bool { return f.fresh }
+
+// unfinished reports that nothing was ever written to the store: there is no table, nothing
+// in a log, and no mark. What else there is, its making has left.
+func (f *Folder) unfinished() bool {
+	if f.mark != 0 {
+		return false
+	}
+	for _, name := range f.names {
+		switch {
+		case strings.HasSuffix(name, tableSuffix):
+			return false
+		case strings.HasSuffix(name, logSuffix):
+			if data, err := f.readFile(name); err != nil || len(bytes.Trim(data, "\x00")) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Clear removes what there is of a store that is Fresh, so that it is made anew.
+// Errors: those of the file system.
+func (f *Folder) Clear() error {
+	for _, name := range f.names {
+		if !f.fresh || strings.HasPrefix(name, "LOCK") {
+			continue
+		}
+		for _, prefix := range []string{"marker.", manifestName, optionsPrefix, markName} {
+			if strings.HasPrefix(name, prefix) || strings.HasSuffix(name, logSuffix) || strings.HasSuffix(name, ".dbtmp") {
+				if err := f.fs.Remove(f.fs.PathJoin(f.dir, name)); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	return nil
+}
 
 // Listed reports that it is known which tables belong to the store. Otherwise all that
 // lie in the folder are taken for it, also some that it had given up.

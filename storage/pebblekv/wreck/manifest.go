@@ -38,19 +38,14 @@ const (
 func (f *Folder) readManifest() {
 	m := &f.manifest
 	m.tables = map[tableAt]*table{}
-	marked, used := "", false
+	marked := ""
 	for _, name := range f.names {
-		switch {
-		case strings.HasPrefix(name, markerPrefix) && name > marked:
+		if strings.HasPrefix(name, markerPrefix) && name > marked {
 			marked = name
-		case strings.HasSuffix(name, tableSuffix):
-			used = true
 		}
 	}
 	if marked == "" {
-		if f.fresh = !used && len(f.ofPrefix(manifestName)) == 0; !f.fresh {
-			f.damaged(storage.Damage{File: markerPrefix + "*", Kind: storage.DamagedManifest, What: "the file that names the list of tables is missing"})
-		}
+		f.damaged(storage.Damage{File: markerPrefix + "*", Kind: storage.DamagedManifest, What: "the file that names the list of tables is missing"})
 		return
 	}
 	parts := strings.SplitN(strings.TrimPrefix(marked, markerPrefix), ".", 2)

@@ -1,0 +1,347 @@
+package disk
+
+import (
+	"archive/zip"
+	"context"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// scenarios are the twelve of the fault programme.
+var scenarios = []scenario{
+	{name: "insert", lanes: insertLanes},
+	{name: "transaction", base: filled("shop.orders", "shop.items"), lanes: transactionLanes},
+	{name: "index", base: filled("shop.orders"), lanes: indexLanes},
+	{name: "split", base: ranged, lanes: splitLanes},
+	{name: "merge", base: parted, lanes: mergeLanes},
+	{name: "reshard", base: filled("shop.orders"), lanes: reshardLanes},
+	{name: "drop", base: filled("shop.orders", "shop.items", "shop.other", "past.a", "past.b"), lanes: dropLanes},
+	{name: "ttl", base: aging, lanes: ttlLanes},
+	{name: "checkpoint", base: filled("shop.orders"), lanes: checkpointLanes},
+	{name: "users", base: filled("shop.orders"), lanes: userLanes},
+	{name: "trim", base: filled("shop.orders"), flags: []string{"--log-size=1MB", "--log-retention=1s"}, lanes: trimLanes},
+	{name: "upgrade", unpack: unpack, base: func(*client) error { return nil }, lanes: upgradeLanes},
+}
+
+// baseDocs is how many documents a collection has before a scenario.
+const baseDocs = 40
+
+// filled makes collections with documents 0 to baseDocs and an index.
+func filled(list ...string) func(c *client) error {
+	return func(c *client) error {
+		rng := rand.New(rand.NewPCG(3, 3))
+		for _, ns := range list {
+			db, coll := namespace(ns)
+			_, err := c.ask(db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{
+				bson.D{{Key: "key", Value: bson.D{{Key: "v", Value: 1}}}, {Key: "name", Value: "v"}}}}})
+			if err != nil {
+				return err
+			}
+			var docs []bson.D
+			for id := range baseDocs {
+				docs = append(docs, document(rng, id, id, 150))
+			}
+			if err := insert(ns, docs...).do(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// writes are steps of one client: inserts, replacements, deletions and reads of documents
+// that nobody else touches.
+func writes(rng *rand.Rand, ns string, from, n, size int) (out []*step) {
+	var there []bson.D
+	for i := range n {
+		switch k := rng.IntN(10); {
+		case k < 5 || len(there) < 2:
+			doc := document(rng, from+i, i, size)
+			there = append(there, doc)
+			out = append(out, insert(ns, doc))
+		case k < 6:
+			a, b := document(rng, from+i, i, size), document(rng, from+i+n, i, size)
+			there = append(there, a, b)
+			out = append(out, insert(ns, a, b))
+		case k < 8:
+			at := rng.IntN(len(there))
+			there[at] = document(rng, int(there[at][0].Value.(int32)), i+100, size)
+			out = append(out, replace(ns, there[at]))
+		case k < 9:
+			at := rng.IntN(len(there))
+			out = append(out, find(ns, there[at]))
+		default:
+			at := rng.IntN(len(there))
+			out = append(out, remove(ns, int(there[at][0].Value.(int32))))
+			there = append(there[:at:at], there[at+1:]...)
+		}
+	}
+	return out
+}
+
+// creating adds to the first step that it makes the collection.
+func creating(ns string, steps []*step) []*step {
+	steps[0].changes = append(steps[0].changes, made(ns)...)
+	return steps
+}
+
+func insertLanes(rng *rand.Rand) [][]*step {
+	return [][]*step{creating("shop.orders", writes(rng, "shop.orders", 1000, 22, 150)), creating("shop.items", writes(rng, "shop.items", 2000, 12, 150))}
+}
+
+func transactionLanes(rng *rand.Rand) [][]*step {
+	var steps []*step
+	for i := range 10 {
+		a, b := document(rng, 100+i, i, 150), document(rng, i, i+500, 150)
+		steps = append(steps, transaction(session(1), i+1, i%4 != 3, []namedCommand{
+			{"shop", bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{a}}}},
+			{"shop", bson.D{{Key: "update", Value: "items"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: b[:1]}, {Key: "u", Value: b}}}}}},
+			{"shop", bson.D{{Key: "delete", Value: "items"}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: int32(20 + i)}}}, {Key: "limit", Value: 1}}}}}},
+		}, held("shop.orders", a), held("shop.items", b), gone("shop.items", 20+i)))
+	}
+	return [][]*step{steps, writes(rng, "shop.orders", 1000, 10, 150)}
+}
+
+// index makes or drops an index.
+func index(ns, name string, key bson.D, options ...bson.E) *step {
+	db, coll := namespace(ns)
+	text, _ := bson.Marshal(key)
+	return command("createIndexes "+name, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{
+		append(bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}}, options...)}}}, true, change{"index " + ns + " " + name, bson.Raw(text).String()})
+}
+
+func indexLanes(rng *rand.Rand) [][]*step {
+	dropped := func(name string) *step {
+		return command("dropIndexes "+name, "shop", bson.D{{Key: "dropIndexes", Value: "orders"}, {Key: "index", Value: name}}, true, change{"index shop.orders " + name, ""})
+	}
+	return [][]*step{{
+		index("shop.orders", "k", bson.D{{Key: "k", Value: int32(1)}, {Key: "v", Value: int32(-1)}}),
+		index("shop.orders", "pad", bson.D{{Key: "pad", Value: int32(1)}}, bson.E{Key: "unique", Value: true}),
+		dropped("v"),
+		index("shop.orders", "h", bson.D{{Key: "k", Value: "hashed"}}),
+		dropped("k"),
+		index("shop.orders", "v", bson.D{{Key: "v", Value: int32(1)}}, bson.E{Key: "partialFilterExpression", Value: bson.D{{Key: "k", Value: bson.D{{Key: "$gt", Value: 3}}}}}),
+	}, writes(rng, "shop.orders", 1000, 12, 150)}
+}
+
+// ranged makes a collection that is sharded by ranges of _id.
+func ranged(c *client) error {
+	if _, err := c.ask("admin", bson.D{{Key: "shardCollection", Value: "shop.orders"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}); err != nil {
+		return err
+	}
+	return filled("shop.orders")(c)
+}
+
+// splitAt is a step that splits before an _id.
+func splitAt(id int) *step {
+	return command("split", "admin", bson.D{{Key: "split", Value: "shop.orders"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: int32(id)}}}}, true)
+}
+
+// parted makes a collection of four partitions.
+func parted(c *client) error {
+	if err := ranged(c); err != nil {
+		return err
+	}
+	for _, id := range []int{10, 20, 30} {
+		if err := splitAt(id).do(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func splitLanes(rng *rand.Rand) [][]*step {
+	return [][]*step{{splitAt(20), splitAt(10), splitAt(30), splitAt(15)}, writes(rng, "shop.orders", 1000, 12, 150)}
+}
+
+func mergeLanes(rng *rand.Rand) [][]*step {
+	merge := func(from, to any) *step {
+		return command("mergeChunks", "admin", bson.D{{Key: "mergeChunks", Value: "shop.orders"}, {Key: "bounds", Value: bson.A{bson.D{{Key: "_id", Value: from}}, bson.D{{Key: "_id", Value: to}}}}}, true)
+	}
+	return [][]*step{{merge(int32(10), int32(30)), merge(bson.MinKey{}, int32(30)), merge(bson.MinKey{}, bson.MaxKey{})}, writes(rng, "shop.orders", 1000, 12, 150)}
+}
+
+func reshardLanes(rng *rand.Rand) [][]*step {
+	rekey := func(cmd string, key bson.D) *step {
+		text, _ := bson.Marshal(key)
+		return command(cmd, "admin", bson.D{{Key: cmd, Value: "shop.orders"}, {Key: "key", Value: key}}, true, change{"key shop.orders", bson.Raw(text).String()})
+	}
+	return [][]*step{{
+		rekey("shardCollection", bson.D{{Key: "_id", Value: int32(1)}}),
+		rekey("reshardCollection", bson.D{{Key: "_id", Value: "hashed"}}),
+	}, writes(rng, "shop.orders", 1000, 6, 150)}
+}
+
+// dropped are the changes of a collection's end.
+func dropped(ns string) []change {
+	out := []change{{"collection " + ns, ""}, {"index " + ns + " _id_", ""}, {"index " + ns + " v", ""}}
+	for id := range baseDocs {
+		out = append(out, gone(ns, id))
+	}
+	return out
+}
+
+func dropLanes(rng *rand.Rand) [][]*step {
+	v := change{"index shop.renamed v", `{"v": {"$numberInt":"1"}}`}
+	renamed := append(append(dropped("shop.other"), made("shop.renamed")...), v)
+	again := rand.New(rand.NewPCG(3, 3)) // the third collection has the third part of the stream
+	for range 2 * baseDocs {
+		document(again, 0, 0, 150)
+	}
+	for id := range baseDocs {
+		renamed = append(renamed, held("shop.renamed", document(again, id, id, 150)))
+	}
+	return [][]*step{{
+		command("drop", "shop", bson.D{{Key: "drop", Value: "orders"}}, true, dropped("shop.orders")...),
+		command("dropDatabase", "past", bson.D{{Key: "dropDatabase", Value: 1}}, false, append(dropped("past.a"), dropped("past.b")...)...),
+		command("renameCollection", "admin", bson.D{{Key: "renameCollection", Value: "shop.other"}, {Key: "to", Value: "shop.renamed"}}, true, renamed...),
+		creating("shop.orders", []*step{insert("shop.orders", document(rng, 1, 1, 150))})[0],
+	}, writes(rng, "shop.items", 1000, 12, 150)}
+}
+
+// aging makes documents whose time is over, and others.
+func aging(c *client) error {
+	if _, err := c.ask("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorEnabled", Value: false}}); err != nil {
+		return err
+	}
+	if err := filled("shop.orders")(c); err != nil {
+		return err
+	}
+	var docs []bson.D
+	for id := range 30 {
+		at := bson.DateTime(1_000_000)
+		if id%3 == 0 {
+			at = bson.DateTime(1 << 45)
+		}
+		docs = append(docs, bson.D{{Key: "_id", Value: int32(id)}, {Key: "at", Value: at}})
+	}
+	if err := insert("shop.aging", docs...).do(c); err != nil {
+		return err
+	}
+	return index("shop.aging", "at", bson.D{{Key: "at", Value: int32(1)}}, bson.E{Key: "expireAfterSeconds", Value: 1}).do(c)
+}
+
+func ttlLanes(rng *rand.Rand) [][]*step {
+	pass := func(ids ...int) *step {
+		s := &step{name: "expire", do: func(c *client) error {
+			if _, err := c.daemon.Jobs().Expire(context.Background()); err != nil {
+				return err
+			}
+			return c.store.Sync(context.Background()) // what expires is not synced by itself
+		}}
+		for _, id := range ids {
+			s.changes = append(s.changes, gone("shop.aging", id))
+		}
+		return s
+	}
+	var ids []int
+	for id := range 30 {
+		if id%3 != 0 {
+			ids = append(ids, id)
+		}
+	}
+	late := bson.D{{Key: "_id", Value: int32(100)}, {Key: "at", Value: bson.DateTime(5)}}
+	return [][]*step{{pass(ids...), insert("shop.aging", late), pass(100), pass()}, writes(rng, "shop.orders", 1000, 12, 150)}
+}
+
+// atOnce is a step that is done inside the server.
+func atOnce(name string, do func(c *client) error) *step { return &step{name: name, do: do} }
+
+func checkpointLanes(rng *rand.Rand) [][]*step {
+	counts := atOnce("checkpoint", func(c *client) error { return c.daemon.Jobs().Checkpoint(context.Background()) })
+	big := writes(rng, "shop.orders", 1000, 36, 6000) // several memtables
+	var steps []*step
+	for i, s := range big {
+		if steps = append(steps, s); i%8 == 7 {
+			steps = append(steps, counts)
+		}
+	}
+	return [][]*step{steps}
+}
+
+func userLanes(rng *rand.Rand) [][]*step {
+	role := func(name, db string) bson.D {
+		return bson.D{{Key: "role", Value: name}, {Key: "db", Value: db}}
+	}
+	rolesText := func(list ...any) string {
+		raw, _ := bson.Marshal(bson.D{{Key: "roles", Value: bson.A(list)}})
+		return bson.Raw(raw).Lookup("roles").String()
+	}
+	user := func(cmd, name, roles string, rest ...bson.E) *step {
+		return command(cmd, "shop", append(bson.D{{Key: cmd, Value: name}}, rest...), true, change{"user shop." + name, roles})
+	}
+	var steps []*step
+	for i, name := range []string{"ada", "bob", "eve"} {
+		steps = append(steps,
+			user("createUser", name, rolesText(role("read", "shop")), bson.E{Key: "pwd", Value: "secret"}, bson.E{Key: "roles", Value: bson.A{role("read", "shop")}}, bson.E{Key: "mechanisms", Value: bson.A{"SCRAM-SHA-256"}}),
+			user("updateUser", name, rolesText(role("readWrite", "shop")), bson.E{Key: "roles", Value: bson.A{role("readWrite", "shop")}}),
+		)
+		if i > 0 {
+			steps = append(steps, user("dropUser", name, ""))
+		}
+	}
+	return [][]*step{steps, writes(rng, "shop.orders", 1000, 10, 150)}
+}
+
+func trimLanes(rng *rand.Rand) [][]*step {
+	trim := atOnce("trim", func(c *client) error { return c.daemon.Jobs().Truncate(context.Background()) })
+	var steps []*step
+	for i, s := range writes(rng, "shop.orders", 1000, 28, 300) {
+		if steps = append(steps, s); i%6 == 5 {
+			steps = append(steps, trim)
+		}
+	}
+	return [][]*step{steps}
+}
+
+// released are the folders that released formats have left.
+const released = "../upgrade/released"
+
+// unpack puts the newest folder of a release on a disk.
+func unpack(files *vfs.MemFS, data string) error {
+	list, err := filepath.Glob(filepath.Join(released, "*.zip"))
+	if err != nil {
+		return err
+	}
+	r, err := zip.OpenReader(list[len(list)-1])
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for _, f := range r.File {
+		path := filepath.Join(data, filepath.FromSlash(f.Name))
+		if strings.HasSuffix(f.Name, "/") || !strings.HasPrefix(f.Name, "store/") {
+			continue
+		}
+		if err := files.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		from, err := f.Open()
+		if err != nil {
+			return err
+		}
+		to, err := files.Create(path, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(to, from); err != nil {
+			return err
+		}
+		if err := to.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func upgradeLanes(rng *rand.Rand) [][]*step {
+	return [][]*step{{
+		command("insert", "shop", bson.D{{Key: "insert", Value: "clustered"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: int32(500)}}}}}, false, held("shop.clustered", bson.D{{Key: "_id", Value: int32(500)}})),
+		index("shop.items", "k", bson.D{{Key: "k", Value: int32(1)}}),
+	}, creating("shop.fresh", writes(rng, "shop.fresh", 1000, 10, 150))}
+}

@@ -1,0 +1,177 @@
+package disk
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/shard/checkup"
+)
+
+// state is what is kept: values by what they are of, as "docs shop.orders 7" or
+// "index shop.orders v_1".
+type state map[string]string
+
+// observe asks a server for everything.
+func (m *machine) observe() (state, error) {
+	out := state{}
+	dbs, err := m.ask("admin", bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}})
+	if err != nil {
+		return nil, err
+	}
+	list, _ := dbs.Lookup("databases").Array().Values()
+	for _, v := range list {
+		name := v.Document().Lookup("name").StringValue()
+		if name != "admin" && name != "config" && name != "local" {
+			if err := m.database(out, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	users, err := m.ask("admin", bson.D{{Key: "usersInfo", Value: bson.D{{Key: "forAllDBs", Value: true}}}})
+	if err != nil {
+		return nil, err
+	}
+	list, _ = users.Lookup("users").Array().Values()
+	for _, v := range list {
+		u := v.Document()
+		out["user "+u.Lookup("_id").StringValue()] = u.Lookup("roles").String()
+	}
+	keys, err := m.all("config", bson.D{{Key: "find", Value: "collections"}})
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range keys {
+		if ns := doc.Lookup("_id").StringValue(); !strings.HasPrefix(ns, "config.") {
+			out["key "+ns] = doc.Lookup("key").String()
+		}
+	}
+	return out, nil
+}
+
+// database asks for the collections of a database.
+func (m *machine) database(out state, db string) error {
+	colls, err := m.all(db, bson.D{{Key: "listCollections", Value: 1}})
+	if err != nil {
+		return err
+	}
+	for _, info := range colls {
+		name := info.Lookup("name").StringValue()
+		ns := db + "." + name
+		kind := info.Lookup("type").StringValue()
+		if strings.HasPrefix(name, "system.") {
+			continue
+		}
+		out["collection "+ns] = kind
+		docs, err := m.all(db, bson.D{{Key: "find", Value: name}})
+		if err != nil {
+			return fmt.Errorf("%s: %w", ns, err)
+		}
+		for _, doc := range docs {
+			key := "docs " + ns + " " + doc.Lookup("_id").String()
+			if _, twice := out[key]; twice {
+				return fmt.Errorf("%s is there twice", key)
+			}
+			out[key] = string(doc)
+		}
+		if kind != "collection" {
+			continue
+		}
+		indexes, err := m.all(db, bson.D{{Key: "listIndexes", Value: name}})
+		if err != nil {
+			return fmt.Errorf("%s: %w", ns, err)
+		}
+		for _, ix := range indexes {
+			out["index "+ns+" "+ix.Lookup("name").StringValue()] = ix.Lookup("key").String()
+		}
+	}
+	return nil
+}
+
+// check looks whether what the store keeps fits together.
+func (m *machine) check() (found []string) {
+	report := &checkup.Report{Now: time.Now}
+	if _, err := report.Contents(context.Background(), m.store, func(int64) error { return nil }); err != nil {
+		return []string{"check: " + err.Error()}
+	}
+	for _, f := range report.Findings {
+		found = append(found, fmt.Sprintf("check: %s %s: %s (%d)", f.Kind, f.Where, f.What, f.Count))
+	}
+	return found
+}
+
+// with is the state after a step.
+func (s state) apply(changes []change) {
+	for _, c := range changes {
+		if c.value == "" {
+			delete(s, c.key)
+		} else {
+			s[c.key] = c.value
+		}
+	}
+}
+
+// clone is a copy.
+func (s state) clone() state {
+	out := make(state, len(s))
+	for k, v := range s {
+		out[k] = v
+	}
+	return out
+}
+
+// compare compares what is there with what has to be, where the changes of pending steps
+// may be there or not, those of one that is whole all or none.
+func (s state) compare(want state, pending []*step) (wrong []string) {
+	open := map[string][]string{} // key → further values that are right
+	for _, p := range pending {
+		before, after := 0, 0
+		for _, c := range p.changes {
+			open[c.key] = append(open[c.key], c.value)
+			if s[c.key] == want[c.key] {
+				before++
+			}
+			if s[c.key] == c.value {
+				after++
+			}
+		}
+		if p.whole && before < len(p.changes) && after < len(p.changes) {
+			wrong = append(wrong, fmt.Sprintf("%s is half there: of %d changes %d are not and %d are", p.name, len(p.changes), before, after))
+		}
+	}
+	allowed := func(key string) bool {
+		for _, v := range open[key] {
+			if s[key] == v {
+				return true
+			}
+		}
+		return false
+	}
+	for key, value := range want {
+		if s[key] != value && !allowed(key) {
+			wrong = append(wrong, fmt.Sprintf("%s is %s, not %s", key, show(s[key]), show(value)))
+		}
+	}
+	for key, value := range s {
+		if _, ok := want[key]; !ok && !allowed(key) {
+			wrong = append(wrong, fmt.Sprintf("%s is there: %s", key, show(value)))
+		}
+	}
+	sort.Strings(wrong)
+	return wrong
+}
+
+// show prints a value for people.
+func show(v string) string {
+	if v == "" {
+		return "missing"
+	}
+	if doc := bson.Raw(v); doc.Validate() == nil {
+		v = doc.String()
+	}
+	return fmt.Sprintf("%.120s", v)
+}
