@@ -48,11 +48,11 @@ func TestCutCanaries(t *testing.T) {
 func TestErrorCanaries(t *testing.T) {
 	for _, c := range []canary{
 		{name: "an error of writing is overheard", scenario: "insert", under: deaf, breaker: &breaker{kind: "write", n: 40, lasting: true, err: syscall.EIO}},
-		{name: "what cannot be read is not there", scenario: "drop", wrap: blind, breaker: &breaker{kind: "read", n: 30, lasting: true, err: syscall.EIO}},
+		{name: "what cannot be read is not there", scenario: "drop", wrap: blind, breaker: &breaker{kind: "read", n: 5, lasting: true, err: syscall.EIO}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, c.find(t))
-			for seed := uint64(2); seed < 40; seed += 2 {
+			for seed := uint64(2); seed < 200; seed += 2 {
 				b := &breaker{kind: c.breaker.kind, n: c.breaker.n + int(seed), lasting: c.breaker.lasting, err: c.breaker.err}
 				x := r.trial(seed, b)
 				x.over, x.wrap = c.under, c.wrap
