@@ -10,6 +10,13 @@ type Remote interface {
 	Figures() []Figure
 }
 
+// Separator is a Store that spreads ranges of keys over machines.
+type Separator interface {
+	// Separate tells at which keys parts of the data begin that had better lie on different
+	// machines. A hint: it returns at once, and what fails is only logged.
+	Separate(keys [][]byte)
+}
+
 // Figure is one number for people and monitoring.
 type Figure struct {
 	Name  string // in one word, in camel case

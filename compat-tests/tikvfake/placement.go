@@ -119,6 +119,11 @@ func (p *placement) ScanRegions(_ context.Context, r *pdpb.ScanRegionsRequest) (
 	return &pdpb.ScanRegionsResponse{Header: header(), Regions: p.regions(r.StartKey, r.EndKey, r.Limit)}, p.pd().stopped()
 }
 
+// ScatterRegion implements pdpb.PDServer: there is one store.
+func (p *placement) ScatterRegion(context.Context, *pdpb.ScatterRegionRequest) (*pdpb.ScatterRegionResponse, error) {
+	return &pdpb.ScatterRegionResponse{Header: header(), FinishedPercentage: 100}, p.pd().stopped()
+}
+
 // GetStore implements pdpb.PDServer.
 func (p *placement) GetStore(ctx context.Context, r *pdpb.GetStoreRequest) (*pdpb.GetStoreResponse, error) {
 	store, err := p.c.pd.GetStore(ctx, r.StoreId)

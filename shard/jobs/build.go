@@ -32,6 +32,7 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	ctx = r.computes(ctx)
 	p := r.begin("Index Build", b.Namespace, b.Command, r.size(b.Collection))
 	defer r.end(p)
+	r.separate(r.Catalog.Peek().ByID(b.Collection))
 	err := r.fill(ctx, b, p)
 	if err == nil {
 		err = r.ready(ctx, b)

@@ -6,6 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // Provisioned is a stored throughput in the words of package ratelimit.
@@ -50,6 +52,7 @@ func (r *Runner) Provision(c *catalog.Collection) {
 	if c.IsView() || c.Map == nil {
 		return
 	}
+	r.separate(c)
 	now, id := r.Now(), uint64(c.ID)
 	pool := r.Budgets.Collection(id)
 	o := r.options(c.Throughput.Switches)
@@ -63,6 +66,29 @@ func (r *Runner) Provision(c *catalog.Collection) {
 		return
 	}
 	r.Budgets.Share(id, "", nil)
+}
+
+// separateMax is at how many keys at most a collection is taken apart.
+const separateMax = 1024
+
+// separate tells a store that spreads ranges over machines where the shards of a collection
+// begin: their documents, and their partitions of each index. An unsharded collection is
+// one range, as long as it is small.
+func (r *Runner) separate(c *catalog.Collection) {
+	store, ok := r.Store.(storage.Separator)
+	if !ok || c == nil || c.Map == nil || len(c.Map.Shards()) < 2 {
+		return
+	}
+	var keys [][]byte
+	for _, d := range c.Map.Shards() {
+		keys = append(keys, keyspace.RecordSpan(c.ID, []byte(d.Lo), nil).Start)
+	}
+	for _, ix := range c.Indexes {
+		for _, d := range c.Map.Shards() {
+			keys = append(keys, keyspace.AppendEntryPrefix(nil, c.ID, ix.ID, d.Newest()))
+		}
+	}
+	store.Separate(keys[:min(len(keys), separateMax)])
 }
 
 // SharedPartitions is how many partitions a database with shared throughput has when one carries at most so many RU/s;

@@ -18,8 +18,6 @@ import (
 const (
 	// collectEvery is how often the safe point is moved.
 	collectEvery = time.Minute
-	// readerPatience is how long an open reader holds the safe point back.
-	readerPatience = time.Hour
 	// gcService names us among those who hold PD's safe point back.
 	gcService = "cantle"
 )
@@ -70,24 +68,25 @@ func (s *store) collect(ctx context.Context) error {
 func (s *store) safePointAt(now uint64) uint64 {
 	point := earlier(now, s.o.Retention.Milliseconds())
 	if oldest := s.oldestReader(now); oldest <= point {
-		point = max(earlier(oldest, 1), earlier(now, readerPatience.Milliseconds()))
+		point = max(earlier(oldest, 1), earlier(now, s.limits.reader.Milliseconds()))
 	}
 	return point
 }
 
-// advance refuses readers before a point from now on. It reports false if somebody began to
+// advance refuses reads before a point from now on, also of readers that are open: the client
+// would notice only minutes later that what they see is being removed. It reports false if somebody began to
 // read before it meanwhile, or the point is an old one.
 func (s *store) advance(point uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if point <= s.safePoint {
+	if point <= s.safePoint.Load() {
 		return false
 	}
 	for ts := range s.readers {
-		if ts < point && ts > earlier(s.met.Load(), readerPatience.Milliseconds()) {
+		if ts < point && ts > earlier(s.met.Load(), s.limits.reader.Milliseconds()) {
 			return false
 		}
 	}
-	s.safePoint = point
+	s.safePoint.Store(point)
 	return true
 }

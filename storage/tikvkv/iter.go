@@ -77,9 +77,7 @@ func (i *iterator) settle() bool {
 // fetch gets the next page.
 func (i *iterator) fetch() bool {
 	start, end := i.v.s.keys.users(i.r)
-	if i.v.closed.Load() {
-		i.err = storage.ErrClosed
-	} else {
+	if i.err = i.v.check(i.ctx); i.err == nil {
 		i.page, i.err = i.v.s.page(i.ctx, i.v.ts, pageWant{start: start, end: end, reverse: i.o.Reverse, keysOnly: i.o.KeysOnly, rows: i.rows})
 	}
 	if i.err != nil {

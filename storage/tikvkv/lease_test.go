@@ -105,6 +105,34 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// A reader that is open for too long is told so, once what it sees may be removed: it never
+// reads less than there was.
+func TestCollectPastReader(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Retention: time.Millisecond, KeepGarbage: true})
+	defer s.Close()
+	s.limits.reader = time.Millisecond
+	_, err := commit(t, s, set("a", "1"))
+	must(t, err)
+	r, err := s.Snapshot(t.Context(), 0)
+	must(t, err)
+	defer r.Close()
+	it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{})
+	must(t, err)
+	defer it.Close()
+	for end := later(s.met.Load(), 5); s.met.Load() < end; {
+		_, err := s.ask(t.Context())
+		must(t, err)
+	}
+	must(t, s.collect(t.Context()))
+	if _, err := r.Get(t.Context(), []byte("a"), nil); !errors.Is(err, storage.ErrSnapshotTooOld) {
+		t.Errorf("a read of a state that may be removed: %v", err)
+	}
+	if it.Next() || !errors.Is(it.Err(), storage.ErrSnapshotTooOld) {
+		t.Errorf("a scan of it: %v", it.Err())
+	}
+}
+
 // Round trips: what a caller does costs as many requests as said here.
 func TestRoundTrips(t *testing.T) {
 	c := fake(t)

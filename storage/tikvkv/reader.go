@@ -46,8 +46,11 @@ func (v *view) ReadTimestamp() storage.Timestamp { return timestampOf(v.ts) }
 
 // check is called by every read.
 func (v *view) check(ctx context.Context) error {
-	if v.closed.Load() {
+	switch {
+	case v.closed.Load():
 		return storage.ErrClosed
+	case v.ts < v.s.safePoint.Load():
+		return storage.ErrSnapshotTooOld
 	}
 	return ctx.Err()
 }

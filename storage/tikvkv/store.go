@@ -24,7 +24,9 @@ type store struct {
 	writer  uint32 // writer tells the log records of this process from those of others
 	latches *writebuf.Latches
 
-	heard   atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
+	heard     atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
+	safePoint atomic.Uint64 // no state before it is read
+
 	met     atomic.Uint64 // the newest oracle's time this process knows
 	logSeq  atomic.Uint32 // numbers the commits with log records
 	asked   atomic.Int64  // times of the oracle
@@ -34,13 +36,15 @@ type store struct {
 	late    atomic.Int64 // commits that the fence refused
 	settled atomic.Int64 // commits whose outcome had to be asked for
 	places  placeCache
-	lease   lease
-	limits  limits
+
+	separating sync.Mutex // one at a time splits regions
+
+	lease  lease
+	limits limits
 
 	mu        sync.Mutex // the fields below
 	readers   map[uint64]int
 	open      int // readers and transactions
-	safePoint uint64
 	iterators int
 	closed    bool
 	newest    storage.Timestamp // of the commits of this process
@@ -55,13 +59,14 @@ type limits struct {
 	read    time.Duration  // a read, before it is given up
 	commit  time.Duration  // a commit; by itself the client tries for 80 s
 	settle  time.Duration  // the question what became of a commit
+	reader  time.Duration  // what an open reader holds the safe point back
 	latch   time.Duration  // what a latch outlasts its commit: keys that are not committed by then are left to whoever meets them
 	windows [classes]int64 // how long after its place a commit of a class may come, in milliseconds
 }
 
 // usualLimits are those of a server.
 var usualLimits = limits{
-	read: 8 * time.Second, commit: 10 * time.Second, settle: 10 * time.Second, latch: time.Second,
+	read: 8 * time.Second, commit: 10 * time.Second, settle: 10 * time.Second, reader: time.Hour, latch: time.Second,
 	windows: [classes]int64{classSmall: 5_000, classLarge: 60_000},
 }
 
@@ -160,7 +165,7 @@ func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) erro
 	switch {
 	case s.closed:
 		return storage.ErrClosed
-	case want < s.safePoint:
+	case want < s.safePoint.Load():
 		return storage.ErrSnapshotTooOld
 	}
 	s.readers[want]++

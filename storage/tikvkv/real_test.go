@@ -1,0 +1,37 @@
+package tikvkv
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/storagetest"
+)
+
+// A real cluster, if CANTLE_STORAGE=tikv://PD,PD names one; scripts/tikv starts one and runs
+// this. CANTLE_TIKV=async has commits in one phase and asynchronous ones.
+func TestReal(t *testing.T) {
+	where := os.Getenv("CANTLE_STORAGE")
+	if !strings.HasPrefix(where, Scheme+"://") {
+		t.Skip("CANTLE_STORAGE names no cluster: see scripts/tikv")
+	}
+	fast := os.Getenv("CANTLE_TIKV") == "async"
+	keyspaces := 0
+	openReal := func(tb testing.TB) storage.Store {
+		keyspaces++
+		l, err := ParseLocation(fmt.Sprintf("%s/engine-%d-%d", strings.TrimRight(where, "/"), time.Now().UnixNano(), keyspaces))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s, err := Open(tb.Context(), l, Options{KeepGarbage: true, AsyncCommit: fast, OnePhase: fast})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return s
+	}
+	t.Run("conformance", func(t *testing.T) { storagetest.Conformance(t, openReal) })
+	t.Run("nemesis", func(t *testing.T) { storagetest.Nemesis(t, openReal, storagetest.NemesisOptions{Rounds: 40}) })
+}

@@ -1,0 +1,133 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pingcap/kvproto/pkg/errorpb"
+	"github.com/tikv/client-go/v2/tikvrpc"
+
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/storagetest"
+)
+
+// letters are the keys at which tests take a store apart.
+func letters() (keys [][]byte) {
+	for c := byte('a'); c <= 'z'; c++ {
+		keys = append(keys, []byte{c})
+	}
+	return keys
+}
+
+// separated is a store whose regions begin at keys.
+func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
+	tb.Helper()
+	s := openOn(tb, c, Options{})
+	stored := [][]byte{s.keys.in(spaceLog, nil), s.keys.in(spaceChunk, nil)}
+	for _, key := range keys {
+		stored = append(stored, s.keys.user(key))
+	}
+	if err := s.separate(tb.Context(), stored); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// Regions begin where parts of the data do, once; all is as it was.
+func TestSeparate(t *testing.T) {
+	c := fake(t)
+	s := separated(t, c, letters())
+	for range 2 { // the second time nothing is left to do
+		if n, err := s.regions(t.Context(), s.keys.user([]byte("a")), s.keys.user([]byte("z"))); n != 25 || err != nil {
+			t.Errorf("%d regions from a to z, %v", n, err)
+		}
+		s.Separate(letters())
+	}
+	must(t, s.Close()) // which waits for that
+	storagetest.Conformance(t, func(tb testing.TB) storage.Store { return separated(tb, fake(tb), letters()) })
+}
+
+// moving makes requests meet regions that have moved, split or are busy, while concurrent
+// transfers are made: they find their way, and nothing is lost or done twice.
+func moving(t *testing.T, trouble func(req *tikvrpc.Request, n int64) *errorpb.Error) {
+	met := atomic.Int64{}
+	storagetest.Nemesis(t, func(tb testing.TB) storage.Store {
+		c := fake(tb)
+		s := separated(tb, c, letters())
+		var n atomic.Int64
+		c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+			if e := trouble(req, n.Add(1)); e != nil {
+				met.Add(1)
+				return tikvrpc.GenRegionErrorResp(req, e)
+			}
+			return next()
+		})
+		return s
+	}, storagetest.NemesisOptions{Rounds: 10})
+	if met.Load() < 10 {
+		t.Errorf("only %d requests met trouble", met.Load())
+	}
+}
+
+// The leaders of regions move.
+func TestLeaderMoves(t *testing.T) {
+	moving(t, func(req *tikvrpc.Request, n int64) *errorpb.Error {
+		if n%17 != 0 {
+			return nil
+		}
+		return &errorpb.Error{Message: "moved", NotLeader: &errorpb.NotLeader{RegionId: req.RegionId}}
+	})
+}
+
+// Regions split, are gone or busy.
+func TestRegionErrors(t *testing.T) {
+	moving(t, func(req *tikvrpc.Request, n int64) *errorpb.Error {
+		switch {
+		case n%23 == 0:
+			return &errorpb.Error{Message: "split", EpochNotMatch: &errorpb.EpochNotMatch{}}
+		case n%29 == 0:
+			return &errorpb.Error{Message: "gone", RegionNotFound: &errorpb.RegionNotFound{RegionId: req.RegionId}}
+		case n%31 == 0:
+			return &errorpb.Error{Message: "stale", StaleCommand: &errorpb.StaleCommand{}}
+		}
+		return nil
+	})
+}
+
+// A commit that the cluster refuses for good has not happened, in part or as a whole.
+func TestRefusedCommits(t *testing.T) {
+	c := fake(t)
+	s := separated(t, c, letters())
+	defer s.Close()
+	_, err := commit(t, s, func(tx storage.Txn) error {
+		return errors.Join(tx.Set([]byte("a"), []byte("1")), tx.Set([]byte("z"), []byte("1")))
+	})
+	must(t, err)
+	s.limits.windows = [classes]int64{-1000, -1000} // each comes too late
+	for i := range 5 {
+		_, err := commit(t, s, func(tx storage.Txn) error {
+			return errors.Join(tx.Set([]byte("a"), fmt.Append(nil, i+2)), tx.Set([]byte("z"), fmt.Append(nil, i+2)), tx.AppendLog([]byte("s"), []byte("r")))
+		})
+		if !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("a commit that is too late: %v", err)
+		}
+	}
+	s.limits.windows = usualLimits.windows
+	r, err := s.Snapshot(t.Context(), 0)
+	must(t, err)
+	defer r.Close()
+	for _, key := range []string{"a", "z"} {
+		if v, err := r.Get(t.Context(), []byte(key), nil); string(v) != "1" || err != nil {
+			t.Errorf("%s is %s, %v", key, v, err)
+		}
+	}
+	n := 0
+	_, err = s.ReadLog(t.Context(), []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { n++; return true })
+	if n != 0 || err != nil {
+		t.Errorf("%d log records of refused commits, %v", n, err)
+	}
+}
