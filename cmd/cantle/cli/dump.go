@@ -21,7 +21,7 @@ import (
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
 it NAME.bson with the documents and NAME.metadata.json with options and indexes. What it
 writes, mongorestore reads, and the other way around; besides, metadata remembers shard
-keys, so that cantle restore shards alike.
+keys and throughput, so that cantle restore shards and provisions alike.
 
   cantle dump mongodb://127.0.0.1:27017/                       everything into ./dump
   cantle dump --db shop --gzip --out backup URI                one database, compressed
@@ -261,8 +261,46 @@ func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumped, err
 	return out, nil
 }
 
+// appendOwn adds what only a Cantle knows of a collection: its shard key, and its throughput
+// as the extension commands take it. Other servers have neither, nor has an address without
+// sharding a list of shard keys.
+func (t *transfer) appendOwn(ctx context.Context, b *bson.Builder, d *dumped) {
+	own := bson.NewBuilder(nil)
+	q := bson.NewBuilder(nil)
+	q.String("find", "collections")
+	q.BeginDoc("filter")
+	q.String("_id", d.ns())
+	q.End()
+	if entries, err := t.all(ctx, "config", q.Doc()); err == nil && len(entries) == 1 {
+		if key := entries[0].Get("key"); !key.IsMissing() {
+			own.Value("shardKey", key)
+			own.Value("unique", bson.Bool(entries[0].Get("unique").Truthy()))
+		}
+	}
+	q.Reset(nil)
+	q.String("customAction", "GetCollection")
+	q.String("collection", d.coll)
+	if is, err := t.run(ctx, d.db, q.Doc()); err == nil && d.kind != "view" {
+		offer := bson.NewBuilder(nil)
+		for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
+			if v := is.Get(name); !v.IsMissing() {
+				offer.Value(name, v)
+			}
+		}
+		if v := is.Get("provisionedThroughput"); !v.IsMissing() && is.Get("autoScaleSettings").IsMissing() {
+			offer.Value("offerThroughput", v)
+		}
+		if doc := offer.Doc(); len(doc.Elements()) > 0 {
+			own.Raw("throughput", doc)
+		}
+	}
+	if doc := own.Doc(); len(doc.Elements()) > 0 {
+		b.Raw("cantle", doc)
+	}
+}
+
 // metadata prints options and indexes of a collection as mongodump does, and under
-// "cantle" its shard key.
+// "cantle" its shard key and throughput.
 func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (string, error) {
 	b := bson.NewBuilder(nil)
 	options, _ := info.Get("options").Doc()
@@ -289,20 +327,7 @@ func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (stri
 	}
 	b.String("collectionName", d.coll)
 	b.String("type", d.kind)
-	q := bson.NewBuilder(nil)
-	q.String("find", "collections")
-	q.BeginDoc("filter")
-	q.String("_id", d.ns())
-	q.End()
-	// On an address without sharding there is no such collection, and nothing found.
-	if entries, err := t.all(ctx, "config", q.Doc()); err == nil && len(entries) == 1 {
-		if key := entries[0].Get("key"); !key.IsMissing() {
-			b.BeginDoc("cantle")
-			b.Value("shardKey", key)
-			b.Value("unique", bson.Bool(entries[0].Get("unique").Truthy()))
-			b.End()
-		}
-	}
+	t.appendOwn(ctx, b, d)
 	return ejson.Canonical(b.Doc()), nil
 }
 

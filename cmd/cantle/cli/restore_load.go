@@ -25,6 +25,7 @@ type loading struct {
 	source  string       // namespace in the dump
 	buckets *agg.Buckets // of a time-series collection, nil for others
 	later   []bson.Raw   // indexes
+	offer   bson.Raw     // throughput, nil for none
 
 	pending batch
 	skip    int64 // documents that a journal says are done
@@ -101,7 +102,8 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func
 	return l, l.index(ctx, t, first)
 }
 
-// own gives a collection what only a Cantle knows of: shard key and throughput.
+// own gives a collection what only a Cantle knows of: its shard key, and at the end its
+// throughput, which would only slow down what is loaded.
 func (l *loading) own(ctx context.Context, own bson.Raw) {
 	if key := own.Get("shardKey"); !key.IsMissing() {
 		b := bson.NewBuilder(nil)
@@ -114,13 +116,21 @@ func (l *loading) own(ctx context.Context, own bson.Raw) {
 		}
 	}
 	if offer, ok := own.Get("throughput").Doc(); ok {
-		b := bson.NewBuilder(nil)
-		b.String("customAction", "UpdateCollection")
-		b.String("collection", l.coll)
-		b.Splice(offer.Elements())
-		if _, err := l.t.run(ctx, l.db, b.Doc()); err != nil {
-			l.r.shows.say("%s does not have its throughput: %v", l.ns(), l.r.explain(err))
-		}
+		l.offer = offer.Clone()
+	}
+}
+
+// provision gives a collection its throughput.
+func (l *loading) provision(ctx context.Context, t *transfer) {
+	if l.offer == nil {
+		return
+	}
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "UpdateCollection")
+	b.String("collection", l.coll)
+	b.Splice(l.offer.Elements())
+	if _, err := t.run(ctx, l.db, b.Doc()); err != nil {
+		l.r.shows.say("%s does not have its throughput: %v", l.ns(), l.r.explain(err))
 	}
 }
 
@@ -285,6 +295,7 @@ func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 		if err := l.index(ctx, t, l.later); err != nil {
 			return err
 		}
+		l.provision(ctx, t)
 	}
 	if l.kind != "view" {
 		r.shows.say("%s: %d documents", l.ns(), l.counted.done)
