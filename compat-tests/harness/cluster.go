@@ -2,15 +2,27 @@ package harness
 
 import (
 	"bufio"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
+	"sync/atomic"
+	"time"
 )
 
 // clusterPrefix begins the line that says where a simulated cluster is.
 const clusterPrefix = "tikvfaked ready "
+
+// onCluster reports that servers are to keep their data in TiKV, as CANTLE_STORAGE says. With
+// "tikv" that is in simulated clusters, which are processes of their own: one for each data
+// directory that a server is told of, and one for each server that has none. With
+// tikv://PD,PD it is a real cluster, in which each of them is a keyspace.
+func onCluster() bool {
+	scheme, _, _ := strings.Cut(os.Getenv("CANTLE_STORAGE"), ":")
+	return scheme == "tikv"
+}
 
 // clusterPrograms are the server with the engine for TiKV, and the simulated cluster.
 var clusterPrograms = sync.OnceValues(func() (paths [2]string, err error) {
@@ -27,35 +39,62 @@ var clusterPrograms = sync.OnceValues(func() (paths [2]string, err error) {
 	return paths, cmd.Run()
 })
 
-// startOnCluster starts a server over a simulated cluster of its own, which ends with the test.
-func startOnCluster(tb testing.TB, o Options) *Server {
-	tb.Helper()
+// clusters are the places of those for data directories.
+var clusters struct {
+	sync.Mutex
+	of map[string]string
+}
+
+// placeOnCluster is where a server of these options keeps its data.
+func placeOnCluster(data string) (string, error) {
+	clusters.Lock()
+	defer clusters.Unlock()
+	if place := clusters.of[data]; data != "" && place != "" {
+		return place, nil
+	}
+	place, err := newPlace()
+	if data != "" && err == nil {
+		if clusters.of == nil {
+			clusters.of = map[string]string{}
+		}
+		clusters.of[data] = place
+	}
+	return place, err
+}
+
+// keyspaces numbers those that this process has made in a real cluster.
+var keyspaces atomic.Int64
+
+// newPlace is where nobody has anything yet.
+func newPlace() (string, error) {
+	real := os.Getenv("CANTLE_STORAGE")
+	if real == "tikv" {
+		return startCluster()
+	}
+	return fmt.Sprintf("%s/test-%d-%d-%d", strings.TrimRight(real, "/"), time.Now().UnixNano(), os.Getpid(), keyspaces.Add(1)), nil
+}
+
+// startCluster starts a simulated cluster, which ends with this process.
+func startCluster() (place string, err error) {
 	programs, err := clusterPrograms()
 	if err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
-	cluster := exec.Command(programs[1], "127.0.0.1:0")
+	cluster := exec.Command(programs[1], "127.0.0.1:0", "until-stdin-ends")
+	if _, err = cluster.StdinPipe(); err != nil { // never closed
+		return "", err
+	}
 	out, err := cluster.StdoutPipe()
 	if err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	if err := cluster.Start(); err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
-	tb.Cleanup(func() {
-		_ = cluster.Process.Kill()
-		_ = cluster.Wait()
-	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	place, ok := strings.CutPrefix(strings.TrimSpace(line), clusterPrefix)
 	if err != nil || !ok {
-		tb.Fatalf("the simulated cluster says %q, %v", line, err)
+		return "", fmt.Errorf("the simulated cluster says %q, %w", line, err)
 	}
-	o.Storage = place
-	s, err := LaunchBinary(programs[0], o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	stopAfter(tb, s)
-	return s
+	return place, nil
 }

@@ -57,7 +57,7 @@ type Server struct {
 // Start starts a server for a test and stops it when the test ends. The test
 // fails if the server does not start, panics, or exits with an error. With
 // CANTLE_URI set and no data directory wanted, it hands out that server instead; with
-// CANTLE_STORAGE=tikv the server is over a simulated TiKV cluster of its own, which is another process.
+// CANTLE_STORAGE=tikv the data are in a simulated TiKV cluster, which is another process.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	if uri := os.Getenv("CANTLE_URI"); uri != "" {
@@ -69,9 +69,6 @@ func Start(tb testing.TB, o Options) *Server {
 			tb.Fatal(err)
 		}
 		return s
-	}
-	if os.Getenv("CANTLE_STORAGE") == "tikv" && o.Data == "" {
-		return startOnCluster(tb, o)
 	}
 	return StartRetry(tb, func() Options { return o }, 1)
 }
@@ -129,6 +126,16 @@ func Launch(o Options) (*Server, error) {
 	binary, err := Binary()
 	if err != nil {
 		return nil, err
+	}
+	if onCluster() && o.Storage == "" {
+		programs, err := clusterPrograms()
+		if err != nil {
+			return nil, err
+		}
+		if o.Storage, err = placeOnCluster(o.Data); err != nil {
+			return nil, err
+		}
+		binary, o.Data = programs[0], ""
 	}
 	return LaunchBinary(binary, o)
 }

@@ -49,8 +49,8 @@ type pedigree struct {
 
 // bills writes what each binary was made of, as the binary itself knows it.
 func (r *release) bills() error {
-	for _, p := range r.platforms {
-		info, err := buildinfo.ReadFile(r.binary(p))
+	write := func(p platform, binary, folder string) error {
+		info, err := buildinfo.ReadFile(binary)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,15 @@ func (r *release) bills() error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(r.out, r.folder(p)+".cdx.json"), append(text, '\n'), 0o644); err != nil {
+		return os.WriteFile(filepath.Join(r.out, folder+".cdx.json"), append(text, '\n'), 0o644)
+	}
+	for _, p := range r.platforms {
+		if err := write(p, r.binary(p), r.folder(p)); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.linux() {
+		if err := write(p, r.clusterBinary(p), r.clusterFolder(p)); err != nil {
 			return err
 		}
 	}

@@ -40,6 +40,10 @@ func (r *release) binaries() error {
 	if err != nil {
 		return err
 	}
+	clusterMod, err := r.lean(clusterTag)
+	if err != nil {
+		return err
+	}
 	commit := r.commit
 	if r.changed {
 		commit += ", changed"
@@ -47,10 +51,18 @@ func (r *release) binaries() error {
 	flags := "-s -w -buildid=" +
 		" -X github.com/cantledb/cantle/cmd/cantle/daemon.Version=" + r.version +
 		" -X 'main.commit=" + commit + "' -X main.date=" + r.date.Format(time.RFC3339)
-	for _, p := range r.platforms {
+	build := func(p platform, mod, tags, to string) error {
 		env := append(plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
-		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-tags", leanTags, "-modfile", mod, "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle")
-		if err != nil {
+		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-modfile", mod, "-ldflags", flags, "-o", to, "./cmd/cantle")
+		return err
+	}
+	for _, p := range r.platforms {
+		if err := build(p, mod, leanTags, r.binary(p)); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.linux() {
+		if err := build(p, clusterMod, clusterTags, r.clusterBinary(p)); err != nil {
 			return err
 		}
 	}

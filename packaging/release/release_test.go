@@ -149,6 +149,10 @@ func TestSizes(t *testing.T) {
 			sizes[filepath.Join(r.out, name)] = packedMax
 		}
 	}
+	for _, p := range r.linux() {
+		sizes[r.clusterBinary(p)] = binaryMax + clusterMore
+		sizes[filepath.Join(r.out, r.clusterArchiveName(p))] = packedMax + clusterPackedMore
+	}
 	names, err := made.released()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,10 @@ const (
 	binaryMax = 36_000_000 // of any platform
 	packedMax = 16 << 20   // with a binary in it: images, archives, packages
 	otherMax  = 64 << 10   // all else
+
+	// What the engine for clusters may add to a binary, and to an archive.
+	clusterMore       = 20_000_000
+	clusterPackedMore = 7 << 20
 )
 
 // outgrown tells all that was made and has become too large.
@@ -30,6 +34,9 @@ func (r *release) outgrown() error {
 	for _, p := range r.platforms {
 		look(r.binary(p), binaryMax)
 	}
+	for _, p := range r.linux() {
+		look(r.clusterBinary(p), binaryMax+clusterMore)
+	}
 	names, err := r.released()
 	if err != nil {
 		return err
@@ -44,6 +51,9 @@ func (r *release) outgrown() error {
 func (r *release) mostOf(name string) int64 {
 	if strings.HasSuffix(name, "-oci.tar") {
 		return packedMax * int64(len(r.linux())) // one image for each
+	}
+	if strings.HasPrefix(name, "cantle-"+clusterTag+"-") && strings.HasSuffix(name, ".tar.gz") {
+		return packedMax + clusterPackedMore
 	}
 	for _, end := range []string{"-image.tar", ".tar.gz", ".zip", ".deb", ".rpm", ".whl"} {
 		if strings.HasSuffix(name, end) {

@@ -16,5 +16,5 @@ var tikvCollectors func() []prometheus.Collector
 // openTiKV says where the engine is: its libraries are two fifths of a program that most
 // people run on files, so they are left out unless asked for.
 func openTiKV(string, storeSettings) (storage.Store, error) {
-	return nil, errors.New("this program was built without the engine for TiKV clusters: build it with go build -tags tikv ./cmd/cantle")
+	return nil, errors.New("this program has no engine for TiKV clusters: use cantle-tikv, which is released beside it for Linux, or build one with go build -tags tikv ./cmd/cantle")
 }
