@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
 // print writes the table and says in words what it means.
 func (r *ranking) print(out io.Writer) {
-	fmt.Fprintf(out, "%s.%s  %d documents, %s", r.db, r.coll, r.docs.stored, size(r.docs.storedBytes))
+	fmt.Fprintf(out, "%s.%s  %d documents, %s", r.db, r.coll, r.docs.stored, columns.Size(r.docs.storedBytes))
 	if key, ok := r.current.Get("shardKeyDefinition").Doc(); ok {
 		fmt.Fprintf(out, ", shard key %s", ejson.String(key))
 	} else {
@@ -32,8 +33,8 @@ func (r *ranking) print(out io.Writer) {
 	for _, c := range r.list {
 		best = min(best, c.ru)
 	}
-	t := table{}
-	t.row(" score", "shard key", " distinct", " largest", " bytes", " recent", " targeted", " RU/s", " reach")
+	t := columns.Table{}
+	t.Row(" score", "shard key", " distinct", " largest", " bytes", " recent", " targeted", " RU/s", " reach")
 	for _, c := range r.list[:min(len(r.list), r.args.top)] {
 		name := c.name()
 		if c.current {
@@ -49,10 +50,10 @@ func (r *ranking) print(out io.Writer) {
 		if c.newest.docs > 0 {
 			recent = fmt.Sprintf("x%.1f", c.fullest(&c.newest, r.args.partitions))
 		}
-		t.row(fmt.Sprintf("%.0f", c.score), clip(name, 60), fmt.Sprint(c.distinct), percent(c.spread.largest()),
+		t.Row(fmt.Sprintf("%.0f", c.score), clip(name, 60), fmt.Sprint(c.distinct), percent(c.spread.largest()),
 			fmt.Sprintf("x%.1f", c.fullest(&c.spread, r.args.partitions)), recent, targeted, cost, rate(c.reach()))
 	}
-	t.print(out)
+	t.Print(out)
 	if r.currentKey() != nil {
 		fmt.Fprintln(out, "* is the key there is")
 	}
@@ -111,7 +112,7 @@ func (r *ranking) objections(c *candidate) (out []string) {
 			percent(hot), rate(partitionRate/hot)))
 	}
 	if big := c.spread.largest(); big > 1/float64(n) && big > 0.05 {
-		out = append(out, fmt.Sprintf("one value has %s of the bytes; it can neither be divided nor grow beyond %s", percent(big), size(ratelimit.LogicalBytesMax)))
+		out = append(out, fmt.Sprintf("one value has %s of the bytes; it can neither be divided nor grow beyond %s", percent(big), columns.Size(ratelimit.LogicalBytesMax)))
 	}
 	if c.targeted >= 0 && c.targeted < 0.5 {
 		which := "only " + percent(c.targeted)

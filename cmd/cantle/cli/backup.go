@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/storage/backup"
 )
 
@@ -99,7 +100,7 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	t, i, _ := reply.Get("time").Timestamp()
 	took := time.Duration(whole(reply, "millis")) * time.Millisecond
 	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nmoments from %s on can be restored\n", where, whole(reply, "number"),
-		whole(reply, "files"), size(whole(reply, "bytes")), size(whole(reply, "copied")), took.Round(time.Millisecond), time.Unix(int64(t), 0).UTC().Format(time.RFC3339)+fmt.Sprintf(" (%d,%d)", t, i))
+		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), time.Unix(int64(t), 0).UTC().Format(time.RFC3339)+fmt.Sprintf(" (%d,%d)", t, i))
 	return nil
 }
 
@@ -150,17 +151,17 @@ func listBackups(s Streams, folder *backup.Folder) error {
 
 // printBackups reports whether any moment can be restored.
 func printBackups(s Streams, folder *backup.Folder) (any bool) {
-	t := &table{}
-	t.row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")
+	t := &columns.Table{}
+	t.Row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")
 	n := 0
 	for _, line := range folder.Timelines {
 		for _, b := range line.Bases {
-			t.row(line.ID, fmt.Sprint(b.Number), b.Ended.Format(time.RFC3339), fmt.Sprint(len(b.Files)), size(b.Bytes()), size(b.Copied), b.Program)
+			t.Row(line.ID, fmt.Sprint(b.Number), b.Ended.Format(time.RFC3339), fmt.Sprint(len(b.Files)), columns.Size(b.Bytes()), columns.Size(b.Copied), b.Program)
 			n++
 		}
 	}
 	if n > 0 {
-		t.print(s.Out)
+		t.Print(s.Out)
 		fmt.Fprintln(s.Out)
 	}
 	for _, line := range folder.Timelines {
@@ -184,12 +185,12 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 		return err
 	}
 	if len(findings) > 0 {
-		t := &table{}
-		t.row("What", "File", "Finding")
+		t := &columns.Table{}
+		t.Row("What", "File", "Finding")
 		for _, x := range findings {
-			t.row(x.Kind, x.Where, x.What)
+			t.Row(x.Kind, x.Where, x.What)
 		}
-		t.print(s.Out)
+		t.Print(s.Out)
 		fmt.Fprintln(s.Out)
 	}
 	switch covered := printBackups(s, folder); {

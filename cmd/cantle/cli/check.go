@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/shard/checkup"
@@ -123,16 +124,16 @@ func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, re
 // printCheck prints what was found.
 func printCheck(s Streams, r *checkup.Report) {
 	if len(r.Findings) > 0 {
-		t := &table{}
-		t.row("What", "Where", " Count", "Finding")
+		t := &columns.Table{}
+		t.Row("What", "Where", " Count", "Finding")
 		for _, x := range r.Findings {
 			n := ""
 			if x.Count > 0 {
 				n = fmt.Sprint(x.Count)
 			}
-			t.row(x.Kind, x.Where, n, x.What)
+			t.Row(x.Kind, x.Where, n, x.What)
 		}
-		t.print(s.Out)
+		t.Print(s.Out)
 	}
 	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %d findings\n", r.Collections, r.Records, r.Entries, r.Changes, len(r.Findings))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
 const estimateHelp = `Says what a workload will cost: request units (RU) per operation, RU/s to provision,
@@ -99,7 +100,7 @@ func readDocument(name string, in io.Reader) (bson.Raw, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(doc) > bson.MaxDocumentBytes {
-		return nil, fmt.Errorf("%s: the document has %s, the limit is 16 MB", name, size(int64(len(doc))))
+		return nil, fmt.Errorf("%s: the document has %s, the limit is 16 MB", name, columns.Size(int64(len(doc))))
 	}
 	if _, ok := doc.Lookup("_id"); ok {
 		return doc, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
@@ -180,13 +181,13 @@ func (p *plan) print(out io.Writer) {
 		entries = "entry"
 	}
 	fmt.Fprintf(out, "document    %d bytes, %d secondary index %s\n\n", p.bytes, p.entries, entries)
-	t := table{}
-	t.row("operation", " RU each", " per second", " RU/s")
+	t := columns.Table{}
+	t.Row("operation", " RU each", " per second", " RU/s")
 	for _, o := range ops {
-		t.row(o.name, fmt.Sprintf("%.2f", o.charge.Float()), amount(o.rate), amount(o.charge.Float()*o.rate))
+		t.Row(o.name, fmt.Sprintf("%.2f", o.charge.Float()), columns.Amount(o.rate), columns.Amount(o.charge.Float()*o.rate))
 	}
-	t.row("together", "", "", amount(rus))
-	t.print(out)
+	t.Row("together", "", "", columns.Amount(rus))
+	t.Print(out)
 	gb := float64(p.stored) * float64(p.documents) / (1 << 30)
 	load := ratelimit.Load{StoredGB: int64(math.Ceil(gb))}
 	need := int64(math.Ceil(rus))
@@ -194,9 +195,9 @@ func (p *plan) print(out io.Writer) {
 	autoscale := max(ratelimit.MinAutoscale(load), roundTo(need, ratelimit.AutoscaleStep))
 	fmt.Fprintf(out, "\nprovision   offerThroughput: %d, or autoScaleSettings: {maxThroughput: %d}\n", manual, autoscale)
 	if p.documents > 0 {
-		fmt.Fprintf(out, "storage     %s with indexes\n", size(p.stored*p.documents))
+		fmt.Fprintf(out, "storage     %s with indexes\n", columns.Size(p.stored*p.documents))
 	}
-	fmt.Fprintf(out, "partitions  %d, of %s RU/s each if the shard key spreads the load evenly\n", partitions, amount(math.Floor(float64(manual)/float64(partitions))))
+	fmt.Fprintf(out, "partitions  %d, of %s RU/s each if the shard key spreads the load evenly\n", partitions, columns.Amount(math.Floor(float64(manual)/float64(partitions))))
 	switch {
 	case !p.sharded && (manual > ratelimit.UnshardedMax || gb > float64(p.partitionGB)):
 		fmt.Fprintf(out, "\nThis is more than one partition carries: name a --shard-key.\n")

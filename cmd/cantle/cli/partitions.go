@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
 const partitionsHelp = `Shows what every partition of a collection holds and what its throughput is spent
@@ -63,8 +64,8 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 		fmt.Fprint(out, "  not sharded: one partition")
 	}
 	fmt.Fprint(out, "\n\n")
-	t := table{}
-	t.row("partition", "from", "to", " documents", " size", " share", " last s", " last min", " busy", " refused min", " refused")
+	t := columns.Table{}
+	t.Row("partition", "from", "to", " documents", " size", " share", " last s", " last min", " busy", " refused min", " refused")
 	list, _ := reply.Get("partitions").Array()
 	hottest, heat := "", 0.0
 	for it := list.Iter(); it.Next(); {
@@ -75,20 +76,20 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 		}
 		share := "-"
 		if f, ok := p.Get("throughput").AsFloat(); ok {
-			share = amount(f)
+			share = columns.Amount(f)
 		}
 		if ru := float(p, "ruLastMinute"); ru > heat {
 			hottest, heat = id, ru
 		}
-		t.row(id, bound(p, "min"), bound(p, "max"), fmt.Sprint(whole(p, "documents")), size(whole(p, "bytes")), share,
-			amount(float(p, "ruLastSecond")), amount(float(p, "ruLastMinute")), fmt.Sprintf("%d%%", whole(p, "normalizedPercent")),
+		t.Row(id, bound(p, "min"), bound(p, "max"), fmt.Sprint(whole(p, "documents")), columns.Size(whole(p, "bytes")), share,
+			columns.Amount(float(p, "ruLastSecond")), columns.Amount(float(p, "ruLastMinute")), fmt.Sprintf("%d%%", whole(p, "normalizedPercent")),
 			fmt.Sprint(whole(p, "throttledLastMinute")), fmt.Sprint(whole(p, "throttled")))
 	}
-	t.print(out)
-	if strings.Contains(fmt.Sprint(t.rows), "*") {
+	t.Print(out)
+	if strings.Contains(fmt.Sprint(t.Rows), "*") {
 		fmt.Fprintln(out, "* is settling after a split or merge")
 	}
-	if hottest != "" && len(t.rows) > 2 {
+	if hottest != "" && len(t.Rows) > 2 {
 		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)
 	}
 	warnings, _ := reply.Get("warnings").Array()
@@ -113,8 +114,8 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 		field, unit, title string
 		show               func(float64) string
 	}{
-		{"hottestByRU", "ru", "shard key values by RU", amount},
-		{"hottestByBytes", "bytes", "shard key values by bytes", func(n float64) string { return size(int64(n)) }},
+		{"hottestByRU", "ru", "shard key values by RU", columns.Amount},
+		{"hottestByBytes", "bytes", "shard key values by bytes", func(n float64) string { return columns.Size(int64(n)) }},
 	} {
 		var keys []hotKey
 		for it := list.Iter(); it.Next(); {
@@ -130,13 +131,13 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 			continue
 		}
 		slices.SortStableFunc(keys, func(a, b hotKey) int { return cmp.Compare(b.weight, a.weight) })
-		t := table{}
-		t.row("partition", "value", " "+by.unit)
+		t := columns.Table{}
+		t.Row("partition", "value", " "+by.unit)
 		for _, k := range keys[:min(top, len(keys))] {
-			t.row(k.partition, k.value, by.show(k.weight))
+			t.Row(k.partition, k.value, by.show(k.weight))
 		}
 		fmt.Fprintf(out, "\n%s\n\n", by.title)
-		t.print(out)
+		t.Print(out)
 	}
 }
 

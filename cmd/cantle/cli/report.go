@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
 const reportHelp = `Shows what commands have cost by their shape (command, collection, filter, sort,
@@ -62,8 +63,8 @@ func printReport(out io.Writer, reply bson.Raw) {
 		fmt.Fprintln(out, "nothing has been run yet")
 		return
 	}
-	t := table{}
-	t.row(" RU", " share", " runs", " each", " most", " ms", " loaded", " parts", " fan-outs", " refused", "command", "collection", "filter and sort")
+	t := columns.Table{}
+	t.Row(" RU", " share", " runs", " each", " most", " ms", " loaded", " parts", " fan-outs", " refused", "command", "collection", "filter and sort")
 	var notes []string
 	for it := list.Iter(); it.Next(); {
 		d, _ := it.Value.Doc()
@@ -75,10 +76,10 @@ func printReport(out io.Writer, reply bson.Raw) {
 		}
 		parts := "-"
 		if v, ok := d.Get("partitionsVisited").AsFloat(); ok {
-			parts = amount(v)
+			parts = columns.Amount(v)
 		}
-		t.row(amount(float(d, "ru")), fmt.Sprintf("%.1f%%", float(d, "ruPercent")), fmt.Sprint(whole(d, "count")), amount(float(d, "ruAverage")),
-			amount(float(d, "ruMax")), amount(float(d, "millisAverage")), amount(float(d, "documentsLoaded")), parts,
+		t.Row(columns.Amount(float(d, "ru")), fmt.Sprintf("%.1f%%", float(d, "ruPercent")), fmt.Sprint(whole(d, "count")), columns.Amount(float(d, "ruAverage")),
+			columns.Amount(float(d, "ruMax")), columns.Amount(float(d, "millisAverage")), columns.Amount(float(d, "documentsLoaded")), parts,
 			fmt.Sprint(whole(d, "fanOuts")), fmt.Sprint(whole(d, "throttled")), command, ns, clip(shape, 80))
 		warnings, _ := d.Get("warnings").Array()
 		for w := range warnings.Values() {
@@ -86,8 +87,8 @@ func printReport(out io.Writer, reply bson.Raw) {
 			notes = append(notes, fmt.Sprintf("%s %s %s\n  %s", command, ns, clip(shape, 80), text))
 		}
 	}
-	t.print(out)
-	fmt.Fprintf(out, "\n%s RU by %d shapes", amount(float(reply, "ruTotal")), whole(reply, "shapes"))
+	t.Print(out)
+	fmt.Fprintf(out, "\n%s RU by %d shapes", columns.Amount(float(reply, "ruTotal")), whole(reply, "shapes"))
 	if ms, ok := reply.Get("since").DateTime(); ok {
 		fmt.Fprintf(out, " since %s", time.UnixMilli(ms).UTC().Format(time.DateTime+" MST"))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/collection/verify"
@@ -73,16 +74,16 @@ func salvageFolder(ctx context.Context, data, out string, s Streams) error {
 
 // printSalvage prints what was saved and what was lost.
 func printSalvage(s Streams, out string, r *salvage.Report) {
-	t := &table{}
-	t.row("Collection", " Documents", " From the change log", " Older", " Unreadable")
+	t := &columns.Table{}
+	t.Row("Collection", " Documents", " From the change log", " Older", " Unreadable")
 	for _, c := range r.Collections {
 		name := c.Namespace.String()
 		if c.Nameless {
 			name += " (its name is lost)"
 		}
-		t.row(name, fmt.Sprint(c.Documents), fmt.Sprint(c.FromLog), fmt.Sprint(c.Older), fmt.Sprint(c.Invalid))
+		t.Row(name, fmt.Sprint(c.Documents), fmt.Sprint(c.FromLog), fmt.Sprint(c.Older), fmt.Sprint(c.Invalid))
 	}
-	t.print(s.Out)
+	t.Print(s.Out)
 	if len(r.Damages) == 0 {
 		fmt.Fprintln(s.Out, "\nNothing was lost.")
 	} else {

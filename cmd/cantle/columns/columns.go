@@ -1,4 +1,5 @@
-package cli
+// Package columns prints tables and numbers for people.
+package columns
 
 import (
 	"fmt"
@@ -8,15 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// table is text in columns. Cells of columns whose heading begins with a blank
+// Table is text in columns. Cells of columns whose heading begins with a blank
 // are aligned to the right.
-type table struct{ rows [][]string }
+type Table struct{ Rows [][]string }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row adds a row; the first is the headings.
+func (t *Table) Row(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-func (t *table) print(w io.Writer) {
+// Print writes all rows.
+func (t *Table) Print(w io.Writer) {
 	var widths []int
-	for _, r := range t.rows {
+	for _, r := range t.Rows {
 		for i, cell := range r {
 			if i == len(widths) {
 				widths = append(widths, 0)
@@ -24,12 +27,12 @@ func (t *table) print(w io.Writer) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(strings.TrimSpace(cell)))
 		}
 	}
-	for _, r := range t.rows {
+	for _, r := range t.Rows {
 		var line strings.Builder
 		for i, cell := range r {
 			text := strings.TrimSpace(cell)
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-			if strings.HasPrefix(t.rows[0][i], " ") {
+			if strings.HasPrefix(t.Rows[0][i], " ") {
 				line.WriteString(pad + text)
 			} else {
 				line.WriteString(text + pad)
@@ -40,14 +43,14 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// amount prints a number with at most two decimals.
-func amount(f float64) string {
+// Amount prints a number with at most two decimals.
+func Amount(f float64) string {
 	s := strconv.FormatFloat(f, 'f', 2, 64)
 	return strings.TrimSuffix(s, ".00")
 }
 
-// size prints bytes for people.
-func size(n int64) string {
+// Size prints bytes for people.
+func Size(n int64) string {
 	f, unit := float64(n), "B"
 	for _, u := range []string{"KB", "MB", "GB", "TB"} {
 		if f < 1024 {
