@@ -193,3 +193,23 @@ func TestRoundTrips(t *testing.T) {
 		must(t, err)
 	})
 }
+
+// A look at the end of the log costs three steps, however many lanes it has: a time, the mark,
+// and the first pages of all lanes together; values that this store has written are known.
+func TestLogTrips(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Lease: time.Hour})
+	defer s.Close()
+	for range 20 {
+		_, err := commit(t, s, func(tx storage.Txn) error { return tx.AppendLog([]byte("s"), []byte("r")) })
+		must(t, err)
+	}
+	c.Count()
+	n := 0
+	_, err := s.ReadLog(t.Context(), []byte("s"), s.Latest()-1<<40, func(_, _ storage.Timestamp, _ []byte) bool { n++; return true })
+	must(t, err)
+	sent, times := c.Count()
+	if n != 20 || times != 1 || sent[tikvrpc.CmdGet] != 1 || sent[tikvrpc.CmdScan] != classes*buckets || sent[tikvrpc.CmdBatchGet] != 0 {
+		t.Errorf("%d records for %v and %d times", n, sent, times)
+	}
+}

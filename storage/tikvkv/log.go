@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"sync"
 
 	clientkv "github.com/tikv/client-go/v2/kv"
 	"github.com/tikv/client-go/v2/tikv"
@@ -137,6 +138,7 @@ type walk struct {
 	at      uint64 // the snapshot
 	reverse bool
 	lanes   []*lane
+	begun   bool // all lanes have given their first page
 	heap    []entry
 }
 
@@ -202,6 +204,12 @@ func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
 		if err := w.s.check(w.ctx); err != nil {
 			return entry{}, false, err
 		}
+		if !w.begun {
+			w.begun = true
+			if err := w.list(wanted, w.lanes...); err != nil {
+				return entry{}, false, err
+			}
+		}
 		behind := w.behind()
 		if len(w.heap) > 0 && (behind == nil || w.reached(w.heap[0].ts, behind.bound)) {
 			return heap.Pop(w).(entry), true, nil
@@ -209,7 +217,7 @@ func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
 		if behind == nil {
 			return entry{}, false, nil
 		}
-		if err := w.list(behind, wanted); err != nil {
+		if err := w.list(wanted, behind); err != nil {
 			return entry{}, false, err
 		}
 	}
@@ -233,33 +241,23 @@ func (w *walk) behind() (worst *lane) {
 	return worst
 }
 
-// list takes the next page of a lane.
-func (w *walk) list(l *lane, wanted func(ts uint64) bool) error {
-	p, err := w.s.page(w.ctx, w.at, pageWant{start: l.start, end: l.end, reverse: w.reverse, keysOnly: true, rows: batchKeysMax})
-	if err != nil {
+// list takes the next page of each of some lanes: all together, so that a look at a short log
+// is two round trips however many lanes there are.
+func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
+	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
+	var all sync.WaitGroup
+	for i, l := range lanes {
+		all.Go(func() {
+			pages[i], errs[i] = w.s.page(w.ctx, w.at, pageWant{start: l.start, end: l.end, reverse: w.reverse, keysOnly: true, rows: batchKeysMax})
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if l.done = p.next == nil; !l.done {
-		if w.reverse {
-			l.end = p.next
-		} else {
-			l.start = p.next
-		}
-	}
 	var missing [][]byte
-	for _, key := range p.keys {
-		place, part := placeOf(key)
-		if l.bound = place; w.reverse {
-			l.bound = later(place, w.s.limits.windows[l.class])
-		}
-		if part > 0 {
-			continue
-		}
-		if ts, body, ok := w.s.places.get(key); !ok {
-			missing = append(missing, key)
-		} else if wanted(ts) {
-			heap.Push(w, entry{ts, key, body})
-		}
+	for i, l := range lanes {
+		missing = w.take(l, pages[i], wanted, missing)
 	}
 	if len(missing) == 0 {
 		return nil
@@ -279,6 +277,32 @@ func (w *walk) list(l *lane, wanted func(ts uint64) bool) error {
 		}
 	}
 	return nil
+}
+
+// take takes a page of a lane, and adds the keys to missing whose values are not known.
+func (w *walk) take(l *lane, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
+	if l.done = p.next == nil; !l.done {
+		if w.reverse {
+			l.end = p.next
+		} else {
+			l.start = p.next
+		}
+	}
+	for _, key := range p.keys {
+		place, part := placeOf(key)
+		if l.bound = place; w.reverse {
+			l.bound = later(place, w.s.limits.windows[l.class])
+		}
+		if part > 0 {
+			continue
+		}
+		if ts, body, ok := w.s.places.get(key); !ok {
+			missing = append(missing, key)
+		} else if wanted(ts) {
+			heap.Push(w, entry{ts, key, body})
+		}
+	}
+	return missing
 }
 
 // body is the whole value of an entry.
