@@ -102,7 +102,7 @@ func TestChangesThroughKills(t *testing.T) {
 		t.Skip("CANTLE_URI is set, and this test kills its server")
 	}
 	random, dir := begin(t)
-	lives := max(rounds(t)/5, 1)
+	lives := max(rounds(t)/20, 1)
 	plain := func(batch int32) func() *options.ChangeStreamOptionsBuilder {
 		return func() *options.ChangeStreamOptionsBuilder { return options.ChangeStream().SetBatchSize(batch) }
 	}

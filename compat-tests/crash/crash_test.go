@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -29,9 +30,6 @@ const (
 
 // rounds returns how often to kill.
 func rounds(t *testing.T) int {
-	if os.Getenv("CANTLE_SOAK") != "" {
-		return 500
-	}
 	if text := os.Getenv("CANTLE_CRASH_ROUNDS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -39,7 +37,7 @@ func rounds(t *testing.T) int {
 		}
 		return n
 	}
-	return 20
+	return faults.Due(t, "kill")
 }
 
 // model is what one writer knows about its documents. A write is either known to
@@ -63,8 +61,9 @@ func TestKillDuringWrites(t *testing.T) {
 	for i := range models {
 		models[i] = &model{writer: i, known: map[int32]int64{}, maybe: map[int32]int64{}, next: 1}
 	}
-	acknowledged := 0
+	acknowledged, kills := 0, 0
 	n := rounds(t)
+	faults.Tell(t, "kill", 0, func() (int, string) { return kills, fmt.Sprintf("%d acknowledged writes", acknowledged) })
 	for round := range n {
 		server, err := harness.Launch(harness.Options{Data: dir, Args: []string{"--sync=always"}})
 		if err != nil {
@@ -80,6 +79,7 @@ func TestKillDuringWrites(t *testing.T) {
 			return
 		}
 		acknowledged += load(t, server, models, random, time.Duration(50+random.IntN(400))*time.Millisecond)
+		kills++
 		if mark := server.Trouble(); mark != nil {
 			t.Fatalf("round %d: %v\n%s", round, mark, server.Log())
 		}

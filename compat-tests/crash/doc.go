@@ -4,6 +4,6 @@
 // shard key does not find it, and every index agrees with the documents. Change streams
 // that are resumed from life to life see every change once.
 //
-//	CANTLE_CRASH_ROUNDS   kills during writes (20)
-//	CANTLE_SOAK           if set, 500 of them, and every step 20 times
+//	CANTLE_CRASH_ROUNDS   kills during writes, else as package faults says
+//	CANTLE_SOAK           if set, every step 20 times
 package crash

@@ -45,8 +45,9 @@ var Rows = []Row{
 	},
 	{
 		Name: "histories", Promises: []int{3}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
-		What:  "Bank transfers, list-append and registers by many clients, in transactions and alone, also with kills: their histories are judged by checkers that know nothing of the server",
-		Tests: []string{"compat-tests/isolation TestBank", "compat-tests/isolation TestAppend", "compat-tests/isolation TestRegisters", "compat-tests/isolation TestKills"},
+		What:   "Lists that are appended to and registers, by many clients, in transactions and alone, while collections are split and resharded, budgets run out, connections break and the power fails, in virtual time; the same over TCP with drivers and kills, and bank transfers. Histories are judged by checkers that know nothing of the server: no circle of dependencies that snapshot isolation forbids, none against the order of real time",
+		Canary: "conflicts are not looked for at the commit", CanaryTest: "compat-tests/simulation TestHistoriesCanary",
+		Tests: []string{"compat-tests/simulation TestHistories", "compat-tests/isolation TestBank", "compat-tests/isolation TestAppend", "compat-tests/isolation TestRegisters", "compat-tests/isolation TestKills"},
 	},
 	{
 		Name: "random", Promises: []int{4}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,

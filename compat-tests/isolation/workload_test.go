@@ -19,6 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
+	"github.com/cantledb/cantle/compat-tests/histories"
 )
 
 const clients = 16
@@ -97,28 +98,28 @@ func (f *fixture) run(work func(client int, rng *rand.Rand) error) {
 }
 
 // transact runs body in a transaction, once.
-func (f *fixture) transact(body func(ctx context.Context) error) (outcome, error) {
+func (f *fixture) transact(body func(ctx context.Context) error) (histories.Outcome, error) {
 	s, err := f.client.StartSession()
 	if err != nil {
-		return aborted, err
+		return histories.Aborted, err
 	}
 	defer s.EndSession(f.ctx)
 	if err := s.StartTransaction(); err != nil {
-		return aborted, err
+		return histories.Aborted, err
 	}
 	ctx := mongo.NewSessionContext(f.ctx, s)
 	if err := body(ctx); err != nil {
 		_ = s.AbortTransaction(ctx)
-		return aborted, err
+		return histories.Aborted, err
 	}
 	if err := s.CommitTransaction(ctx); err != nil {
 		var server mongo.ServerError
 		if errors.As(err, &server) && server.HasErrorLabel("UnknownTransactionCommitResult") {
-			return unknown, err
+			return histories.Unknown, err
 		}
-		return aborted, err
+		return histories.Aborted, err
 	}
-	return committed, nil
+	return histories.Committed, nil
 }
 
 // transient reports an error after which a client begins its transaction anew.
@@ -212,40 +213,41 @@ func TestAppend(t *testing.T) { each(t, appends) }
 
 func appends(f *fixture) {
 	const keys = 8
+	began := time.Now()
 	var mu sync.Mutex
-	var history []transaction
+	var history []histories.Txn
 	var values atomic.Int64
 	// appendTo and readOf are the two actions.
-	appendTo := func(ctx context.Context, a action) error {
-		_, err := f.coll.UpdateOne(ctx, id(a.key), set("$push", "list", a.append), options.UpdateOne().SetUpsert(true))
+	appendTo := func(ctx context.Context, a histories.Op) error {
+		_, err := f.coll.UpdateOne(ctx, id(a.Key), set("$push", "list", a.Write), options.UpdateOne().SetUpsert(true))
 		return err
 	}
-	readOf := func(ctx context.Context, a *action) error {
+	readOf := func(ctx context.Context, a *histories.Op) error {
 		var doc struct{ List []int }
-		err := f.coll.FindOne(ctx, id(a.key)).Decode(&doc)
+		err := f.coll.FindOne(ctx, id(a.Key)).Decode(&doc)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			err = nil
 		}
-		a.read = doc.List
+		a.Read = doc.List
 		return err
 	}
 	f.run(func(_ int, rng *rand.Rand) error {
-		t := transaction{actions: make([]action, 1+rng.IntN(4))}
-		for i := range t.actions {
-			t.actions[i].key = rng.IntN(keys)
+		t := histories.Txn{Ops: make([]histories.Op, 1+rng.IntN(4)), Begin: time.Since(began).Nanoseconds()}
+		for i := range t.Ops {
+			t.Ops[i].Key = rng.IntN(keys)
 			if rng.IntN(2) == 0 {
-				t.actions[i].append = int(values.Add(1))
+				t.Ops[i].Write = int(values.Add(1))
 			}
 		}
 		var err error
-		if len(t.actions) == 1 && t.actions[0].append != 0 { // a write of its own
-			err = appendTo(f.ctx, t.actions[0])
+		if len(t.Ops) == 1 && t.Ops[0].Write != 0 { // a write of its own
+			err = appendTo(f.ctx, t.Ops[0])
 		} else {
-			t.outcome, err = f.transact(func(ctx context.Context) error {
-				for i := range t.actions {
-					a := &t.actions[i]
+			t.Outcome, err = f.transact(func(ctx context.Context) error {
+				for i := range t.Ops {
+					a := &t.Ops[i]
 					var err error
-					if a.append != 0 {
+					if a.Write != 0 {
 						err = appendTo(ctx, *a)
 					} else {
 						err = readOf(ctx, a)
@@ -257,11 +259,14 @@ func appends(f *fixture) {
 				return nil
 			})
 		}
-		if err != nil && len(t.actions) == 1 && t.actions[0].append != 0 && f.lost(err) {
-			t.outcome = unknown
+		if err != nil && len(t.Ops) == 1 && t.Ops[0].Write != 0 && f.lost(err) {
+			t.Outcome = histories.Unknown
 		}
-		if transient(err) || t.outcome == unknown {
+		if transient(err) || t.Outcome == histories.Unknown {
 			err = nil
+		}
+		if t.Outcome == histories.Committed && err == nil {
+			t.End = time.Since(began).Nanoseconds()
 		}
 		mu.Lock()
 		history = append(history, t)
@@ -270,7 +275,7 @@ func appends(f *fixture) {
 	})
 	n := 0
 	for _, t := range history {
-		if t.outcome == committed {
+		if t.Outcome == histories.Committed {
 			n++
 		}
 	}
@@ -278,13 +283,13 @@ func appends(f *fixture) {
 	if n == 0 {
 		f.Error("nothing was committed")
 	}
-	final := transaction{}
+	final := histories.Txn{}
 	for k := range keys {
-		a := action{key: k}
+		a := histories.Op{Key: k}
 		f.ok(readOf(f.ctx, &a))
-		final.actions = append(final.actions, a)
+		final.Ops = append(final.Ops, a)
 	}
-	for _, v := range check(append(history, final)) {
+	for _, v := range histories.Lists(append(history, final)) {
 		f.Error(v)
 	}
 }
