@@ -73,8 +73,8 @@ var Rows = []Row{
 	},
 	{
 		Name: "upgrade", Promises: []int{7}, Unit: "folders", Run: 0, Nightly: 0, Release: 0,
-		What:  "The folder that every released format has left is opened, compared, written to and opened again; a newer one is refused with a sentence",
-		Tests: []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestNewer"},
+		What:  "The folder that every released format has left is opened, compared, written to and opened again, also while clients are at work, who notice nothing but a pause; a newer one is refused with a sentence",
+		Tests: []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestTraffic", "compat-tests/upgrade TestNewer"},
 	},
 	{
 		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 60, Nightly: 0, Release: 0,
