@@ -175,9 +175,7 @@ func (s *store) background() {
 			return
 		case now := <-disk.C:
 			s.checkDisk()
-			if s.kept.limit(now, s.diskFull.Load()) {
-				logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
-			}
+			s.limitKept(now)
 			s.anchor.lift()
 		case <-dirty:
 			// A commit that comes during the interval leaves its mark in the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
@@ -149,6 +150,14 @@ func (s *store) DropWrites(before uint64) error {
 		}
 	}
 	return nil
+}
+
+// limitKept gives up logs that no backup has come for, where they are too many or too old. Who
+// only reads a store changes nothing.
+func (s *store) limitKept(now time.Time) {
+	if !s.o.ReadOnly && s.kept.limit(now, s.diskFull.Load()) {
+		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
+	}
 }
 
 // errEnough ends a visit.
