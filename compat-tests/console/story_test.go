@@ -138,3 +138,28 @@ func TestTLSPage(t *testing.T) {
 	b.check("it came over TLS", "location.protocol === 'https:' && performance.getEntriesByType('navigation')[0].nextHopProtocol === 'h2'")
 	b.picture("certificate")
 }
+
+// Who is throttled stands in Operations: the partition, and the request.
+func TestThrottledPage(t *testing.T) {
+	s := start(t)
+	s.stop()
+	s.run("test", `{"customAction": "CreateCollection", "collection": "small", "shardKey": "k", "offerThroughput": 400}`)
+	s.pass(1)
+	docs := ""
+	for i := range 200 {
+		if i > 0 {
+			docs += ","
+		}
+		docs += fmt.Sprintf(`{"k": %d}`, i)
+	}
+	for range 2 {
+		s.try("test", `{"insert": "small", "ordered": false, "documents": [`+docs+`]}`)
+		s.try("test", `{"find": "small", "filter": {"k": 1}}`)
+		s.pass(1)
+	}
+	b := browse(t, s, 1280, 900)
+	b.open("#/operations")
+	b.has("the partition", "partition 0 refused about")
+	b.check("and the request", "/find.*test.small/s.test(document.querySelector('section[aria-label=Throttled] tbody tr').innerText)")
+	b.picture("throttled")
+}

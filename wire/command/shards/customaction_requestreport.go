@@ -95,6 +95,7 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 		b.Double("ruPercent", float64(s.charge*1000/total)/10)
 	}
 	b.Double("millisAverage", float64(s.took.Microseconds()/runs)/1000)
+	b.Double("millisP99", float64(s.times.within(0.99).Microseconds())/1000)
 	b.Double("millisMax", float64(s.slowest.Microseconds())/1000)
 	b.Double("documentsLoaded", float64(s.loaded*100/runs)/100)
 	if s.visits > 0 {

@@ -56,6 +56,7 @@ type shape struct {
 	fanned        ratelimit.MicroRU
 	partitions    int // of the collection, at the last fan-out
 	last          time.Time
+	times         shapeTimes                // how long runs took
 	minutes       [shapeMinutes]shapeMinute // of the last hour, at their number modulo its length
 }
 
@@ -138,6 +139,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	s.slowest = max(s.slowest, r.took)
 	s.loaded += r.loaded
 	s.last = now
+	s.times.add(r.took)
 	at := int32(now.Unix() / 60)
 	m := &s.minutes[uint32(at)%shapeMinutes]
 	if m.at != at {

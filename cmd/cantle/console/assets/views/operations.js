@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { get, num, post, short } from '../api.js';
 import { Confirm, Empty, Problem, Table } from '../parts.js';
-import { useAsk, usePlace } from '../state.js';
+import { link, useAsk, usePlace } from '../state.js';
 
 const who = (o) => (o.effectiveUsers ?? []).map((u) => `${u.user}@${u.db}`).join(', ') || '–';
 const what = (o) => { const c = { ...(o.command ?? o.originatingCommand ?? o.cursor?.originatingCommand ?? {}) }; for (const k of ['$db', 'lsid', '$clusterTime', 'cursor']) delete c[k]; return short(c); };
@@ -14,6 +14,7 @@ export default function Operations() {
   const p = usePlace();
   const [asked, ask] = useState(null), [mine, setMine] = useState(false);
   const { data, error, again } = useAsk(() => get('operations'), [], 1);
+  const report = useAsk(() => get('requests', { ns: p.ns, history: 1 }), [p.ns], 5), told = useAsk(() => get('warnings'), [], 5);
   if (!data) return html`<${Problem} error=${error}/>`;
   const all = data.operations.filter((o) => (mine || o.appName !== 'cantle console') && (mine || !waits(o)) && (!p.ns || !o.ns || o.ns === p.ns || o.ns.endsWith('.$cmd')));
   const running = all.filter((o) => o.active && o.type !== 'idleCursor' && o.type !== 'idleSession');
@@ -33,6 +34,7 @@ export default function Operations() {
         { name: 'waits', title: 'Waits', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waits</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
         { name: 'kill', title: 'End', value: () => '', show: (o) => o.opid !== undefined && html`<button class="small danger" onClick=${() => ask(o)}>Kill…</button>` },
       ]}/>`}</section>
+    <${Throttled} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.kind === 'throttled' && (!p.ns || w.ns === p.ns))}/>
     <div class="columns">
       <section><h2>Idle cursors <span class="quiet">${cursors.length}</span></h2>${cursors.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle cursors" rows=${cursors} keyOf=${(o) => short(o.cursor?.cursorId)} columns=${[
         { name: 'ns', title: 'Collection', value: (o) => o.ns }, { name: 'n', title: 'Returned', right: true, value: (o) => Number(o.cursor?.nDocsReturned?.$numberLong ?? o.cursor?.nDocsReturned ?? 0) },
@@ -42,4 +44,18 @@ export default function Operations() {
         { name: 'txn', title: 'Open', right: true, value: (o) => Number(o.transaction?.timeOpenMicros?.$numberLong ?? o.transaction?.timeOpenMicros ?? 0) / 1e6, show: (o) => (o.transaction ? `${num(Number(o.transaction.timeOpenMicros?.$numberLong ?? o.transaction.timeOpenMicros ?? 0) / 1e6)} s` : '–') }]}/>`}</section>
     </div>
     ${asked && html`<${Confirm} danger title="End an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
+}
+
+// Throttled is who was refused for lack of request units: at which partitions, and which requests
+// in the newest minutes they were asked in.
+function Throttled({ shapes, warnings }) {
+  const newest = Math.max(0, ...shapes.flatMap((r) => (r.history ?? []).map((m) => Number(m.at))));
+  const lately = (r) => (r.history ?? []).filter((m) => Number(m.at) >= newest - 60).reduce((a, m) => a + Number(m.throttled), 0);
+  const list = shapes.map((r) => ({ ...r, lately: lately(r) })).filter((r) => r.lately > 0).sort((a, b) => b.lately - a.lately).slice(0, 20);
+  return html`<section aria-label="Throttled"><h2>Throttled <span class="quiet">${list.length}</span></h2>
+    ${warnings.length > 0 && html`<ul class="warnings">${warnings.map((w) => html`<li key=${w.ns + w.partition} class="throttled"><a href=${link({ view: 'heat', ns: w.ns, extra: String(w.partition) })}><b>${w.ns}</b> ${w.text}</a></li>`)}</ul>`}
+    ${list.length === 0 ? html`<${Empty}>Nobody was refused in the last minutes.</${Empty}>` : html`<${Table} caption="Requests refused in the last minutes" rows=${list} keyOf=${(r) => `${r.ns} ${r.command} ${r.filter}`} columns=${[
+      { name: 'request', title: 'Request', value: (r) => r.command, show: (r) => html`<b>${r.command}</b> <code class="clip">${r.filter}</code>` },
+      { name: 'ns', title: 'Collection', value: (r) => r.ns, show: (r) => html`<a href=${link({ view: 'requests', ns: r.ns })}>${r.ns}</a>` },
+      { name: 'n', title: 'Refused', right: true, value: (r) => r.lately, show: (r) => num(r.lately) }]}/>`}</section>`;
 }

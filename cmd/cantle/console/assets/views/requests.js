@@ -42,6 +42,7 @@ export default function Requests() {
       { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => num(r.count) },
       { name: 'average', title: 'RU each', right: true, value: (r) => r.ruAverage, show: (r) => num(r.ruAverage) },
       { name: 'ms', title: 'ms each', right: true, value: (r) => r.millisAverage, show: (r) => num(r.millisAverage) },
+      { name: 'p99', title: '99 of 100, ms', right: true, value: (r) => r.millisP99, show: (r) => num(r.millisP99) },
       { name: 'slowest', title: 'Slowest ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
       { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },

@@ -1,0 +1,43 @@
+package shards
+
+import (
+	"math/bits"
+	"time"
+)
+
+// shapeTimes counts runs by how long they took, each power of two of microseconds in two
+// halves: what is told of it is right within a half.
+type shapeTimes [64]uint32
+
+// add counts one run.
+func (t *shapeTimes) add(took time.Duration) {
+	us := uint64(max(0, took.Microseconds()))
+	at := 2 * bits.Len64(us)
+	if l := bits.Len64(us); l > 1 && us>>(l-2)&1 == 1 {
+		at++
+	}
+	t[min(at, len(t)-1)]++
+}
+
+// within is the time within which a part of the runs, from 0 to 1, have ended.
+func (t *shapeTimes) within(part float64) time.Duration {
+	all := uint64(0)
+	for _, n := range t {
+		all += uint64(n)
+	}
+	if all == 0 {
+		return 0
+	}
+	wanted, seen := uint64(part*float64(all-1))+1, uint64(0)
+	for at, n := range t {
+		if seen += uint64(n); seen < wanted {
+			continue
+		}
+		if at < 2 {
+			return 0
+		}
+		low := uint64(1) << (at/2 - 1)
+		return time.Duration(low+low/2*uint64(at%2+1)) * time.Microsecond
+	}
+	return 0
+}
