@@ -51,8 +51,8 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 			return err
 		}
 		coll.pins = newPins()
-		s.byName[coll.Namespace] = coll
-		s.byID[coll.ID] = coll
+		s.byName.put(coll.Namespace, coll)
+		s.byID.put(coll.ID, coll)
 		s.Version = max(s.Version, coll.Version)
 		return nil
 	})

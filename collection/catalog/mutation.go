@@ -31,10 +31,10 @@ type Mutation struct {
 }
 
 func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn) *Mutation {
-	next := newSnapshot(base.Version + 1)
-	maps.Copy(next.databases, base.databases)
-	maps.Copy(next.byName, base.byName)
-	maps.Copy(next.byID, base.byID)
+	next := &Snapshot{
+		Version: base.Version + 1, replaced: make(chan struct{}),
+		databases: maps.Clone(base.databases), byName: base.byName.fork(), byID: base.byID.fork(),
+	}
 	return &Mutation{
 		ctx: ctx, base: base, next: next, txn: txn,
 		puts:    map[keyspace.CollectionID]*Collection{},
@@ -73,22 +73,22 @@ func (m *Mutation) DropDatabase(name string) {
 // another name. The database is made when it is missing.
 // Errors: NamespaceExists (48), 13297 (a database that differs only in case).
 func (m *Mutation) Put(c *Collection) error {
-	if other := m.next.byName[c.Namespace]; other != nil && other.ID != c.ID {
+	if other := m.next.byName.get(c.Namespace); other != nil && other.ID != c.ID {
 		return mongoerr.NamespaceTaken(c.Namespace.String())
 	}
 	if err := m.NeedDatabase(c.Namespace.DB); err != nil {
 		return err
 	}
 	m.changed = true
-	if before := m.next.byID[c.ID]; before != nil {
-		delete(m.next.byName, before.Namespace)
+	if before := m.next.byID.get(c.ID); before != nil {
+		m.next.byName.put(before.Namespace, nil)
 		m.moved[c.ID] = m.moved[c.ID] || !sameReads(before, c)
 	} else if c.Map != nil && c.Map.Version().Epoch > 1 {
 		m.moved[c.ID] = true // a copy under another shard key
 	}
 	c.Version, c.pins = m.next.Version, newPins()
-	m.next.byName[c.Namespace] = c
-	m.next.byID[c.ID] = c
+	m.next.byName.put(c.Namespace, c)
+	m.next.byID.put(c.ID, c)
 	m.puts[c.ID] = c
 	delete(m.drops, c.ID)
 	return nil
@@ -116,8 +116,8 @@ func sameReads(before, now *Collection) bool {
 // drains afterwards.
 func (m *Mutation) Drop(c *Collection) {
 	m.changed = true
-	delete(m.next.byName, c.Namespace)
-	delete(m.next.byID, c.ID)
+	m.next.byName.put(c.Namespace, nil)
+	m.next.byID.put(c.ID, nil)
 	delete(m.puts, c.ID)
 	m.drops[c.ID] = true
 }

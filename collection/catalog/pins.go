@@ -53,7 +53,7 @@ func (c *Collection) Unpin() {
 func (c *Catalog) Pin(ns collection.Namespace) (*Snapshot, *Collection) {
 	for {
 		s := c.current.Load()
-		if coll := s.byName[ns]; coll == nil || coll.pins.pin() {
+		if coll := s.byName.get(ns); coll == nil || coll.pins.pin() {
 			return s, coll
 		}
 	}
@@ -72,7 +72,7 @@ func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func(
 	for {
 		s = c.current.Load()
 		gone := slices.ContainsFunc(ids, func(id keyspace.CollectionID) bool {
-			coll := s.byID[id]
+			coll := s.byID.get(id)
 			if coll == nil {
 				return false
 			}
@@ -91,8 +91,8 @@ func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func(
 
 // retire lets go of the entries that a change has replaced. The caller holds mu.
 func (c *Catalog) retire(old *Snapshot, m *Mutation) {
-	for id, before := range old.byID {
-		if m.puts[id] != nil || m.drops[id] {
+	for id := range m.touched() {
+		if before := old.byID.get(id); before != nil {
 			c.old[id] = append(c.old[id], before.pins)
 			before.pins.unpin()
 		}

@@ -16,8 +16,8 @@ import (
 type Snapshot struct {
 	Version   uint64
 	databases map[string]*Database
-	byName    map[collection.Namespace]*Collection
-	byID      map[keyspace.CollectionID]*Collection
+	byName    entries[collection.Namespace]
+	byID      entries[keyspace.CollectionID]
 
 	// replaced is closed when another snapshot is current; nil in one that never was.
 	replaced chan struct{}
@@ -27,8 +27,8 @@ func newSnapshot(version uint64) *Snapshot {
 	return &Snapshot{
 		Version:   version,
 		databases: map[string]*Database{},
-		byName:    map[collection.Namespace]*Collection{},
-		byID:      map[keyspace.CollectionID]*Collection{},
+		byName:    entries[collection.Namespace]{}.fork(),
+		byID:      entries[keyspace.CollectionID]{}.fork(),
 		replaced:  make(chan struct{}),
 	}
 }
@@ -40,33 +40,33 @@ func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 // Adopt returns a view of the snapshot that has one more collection, made after
 // it for a transaction that goes on with it. It is never current.
 func (s *Snapshot) Adopt(c *Collection) *Snapshot {
-	n := &Snapshot{Version: s.Version, databases: maps.Clone(s.databases), byName: maps.Clone(s.byName), byID: maps.Clone(s.byID)}
+	n := &Snapshot{Version: s.Version, databases: maps.Clone(s.databases), byName: s.byName.fork(), byID: s.byID.fork()}
 	if n.databases[c.Namespace.DB] == nil {
 		n.databases[c.Namespace.DB] = &Database{Name: c.Namespace.DB}
 	}
-	n.byName[c.Namespace] = c
-	n.byID[c.ID] = c
+	n.byName.put(c.Namespace, c)
+	n.byID.put(c.ID, c)
 	return n
 }
 
 // Without returns a view of the snapshot that lacks a collection, for a read at a time
 // when it did not exist. It is never current.
 func (s *Snapshot) Without(c *Collection) *Snapshot {
-	n := &Snapshot{Version: s.Version, databases: s.databases, byName: maps.Clone(s.byName), byID: maps.Clone(s.byID)}
-	delete(n.byName, c.Namespace)
-	delete(n.byID, c.ID)
+	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName.fork(), byID: s.byID.fork()}
+	n.byName.put(c.Namespace, nil)
+	n.byID.put(c.ID, nil)
 	return n
 }
 
 // Collection finds a collection or view, nil when there is none.
-func (s *Snapshot) Collection(ns collection.Namespace) *Collection { return s.byName[ns] }
+func (s *Snapshot) Collection(ns collection.Namespace) *Collection { return s.byName.get(ns) }
 
 // ByID finds a collection by its number, nil when it was dropped.
-func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID[id] }
+func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID.get(id) }
 
 // ByUUID finds a collection by its UUID, nil when there is none.
 func (s *Snapshot) ByUUID(uuid [16]byte) *Collection {
-	for _, coll := range s.byName {
+	for _, coll := range s.byName.each {
 		if coll.UUID == uuid {
 			return coll
 		}
@@ -77,7 +77,7 @@ func (s *Snapshot) ByUUID(uuid [16]byte) *Collection {
 // Lookup finds a collection or view.
 // Errors: NamespaceNotFound (26).
 func (s *Snapshot) Lookup(ns collection.Namespace) (*Collection, error) {
-	if c := s.byName[ns]; c != nil {
+	if c := s.byName.get(ns); c != nil {
 		return c, nil
 	}
 	return nil, mongoerr.NoNamespace(ns.String())
@@ -92,7 +92,7 @@ const viewDepthMax = 20
 // Errors: ViewDepthLimitExceeded (165).
 func (s *Snapshot) Resolve(ns collection.Namespace) (c *Collection, coll collection.Namespace, stages []bson.Raw, err error) {
 	for range viewDepthMax {
-		c := s.byName[ns]
+		c := s.byName.get(ns)
 		if c == nil || !c.IsView() {
 			return c, ns, stages, nil
 		}
@@ -108,10 +108,10 @@ const BucketsPrefix = "system.buckets."
 // Series finds the time-series collection whose buckets a namespace names; nil for none.
 func (s *Snapshot) Series(ns collection.Namespace) *Collection {
 	name, ok := strings.CutPrefix(ns.Coll, BucketsPrefix)
-	if !ok || s.byName[ns] != nil {
+	if !ok || s.byName.get(ns) != nil {
 		return nil
 	}
-	if c := s.byName[collection.Namespace{DB: ns.DB, Coll: name}]; c != nil && c.Options.TimeSeries != nil {
+	if c := s.byName.get(collection.Namespace{DB: ns.DB, Coll: name}); c != nil && c.Options.TimeSeries != nil {
 		return c
 	}
 	return nil
@@ -135,7 +135,7 @@ func (s *Snapshot) Databases() []*Database {
 // databases when db is empty.
 func (s *Snapshot) Collections(db string) []*Collection {
 	var out []*Collection
-	for ns, c := range s.byName {
+	for ns, c := range s.byName.each {
 		if db == "" || ns.DB == db {
 			out = append(out, c)
 		}

@@ -68,7 +68,7 @@ func (c *Catalog) freeze(m *Mutation) {
 	c.unsure = m
 	f := newMutation(m.ctx, c.current.Load(), nil)
 	for id := range m.touched() {
-		if now := f.next.byID[id]; now != nil {
+		if now := f.next.byID.get(id); now != nil {
 			f.replace(now.With(func(d *Collection) { d.Frozen = true }))
 		}
 	}
@@ -94,8 +94,8 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 			now.repeat(m)
 		} else {
 			for id := range m.touched() {
-				if coll := now.next.byID[id]; coll != nil {
-					was := m.base.byID[id].Frozen
+				if coll := now.next.byID.get(id); coll != nil {
+					was := m.base.byID.get(id).Frozen
 					now.replace(coll.With(func(d *Collection) { d.Frozen = was }))
 				}
 			}
@@ -120,7 +120,7 @@ func (m *Mutation) touched() map[keyspace.CollectionID]bool {
 // repeat does what another change did, of which it is known that it is possible.
 func (m *Mutation) repeat(other *Mutation) {
 	for id := range other.drops {
-		if coll := m.next.byID[id]; coll != nil {
+		if coll := m.next.byID.get(id); coll != nil {
 			m.Drop(coll)
 		}
 	}
@@ -179,7 +179,7 @@ func (m *Mutation) row() (key, value []byte) {
 		return collectionKey(id), encodeCollection(coll)
 	}
 	for id := range m.drops {
-		if m.base.byID[id] != nil {
+		if m.base.byID.get(id) != nil {
 			return collectionKey(id), nil
 		}
 	}
