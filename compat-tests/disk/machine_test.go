@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,8 @@ type settings struct {
 	now   func() time.Time
 	flags []string
 	lost  func()
+	// reserve is what has to be free on the disk for writes; 0 is nothing.
+	reserve int64
 }
 
 // start starts a server.
@@ -67,7 +70,7 @@ func start(s settings) (*machine, error) {
 		return store
 	}
 	cfg.Files = func(o *pebblekv.Options) {
-		o.FS, o.MemtableBytes, o.ReserveBytes = s.files, memtable, -1
+		o.FS, o.MemtableBytes, o.ReserveBytes = s.files, memtable, cmp.Or(s.reserve, -1)
 		o.Fatal, o.Exit, o.StallTries = m.fatal, func(int) {}, 5
 	}
 	m.client = &client{machine: m}

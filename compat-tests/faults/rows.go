@@ -33,6 +33,11 @@ var Rows = []Row{
 		Canary: "two: errors of writes are overheard, what cannot be read is taken for what is not there", CanaryTest: "compat-tests/disk TestErrorCanaries",
 	},
 	{
+		Name: "hardship", Promises: []int{6}, Unit: "rounds", Run: 20, Nightly: 0, Release: 0,
+		What:  "The disk is full up to its reserve, the clock steps an hour ahead and two back (expiry, times of the change log), no more files can be opened: errors with a name, and all is well when the cause is gone, without a restart",
+		Tests: []string{"compat-tests/disk TestHardship"},
+	},
+	{
 		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
 		What:  "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
 		Tests: []string{"compat-tests/crash TestKillDuringWrites", "compat-tests/crash TestKillDuringStructureChanges", "compat-tests/crash TestChangesThroughKills", "compat-tests/crash TestRetryAfterKill", "compat-tests/spill TestKillLeavesNothing"},
