@@ -58,7 +58,13 @@ func (c *Cluster) Close() error { return c.rpc.Close() }
 
 // Client is a new client of the cluster. Closing it leaves the cluster alone.
 func (c *Cluster) Client() (*tikv.KVStore, error) {
-	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, &oracle{Client: c.pd, c: c}, nil, nil, 0)
+	return c.ClientUntil(func() error { return nil })
+}
+
+// ClientUntil is a Client that PD does not answer while away says an error, as if it alone
+// were cut off.
+func (c *Cluster) ClientUntil(away func() error) (*tikv.KVStore, error) {
+	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, &oracle{Client: c.pd, c: c, away: away}, nil, nil, 0)
 }
 
 // SetHook puts a hook before every request; nil takes it away.
@@ -115,10 +121,14 @@ func (k *client) SendRequestAsync(ctx context.Context, addr string, req *tikvrpc
 // oracle counts the times asked for, and does not answer while PD is stopped.
 type oracle struct {
 	pd.Client
-	c *Cluster
+	c    *Cluster
+	away func() error
 }
 
 func (o *oracle) stopped() error {
+	if err := o.away(); err != nil {
+		return err
+	}
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
 	return o.c.noPD

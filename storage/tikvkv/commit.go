@@ -52,7 +52,7 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 		return 0, translate(err)
 	}
 	window := s.limits.windows[classOf(t.buf.Bytes())]
-	f := &fence{bound: func() uint64 { return min(later(place, window), s.lease.until()) }}
+	f := &fence{bound: func() uint64 { return min(later(place, window), t.tenure.end.Load()) }}
 	c.SetRPCInterceptor(f.wrap())
 	c.SetEnableAsyncCommit(s.o.AsyncCommit)
 	c.SetEnable1PC(s.o.OnePhase)

@@ -482,7 +482,8 @@ func TestLogWithStalls(t *testing.T) {
 	s = openOn(t, c, Options{})
 	defer s.Close()
 	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: usualLimits, stop: s.stop, readers: map[uint64]int{}}
-	reader.lease.end.Store(math.MaxInt64)
+	reader.lease.tenure.Store(&tenure{})
+	reader.lease.tenure.Load().end.Store(math.MaxInt64)
 	reader.limits.windows = [classes]int64{40, 40} // which the commits do not keep
 	if missing, refused := logged(t, s, reader, c); missing == 0 || refused > 0 {
 		t.Errorf("without a bound %d commits are missing, %d were refused: this test shows nothing", missing, refused)

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,11 +21,22 @@ import (
 // snapshot is newer, so a process that was stopped and goes on later, when another one has the
 // store, neither writes nor reads what that one has made. All ends are the oracle's times: no
 // clock of a server matters.
+//
+// One of several processes has a row of its own, and no other one takes its lease away. When
+// it was over and is renewed another tenure begins: what was begun before it is not committed.
 type lease struct {
-	id   [16]byte
-	end  atomic.Uint64
-	lost atomic.Bool // another process has the store
+	id     [16]byte
+	tenure atomic.Pointer[tenure]
+	lost   atomic.Bool // another process has the store
+
+	mu      sync.Mutex // one writer of the row at a time; the fields below
+	message []byte     // what a member tells the others
+	row     uint64     // the end that its row says
+	rejoin  func(context.Context, storage.Reader) error
 }
+
+// tenure is a time without a gap during which a process has its lease.
+type tenure struct{ end atomic.Uint64 }
 
 // owner is what the row says.
 type owner struct {
@@ -42,10 +54,10 @@ func ownerOf(stored []byte) (owner, error) {
 }
 
 // until is the newest commit time the lease allows.
-func (l *lease) until() uint64 { return l.end.Load() }
+func (l *lease) until() uint64 { return l.tenure.Load().end.Load() }
 
 // over reports that the lease has ended by a time of the oracle.
-func (l *lease) over(ts uint64) bool { return ts > l.end.Load() }
+func (l *lease) over(ts uint64) bool { return ts > l.until() }
 
 // covers waits until the lease reaches to a time. Errors: ErrUnavailable, ctx.Err().
 func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
@@ -78,6 +90,7 @@ func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 // Errors: ErrLocked, ErrUnavailable, ctx.Err().
 func (l *lease) take(ctx context.Context, s *store) error {
 	_, _ = rand.Read(l.id[:]) // it never fails
+	l.tenure.Store(&tenure{})
 	seen := uint64(0)
 	for {
 		now, err := s.ask(ctx)
@@ -104,7 +117,13 @@ func (l *lease) take(ctx context.Context, s *store) error {
 				continue
 			}
 		}
-		switch err := l.write(ctx, s, now); {
+		begin := l.write
+		if s.o.Several {
+			begin = l.join
+		} else if err := l.alone(ctx, s, now); err != nil {
+			return err
+		}
+		switch err := begin(ctx, s, now); {
 		case err == nil:
 			return nil
 		case !errors.Is(err, storage.ErrConflict):
@@ -144,7 +163,7 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	if err := c.Commit(e); err != nil {
 		return e.fail(err)
 	}
-	l.end.Store(end)
+	l.tenure.Load().end.Store(end)
 	s.hears()
 	return nil
 }
@@ -172,6 +191,9 @@ func (l *lease) renew(ctx context.Context, s *store) {
 
 // again renews the lease once.
 func (l *lease) again(ctx context.Context, s *store) error {
+	if s.o.Several {
+		return l.renewal(ctx, s)
+	}
 	now, err := s.ask(ctx)
 	if err != nil {
 		return err
@@ -186,7 +208,7 @@ func (l *lease) again(ctx context.Context, s *store) error {
 			return err
 		}
 		if !bytes.Equal(o.id, l.id[:]) {
-			l.end.Store(0)
+			l.tenure.Load().end.Store(0)
 			l.lost.Store(true)
 			return storage.ErrLocked
 		}
@@ -196,7 +218,7 @@ func (l *lease) again(ctx context.Context, s *store) error {
 
 // give gives the lease back, so that the next one need not wait for its end.
 func (l *lease) give(s *store) error {
-	if l.lost.Load() || l.end.Load() == 0 {
+	if l.lost.Load() || l.until() == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -207,14 +229,15 @@ func (l *lease) give(s *store) error {
 	if err != nil {
 		return nil // it ends by itself
 	}
-	row, err := c.Get(e, s.keys.in(spaceOwner, nil))
+	key := s.leaseKey()
+	row, err := c.Get(e, key)
 	if err != nil {
 		return nil
 	}
-	if o, err := ownerOf(row.Value); err != nil || !bytes.Equal(o.id, l.id[:]) {
+	if o, err := ownerOf(row.Value); !s.o.Several && (err != nil || !bytes.Equal(o.id, l.id[:])) {
 		return nil
 	}
-	if err := c.Delete(s.keys.in(spaceOwner, nil)); err == nil {
+	if err := c.Delete(key); err == nil {
 		_ = c.Commit(e)
 	}
 	return nil

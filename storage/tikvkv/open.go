@@ -38,8 +38,11 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	s.newest = s.Latest() // what others committed before
 	life := context.WithoutCancel(ctx)
 	s.stopped.Go(func() { s.lease.renew(life, s) })
-	if !o.KeepGarbage {
+	if !o.KeepGarbage && !o.Several {
 		s.stopped.Go(func() { s.collector(life) })
+	}
+	if o.Several {
+		return &member{s}, nil
 	}
 	return s, nil
 }
@@ -47,7 +50,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 // probe makes sure that the cluster tells commit times with what is read, on which the order of
 // the change log rests. TiKV does since 8.5.6. Errors: ErrFormat, those of a read.
 func (s *store) probe(ctx context.Context) error {
-	row := s.keys.in(spaceOwner, nil)
+	row := s.leaseKey()
 	now, err := s.ask(ctx)
 	if err != nil {
 		return err

@@ -18,6 +18,10 @@ type Options struct {
 	// Lease is how long the store belongs to this process after it was last heard of; 0 = 5 s.
 	Lease time.Duration
 
+	// Several opens the store for one of several processes that use it at the same time: it is
+	// a storage.Shared. It is an experiment, without the collection of garbage.
+	Several bool
+
 	// Retention is how long states of the past are kept at least; 0 = 10 minutes. Nothing is
 	// collected with KeepGarbage: another program does it, such as an SQL layer on the same cluster.
 	Retention   time.Duration

@@ -13,6 +13,7 @@ import (
 type view struct {
 	s      *store
 	ts     uint64
+	tenure *tenure // of the lease, when the view began
 	closed atomic.Bool
 
 	// noted are the keys read whose values lie in chunks, with their number: who writes them

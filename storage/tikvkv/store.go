@@ -140,6 +140,7 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 // acquire gives v the state at a timestamp.
 // Errors: ErrSnapshotTooOld, ErrUnavailable, ErrClosed, ctx.Err().
 func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) error {
+	v.tenure = s.lease.tenure.Load()
 	want := oracleOf(at)
 	now := s.met.Load()
 	if at == 0 || want > now {
