@@ -24,7 +24,12 @@ type Directory struct {
 	version atomic.Uint64
 	changes sync.Mutex // one change at a time
 
+	// Everywhere, if not nil, waits until the other processes over the store know what was
+	// committed up to a time. It is set before the first change.
+	Everywhere func(ctx context.Context, at storage.Timestamp) error
+
 	mu    sync.RWMutex
+	asOf  storage.Timestamp // the users and roles are at least as new, where others change them as well
 	users map[Name]*User
 	roles map[Name]*Role
 
@@ -247,6 +252,9 @@ func (e *Edit) DropRole(n Name) {
 func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	d.changes.Lock()
 	defer d.changes.Unlock()
+	if storage.AsShared(d.store) != nil {
+		return d.changeShared(ctx, fn)
+	}
 	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
 	if err := fn(e); err != nil {
 		return err
@@ -254,16 +262,30 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	if len(e.users) == 0 && len(e.roles) == 0 {
 		return nil
 	}
-	d.mu.RLock()
-	n := len(d.users) + len(d.roles) + len(e.users) + len(e.roles)
-	d.mu.RUnlock()
-	if n > entriesMax {
-		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
+	if err := d.checkRoom(e); err != nil {
+		return err
 	}
 	if err := storage.Again(ctx, func() error { return e.save(ctx) }); err != nil {
 		return err
 	}
+	d.apply(e, 0)
+	return nil
+}
+
+// checkRoom refuses a change that would make too many entries. Errors: OperationFailed (96).
+func (d *Directory) checkRoom(e *Edit) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if n := len(d.users) + len(d.roles) + len(e.users) + len(e.roles); n > entriesMax {
+		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
+	}
+	return nil
+}
+
+// apply makes a change that was committed at a time the present state.
+func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	d.mu.Lock()
+	d.asOf = max(d.asOf, at)
 	for n, u := range e.users {
 		if d.users[n] = u; u == nil {
 			delete(d.users, n)
@@ -276,7 +298,6 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	}
 	d.mu.Unlock()
 	d.version.Add(1)
-	return nil
 }
 
 // save writes the change and waits until it is durable.
@@ -285,6 +306,16 @@ func (e *Edit) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := e.put(t); err != nil {
+		t.Close()
+		return err
+	}
+	_, err = t.Commit(ctx, storage.Synced)
+	return err
+}
+
+// put writes the change in a transaction.
+func (e *Edit) put(t storage.Txn) error {
 	put := func(kind keyspace.MetaKind, n Name, doc bson.Raw) error {
 		key := keyspace.AppendMeta(nil, kind, n.key())
 		if doc == nil {
@@ -307,10 +338,5 @@ func (e *Edit) save(ctx context.Context) error {
 		}
 		errs = append(errs, put(keyspace.MetaRole, n, doc))
 	}
-	if err := errors.Join(errs...); err != nil {
-		t.Close()
-		return err
-	}
-	_, err = t.Commit(ctx, storage.Synced)
-	return err
+	return errors.Join(errs...)
 }

@@ -124,7 +124,7 @@ func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
 	k := kept{first, last, r, txn}
 	if txn != nil {
 		c.Op.Forget = c.forget
-		if err := c.Session.Stage(txn, k.first, k.last, r); err != nil {
+		if err := c.Session.Stage(c.Ctx, txn, k.first, k.last, r); err != nil {
 			return err
 		}
 	}

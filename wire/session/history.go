@@ -34,6 +34,7 @@ type Past struct {
 	TxnNumber int64
 	Committed bool // the number was a transaction, and it was committed
 	Results   []StatementResult
+	Head      uint64 // see Heads
 }
 
 // StatementResult is the common result of the statements First to Last of a retryable write.

@@ -19,6 +19,8 @@ type Config struct {
 	// OnEnd is called for each session that ended, was killed or expired, so that its
 	// cursors and operations can be ended too. May be nil.
 	OnEnd func(id ID)
+	// Shared says that sessions may be used at other processes over the same History as well.
+	Shared bool
 }
 
 // stripes is how many locks share the sessions.
@@ -144,7 +146,7 @@ func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 			s.release()
 			continue
 		}
-		if err = s.load(ctx); err == nil {
+		if err = s.again(ctx, a); err == nil {
 			err = s.begin(a)
 		}
 		if err != nil {

@@ -64,9 +64,10 @@ type Session struct {
 	hold       Holding
 	api        API
 	done       results
-	incomplete bool    // results of this number were dropped
-	staged     []int32 // what Stage was told of by the command that has the session
-	unsettled  []int32 // statements of which the store did not say whether they were committed
+	incomplete bool     // results of this number were dropped
+	staged     []int32  // what Stage was told of by the command that has the session
+	heads      []uint64 // of the history: what was read, and what this command has made since
+	unsettled  []int32  // statements of which the store did not say whether they were committed
 
 	// Guarded by mu: what others may do while the session is checked out.
 	mu        sync.Mutex
@@ -271,10 +272,13 @@ func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 
 // Stage hands the common result of the statements first to last to the History, inside the
 // transaction that has the effect. Remember follows once that is committed.
-func (s *Session) Stage(t storage.Txn, first, last int32, result bson.Raw) error {
+func (s *Session) Stage(ctx context.Context, t storage.Txn, first, last int32, result bson.Raw) error {
 	h := s.registry.cfg.History
 	if h == nil {
 		return nil
+	}
+	if err := s.advanceHead(ctx, t); err != nil {
+		return err
 	}
 	if n := len(s.staged); n == 0 || s.staged[n-1] != first { // a statement may run again
 		s.staged = append(s.staged, first)
@@ -323,8 +327,15 @@ func (s *Session) load(ctx context.Context) error {
 		return fmt.Errorf("session %v: %w", s.ID, err)
 	}
 	s.loaded = true
+	s.heads = append(s.heads[:0], p.Head)
 	if !ok || p.TxnNumber < s.number {
 		return nil
+	}
+	if s.state == InProgress && p.TxnNumber > s.number {
+		s.end(Aborted) // the session has gone on elsewhere
+	}
+	if p.TxnNumber > s.number {
+		s.state, s.incomplete = None, false
 	}
 	s.number = p.TxnNumber
 	if p.Committed {

@@ -341,7 +341,7 @@ func TestHistory(t *testing.T) {
 	if _, ok, _ := s.Replay(0); !ok {
 		t.Error("result of an earlier life is forgotten")
 	}
-	s.Stage(nil, 1, 1, bson.Empty)
+	s.Stage(t.Context(), nil, 1, 1, bson.Empty)
 	s.Checkin()
 	s, _ = r.Checkout(t.Context(), start(6))
 	x := &txn{}

@@ -92,11 +92,18 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 			return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
 		}
 		n := int64(binary.BigEndian.Uint64(v))
+		if name[nameBytes] == headEntry {
+			if len(v) < headBytes+8 {
+				return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
+			}
+			p.Head = binary.BigEndian.Uint64(v[headBytes:])
+			continue
+		}
 		if n < p.TxnNumber {
 			continue
 		}
 		if n > p.TxnNumber {
-			p = Past{TxnNumber: n}
+			p = Past{TxnNumber: n, Head: p.Head}
 		}
 		if name[nameBytes] == commitEntry {
 			p.Committed = true

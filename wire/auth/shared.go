@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Topic names the users and roles among what several processes over one store keep in memory.
+const Topic = "users"
+
+// Reload takes the users and roles from a state of the store, unless this process has a newer
+// one. Errors: storage.ErrCorruption, those of the store.
+func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
+	users, roles := map[Name]*User{}, map[Name]*Role{}
+	err := each(ctx, r, keyspace.MetaUser, func(doc bson.Raw) error {
+		u, err := parseUser(doc)
+		if err == nil {
+			users[u.Name] = u
+		}
+		return err
+	})
+	if err == nil {
+		err = each(ctx, r, keyspace.MetaRole, func(doc bson.Raw) error {
+			x, err := parseRole(doc)
+			if err == nil {
+				roles[x.Name] = x
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.ReadTimestamp() >= d.asOf {
+		d.users, d.roles, d.asOf = users, roles, r.ReadTimestamp()
+		d.version.Add(1)
+	}
+	return nil
+}
+
+// changeShared is Change where other processes change users as well: fn is called over what is
+// in the store, again after a conflict. The caller holds changes.
+func (d *Directory) changeShared(ctx context.Context, fn func(e *Edit) error) error {
+	var at storage.Timestamp
+	err := storage.Again(ctx, func() error {
+		t, err := d.store.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := d.Reload(ctx, t); err != nil {
+			return err
+		}
+		e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
+		if err := fn(e); err != nil {
+			return err
+		}
+		if len(e.users) == 0 && len(e.roles) == 0 {
+			return nil
+		}
+		if err := d.checkRoom(e); err != nil {
+			return err
+		}
+		if err := e.put(t); err != nil {
+			return err
+		}
+		if err := keyspace.TouchTopic(ctx, d.store, t, Topic); err != nil {
+			return err
+		}
+		if at, err = t.Commit(ctx, storage.Synced); err == nil {
+			d.apply(e, at)
+		}
+		return err
+	})
+	if err != nil || d.Everywhere == nil {
+		return err
+	}
+	return d.Everywhere(ctx, at)
+}
