@@ -21,6 +21,10 @@ type Catalog struct {
 	mu     sync.Mutex                        // one change at a time; the fields below
 	old    map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
 	unsure *Mutation                         // a change of which nobody knows whether it was committed
+	// changed is when what is current was last changed.
+	changed storage.Timestamp
+
+	others *others // nil where this process uses the store alone
 }
 
 // Open reads the catalog of a store, for a server that shows itself as r.
@@ -31,6 +35,9 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		return nil, err
 	}
 	defer reader.Close()
+	if shared := storage.AsShared(store); shared != nil {
+		return c, c.join(ctx, shared, reader, r)
+	}
 	s := newSnapshot(1)
 	env := mql.NewEnv(ctx)
 	env.Release, env.Kept = r, r
@@ -88,17 +95,22 @@ func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 // Errors: those of fn and of the store; ErrUnavailable while nobody knows what
 // became of an earlier change.
 func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return storage.Again(ctx, func() error {
+	var at storage.Timestamp
+	err := storage.Again(ctx, func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
 		if err != nil {
 			return err
 		}
 		defer txn.Close()
-		_, err = c.change(ctx, txn, storage.Synced, fn)
+		at, err = c.change(ctx, txn, storage.Synced, fn)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return c.await(ctx, at, false)
 }
 
 // ChangeIn is a Change that is part of a larger transaction, which it commits:
@@ -107,14 +119,25 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 // once: whoever began the transaction begins it again after a conflict.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.change(ctx, txn, d, fn)
+	at, err = c.change(ctx, txn, d, fn)
+	c.mu.Unlock()
+	if err == nil {
+		err = c.await(context.WithoutCancel(ctx), at, false) // it is committed
+	}
+	return at, err
 }
 
 // change runs one step in a transaction. The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	if c.unsure != nil {
 		return 0, errUnsure
+	}
+	if c.others != nil {
+		if before, err := c.refresh(ctx, txn); err != nil {
+			return 0, err
+		} else if before != nil {
+			c.others.tellFollowed(before, c.current.Load())
+		}
 	}
 	m := newMutation(ctx, c.current.Load(), txn)
 	if err := fn(m); err != nil {
@@ -126,12 +149,22 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err := m.write(); err != nil {
 		return 0, err
 	}
+	var rows map[keyspace.CollectionID]entryRow
+	if c.others != nil {
+		var err error
+		if rows, err = m.share(ctx, c.others); err != nil {
+			return 0, err
+		}
+	}
 	ts, err := txn.Commit(ctx, d)
 	if errors.Is(err, storage.ErrUndetermined) {
 		ts, err = c.undetermined(ctx, m, err)
 	}
 	if err != nil {
 		return 0, err
+	}
+	if c.others != nil {
+		c.others.shared(rows)
 	}
 	c.publish(m, ts)
 	return ts, nil
@@ -146,7 +179,8 @@ func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
 	}
 	old := c.current.Swap(m.next)
 	close(old.replaced)
-	c.retire(old, m)
+	c.changed = max(c.changed, ts)
+	c.retire(old, m, ts)
 }
 
 // Settled waits for the change under way, if any: a change is in the store a little

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -14,6 +15,8 @@ import (
 type pins struct {
 	refs atomic.Int64  // one is held by being current
 	gone chan struct{} // closed when the last is dropped
+	// replaced is when the entry was replaced, set with the mutex of the catalog.
+	replaced storage.Timestamp
 }
 
 func newPins() *pins {
@@ -32,6 +35,16 @@ func (p *pins) pin() bool {
 		if p.refs.CompareAndSwap(n, n+1) {
 			return true
 		}
+	}
+}
+
+// over reports that nobody goes by the entry any more.
+func (p *pins) over() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -89,23 +102,17 @@ func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func(
 	}
 }
 
-// retire lets go of the entries that a change has replaced. The caller holds mu.
-func (c *Catalog) retire(old *Snapshot, m *Mutation) {
+// retire lets go of the entries that a change at a time has replaced. The caller holds mu.
+func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 	for id := range m.touched() {
 		if before := old.byID.get(id); before != nil {
+			before.pins.replaced = at
 			c.old[id] = append(c.old[id], before.pins)
 			before.pins.unpin()
 		}
 	}
 	for id, list := range c.old {
-		list = slices.DeleteFunc(list, func(p *pins) bool {
-			select {
-			case <-p.gone:
-				return true
-			default:
-				return false
-			}
-		})
+		list = slices.DeleteFunc(list, (*pins).over)
 		if c.old[id] = list; len(list) == 0 {
 			delete(c.old, id)
 		}
@@ -113,10 +120,11 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation) {
 }
 
 // Drain waits until nobody goes by an older entry of a collection than the current one.
-// The caller must not hold a pin of it.
+// The caller must not hold a pin of it. Where several processes share the store, it waits
+// for nobody in the others to go by an older entry of any collection.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
 	c.mu.Lock()
-	old := slices.Clone(c.old[id])
+	old, at := slices.Clone(c.old[id]), c.changed
 	c.mu.Unlock()
 	for _, p := range old {
 		select {
@@ -125,5 +133,5 @@ func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
 			return context.Cause(ctx)
 		}
 	}
-	return nil
+	return c.await(ctx, at, true)
 }

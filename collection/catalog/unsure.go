@@ -89,6 +89,13 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.unsure = nil
+		if c.others != nil { // it is in the store, or it is not
+			for id := range m.touched() {
+				delete(c.others.rows, id)
+			}
+			c.others.notes = nil
+			return
+		}
 		now := newMutation(m.ctx, c.current.Load(), nil)
 		if happened {
 			now.repeat(m)

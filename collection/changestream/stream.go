@@ -123,7 +123,10 @@ const (
 // Errors: ChangeStreamHistoryLost (286), storage errors.
 func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Stream, error) {
 	s := &Stream{src: src, spec: spec, ns: ns, room: roomMin, question: newQuestion(spec)}
-	start := src.Store.Latest()
+	start, err := src.Store.Now(env.Context()) // others may have committed what this process has not met
+	if err != nil {
+		return nil, err
+	}
 	switch t := spec.Resume; {
 	case t != nil && t.Mark:
 		start = t.Time
@@ -139,7 +142,6 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	if start = max(start, 1); spec.oldest {
 		start = 0
 	}
-	var err error
 	if s.names, err = namesAt(env.Context(), src.Store, src.Catalog, start); err != nil {
 		return nil, err
 	}

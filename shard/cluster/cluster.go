@@ -53,6 +53,7 @@ type Cluster struct {
 	upper   Upper // see Attach
 	intents intents.Table
 	states  states
+	shared  bool // other processes may use the store
 }
 
 // New makes a Cluster.
@@ -63,7 +64,7 @@ func New(c Config) *Cluster {
 	if c.Dropped == nil {
 		c.Dropped = func(collection.Namespace) {}
 	}
-	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}}
+	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}, shared: storage.AsShared(c.Store) != nil}
 }
 
 // sync makes everything committed so far durable.

@@ -14,7 +14,7 @@ import (
 func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 
 // Count counts matches, after skip and up to limit. Without a filter it answers
-// from the counters of the shards.
+// from the counters of the shards, unless other processes write as well.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -26,7 +26,7 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 	if coll.IsView() {
 		return 0, mongoerr.ViewNotAllowed(ns.String())
 	}
-	if f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() {
+	if f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() && !c.shared {
 		o.begin(coll)
 		if err := c.admit(o, coll, coll.Map.Shards(), ratelimit.ReadKind); err != nil {
 			return 0, err

@@ -19,7 +19,6 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
@@ -191,13 +190,12 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.sessions = session.New(session.Config{
 		History: session.NewStore(d.store),
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
+		Shared:  storage.AsShared(d.store) != nil,
 	})
 	d.cluster = cluster.New(cluster.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
-		Dropped: func(ns collection.Namespace) {
-			d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
-		},
-		Memory: d.shares.queries,
+		Dropped: d.poison,
+		Memory:  d.shares.queries,
 	})
 	definer := ddl.New(d.cluster, ddl.Config{
 		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
@@ -220,6 +218,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	handler.Attach()
+	d.follow(ctx, cat, definer, handler.Auth)
 	d.record(ctx, handler.Server)
 	if err := d.trace(ctx, handler.Server); err != nil {
 		return nil, err
@@ -231,7 +230,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return handler, nil
 	}
 	d.runner.Start(ctx)
-	if err := definer.DropUnfinished(ctx); err != nil {
+	if err := d.dropUnfinished(ctx, definer); err != nil {
 		return nil, err
 	}
 	d.loop(ctx, d.balancer.Run)

@@ -1,0 +1,490 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// others are the other processes over one store. Each has a catalog, and they follow each other. A change is
+// made over what is in the store at the change's own snapshot, and locks the names that it
+// gives or takes, so that of two that cannot both be one conflicts. With it the process notes that
+// it has changed something, under a key of its own, so that changes of different collections do not
+// conflict. Every process looks at these notes all the time, takes over what is new, and tells up
+// to when it has done so. A change is done when all others have told so or their lease is over:
+// without a lease a process neither reads nor writes, and it takes over what is new before it
+// has another one. So what a change relied upon is true everywhere when it returns.
+type others struct {
+	store storage.Shared
+	env   *mql.Env
+	// followed, if not nil, is called after what others did was taken over.
+	followed atomic.Pointer[func(before, now *Snapshot)]
+
+	// Guarded by mu of the Catalog.
+	asOf  storage.Timestamp                  // everything committed up to then is in the current snapshot
+	notes map[string]string                  // the notes that are in it, by who wrote them
+	count uint64                             // of the own note
+	rows  map[keyspace.CollectionID]entryRow // stored entries that are in it
+	wants storage.Timestamp                  // what the others are asked to tell of
+	told  tidings                            // what was told last
+	// topics are called when what they are about was changed by others; see OnTopic.
+	topics map[string]func(ctx context.Context, r storage.Reader) error
+}
+
+// entryRow is an entry as it is stored.
+type entryRow []byte
+
+// tidings are what a process tells the others.
+type tidings struct {
+	wants   storage.Timestamp // it waits for changes up to then
+	applied storage.Timestamp // its catalog has all changes up to then
+	drained storage.Timestamp // nobody there goes by entries that were replaced up to then
+}
+
+func (t tidings) encode() []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(t.wants))
+	b = binary.BigEndian.AppendUint64(b, uint64(t.applied))
+	return binary.BigEndian.AppendUint64(b, uint64(t.drained))
+}
+
+// tidingsOf reads what a process tells; one that has just come tells nothing.
+func tidingsOf(message []byte) (t tidings) {
+	if len(message) >= 24 {
+		t.wants = storage.Timestamp(binary.BigEndian.Uint64(message))
+		t.applied = storage.Timestamp(binary.BigEndian.Uint64(message[8:]))
+		t.drained = storage.Timestamp(binary.BigEndian.Uint64(message[16:]))
+	}
+	return t
+}
+
+const (
+	// followEvery is how often a process looks for what others have changed.
+	followEvery = 20 * time.Millisecond
+	// awaitEvery is how often one that waits for the others looks what they tell.
+	awaitEvery = 5 * time.Millisecond
+)
+
+// notePrefix begins the names of the notes of processes; those of topics lie beside them.
+const notePrefix = keyspace.ChangePrefix + "by."
+
+// noteKey is the key of the own note.
+func (o *others) noteKey() []byte {
+	id := o.store.Member()
+	return keyspace.AppendMeta(nil, keyspace.MetaVersion, append([]byte(notePrefix), id[:]...))
+}
+
+// nameKey is locked by whoever gives or takes the name of a collection, or makes a database:
+// those of databases are one if they differ only in case.
+func nameKey(ns collection.Namespace) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("name."+ns.String()))
+}
+
+func databaseNameKey(name string) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("database."+strings.ToLower(name)))
+}
+
+// refresh takes over what others have changed up to the snapshot of a reader. The caller holds
+// mu. It reports what was replaced, nil if there was nothing new.
+func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
+	o := c.others
+	at := r.ReadTimestamp()
+	switch {
+	case c.unsure != nil:
+		return nil, errUnsure
+	case at <= o.asOf:
+		return nil, nil
+	}
+	notes := map[string]string{}
+	err = eachRow(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(keyspace.ChangePrefix)), func(key, value []byte) error {
+		notes[string(key)] = string(value)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if maps.Equal(notes, o.notes) {
+		o.asOf = at
+		return nil, nil
+	}
+	changed, err := o.reload(ctx, r, notes)
+	if err != nil {
+		return nil, err
+	}
+	if !changed {
+		o.notes, o.asOf = notes, at
+		return nil, nil
+	}
+	m, rows, err := c.read(ctx, r, at)
+	if err != nil {
+		return nil, err
+	}
+	o.notes, o.rows, o.asOf = notes, rows, at
+	before = c.current.Swap(m.next)
+	close(before.replaced)
+	c.changed = at
+	c.retire(before, m, at)
+	return before, nil
+}
+
+// reload has the topics loaded again whose notes are others now, and reports whether the
+// catalog is to be read as well.
+func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]string) (changed bool, err error) {
+	differs := map[string]bool{}
+	for key, value := range notes {
+		differs[key] = o.notes[key] != value
+	}
+	for key := range o.notes {
+		differs[key] = differs[key] || notes[key] != o.notes[key]
+	}
+	for topic, load := range o.topics {
+		key := string(keyspace.TopicKey(topic))
+		if differs[key] {
+			if err := load(ctx, r); err != nil {
+				return false, err
+			}
+		}
+		delete(differs, key)
+	}
+	for key, yes := range differs {
+		changed = changed || yes && !strings.HasPrefix(key, string(keyspace.TopicKey("")))
+	}
+	return changed || o.notes == nil, nil
+}
+
+// OnTopic sets what is called, with a state that has them, when other processes have made
+// changes of a topic: what else a process keeps in memory. It must not change the catalog.
+func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
+	if c.others == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.others.topics[topic] = load
+	delete(c.others.notes, string(keyspace.TopicKey(topic)))
+	c.others.asOf = 0 // what was changed since it was loaded is loaded now
+}
+
+// Everywhere waits until all other processes have taken over what was committed up to a time,
+// or may do nothing any more. Errors: those of ctx; ErrClosed.
+func (c *Catalog) Everywhere(ctx context.Context, at storage.Timestamp) error {
+	return c.await(ctx, at, false)
+}
+
+// tellFollowed calls what OnFollowed was given, beside the caller, who may hold mu.
+func (o *others) tellFollowed(before, now *Snapshot) {
+	if f := o.followed.Load(); f != nil {
+		go (*f)(before, now)
+	}
+}
+
+// OnFollowed sets what is called after changes of other processes were taken over, each time in
+// a goroutine of its own.
+func (c *Catalog) OnFollowed(f func(before, now *Snapshot)) {
+	if c.others != nil {
+		c.others.followed.Store(&f)
+	}
+}
+
+// join reads the catalog for the first time, as one of several processes.
+func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Reader, show release.Release) error {
+	env := mql.NewEnv(context.WithoutCancel(ctx))
+	env.Release, env.Kept, env.JavaScript = show, show, true
+	c.others = &others{store: shared, env: env, topics: map[string]func(context.Context, storage.Reader) error{}}
+	c.current.Store(newSnapshot(0))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, rows, err := c.read(ctx, r, r.ReadTimestamp())
+	if err != nil {
+		return fmt.Errorf("reading the catalog: %w", err)
+	}
+	c.others.rows = rows
+	c.current.Store(m.next)
+	shared.Rejoin(func(ctx context.Context, r storage.Reader) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		before, err := c.refresh(ctx, r)
+		if before != nil {
+			c.others.tellFollowed(before, c.current.Load())
+		}
+		return err
+	})
+	return nil
+}
+
+// read makes a snapshot of what a reader finds. Entries that are stored as they were before are
+// the same ones, and so are the parts of others that are the same: writers compare them.
+func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timestamp) (*Mutation, map[keyspace.CollectionID]entryRow, error) {
+	now := c.current.Load()
+	m := &Mutation{next: newSnapshot(now.Version + 1), puts: map[keyspace.CollectionID]*Collection{}, drops: map[keyspace.CollectionID]bool{}}
+	err := eachMeta(ctx, r, keyspace.MetaDatabase, func(value []byte) error {
+		d, err := decodeDatabase(value)
+		if err == nil {
+			m.next.databases[d.Name] = d
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := map[keyspace.CollectionID]entryRow{}
+	err = eachMeta(ctx, r, keyspace.MetaCollection, func(value []byte) error {
+		coll, err := decodeCollection(c.others.env, value)
+		if err != nil {
+			return err
+		}
+		was := now.byID.get(coll.ID)
+		rows[coll.ID] = value
+		if was != nil && bytes.Equal(c.others.rows[coll.ID], value) {
+			coll = was
+		} else {
+			coll.pins = newPins()
+			coll.inherit(was, at)
+			m.puts[coll.ID] = coll
+		}
+		m.next.Version = max(m.next.Version, coll.Version)
+		m.next.byName.put(coll.Namespace, coll)
+		m.next.byID.put(coll.ID, coll)
+		if m.next.databases[coll.Namespace.DB] == nil { // dropped while a collection was made in it
+			m.next.databases[coll.Namespace.DB] = &Database{Name: coll.Namespace.DB}
+		}
+		return nil
+	})
+	for id := range now.byID.each {
+		if m.next.byID.get(id) == nil {
+			m.drops[id] = true
+		}
+	}
+	return m, rows, err
+}
+
+// inherit makes the parts of an entry that are as they were those of the entry before, which may
+// be nil, and notes since when readers can go by it.
+func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
+	if was == nil {
+		if c.Map != nil && c.Map.Version().Epoch > 1 {
+			c.VisibleFrom = at
+		}
+		return
+	}
+	if bytes.Equal(c.Options.Raw, was.Options.Raw) {
+		c.Options = was.Options
+	}
+	if c.Map != nil && was.Map != nil && bytes.Equal(c.Map.Encode(), was.Map.Encode()) {
+		c.Map, c.Key = was.Map, was.Key
+	}
+	for _, ix := range c.Indexes {
+		for _, old := range was.Indexes {
+			if ix.ID == old.ID && bytes.Equal(ix.Raw(), old.Raw()) {
+				ix.Spec = old.Spec
+			}
+		}
+	}
+	c.Frozen, c.VisibleFrom = was.Frozen, was.VisibleFrom
+	if !sameReads(was, c) {
+		c.VisibleFrom = at
+	}
+}
+
+// share makes a change one that others see: it locks names and writes the note. The caller
+// holds mu. It reports the rows of the entries.
+func (m *Mutation) share(ctx context.Context, o *others) (map[keyspace.CollectionID]entryRow, error) {
+	var keys [][]byte
+	for id, c := range m.puts {
+		was := m.base.byID.get(id)
+		if was == nil || was.Namespace != c.Namespace {
+			keys = append(keys, nameKey(c.Namespace))
+		}
+		if was != nil && was.Namespace != c.Namespace {
+			keys = append(keys, nameKey(was.Namespace))
+		}
+	}
+	for id := range m.drops {
+		if was := m.base.byID.get(id); was != nil {
+			keys = append(keys, nameKey(was.Namespace))
+		}
+	}
+	for name := range m.dbPuts {
+		if m.base.databases[name] == nil {
+			keys = append(keys, databaseNameKey(name))
+		}
+	}
+	if len(keys) > 0 {
+		if err := m.txn.Lock(ctx, keys...); err != nil {
+			return nil, err
+		}
+	}
+	rows := maps.Clone(o.rows)
+	for id, c := range m.puts {
+		rows[id] = entryRow(encodeCollection(c))
+	}
+	for id := range m.drops {
+		delete(rows, id)
+	}
+	return rows, m.txn.Set(o.noteKey(), binary.BigEndian.AppendUint64(nil, o.count+1))
+}
+
+// shared notes that a change of this process was committed. The caller holds mu.
+func (o *others) shared(rows map[keyspace.CollectionID]entryRow) {
+	o.count++
+	o.rows = rows
+	o.notes = maps.Clone(o.notes)
+	if o.notes == nil {
+		o.notes = map[string]string{}
+	}
+	o.notes[string(o.noteKey())] = string(binary.BigEndian.AppendUint64(nil, o.count))
+}
+
+// Follow takes over what other processes change, and tells them so, until ctx ends. It
+// returns at once if there are no others.
+func (c *Catalog) Follow(ctx context.Context) {
+	if c.others == nil {
+		return
+	}
+	every := time.NewTicker(followEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := c.follow(ctx); errors.Is(err, storage.ErrClosed) {
+			return
+		}
+	}
+}
+
+// follow looks once at what others have changed and ask for.
+func (c *Catalog) follow(ctx context.Context) error {
+	o := c.others
+	r, err := o.store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	c.mu.Lock()
+	before, err := c.refresh(ctx, r)
+	now := c.current.Load()
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		o.tellFollowed(before, now)
+	}
+	_, list, err := o.store.Members(ctx)
+	if err != nil {
+		return err
+	}
+	asked := storage.Timestamp(0)
+	for _, m := range list {
+		if m.ID != o.store.Member() {
+			asked = max(asked, tidingsOf(m.Message).wants)
+		}
+	}
+	c.mu.Lock()
+	t := c.tidings()
+	late := o.told.applied < asked && t.applied >= asked || o.told.drained < asked && t.drained > o.told.drained
+	c.mu.Unlock()
+	if late || before != nil {
+		return c.tell(ctx)
+	}
+	return nil
+}
+
+// tidings are what can be told now. The caller holds mu.
+func (c *Catalog) tidings() tidings {
+	t := tidings{wants: c.others.wants, applied: c.others.asOf, drained: c.others.asOf}
+	for _, list := range c.old {
+		for _, p := range list {
+			if !p.over() {
+				t.drained = min(t.drained, p.replaced-1)
+			}
+		}
+	}
+	return t
+}
+
+// tell tells the others.
+func (c *Catalog) tell(ctx context.Context) error {
+	c.mu.Lock()
+	t := c.tidings()
+	c.mu.Unlock()
+	if err := c.others.store.Tell(ctx, t.encode()); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.others.told.applied = max(c.others.told.applied, t.applied)
+	c.others.told.drained = max(c.others.told.drained, t.drained)
+	return nil
+}
+
+// await waits until every other process goes by a catalog that has all changes up to a time,
+// and with drained until nobody there goes by an older one, or until its lease is over.
+// Errors: those of ctx; ErrClosed.
+func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
+	o := c.others
+	if o == nil || at == 0 {
+		return nil
+	}
+	every := time.NewTicker(awaitEvery)
+	defer every.Stop()
+	for asked := false; ; {
+		_, list, err := o.store.Members(ctx)
+		switch {
+		case errors.Is(err, storage.ErrClosed):
+			return err
+		case err == nil && !o.behind(list, at, drained):
+			return nil
+		case err == nil && !asked:
+			c.mu.Lock()
+			o.wants = max(o.wants, at)
+			c.mu.Unlock()
+			asked = c.tell(ctx) == nil
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// behind reports that a member other than this process has not told enough.
+func (o *others) behind(list []storage.Member, at storage.Timestamp, drained bool) bool {
+	for _, m := range list {
+		t := tidingsOf(m.Message)
+		if m.ID != o.store.Member() && (t.applied < at || drained && t.drained < at) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachRow visits the rows of a range.
+func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit func(key, value []byte) error) error {
+	it, err := r.Iter(ctx, within, storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		if err := visit(it.Key(), it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}

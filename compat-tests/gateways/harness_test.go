@@ -1,0 +1,134 @@
+package gateways
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv"
+)
+
+// gateway is one of several servers over a store.
+type gateway struct {
+	*mongo.Client
+	URI   string
+	d     *daemon.Daemon
+	away  atomic.Bool // cut off from the cluster
+	ended bool
+}
+
+// oracle says whether the gateway gets times of the cluster: without new ones it neither renews
+// its lease nor does anything else, as one that is asleep.
+func (g *gateway) oracle() error {
+	if g.away.Load() {
+		return errors.New("this gateway is cut off")
+	}
+	return nil
+}
+
+// lease is how long a gateway is waited for that says nothing.
+const lease = 2 * time.Second
+
+// newCluster is a simulated cluster that ends with the test.
+func newCluster(t *testing.T) *tikvfake.Cluster {
+	t.Helper()
+	c, err := tikvfake.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// start starts a gateway over a cluster, with flags besides the usual ones.
+func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
+	t.Helper()
+	g := &gateway{}
+	cfg := daemon.Config{Wrap: func(own storage.Store) storage.Store {
+		_ = own.Close()
+		kv, err := c.ClientUntil(g.oracle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: "several", Several: true, Lease: lease, Self: t.Name()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}}
+	set := flags.New("cantle serve")
+	cfg.Flags(set)
+	if err := flags.Parse(set, append([]string{"--memory", "--enable-test-commands", "--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.Start(context.Background(), cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.d, g.URI = d, d.URI()
+	g.Client = connect(t, g.URI)
+	t.Cleanup(g.stop)
+	return g
+}
+
+// stop ends a gateway, once.
+func (g *gateway) stop() {
+	if !g.ended {
+		g.ended = true
+		_ = g.d.Stop()
+	}
+}
+
+// connect is a client that ends with the test.
+func connect(t *testing.T, uri string) *mongo.Client {
+	t.Helper()
+	c, err := mongo.Connect(options.Client().ApplyURI(uri).SetServerSelectionTimeout(10 * time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		_ = c.Disconnect(ctx)
+	})
+	return c
+}
+
+// several starts n gateways over one cluster.
+func several(t *testing.T, n int, args ...string) (list []*gateway) {
+	c := newCluster(t)
+	for range n {
+		list = append(list, start(t, c, args...))
+	}
+	return list
+}
+
+// coll is a collection as a gateway sees it.
+func (g *gateway) coll(name string) *mongo.Collection { return g.Database("test").Collection(name) }
+
+// must ends the test at an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// want compares what was found with what is wanted.
+func want(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %v, wanted %v", what, got, want)
+	}
+}
