@@ -58,13 +58,16 @@ func (c *Cluster) Close() error { return c.rpc.Close() }
 
 // Client is a new client of the cluster. Closing it leaves the cluster alone.
 func (c *Cluster) Client() (*tikv.KVStore, error) {
-	return c.ClientUntil(func() error { return nil })
+	return c.ClientUntil(never)
 }
+
+// never is of a client that is not cut off from PD.
+func never() error { return nil }
 
 // ClientUntil is a Client that PD does not answer while away says an error, as if it alone
 // were cut off.
 func (c *Cluster) ClientUntil(away func() error) (*tikv.KVStore, error) {
-	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, &oracle{Client: c.pd, c: c, away: away}, nil, nil, 0)
+	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, c.oracle(away), nil, nil, 0)
 }
 
 // SetHook puts a hook before every request; nil takes it away.
@@ -123,6 +126,11 @@ type oracle struct {
 	pd.Client
 	c    *Cluster
 	away func() error
+}
+
+// oracle is PD for one that it does not answer while away says an error.
+func (c *Cluster) oracle(away func() error) *oracle {
+	return &oracle{Client: c.pd, c: c, away: away}
 }
 
 func (o *oracle) stopped() error {

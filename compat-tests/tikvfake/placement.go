@@ -23,7 +23,7 @@ type placement struct {
 // clusterID is what the simulated cluster calls itself.
 const clusterID = 1
 
-func (p *placement) pd() *oracle { return &oracle{Client: p.c.pd, c: p.c} }
+func (p *placement) pd() *oracle { return p.c.oracle(never) }
 
 func header() *pdpb.ResponseHeader { return &pdpb.ResponseHeader{ClusterId: clusterID} }
 
