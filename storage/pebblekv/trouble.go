@@ -65,15 +65,17 @@ type troubles struct {
 
 // failed says it, unless it has said so lately, and holds up the next try. A disk that
 // does not take the flush that ends an opening ends the process: who opens the store would
-// wait for as long as the disk errs.
+// wait for as long as the disk errs. Damage does not: no flush reads tables, and what looks
+// at them meanwhile is nothing that an opening waits for.
 func (t *troubles) failed(err error) {
-	if t.opening.Load() && (errors.Is(err, syscall.ENOSPC) || t.tries.Add(1) > openingTries) {
+	damage := pebble.IsCorruptionError(err)
+	if t.opening.Load() && !damage && (errors.Is(err, syscall.ENOSPC) || t.tries.Add(1) > openingTries) {
 		t.log.Fatalf("the store cannot be opened: %v", err)
 	}
 	if n := t.stalled.Load(); n > 0 && !errors.Is(err, syscall.ENOSPC) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
 		t.log.Fatalf("writes wait for tables that cannot be written: %v", err)
 	}
-	if pebble.IsCorruptionError(err) { // the damage itself is told, once
+	if damage { // it is told where it was found, once
 		t.pause.extend(damagePause)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -63,5 +64,25 @@ func TestTroublesAreSaidNowAndThen(t *testing.T) {
 	now = now.Add(troubleEvery)
 	if got := tr.message(bad); !strings.Contains(got, "3 failures") {
 		t.Errorf("later: %q", got)
+	}
+}
+
+// TestDamageEndsNoOpening: what is damaged is found by work that an opening does not wait
+// for, and told as damage by whoever needs it.
+func TestDamageEndsNoOpening(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		ends bool
+	}{{pebble.ErrCorruption, false}, {syscall.EIO, true}} {
+		ended := false
+		o := Options{Fatal: func(string) {}, Exit: func(int) { ended = true }}
+		tr := &troubles{log: logger{o}}
+		tr.opening.Store(true)
+		for range 2 * openingTries {
+			tr.failed(test.err)
+		}
+		if ended != test.ends {
+			t.Errorf("%v ends the process: %v", test.err, ended)
+		}
 	}
 }
