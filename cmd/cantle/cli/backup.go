@@ -99,8 +99,8 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	where, _ := reply.Get("to").Str()
 	t, i, _ := reply.Get("time").Timestamp()
 	took := time.Duration(whole(reply, "millis")) * time.Millisecond
-	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nmoments from %s on can be restored\n", where, whole(reply, "number"),
-		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), time.Unix(int64(t), 0).UTC().Format(time.RFC3339)+fmt.Sprintf(" (%d,%d)", t, i))
+	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nit is of %s; which moments can be restored: cantle backup list %s\n", where, whole(reply, "number"),
+		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), time.Unix(int64(t), 0).UTC().Format(time.RFC3339)+fmt.Sprintf(" (%d,%d)", t, i), where)
 	return nil
 }
 
