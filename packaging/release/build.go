@@ -57,7 +57,7 @@ func (r *release) binaries() error {
 		return err
 	}
 	for _, p := range r.platforms {
-		if err := build(p, mod, leanTags, r.binary(p)); err != nil {
+		if err := build(p, mod, "", r.binary(p)); err != nil {
 			return err
 		}
 	}
@@ -68,10 +68,6 @@ func (r *release) binaries() error {
 	}
 	return nil
 }
-
-// leanTags leave out HTTP/2: browsers and Prometheus ask the console and the metrics by
-// HTTP/1.1 as well.
-const leanTags = "nethttpomithttp2"
 
 // plainBuild are the variables for a build without C and without the settings of whoever
 // makes it.

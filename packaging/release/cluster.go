@@ -15,7 +15,7 @@ import (
 // methods up by their names, and then the linker keeps all methods: 8 MB.
 const (
 	clusterTag  = "tikv"
-	clusterTags = leanTags + "," + clusterTag + ",grpcnotrace"
+	clusterTags = clusterTag + ",grpcnotrace"
 )
 
 // clusterBinary is where that binary of a platform lies.
