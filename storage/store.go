@@ -139,6 +139,10 @@ type Metrics struct {
 	DiskFull      bool   // DiskFull says that commits are refused with ErrDiskFull
 }
 
+// DiskReserve is below how many free bytes of a disk commits are refused with ErrDiskFull, unless
+// the store was told otherwise: a twentieth of it, and not more than 2 GB.
+func DiskReserve(total uint64) uint64 { return min(total/20, 2<<30) }
+
 // DiskLow is below how many free bytes of a disk somebody should be told: a tenth of it, and
 // not more than 20 GB.
 func DiskLow(total uint64) uint64 { return min(total/10, 20<<30) }

@@ -1,5 +1,7 @@
 package pebblekv
 
+import "github.com/cantledb/cantle/storage"
+
 // checkDisk notes the free space and compares it with the reserve. A write-ahead log that
 // cannot grow ends the process, so writers are turned away before.
 func (s *store) checkDisk() {
@@ -14,7 +16,7 @@ func (s *store) checkDisk() {
 	}
 	reserve := uint64(s.o.ReserveBytes)
 	if reserve == 0 {
-		reserve = min(du.TotalBytes/20, 2<<30)
+		reserve = storage.DiskReserve(du.TotalBytes)
 	}
 	s.diskFull.Store(du.AvailBytes < reserve)
 }

@@ -11,12 +11,6 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Bounds of the free space of a disk, below which the store refuses writes.
-const (
-	refusedShare = 20      // a twentieth of the disk
-	refusedMost  = 2 << 30 // and not more than that
-)
-
 // disk is what a file system says of itself.
 type disk struct {
 	total, free   uint64 // bytes
@@ -31,8 +25,7 @@ func space(folder string) (out []Finding) {
 	if err != nil {
 		return []Finding{found("space", Note, "the file system does not tell: %v", err)}
 	}
-	refused := min(d.total/refusedShare, refusedMost)
-	low := storage.DiskLow(d.total)
+	refused, low := storage.DiskReserve(d.total), storage.DiskLow(d.total)
 	text := fmt.Sprintf("%s of %s are free", size(d.free), size(d.total))
 	switch {
 	case d.free < refused:
