@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
 )
 
@@ -45,7 +46,8 @@ func backupVerb(f *pflag.FlagSet) action {
 				return usageError{err}
 			}
 			if verb == "list" {
-				return listBackups(s, folder)
+				printBackups(s, folder)
+				return nil
 			}
 			return verifyBackups(ctx, s, folder)
 		}
@@ -100,7 +102,7 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	t, i, _ := reply.Get("time").Timestamp()
 	took := time.Duration(whole(reply, "millis")) * time.Millisecond
 	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nit is of %s; which moments can be restored: cantle backup list %s\n", where, whole(reply, "number"),
-		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), time.Unix(int64(t), 0).UTC().Format(time.RFC3339)+fmt.Sprintf(" (%d,%d)", t, i), where)
+		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), backup.MomentText(storage.MakeTimestamp(t, i)), where)
 	return nil
 }
 
@@ -143,13 +145,7 @@ func watchBackup(ctx context.Context, server *server, s Streams, done <-chan str
 	}
 }
 
-// listBackups prints what there is and which moments can be restored.
-func listBackups(s Streams, folder *backup.Folder) error {
-	printBackups(s, folder)
-	return nil
-}
-
-// printBackups reports whether any moment can be restored.
+// printBackups prints what there is and which moments can be restored, and reports whether any can.
 func printBackups(s Streams, folder *backup.Folder) (any bool) {
 	t := &columns.Table{}
 	t.Row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")

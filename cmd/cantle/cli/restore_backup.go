@@ -151,14 +151,8 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 
 // asDumped describes a collection as a dump would.
 func asDumped(coll *catalog.Collection) *dumped {
-	d := &dumped{db: coll.Namespace.DB, coll: coll.Namespace.Coll, data: coll.Namespace.Coll, kind: "collection", metadata: savedMetadata(coll)}
-	switch {
-	case coll.IsView():
-		d.kind = "view"
-	case coll.Options.TimeSeries != nil:
-		d.kind = "timeseries"
-	}
-	return d
+	ns := coll.Namespace
+	return &dumped{db: ns.DB, coll: ns.Coll, data: ns.Coll, kind: kindOf(coll), metadata: savedMetadata(coll)}
 }
 
 // named is the name that a collection gets on the server.

@@ -146,13 +146,8 @@ func savedMetadata(coll *catalog.Collection) string {
 		}
 	}
 	b.End()
-	kind := "collection"
-	switch {
-	case coll.IsView():
-		kind = "view"
-	case coll.Options.TimeSeries != nil:
-		kind = "timeseries"
-	default:
+	kind := kindOf(coll)
+	if kind == "collection" {
 		b.String("uuid", fmt.Sprintf("%x", coll.UUID[:]))
 	}
 	b.String("collectionName", coll.Namespace.Coll)
@@ -171,4 +166,15 @@ func savedMetadata(coll *catalog.Collection) string {
 		b.End()
 	}
 	return ejson.Canonical(b.Doc())
+}
+
+// kindOf is what a dump calls the type of a collection.
+func kindOf(coll *catalog.Collection) string {
+	switch {
+	case coll.IsView():
+		return "view"
+	case coll.Options.TimeSeries != nil:
+		return "timeseries"
+	}
+	return "collection"
 }
