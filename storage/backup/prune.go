@@ -86,30 +86,28 @@ func (t *Timeline) clean() error {
 			}
 		}
 	}
-	return removeFrom(filepath.Join(t.dir, tablesName), func(name string) bool { return !unread && !wanted[name] },
-		filepath.Join(t.dir, logName), func(name string) bool {
-			return strings.HasSuffix(name, partSuffix) || slices.Contains(t.spare, name)
-		})
+	err = removeFrom(filepath.Join(t.dir, tablesName), func(name string) bool { return !unread && !wanted[name] })
+	if err != nil {
+		return err
+	}
+	return removeFrom(filepath.Join(t.dir, logName), func(name string) bool {
+		return strings.HasSuffix(name, partSuffix) || slices.Contains(t.spare, name)
+	})
 }
 
-// removeFrom removes the files of two folders that are chosen.
-func removeFrom(dir string, chosen func(string) bool, dir2 string, chosen2 func(string) bool) error {
-	for _, x := range []struct {
-		dir    string
-		chosen func(string) bool
-	}{{dir, chosen}, {dir2, chosen2}} {
-		entries, err := os.ReadDir(x.dir)
-		if os.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if x.chosen(e.Name()) {
-				if err := os.Remove(filepath.Join(x.dir, e.Name())); err != nil {
-					return err
-				}
+// removeFrom removes the files of a folder that are chosen, if there is one.
+func removeFrom(dir string, chosen func(name string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if chosen(e.Name()) {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
 			}
 		}
 	}

@@ -40,16 +40,28 @@ func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 	return all, nil
 }
 
-// bytes is how much verify reads.
-func (t *Timeline) bytes() (n int64) {
+// files yields the files of all bases with the first base that each belongs to; a table that
+// several share comes once.
+func (t *Timeline) files(yield func(*Base, *File) bool) {
 	seen := map[string]bool{}
 	for _, b := range t.Bases {
 		for i := range b.Files {
-			if f := &b.Files[i]; !f.Table || !seen[f.Name] {
-				n += f.Size
-				seen[f.Name] = seen[f.Name] || f.Table
+			f := &b.Files[i]
+			if f.Table && seen[f.Name] {
+				continue
+			}
+			seen[f.Name] = seen[f.Name] || f.Table
+			if !yield(b, f) {
+				return
 			}
 		}
+	}
+}
+
+// bytes is how much verify reads.
+func (t *Timeline) bytes() (n int64) {
+	for _, f := range t.files {
+		n += f.Size
 	}
 	for _, s := range t.Segments {
 		n += s.Size
@@ -57,22 +69,13 @@ func (t *Timeline) bytes() (n int64) {
 	return n
 }
 
-// Bytes is what the timeline takes on the disk, but for manifests.
-func (t *Timeline) Bytes() int64 { return t.bytes() }
-
 func (t *Timeline) verify(ctx context.Context, told progress) error {
-	seen := map[string]bool{}
-	for i, b := range t.Bases {
-		for j := range b.Files {
-			file := &b.Files[j]
-			if file.Table && seen[file.Name] {
-				continue
-			}
-			seen[file.Name] = file.Table
-			if err := t.verifyFile(ctx, b, file, told); err != nil {
-				return err
-			}
+	for b, f := range t.files {
+		if err := t.verifyFile(ctx, b, f, told); err != nil {
+			return err
 		}
+	}
+	for i, b := range t.Bases {
 		if i > 0 && b.Previous != t.Bases[i-1].Number {
 			t.find("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is gone")
 		}

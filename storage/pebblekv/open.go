@@ -101,6 +101,10 @@ func MakeFolder(files FS, dir string) error {
 	return nil
 }
 
+// LockFolder keeps other processes that ask for it out of any folder, until the lock is closed.
+// Errors: storage.ErrLocked, what the file system says.
+func LockFolder(dir string) (*pebble.Lock, error) { return lockFolder(dir, vfs.Default) }
+
 // lockFolder keeps others out of a folder. Errors: ErrLocked, what the file system says.
 func lockFolder(dir string, files vfs.FS) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)

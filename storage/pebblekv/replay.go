@@ -88,7 +88,3 @@ func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
 		}
 	}
 }
-
-// LockFolder keeps other processes that ask for it out of any folder, until the lock is closed.
-// Errors: storage.ErrLocked, what the file system says.
-func LockFolder(dir string) (*pebble.Lock, error) { return lockFolder(dir, Options{}.defaults().FS) }
