@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,13 +72,18 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 }
 
 func eachMeta(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit func(value []byte) error) error {
-	it, err := r.Iter(ctx, keyspace.MetaRange(kind), storage.IterOptions{})
+	return eachRow(ctx, r, keyspace.MetaRange(kind), func(_, value []byte) error { return visit(bytes.Clone(value)) })
+}
+
+// eachRow visits the rows of a range; keys and values are valid until the visit returns.
+func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit func(key, value []byte) error) error {
+	it, err := r.Iter(ctx, within, storage.IterOptions{})
 	if err != nil {
 		return err
 	}
 	defer it.Close()
 	for it.Next() {
-		if err := visit(append([]byte(nil), it.Value()...)); err != nil {
+		if err := visit(it.Key(), it.Value()); err != nil {
 			return fmt.Errorf("%s: %w", keyspace.Pretty(it.Key()), err)
 		}
 	}

@@ -473,18 +473,3 @@ func (o *others) behind(list []storage.Member, at storage.Timestamp, drained boo
 	}
 	return false
 }
-
-// eachRow visits the rows of a range.
-func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit func(key, value []byte) error) error {
-	it, err := r.Iter(ctx, within, storage.IterOptions{})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.Next() {
-		if err := visit(it.Key(), it.Value()); err != nil {
-			return err
-		}
-	}
-	return it.Err()
-}
