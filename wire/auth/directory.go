@@ -255,14 +255,8 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	if storage.AsShared(d.store) != nil {
 		return d.changeShared(ctx, fn)
 	}
-	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
-	if err := fn(e); err != nil {
-		return err
-	}
-	if len(e.users) == 0 && len(e.roles) == 0 {
-		return nil
-	}
-	if err := d.checkRoom(e); err != nil {
+	e, err := d.edit(fn)
+	if e == nil || err != nil {
 		return err
 	}
 	if err := storage.Again(ctx, func() error { return e.save(ctx) }); err != nil {
@@ -272,14 +266,19 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	return nil
 }
 
-// checkRoom refuses a change that would make too many entries. Errors: OperationFailed (96).
-func (d *Directory) checkRoom(e *Edit) error {
+// edit has fn make a change of the present state, nil if there is none.
+// Errors: those of fn; OperationFailed (96) for too many entries.
+func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
+	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
+	if err := fn(e); err != nil || len(e.users) == 0 && len(e.roles) == 0 {
+		return nil, err
+	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if n := len(d.users) + len(d.roles) + len(e.users) + len(e.roles); n > entriesMax {
-		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
+		return nil, mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
 	}
-	return nil
+	return e, nil
 }
 
 // apply makes a change that was committed at a time the present state.

@@ -56,14 +56,8 @@ func (d *Directory) changeShared(ctx context.Context, fn func(e *Edit) error) er
 		if err := d.Reload(ctx, t); err != nil {
 			return err
 		}
-		e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
-		if err := fn(e); err != nil {
-			return err
-		}
-		if len(e.users) == 0 && len(e.roles) == 0 {
-			return nil
-		}
-		if err := d.checkRoom(e); err != nil {
+		e, err := d.edit(fn)
+		if e == nil || err != nil {
 			return err
 		}
 		if err := e.put(t); err != nil {
