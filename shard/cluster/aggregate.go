@@ -257,11 +257,7 @@ func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.
 	if err != nil {
 		return opened{}, err
 	}
-	tallies, err := x.tallies(q.Coll, f, hint, shards)
-	if err != nil {
-		return opened{}, err
-	}
-	ops, err := x.each(q.Coll, sol, shards, tallies, func(in exec.Operator) (exec.Operator, error) {
+	ops, err := x.each(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, cut(sol, in), x)
 	})
 	if err != nil {
@@ -279,11 +275,7 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 	if err != nil {
 		return opened{}, err
 	}
-	tallies, err := x.tallies(q.Coll, f, hint, shards)
-	if err != nil {
-		return opened{}, err
-	}
-	ops, err := x.each(q.Coll, sol, shards, tallies, func(in exec.Operator) (exec.Operator, error) {
+	ops, err := x.each(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, in, x)
 	})
 	if err != nil {
@@ -296,9 +288,13 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 	return opened{op, sol, shards}, err
 }
 
-// each opens a solution on each shard with a part of the pipeline on top, whose rows are
-// what the shard returns. tallies, unless nil, take the solution's place.
-func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, tallies map[shard.ID]*exec.Tally, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
+// each opens a solution for the front of a pipeline on each shard, with a part of the pipeline
+// on top, whose rows are what the shard returns.
+func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
+	tallies, err := x.tallies(coll, f, hint, shards)
+	if err != nil {
+		return nil, err
+	}
 	return onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: x.v.reader}, shards, func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error) {
 		if t := tallies[d.ID]; t != nil {
 			in.Close()
