@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ import (
 // hotDocs is how many documents of a collection histories are about: few, so that
 // transactions meet.
 const hotDocs = 8
+
+func (w *world) hotDocs() int {
+	return cmp.Or(w.plan.hotDocs, hotDocs)
+}
 
 // recorder has the histories of one simulation: of the lists log and of the registers v.
 type recorder struct {
@@ -53,7 +58,7 @@ func (p place) key() int {
 
 // hot draws a document.
 func (c *client) hot() place {
-	return place{[]string{counters, plain}[c.rng.IntN(2)], int64(c.rng.IntN(hotDocs))}
+	return place{[]string{counters, plain}[c.rng.IntN(2)], int64(c.rng.IntN(c.w.hotDocs()))}
 }
 
 // set writes the register of a document.
@@ -175,7 +180,7 @@ func recorded(t *testing.T, seed uint64, p plan) (wrong []string, operations int
 		for _, register := range []bool{false, true} {
 			last := histories.Txn{Begin: time.Now().UnixNano()}
 			for _, coll := range []string{counters, plain} {
-				for id := range int64(hotDocs) {
+				for id := range int64(w.hotDocs()) {
 					r, err := c.run(bson.D{{Key: "find", Value: coll}, {Key: "filter", Value: place{coll, id}.filter()}})
 					if err != nil || r.code() != 0 {
 						w.bad("the last reads: %v %s", err, r.Raw)
@@ -236,14 +241,14 @@ func TestHistories(t *testing.T) {
 // TestHistoriesCanary: without the check of conflicts at the commit, updates are lost, and
 // that is found.
 func TestHistoriesCanary(t *testing.T) {
-	for seed := range uint64(10) {
-		wrong, _, _ := recorded(t, 1+seed, plan{wrap: func(s storage.Store) storage.Store { return reckless{s} }})
+	for seed := range uint64(canarySeeds) {
+		wrong, _, _ := recorded(t, 1+seed, plan{hotDocs: 2, wrap: func(s storage.Store) storage.Store { return reckless{s} }})
 		if text := strings.Join(wrong, "; "); strings.Contains(text, "G-single") || strings.Contains(text, "lost update") {
 			t.Logf("found by seed %d: %.300s", 1+seed, text)
 			return
 		}
 	}
-	t.Error("not found by 10 seeds")
+	t.Errorf("%d seeds did not find it", canarySeeds)
 }
 
 // reckless is a store that commits what conflicts.

@@ -26,6 +26,7 @@ type plan struct {
 	flags   []string                          // further flags of the server
 	wrap    func(storage.Store) storage.Store // a planted bug
 	forgets bool                              // a planted bug: clients retry as if it were something new
+	hotDocs int                               // how many documents histories are about; 0 = hotDocs
 }
 
 // world is one simulation: a disk, a server that lives on it again and again, clients and
