@@ -86,7 +86,7 @@ func (s *store) openEngine(po *pebble.Options, t *troubles) (err error) {
 		s.kept.FS = po.FS
 		po.FS = s.kept
 	}
-	po.FS = engineFiles{po.FS, t}
+	po.FS = engineFiles{judgedFiles{po.FS, &s.damaged}, t}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		return s.whyNot(folder, translate(err))
 	}

@@ -103,6 +103,43 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
+// TestDamagedLargeBlock: a read of a large block that is damaged does not look for the bit, which took ten
+// minutes each; nor do the second and later reads of a small one.
+func TestDamagedLargeBlock(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, dir, Options{}).(*store)
+	large := make([]byte, 16<<20)
+	for i := range large {
+		large[i] = byte(rand.Uint32())
+	}
+	mustPut(t, s, "large", string(large))
+	if err := s.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s)
+	tables, _ := filepath.Glob(filepath.Join(dir, "*.sst"))
+	for _, path := range tables {
+		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte("large")) {
+			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // far behind where a search would look
+		}
+	}
+	s = mustOpen(t, dir, Options{}).(*store)
+	defer s.Close()
+	r, err := s.Snapshot(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range 20 {
+		if _, err := r.Get(t.Context(), []byte("large"), nil); !errors.Is(err, storage.ErrCorruption) {
+			t.Fatal(err)
+		}
+	}
+	if !s.damaged.Load() {
+		t.Error("nobody knows that a table is damaged: each read of a small block would look for its bit")
+	}
+}
+
 // What an opening would take for the end of a file, or not look at, it refuses.
 func TestDamageAtOpening(t *testing.T) {
 	for _, c := range []struct {

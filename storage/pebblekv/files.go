@@ -4,9 +4,12 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // engineFiles are the files as Pebble sees them: tables are not made during the pause, and
@@ -17,9 +20,27 @@ import (
 // of the folder, and a disk that loses its power may keep the marker and lose what it names;
 // so the folder is synced in between.
 type engineFiles struct {
-	vfs.FS
+	judgedFiles
 	t *troubles
 }
+
+// judgedFiles are files of which Pebble reads tables as wreck.Judged says.
+type judgedFiles struct {
+	vfs.FS
+	damaged *atomic.Bool // a table is
+}
+
+// Open implements vfs.FS.
+func (f judgedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.Open(name, o...)
+	if err != nil || filepath.Ext(name) != ".sst" {
+		return file, err
+	}
+	return wreck.Judged(file, f.damaged), nil
+}
+
+// Unwrap implements vfs.FS.
+func (f judgedFiles) Unwrap() vfs.FS { return f.FS }
 
 // Create implements vfs.FS.
 func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {

@@ -39,6 +39,7 @@ func Inspect(dir string) (version int, exists bool, err error) {
 	po := o.pebble(func() {}, &troubles{log: logger{o}, now: o.Clock})
 	defer po.Cache.Unref()
 	po.Lock, po.ReadOnly, po.EventListener = lock, true, nil
+	po.FS = judgedFiles{po.FS, &s.damaged}
 	if s.db, err = pebble.Open(dir, po); err != nil {
 		return 0, true, translate(err)
 	}

@@ -52,6 +52,7 @@ func (s *store) openForReplay() (err error) {
 	po := s.o.pebble(func() {}, t)
 	defer po.Cache.Unref()
 	po.Lock, po.DisableWAL = s.lock, true
+	po.FS = judgedFiles{po.FS, &s.damaged}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		_ = s.lock.Close()
 		return translate(err)

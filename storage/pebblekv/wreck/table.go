@@ -112,7 +112,7 @@ func after(key []byte) []byte { return append(slices.Clip(key), 0) }
 
 // readIndex reads the index, the properties and the deletions of ranges.
 func (t *table) readIndex(file vfs.File) error {
-	readable, err := sstable.NewSimpleReadable(keepOpen{file})
+	readable, err := sstable.NewSimpleReadable(keepOpen{Judged(file, always)})
 	if err != nil {
 		return err
 	}
