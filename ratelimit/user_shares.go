@@ -18,6 +18,9 @@ type UserShares struct {
 // shareFactor is how many times what is free one user may hold.
 const shareFactor = 2
 
+// ShareMax is how much of m a user gets at most, who is alone.
+func ShareMax(m *Memory) int64 { return m.Max() / (shareFactor + 1) * shareFactor }
+
 // userShare is a part and how many connections the user has.
 type userShare struct {
 	part  *Memory

@@ -46,6 +46,10 @@ type Conn interface {
 	// begins as none. Called as State.
 	SetStranger(yes bool)
 
+	// CountFor says whose large messages come on this connection from now on: users
+	// have shares of the memory for them. Called as State.
+	CountFor(user string)
+
 	// TLS returns the state of an encrypted connection, nil if it is not.
 	TLS() *tls.ConnectionState
 }

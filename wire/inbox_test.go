@@ -148,6 +148,66 @@ func TestSlowSenderGivesWay(t *testing.T) {
 	})
 }
 
+// sending is a user's message on its way: in gets the end of its Read, and when done is closed
+// its memory is given back and the connection ends.
+func sending(p *Pool, user string, n int) (in chan error, done chan struct{}) {
+	in, done = make(chan error, 1), make(chan struct{})
+	r, client := connected(p)
+	go client.Write(insertOf(n, 0))
+	go func() {
+		r.CountFor(user)
+		in <- r.Read(&Message{})
+		<-done
+		r.Release()
+		r.CountFor("")
+		client.Close()
+	}()
+	synctest.Wait()
+	return in, done
+}
+
+// A user whose messages take all that they can get, and wait for more, leaves room for
+// another's, which do not wait behind them.
+func TestUsersShareTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := ratelimit.NewMemory(9 << 20)
+		p := &Pool{Messages: m}
+		var greedy []chan struct{}
+		for range 20 {
+			_, done := sending(p, "greedy", 900<<10)
+			greedy = append(greedy, done)
+		}
+		if used := m.Stats().Used; used != 6<<20 {
+			t.Errorf("the greedy one has %d bytes", used)
+		}
+		small, done := sending(p, "modest", 900<<10)
+		if len(small) == 0 {
+			t.Error("the modest one waits")
+		}
+		close(done)
+		synctest.Wait()
+		// One too large for what is left waits for what the greedy one has, which gets no more
+		// meanwhile, however often it gives some back.
+		large, largeDone := sending(p, "modest", 3<<20)
+		given := 0
+		for ; len(large) == 0 && given < len(greedy); given++ {
+			close(greedy[given])
+			time.Sleep(2 * askEvery)
+		}
+		if err := <-large; err != nil || given > 6 {
+			t.Errorf("the large one: %v, after %d of the greedy one", err, given)
+		}
+		close(largeDone)
+		for _, done := range greedy[given:] {
+			close(done)
+		}
+		time.Sleep(time.Minute)
+		if used, users := m.Stats().Used, len(p.inbox.senders); used != 0 || users != 0 {
+			t.Errorf("%d bytes and %d users are counted at the end", used, users)
+		}
+	})
+}
+
 // Replies get shorter while others take much, and what one takes is counted until it is
 // sent.
 func TestRepliesShareMemory(t *testing.T) {

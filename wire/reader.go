@@ -34,7 +34,9 @@ type Reader struct {
 	plain []byte // kept buffer for a decompressed message
 	large [2]*Frame
 
-	reserved int64 // of Pool.Messages
+	sender   *sender           // whose messages they are; nil if nobody has said
+	reserved int64             // of Pool.Messages
+	from     *ratelimit.Memory // the share that it is of
 	arrival  arrival
 }
 
@@ -106,7 +108,11 @@ func (r *Reader) lane(n int) (leave func()) {
 	if r.Lanes == nil || n < LargeBytes {
 		return func() {}
 	}
-	if entered, _ := r.Lanes.Enter(context.Background(), "", true, lanePatience); !entered {
+	user := ""
+	if r.sender != nil {
+		user = r.sender.name
+	}
+	if entered, _ := r.Lanes.Enter(context.Background(), user, true, lanePatience); !entered {
 		return func() {}
 	}
 	return r.Lanes.Leave
@@ -128,7 +134,7 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 		return nil, r.refused(m, h, r.raw[:small])
 	}
 	a := &r.arrival
-	r.pool.inbox.enter(a, r.Cut)
+	r.pool.inbox.enter(a, r.sender, r.Cut)
 	defer r.pool.inbox.leave(a)
 	f := r.pool.get(n)
 	if f == nil {
@@ -230,7 +236,7 @@ func (r *Reader) Release() {
 		r.large[i] = nil
 	}
 	if r.reserved > 0 {
-		r.pool.Messages.Give(r.reserved)
+		r.from.Give(r.reserved)
 		r.reserved = 0
 	}
 	if invariants {

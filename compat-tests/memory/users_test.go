@@ -156,3 +156,44 @@ func TestApplicationsTakeTurns(t *testing.T) {
 		t.Errorf("%d commands of the greedy one ended while %d of the modest one did", ended, rounds)
 	}
 }
+
+// Large messages of an application, however many it sends at once, leave another's room and do
+// not stand before them.
+func TestApplicationsShareTheInbox(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, _ := start(t)
+	ping := func(c *mongo.Collection, bytes int) error {
+		return c.Database().RunCommand(ctx, bson.D{{Key: "ping", Value: 1}, {Key: "comment", Value: strings.Repeat("x", bytes)}}).Err()
+	}
+	greedy, modest := as(t, s, "greedy"), as(t, s, "modest")
+	const floods = 16
+	counts := make(chan struct{}, 1<<20)
+	for range floods {
+		go func() {
+			for ctx.Err() == nil {
+				if ping(greedy, 15<<20) == nil {
+					counts <- struct{}{}
+				}
+			}
+		}()
+	}
+	for range floods { // until all are at it
+		<-counts
+	}
+	before := len(counts)
+	const rounds = 30
+	for range rounds {
+		for _, bytes := range []int{0, 300 << 10} {
+			if err := ping(modest, bytes); err != nil {
+				t.Errorf("a command of %d bytes: %v", bytes, err)
+			}
+		}
+	}
+	// First come, first served, a message of the modest one waited for one of each of the greedy one's.
+	ended := len(counts) - before
+	t.Logf("%d messages of the greedy one, %d of the modest one", ended, rounds)
+	if ended > rounds*floods/2 {
+		t.Errorf("%d messages of the greedy one came in while %d of the modest one did", ended, rounds)
+	}
+}

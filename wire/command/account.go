@@ -39,6 +39,7 @@ func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 		a.name = "address " + host
 	}
 	a.memory, a.writes = s.users.Enter(a.name), s.writers.Enter(a.name)
+	c.CountFor(a.name)
 	return a
 }
 

@@ -26,6 +26,7 @@ func (s *Server) Connect(c wire.Conn) error {
 	p := &Peer{Cosmos: c.Tag() == TagCosmos, Owner: session.OwnerOf(""), UUID: session.NewID(session.Owner{}).UUID}
 	c.SetState(p)
 	c.SetStranger(s.RequireAuth)
+	p.account.of(s, c, p)
 	s.conns.Store(c.ID(), &Connection{c, p})
 	s.Ops.Open(c.ID(), &p.slot)
 	return nil
@@ -74,6 +75,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		s.fail(c, err)
 	}
 	s.finish(c, err)
+	p.account.of(s, conn, p) // a login or a first hello has changed it: the next message is counted for who that is
 	s.Stats.BytesOut.Add(int64(c.Reply.Len()))
 	p.slot.Rest()
 	if !c.retained {

@@ -120,6 +120,7 @@ func (c *client) HangUpAfterReply() {}
 func (c *client) Draining() context.Context { return context.Background() }
 
 func (c *client) SetStranger(bool) {}
+func (c *client) CountFor(string)  {}
 
 func (c *client) Agree(offered wire.Compressors) wire.Compressors {
 	return offered & wire.AllCompressors

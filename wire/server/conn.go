@@ -130,6 +130,9 @@ func (c *Conn) SetStranger(yes bool) {
 	}
 }
 
+// CountFor implements wire.Conn.
+func (c *Conn) CountFor(user string) { c.reader.CountFor(user) }
+
 // enter marks the beginning of a phase.
 func (c *Conn) enter(p uint64) {
 	c.phase.Store((c.phase.Load() &^ phaseMask) + phaseStep + p)
@@ -154,6 +157,7 @@ func (c *Conn) serve() {
 	c.reader.Accept, c.reader.Lanes = s.cfg.Compressors, s.cfg.Lanes
 	c.reader.Cut = func() { c.nc.SetReadDeadline(past) }
 	c.reply = wire.NewReply(&s.pool)
+	defer c.reader.CountFor("")
 	defer c.reader.Release()
 	defer c.reply.Release()
 

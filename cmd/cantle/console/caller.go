@@ -62,6 +62,7 @@ func (c *caller) SetState(v any)    { c.state = v }
 func (c *caller) Close(cause error) { c.close(cause) }
 func (c *caller) HangUpAfterReply() {}
 func (c *caller) SetStranger(bool)  {}
+func (c *caller) CountFor(string)   {}
 
 func (c *caller) Draining() context.Context                      { return c.ctx }
 func (c *caller) Agree(wire.Compressors) (none wire.Compressors) { return none }
