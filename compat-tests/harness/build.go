@@ -37,9 +37,18 @@ var Binary = sync.OnceValues(func() (string, error) {
 })
 
 // Build compiles ./cmd/cantle with the given build tags into the git-ignored
-// directory .cache of the module and returns the executable's path. Processes that build
-// at the same time do not disturb each other: each renames a whole file into place.
+// directory .cache of the module and returns the executable's path.
 func Build(tags string) (string, error) {
+	name := "cantle"
+	if tags != "" {
+		name += "-" + tags
+	}
+	return build(name, tags, "./cmd/cantle")
+}
+
+// build compiles a program of this module into .cache/bin. Processes that build at the same
+// time do not disturb each other: each renames a whole file into place.
+func build(name, tags, program string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
@@ -48,16 +57,12 @@ func Build(tags string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	name := "cantle"
-	if tags != "" {
-		name += "-" + tags
-	}
 	path := filepath.Join(dir, name)
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	cmd := exec.Command("go", "build", "-tags", tags, "-o", temp, "./cmd/cantle")
+	cmd := exec.Command("go", "build", "-tags", tags, "-o", temp, program)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building ./cmd/cantle: %w\n%s", err, out)
+		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)
 	}
 	return path, os.Rename(temp, path)
 }

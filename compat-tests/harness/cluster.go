@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,86 +14,138 @@ import (
 // clusterPrefix begins the line that says where a simulated cluster is.
 const clusterPrefix = "tikvfaked ready "
 
-// onCluster reports that servers are to keep their data in TiKV, as CANTLE_STORAGE says. With
-// "tikv" that is in simulated clusters, which are processes of their own: one for each data
-// directory that a server is told of, and one for each server that has none. With
-// tikv://PD,PD it is a real cluster, in which each of them is a keyspace.
-func onCluster() bool {
-	scheme, _, _ := strings.Cut(os.Getenv("CANTLE_STORAGE"), ":")
-	return scheme == "tikv"
+// What CANTLE_STORAGE says servers are to keep their data in; without it that is memory, or files
+// in the data directory of a test. A real cluster is tikv://PD,PD, in which each server that has
+// no data directory, and each data directory, has a keyspace of its own.
+const (
+	// within is a simulated TiKV cluster in the server's process. Where there is a data directory,
+	// so that a later server has to find what an earlier one left, it is as with overSockets.
+	within = "mock"
+	// overSockets is a simulated cluster as a process of its own, one for each server that has no data
+	// directory, and one for each data directory.
+	overSockets = "tikv"
+	// troubled is the same with three stores, where all goes wrong that does in a real one.
+	troubled = "tikv-faults"
+)
+
+// storageWanted is what CANTLE_STORAGE says.
+func storageWanted() (string, error) {
+	switch wanted := os.Getenv("CANTLE_STORAGE"); {
+	case wanted == "", wanted == within, wanted == overSockets, wanted == troubled, strings.HasPrefix(wanted, "tikv://"):
+		return wanted, nil
+	default:
+		return "", fmt.Errorf("CANTLE_STORAGE is %q, and not one of %s, %s, %s and tikv://PD,PD", wanted, within, overSockets, troubled)
+	}
 }
 
-// clusterPrograms are the server with the engine for TiKV, and the simulated cluster.
-var clusterPrograms = sync.OnceValues(func() (paths [2]string, err error) {
-	if paths[0], err = Build("invariants,tikv"); err != nil {
-		return paths, err
+// stored changes the options of a server to what CANTLE_STORAGE says, and returns the program
+// that can do that. leave ends what was started for this server only.
+func stored(binary string, o Options) (program string, changed Options, leave func(), err error) {
+	leave = func() {}
+	wanted, err := storageWanted()
+	if err != nil || wanted == "" || o.Storage != "" {
+		return binary, o, leave, err
 	}
-	root, err := Root()
-	if err != nil {
-		return paths, err
+	if wanted == within && o.Data == "" {
+		program, err = withinProgram()
+		return program, o, leave, err
 	}
-	paths[1] = filepath.Join(root, ".cache", "bin", "tikvfaked")
-	cmd := exec.Command("go", "build", "-o", paths[1], "./compat-tests/tikvfake/tikvfaked")
-	cmd.Dir = root
-	return paths, cmd.Run()
-})
+	if program, err = clusterProgram(); err != nil {
+		return "", o, leave, err
+	}
+	o.Storage, leave, err = place(wanted, o.Data)
+	o.Data = ""
+	return program, o, leave, err
+}
 
-// clusters are the places of those for data directories.
+// The programs that have the libraries of TiKV's client, each built when it is needed: the server,
+// the server with a simulated cluster in its process, and such a cluster.
+var (
+	clusterProgram = sync.OnceValues(func() (string, error) { return Build("invariants,tikv") })
+	withinProgram  = sync.OnceValues(func() (string, error) {
+		return build("cantle-within", "invariants", "./compat-tests/tikvfake/inprocess")
+	})
+	fakeProgram = sync.OnceValues(func() (string, error) { return build("tikvfaked", "", "./compat-tests/tikvfake/tikvfaked") })
+)
+
+// clusters are the places of data directories.
 var clusters struct {
 	sync.Mutex
 	of map[string]string
 }
 
-// placeOnCluster is where a server of these options keeps its data.
-func placeOnCluster(data string) (string, error) {
-	clusters.Lock()
-	defer clusters.Unlock()
-	if place := clusters.of[data]; data != "" && place != "" {
-		return place, nil
-	}
-	place, err := newPlace()
-	if data != "" && err == nil {
-		if clusters.of == nil {
-			clusters.of = map[string]string{}
-		}
-		clusters.of[data] = place
-	}
-	return place, err
-}
-
 // keyspaces numbers those that this process has made in a real cluster.
 var keyspaces atomic.Int64
 
-// newPlace is where nobody has anything yet.
-func newPlace() (string, error) {
-	real := os.Getenv("CANTLE_STORAGE")
-	if real == "tikv" {
-		return startCluster()
+// place is where a server with a data directory, or with none, keeps its data. leave ends the
+// cluster of one that has none.
+func place(wanted, data string) (where string, leave func(), err error) {
+	leave = func() {}
+	if data != "" {
+		clusters.Lock()
+		defer clusters.Unlock()
+		if where := clusters.of[data]; where != "" {
+			return where, leave, nil
+		}
 	}
-	return fmt.Sprintf("%s/test-%d-%d-%d", strings.TrimRight(real, "/"), time.Now().UnixNano(), os.Getpid(), keyspaces.Add(1)), nil
+	if real, ok := strings.CutPrefix(wanted, "tikv://"); ok {
+		where = fmt.Sprintf("tikv://%s/test-%d-%d-%d", strings.TrimRight(real, "/"), time.Now().UnixNano(), os.Getpid(), keyspaces.Add(1))
+	} else {
+		var end func()
+		if where, end, err = startCluster(wanted == troubled); err != nil {
+			return "", leave, err
+		}
+		if data == "" {
+			leave = end
+		}
+	}
+	if data != "" {
+		if clusters.of == nil {
+			clusters.of = map[string]string{}
+		}
+		clusters.of[data] = where
+	}
+	return where, leave, nil
 }
 
-// startCluster starts a simulated cluster, which ends with this process.
-func startCluster() (place string, err error) {
-	programs, err := clusterPrograms()
+// lives are the standard inputs of clusters: one that is closed ends its cluster, as the end of
+// this process does. An open file that nobody has is closed.
+var lives sync.Map
+
+// startCluster starts a simulated cluster, which ends with this process or before.
+func startCluster(trouble bool) (where string, end func(), err error) {
+	program, err := fakeProgram()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	cluster := exec.Command(programs[1], "127.0.0.1:0", "until-stdin-ends")
-	if _, err = cluster.StdinPipe(); err != nil { // never closed
-		return "", err
+	args := []string{"--until-stdin-ends", "127.0.0.1:0"}
+	if trouble {
+		args = append([]string{"--trouble"}, args...)
+	}
+	cluster := exec.Command(program, args...)
+	cluster.Stderr = os.Stderr // it says nothing unless it panics
+	life, err := cluster.StdinPipe()
+	if err != nil {
+		return "", nil, err
 	}
 	out, err := cluster.StdoutPipe()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := cluster.Start(); err != nil {
-		return "", err
+		return "", nil, err
+	}
+	lives.Store(life, true)
+	end = func() {
+		lives.Delete(life)
+		_ = life.Close()
+		_ = cluster.Wait()
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	place, ok := strings.CutPrefix(strings.TrimSpace(line), clusterPrefix)
+	where, ok := strings.CutPrefix(strings.TrimSpace(line), clusterPrefix)
 	if err != nil || !ok {
-		return "", fmt.Errorf("the simulated cluster says %q, %w", line, err)
+		end()
+		return "", nil, fmt.Errorf("the simulated cluster says %q, %w", line, err)
 	}
-	return place, nil
+	return where, end, nil
 }

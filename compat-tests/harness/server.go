@@ -57,7 +57,7 @@ type Server struct {
 // Start starts a server for a test and stops it when the test ends. The test
 // fails if the server does not start, panics, or exits with an error. With
 // CANTLE_URI set and no data directory wanted, it hands out that server instead; with
-// CANTLE_STORAGE=tikv the data are in a simulated TiKV cluster, which is another process.
+// CANTLE_STORAGE the data are in a TiKV cluster.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	if uri := os.Getenv("CANTLE_URI"); uri != "" {
@@ -127,17 +127,20 @@ func Launch(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if onCluster() && o.Storage == "" {
-		programs, err := clusterPrograms()
-		if err != nil {
-			return nil, err
-		}
-		if o.Storage, err = placeOnCluster(o.Data); err != nil {
-			return nil, err
-		}
-		binary, o.Data = programs[0], ""
+	binary, o, leave, err := stored(binary, o)
+	if err != nil {
+		return nil, err
 	}
-	return LaunchBinary(binary, o)
+	s, err := LaunchBinary(binary, o)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	go func() {
+		<-s.done
+		leave()
+	}()
+	return s, nil
 }
 
 // LaunchBinary starts the given executable and returns when it has printed that

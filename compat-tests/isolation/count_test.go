@@ -15,9 +15,9 @@ import (
 func TestCounts(t *testing.T) { each(t, counts) }
 
 func counts(f *fixture) {
-	const documents = 60
+	const documents, ids = 60, 1 << 16
 	for i := range documents {
-		_, err := f.coll.InsertOne(f.ctx, id(i))
+		_, err := f.coll.InsertOne(f.ctx, id(i*ids/documents)) // apart, so that the first ones are found too
 		f.ok(err)
 	}
 	var exchanged, counted atomic.Int64
@@ -36,12 +36,12 @@ func counts(f *fixture) {
 		}
 		_, err := f.transact(func(ctx context.Context) error {
 			for range 1 + rng.IntN(3) {
-				if err := f.coll.FindOneAndDelete(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: rng.IntN(1 << 16)}}}}).Err(); err == mongo.ErrNoDocuments {
+				if err := f.coll.FindOneAndDelete(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: rng.IntN(ids)}}}}).Err(); err == mongo.ErrNoDocuments {
 					continue
 				} else if err != nil {
 					return err
 				}
-				if _, err := f.coll.InsertOne(ctx, id(rng.IntN(1<<16))); err != nil {
+				if _, err := f.coll.InsertOne(ctx, id(rng.IntN(ids))); err != nil {
 					return err
 				}
 				exchanged.Add(1)

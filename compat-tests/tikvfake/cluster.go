@@ -26,6 +26,7 @@ type Cluster struct {
 	times int // asked of the oracle
 	hook  Hook
 	noPD  error
+	doors map[uint64]*door // of PD, and of stores that have an address of their own
 }
 
 // Hook is called for every request. It sends it on with next, as often as it likes, or not.
@@ -33,13 +34,16 @@ type Hook func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.
 
 // New makes an empty cluster of one store and one region. Close it in the end. What the client
 // has to say of it is dropped.
-func New() (*Cluster, error) {
+func New() (*Cluster, error) { return NewOf(1) }
+
+// NewOf is New for so many stores, each with a peer of every region.
+func NewOf(stores int) (*Cluster, error) {
 	prepare()
 	rpc, layout, oracle, err := testutils.NewMockTiKV("", nil)
 	if err != nil {
 		return nil, err
 	}
-	testutils.BootstrapWithSingleStore(layout)
+	testutils.BootstrapWithMultiStores(layout, stores)
 	return &Cluster{rpc: rpc, pd: oracle, Layout: layout, sent: map[tikvrpc.CmdType]int{}}, nil
 }
 

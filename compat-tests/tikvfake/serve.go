@@ -2,6 +2,7 @@ package tikvfake
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -16,33 +17,65 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Serve speaks the protocols of PD, of its etcd and of TiKV on an address, so that the real
-// client reaches the cluster over real sockets. It returns where, and what ends it.
+// Serve speaks the protocols of PD, of its etcd and of TiKV, so that the real client reaches the
+// cluster over real sockets: PD on an address, and the only store too; each of several stores
+// has an address of its own. It returns where PD is, and what ends it.
 func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
-	l, err := net.Listen("tcp", address)
+	l, err := listen(address)
 	if err != nil {
 		return "", nil, err
 	}
 	at = l.Addr().String()
-	for _, store := range c.Layout.GetAllStores() {
-		c.Layout.UpdateStoreAddr(store.Id, at)
+	c.keepDoor(ofPD, l)
+	pd := grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
+	pdpb.RegisterPDServer(pd, &placement{c: c, at: at})
+	etcdserverpb.RegisterKVServer(pd, &etcd{values: map[string][]byte{}})
+	etcdserverpb.RegisterClusterServer(pd, &members{at: at})
+	servers := []*grpc.Server{pd}
+	stop = func() {
+		for _, s := range servers {
+			s.Stop()
+		}
 	}
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
-	pdpb.RegisterPDServer(s, &placement{c: c, at: at})
-	tikvpb.RegisterTikvServer(s, &node{c: c, at: at})
-	etcdserverpb.RegisterKVServer(s, &etcd{values: map[string][]byte{}})
-	etcdserverpb.RegisterClusterServer(s, &members{at: at})
-	healthy := health.NewServer()
-	grpc_health_v1.RegisterHealthServer(s, healthy)
-	go func() { _ = s.Serve(l) }()
-	return at, s.Stop, nil
+	stores := c.Layout.GetAllStores()
+	for _, store := range stores {
+		on, door := pd, l
+		if len(stores) > 1 {
+			if door, err = listen(net.JoinHostPort(host(at), "0")); err != nil {
+				stop()
+				return "", nil, err
+			}
+			on = grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
+			servers = append(servers, on)
+			c.keepDoor(store.Id, door)
+		}
+		addr := door.Addr().String()
+		c.Layout.UpdateStoreAddr(store.Id, addr)
+		tikvpb.RegisterTikvServer(on, &node{c: c, at: addr, door: door})
+		grpc_health_v1.RegisterHealthServer(on, health.NewServer())
+		if on != pd {
+			go func() { _ = on.Serve(door) }()
+		}
+	}
+	go func() { _ = pd.Serve(l) }()
+	return at, stop, nil
+}
+
+// messageMax bounds what is sent at a time.
+const messageMax = 1 << 30
+
+// host is an address without its port.
+func host(at string) string {
+	name, _, _ := net.SplitHostPort(at)
+	return name
 }
 
 // node is a TiKV server.
 type node struct {
 	tikvpb.UnimplementedTikvServer
-	c  *Cluster
-	at string
+	c    *Cluster
+	at   string
+	door *door
 }
 
 // send sends a request into the cluster, past the hook.
@@ -52,6 +85,9 @@ func (k *node) send(ctx context.Context, kind tikvrpc.CmdType, msg any, of *kvrp
 		req.Context = *of
 	}
 	resp, err := (&client{Client: k.c.rpc, c: k.c}).SendRequest(ctx, k.at, req, time.Minute)
+	if errors.Is(err, errCut) {
+		k.door.cut()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,14 @@
 // TiKV server say, on one address. Everything is in memory and gone at the end. It is for
 // trying cantle serve --storage tikv://ADDRESS/name where there is no cluster.
 //
-//	tikvfaked [ADDRESS [until-stdin-ends]]
+//	tikvfaked [--trouble] [--until-stdin-ends] [ADDRESS]
+//
+// With --trouble it has three stores, and everything goes wrong now and then that does in a real
+// cluster: see tikvfake.Cluster.Trouble.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,25 +20,32 @@ import (
 )
 
 func main() {
+	trouble := flag.Bool("trouble", false, "three stores, and what goes wrong in a real cluster")
+	untilStdinEnds := flag.Bool("until-stdin-ends", false, "end when the standard input does, such as with the process that started this one")
+	flag.Parse()
 	address := "127.0.0.1:2379"
-	if len(os.Args) > 1 {
-		address = os.Args[1]
+	if flag.NArg() > 0 {
+		address = flag.Arg(0)
 	}
-	if len(os.Args) > 2 && os.Args[2] == "until-stdin-ends" { // of the process that started this one
+	if *untilStdinEnds {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(0)
 		}()
 	}
-	if err := run(address); err != nil {
+	if err := run(address, *trouble); err != nil {
 		fmt.Fprintln(os.Stderr, "tikvfaked:", err)
 		os.Exit(1)
 	}
 }
 
 // run serves until a signal comes.
-func run(address string) error {
-	c, err := tikvfake.New()
+func run(address string, trouble bool) error {
+	stores := 1
+	if trouble {
+		stores = 3
+	}
+	c, err := tikvfake.NewOf(stores)
 	if err != nil {
 		return err
 	}
@@ -44,6 +55,10 @@ func run(address string) error {
 		return err
 	}
 	defer stop()
+	if trouble {
+		_, end := c.Trouble(uint64(os.Getpid()))
+		defer end()
+	}
 	fmt.Println("tikvfaked ready tikv://" + at + "/cantle")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -1,0 +1,303 @@
+package tikvfake
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pingcap/kvproto/pkg/errorpb"
+	"github.com/pingcap/kvproto/pkg/metapb"
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"github.com/tikv/client-go/v2/util/codec"
+	pd "github.com/tikv/pd/client"
+)
+
+// Troubles counts what has gone wrong in a cluster.
+type Troubles struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+// Each is what went wrong and how often.
+func (t *Troubles) Each() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(map[string]int, len(t.n))
+	for what, n := range t.n {
+		out[what] = n
+	}
+	return out
+}
+
+// String is that in a line.
+func (t *Troubles) String() string {
+	var out []string
+	for what, n := range t.Each() {
+		out = append(out, fmt.Sprintf("%d %s", n, what))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// The names of what goes wrong.
+const (
+	Stalls      = "stalls"
+	LongStalls  = "stalls of half a second"
+	Late        = "prewrites held for longer than the log's window"
+	Stale       = "stale commands"
+	Gone        = "regions not found"
+	Busy        = "busy stores"
+	CutBefore   = "connections cut before a request was done"
+	CutAfter    = "connections cut before a request was answered"
+	Unanswered  = "commits done and never answered"
+	LeaderMoves = "moves of leaders"
+	Splits      = "splits of regions"
+	Merges      = "merges of regions"
+	StoresDown  = "stores down for a while"
+	OracleAway  = "times without PD"
+)
+
+// mischief is what goes wrong with requests: each with one of so many of those that it concerns.
+var mischief = []struct {
+	what  string
+	oneIn int
+	of    []tikvrpc.CmdType // nil = all
+	do    func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error)
+}{
+	{Stalls, 60, nil, stall(0, 15*time.Millisecond)},
+	{LongStalls, 2500, nil, stall(300*time.Millisecond, 700*time.Millisecond)},
+	{Late, 6000, []tikvrpc.CmdType{tikvrpc.CmdPrewrite}, stall(5200*time.Millisecond, 5800*time.Millisecond)},
+	{Stale, 400, nil, regionError(&errorpb.Error{Message: "stale", StaleCommand: &errorpb.StaleCommand{}})},
+	{Gone, 400, nil, regionError(&errorpb.Error{Message: "gone", RegionNotFound: &errorpb.RegionNotFound{}})},
+	{Busy, 6000, nil, regionError(&errorpb.Error{Message: "busy", ServerIsBusy: &errorpb.ServerIsBusy{Reason: "too much to do"}})},
+	{CutBefore, 2000, nil, func(context.Context, *tikvrpc.Request, func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		return nil, errCut
+	}},
+	{CutAfter, 400, []tikvrpc.CmdType{tikvrpc.CmdCommit}, func(_ context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		_, err := next()
+		return nil, errors.Join(errCut, err)
+	}},
+	{Unanswered, 8000, []tikvrpc.CmdType{tikvrpc.CmdCommit}, func(_ context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		_, err := next()
+		return nil, errors.Join(errors.New("the answer is lost"), err)
+	}},
+}
+
+// stall holds a request for a random time.
+func stall(least, most time.Duration) Hook {
+	return func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if !pause(ctx, least+rand.N(most-least)) {
+			return nil, ctx.Err()
+		}
+		return next()
+	}
+}
+
+// pause waits, and reports whether ctx did not end before.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// regionError answers with an error of the region.
+func regionError(e *errorpb.Error) Hook {
+	return func(_ context.Context, req *tikvrpc.Request, _ func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		return tikvrpc.GenRegionErrorResp(req, e)
+	}
+}
+
+// Trouble makes everything go wrong now and then that a server has to hide, as it does in a real
+// cluster: requests stall, are answered with errors of regions, or are not answered, commits are held
+// until they are too late, connections are cut, leaders move, regions split and merge, stores go
+// down one at a time, and PD does not answer for seconds. It is for a cluster of several stores that
+// is Served. end stops it.
+func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &trouble{Troubles: Troubles{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0))}
+	c.SetHook(t.hook)
+	var group sync.WaitGroup
+	for _, often := range []struct {
+		least, most time.Duration
+		do          func(ctx context.Context)
+	}{
+		{50 * time.Millisecond, 300 * time.Millisecond, t.moveLeader},
+		{200 * time.Millisecond, 800 * time.Millisecond, t.reshape},
+		{3 * time.Second, 8 * time.Second, t.downStore},
+		{6 * time.Second, 14 * time.Second, t.silence},
+	} {
+		group.Go(func() {
+			for pause(ctx, often.least+t.upTo(often.most-often.least)) {
+				often.do(ctx)
+			}
+		})
+	}
+	return &t.Troubles, func() {
+		c.SetHook(nil)
+		cancel()
+		group.Wait()
+	}
+}
+
+// trouble goes on in a cluster.
+type trouble struct {
+	Troubles
+	c      *Cluster
+	random *rand.Rand // mu
+	seen   []byte     // mu; a key that was written lately
+	shape  sync.Mutex // one change of the regions at a time: the simulator's do not look at each other
+}
+
+// note counts what has gone wrong.
+func (t *trouble) note(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n[what]++
+}
+
+// upTo is a random time.
+func (t *trouble) upTo(d time.Duration) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Duration(t.random.Int64N(int64(d) + 1))
+}
+
+// number is a random number below n.
+func (t *trouble) number(n int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.random.IntN(n)
+}
+
+// hook is the Hook.
+func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+	if req.Type == tikvrpc.CmdSplitRegion {
+		return t.asked(req, next)
+	}
+	t.mu.Lock()
+	if req.Type == tikvrpc.CmdPrewrite {
+		if m := req.Prewrite().Mutations; len(m) > 0 {
+			t.seen = m[t.random.IntN(len(m))].Key
+		}
+	}
+	for _, m := range mischief {
+		if (m.of == nil || slices.Contains(m.of, req.Type)) && t.random.IntN(m.oneIn) == 0 {
+			t.n[m.what]++
+			t.mu.Unlock()
+			return m.do(ctx, req, next)
+		}
+	}
+	t.mu.Unlock()
+	return next()
+}
+
+// asked splits a region as a client wants it. The simulator makes an empty region where one
+// begins already, which it does if another one has split it since the client looked.
+func (t *trouble) asked(req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+	t.shape.Lock()
+	defer t.shape.Unlock()
+	for _, key := range req.SplitRegion().SplitKeys {
+		if r, _, _, _ := t.c.Layout.GetRegionByKey(codec.EncodeBytes(nil, key)); bytes.Equal(r.GetStartKey(), codec.EncodeBytes(nil, key)) {
+			return tikvrpc.GenRegionErrorResp(req, &errorpb.Error{Message: "split", EpochNotMatch: &errorpb.EpochNotMatch{}})
+		}
+	}
+	return next()
+}
+
+// regions are those of the cluster.
+func (t *trouble) regions() []*pd.Region { return t.c.Layout.ScanRegions(nil, nil, 0) }
+
+// moveLeader makes another peer the leader of a region.
+func (t *trouble) moveLeader(context.Context) {
+	t.shape.Lock()
+	defer t.shape.Unlock()
+	list := t.regions()
+	r := list[t.number(len(list))]
+	peer := r.Meta.Peers[t.number(len(r.Meta.Peers))]
+	if d := t.c.door(peer.StoreId); peer.Id == r.Leader.GetId() || d == nil || d.isShut() {
+		return
+	}
+	t.c.Layout.ChangeLeader(r.Meta.Id, peer.Id)
+	t.note(LeaderMoves)
+}
+
+// regionsMost is how many regions there are before some are merged again.
+const regionsMost = 24
+
+// reshape splits a region at a key that was written, or merges two.
+func (t *trouble) reshape(context.Context) {
+	t.mu.Lock()
+	key := t.seen
+	t.mu.Unlock()
+	t.shape.Lock()
+	defer t.shape.Unlock()
+	if list := t.regions(); len(list) > regionsMost {
+		i := t.number(len(list) - 1)
+		t.c.Layout.Merge(list[i].Meta.Id, list[i+1].Meta.Id)
+		t.note(Merges)
+		return
+	}
+	coded := codec.EncodeBytes(nil, key)
+	r, _, _, _ := t.c.Layout.GetRegionByKey(coded)
+	if key == nil || bytes.Equal(r.StartKey, coded) {
+		return
+	}
+	ids := t.c.Layout.AllocIDs(1 + len(r.Peers))
+	t.c.Layout.Split(r.Id, ids[0], key, ids[1:], ids[1+t.number(len(r.Peers))])
+	t.note(Splits)
+}
+
+// downStore shuts a store for a while; the leaders it had are chosen elsewhere meanwhile.
+func (t *trouble) downStore(ctx context.Context) {
+	stores := t.c.Layout.GetAllStores()
+	victim := stores[t.number(len(stores))].Id
+	d := t.c.door(victim)
+	if d == nil {
+		return
+	}
+	d.shutOut()
+	defer d.letIn()
+	t.note(StoresDown)
+	if !pause(ctx, 200*time.Millisecond+t.upTo(300*time.Millisecond)) {
+		return
+	}
+	t.elect(victim)
+	pause(ctx, time.Second+t.upTo(time.Second))
+}
+
+// elect makes others leaders of the regions that a store leads.
+func (t *trouble) elect(victim uint64) {
+	t.shape.Lock()
+	defer t.shape.Unlock()
+	for _, r := range t.regions() {
+		i := slices.IndexFunc(r.Meta.Peers, func(p *metapb.Peer) bool { return p.StoreId != victim })
+		if r.Leader.GetStoreId() == victim && i >= 0 {
+			t.c.Layout.ChangeLeader(r.Meta.Id, r.Meta.Peers[i].Id)
+		}
+	}
+}
+
+// silence is PD away for a while: it refuses, or cannot be reached.
+func (t *trouble) silence(ctx context.Context) {
+	t.note(OracleAway)
+	if t.number(2) == 0 {
+		d := t.c.door(ofPD)
+		d.shutOut()
+		defer d.letIn()
+	} else {
+		t.c.StopPD(errors.New("PD is away"))
+		defer t.c.StopPD(nil)
+	}
+	pause(ctx, 500*time.Millisecond+t.upTo(1500*time.Millisecond))
+}
