@@ -37,6 +37,7 @@ var steps = []step{
 	{"staticcheck", "staticcheck", false, (*run).staticcheck},
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
+	{"cluster", "the same suites over a simulated TiKV cluster in which everything goes wrong: a share, with --long all of them", false, (*run).cluster},
 	{"clients", "drivers and mappers of other languages, installed into .cache/clients", false, (*run).clients},
 	{"artefacts", "what ./scripts/release makes, installed and started", false, (*run).artefacts},
 	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// clusterRun is suites over a simulated TiKV cluster: see compat-tests/harness/cluster.go.
+type clusterRun struct {
+	storage string   // CANTLE_STORAGE
+	suites  []string // under compat-tests
+	flags   []string // of go test
+	env     []string
+}
+
+// clusterSuites are those that ask servers what clients may expect of any engine.
+var clusterSuites = []string{"cases", "driver", "isolation", "metamorphic", "crash"}
+
+// clusterShare is what each run does: where everything goes wrong, the tests of each suite that take
+// some seconds there. The case files run on a cluster in the server's process in the step end, and
+// the tests of the engine in the step unit.
+var clusterShare = []clusterRun{
+	{"tikv-faults", []string{"driver"}, []string{"-skip", "Import|SplitEvent|Lifetime"}, nil},
+	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills|Append"}, nil},
+	{"tikv-faults", []string{"metamorphic"}, []string{"-run", "Metamorphic|Merges"}, nil},
+	{"tikv-faults", []string{"crash"}, []string{"-run", "KillDuringWrites|Retry"}, []string{"CANTLE_CRASH_ROUNDS=4"}},
+	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
+}
+
+// clusterAll is what a long run does.
+var clusterAll = []clusterRun{
+	{"mock", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
+	{"tikv", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
+	{"tikv-faults", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
+}
+
+// cluster runs suites over simulated clusters.
+func (r *run) cluster() error {
+	runs, limit := clusterShare, 10*time.Minute
+	if r.long {
+		runs, limit = clusterAll, 3*time.Hour
+	}
+	env := r.env
+	defer func() { r.env = env }()
+	for _, c := range runs {
+		args := []string{"test", "-json", "-count=1", "-tags", testTags, "-vet=off", "-timeout", limit.String()}
+		args = append(args, c.flags...)
+		for _, suite := range c.suites {
+			args = append(args, "./compat-tests/"+suite)
+		}
+		fmt.Printf("--- CANTLE_STORAGE=%s\n", c.storage)
+		r.env = append(append(env[:len(env):len(env)], "CANTLE_STORAGE="+c.storage), c.env...)
+		if err := r.test(limit+time.Minute, args...); err != nil {
+			return fmt.Errorf("over %s: %w", c.storage, err)
+		}
+	}
+	return nil
+}
