@@ -70,9 +70,9 @@ type arrival struct {
 	end   func() // makes the reading fail
 }
 
-// roomFor is the memory of a message of n bytes beyond what a connection keeps.
+// roomFor is the memory of a message of n bytes that is counted.
 func roomFor(n int) int64 {
-	if n <= keepBytesMax {
+	if n <= smallBytesMax {
 		return 0
 	}
 	return int64(room(n))
@@ -215,7 +215,7 @@ func (r *Reader) refused(m *Message, h Header, first []byte) error {
 	if h.OpCode == OpCompressed {
 		return ErrNoMemory
 	}
-	if _, err := io.CopyN(io.Discard, r.br, int64(int(h.Length)-len(first))); err != nil {
+	if _, err := io.CopyN(io.Discard, &r.in, int64(int(h.Length)-len(first))); err != nil {
 		return noEOF(err)
 	}
 	m.Header = h

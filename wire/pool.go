@@ -7,13 +7,13 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// keepBytesMax is the most memory a connection keeps for each direction while idle.
-// Larger buffers return to the pool after each message.
-const keepBytesMax = 64 << 10
+// smallBytesMax is how large a message or a reply may be without being counted in the
+// memory that large ones share.
+const smallBytesMax = 64 << 10
 
 // Size classes of the pool: powers of two from 2^classMin to 2^classMax bytes.
 const (
-	classMin = 17
+	classMin = 14
 	classMax = 27
 )
 
@@ -33,7 +33,7 @@ type Pool struct {
 type Frame struct{ buf []byte }
 
 // get returns a frame whose buffer has at least n bytes of capacity, nil if the pool has
-// none in stock. Small sizes are never pooled.
+// none in stock.
 func (p *Pool) get(n int) *Frame {
 	c := max(bits.Len(uint(n-1)), classMin)
 	if c > classMax {

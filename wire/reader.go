@@ -1,17 +1,12 @@
 package wire
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"time"
 
 	"github.com/cantledb/cantle/ratelimit"
 )
-
-// readBufferBytes is the size of the buffer in front of the socket: one system call for
-// a request of usual size. Measured best for request/reply traffic.
-const readBufferBytes = 16 << 10
 
 // growStep is how much memory a message may claim before its bytes arrive.
 const growStep = 128 << 10
@@ -28,11 +23,10 @@ type Reader struct {
 	// from other goroutines, when a large message comes too slowly and others wait.
 	Cut func()
 
-	br    *bufio.Reader
+	in    incoming
 	pool  *Pool
-	raw   []byte // kept buffer for the bytes of a message
-	plain []byte // kept buffer for a decompressed message
-	large [2]*Frame
+	piece []byte    // the message where it came, if it is not larger
+	large [2]*Frame // memory of one that is, and of what was decompressed
 
 	sender   *sender           // whose messages they are; nil if nobody has said
 	reserved int64             // of Pool.Messages
@@ -40,13 +34,10 @@ type Reader struct {
 	arrival  arrival
 }
 
-// NewReader reads from r and takes large buffers from p.
+// NewReader reads from r and takes its memory from p.
 func NewReader(r io.Reader, p *Pool) *Reader {
-	return &Reader{br: bufio.NewReaderSize(r, readBufferBytes), pool: p, Accept: AllCompressors, BytesMax: MessageSizeMax}
+	return &Reader{in: newIncoming(r, p), pool: p, Accept: AllCompressors, BytesMax: MessageSizeMax}
 }
-
-// Buffered is the number of bytes already read from the connection but not yet used.
-func (r *Reader) Buffered() int { return r.br.Buffered() }
 
 // Read reads the next message into m and releases the one before.
 //
@@ -56,7 +47,7 @@ func (r *Reader) Buffered() int { return r.br.Buffered() }
 func (r *Reader) Read(m *Message) error {
 	r.Release()
 	m.reset()
-	head, err := r.br.Peek(HeaderSize)
+	head, err := r.in.peek(HeaderSize)
 	if err != nil {
 		if err == io.EOF && len(head) > 0 {
 			err = io.ErrUnexpectedEOF
@@ -76,7 +67,7 @@ func (r *Reader) Read(m *Message) error {
 	}
 	need := roomFor(int(h.Length))
 	if h.OpCode == OpCompressed && need > 0 {
-		if head, err = r.br.Peek(HeaderSize + compressedHead); err != nil {
+		if head, err = r.in.peek(HeaderSize + compressedHead); err != nil {
 			return noEOF(err)
 		}
 		_, size, _, _, err := parseCompressedHead(head[HeaderSize:])
@@ -123,15 +114,21 @@ func (r *Reader) lane(n int) (leave func()) {
 // header alone cannot claim 48 MB.
 func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	n := int(h.Length)
-	small := min(n, keepBytesMax)
-	if err := r.fillSmall(small); err != nil {
-		return nil, err
+	if n <= pieceBytes {
+		b, err := r.in.peek(n)
+		if err != nil {
+			return nil, noEOF(err)
+		}
+		r.in.take(n)
+		r.piece = b
+		return b, nil
 	}
-	if small == n {
-		return r.raw[:n], nil
+	first, err := r.begin(min(n, smallBytesMax))
+	if err != nil || len(first) == n {
+		return first, err
 	}
 	if !r.reserve(need) {
-		return nil, r.refused(m, h, r.raw[:small])
+		return nil, r.refused(m, h, first)
 	}
 	a := &r.arrival
 	r.pool.inbox.enter(a, r.sender, r.Cut)
@@ -140,12 +137,13 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	if f == nil {
 		f = &Frame{buf: make([]byte, room(min(n, growStep)))}
 	}
+	have := copy(f.buf[:cap(f.buf)], first)
+	r.pool.put(r.large[0])
 	r.large[0] = f
-	have := copy(f.buf[:cap(f.buf)], r.raw[:small])
 	for {
 		b := f.buf[:min(n, cap(f.buf))]
 		for have < len(b) {
-			m, err := r.br.Read(b[have:])
+			m, err := r.in.Read(b[have:])
 			have += m
 			a.got.Store(int64(have))
 			if err != nil && have < len(b) {
@@ -165,22 +163,17 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	}
 }
 
-// fillSmall reads n bytes into the buffer that the connection keeps, which grows as they
-// arrive.
-func (r *Reader) fillSmall(n int) error {
-	for have := 0; have < n; {
-		if have == cap(r.raw) {
-			grown := make([]byte, min(max(4*cap(r.raw), 4<<10), keepBytesMax))
-			copy(grown, r.raw[:have])
-			r.raw = grown
-		}
-		b := r.raw[:min(n, cap(r.raw))]
-		m, err := io.ReadFull(r.br, b[have:])
-		if have += m; err != nil {
-			return noEOF(err)
-		}
+// begin reads the first n bytes of a message that is larger than a piece, into memory that
+// it takes when a piece of them has come.
+func (r *Reader) begin(n int) ([]byte, error) {
+	if _, err := r.in.peek(pieceBytes); err != nil {
+		return nil, noEOF(err)
 	}
-	return nil
+	f := r.pool.take(n)
+	f.buf = f.buf[:n]
+	r.large[0] = f
+	_, err := io.ReadFull(&r.in, f.buf)
+	return f.buf, noEOF(err)
 }
 
 // noEOF makes the end of input inside a message an error of its own.
@@ -204,21 +197,13 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 	if n > r.BytesMax {
 		return broken("length %d is more than the %d bytes allowed before a login", n, r.BytesMax)
 	}
-	var plain []byte
 	if r.reserved == 0 && !r.reserve(roomFor(n)) {
 		return ErrNoMemory
 	}
-	if n <= keepBytesMax {
-		if cap(r.plain) < n {
-			r.plain = make([]byte, max(n, 4<<10))
-		}
-		plain = r.plain[:n]
-	} else {
-		f := r.pool.take(n)
-		r.large[1] = f
-		f.buf = f.buf[:n]
-		plain = f.buf
-	}
+	f := r.pool.take(n)
+	f.buf = f.buf[:n]
+	r.large[1] = f
+	plain := f.buf
 	defer r.lane(n)()
 	Header{Length: int32(n), RequestID: h.RequestID, ResponseTo: h.ResponseTo, OpCode: op}.put(plain)
 	if err := r.pool.codecs.decompress(plain[HeaderSize:], body, c); err != nil {
@@ -240,7 +225,7 @@ func (r *Reader) Release() {
 		r.reserved = 0
 	}
 	if invariants {
-		poison(r.raw)
-		poison(r.plain)
+		poison(r.piece[:len(r.piece):len(r.piece)])
 	}
+	r.piece = nil
 }

@@ -13,6 +13,9 @@ const (
 	queryHead = HeaderSize + replyHead
 )
 
+// keptBytes is the memory that a reply keeps from one request to the next.
+const keptBytes = 1 << 10
+
 // Reply is the answer being written to one request; its memory is reused for the next.
 // Not safe for concurrent use; must not be copied.
 type Reply struct {
@@ -21,40 +24,35 @@ type Reply struct {
 	More bool
 
 	pool  *Pool
-	frame *Frame // memory of the builder: &small or a large one from the pool
-	small Frame
-	zip   []byte // memory of the compressed form
+	frame *Frame // memory of the builder: &kept or one from the pool
+	kept  Frame  // of keptBytes
+	zip   *Frame // memory of the compressed form; nil: none yet
 	b     bson.Builder
 	to    Header
 	flags Flags // of the request
 	comp  Compressor
 	isZip bool
-	last  int  // length of the last reply if it was large: the next is likely as long
+	last  int  // length of the last reply if it was not kept: the next is likely as long
 	fail  bool // OP_REPLY: queryFailure
 	none  [8]byte
 
 	counted int64 // of Pool.Replies
 }
 
-// NewReply makes a reply that takes large buffers from p.
+// NewReply makes a reply that takes its memory from p.
 func NewReply(p *Pool) *Reply {
 	r := &Reply{pool: p}
-	r.frame = &r.small
+	r.frame = &r.kept
 	r.b.GrowBy(r.grow)
 	return r
 }
 
 // grow moves the answer to memory with room for n more bytes: at least twice as large, so
-// that an answer moves seldom, and from the pool if it is not kept.
+// that an answer moves seldom.
 func (r *Reply) grow(buf []byte, n int) []byte {
-	n = max(len(buf)+n, 2*cap(buf))
-	if n <= keepBytesMax {
-		r.small.buf = append(make([]byte, 0, n), buf...)
-		return r.small.buf
-	}
-	f := r.pool.take(n)
+	f := r.pool.take(max(len(buf)+n, 2*cap(buf)))
 	f.buf = append(f.buf[:0], buf...)
-	if r.frame != &r.small {
+	if r.frame != &r.kept {
 		r.pool.put(r.frame)
 	}
 	r.frame = f
@@ -65,10 +63,10 @@ func (r *Reply) grow(buf []byte, n int) []byte {
 func (r *Reply) Start(m *Message) {
 	r.to, r.flags = m.Header, m.Flags
 	r.comp, r.isZip = m.Compressor, m.Compressed
-	if r.last > keepBytesMax {
+	if r.last > 0 {
 		r.frame = r.pool.take(r.last)
-	} else if r.frame.buf == nil {
-		r.frame.buf = make([]byte, 0, 1<<10)
+	} else if r.kept.buf == nil {
+		r.kept.buf = make([]byte, 0, keptBytes)
 	}
 	r.last = 0
 	r.begin(r.frame.buf[:0])
@@ -114,7 +112,7 @@ func (r *Reply) Large() int64 { return r.counted }
 
 // settle makes what is counted what the finished reply takes.
 func (r *Reply) settle(n int) {
-	if n <= keepBytesMax {
+	if n <= smallBytesMax {
 		n = 0
 	}
 	switch more := int64(n) - r.counted; {
@@ -167,38 +165,34 @@ func (r *Reply) Finish(id, to int32) ([]byte, error) {
 		binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
 	}
 	r.frame.buf = b
-	if len(b) > keepBytesMax {
+	if len(b) > keptBytes {
 		r.last = len(b)
 	}
 	r.settle(len(b))
 	if !r.isZip {
 		return b, nil
 	}
-	z, err := AppendCompressed(r.zip[:0], b, r.comp, r.pool)
-	r.zip = z
+	if r.zip == nil {
+		r.zip = r.pool.take(len(b))
+	}
+	z, err := AppendCompressed(r.zip.buf[:0], b, r.comp, r.pool)
+	r.zip.buf = z
 	r.settle(len(b) + len(z))
 	return z, err
 }
 
-// Release gives large memory back after the reply was written.
+// Release gives the memory back after the reply was written.
 func (r *Reply) Release() {
 	r.b.Reset(r.none[:0]) // forgets the buffer that frame owns
 	r.settle(0)
-	if invariants {
-		poison(r.frame.buf)
-	}
-	switch {
-	case r.frame != &r.small:
+	if r.frame != &r.kept {
 		r.pool.put(r.frame)
-		r.frame = &r.small
-	case cap(r.small.buf) > keepBytesMax:
-		r.pool.put(&Frame{buf: r.small.buf})
-		r.small.buf = nil
+		r.frame = &r.kept
+	} else if invariants {
+		poison(r.kept.buf)
 	}
-	if cap(r.zip) > keepBytesMax {
-		r.pool.put(&Frame{buf: r.zip})
-		r.zip = nil
-	}
+	r.pool.put(r.zip)
+	r.zip = nil
 }
 
 // AppendCompressed appends the OP_COMPRESSED form of msg, a whole message, to dst.

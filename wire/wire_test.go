@@ -270,7 +270,7 @@ func TestClaim(t *testing.T) {
 	if err := r.Read(&Message{}); err != io.ErrUnexpectedEOF {
 		t.Error(err)
 	}
-	if n := cap(r.raw); n > 8<<10 || r.large[0] != nil {
+	if n := cap(r.in.frame.buf); n > pieceBytes || r.large[0] != nil {
 		t.Errorf("%d bytes for a message of %d", n, len(b))
 	}
 }

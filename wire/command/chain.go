@@ -54,11 +54,13 @@ const replyBytesMax = wire.MessageSizeMax - 64<<10
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
 	p := conn.State().(*Peer)
-	c := p.spare
-	if p.spare = nil; c == nil {
+	c, _ := s.calls.Get().(*Call)
+	if c == nil {
 		c = &Call{memory: mql.NewMemory(mql.StageBytesMax), scripts: &storedScripts{}}
 	}
-	*c = Call{Server: s, Cluster: s.Cluster, Ctx: ctx, Conn: conn, Peer: p, Reader: arguments.Reader{Body: m.Body, Msg: m}, Out: out, Reply: out.Body(), Start: s.Cluster.Now(), memory: c.memory, scripts: c.scripts}
+	c.Server, c.Cluster, c.Ctx, c.Conn, c.Peer, c.Start = s, s.Cluster, ctx, conn, p, s.Cluster.Now()
+	c.Reader = arguments.Reader{Body: m.Body, Msg: m}
+	c.Out, c.Reply = out, out.Body()
 	c.BodyAt = c.Reply.Len()
 	s.Stats.Requests.Add(1)
 	s.Stats.BytesIn.Add(int64(m.Header.Length))
@@ -80,7 +82,8 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	p.slot.Rest()
 	if !c.retained {
 		c.memory.Release()
-		p.spare = c
+		*c = Call{memory: c.memory, scripts: c.scripts}
+		s.calls.Put(c)
 	} else { // a cursor must not hold on to what the connection has
 		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil
 	}

@@ -83,6 +83,7 @@ type Server struct {
 	Virtual virtual.Collections
 	Stages  virtual.Stages
 
+	calls    sync.Pool             // *Call: memory for the next command of any connection
 	users    *ratelimit.UserShares // of WorkMemory
 	writers  *ratelimit.UserShares // of WriteMemory
 	byName   map[string]*Def
@@ -202,7 +203,6 @@ type Peer struct {
 	slot        operations.Slot // the command that runs
 	account     account
 	Shape       []byte // memory for the text of its shape
-	spare       *Call  // memory for the next command
 	// Streamed is the cursor whose batches follow each other without being asked
 	// for, 0 = none: nobody else goes on with it.
 	Streamed cursor.ID
