@@ -153,6 +153,13 @@ func (c *Conn) serve() {
 		}
 		return
 	}
+	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")
+	c.end(c.converse())
+}
+
+// converse is the connection's life between the handshakes and the goodbye.
+func (c *Conn) converse() error {
+	s := c.server
 	c.reader = wire.NewReader(c.stream, &s.pool)
 	c.reader.Accept, c.reader.Lanes = s.cfg.Compressors, s.cfg.Lanes
 	c.reader.Cut = func() { c.nc.SetReadDeadline(past) }
@@ -160,14 +167,17 @@ func (c *Conn) serve() {
 	defer c.reader.CountFor("")
 	defer c.reader.Release()
 	defer c.reply.Release()
-
-	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")
 	if err := s.handler.Connect(c); err != nil {
 		c.report("connection refused", err)
-		return
+		return wire.ErrHangUp
 	}
 	defer s.handler.Disconnect(c)
-	err := c.loop()
+	return c.loop()
+}
+
+// end logs why the connection ends, and says goodbye.
+func (c *Conn) end(err error) {
+	s := c.server
 	switch {
 	case err == nil, err == io.EOF, errors.Is(err, wire.ErrHangUp), s.draining.Load(), errors.Is(err, net.ErrClosed):
 		s.cfg.Log.Debug().Int64("conn", c.id).Msg("connection ended")

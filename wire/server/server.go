@@ -22,7 +22,7 @@ type Config struct {
 	IdleMax     time.Duration    // silence before a connection is closed; default none, as MongoDB
 	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes
 	FirstMax    time.Duration    // silence before the first message, TLS handshake included; default 1 minute
-	WatchEvery  time.Duration    // how often connections are looked at; default 50 ms
+	WatchEvery  time.Duration    // how often connections at work are looked at; default 50 ms
 	Compressors wire.Compressors // methods a client may use; default none
 
 	// AddressConnsMax bounds the connections of one address, AddressRate how many it

@@ -8,43 +8,86 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// standstill is how long a connection has been in the same phase, in rounds of the watcher.
+// standstill is since when a connection has been in the same phase, on the watcher's clock.
 type standstill struct {
-	phase  uint64
-	rounds int
+	phase uint64
+	since time.Duration
 }
 
-// watch looks at all connections now and then: interrupts commands whose client is gone
-// and closes connections that are idle or stuck for too long. Doing that from here keeps
-// timers and deadlines out of the path of every request.
+// roundsPerSweep is how many rounds of the watcher there are from one look at all connections to
+// the next. In between it looks at those that were at work, and without any it sleeps: ten
+// thousand connections that wait for their clients are to cost nothing.
+const roundsPerSweep = 10
+
+// watcher looks at connections now and then: it interrupts commands whose client is gone and
+// closes connections that are idle or stuck for too long. Doing that from here keeps timers
+// and deadlines out of the path of every request.
+type watcher struct {
+	*Server
+	// clock counts rounds, so that a process that was stopped does not find everybody late.
+	clock time.Duration
+	busy  map[*Conn]struct{} // were at work when all were looked at
+	gone  map[int64]bool     // clients that have hung up since
+}
+
+// watch is the watcher, until the server stops.
 func (s *Server) watch() {
-	t := time.NewTicker(s.cfg.WatchEvery)
+	w := &watcher{Server: s, busy: map[*Conn]struct{}{}, gone: map[int64]bool{}}
+	t := time.NewTimer(s.cfg.WatchEvery)
 	defer t.Stop()
 	defer func() {
 		s.mu.Lock()
 		s.hangups.close()
 		s.mu.Unlock()
 	}()
-	gone := map[int64]bool{}
 	for {
-		select {
-		case <-t.C:
-		case <-s.stopping.Done():
-			return
-		}
-		patience := s.patience()
-		s.mu.Lock()
-		s.hangups.poll(func(id int64) { gone[id] = true })
-		for c := range s.conns {
-			if len(gone) > 0 && gone[c.id] {
-				c.gone = true
+		rounds := roundsPerSweep
+		for {
+			next := s.cfg.WatchEvery
+			if len(w.busy) == 0 {
+				next *= time.Duration(rounds)
 			}
-			s.look(c, patience)
+			t.Reset(next)
+			select {
+			case <-t.C:
+			case <-s.stopping.Done():
+				return
+			}
+			w.clock += next
+			if rounds -= int(next / s.cfg.WatchEvery); rounds == 0 {
+				break
+			}
+			w.round(w.busy)
 		}
-		clear(gone)
-		s.places.sweep(&s.cfg, time.Now())
-		s.mu.Unlock()
+		w.sweep()
 	}
+}
+
+// round looks at some connections, which stay.
+func (w *watcher) round(conns map[*Conn]struct{}) {
+	patience := w.patience()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hangups.poll(func(id int64) { w.gone[id] = true })
+	for c := range conns {
+		w.look(c, patience)
+	}
+}
+
+// sweep looks at all connections.
+func (w *watcher) sweep() {
+	patience := w.patience()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hangups.poll(func(id int64) { w.gone[id] = true })
+	clear(w.busy)
+	for c := range w.conns {
+		if w.look(c, patience) {
+			w.busy[c] = struct{}{}
+		}
+	}
+	clear(w.gone)
+	w.places.sweep(&w.cfg, time.Now())
 }
 
 // How long a client may take to accept a large reply while the replies of all take most of
@@ -65,31 +108,33 @@ func (s *Server) patience() time.Duration {
 	return s.cfg.WriteMax
 }
 
-// look is one round for one connection.
-func (s *Server) look(c *Conn, patience time.Duration) {
+// look is one look at a connection; it reports whether that is at work.
+func (w *watcher) look(c *Conn, patience time.Duration) bool {
+	c.gone = c.gone || len(w.gone) > 0 && w.gone[c.id]
 	p := c.phase.Load()
 	if p != c.watch.phase {
-		c.watch = standstill{phase: p}
-		return
+		c.watch = standstill{phase: p, since: w.clock}
+		return p&phaseMask != reading
 	}
-	c.watch.rounds++
-	since := time.Duration(c.watch.rounds) * s.cfg.WatchEvery
+	since := w.clock - c.watch.since
 	switch p & phaseMask {
 	case running:
 		if c.gone {
 			c.cancel(wire.ErrClientGone)
 		}
 	case reading:
-		if limit := s.silence(c, p); limit > 0 && since > limit {
-			s.cfg.Log.Debug().Int64("conn", c.id).Msg("closing idle connection")
+		if limit := w.silence(c, p); limit > 0 && since > limit {
+			w.cfg.Log.Debug().Int64("conn", c.id).Msg("closing idle connection")
 			c.nc.SetReadDeadline(past)
 		}
+		return false
 	case writing:
-		if since > s.cfg.WriteMax || since > patience && c.large.Load() > 0 {
+		if since > w.cfg.WriteMax || since > patience && c.large.Load() > 0 {
 			c.report("client does not take its reply; closing", os.ErrDeadlineExceeded)
 			c.nc.SetWriteDeadline(past)
 		}
 	}
+	return true
 }
 
 // silence is how long a connection may be in a phase of reading; 0 is for ever.
