@@ -30,7 +30,7 @@ func (p *pause) on() bool { return p.failures.Load() > 0 }
 type compactions struct {
 	of    *troubles
 	db    pebble.DBForCompaction
-	poke  chan struct{} // there may be room
+	poke  chan struct{} // there may be room, or something waits for it
 	stop  chan struct{}
 	ended chan struct{}
 	once  sync.Once
@@ -39,7 +39,7 @@ type compactions struct {
 	running int
 }
 
-// compactionsEvery is how often Pebble is asked what waits.
+// compactionsEvery is how often Pebble is asked what waits, once it was refused a compaction.
 const compactionsEvery = 100 * time.Millisecond
 
 func newCompactions(t *troubles) *compactions {
@@ -68,6 +68,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	default:
 	}
 	if !c.take() {
+		c.UpdateGetAllowedWithoutPermission()
 		return false, nil
 	}
 	return true, c
@@ -99,33 +100,34 @@ func (c *compactions) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
-// run lets begin what waits.
+// run lets begin what waits. While nothing does it sleeps: an idle server is to cost nothing.
 func (c *compactions) run() {
 	defer close(c.ended)
-	often := time.NewTicker(compactionsEvery)
-	defer often.Stop()
+	again := time.NewTimer(0)
+	defer again.Stop()
 	for {
 		select {
-		case <-often.C:
+		case <-again.C:
 		case <-c.poke:
 		case <-c.stop:
 			return
 		}
-		for c.next() {
+		if c.grant() {
+			again.Reset(compactionsEvery)
 		}
 	}
 }
 
-// next lets one compaction begin, and reports whether it did.
-func (c *compactions) next() bool {
-	if !c.take() {
-		return false
+// grant lets begin what may, and reports whether more waits, or may wait.
+func (c *compactions) grant() bool {
+	for c.take() {
+		waits, _ := c.db.GetWaitingCompaction()
+		if !waits || !c.db.Schedule(c) {
+			c.give()
+			return waits
+		}
 	}
-	if waits, _ := c.db.GetWaitingCompaction(); waits && c.db.Schedule(c) {
-		return true
-	}
-	c.give()
-	return false
+	return true
 }
 
 // Started implements pebble.CompactionGrantHandle.
