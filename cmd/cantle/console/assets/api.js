@@ -10,6 +10,7 @@ export class Failure extends Error {
 
 // parse reads JSON; whole numbers that JavaScript cannot hold stay what they are.
 function parse(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (m) => (/^-?\d{16,}$/.test(m) ? `{"$numberLong":"${m}"}` : m)));
 }
 
@@ -27,11 +28,22 @@ export const get = async (path, args = {}) => {
 export const post = async (path, body) =>
   answer(await fetch(`api/v1/${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }));
 
-// cells decodes the bytes of a heat map's row.
-export const cells = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+// bytesOf decodes base64.
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const raw = atob(text), out = new Uint8Array(raw.length);
+  for (let i = 0; i < out.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
 
-// valueOf is what a byte of the scale stands for.
-export const valueOf = (b, heat) => (b ? heat.least * heat.ratio ** (b - 1) : 0);
+// getHeat asks for a heat map: the cells of its rows are bytes, and values has what each
+// byte stands for.
+export async function getHeat(args) {
+  const heat = await get('heat', args);
+  heat.values = Float64Array.from({ length: 256 }, (_, b) => (b ? heat.least * heat.ratio ** (b - 1) : 0));
+  for (const r of heat.rows) r.cells = bytesOf(r.cells);
+  return heat;
+}
 
 // num writes a number with three digits that matter, and thousands apart.
 export function num(v) {

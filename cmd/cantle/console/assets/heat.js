@@ -1,7 +1,8 @@
 // The heat map: time from left to right, the line of the shard key from top to bottom. The
-// cells are painted once into a picture; moving and brushing draw only what lies above it.
+// cells are painted once into a picture, and splits once above it; moving and brushing only
+// move boxes over both, which draws nothing anew.
 import { html, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
-import { cells, clock, num, percent, short, valueOf } from './api.js';
+import { clock, num, percent, short } from './api.js';
 import { css, heatColours } from './palette.js';
 
 const pictureHeight = 1024;
@@ -9,17 +10,21 @@ const pictureHeight = 1024;
 // layout decodes the rows and gives each its place from 0 to 1. Partitions of hashed keys lie
 // where their hashes do; others lie one below the other.
 export function layout(heat) {
-  const rows = heat.rows.map((r) => ({ ...r, cells: cells(r.cells), at: Math.round((r.first - heat.from) / heat.step) }));
+  const rows = heat.rows.map((r) => ({ ...r, at: Math.round((r.first - heat.from) / heat.step) }));
+  const totals = new Float64Array(heat.columns); // of each column
   const colls = [...new Set(rows.map((r) => r.collection))];
   const line = colls.length === 1 && rows.every((r) => r.to > r.from);
   const keys = line ? [] : [...new Map(rows.map((r) => [`${r.collection}/${r.partition}`, r])).keys()];
+  let most = 1;
   for (const r of rows) {
     const k = keys.indexOf(`${r.collection}/${r.partition}`);
     [r.y0, r.y1] = line ? [r.from, r.to] : [k / keys.length, (k + 1) / keys.length];
-    r.sum = 0; r.most = 0;
-    for (const c of r.cells) { r.sum += valueOf(c, heat); r.most = Math.max(r.most, c); }
+    for (let i = 0; i < r.cells.length; i++) {
+      const c = r.cells[i];
+      if (c) { totals[r.at + i] += heat.values[c]; if (c > most) most = c; }
+    }
   }
-  return { rows, line, most: Math.max(1, ...rows.map((r) => r.most)), least: Math.min(255, ...rows.map((r) => r.cells.reduce((a, c) => (c && c < a ? c : a), 255))) };
+  return { rows, line, most, totals };
 }
 
 function paint(heat, plan) {
@@ -44,35 +49,46 @@ function paint(heat, plan) {
 const unit = { ru: 'RU/s', reads: 'reads/s', writes: 'documents/s', refused: 'refused/s', failed: 'failed/s', kib: 'KiB/s', latency: 'ms' };
 
 export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
-  const base = useRef(null), top = useRef(null), state = useRef({ cursor: null, drag: null });
+  const base = useRef(null), top = useRef(null), boxes = useRef(null), tell = useRef(() => {}), state = useRef({ cursor: null, drag: null });
   const plan = useMemo(() => layout(heat), [heat]);
-  const [tip, setTip] = useState(null), [pinned, setPinned] = useState(null), [theme, setTheme] = useState(0);
+  const [theme, setTheme] = useState(0);
   const end = heat.from + heat.columns * heat.step;
   useEffect(() => {
-    const f = () => setTheme((n) => n + 1);
+    const f = () => setTheme((n) => n + 1), media = matchMedia('(prefers-color-scheme: dark)');
     addEventListener('theme', f);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);
-    return () => { removeEventListener('theme', f); };
+    media.addEventListener('change', f);
+    return () => { removeEventListener('theme', f); media.removeEventListener('change', f); };
   }, []);
 
   const size = () => [top.current.clientWidth, top.current.clientHeight];
   const secondAt = (x) => heat.from + (x / size()[0]) * heat.columns * heat.step;
   const xOf = (second) => ((second - heat.from) / (heat.columns * heat.step)) * size()[0];
 
-  const draw = () => {
-    if (!top.current) return;
+  // place moves the boxes of the selection and of the cell pointed at.
+  const place = () => {
+    if (!boxes.current) return;
+    const [w, h] = size(), [before, after, chosen, cell] = boxes.current.children;
+    const drag = state.current.drag ?? (brush && brush[1] > heat.from && brush[0] < end ? brush.map(xOf) : null), at = state.current.cursor;
+    const put = (box, x, y, width, height) => {
+      box.hidden = !(width > 0);
+      if (width > 0) { box.style.transform = `translate(${x}px, ${y}px)`; box.style.width = `${width}px`; box.style.height = `${height}px`; }
+    };
+    const [a, b] = drag ? [Math.max(0, Math.min(...drag)), Math.min(w, Math.max(...drag))] : [0, w];
+    put(before, 0, 0, a, h); put(after, b, 0, w - b, h); put(chosen, a, 0, drag ? b - a : 0, h);
+    const x = at && (at.column / heat.columns) * w;
+    put(cell, x, at && at.row.y0 * h, at ? Math.max(3, w / heat.columns) : 0, at && Math.max(3, (at.row.y1 - at.row.y0) * h));
+  };
+
+  const placed = useRef(place);
+  placed.current = place;
+
+  // mark draws splits and other events.
+  const mark = () => {
     const [w, h] = size(), ratio = devicePixelRatio || 1, c = top.current.getContext('2d');
-    if (top.current.width !== Math.round(w * ratio)) { top.current.width = Math.round(w * ratio); top.current.height = Math.round(h * ratio); }
+    top.current.width = Math.round(w * ratio); top.current.height = Math.round(h * ratio);
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, w, h);
-    const style = getComputedStyle(document.documentElement), mark = style.getPropertyValue('--mark'), select = style.getPropertyValue('--select');
-    const drag = state.current.drag ?? (brush && brush[1] > heat.from && brush[0] < end ? brush.map(xOf) : null);
-    if (drag) {
-      const [a, b] = [Math.min(...drag), Math.max(...drag)];
-      c.fillStyle = select; c.fillRect(0, 0, a, h); c.fillRect(b, 0, w - b, h);
-      c.strokeStyle = mark; c.lineWidth = 1.5; c.strokeRect(a, 0.75, b - a, h - 1.5);
-    }
-    c.strokeStyle = mark; c.fillStyle = mark; c.lineWidth = 1.25;
+    c.strokeStyle = c.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--mark');
+    c.lineWidth = 1.25;
     for (const e of events) {
       const x = xOf(e.at);
       if (x < 0 || x > w || e.kind === 'create') continue;
@@ -84,29 +100,30 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
       if (e.kind === 'split') for (const r of parts.slice(1)) { c.beginPath(); c.moveTo(x, r.y0 * h); c.lineTo(w, r.y0 * h); c.stroke(); }
       c.beginPath(); c.arc(x, lo * h + 4, 3.5, 0, 7); c.fill();
     }
-    const at = state.current.cursor;
-    if (at) {
-      const x0 = (at.column / heat.columns) * w, x1 = ((at.column + 1) / heat.columns) * w;
-      c.strokeStyle = mark; c.lineWidth = 2;
-      c.strokeRect(x0, at.row.y0 * h, Math.max(3, x1 - x0), Math.max(3, (at.row.y1 - at.row.y0) * h));
-    }
   };
 
   useEffect(() => {
+    const picture = paint(heat, plan);
     const fit = () => {
       const w = base.current.clientWidth, h = base.current.clientHeight, ratio = devicePixelRatio || 1, c = base.current.getContext('2d');
       base.current.width = Math.round(w * ratio); base.current.height = Math.round(h * ratio);
       c.imageSmoothingEnabled = false;
       c.drawImage(picture, 0, 0, base.current.width, base.current.height);
-      draw();
+      if (!performance.getEntriesByName('heat').length) performance.mark('heat'); // when it was first seen
     };
-    const picture = paint(heat, plan);
     fit();
     const observer = new ResizeObserver(fit);
     observer.observe(base.current);
     return () => observer.disconnect();
   }, [heat, theme]);
-  useEffect(draw);
+  useEffect(() => {
+    const fit = () => { mark(); placed.current(); };
+    fit();
+    const observer = new ResizeObserver(fit);
+    observer.observe(top.current);
+    return () => observer.disconnect();
+  }, [heat, theme, events]);
+  useEffect(place, [heat, brush?.join()]);
 
   // at is the cell under a column and a height, with what the tooltip tells.
   const cellAt = (column, y) => {
@@ -114,12 +131,11 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
     const covers = (r) => column >= r.at && column < r.at + r.cells.length;
     const row = plan.rows.find((r) => y >= r.y0 && y < r.y1 && covers(r)) ?? plan.rows.find((r) => y >= r.y0 && y < r.y1);
     if (!row) return null;
-    const value = valueOf(row.cells[column - row.at] ?? 0, heat);
-    let all = 0;
-    for (const r of plan.rows) if (covers(r)) all += valueOf(r.cells[column - r.at], heat);
+    const value = heat.values[row.cells[column - row.at] ?? 0], all = plan.totals[column];
     return { row, column, value, share: all ? value / all : 0, second: heat.from + column * heat.step };
   };
-  const show = (cell) => { state.current.cursor = cell; setTip(cell); draw(); };
+  const show = (cell) => { state.current.cursor = cell; tell.current(cell); place(); };
+  const pin = (cell) => tell.current(cell, true);
   const point = (e) => {
     const b = top.current.getBoundingClientRect();
     return [Math.max(0, Math.min(b.width, e.clientX - b.left)), Math.max(0, Math.min(0.9999, (e.clientY - b.top) / b.height))];
@@ -133,7 +149,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
   const up = () => {
     const drag = state.current.drag;
     state.current.from = undefined; state.current.drag = null;
-    if (drag) onBrush([Math.min(...drag), Math.max(...drag)].map((x) => Math.round(secondAt(x)))); else if (state.current.cursor) setPinned(state.current.cursor);
+    if (drag) onBrush([Math.min(...drag), Math.max(...drag)].map((x) => Math.round(secondAt(x)))); else if (state.current.cursor) pin(state.current.cursor);
   };
   const key = (e) => {
     const at = state.current.cursor ?? cellAt(heat.columns - 1, 0);
@@ -148,23 +164,32 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
         onBrush([heat.from + Math.min(anchor, cell.column) * heat.step, heat.from + (Math.max(anchor, cell.column) + 1) * heat.step]);
       } else state.current.anchor = undefined;
       if (cell) show(cell);
-    } else if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); setPinned(at); show(at); } else if (e.key === 'Escape') { setPinned(null); onBrush(null); show(null); }
+    } else if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); show(at); pin(at); } else if (e.key === 'Escape') { pin(null); onBrush(null); show(null); }
   };
 
-  const told = pinned ?? tip;
   return html`<div class="heat">
     <div class="heat-frame">
       <div class="heat-axis" aria-hidden="true"><span>${plan.line ? 'hash 0' : 'first'}</span><span>${plan.line ? '½' : ''}</span><span>${plan.line ? 'max' : 'last'}</span></div>
       <div class="heat-box">
         <canvas ref=${base}></canvas>
+        <div class="heat-over" ref=${boxes} aria-hidden="true"><i class="shade" hidden></i><i class="shade" hidden></i><i class="chosen" hidden></i><i class="cell" hidden></i></div>
         <canvas ref=${top} tabindex="0" role="application" aria-label=${`Heat map of ${plan.rows.length} partitions over ${heat.columns} columns. ${heat.pattern.text} Arrow keys move, shift selects a time, enter pins.`}
           onPointerMove=${move} onPointerDown=${down} onPointerUp=${up} onPointerLeave=${() => state.current.from === undefined && show(null)} onKeyDown=${key}></canvas>
       </div>
     </div>
     <div class="heat-times" aria-hidden="true"><span>${clock(heat.from)}</span><span>${clock(heat.from + (heat.columns * heat.step) / 2)}</span><span>${clock(end)}</span></div>
-    <${Scale} heat=${heat} plan=${plan}/>
-    <div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time; click to pin.</span>`}</div>
+    <${Scale} heat=${heat} most=${plan.most} theme=${theme}/>
+    <${Tip} heat=${heat} keysOf=${keysOf} tell=${tell}/>
   </div>`;
+}
+
+// Tip tells of the cell that is pointed at, or of the one that is pinned. It hears of it by
+// tell, so that nothing else is made anew while the pointer moves.
+function Tip({ heat, keysOf, tell }) {
+  const [tip, setTip] = useState(null), [pinned, setPinned] = useState(null);
+  tell.current = (cell, pin) => (pin ? setPinned : setTip)(cell);
+  const told = pinned ?? tip;
+  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time; click to pin.</span>`}</div>`;
 }
 
 // Told is what is known of one cell.
@@ -181,12 +206,11 @@ function Told({ cell, heat, keys, pinned, onClose }) {
   </div>`;
 }
 
-function Scale({ heat, plan }) {
+function Scale({ heat, most, theme }) {
   const ref = useRef(null);
   useEffect(() => {
     const c = ref.current.getContext('2d'), colours = heatColours();
     for (let i = 0; i < 256; i++) { c.fillStyle = css(colours[Math.max(12, i)]); c.fillRect(i, 0, 1, 10); }
-  });
-  const most = valueOf(plan.most, heat), least = valueOf(Math.max(1, plan.most - 64), heat);
-  return html`<div class="scale" aria-hidden="true"><span>${num(least)}</span><canvas ref=${ref} width="256" height="10"></canvas><span>${num(most)} ${unit[heat.metric]}</span></div>`;
+  }, [theme]);
+  return html`<div class="scale" aria-hidden="true"><span>${num(heat.values[Math.max(1, most - 64)])}</span><canvas ref=${ref} width="256" height="10"></canvas><span>${num(heat.values[most])} ${unit[heat.metric]}</span></div>`;
 }

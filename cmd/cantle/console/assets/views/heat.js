@@ -1,22 +1,25 @@
 // Heat map: a collection's partitions over time, with the pattern seen and what to do.
-import { html, useState } from '../vendor/htm-preact.js';
-import { cells, clock, get, num, percent, post, short, valueOf } from '../api.js';
+import { html, useMemo, useState } from '../vendor/htm-preact.js';
+import { clock, get, getHeat, num, percent, post, short } from '../api.js';
 import { HeatMap } from '../heat.js';
 import { Bar, Empty, Problem, Table } from '../parts.js';
 import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
 
 const metrics = [['ru', 'Request units'], ['reads', 'Reads'], ['writes', 'Writes'], ['refused', 'Refusals'], ['failed', 'Failures'], ['kib', 'Bytes'], ['latency', 'Latency']];
 
+const none = [];
+
 // sums adds up each row within a time, the fullest first.
 export function sums(heat, brush) {
   const out = new Map();
   for (const r of heat.rows) {
-    const list = cells(r.cells);
+    const begin = brush ? Math.ceil((brush[0] - heat.step + 1 - r.first) / heat.step) : 0, end = brush ? Math.ceil((brush[1] - r.first) / heat.step) : r.cells.length;
     let sum = 0, most = 0;
-    list.forEach((c, i) => {
-      const t = r.first + i * heat.step;
-      if (!brush || (t >= brush[0] - heat.step + 1 && t < brush[1])) { const v = valueOf(c, heat); sum += v * heat.step; most = Math.max(most, v); }
-    });
+    for (let i = Math.max(0, begin); i < Math.min(end, r.cells.length); i++) {
+      const v = heat.values[r.cells[i]];
+      sum += v * heat.step;
+      if (v > most) most = v;
+    }
     const key = `${r.collection}/${r.partition}`, had = out.get(key);
     out.set(key, { ...r, sum: sum + (had?.sum ?? 0), most: Math.max(most, had?.most ?? 0) });
   }
@@ -26,11 +29,12 @@ export function sums(heat, brush) {
 export default function Heat() {
   const p = usePlace();
   const [advice, setAdvice] = useState(null);
-  const heat = useAsk(() => get('heat', { ns: p.ns, metric: p.metric, from: -p.range }), [p.ns, p.metric, p.range], p.range <= 900 ? 2 : 15);
+  const heat = useAsk(() => getHeat({ ns: p.ns, metric: p.metric, from: -p.range }), [p.ns, p.metric, p.range], p.range <= 900 ? 2 : 15);
   const events = useAsk(() => get('events', { ns: p.ns, from: -p.range }), [p.ns, p.range], 5);
   const parts = useAsk(() => (p.ns ? get('partitions', { ns: p.ns, top: 5 }) : { partitions: [] }), [p.ns], 5);
-  if (!heat.data) return html`<${Problem} error=${heat.error}/>${!heat.error && html`<p class="loading">Loading…</p>`}`;
-  const h = heat.data, list = sums(h, p.brush), all = list.reduce((a, r) => a + r.sum, 0);
+  const h = heat.data, list = useMemo(() => (h ? sums(h, p.brush) : []), [h, p.brush?.join()]);
+  if (!h) return html`<${Problem} error=${heat.error}/>${!heat.error && html`<p class="loading">Loading…</p>`}`;
+  const all = list.reduce((a, r) => a + r.sum, 0);
   const keysOf = (row) => parts.data?.partitions?.find((x) => x.id === String(row.partition))?.hottestByRU;
   const hot = list[0], hotKeys = hot && keysOf(hot);
   const advise = async () => {
@@ -47,7 +51,7 @@ export default function Heat() {
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
     ${h.rows.length === 0 ? html`<${Empty}>Nothing was done in this time. Choose a longer one, or another collection.</${Empty}>`
-      : html`<${HeatMap} heat=${h} events=${events.data ?? []} keysOf=${keysOf} brush=${p.brush} onBrush=${(brush) => go({ brush })}/>`}
+      : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} onBrush=${(brush) => go({ brush })}/>`}
     ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time'}</h2>
       <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${p.extra && list.find((r) => String(r.partition) === p.extra) ? `${list.find((r) => String(r.partition) === p.extra).collection}/${p.extra}` : undefined} columns=${[
         { name: 'partition', title: 'Partition', value: (r) => r.partition, show: (r) => html`${r.ns === p.ns ? '' : r.ns + ' · '}${r.partition}${r.until ? html` <span class="quiet">until ${clock(r.until)}</span>` : ''}` },

@@ -1,6 +1,6 @@
 // Partitions: what each holds and what its throughput is spent on, and what can be done.
 import { html, useState } from '../vendor/htm-preact.js';
-import { bytes, get, num, percent, post, short } from '../api.js';
+import { bytes, get, getHeat, num, percent, post, short } from '../api.js';
 import { Bar, Confirm, Empty, Problem, Table } from '../parts.js';
 import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { sums } from './heat.js';
@@ -9,7 +9,7 @@ export default function Partitions() {
   const p = usePlace();
   const [asked, ask] = useState(null), [open, setOpen] = useState(p.extra || null), [ru, setRU] = useState('');
   const { data, error, again } = useAsk(() => (p.ns ? get('partitions', { ns: p.ns, top: 10 }) : null), [p.ns], 2);
-  const heat = useAsk(() => (p.ns ? get('heat', { ns: p.ns, metric: 'ru', ...timeWindow(p) }) : null), [p.ns, p.range, p.brush?.join()], 5);
+  const heat = useAsk(() => (p.ns ? getHeat({ ns: p.ns, metric: 'ru', ...timeWindow(p) }) : null), [p.ns, p.range, p.brush?.join()], 5);
   if (!p.ns) return html`<${Empty}>Choose a collection above.</${Empty}>`;
   if (!data) return html`<${Problem} error=${error}/>`;
   const used = heat.data ? sums(heat.data, p.brush) : [], all = used.reduce((a, r) => a + r.sum, 0);
