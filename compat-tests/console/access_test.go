@@ -57,8 +57,9 @@ func TestAccess(t *testing.T) {
 	s.pass(1)
 	s.burst(20)
 	b := browse(t, s, 1400, 1000)
-	for _, view := range []string{"now", "heat", "partitions", "requests", "collections", "collections?ns=test.orders", "operations", "whatif"} {
+	for _, view := range []string{"now", "heat", "partitions", "requests", "collections", "collections?ns=test.orders", "operations", "whatif", "whatif?x=key:total&ns=test.orders"} {
 		hash := "#/" + view
+		name := strings.NewReplacer("?ns=test.orders", "-one", "?x=key:total&ns=test.orders", "-key").Replace(view)
 		if !strings.Contains(view, "?") && view != "now" && view != "collections" && view != "operations" {
 			hash += "?ns=test.orders"
 		}
@@ -79,6 +80,6 @@ func TestAccess(t *testing.T) {
 		}
 		b.do(emulation.SetDeviceMetricsOverride(320, 700, 1, true))
 		b.check(view+" fits on a telephone", "document.documentElement.scrollWidth <= 321")
-		b.picture("phone-" + strings.ReplaceAll(view, "?ns=test.orders", "-one"))
+		b.picture("phone-" + name)
 	}
 }

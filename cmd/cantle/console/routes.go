@@ -34,6 +34,7 @@ func (c *Console) routes() []route {
 		{"GET", "/lines", lines, "what the whole server did over time (from, to)"},
 		{"GET", "/operations", operations, "commands that run, idle cursors, sessions, transactions and jobs"},
 		{"GET", "/partitions", partitions, "keys, sizes, RU/s, refusals and costliest values of each partition (ns, top)"},
+		{"GET", "/recorded", recorded, "the fields that recorded statements fix, as a shard key would have it (ns)"},
 		{"GET", "/requests", requests, "what commands have cost by their shape (ns, top, history=1: by the minute)"},
 		{"GET", "/server", c.about, "version, settings and what the user may do; asks for no login"},
 		{"GET", "/warnings", warnings, "what somebody should look at, each with where"},
@@ -51,7 +52,7 @@ func (c *Console) routes() []route {
 		{"POST", "/partitions/merge", mergePartitions, "joins cold neighbours (ns, whatIf)"},
 		{"POST", "/partitions/redistribute", redistribute, "moves RU/s between partitions (ns, targets, sources, or equal)"},
 		{"POST", "/partitions/split", splitPartition, "halves a partition (ns, id)"},
-		{"POST", "/replay", replay, "recorded traffic against another throughput or number of partitions (ns, ru, partitions, from, to)"},
+		{"POST", "/replay", replay, "recorded traffic against another throughput, number of partitions or shard key (ns, ru, partitions, shardKey, from, to)"},
 		{"POST", "/throughput", setThroughput, "changes the throughput of a collection (ns, manual or autoscale)"},
 	}
 }

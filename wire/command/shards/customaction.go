@@ -37,6 +37,7 @@ type customArgs struct {
 	sources     []int
 	equal       bool
 	to          string // the folder of a backup
+	recorded    recordedArgs
 }
 
 // runCustomAction answers customAction: databases and collections with
@@ -101,6 +102,7 @@ func (s *State) customActions() map[string]customAction {
 		"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
 		"GetDatabase":            {[]string{""}, getDatabase},
 		"GetPartitions":          {[]string{"collection", "top"}, getPartitions},
+		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, s.getRecordedTraffic},
 		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, s.getRequestReport},
 		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
 		"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
@@ -179,8 +181,12 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		if !v.IsMissing() {
 			a.migrateTo, err = c.EnumArg(name, v, "autoscale", "manual")
 		}
+	case "partitions", "from":
+		err = recordedArg(c, &a.recorded, name, v)
 	case "to":
-		if !v.IsMissing() {
+		if v.IsNumber() {
+			err = recordedArg(c, &a.recorded, name, v)
+		} else if !v.IsMissing() {
 			a.to, err = c.StringArg(name, v)
 		}
 	case "targets", "sources", "equal":
@@ -423,7 +429,7 @@ func customActionPrivileges(q *command.PrivilegeCheck) {
 		q.Need(auth.CreateCollection, ns)
 	case "GetChangeStreamTokens":
 		q.Need(auth.ChangeStream, ns)
-	case "GetCollection", "GetPartitions":
+	case "GetCollection", "GetPartitions", "GetRecordedTraffic":
 		q.Need(auth.CollStats, ns)
 	case "GetDatabase":
 		q.Need(auth.DbStats, ns)

@@ -52,6 +52,7 @@ type shape struct {
 	loaded        int64 // documents
 	visited       int64 // partitions, summed over runs
 	visits        int64 // runs that visited any
+	paid          int64 // visits that were paid for
 	fanOuts       int64 // runs that visited several partitions
 	fanned        ratelimit.MicroRU
 	partitions    int // of the collection, at the last fan-out
@@ -79,16 +80,17 @@ type shapeRun struct {
 	took    time.Duration
 	loaded  int64
 	visited int
-	of      int // partitions of the collection
+	paid    int64 // visits of partitions in the charge
+	of      int   // partitions of the collection
 	failed  bool
 	refused bool
 	more    bool // a page of a cursor: its query is counted already
 }
 
 // note counts a command; body is that of a batch's first statement. text is memory
-// that is reused, and given back. warn is a copy of a shape that has just reached
-// fanOutsWarned.
-func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, warn *shape) {
+// that is reused, and given back. usual is what runs of the shape cost that were not refused. warn is
+// a copy of a shape that has just reached fanOutsWarned.
+func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual usualRun, warn *shape) {
 	x.once.Do(func() { x.seed, x.since = maphash.MakeSeed(), now })
 	var filter, sort bson.Raw
 	if d.Query != nil {
@@ -119,8 +121,15 @@ func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body
 		s.ns.DB, s.ns.Coll = strings.Clone(ns.DB), strings.Clone(ns.Coll)
 		part.by[string(text)] = s
 	}
-	return text, s.add(r, now)
+	warn = s.add(r, now)
+	if n := float64(s.runs - s.refused); n > 0 {
+		usual = usualRun{s.charge.Float() / n, float64(s.paid) / n}
+	}
+	return text, usual, warn
 }
+
+// usualRun is what one run of a shape costs on average, and the visits of partitions in that.
+type usualRun struct{ ru, visits float64 }
 
 // add counts one run.
 func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
@@ -134,6 +143,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 		s.refused++
 	}
 	s.charge += r.charge
+	s.paid += r.paid
 	s.most = max(s.most, r.charge)
 	s.took += r.took
 	s.slowest = max(s.slowest, r.took)
@@ -345,7 +355,7 @@ func (s *State) noteShape(c *command.Call, e command.Ended) {
 	} else if d := c.Statement(); d != nil {
 		body = d
 	}
-	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), failed: err != nil, refused: e.Refused()}
+	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil, refused: e.Refused()}
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
 		if x := s.Cluster.Catalog.Peek().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {
@@ -356,7 +366,9 @@ func (s *State) noteShape(c *command.Call, e command.Ended) {
 		r.visited, r.more = 0, true
 	}
 	var warn *shape
-	c.Peer.Shape, warn = s.shapes.note(c.Peer.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	var usual usualRun
+	c.Peer.Shape, usual, warn = s.shapes.note(c.Peer.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	s.record(c, def, body, r, usual)
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanned).

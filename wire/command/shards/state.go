@@ -3,6 +3,7 @@ package shards
 import (
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/shard/traffic"
 	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -19,12 +20,13 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	balancerOff atomic.Bool    // balancerOff says that balancerStop was called
-	shapes      shapes         // shapes are what commands cost by their shape
-	zones       zoneShards     // zones are the shards of each zone
-	planned     plannedZones   // planned are the zones of collections without a shard key
-	analyzers   queryAnalyzers // analyzers sample the queries of collections
-	settings    configSettings // settings are the documents of config.settings beside the balancer's
+	balancerOff atomic.Bool      // balancerOff says that balancerStop was called
+	shapes      shapes           // shapes are what commands cost by their shape
+	zones       zoneShards       // zones are the shards of each zone
+	planned     plannedZones     // planned are the zones of collections without a shard key
+	analyzers   queryAnalyzers   // analyzers sample the queries of collections
+	traffic     traffic.Recorder // traffic is a sample of the statements of the last hour
+	settings    configSettings   // settings are the documents of config.settings beside the balancer's
 }
 
 // New makes the room, and joins it to the server.

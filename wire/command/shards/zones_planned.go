@@ -169,6 +169,7 @@ func (s *State) isSharded(ns collection.Namespace) bool {
 
 // namespaceGone is told of collections that were dropped or renamed.
 func (s *State) namespaceGone(ns collection.Namespace) {
+	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
 		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the zones of a collection that is gone are still stored; a new one of this name will have them")
 	}

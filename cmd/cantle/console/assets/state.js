@@ -20,7 +20,7 @@ export let place = read();
 
 // link is the address of the same place with some parts changed.
 export function link(change) {
-  const p = { ...place, extra: '', ...change };
+  const p = { ...place, extra: change.view ? '' : place.extra, ...change };
   const q = new URLSearchParams();
   if (p.ns) q.set('ns', p.ns);
   if (p.range !== 900) q.set('range', p.range);

@@ -1,10 +1,10 @@
-// What if: recorded traffic against another throughput, the shard keys there could be, and
-// what a workload would cost that there is not yet.
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { num, percent, post } from '../api.js';
+// What if: recorded traffic against another throughput or shard key, the keys there could be,
+// and what a workload would cost that there is not yet.
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { get, num, percent, post, short } from '../api.js';
 import { Chart } from '../chart.js';
-import { Empty, Problem } from '../parts.js';
-import { timeWindow, usePlace } from '../state.js';
+import { Bar, Empty, Problem } from '../parts.js';
+import { go, timeWindow, useAsk, usePlace } from '../state.js';
 
 // price is Azure's list price of 100 RU/s for an hour, in dollars; autoscale is half as dear again.
 const price = 0.008;
@@ -14,9 +14,9 @@ const monthly = (d, ruHours) => (ruHours / 100) * price * (730 * 3600) / (d.colu
 
 export default function WhatIf() {
   const p = usePlace();
-  const [tab, setTab] = useState(p.extra === 'advise' ? 'advise' : 'replay');
+  const [tab, setTab] = useState(/^(advise|key)/.test(p.extra) ? 'advise' : 'replay');
   return html`<div role="tablist" class="tabs">${[['replay', 'Another throughput'], ['advise', 'Another shard key'], ['estimate', 'A new workload']].map(([k, t]) => html`<button role="tab" key=${k} id=${'tab-' + k} aria-selected=${tab === k} onClick=${() => setTab(k)}>${t}</button>`)}</div>
-    <div role="tabpanel" aria-labelledby=${'tab-' + tab}>${tab === 'replay' ? html`<${Replay}/>` : tab === 'advise' ? html`<${Advise}/>` : html`<${Estimate}/>`}</div>`;
+    <div role="tabpanel" aria-labelledby=${'tab-' + tab}>${tab === 'replay' ? html`<${Replay}/>` : tab === 'advise' ? html`<${OtherKey}/>` : html`<${Estimate}/>`}</div>`;
 }
 
 function Replay() {
@@ -46,13 +46,91 @@ function Replay() {
       <p class="quiet">Prices are Azure's list prices of one region: $${price} for 100 RU/s and hour, autoscale half as much again.${!d.recorded ? ' Within a partition that there was, the work is taken to be even.' : ''}</p>`}`;
 }
 
+// keyOf reads a shard key as people write it: tenant, order; or a document.
+const keyOf = (text) => (text.trim().startsWith('{') ? text : Object.fromEntries(text.split(',').map((f) => f.trim()).filter(Boolean).map((f) => [f, 'hashed'])));
+
+// OtherKey replays what was recorded against another shard key, beside what is.
+function OtherKey() {
+  const p = usePlace();
+  const key = p.extra.startsWith('key:') ? p.extra.slice(4) : '', setKey = (text) => go({ extra: text ? `key:${text}` : 'advise' });
+  const [typed, type] = useState(key), [ru, setRU] = useState(null), [parts, setParts] = useState(0), [state, set] = useState({});
+  const fields = useAsk(() => (p.ns ? get('recorded', { ns: p.ns }) : null), [p.ns], 15);
+  const catalogue = useAsk(() => get('collections'), [p.ns]);
+  const now = catalogue.data?.collections.find((c) => c.ns === p.ns), given = ru ?? (now?.ru || 4000);
+  useEffect(() => { type(key); set({}); }, [p.ns]);
+  useEffect(() => {
+    if (!p.ns || !key || !catalogue.data) return undefined;
+    const time = p.brush ? timeWindow(p) : { from: -Math.min(p.range, 3600) };
+    const timer = setTimeout(async () => {
+      try {
+        const [was, then] = await Promise.all([post('replay', { ns: p.ns, ru: given, ...time }), post('replay', { ns: p.ns, ru: given, partitions: parts, shardKey: keyOf(key), ...time })]);
+        set({ was, then });
+      } catch (error) { set({ error }); }
+    }, 120);
+    return () => clearTimeout(timer);
+  }, [p.ns, p.range, p.brush?.join(), key, given, parts, !!catalogue.data]);
+  if (!p.ns) return html`<${Empty}>Choose a collection above.</${Empty}>`;
+  const choose = (text) => { type(text); setKey(text); };
+  const list = (fields.data?.fields ?? []).filter((f) => f.fixed > 0.005).slice(0, 8);
+  return html`
+    <p class="quiet">What ${p.ns} was asked for in the last hour, met by another shard key. Nothing is changed.</p>
+    <form class="another" onSubmit=${(e) => { e.preventDefault(); setKey(typed.trim()); }}>
+      <label>Shard key <input value=${typed} placeholder="tenant, order" size="28" spellcheck=${false} onInput=${(e) => type(e.target.value)} data-key/></label>
+      <button class="primary" data-replay>Replay</button>
+      ${list.length > 0 && html`<span class="chips" role="group" aria-label="Fields that requests fix">${list.map((f) => html`<button type="button" class="small" key=${f.path} aria-pressed=${key === f.path} onClick=${() => choose(f.path)} title=${`${f.values} values in the sample; the one with most work has ${percent(100 * f.largest)}`}>${f.path} <span class="quiet">${percent(100 * f.fixed)}</span></button>`)}</span>`}
+    </form>
+    ${fields.data && list.length === 0 && html`<${Empty}>No request on ${p.ns} is remembered: a sample of each minute is, for an hour and until the server stops.</${Empty}>`}
+    ${list.length > 0 && html`<p class="quiet">The number is the part of the work that fixes the field, in a filter or a document. Several fields make a hierarchical key; <code>{tenant: "hashed", _id: {buckets: 16}}</code> is one with a suffix.</p>`}
+    <${Problem} error=${state.error ?? fields.error}/>
+    ${state.then && html`<${Compared} ...${state} ru=${given} setRU=${setRU} parts=${parts} setParts=${setParts}/>`}
+    <h2>What else could be a key</h2><${Advise}/>`;
+}
+
+// Compared shows both side by side.
+function Compared({ was, then, ru, setRU, parts, setParts }) {
+  const k = then.key, name = short(k.shardKey);
+  const row = (title, value, better) => {
+    const [a, b] = [was, then].map(value);
+    return html`<tr><th scope="row">${title}</th><td class="right">${better.show(a)}</td><td class=${'right ' + (better.bad?.(b) ? 'bad' : '')}>${better.show(b)}</td></tr>`;
+  };
+  const most = Math.max(...k.shares), even = 1 / k.shares.length, heavy = k.values.filter((v) => v.share > 0.02).slice(0, 3);
+  return html`
+    <p class=${'pattern ' + (then.balance > 2 ? 'hot' : '')} data-verdict><b>${then.balance > 2 ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'No more even'}</b> Under <code>${name}</code> the busiest of ${then.partitions} partitions would have ${num(then.balance)} times the average; now it has ${num(was.balance)} times.
+      ${k.cost > 1.05 ? ` Requests would cost ${num(k.cost)} times as much, for they look into more partitions.` : k.cost < 0.95 ? ` Requests would cost ${percent(100 * (1 - k.cost))} less.` : ' Requests would cost what they do.'}
+      ${heavy.length > 0 && html` Most work of one value: ${heavy.map((v) => html`<code>${v.value ? `{${Object.entries(v.value).map(([f, x]) => `${f}: ${x}`).join(', ')}}` : 'a value'} <b>${percent(100 * v.share)}</b></code> `)}`}</p>
+    <div class="sliders">
+      <label>Provisioned <output>${num(ru)} RU/s</output><input type="range" min="2" max="6" step="0.01" value=${Math.log10(ru)} onInput=${(e) => setRU(Math.max(100, Math.round(10 ** e.target.value / 100) * 100))} aria-valuetext=${`${ru} RU/s`} data-ru/></label>
+      <label>Partitions <output>${parts || 'as now'}</output><input type="range" min="0" max="64" value=${parts} onInput=${(e) => setParts(Number(e.target.value))} aria-valuetext=${parts || 'as now'}/></label></div>
+    <div class="columns"><section><div class="scroll"><table class="versus"><caption class="hidden">The shard key there is, and another</caption>
+      <thead><tr><th scope="col"><span class="hidden">What</span></th><th scope="col" class="right">Now</th><th scope="col" class="right"><code>${name}</code></th></tr></thead><tbody>
+        ${row('Refused at this throughput', (d) => d.refused, { show: (v) => html`<b data-refused>${percent(100 * v)}</b>`, bad: (v) => v > 0 })}
+        ${row('Nothing refused from', (d) => d.enough, { show: (v) => `${num(v)} RU/s` })}
+        ${row('Busiest partition, times the average', (d) => d.balance, { show: (v) => `${num(v)}×`, bad: (v) => v > 2 })}
+        ${row('Cost of the same requests', (d) => d.key?.cost ?? 1, { show: (v) => percent(100 * v), bad: (v) => v > 1.5 })}
+        ${row('A month, with nothing refused', (d) => d.enough, { show: (v) => `$${num((v / 100) * price * 730)}` })}
+        ${row('A month like this, autoscale', (d) => 1.5 * monthly(d, d.autoscaleRUHours), { show: (v) => `$${num(v)}` })}</tbody></table></div></section>
+    <section><h3>Where the work would go</h3><div class="spread" role="img" aria-label=${`Parts of the work by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even part would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${s > 2 * even}/>`)}</div>
+      <p class="quiet">${k.shares.length} partitions; the highest column is ${percent(100 * most)} of the work.</p>
+      <div class="goes"><${Bar} share=${k.goTo.one} text=${`${percent(100 * k.goTo.one)} goes to one partition`}/> <${Bar} share=${k.goTo.some} text=${`${percent(100 * k.goTo.some)} to some of them`}/> <${Bar} share=${k.goTo.all + k.goTo.unknown} text=${`${percent(100 * (k.goTo.all + k.goTo.unknown))} to all of them`} hot=${k.goTo.all > 0.2}/></div></section></div>
+    <${Chart} title="RU/s that the busiest partition was asked for" height=${180} times=${then.busiest.map((_, i) => then.from + i * then.step)} series=${[
+      { label: 'now', colour: '--quiet', values: was.busiest.slice(-then.busiest.length) }, { label: 'other key', colour: '--c1', fill: '--c1-soft', values: then.busiest },
+      { label: 'its part', colour: '--bad', dash: [5, 4], values: then.busiest.map(() => then.ru / then.partitions) }]}/>
+    <details open class="how"><summary>How this is known</summary><ul>${k.notes.map((n) => html`<li key=${n}>${n}</li>`)}</ul></details>`;
+}
+
+// Column is one partition's part of the work.
+function Column({ share, hot }) {
+  const ref = useRef(null);
+  useEffect(() => { ref.current.style.height = `${Math.max(1, 100 * share)}%`; });
+  return html`<i ref=${ref} class=${hot ? 'hot' : ''}></i>`;
+}
+
 function Advise() {
   const p = usePlace();
   const [state, set] = useState({});
-  if (!p.ns) return html`<${Empty}>Choose a collection above.</${Empty}>`;
   const run = async () => { set({ busy: true }); try { set(await post('advise', { ns: p.ns })); } catch (error) { set({ error }); } };
   return html`<p class="quiet">Looks at documents of ${p.ns} at low priority, and at the requests that were counted, and ranks the shard keys it could have. Nothing is changed.</p>
-    <div class="actions"><button class="primary" disabled=${state.busy} onClick=${run} data-advise>${state.busy ? 'Looking…' : 'Rank shard keys'}</button></div>
+    <div class="actions"><button disabled=${state.busy} onClick=${run} data-advise>${state.busy ? 'Looking…' : 'Rank shard keys'}</button></div>
     <${Problem} error=${state.error}/>${state.text && html`<pre class="text" tabindex="0">${state.text}</pre>`}`;
 }
 

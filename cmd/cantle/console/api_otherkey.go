@@ -1,0 +1,185 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/history"
+)
+
+// recordedSeconds is how long statements are remembered.
+const recordedSeconds = 3600
+
+// otherKey is what recorded statements would do under another shard key.
+type otherKey struct {
+	ShardKey json.RawMessage `json:"shardKey"`
+	// Statements is how many there were, Samples how many of them are remembered, Cost what all would
+	// cost in parts of what they did.
+	Statements int64   `json:"statements"`
+	Samples    int64   `json:"samples"`
+	Cost       float64 `json:"cost"`
+	// GoTo has the parts of the work, from 0 to 1, that would go to one partition, to some, to all, and to
+	// where nobody knows.
+	GoTo json.RawMessage `json:"goTo"`
+	// Values are the shard key values with most work; share is a part of the work.
+	Values json.RawMessage `json:"values"`
+	// Shares are the parts of the work that each partition would have.
+	Shares []float64 `json:"shares"`
+	// Guessed is the part of the work, from 0 to 1, of minutes of which no statement is remembered.
+	Guessed float64 `json:"guessed"`
+	// Notes say in sentences how this is known, and what is not.
+	Notes []string `json:"notes"`
+}
+
+// recorded answers the fields that recorded statements fix.
+func recorded(q *query) (any, error) {
+	return q.custom("GetRecordedTraffic", func(*bson.Builder) {})
+}
+
+// onOtherKey lets the work of a collection, which the history has column by column, fall on the
+// partitions of another key, as the remembered statements of each minute would have. n partitions, 0 for as
+// many as there are.
+func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]float64, n int) (*otherKey, [][]float64, error) {
+	spec, err := q.document("shardKey")
+	if err != nil {
+		return nil, nil, err
+	}
+	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+		b.String("customAction", "GetRecordedTraffic")
+		b.String("collection", ns.Coll)
+		b.Raw("shardKey", spec)
+		if n > 0 {
+			b.Int64("partitions", int64(n))
+		}
+		b.Int64("from", used.From)
+		b.Int64("to", used.From+int64(used.Columns)*used.Step)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &otherKey{ShardKey: jsonOf(reply, "shardKey"), GoTo: jsonOf(reply, "goTo"), Values: jsonOf(reply, "values")}
+	k.Statements, _ = reply.Get("statements").AsInt64()
+	k.Samples, _ = reply.Get("samples").AsInt64()
+	k.Cost, _ = reply.Get("cost").AsFloat()
+	parts, _ := reply.Get("partitions").AsInt64()
+	if k.Samples == 0 {
+		return nil, nil, mongoerr.New(mongoerr.BadValue, "No statement on %s is remembered of this time: a sample of each minute is, for an hour and until the server stops", ns)
+	}
+	minutes, average := minutesOf(reply, int(parts))
+	loads := k.fall(used, was, minutes, average)
+	goTo, _ := reply.Get("goTo").Doc()
+	k.explain(goTo, int(parts), spec.Len())
+	return k, loads, nil
+}
+
+// jsonOf is a field of a reply as JSON.
+func jsonOf(reply bson.Raw, name string) json.RawMessage {
+	v := reply.Get(name)
+	if list, ok := v.Array(); ok && v.Type == bson.TypeArray {
+		out := []json.RawMessage{}
+		for v := range list.Values() {
+			d, _ := v.Doc()
+			out = append(out, json.RawMessage(ejson.String(d)))
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			return json.RawMessage("[]")
+		}
+		return text
+	}
+	d, _ := v.Doc()
+	return json.RawMessage(ejson.String(d))
+}
+
+// minutesOf are the loads of partitions in each minute, in parts of what was paid then, and on average.
+func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []float64) {
+	by, average = map[int64][]float64{}, make([]float64, parts)
+	all := 0.0
+	list, _ := reply.Get("minutes").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		at, _ := d.Get("at").AsInt64()
+		ru, _ := d.Get("ru").AsFloat()
+		if ru <= 0 {
+			continue
+		}
+		all += ru
+		loads := make([]float64, 0, parts)
+		each, _ := d.Get("loads").Array()
+		for x := range each.Values() {
+			f, _ := x.AsFloat()
+			average[len(loads)] += f
+			loads = append(loads, f/ru)
+		}
+		by[at] = loads
+	}
+	for i := range average {
+		average[i] /= max(1e-9, all)
+	}
+	return by, average
+}
+
+// fall divides the work of each column as the statements of its minute were.
+func (k *otherKey) fall(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
+	out := make([][]float64, len(average))
+	for p := range out {
+		out[p] = make([]float64, used.Columns)
+	}
+	k.Shares = make([]float64, len(average))
+	all, fallen := 0.0, 0.0
+	for j := range used.Columns {
+		ru := 0.0
+		for _, row := range was {
+			ru += max(0, row[j])
+		}
+		at := used.From + int64(j)*used.Step
+		loads := minutes[at-at%60]
+		if loads == nil {
+			loads = average
+			k.Guessed += ru
+		}
+		all += ru
+		for p, part := range loads {
+			out[p][j] = ru * part
+			k.Shares[p] += ru * part
+			fallen += ru * part
+		}
+	}
+	if all > 0 {
+		k.Guessed /= all
+	}
+	for p := range k.Shares {
+		k.Shares[p] /= max(1e-9, fallen)
+	}
+	return out
+}
+
+// explain says how this is known, and what is not.
+func (k *otherKey) explain(goTo bson.Raw, parts, fields int) {
+	part := func(name string) float64 { f, _ := goTo.Get(name).AsFloat(); return f }
+	whole := "all of them"
+	if k.Samples < k.Statements {
+		whole = fmt.Sprintf("a sample of %d of them", k.Samples)
+	}
+	k.Notes = append(k.Notes, fmt.Sprintf("The server has met %d statements in this time and remembers %s: what each cost, and which values it fixed.", k.Statements, whole))
+	if x := part("all"); x > 0.005 {
+		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the work does not fix the key. It would look into all %d partitions and pay for each; where its documents lie nobody knows, so it is taken to be even.", 100*x, parts))
+	}
+	if x := part("some"); x > 0.005 {
+		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the work fixes several values or a part of the key, and is divided evenly over the partitions these lie in.", 100*x))
+	}
+	if x := part("unknown"); x > 0.005 {
+		k.Notes = append(k.Notes, fmt.Sprintf("Of %.0f %% of the work the value is not known, as its documents have more fields than are remembered (16): it is taken to be even.", 100*x))
+	}
+	if fields > 1 {
+		k.Notes = append(k.Notes, "Partitions are taken to lie where splits would put them once they have seen this work, so this is the best there can be.")
+	}
+	if k.Guessed > 0.005 {
+		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the work was done in minutes of which no statement is remembered; it is divided as the others were.", 100*k.Guessed))
+	}
+	k.Notes = append(k.Notes, "A burst of less than a minute on one value shows as part of its minute. What moving the documents costs is not in it.")
+}

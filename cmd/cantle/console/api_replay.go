@@ -1,0 +1,201 @@
+package console
+
+import (
+	"math"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/history"
+)
+
+// replayReply is what recorded traffic would meet under another throughput.
+type replayReply struct {
+	From       int64   `json:"from"`
+	Step       int64   `json:"step"`
+	Partitions int     `json:"partitions"`
+	RU         float64 `json:"ru"`
+	// Refused is the share of the request units that would be refused, from 0 to 1, and
+	// RefusedColumns in how many columns there would be refusals.
+	Refused        float64 `json:"refused"`
+	RefusedColumns int     `json:"refusedColumns"`
+	Columns        int     `json:"columns"`
+	Peak           float64 `json:"peak"`    // RU/s that the busiest partition was asked for
+	Balance        float64 `json:"balance"` // the busiest partition compared with the average
+	// Enough is the least RU/s under which nothing would be refused.
+	Enough float64 `json:"enough"`
+	// Manual and Autoscale are what would be billed in request units per second times hours.
+	Manual    float64   `json:"manualRUHours"`
+	Autoscale float64   `json:"autoscaleRUHours"`
+	Demand    []float64 `json:"demand"`  // RU/s asked for, by column
+	Served    []float64 `json:"served"`  // RU/s that would be served
+	Busiest   []float64 `json:"busiest"` // RU/s that the busiest partition would be asked for
+	// Recorded reports that the partitions are those there were; else the work of each is taken
+	// to be spread evenly within its range.
+	Recorded bool `json:"recorded"`
+	// Key is what another shard key would change, nil if none was asked for.
+	Key *otherKey `json:"key,omitempty"`
+}
+
+// partitionsMost bounds a replay.
+const partitionsMost = 512
+
+// replay answers how recorded traffic would do.
+func replay(q *query) (any, error) {
+	ns, err := q.namespace()
+	if err == nil {
+		err = q.mayNamespace(ns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ru, err := q.number("ru", 400, 1, 1<<40)
+	if err != nil {
+		return nil, err
+	}
+	n, err := q.number("partitions", 0, 0, partitionsMost)
+	if err != nil {
+		return nil, err
+	}
+	level, from, to, err := q.window()
+	if err != nil {
+		return nil, err
+	}
+	other := !q.body.Get("shardKey").IsNullish()
+	if other { // whose statements are remembered for an hour
+		from = max(from, to-recordedSeconds)
+		level = history.LevelFor(q.History.Second() - from)
+	}
+	used := q.History.Heat(level, history.RU, ns.String(), from, to)
+	t := traffic{used: &used}
+	t.reads, t.writes = q.History.Heat(level, history.Reads, ns.String(), from, to), q.History.Heat(level, history.Writes, ns.String(), from, to)
+	t.refused = q.History.Heat(level, history.Refused, ns.String(), from, to)
+	parts := int(n)
+	if other {
+		parts = 0
+	}
+	loads := t.loads(parts)
+	if len(loads) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Nothing was recorded of %s in this time", ns)
+	}
+	var key *otherKey
+	if other {
+		if key, loads, err = q.onOtherKey(ns, &used, loads, int(n)); err != nil {
+			return nil, err
+		}
+	}
+	out := meet(loads, used.Columns, float64(ru))
+	out.Key = key
+	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0 && !other
+	hours := float64(used.Step) / 3600
+	out.Manual = float64(ru) * hours * float64(used.Columns)
+	for i := range out.Served {
+		out.Autoscale += max(float64(ru)/10, min(out.Served[i], float64(ru))) * hours
+	}
+	return out, nil
+}
+
+// traffic is what was recorded of a collection.
+type traffic struct {
+	used                   *history.Heat
+	reads, writes, refused history.Heat
+}
+
+// loads is what each partition was asked for, column by column: what it used, and what the
+// requests would have that it refused, if they cost what the others did; gone where there was no such
+// partition. n partitions of equal size take the place of those there were; 0 leaves them.
+func (t *traffic) loads(n int) [][]float64 {
+	var out [][]float64
+	for range n {
+		out = append(out, make([]float64, t.used.Columns))
+	}
+	for i := range t.used.Rows {
+		r := &t.used.Rows[i]
+		each := make([]float64, t.used.Columns)
+		if n == 0 {
+			for j := range each {
+				each[j] = gone
+			}
+		}
+		at := int((r.First - t.used.From) / t.used.Step)
+		for j, c := range r.Cells {
+			v := history.Value(c)
+			requests := cell(&t.reads, i, j) + cell(&t.writes, i, j)
+			if refused := cell(&t.refused, i, j); refused > 0 && requests > 0 {
+				v += refused * v / requests
+			}
+			each[at+j] = v
+		}
+		if n == 0 {
+			out = append(out, each)
+			continue
+		}
+		lo, hi := r.Part.From, r.Part.To
+		if hi <= lo { // values have no distances
+			lo, hi = 0, 1
+		}
+		for k := range out {
+			a, b := max(lo, float64(k)/float64(n)), min(hi, float64(k+1)/float64(n))
+			for j := range each {
+				out[k][j] += each[j] * max(0, b-a) / (hi - lo)
+			}
+		}
+	}
+	return out
+}
+
+// gone is the load of a partition that there was not, or not any more.
+const gone = -1
+
+// cell is the value of a cell, 0 for one that there is no more: another metric is read a
+// moment later.
+func cell(h *history.Heat, row, column int) float64 {
+	if row >= len(h.Rows) || column >= len(h.Rows[row].Cells) {
+		return 0
+	}
+	return history.Value(h.Rows[row].Cells[column])
+}
+
+// meet lets loads meet a throughput that is divided evenly: what a partition is asked for
+// beyond its share is refused.
+func meet(loads [][]float64, columns int, ru float64) *replayReply {
+	out := &replayReply{Partitions: len(loads), RU: ru, Columns: columns, Demand: make([]float64, columns), Served: make([]float64, columns), Busiest: make([]float64, columns)}
+	parts := make([]float64, columns) // how many partitions there were
+	for _, load := range loads {
+		for j, v := range load {
+			if v != gone {
+				parts[j]++
+			}
+		}
+	}
+	asked, most, enough := 0.0, 0.0, 0.0
+	for _, load := range loads {
+		all := 0.0
+		for j, v := range load {
+			if v == gone {
+				continue
+			}
+			out.Demand[j] += v
+			out.Served[j] += min(v, ru/parts[j])
+			out.Peak = max(out.Peak, v)
+			out.Busiest[j] = max(out.Busiest[j], v)
+			enough = max(enough, v*parts[j])
+			asked += v
+			all += v * parts[j]
+		}
+		most = max(most, all)
+	}
+	if columns > 0 {
+		out.Partitions = int(parts[columns-1])
+	}
+	for j := range columns {
+		if lost := out.Demand[j] - out.Served[j]; lost > 1e-9 {
+			out.Refused += lost
+			out.RefusedColumns++
+		}
+	}
+	if asked > 0 {
+		out.Refused /= asked
+		out.Balance = most / asked
+	}
+	out.Enough = math.Ceil(enough/100) * 100
+	return out
+}

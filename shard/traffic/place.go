@@ -1,0 +1,265 @@
+package traffic
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// placesMax bounds the places of one statement, whose filter may name several values.
+const placesMax = 64
+
+// layout is a line of positions under a key, cut into partitions.
+type layout struct {
+	levels  []field
+	suffix  field
+	buckets int      // of the suffix, 0 without
+	bounds  []uint64 // where partitions begin, but for the first
+	null    uint32
+	id      uint16
+	hasID   bool
+}
+
+// field is a field of the key; one that no statement named has no number.
+type field struct {
+	path  uint16
+	known bool
+}
+
+// where is the partitions that a statement goes to.
+type where struct {
+	parts []int // nil for all of them
+	at    uint64
+	one   bool // at is the only position
+	blind bool // nothing is known, as the statement has too many fields
+}
+
+// layoutOf prepares a key. Errors: InvalidOptions (72) for keys that are not hashed.
+func (r *Recorder) layoutOf(key shard.KeyPattern, partitions int) (*layout, error) {
+	if key.IsZero() || key.Kind() == shard.Ranged {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Recorded traffic is replayed against hashed keys: under %s it depends on later splits where the ranges of values lie", key)
+	}
+	l := &layout{null: hashOf(bson.Null)}
+	l.id, l.hasID = r.paths.find("_id")
+	for _, f := range key.Fields() {
+		x := field{}
+		x.path, x.known = r.paths.find(f.Path.String())
+		if f.Buckets > 0 {
+			l.suffix, l.buckets = x, f.Buckets
+		} else {
+			l.levels = append(l.levels, x)
+		}
+	}
+	for i := 1; i < partitions; i++ {
+		at, _ := bits.Div64(uint64(i), 0, uint64(partitions))
+		l.bounds = append(l.bounds, at)
+	}
+	return l, nil
+}
+
+// cut moves the bounds of a key of several levels to where splits would: so that partitions have about
+// the same work, where positions allow. The list is positions with their work.
+func (l *layout) cut(work []positioned) {
+	if len(l.levels) < 2 || len(work) == 0 {
+		return
+	}
+	slices.SortFunc(work, func(a, b positioned) int {
+		switch {
+		case a.at < b.at:
+			return -1
+		case a.at > b.at:
+			return 1
+		}
+		return 0
+	})
+	all := 0.0
+	for _, w := range work {
+		all += w.ru
+	}
+	n, sum, last := len(l.bounds)+1, 0.0, uint64(0)
+	bounds := l.bounds[:0]
+	for i, w := range work {
+		if i > 0 && w.at != work[i-1].at && len(bounds) < n-1 && w.at > last && sum >= all*float64(len(bounds)+1)/float64(n) {
+			bounds = append(bounds, w.at)
+			last = w.at
+		}
+		sum += w.ru
+	}
+	l.bounds = bounds
+}
+
+// positioned is work at one position of the line.
+type positioned struct {
+	at uint64
+	ru float64
+}
+
+// partition is which one a position lies in.
+func (l *layout) partition(at uint64) int {
+	n, found := slices.BinarySearch(l.bounds, at)
+	if found {
+		n++
+	}
+	return n
+}
+
+// level places the hash of a level, as shard.KeyPattern does.
+func (l *layout) level(i int, h uint32) uint64 {
+	wide := uint64(h)<<32 | uint64(h)
+	switch n := len(l.levels); {
+	case n == 1:
+		return wide
+	case i == 0:
+		return wide >> 32 << 32
+	case n == 2:
+		return wide >> 32
+	case i == 1:
+		return wide >> 48 << 16
+	}
+	return wide >> 48
+}
+
+// values are those that a statement fixes a field to.
+func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
+	if f.known {
+		for _, v := range x.values {
+			if v.path == f.path {
+				out = append(out, v.hash)
+			}
+		}
+	}
+	if len(out) > 0 || x.kind&isDocument == 0 && x.kind&isCut == 0 {
+		return out, false
+	}
+	if x.kind&isCut != 0 {
+		return nil, true
+	}
+	return []uint32{l.null}, false
+}
+
+// find says where a statement goes.
+func (l *layout) find(x *sample) where {
+	starts := []uint64{0}
+	for i, f := range l.levels {
+		list, blind := l.values(x, f)
+		switch {
+		case blind:
+			return where{blind: true}
+		case len(list) == 0 && i == 0, len(list)*len(starts) > placesMax:
+			return where{}
+		case len(list) == 0:
+			return l.spans(starts, i)
+		}
+		var next []uint64
+		for _, s := range starts {
+			for _, h := range list {
+				next = append(next, s|l.level(i, h))
+			}
+		}
+		starts = next
+	}
+	if l.buckets > 0 {
+		starts = l.bucketsOf(x, starts)
+	}
+	if len(starts) == 1 {
+		return where{parts: []int{l.partition(starts[0])}, at: starts[0], one: true}
+	}
+	var parts []int
+	for _, s := range starts {
+		parts = append(parts, l.partition(s))
+	}
+	return l.several(parts)
+}
+
+// bucketsOf are the positions of the buckets of a suffix: one where its value is known, else all.
+func (l *layout) bucketsOf(x *sample, starts []uint64) (out []uint64) {
+	list, _ := l.values(x, l.suffix)
+	for _, s := range starts {
+		if len(list) > 0 {
+			for _, h := range list {
+				out = append(out, l.bucket(s, int(h%uint32(l.buckets))))
+			}
+			continue
+		}
+		for n := range l.buckets {
+			out = append(out, l.bucket(s, n))
+		}
+	}
+	return out
+}
+
+// bucket is the position of the n-th bucket of a value.
+func (l *layout) bucket(at uint64, n int) uint64 {
+	far, _ := bits.Div64(uint64(n), 0, uint64(l.buckets))
+	if len(l.levels) == 1 {
+		return at + far
+	}
+	return at // below other levels buckets are nearer to each other than partitions
+}
+
+// spans are the partitions of ranges that begin with known levels.
+func (l *layout) spans(starts []uint64, known int) where {
+	width := ^uint64(0)
+	for i := range known {
+		width &^= l.level(i, ^uint32(0))
+	}
+	var parts []int
+	for _, s := range starts {
+		for p := l.partition(s); p <= l.partition(s|width); p++ {
+			parts = append(parts, p)
+		}
+	}
+	return l.several(parts)
+}
+
+// several are partitions, each once; all of them is nil.
+func (l *layout) several(parts []int) where {
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	if len(parts) > len(l.bounds) && len(parts) > 1 {
+		return where{}
+	}
+	return where{parts: parts}
+}
+
+// visit is the price of looking into a partition, point that of reading by key.
+var (
+	visit = ratelimit.Standard().Price(ratelimit.PartitionVisit, 1).Float()
+	point = ratelimit.Standard().Price(ratelimit.PointRead, 1).Float()
+)
+
+// cost is what a statement would cost that goes to so many partitions.
+func (l *layout) cost(x *sample, w where, partitions int) float64 {
+	if x.kind&(isDocument|isPage) != 0 {
+		return x.ru
+	}
+	rest, write := max(0, x.ru-float64(x.visits)*visit), x.kind&isWrite != 0
+	n := len(w.parts)
+	if w.parts == nil {
+		n = partitions
+	}
+	switch byID := l.fixesID(x) && w.one; {
+	case byID && x.visits > 0 && !write: // a query becomes a read by key
+		return max(point, rest)
+	case byID:
+		return rest
+	case x.visits == 0 && !write: // and the other way round
+		return max(0, rest-point) + float64(n)*visit
+	}
+	return rest + float64(n)*visit
+}
+
+// fixesID reports a statement about one _id.
+func (l *layout) fixesID(x *sample) bool {
+	n := 0
+	for _, v := range x.values {
+		if l.hasID && v.path == l.id {
+			n++
+		}
+	}
+	return n == 1
+}

@@ -1,0 +1,228 @@
+package traffic
+
+import (
+	"container/heap"
+	"maps"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+)
+
+// Bounds of what is kept.
+const (
+	minutesKept    = 60
+	samplesMax     = 1024 // of a minute
+	samplesOf      = 128  // of a collection in a minute, with few collections
+	samplesLeast   = samplesMax / collectionsMax
+	collectionsMax = 64 // in a minute
+)
+
+// Recorder remembers requests. The zero Recorder is ready. Safe for concurrent use.
+type Recorder struct {
+	now   atomic.Pointer[minute] // the one that is being filled
+	mu    sync.Mutex
+	kept  [minutesKept]*minute // at their number modulo the length
+	paths paths
+}
+
+// minute is what was kept of one minute.
+type minute struct {
+	at   int64 // minutes since 1970
+	bins atomic.Pointer[map[collection.Namespace]*bin]
+	room atomic.Int64 // statements of one collection
+}
+
+// bin is what was kept of one collection in one minute: room+1 statements at most, of which
+// the one with the lowest priority only says how much the others stand for.
+type bin struct {
+	floor atomic.Uint64 // bits of the priority that is not enough any more
+	count atomic.Int64  // statements there were
+	mu    sync.Mutex
+	list  samples
+	over  bool           // some were left out
+	seen  map[value]bool // while the minute lasts
+	texts map[value]string
+}
+
+// sample is one statement.
+type sample struct {
+	priority float64
+	ru       float64 // what it cost, or would have
+	visits   float32 // of partitions, which it paid for
+	kind     kind
+	values   []value
+}
+
+// kind is what is true of a statement.
+type kind uint8
+
+// What there is to a statement.
+const (
+	isDocument kind = 1 << iota // it is about one document, whose fields are known
+	isWrite
+	isPage // it goes on with a query
+	isCut  // it has more fields than were kept
+)
+
+// Statement is one statement of a request.
+type Statement struct {
+	NS collection.Namespace
+	At time.Time
+	// RU is what it cost; if it was refused, what others like it cost. Visits is how many visits of
+	// partitions are in it.
+	RU     float64
+	Visits float64
+	// Filter says which documents it is about; Document is the only one, in place of a filter.
+	Filter, Document bson.Raw
+	Write            bool
+	Page             bool // of a cursor, whose query came before
+}
+
+// Note counts a statement, and keeps it by chance.
+func (r *Recorder) Note(s *Statement) {
+	if !(s.RU > 0) {
+		return
+	}
+	m := r.minuteOf(s.At.Unix() / 60)
+	b := (*m.bins.Load())[s.NS]
+	if b == nil {
+		if b = m.add(s.NS); b == nil {
+			return
+		}
+	}
+	priority := s.RU / chance(m.at, b.count.Add(1))
+	if priority > math.Float64frombits(b.floor.Load()) {
+		r.keep(m, b, s, priority)
+	}
+}
+
+// chance is a number between 0 and 1 for the n-th statement of a minute: as good as drawn, and the same in
+// every run.
+func chance(minute, n int64) float64 {
+	return (float64(stir(uint64(minute)<<32+uint64(n)*0x9e3779b97f4a7c15)>>11) + 0.5) / (1 << 53)
+}
+
+// stir makes every bit depend on every other. Source: S. Vigna, "splitmix64".
+func stir(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// minuteOf is the minute that is being filled; the clock may have gone on.
+func (r *Recorder) minuteOf(at int64) *minute {
+	if m := r.now.Load(); m != nil && m.at >= at {
+		return m
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.now.Load()
+	if old != nil && old.at >= at {
+		return old
+	}
+	m := &minute{at: at}
+	m.bins.Store(&map[collection.Namespace]*bin{})
+	m.room.Store(samplesOf)
+	r.kept[at%minutesKept] = m
+	r.now.Store(m)
+	if old != nil {
+		for _, b := range *old.bins.Load() {
+			b.mu.Lock()
+			b.seen = nil
+			b.mu.Unlock()
+		}
+	}
+	return m
+}
+
+// add makes room for a collection, nil if there are too many.
+func (m *minute) add(ns collection.Namespace) *bin {
+	for {
+		old := m.bins.Load()
+		if b := (*old)[ns]; b != nil {
+			return b
+		}
+		if len(*old) >= collectionsMax {
+			return nil
+		}
+		next := maps.Clone(*old)
+		b := &bin{seen: map[value]bool{}}
+		next[collection.Namespace{DB: strings.Clone(ns.DB), Coll: strings.Clone(ns.Coll)}] = b
+		if m.bins.CompareAndSwap(old, &next) {
+			room := max(samplesLeast, min(samplesOf, samplesMax/len(next)))
+			m.room.Store(int64(room))
+			for _, other := range next {
+				other.mu.Lock()
+				other.trim(room)
+				other.mu.Unlock()
+			}
+			return b
+		}
+	}
+}
+
+// keep takes a statement into the sample, in place of the one with the lowest priority.
+func (r *Recorder) keep(m *minute, b *bin, s *Statement, priority float64) {
+	x := sample{priority: priority, ru: s.RU, visits: float32(s.Visits)}
+	if s.Write {
+		x.kind |= isWrite
+	}
+	if s.Page {
+		x.kind |= isPage
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.Document != nil {
+		x.kind |= isDocument
+	}
+	r.read(b, m.at, &x, s)
+	heap.Push(&b.list, x)
+	b.trim(int(m.room.Load()))
+}
+
+// trim leaves out what there is no room for. Holds the mutex.
+func (b *bin) trim(room int) {
+	for len(b.list) > room+1 {
+		heap.Pop(&b.list)
+	}
+	if len(b.list) > room {
+		b.over = true
+		b.floor.Store(math.Float64bits(b.list[0].priority))
+	}
+}
+
+// Forget drops what was kept of some collections.
+func (r *Recorder) Forget(which func(collection.Namespace) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.kept {
+		for m != nil {
+			old := m.bins.Load()
+			next := maps.Clone(*old)
+			maps.DeleteFunc(next, func(ns collection.Namespace, _ *bin) bool { return which(ns) })
+			if m.bins.CompareAndSwap(old, &next) {
+				break
+			}
+		}
+	}
+}
+
+// samples is a heap, the lowest priority first.
+type samples []sample
+
+func (s samples) Len() int           { return len(s) }
+func (s samples) Less(i, j int) bool { return s[i].priority < s[j].priority }
+func (s samples) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *samples) Push(x any)        { *s = append(*s, x.(sample)) }
+func (s *samples) Pop() any {
+	last := len(*s) - 1
+	x := (*s)[last]
+	(*s)[last] = sample{}
+	*s = (*s)[:last]
+	return x
+}

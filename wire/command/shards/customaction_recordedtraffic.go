@@ -1,0 +1,148 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/traffic"
+	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+const (
+	// recordedSeconds is how far back a report of recorded traffic looks unless told otherwise: as far
+	// as there is any.
+	recordedSeconds = 3600
+	// recordedFields is how many fields of statements it lists, recordedPartitions on how many
+	// partitions it lets them fall at most.
+	recordedFields     = 20
+	recordedPartitions = 512
+)
+
+// recordedArgs are the arguments of GetRecordedTraffic.
+type recordedArgs struct{ partitions, from, to int64 }
+
+// recordedArg reads one of them.
+func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (err error) {
+	if v.IsMissing() {
+		return nil
+	}
+	n, err := c.LongArg(name, v)
+	switch {
+	case err != nil:
+		return err
+	case name == "from":
+		a.from = n
+		return arguments.Between(name, n, 0, 1<<40)
+	case name == "to":
+		a.to = n
+		return arguments.Between(name, n, 0, 1<<40)
+	}
+	a.partitions = n
+	return arguments.Between(name, n, 1, recordedPartitions)
+}
+
+// getRecordedTraffic answers {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"},
+// suffix, partitions, from, to}, an extension of ours: what a sample of the statements of the last
+// hour cost, and where they would go under another shard key. Without shardKey it lists the fields
+// that statements fix. Values are told to those who may read documents.
+// Errors: NamespaceNotFound (26), InvalidOptions (72), BadValue (2).
+func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
+	coll, err := c.Collection(a.ns)
+	if err != nil {
+		return err
+	}
+	to := a.recorded.to
+	if to == 0 {
+		to = c.Cluster.Now().Unix() + 1
+	}
+	from := max(a.recorded.from, to-recordedSeconds)
+	if from >= to {
+		return mongoerr.New(mongoerr.BadValue, "from is before to")
+	}
+	b := c.Reply
+	b.String("database", c.DB)
+	b.String("collection", a.ns.Coll)
+	if a.shardKey == nil {
+		b.BeginArray("fields")
+		for _, f := range s.traffic.Fields(a.ns, from, to, recordedFields) {
+			b.BeginDoc("")
+			b.String("path", f.Path)
+			b.Double("fixed", f.Fixed)
+			b.Int32("values", int32(f.Values))
+			b.Double("largest", f.Largest)
+			b.End()
+		}
+		b.End()
+		return nil
+	}
+	spec, err := shard.WithSuffix(a.shardKey, a.suffix)
+	if err != nil {
+		return err
+	}
+	key, err := shard.ParseKeyPattern(spec)
+	if err != nil {
+		return err
+	}
+	n := int(a.recorded.partitions)
+	if n == 0 {
+		n = coll.Map.Len()
+	}
+	r, err := s.traffic.Replay(a.ns, key, n, from, to)
+	if err != nil {
+		return err
+	}
+	b.Raw("shardKey", key.Spec())
+	b.Int32("partitions", int32(n))
+	appendReplay(b, r, key, !c.Server.RequireAuth || c.Peer.Login.Allows().May(auth.Find, a.ns))
+	return nil
+}
+
+// appendReplay prints where statements would go.
+func appendReplay(b *bson.Builder, r *traffic.Replay, key shard.KeyPattern, named bool) {
+	b.Int64("statements", r.Statements)
+	b.Int64("samples", r.Samples)
+	b.Double("ru", r.RU)
+	b.Double("cost", r.Cost)
+	b.BeginDoc("goTo")
+	b.Double("one", r.One)
+	b.Double("some", r.Some)
+	b.Double("all", r.All)
+	b.Double("unknown", r.Unknown)
+	b.End()
+	b.BeginArray("values")
+	for _, v := range r.Values {
+		b.BeginDoc("")
+		b.Double("share", v.Share)
+		for i, text := range v.Texts {
+			if named && text != "" {
+				if i == 0 {
+					b.BeginDoc("value")
+				}
+				b.String(key.Fields()[i].Path.String(), text)
+			}
+			if text == "" {
+				break
+			}
+		}
+		if named && len(v.Texts) > 0 && v.Texts[0] != "" {
+			b.End()
+		}
+		b.End()
+	}
+	b.End()
+	b.BeginArray("minutes")
+	for _, m := range r.Minutes {
+		b.BeginDoc("")
+		b.Int64("at", m.At)
+		b.Double("ru", m.RU)
+		b.BeginArray("loads")
+		for _, x := range m.Loads {
+			b.Double("", x)
+		}
+		b.End()
+		b.End()
+	}
+	b.End()
+}

@@ -1,0 +1,38 @@
+package shards
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/traffic"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// leastRU is what a refused statement is taken to cost of whose shape none was ever served.
+const leastRU = 1
+
+// record notes the statements of a command that is over, for GetRecordedTraffic: each with an equal
+// part of the charge. body is the query, that of the first page for a page of a cursor.
+func (s *State) record(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual usualRun) {
+	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), RU: r.charge.Float(), Visits: float64(r.paid), Write: def.Kind != command.KindRead, Page: r.more}
+	if r.refused {
+		x.RU, x.Visits = max(usual.ru, leastRU), usual.visits
+	}
+	switch {
+	case def.Namespace == command.SeveralNamespaces: // whose statements are about many collections
+	case def.Statements != "" && !r.more:
+		n := 0
+		c.EachStatement(func(bson.Raw) bool { n++; return true })
+		x.RU, x.Visits = x.RU/float64(max(1, n)), x.Visits/float64(max(1, n))
+		c.EachStatement(func(d bson.Raw) bool {
+			if def.Query == nil {
+				x.Document = d
+			} else {
+				x.Filter, _ = def.Query(d)
+			}
+			s.traffic.Note(&x)
+			return true
+		})
+	case def.Query != nil:
+		x.Filter, _ = def.Query(body)
+		s.traffic.Note(&x)
+	}
+}
