@@ -37,7 +37,8 @@ type Store interface {
 	// Errors: ErrSnapshotTooOld, ErrClosed, ctx.Err().
 	Begin(ctx context.Context, o TxnOptions) (Txn, error)
 
-	// Snapshot opens the state at a timestamp; 0 is the newest. The Reader must
+	// Snapshot opens the state at a timestamp; 0 is the newest: with every commit that has
+	// ended, in this process, and anywhere else that may use the data now. The Reader must
 	// be closed: it keeps old versions alive.
 	// Errors: ErrSnapshotTooOld (also for a time not yet reached), ErrClosed.
 	Snapshot(ctx context.Context, at Timestamp) (Reader, error)

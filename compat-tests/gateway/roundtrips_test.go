@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 )
 
 // cost is what a command asks of the cluster: times of the oracle, and requests by kind.
@@ -41,7 +42,10 @@ func (c cost) String() string {
 		kind tikvrpc.CmdType
 		name string
 	}{{tikvrpc.CmdGet, "read"}, {tikvrpc.CmdBatchGet, "batch of reads"}, {tikvrpc.CmdScan, "scan"}, {tikvrpc.CmdPrewrite, "prewrite"}, {tikvrpc.CmdCommit, "commit"}}
-	out := []string{counted(c.times, "time")}
+	var out []string
+	if c.times > 0 {
+		out = append(out, counted(c.times, "time"))
+	}
 	for _, x := range names {
 		n := c.sent[x.kind]
 		if x.kind == tikvrpc.CmdCommit {
@@ -120,7 +124,11 @@ func (b *bill) insertMany(ctx context.Context, n int) error {
 // charges are the commands of the page. The collection has one index, and those with a unique
 // one say so.
 var charges = []charge{
-	{"find by `_id`", 2, func(ctx context.Context, b *bill) error { return b.FindOne(ctx, bson.M{"_id": 7}).Err() }},
+	{"find by `_id`", 1, func(ctx context.Context, b *bill) error { return b.FindOne(ctx, bson.M{"_id": 7}).Err() }},
+	{"find by `_id`, linearizable", 2, func(ctx context.Context, b *bill) error {
+		strict := b.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
+		return strict.FindOne(ctx, bson.M{"_id": 7}).Err()
+	}},
 	{"find of 20 by an index", 5, func(ctx context.Context, b *bill) error {
 		return b.find(ctx, bson.M{"a": bson.M{"$gte": 10, "$lt": 30}})
 	}},

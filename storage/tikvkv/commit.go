@@ -60,17 +60,34 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	if t.o.Essential {
 		c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull)
 	}
+	done := s.entered(logged)
 	e := s.errand(ctx, s.limits.commit)
 	err = c.Commit(e)
 	e.end()
 	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
 	if err != nil {
-		if ts, err = t.failed(e, f, err); err != nil {
+		if ts, err = t.failed(e, f, err, done); err != nil {
+			if !errors.Is(err, storage.ErrUndetermined) {
+				done(0)
+			}
 			return 0, err
 		}
 	}
-	s.committed(ts, logged)
+	done(ts)
 	return timestampOf(ts), nil
+}
+
+// entered notes a commit that is about to ask for its commit time. done is told that time, or 0
+// if nothing was committed.
+func (s *store) entered(logged []placed) (done func(ts uint64)) {
+	if len(logged) == 0 || !s.alone() {
+		return func(ts uint64) { s.committed(ts, logged) }
+	}
+	id := s.tail.enter(s.met.Load())
+	return func(ts uint64) {
+		s.tail.leave(id, ts, logged)
+		s.committed(ts, logged)
+	}
 }
 
 // hand gives the client the writes, locks and log records. logged are the keys of the latter.
@@ -128,12 +145,12 @@ func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 }
 
 // failed says what became of a commit that the client says failed: an error, or the commit
-// time of one that has happened after all.
-func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
+// time of one that has happened after all. Where nobody knows, done is called in the end.
+func (t *txn) failed(e *errand, f *fence, err error, done func(ts uint64)) (uint64, error) {
 	s := t.s
 	if errors.Is(named(err), storage.ErrUndetermined) {
 		s.settled.Add(1)
-		ts, settleErr := s.settle(t.ts, f)
+		ts, settleErr := s.settle(t.ts, f, done)
 		if settleErr == nil {
 			return ts, nil
 		}
@@ -159,25 +176,29 @@ func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 
 // settle finds out what became of a transaction whose commit was not answered: its primary
 // key tells, and if it is not there the question itself makes sure that it never will be.
-// Errors: ErrConflict if nothing was written, ErrUndetermined.
-func (s *store) settle(start uint64, f *fence) (uint64, error) {
+// Errors: ErrConflict if nothing was written; ErrUndetermined, and done is told later.
+func (s *store) settle(start uint64, f *fence, done func(ts uint64)) (uint64, error) {
 	primary := f.primary.Load()
 	if primary == nil {
 		return 0, storage.ErrConflict // nothing was sent
 	}
 	answer := make(chan outcome, 1)
+	s.doubts.Add(1)
 	if !s.background(func() { answer <- s.outcomeOf(start, *primary) }) {
-		return 0, storage.ErrUndetermined
+		return 0, storage.ErrUndetermined // closed: nobody reads any more
 	}
 	deadline := time.NewTimer(s.limits.settle)
 	defer deadline.Stop()
 	select {
 	case o := <-answer:
+		s.meet(o.ts)
+		s.doubts.Add(-1)
 		return o.ts, o.err
 	case <-deadline.C:
 		s.background(func() {
-			if o := <-answer; o.err == nil {
-				s.committed(o.ts, nil) // those who follow the log are woken
+			if o := <-answer; !errors.Is(o.err, storage.ErrUndetermined) {
+				done(o.ts)
+				s.doubts.Add(-1)
 			}
 		})
 		return 0, fmt.Errorf("%w: the cluster does not answer", storage.ErrUndetermined)
@@ -220,8 +241,11 @@ func (s *store) background(f func()) bool {
 	return true
 }
 
-// committed notes a commit of this process.
+// committed notes a commit of this process; 0 is none.
 func (s *store) committed(ts uint64, logged []placed) {
+	if ts == 0 {
+		return
+	}
 	s.meet(ts)
 	s.commits.Add(1)
 	for _, p := range logged {

@@ -26,12 +26,11 @@ const connectPatience = 15 * time.Second
 // log for the whole process, so a process opens one store.
 // Errors: as OpenOn; ErrUnavailable if PD does not answer.
 func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
-	o = o.defaults()
 	o.Keyspace = l.Keyspace
 	config.UpdateGlobal(func(c *config.Config) {
 		c.Security = config.NewSecurity(l.CA, l.Cert, l.Key, nil)
 	})
-	hear(o.Log)
+	hear(o.defaults().Log)
 	nameMetrics()
 	kv, err := connect(ctx, l, connectPatience)
 	if err != nil {

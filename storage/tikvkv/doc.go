@@ -1,8 +1,9 @@
 // Package tikvkv keeps a store in a TiKV cluster, through TiKV's Go client.
 //
 //	storage.Txn ── writebuf.Buffer ── at commit: a transaction of the client, under a fence
-//	storage.Reader ── gets, batches and pages of scans at one time of the oracle
-//	change log ── filed by place, read in the order of commit times
+//	storage.Reader ── gets, batches and pages of scans at one time of the oracle: the newest
+//	                  one known, if that is certain to be new enough; see known.go
+//	change log ── filed by place, read in the order of commit times; its end from memory, see tail.go
 //
 // Words. Oracle: PD's timestamp service; its times are unique and rise across the cluster.
 // Commit time: the oracle's time of a commit. Place: the oracle's time a log record is filed

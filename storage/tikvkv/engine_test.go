@@ -471,15 +471,17 @@ func logged(t *testing.T, s, reader *store, c *tikvfake.Cluster) (missing, refus
 // they are not refused, records are missed, so this test can fail.
 func TestLogWithStalls(t *testing.T) {
 	c := fake(t)
-	s := openOn(t, c, Options{})
-	s.limits.windows = [classes]int64{40, 40}
-	missing, refused := logged(t, s, s, c)
-	if missing > 0 || refused == 0 {
-		t.Errorf("%d commits are missing in the log, %d were refused", missing, refused)
+	for what, clock := range map[string]func() time.Time{"the log in the store": nil, "its tail in memory": time.Now} {
+		s := openOn(t, c, Options{Clock: clock, Keyspace: strings.ReplaceAll(what, " ", "-")})
+		s.limits.windows = [classes]int64{40, 40}
+		missing, refused := logged(t, s, s, c)
+		if missing > 0 || refused == 0 {
+			t.Errorf("%s: %d commits are missing, %d were refused", what, missing, refused)
+		}
+		must(t, s.Close())
 	}
-	must(t, s.Close())
 
-	s = openOn(t, c, Options{})
+	s := openOn(t, c, Options{})
 	defer s.Close()
 	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: usualLimits, stop: s.stop, readers: map[uint64]int{}}
 	reader.lease.tenure.Store(&tenure{})

@@ -29,6 +29,8 @@ type lease struct {
 	tenure atomic.Pointer[tenure]
 	lost   atomic.Bool // another process has the store
 
+	renewed renewal // by the clocks of this process
+
 	mu      sync.Mutex // one writer of the row at a time; the fields below
 	message []byte     // what a member tells the others
 	row     uint64     // the end that its row says
@@ -93,6 +95,7 @@ func (l *lease) take(ctx context.Context, s *store) error {
 	l.tenure.Store(&tenure{})
 	seen := uint64(0)
 	for {
+		begun := s.o.Clock()
 		now, err := s.ask(ctx)
 		if err != nil {
 			return err
@@ -106,12 +109,12 @@ func (l *lease) take(ctx context.Context, s *store) error {
 			if err != nil {
 				return err
 			}
-			if o.end > now {
-				if seen != 0 && o.end > seen {
-					return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.self)
-				}
+			if seen != 0 && o.end > seen {
+				return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.self)
+			}
+			if o.end > now || seen == 0 && later(o.end, leaseLongOver) > now {
 				seen = o.end
-				if err := pause(ctx, time.Duration((o.end-now)>>counterBits)*time.Millisecond+50*time.Millisecond); err != nil {
+				if err := pause(ctx, s.patience(o.end, now)); err != nil {
 					return err
 				}
 				continue
@@ -125,11 +128,26 @@ func (l *lease) take(ctx context.Context, s *store) error {
 		}
 		switch err := begin(ctx, s, now); {
 		case err == nil:
+			l.renewed.at(begun)
 			return nil
 		case !errors.Is(err, storage.ErrConflict):
 			return err
 		}
 	}
+}
+
+// leaseLongOver is after how many milliseconds the lease of one who did not give it back is
+// taken without a wait: the oracle's times would have to jump that far for its owner to have it still.
+const leaseLongOver = 60_000
+
+// patience is how long one waits for the owner of a lease that ends at a time to show that he
+// lives: a whole lease by this process's own clock, for what the oracle says may have jumped.
+func (s *store) patience(end, now uint64) time.Duration {
+	wait := s.o.Lease
+	if end > now {
+		wait = max(wait, time.Duration((end-now)>>counterBits)*time.Millisecond)
+	}
+	return wait + 50*time.Millisecond
 }
 
 // pause waits. Errors: ctx.Err().
@@ -194,6 +212,7 @@ func (l *lease) again(ctx context.Context, s *store) error {
 	if s.o.Several {
 		return l.renewal(ctx, s)
 	}
+	begun := s.o.Clock()
 	now, err := s.ask(ctx)
 	if err != nil {
 		return err
@@ -202,18 +221,28 @@ func (l *lease) again(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
-	if stored != nil {
-		o, err := ownerOf(stored)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(o.id, l.id[:]) {
-			l.tenure.Load().end.Store(0)
-			l.lost.Store(true)
-			return storage.ErrLocked
-		}
+	if mine, err := l.mine(stored); err != nil {
+		return err
+	} else if !mine {
+		l.tenure.Load().end.Store(0)
+		l.lost.Store(true)
+		return storage.ErrLocked
 	}
-	return l.write(ctx, s, now)
+	if err := l.write(ctx, s, now); err != nil {
+		return err
+	}
+	l.renewed.at(begun)
+	return nil
+}
+
+// mine reports that the row is that of this process. If there is none, another one had the
+// store and gave it back. Errors: ErrFormat.
+func (l *lease) mine(stored []byte) (bool, error) {
+	if stored == nil {
+		return false, nil
+	}
+	o, err := ownerOf(stored)
+	return err == nil && bytes.Equal(o.id, l.id[:]), err
 }
 
 // give gives the lease back, so that the next one need not wait for its end.

@@ -10,6 +10,7 @@ import (
 
 	clientkv "github.com/tikv/client-go/v2/kv"
 	"github.com/tikv/client-go/v2/tikv"
+	"github.com/tikv/client-go/v2/txnkv/transaction"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -27,6 +28,9 @@ import (
 
 // ReadLog implements storage.Store.
 func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
+	if next, ok, err := s.follow(ctx, stream, after, yield); ok || err != nil {
+		return next, err
+	}
 	now, mark, err := s.look(ctx, stream)
 	if err != nil {
 		return after, err
@@ -367,6 +371,7 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	if err := s.change(ctx, []placed{{s.keys.in(spaceMark, stream), binary.BigEndian.AppendUint64(nil, uint64(newest))}}, nil); err != nil {
 		return err
 	}
+	s.tail.cut(oracleOf(newest))
 	return s.remove(ctx, stream, oracleOf(newest))
 }
 
@@ -462,5 +467,9 @@ func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) e
 	c.SetRPCInterceptor(f.wrap())
 	e := s.errand(ctx, s.limits.commit)
 	defer e.end()
-	return e.fail(c.Commit(e))
+	if err := c.Commit(e); err != nil {
+		return e.fail(err)
+	}
+	s.meet(transaction.TxnProbe{KVTxn: c}.GetCommitTS())
+	return nil
 }

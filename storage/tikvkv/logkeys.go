@@ -45,8 +45,7 @@ type placed struct{ key, body []byte }
 
 // lane is the beginning of the keys of one class and bucket of a stream.
 func (l layout) lane(stream []byte, class, bucket byte) []byte {
-	out := binary.BigEndian.AppendUint16(l.in(spaceLog, nil), uint16(len(stream)))
-	return append(append(out, stream...), class, bucket)
+	return append(l.stream(stream), class, bucket)
 }
 
 // placeOf is the place in a log key, and part which part of its value it has.

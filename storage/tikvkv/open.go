@@ -17,13 +17,14 @@ import (
 // Errors: ErrLocked if another process has the keyspace, ErrUnavailable, ctx.Err(), what is
 // wrong with the options.
 func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, error) {
+	clocked := o.Clock != nil
 	o = o.defaults()
 	keys, err := newLayout(o.Keyspace)
 	if err != nil {
 		return nil, fmt.Errorf("tikvkv: %w", err)
 	}
 	s := &store{
-		o: o, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: usualLimits,
+		o: o, clocked: clocked, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: usualLimits,
 		readers: map[uint64]int{}, wake: make(chan struct{}), stop: make(chan struct{}),
 	}
 	var id [4]byte
@@ -36,6 +37,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 		return nil, err
 	}
 	s.newest = s.Latest() // what others committed before
+	s.tail.floor = s.met.Load()
 	life := context.WithoutCancel(ctx)
 	s.stopped.Go(func() { s.lease.renew(life, s) })
 	if !o.KeepGarbage && !o.Several {

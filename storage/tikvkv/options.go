@@ -38,8 +38,9 @@ type Options struct {
 	// cluster has been seen to pass the tests with them yet.
 	AsyncCommit, OnePhase bool
 
-	// Clock measures how long the cluster has not answered, and how long it takes; nil does
-	// not. Nothing else goes by it.
+	// Clock measures how long the cluster has not answered, how long it takes, and for how
+	// long this process may be sure of its lease; nil does not, and the oracle is asked before
+	// each read. It is never compared with another machine's.
 	Clock func() time.Time
 
 	// Log receives what the client and the engine have to say; nil drops it.

@@ -3,7 +3,7 @@ package tikvkv
 import "sync"
 
 // placesBytesMax bounds the cache of log values.
-const placesBytesMax = 64 << 20
+const placesBytesMax = 32 << 20
 
 // placeCache keeps the commit times and bodies of the newest log values met, which readers
 // list again and again: a commit time never changes. What it does not have is asked for.

@@ -16,6 +16,8 @@ type view struct {
 	tenure *tenure // of the lease, when the view began
 	closed atomic.Bool
 
+	readOnly bool // nothing is written under its time
+
 	// noted are the keys read whose values lie in chunks, with their number: who writes them
 	// anew removes the chunks. Only transactions note them.
 	mu    sync.Mutex

@@ -35,7 +35,10 @@ type store struct {
 	refused atomic.Int64 // commits that conflicted
 	late    atomic.Int64 // commits that the fence refused
 	settled atomic.Int64 // commits whose outcome had to be asked for
+	doubts  atomic.Int64 // commits whose outcome is not known
+	clocked bool         // the options have a clock
 	places  placeCache
+	tail    tail
 
 	separating sync.Mutex // one at a time splits regions
 
@@ -130,7 +133,7 @@ func (s *store) Sync(ctx context.Context) error { return s.check(ctx) }
 
 // Snapshot implements storage.Store.
 func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
-	r := &reader{view: view{s: s}}
+	r := &reader{view: view{s: s, readOnly: true}}
 	if err := s.acquire(ctx, &r.view, at); err != nil {
 		return nil, err
 	}
@@ -142,8 +145,11 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) error {
 	v.tenure = s.lease.tenure.Load()
 	want := oracleOf(at)
-	now := s.met.Load()
-	if at == 0 || want > now {
+	now, known := s.met.Load(), at != 0
+	if at == 0 && v.readOnly {
+		now, known = s.known()
+	}
+	if !known || want > now {
 		var err error
 		if now, err = s.ask(ctx); err != nil {
 			return err

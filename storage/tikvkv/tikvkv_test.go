@@ -2,6 +2,7 @@ package tikvkv
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/compat-tests/tikvfake"
 	"github.com/cantledb/cantle/storage"
@@ -46,7 +47,7 @@ func tryOpen(tb testing.TB, c *tikvfake.Cluster, o Options) (*store, error) {
 	return s.(*store), nil
 }
 
-func open(tb testing.TB) storage.Store { return openOn(tb, fake(tb), Options{}) }
+func open(tb testing.TB) storage.Store { return openOn(tb, fake(tb), Options{Clock: time.Now}) }
 
 func TestConformance(t *testing.T) { storagetest.Conformance(t, open) }
 

@@ -29,7 +29,7 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s, notes: !o.ReadOnly}, o: o, memory: s.o.TxnMemory}
+	t := &txn{view: view{s: s, notes: !o.ReadOnly, readOnly: o.ReadOnly}, o: o, memory: s.o.TxnMemory}
 	if o.Memory != nil {
 		t.memory = o.Memory
 	}

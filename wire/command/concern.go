@@ -3,9 +3,15 @@ package command
 import "github.com/cantledb/cantle/storage"
 
 // fixReadTime gives a read of the level "snapshot" outside of transactions the
-// newest time, unless it names one.
-// Manual: reference/read-concern-snapshot. Errors: those of SnapshotTime.
+// newest time, unless it names one. One of the level "linearizable" asks the store for the
+// time: the others trust that this server has not lost its place while it slept.
+// Manual: reference/read-concern-snapshot, reference/read-concern-linearizable.
+// Errors: those of SnapshotTime, storage errors.
 func (c *Call) fixReadTime() (err error) {
+	if c.ReadConcern == "linearizable" {
+		_, err = c.Cluster.Store.Now(c.Ctx)
+		return err
+	}
 	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At == 0 {
 		c.Op.At, err = c.Cluster.SnapshotTime(c.Ctx)
 	}

@@ -1,0 +1,168 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
+
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/storage"
+)
+
+// watch is a clock that a test moves.
+type watch struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *watch) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *watch) move(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// newWatch is a clock that stands.
+func newWatch() *watch { return &watch{now: time.Unix(1_800_000_000, 0)} }
+
+// read is the value of a key in the newest state, and how many times the oracle was asked for it.
+func read(t *testing.T, c *tikvfake.Cluster, s storage.Store, key string) (value string, times int) {
+	t.Helper()
+	c.Count()
+	r, err := s.Snapshot(t.Context(), 0)
+	must(t, err)
+	defer r.Close()
+	v, err := r.Get(t.Context(), []byte(key), nil)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		t.Fatal(err)
+	}
+	_, times = c.Count()
+	return string(v), times
+}
+
+// Who alone has the store reads the newest state without asking the oracle, as long as its
+// own clock says that it must have it still.
+func TestKnownTimes(t *testing.T) {
+	c, clock := fake(t), newWatch()
+	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
+	defer s.Close()
+	expect := func(what, value string, times int) {
+		t.Helper()
+		if v, n := read(t, c, s, "a"); v != value || n != times {
+			t.Errorf("%s: %q for %d times of the oracle, want %q for %d", what, v, n, value, times)
+		}
+	}
+	for _, value := range []string{"1", "2", "3"} {
+		_, err := commit(t, s, set("a", value))
+		must(t, err)
+		expect("a read after its commit", value, 0)
+	}
+	clock.move(44 * time.Minute)
+	expect("three quarters of the lease have not passed", "3", 0)
+	clock.move(time.Minute)
+	expect("three quarters of the lease have passed", "3", 1)
+	must(t, s.lease.again(t.Context(), s))
+	expect("the lease is renewed", "3", 0)
+	clock.move(-time.Minute)
+	expect("the clock went back", "3", 1)
+	clock.move(time.Minute)
+
+	before := s.met.Load()
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	defer tx.Close()
+	if tx.ReadTimestamp() <= timestampOf(before) {
+		t.Error("a transaction that writes has a time that others may have")
+	}
+	c.Count()
+	ro, err := s.Begin(t.Context(), storage.TxnOptions{ReadOnly: true})
+	must(t, err)
+	defer ro.Close()
+	if _, n := c.Count(); n != 0 {
+		t.Errorf("a transaction that does not write asks the oracle %d times", n)
+	}
+
+	unclocked := openOn(t, c, Options{Keyspace: "unclocked", Lease: time.Hour})
+	defer unclocked.Close()
+	if _, n := read(t, c, unclocked, "a"); n != 1 {
+		t.Errorf("without a clock a read asks the oracle %d times", n)
+	}
+	other := fake(t)
+	shared := openMember(t, other, Options{Clock: clock.Now, Lease: time.Hour})
+	defer shared.Close()
+	if _, n := read(t, other, shared, "a"); n != 1 {
+		t.Errorf("one of several asks the oracle %d times", n)
+	}
+}
+
+// A commit of which nobody knows whether it has happened may have: who reads after that asks
+// the oracle, and sees it.
+func TestKnownTimesInDoubt(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Clock: newWatch().Now, Lease: time.Hour})
+	defer s.Close()
+	s.limits.commit, s.limits.settle = 50*time.Millisecond, 50*time.Millisecond
+	begun := s.newestCommit()
+	var away, deaf atomic.Bool
+	deaf.Store(true)
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdCommit && !away.Swap(true) {
+			_, _ = next()
+		}
+		if deaf.Load() && away.Load() && (req.Type == tikvrpc.CmdCommit || req.Type == tikvrpc.CmdCheckTxnStatus) {
+			return nil, gone
+		}
+		return next()
+	})
+	_, err := commit(t, s, func(tx storage.Txn) error {
+		return errors.Join(tx.Set([]byte("a"), []byte("1")), tx.AppendLog([]byte("s"), []byte("r")))
+	})
+	if !errors.Is(err, storage.ErrUndetermined) {
+		t.Fatalf("got %v", err)
+	}
+	if v, n := read(t, c, s, "a"); v != "1" || n != 1 {
+		t.Errorf("in doubt: %q for %d times of the oracle", v, n)
+	}
+	before := s.Latest()
+	deaf.Store(false)
+	must(t, s.WaitLog(t.Context(), begun))
+	c.SetHook(nil)
+	if v, _ := read(t, c, s, "a"); v != "1" {
+		t.Errorf("settled: %q", v)
+	}
+	n := 0
+	_, err = s.ReadLog(t.Context(), []byte("s"), timestampOf(s.tail.floor), func(_, _ storage.Timestamp, _ []byte) bool { n++; return true })
+	if n != 1 || err != nil || s.Latest() < before {
+		t.Errorf("%d records of what was settled, %v", n, err)
+	}
+}
+
+// A process that slept while another one had the store, and gave it back, has lost it all the
+// same: what it keeps in memory is from before.
+func TestLostAndGivenBack(t *testing.T) {
+	c, clock := fake(t), newWatch()
+	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
+	must(t, s.change(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease was over
+	second := openOn(t, c, Options{Self: "second"})
+	_, err := commit(t, second, set("a", "2"))
+	must(t, err)
+	must(t, second.Close())
+	clock.move(time.Hour)
+	if err := s.lease.again(t.Context(), s); !errors.Is(err, storage.ErrLocked) {
+		t.Errorf("the lease is renewed: %v", err)
+	}
+	if _, err := s.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a read: %v", err)
+	}
+	must(t, s.Close())
+}
