@@ -2,10 +2,13 @@ package tikvfake
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/pingcap/failpoint"
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+	"github.com/pingcap/kvproto/pkg/metapb"
 	"github.com/pingcap/log"
 	"github.com/tikv/client-go/v2/testutils"
 	"github.com/tikv/client-go/v2/tikv"
@@ -113,11 +116,44 @@ func (k *client) SendRequest(ctx context.Context, addr string, req *tikvrpc.Requ
 	k.c.sent[req.Type]++
 	hook := k.c.hook
 	k.c.mu.Unlock()
-	next := func() (*tikvrpc.Response, error) { return k.Client.SendRequest(ctx, addr, req, timeout) }
+	next := func() (*tikvrpc.Response, error) { return k.c.send(ctx, k.Client, addr, req, timeout) }
 	if hook == nil {
 		return next()
 	}
 	return hook(ctx, req, next)
+}
+
+// send sends a request into the simulator.
+func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
+	resp, err := to.SendRequest(ctx, addr, req, timeout)
+	if req.Type != tikvrpc.CmdSplitRegion || err != nil {
+		return resp, err
+	}
+	if split, ok := resp.Resp.(*kvrpcpb.SplitRegionResponse); ok && split.RegionError == nil {
+		ids := []uint64{req.Context.RegionId}
+		for _, r := range split.Regions {
+			ids = append(ids, r.Id)
+		}
+		c.renew(ids...)
+	}
+	return resp, err
+}
+
+// renew makes regions newer than all others, as those are that have split or merged. The simulator
+// gives a new region version 1, however often the one has split that it is of: a client that
+// knows that one takes the new ones for older, and asks for them again and again.
+func (c *Cluster) renew(ids ...uint64) {
+	c.Layout.Lock()
+	defer c.Layout.Unlock()
+	list, newest := c.Layout.GetAllRegions(), uint64(0)
+	for _, r := range list {
+		newest = max(newest, r.Meta.GetRegionEpoch().GetVersion())
+	}
+	for _, r := range list {
+		if slices.Contains(ids, r.Meta.Id) {
+			r.Meta.RegionEpoch = &metapb.RegionEpoch{ConfVer: r.Meta.GetRegionEpoch().GetConfVer(), Version: newest + 1}
+		}
+	}
 }
 
 // SendRequestAsync implements tikv.Client.

@@ -56,6 +56,7 @@ const (
 	CutBefore   = "connections cut before a request was done"
 	CutAfter    = "connections cut before a request was answered"
 	Unanswered  = "commits done and never answered"
+	Swallowed   = "commits neither done nor answered"
 	LeaderMoves = "moves of leaders"
 	Splits      = "splits of regions"
 	Merges      = "merges of regions"
@@ -83,11 +84,10 @@ var mischief = []struct {
 		_, err := next()
 		return nil, errors.Join(errCut, err)
 	}},
-	{Unanswered, 8000, []tikvrpc.CmdType{tikvrpc.CmdCommit}, func(_ context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
-		_, err := next()
-		return nil, errors.Join(errors.New("the answer is lost"), err)
-	}},
 }
+
+// errMute is of an answer that is not sent, while its connection lives.
+var errMute = errors.New("the answer is lost")
 
 // stall holds a request for a random time.
 func stall(least, most time.Duration) Hook {
@@ -125,7 +125,7 @@ func regionError(e *errorpb.Error) Hook {
 // is Served. end stops it.
 func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	t := &trouble{Troubles: Troubles{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0))}
+	t := &trouble{Troubles: Troubles{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), mute: map[uint64]mute{}}
 	c.SetHook(t.hook)
 	var group sync.WaitGroup
 	for _, often := range []struct {
@@ -154,10 +154,20 @@ func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 type trouble struct {
 	Troubles
 	c      *Cluster
-	random *rand.Rand // mu
-	seen   []byte     // mu; a key that was written lately
-	shape  sync.Mutex // one change of the regions at a time: the simulator's do not look at each other
+	random *rand.Rand      // mu
+	seen   []byte          // mu; a key that was written lately
+	mute   map[uint64]mute // mu; by their start, transactions that are not told whether they are committed
+	shape  sync.Mutex      // one change of the regions at a time: the simulator's do not look at each other
 }
+
+// mute is a transaction whose commits are not answered, however often they are sent.
+type mute struct {
+	primary []byte
+	done    bool // they are done all the same
+}
+
+// mutes is how many prewrites there are for each mute.
+const mutes = 2500
 
 // note counts what has gone wrong.
 func (t *trouble) note(what string) {
@@ -187,9 +197,21 @@ func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*
 	}
 	t.mu.Lock()
 	if req.Type == tikvrpc.CmdPrewrite {
-		if m := req.Prewrite().Mutations; len(m) > 0 {
-			t.seen = m[t.random.IntN(len(m))].Key
+		r := req.Prewrite()
+		if len(r.Mutations) > 0 {
+			t.seen = r.Mutations[t.random.IntN(len(r.Mutations))].Key
 		}
+		if t.random.IntN(mutes) == 0 {
+			t.mute[r.StartVersion] = mute{r.PrimaryLock, t.random.IntN(2) == 0}
+		}
+	}
+	if m, ok := t.muted(req); ok {
+		t.mu.Unlock()
+		if !m.done {
+			return nil, errMute
+		}
+		_, err := next()
+		return nil, errors.Join(errMute, err)
 	}
 	for _, m := range mischief {
 		if (m.of == nil || slices.Contains(m.of, req.Type)) && t.random.IntN(m.oneIn) == 0 {
@@ -200,6 +222,23 @@ func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*
 	}
 	t.mu.Unlock()
 	return next()
+}
+
+// muted reports a commit that is not answered, and counts it; mu is held.
+func (t *trouble) muted(req *tikvrpc.Request) (m mute, ok bool) {
+	if req.Type != tikvrpc.CmdCommit {
+		return m, false
+	}
+	m, ok = t.mute[req.Commit().StartVersion]
+	if !ok || !slices.ContainsFunc(req.Commit().Keys, func(key []byte) bool { return bytes.Equal(key, m.primary) }) {
+		return m, false
+	}
+	if m.done {
+		t.n[Unanswered]++
+	} else {
+		t.n[Swallowed]++
+	}
+	return m, true
 }
 
 // asked splits a region as a client wants it. The simulator makes an empty region where one
@@ -245,6 +284,7 @@ func (t *trouble) reshape(context.Context) {
 	if list := t.regions(); len(list) > regionsMost {
 		i := t.number(len(list) - 1)
 		t.c.Layout.Merge(list[i].Meta.Id, list[i+1].Meta.Id)
+		t.c.renew(list[i].Meta.Id)
 		t.note(Merges)
 		return
 	}
@@ -255,6 +295,7 @@ func (t *trouble) reshape(context.Context) {
 	}
 	ids := t.c.Layout.AllocIDs(1 + len(r.Peers))
 	t.c.Layout.Split(r.Id, ids[0], key, ids[1:], ids[1+t.number(len(r.Peers))])
+	t.c.renew(r.Id, ids[0])
 	t.note(Splits)
 }
 
