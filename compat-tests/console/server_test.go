@@ -17,6 +17,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // server is a server with a console, and who asks it.
@@ -29,15 +30,22 @@ type server struct {
 	cookie string
 }
 
-// start starts a server with a console whose clock stands still.
+// start starts a server with a console.
 func start(t testing.TB, flags ...string) *server {
+	t.Helper()
+	return startWith(t, nil, append([]string{"--memory"}, flags...)...)
+}
+
+// startWith starts one whose files lie where the test wants them.
+func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *server {
 	t.Helper()
 	var cfg daemon.Config
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cfg.Flags(f)
-	if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0", "--enable-test-commands", "--drain", "1s"}, flags...)); err != nil {
+	if err := f.Parse(append([]string{"--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0", "--enable-test-commands", "--drain", "1s"}, flags...)); err != nil {
 		t.Fatal(err)
 	}
+	cfg.Files = files
 	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate}
 	d, err := daemon.Start(t.Context(), cfg, io.Discard)
 	if err != nil {

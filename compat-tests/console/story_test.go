@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/cmd/cantle/certificates"
+	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // tenants makes shop.orders, whose shard key is the tenant: four partitions, 40 tenants, and
@@ -137,6 +140,42 @@ func TestTLSPage(t *testing.T) {
 	b.check("it is live", "document.querySelector('.live.on')")
 	b.check("it came over TLS", "location.protocol === 'https:' && performance.getEntriesByType('navigation')[0].nextHopProtocol === 'h2'")
 	b.picture("certificate")
+}
+
+// nearlyFull is a disk of a terabyte that others have filled.
+type nearlyFull struct {
+	vfs.FS
+	free uint64
+}
+
+func (d nearlyFull) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
+}
+
+// A disk that gets full is warned of, and so is one on which writes are refused.
+func TestDiskPage(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		free       uint64
+		refused    bool
+	}{
+		{"low", "10.0 of 1024 GB of the disk are free: make room before writes are refused", 10 << 30, false},
+		{"full", "The disk is almost full (1.0 of 1024 GB are free): writes are refused until there is room, deletes work", 1 << 30, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := startWith(t, func(o *pebblekv.Options) { o.FS = nearlyFull{vfs.Default, c.free} }, "--data", t.TempDir())
+			err := s.client.Database("test").RunCommand(t.Context(), bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "a", Value: 1}}}}}).Err()
+			if (err != nil) != c.refused {
+				t.Errorf("an insert: %v", err)
+			}
+			b := browse(t, s, 1280, 900)
+			b.open("#/now")
+			b.has("the disk is warned of", c.text)
+			b.picture("disk-" + c.name)
+			b.click(".warnings li.disk a")
+			b.check("which leads to what lies on it", "location.hash.startsWith('#/collections')")
+		})
+	}
 }
 
 // Who is throttled stands in Operations: the partition, and the request.

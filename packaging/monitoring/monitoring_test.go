@@ -83,6 +83,8 @@ func (s *server) traffic(i int) {
 func (s *server) trouble(i int) {
 	s.t.Helper()
 	pad := strings.Repeat("x", 20_000)
+	// Two seconds of the budget in one document: what comes behind it is refused, however fast the machine is.
+	_ = s.do(bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: bson.A{bson.D{{Key: "pad", Value: strings.Repeat("x", 2<<20)}}}}})
 	for range 12 { // one value, and so one partition, and a collection of one partition
 		_ = s.do(bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}, bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}}}, {Key: "ordered", Value: false}})
 		_ = s.do(bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: bson.A{bson.D{{Key: "pad", Value: pad}}}}})
@@ -113,6 +115,9 @@ func certificates(t *testing.T) string {
 func replaced(step *int) func(name, instance string, v float64) float64 {
 	return func(name, instance string, v float64) float64 {
 		if instance != "sick" {
+			if name == "cantle_disk_free_bytes" {
+				return 50 << 30 // whatever others do with this disk
+			}
 			return v
 		}
 		switch name {
@@ -128,6 +133,10 @@ func replaced(step *int) func(name, instance string, v float64) float64 {
 			return 1
 		case "cantle_store_conflicts_total":
 			return float64(100 * *step)
+		case "cantle_backup_last_timestamp_seconds":
+			return v - 3*86400
+		case "cantle_backup_failures_total":
+			return float64(*step)
 		case "process_open_fds":
 			return 900
 		case "process_max_fds":
@@ -140,8 +149,8 @@ func replaced(step *int) func(name, instance string, v float64) float64 {
 // Each alert is raised for the server that deserves it, and none for the other. Each panel
 // of the board has something to show.
 func TestMonitoring(t *testing.T) {
-	well := start(t, "well")
-	sick := start(t, "sick", "--tls-mode", "preferTLS", "--tls-certificate-key-file", certificates(t))
+	well := start(t, "well", "--backup-to", t.TempDir())
+	sick := start(t, "sick", "--backup-to", t.TempDir(), "--tls-mode", "preferTLS", "--tls-certificate-key-file", certificates(t))
 	step := 0
 	w := &world{t: t, store: teststorage.New(t), servers: []*server{well, sick}, now: time.Now().Add(-rounds * interval), instead: replaced(&step)}
 	for _, s := range w.servers {

@@ -30,6 +30,7 @@ const (
 	Split    = "split"
 	Merge    = "merge"
 	Reshard  = "reshard"
+	Replaced = "replace"
 	Scaling  = "scaling"
 	Creation = "create"
 	Drop     = "drop"
@@ -99,7 +100,9 @@ func compare(old, now *census, second int64) (out []Event) {
 		}
 	}
 	for id, coll := range old.colls {
-		if now.colls[id] == nil && !slices.ContainsFunc(out, func(e Event) bool { return e.Kind == Reshard && e.Namespace == coll.Namespace.String() }) {
+		if now.colls[id] == nil && !slices.ContainsFunc(out, func(e Event) bool {
+			return (e.Kind == Reshard || e.Kind == Replaced) && e.Namespace == coll.Namespace.String()
+		}) {
 			out = append(out, Event{At: second, Kind: Drop, Namespace: coll.Namespace.String()})
 		}
 	}
@@ -109,15 +112,22 @@ func compare(old, now *census, second int64) (out []Event) {
 	return out
 }
 
-// origin says how a collection came to be that was not there before: a new one, or the
-// rewritten form of another.
+// origin says how a collection came to be that was not there before: a new one, the rewritten
+// form of the one that had its name, or another in its place.
 func origin(old *census, coll *catalog.Collection) (kind, text string) {
 	for _, o := range old.colls {
 		if o.Namespace == coll.Namespace {
-			if o.Sharded() == coll.Sharded() && o.Key.String() == coll.Key.String() {
+			same := o.Sharded() == coll.Sharded() && o.Key.String() == coll.Key.String()
+			switch change := "from " + keyText(o) + " to " + keyText(coll); {
+			case o.UUID != coll.UUID && same: // restored, renamed, written by $out, or dropped and made within a second
+				return Replaced, "another collection has taken its place"
+			case o.UUID != coll.UUID:
+				return Replaced, "another collection has taken its place, " + change
+			case same:
 				return Reshard, "rewritten"
+			default:
+				return Reshard, change
 			}
-			return Reshard, "from " + keyText(o) + " to " + keyText(coll)
 		}
 	}
 	return Creation, keyText(coll)

@@ -47,6 +47,7 @@ var (
 	descBackups       = prometheus.NewDesc("cantle_backups_total", "Backups made.", nil, nil)
 	descBackupsFailed = prometheus.NewDesc("cantle_backup_failures_total", "Backups and copies of the log that failed.", nil, nil)
 	descBackupLast    = prometheus.NewDesc("cantle_backup_last_timestamp_seconds", "When the last backup was made.", nil, nil)
+	descBackupEvery   = prometheus.NewDesc("cantle_backup_interval_seconds", "How often backups are made by themselves.", nil, nil)
 	descBackupCovered = prometheus.NewDesc("cantle_backup_covered_timestamp_seconds", "The newest moment that can be restored.", nil, nil)
 )
 
@@ -61,6 +62,9 @@ func (m *Metrics) backups(out chan<- prometheus.Metric) {
 	}
 	send(descBackups, prometheus.CounterValue, float64(st.Made))
 	send(descBackupsFailed, prometheus.CounterValue, float64(st.Failed))
+	if st.Policy.Folder != "" {
+		send(descBackupEvery, prometheus.GaugeValue, st.Policy.Interval.Seconds())
+	}
 	if !st.LastEnd.IsZero() {
 		send(descBackupLast, prometheus.GaugeValue, float64(st.LastEnd.Unix()))
 	}

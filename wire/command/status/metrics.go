@@ -80,7 +80,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
 		descSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
-		descBackups, descBackupsFailed, descBackupLast, descBackupCovered} {
+		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
 		out <- d
 	}
 	m.seconds.Describe(out)

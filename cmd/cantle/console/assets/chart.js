@@ -11,7 +11,7 @@ const sync = { key: 'console' };
 function options(props, width, height) {
   const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--grid'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
   return {
-    width, height, padding: [8, 6, 0, 0], cursor: { sync, drag: { x: true, y: false, setScale: false }, points: { size: 6 } }, legend: { show: false },
+    width, height, padding: [8, 26, 0, 0], cursor: { sync, drag: { x: true, y: false, setScale: false }, points: { size: 6 } }, legend: { show: false },
     select: { show: true },
     hooks: {
       setSelect: [(u) => {
