@@ -213,39 +213,3 @@ type Connection struct {
 	Conn wire.Conn
 	Peer *Peer
 }
-
-// statement is the price of one command, for getLastRequestStatistics.
-type statement struct {
-	Command string
-	Charge  int64 // micro request units
-	Took    time.Duration
-}
-
-// charges remembers the last statement of each session, for some time.
-type charges struct {
-	mu  sync.Mutex
-	now map[session.ID]statement
-	old map[session.ID]statement // the generation before, dropped when now is full
-}
-
-// chargesMax bounds one generation of remembered sessions.
-const chargesMax = 8192
-
-func (c *charges) put(id session.ID, s statement) {
-	c.mu.Lock()
-	if c.now == nil || len(c.now) >= chargesMax {
-		c.old, c.now = c.now, map[session.ID]statement{}
-	}
-	c.now[id] = s
-	c.mu.Unlock()
-}
-
-func (c *charges) Get(id session.ID) (statement, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, ok := c.now[id]
-	if !ok {
-		s, ok = c.old[id]
-	}
-	return s, ok
-}

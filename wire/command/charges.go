@@ -1,0 +1,62 @@
+package command
+
+import (
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// statement is the price of one command, for getLastRequestStatistics.
+type statement struct {
+	Command string
+	Charge  int64 // micro request units
+	Took    time.Duration
+}
+
+// charges remembers the last statement of each session, for some time. It has parts with a
+// lock each, as every command of every client leaves something here.
+type charges [chargesParts]chargesPart
+
+// chargesPart is what some of the sessions paid.
+type chargesPart struct {
+	mu  sync.Mutex
+	now map[session.ID]statement
+	old map[session.ID]statement // the generation before, dropped when now is full
+	_   [40]byte                 // keeps the locks of two parts off one cache line
+}
+
+const (
+	chargesParts = 64
+	// chargesMax bounds one generation of a part.
+	chargesMax = 128
+)
+
+// part is where a session's statement is. All bytes of the identifier count, as in those that
+// are made of time and place only a few differ.
+func (c *charges) part(id session.ID) *chargesPart {
+	mixed := (binary.LittleEndian.Uint64(id.UUID[:8]) ^ binary.LittleEndian.Uint64(id.UUID[8:])) * 0x9e3779b97f4a7c15
+	return &c[mixed>>32%chargesParts]
+}
+
+func (c *charges) put(id session.ID, s statement) {
+	p := c.part(id)
+	p.mu.Lock()
+	if p.now == nil || len(p.now) >= chargesMax {
+		p.old, p.now = p.now, map[session.ID]statement{}
+	}
+	p.now[id] = s
+	p.mu.Unlock()
+}
+
+func (c *charges) Get(id session.ID) (statement, bool) {
+	p := c.part(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.now[id]
+	if !ok {
+		s, ok = p.old[id]
+	}
+	return s, ok
+}
