@@ -103,7 +103,8 @@ type Store interface {
 	// DeleteRange removes a range physically and cheaply, outside transactions:
 	// it conflicts with nobody, open snapshots may or may not still see the keys.
 	// For ranges no reader or writer uses any more. Idempotent; durable together
-	// with the next Synced commit.
+	// with the next Synced commit. An engine may do it later, once no snapshot can reach
+	// the range: until then the keys can be seen.
 	DeleteRange(ctx context.Context, r Range) error
 
 	// Checkpoint writes a consistent, openable copy of the durable store into dir,

@@ -125,6 +125,9 @@ func (k *client) SendRequest(ctx context.Context, addr string, req *tikvrpc.Requ
 
 // send sends a request into the simulator.
 func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
+	if req.Type == tikvrpc.CmdUnsafeDestroyRange { // which the simulator does not know
+		return c.destroy(req.UnsafeDestroyRange())
+	}
 	resp, err := to.SendRequest(ctx, addr, req, timeout)
 	if req.Type != tikvrpc.CmdSplitRegion || err != nil {
 		return resp, err
@@ -159,6 +162,15 @@ func (c *Cluster) renew(ids ...uint64) {
 // SendRequestAsync implements tikv.Client.
 func (k *client) SendRequestAsync(ctx context.Context, addr string, req *tikvrpc.Request, cb async.Callback[*tikvrpc.Response]) {
 	go func() { cb.Schedule(k.SendRequest(ctx, addr, req, time.Minute)) }()
+}
+
+// destroy removes a range of keys from the store, with all versions and locks.
+func (c *Cluster) destroy(r *kvrpcpb.UnsafeDestroyRangeRequest) (*tikvrpc.Response, error) {
+	out := &kvrpcpb.UnsafeDestroyRangeResponse{}
+	if err := c.rpc.MvccStore.DeleteRange(r.StartKey, r.EndKey); err != nil {
+		out.Error = err.Error()
+	}
+	return &tikvrpc.Response{Resp: out}, nil
 }
 
 // oracle counts the times asked for, and does not answer while PD is stopped.

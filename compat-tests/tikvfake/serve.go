@@ -108,13 +108,22 @@ func (k *node) SplitRegion(ctx context.Context, r *kvrpcpb.SplitRegionRequest) (
 	return resp.(*kvrpcpb.SplitRegionResponse), nil
 }
 
-// KvDeleteRange implements tikvpb.TikvServer.
-func (k *node) KvDeleteRange(ctx context.Context, r *kvrpcpb.DeleteRangeRequest) (*kvrpcpb.DeleteRangeResponse, error) {
-	resp, err := k.send(ctx, tikvrpc.CmdDeleteRange, r, r.Context)
+// MvccGetByKey implements tikvpb.TikvServer.
+func (k *node) MvccGetByKey(ctx context.Context, r *kvrpcpb.MvccGetByKeyRequest) (*kvrpcpb.MvccGetByKeyResponse, error) {
+	resp, err := k.send(ctx, tikvrpc.CmdMvccGetByKey, r, r.Context)
 	if err != nil {
 		return nil, err
 	}
-	return resp.(*kvrpcpb.DeleteRangeResponse), nil
+	return resp.(*kvrpcpb.MvccGetByKeyResponse), nil
+}
+
+// UnsafeDestroyRange implements tikvpb.TikvServer.
+func (k *node) UnsafeDestroyRange(ctx context.Context, r *kvrpcpb.UnsafeDestroyRangeRequest) (*kvrpcpb.UnsafeDestroyRangeResponse, error) {
+	resp, err := k.send(ctx, tikvrpc.CmdUnsafeDestroyRange, r, r.Context)
+	if err != nil {
+		return nil, err
+	}
+	return resp.(*kvrpcpb.UnsafeDestroyRangeResponse), nil
 }
 
 // BatchCommands implements tikvpb.TikvServer: a stream of requests, answered as they are done.
@@ -180,10 +189,6 @@ func (k *node) one(ctx context.Context, r *tikvpb.BatchCommandsRequest_Request) 
 	case *tikvpb.BatchCommandsRequest_Request_ResolveLock:
 		if resp, err = k.send(ctx, tikvrpc.CmdResolveLock, r.ResolveLock, r.ResolveLock.Context); err == nil {
 			out.Cmd = &tikvpb.BatchCommandsResponse_Response_ResolveLock{ResolveLock: resp.(*kvrpcpb.ResolveLockResponse)}
-		}
-	case *tikvpb.BatchCommandsRequest_Request_DeleteRange:
-		if resp, err = k.send(ctx, tikvrpc.CmdDeleteRange, r.DeleteRange, r.DeleteRange.Context); err == nil {
-			out.Cmd = &tikvpb.BatchCommandsResponse_Response_DeleteRange{DeleteRange: resp.(*kvrpcpb.DeleteRangeResponse)}
 		}
 	case *tikvpb.BatchCommandsRequest_Request_CheckTxnStatus:
 		if resp, err = k.send(ctx, tikvrpc.CmdCheckTxnStatus, r.CheckTxnStatus, r.CheckTxnStatus.Context); err == nil {

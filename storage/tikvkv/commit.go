@@ -41,7 +41,10 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 // commit hands the buffer to the client and commits it.
 func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) {
 	s := t.s
-	c, err := s.kv.Begin(tikv.WithStartTS(t.ts))
+	if err := t.unchanged(ctx); err != nil {
+		return 0, err
+	}
+	c, err := s.kv.Begin(tikv.WithStartTS(t.start))
 	if err != nil {
 		return 0, translate(err)
 	}
@@ -52,7 +55,12 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 		return 0, translate(err)
 	}
 	window := s.limits.windows[classOf(t.buf.Bytes())]
-	f := &fence{bound: func() uint64 { return min(later(place, window), t.tenure.end.Load()) }}
+	f := &fence{bound: func() uint64 {
+		if s.kept(t.ts) != nil {
+			return 1 // what it read, or wrote over, may be gone
+		}
+		return min(later(place, window), t.tenure.end.Load())
+	}}
 	c.SetRPCInterceptor(f.wrap())
 	c.SetEnableAsyncCommit(s.o.AsyncCommit)
 	c.SetEnable1PC(s.o.OnePhase)
@@ -150,7 +158,7 @@ func (t *txn) failed(e *errand, f *fence, err error, done func(ts uint64)) (uint
 	s := t.s
 	if errors.Is(named(err), storage.ErrUndetermined) {
 		s.settled.Add(1)
-		ts, settleErr := s.settle(t.ts, f, done)
+		ts, settleErr := s.settle(t.start, f, done)
 		if settleErr == nil {
 			return ts, nil
 		}

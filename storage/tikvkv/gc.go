@@ -22,7 +22,7 @@ const (
 	gcService = "cantle"
 )
 
-// collector moves the safe point until the store is closed.
+// collector collects garbage until the store is closed.
 func (s *store) collector(ctx context.Context) {
 	every := time.NewTicker(collectEvery)
 	defer every.Stop()
@@ -32,10 +32,35 @@ func (s *store) collector(ctx context.Context) {
 		case <-s.stop:
 			return
 		}
-		if err := s.collect(ctx); err != nil && !errors.Is(err, storage.ErrClosed) {
+		if err := s.Collect(ctx); err != nil && !errors.Is(err, storage.ErrClosed) {
 			s.o.Log(true, "the garbage of the cluster is not collected: "+err.Error())
 		}
 	}
+}
+
+// Collect moves the safe point once, and destroys the ranges that nobody can reach any more. It
+// is done every minute.
+func (s *store) Collect(ctx context.Context) error {
+	move := s.collect
+	if s.o.KeepGarbage {
+		move = s.followPoint
+	}
+	if err := move(ctx); err != nil {
+		return err
+	}
+	return s.destroyDropped(ctx, s.safePoint.Load())
+}
+
+// followPoint refuses reads before the safe point that somebody else has moved.
+func (s *store) followPoint(ctx context.Context) error {
+	e := s.errand(ctx, s.limits.read)
+	defer e.end()
+	point, err := s.kv.GetPDClient().UpdateGCSafePoint(e, 0)
+	if err != nil {
+		return e.fail(err)
+	}
+	s.advance(point)
+	return nil
 }
 
 // collect moves the safe point once: as far back as states are kept, not beyond the oldest
@@ -67,8 +92,8 @@ func (s *store) collect(ctx context.Context) error {
 // safePointAt is the safe point that a time allows.
 func (s *store) safePointAt(now uint64) uint64 {
 	point := earlier(now, s.o.Retention.Milliseconds())
-	if oldest := s.oldestReader(now); oldest <= point {
-		point = max(earlier(oldest, 1), earlier(now, s.limits.reader.Milliseconds()))
+	if oldest := s.oldestReader(now); oldest < point {
+		point = max(oldest, earlier(now, s.limits.reader.Milliseconds()))
 	}
 	return point
 }

@@ -10,6 +10,7 @@ import (
 
 // The keys of a store in the cluster, all under the prefix of its name:
 //
+//	'd' range  a range of keys that is to be removed, see ranges.go
 //	'l' stream log records, see logkeys.go
 //	'o'        who uses the store, see lease.go
 //	't' stream up to when a stream was truncated
@@ -19,6 +20,7 @@ import (
 // The first key of a transaction is the one that decides whether it is committed: with log
 // records it is one of theirs, which no other transaction ever touches.
 const (
+	spaceDrop  = 'd'
 	spaceLog   = 'l'
 	spaceOwner = 'o'
 	spaceMark  = 't'

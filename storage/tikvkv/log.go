@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	clientkv "github.com/tikv/client-go/v2/kv"
 	"github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/txnkv/transaction"
@@ -465,6 +466,7 @@ func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) e
 	}
 	f := &fence{bound: s.lease.until}
 	c.SetRPCInterceptor(f.wrap())
+	c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull) // it frees space in the end
 	e := s.errand(ctx, s.limits.commit)
 	defer e.end()
 	if err := c.Commit(e); err != nil {

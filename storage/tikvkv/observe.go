@@ -66,6 +66,7 @@ func (s *store) Figures() []storage.Figure {
 		{Name: "regionLoads", Help: "Regions looked up at PD.", Value: loads},
 		{Name: "commitsSettled", Help: "Commits without an answer, whose outcome was asked for.", Value: s.settled.Load()},
 		{Name: "commitsLate", Help: "Commits that took too long and were refused.", Value: s.late.Load()},
+		{Name: "rangesDestroyed", Help: "Dropped ranges of keys that were removed from the stores.", Value: s.destroyed.Load()},
 		{Name: "logCacheBytes", Help: "Log records that are kept in memory for readers.", Value: s.places.bytes() + s.tail.bytes(), Gauge: true},
 	}
 }

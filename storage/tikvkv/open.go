@@ -40,7 +40,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	s.tail.floor = s.met.Load()
 	life := context.WithoutCancel(ctx)
 	s.stopped.Go(func() { s.lease.renew(life, s) })
-	if !o.KeepGarbage && !o.Several {
+	if !o.Several {
 		s.stopped.Go(func() { s.collector(life) })
 	}
 	if o.Several {

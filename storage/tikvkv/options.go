@@ -22,8 +22,8 @@ type Options struct {
 	// a storage.Shared. It is an experiment, without the collection of garbage.
 	Several bool
 
-	// Retention is how long states of the past are kept at least; 0 = 10 minutes. Nothing is
-	// collected with KeepGarbage: another program does it, such as an SQL layer on the same cluster.
+	// Retention is how long states of the past are kept at least; 0 = 10 minutes. With
+	// KeepGarbage another program moves the safe point, such as an SQL layer on the same cluster.
 	Retention   time.Duration
 	KeepGarbage bool
 

@@ -26,7 +26,7 @@ func TestReal(t *testing.T) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		s, err := Open(tb.Context(), l, Options{KeepGarbage: true, AsyncCommit: fast, OnePhase: fast})
+		s, err := Open(tb.Context(), l, Options{Clock: time.Now, Retention: time.Nanosecond, AsyncCommit: fast, OnePhase: fast})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func letters() (keys [][]byte) {
 // separated is a store whose regions begin at keys.
 func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
 	tb.Helper()
-	s := openOn(tb, c, Options{})
+	s := openOn(tb, c, forConformance)
 	stored := [][]byte{s.keys.in(spaceLog, nil), s.keys.in(spaceChunk, nil)}
 	for _, key := range keys {
 		stored = append(stored, s.keys.user(key))

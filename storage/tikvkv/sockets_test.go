@@ -26,7 +26,7 @@ func served(tb testing.TB) (*tikvfake.Cluster, Location) {
 func TestOverSockets(t *testing.T) {
 	storagetest.Conformance(t, func(tb testing.TB) storage.Store {
 		_, at := served(tb)
-		s, err := Open(tb.Context(), at, Options{})
+		s, err := Open(tb.Context(), at, forConformance)
 		if err != nil {
 			tb.Fatal(err)
 		}

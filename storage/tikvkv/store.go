@@ -27,18 +27,19 @@ type store struct {
 	heard     atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
 	safePoint atomic.Uint64 // no state before it is read
 
-	met     atomic.Uint64 // the newest oracle's time this process knows
-	logSeq  atomic.Uint32 // numbers the commits with log records
-	asked   atomic.Int64  // times of the oracle
-	askTime atomic.Int64  // until they came, in nanoseconds
-	commits atomic.Int64
-	refused atomic.Int64 // commits that conflicted
-	late    atomic.Int64 // commits that the fence refused
-	settled atomic.Int64 // commits whose outcome had to be asked for
-	doubts  atomic.Int64 // commits whose outcome is not known
-	clocked bool         // the options have a clock
-	places  placeCache
-	tail    tail
+	met       atomic.Uint64 // the newest oracle's time this process knows
+	logSeq    atomic.Uint32 // numbers the commits with log records
+	asked     atomic.Int64  // times of the oracle
+	askTime   atomic.Int64  // until they came, in nanoseconds
+	commits   atomic.Int64
+	refused   atomic.Int64 // commits that conflicted
+	late      atomic.Int64 // commits that the fence refused
+	settled   atomic.Int64 // commits whose outcome had to be asked for
+	destroyed atomic.Int64 // ranges
+	doubts    atomic.Int64 // commits whose outcome is not known
+	clocked   bool         // the options have a clock
+	places    placeCache
+	tail      tail
 
 	separating sync.Mutex // one at a time splits regions
 
@@ -197,12 +198,21 @@ func (s *store) get(ctx context.Context, ts uint64, key []byte) ([]byte, error) 
 	defer e.end()
 	entry, err := s.kv.GetSnapshot(ts).Get(e, key)
 	if isAbsent(err) {
-		return nil, nil
+		return nil, s.kept(ts)
 	}
 	if err != nil {
 		return nil, e.fail(err)
 	}
-	return entry.Value, nil
+	return entry.Value, s.kept(ts)
+}
+
+// kept refuses what was read at a time before the safe point: parts of it may have been
+// missing. It is asked after each read, as the point moves meanwhile.
+func (s *store) kept(ts uint64) error {
+	if ts < s.safePoint.Load() {
+		return storage.ErrSnapshotTooOld
+	}
+	return nil
 }
 
 // batch is the stored values of keys of the cluster at a time.
@@ -210,7 +220,10 @@ func (s *store) batch(ctx context.Context, ts uint64, keys [][]byte, o ...client
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
 	got, err := s.kv.GetSnapshot(ts).BatchGet(e, keys, o...)
-	return got, e.fail(err)
+	if err != nil {
+		return nil, e.fail(err)
+	}
+	return got, s.kept(ts)
 }
 
 // ApproximateBytes implements storage.Store. Ranges of few rows are counted; of others the

@@ -47,7 +47,10 @@ func tryOpen(tb testing.TB, c *tikvfake.Cluster, o Options) (*store, error) {
 	return s.(*store), nil
 }
 
-func open(tb testing.TB) storage.Store { return openOn(tb, fake(tb), Options{Clock: time.Now}) }
+func open(tb testing.TB) storage.Store { return openOn(tb, fake(tb), forConformance) }
+
+// forConformance are the options of a store that removes ranges whenever it is asked to.
+var forConformance = Options{Clock: time.Now, Retention: time.Nanosecond}
 
 func TestConformance(t *testing.T) { storagetest.Conformance(t, open) }
 

@@ -13,6 +13,7 @@ import (
 type txn struct {
 	view
 	o      storage.TxnOptions
+	start  uint64 // its beginning, which no other transaction has; see past.go
 	buf    writebuf.Buffer
 	held   writebuf.Held
 	memory storage.Memory
@@ -43,6 +44,13 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := s.acquire(ctx, &t.view, o.At); err != nil {
 		t.held.Release()
 		return nil, err
+	}
+	if t.start = t.ts; o.At != 0 && !o.ReadOnly {
+		var err error
+		if t.start, err = s.ask(ctx); err != nil {
+			t.Close()
+			return nil, err
+		}
 	}
 	return t, nil
 }

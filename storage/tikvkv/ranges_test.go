@@ -1,0 +1,190 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"github.com/tikv/client-go/v2/txnkv/transaction"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// lost is the range of these tests.
+var lost = storage.Range{Start: []byte("l"), End: []byte("m")}
+
+// three is a store with three keys, that of the range in chunks, which keeps nothing of the past.
+func three(t *testing.T, o Options) *store {
+	t.Helper()
+	o.Retention = time.Nanosecond
+	s := openOn(t, fake(t), o)
+	_, err := commit(t, s, func(tx storage.Txn) error {
+		return errors.Join(tx.Set([]byte("kept"), []byte("1")), tx.Set([]byte("lost"), make([]byte, chunkBytes+1)), tx.Set([]byte("most"), []byte("3")))
+	})
+	must(t, err)
+	return s
+}
+
+// left is how many keys, chunks and notes of ranges there are.
+func left(t *testing.T, s *store) (users, chunks, notes int) {
+	t.Helper()
+	now, err := s.ask(t.Context())
+	must(t, err)
+	for n, space := range map[*int]byte{&users: spaceUser, &chunks: spaceChunk, &notes: spaceDrop} {
+		start, end := s.keys.space(space)
+		p, err := s.page(t.Context(), now, pageWant{start: start, end: end, keysOnly: true, rows: pageRowsMax})
+		must(t, err)
+		*n = len(p.keys)
+	}
+	return users, chunks, notes
+}
+
+// expectLeft compares what is left with what is to be.
+func expectLeft(t *testing.T, s *store, what string, users, chunks, notes int) {
+	t.Helper()
+	if u, c, n := left(t, s); u != users || c != chunks || n != notes {
+		t.Errorf("%s: %d keys, %d chunks, %d notes, want %d, %d and %d", what, u, c, n, users, chunks, notes)
+	}
+}
+
+// A range is destroyed when no snapshot and no transaction from before can reach it any more.
+func TestDropped(t *testing.T) {
+	s := three(t, Options{})
+	defer s.Close()
+	r, err := s.Snapshot(t.Context(), 0)
+	must(t, err)
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, tx.Set([]byte("lost2"), []byte("late")))
+	for range 2 {
+		must(t, s.DeleteRange(t.Context(), lost))
+	}
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "with a snapshot and a transaction from before", 3, 2, 1)
+	if v, err := r.Get(t.Context(), []byte("lost"), nil); len(v) != chunkBytes+1 || err != nil {
+		t.Errorf("the snapshot has %d bytes, %v", len(v), err)
+	}
+	r.Close()
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "with a transaction from before", 3, 2, 1)
+	_, err = tx.Commit(t.Context(), storage.Synced)
+	must(t, err)
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "with nobody", 2, 0, 0)
+	must(t, s.DeleteRange(t.Context(), storage.Range{Start: []byte("most")}))
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "without an end", 1, 0, 0)
+	must(t, s.Collect(t.Context()))
+	if n := s.destroyed.Load(); n != 2 {
+		t.Errorf("%d ranges were destroyed", n)
+	}
+}
+
+// What a dead writer has left locked comes back neither by his commit nor by anybody who meets the lock.
+func TestDroppedLocks(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Retention: time.Nanosecond})
+	defer s.Close()
+	kv, err := c.Client()
+	must(t, err)
+	defer kv.Close()
+	dead, err := kv.Begin()
+	must(t, err)
+	must(t, errors.Join(dead.Set(s.keys.user([]byte("lost")), []byte{valuePlain, 1}), dead.Set(s.keys.user([]byte("most")), []byte{valuePlain, 1})))
+	committer, err := transaction.TxnProbe{KVTxn: dead}.NewCommitter(1)
+	must(t, err)
+	must(t, committer.PrewriteAllMutations(t.Context()))
+	must(t, s.DeleteRange(t.Context(), lost))
+	must(t, s.Collect(t.Context()))
+	ts, err := s.ask(t.Context())
+	must(t, err)
+	committer.SetCommitTS(ts)
+	if err := committer.CommitMutations(t.Context()); err == nil {
+		t.Error("the dead writer commits")
+	}
+	expectLeft(t, s, "after a dead writer", 0, 0, 0)
+}
+
+// A server that dies while it destroys a range leaves the rest to the next one.
+func TestDroppedResumes(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Retention: time.Nanosecond})
+	_, err := commit(t, s, func(tx storage.Txn) error { return tx.Set([]byte("lost"), make([]byte, chunkBytes+1)) })
+	must(t, err)
+	must(t, s.DeleteRange(t.Context(), lost))
+	sent := 0
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdUnsafeDestroyRange {
+			if sent++; sent == 2 { // the keys are gone, the chunks are not
+				return nil, gone
+			}
+		}
+		return next()
+	})
+	if err := s.Collect(t.Context()); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a store that does not answer: %v", err)
+	}
+	c.SetHook(nil)
+	expectLeft(t, s, "half done", 0, 2, 1)
+	must(t, s.Close())
+	s = openOn(t, c, Options{Retention: time.Nanosecond})
+	defer s.Close()
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "after the next server", 0, 0, 0)
+}
+
+// Who reads or writes for longer than readers hold the safe point back is told so, also when
+// the range goes while a read is on its way.
+func TestDroppedUnderOldReaders(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Retention: time.Nanosecond})
+	defer s.Close()
+	_, err := commit(t, s, set("lost", "1"))
+	must(t, err)
+	s.limits.reader = 0
+	r, err := s.Snapshot(t.Context(), 0)
+	must(t, err)
+	defer r.Close()
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, tx.Set([]byte("lost"), []byte("2")))
+	must(t, s.DeleteRange(t.Context(), lost))
+	first := true
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdScan && first {
+			first = false
+			if err := s.Collect(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		return next()
+	})
+	it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{})
+	must(t, err)
+	defer it.Close()
+	if it.Next() || !errors.Is(it.Err(), storage.ErrSnapshotTooOld) {
+		t.Errorf("a scan of what was destroyed meanwhile: %v", it.Err())
+	}
+	c.SetHook(nil)
+	if _, err := tx.Commit(t.Context(), storage.Synced); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("a commit from before the safe point: %v", err)
+	}
+	expectLeft(t, s, "after all", 0, 0, 0)
+}
+
+// Where another program moves the safe point, ranges go by that.
+func TestDroppedByOthersPoint(t *testing.T) {
+	s := three(t, Options{KeepGarbage: true})
+	defer s.Close()
+	must(t, s.DeleteRange(t.Context(), lost))
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "before the others' safe point", 3, 2, 1)
+	now, err := s.ask(t.Context())
+	must(t, err)
+	_, err = s.kv.GetPDClient().UpdateGCSafePoint(t.Context(), now)
+	must(t, err)
+	must(t, s.Collect(t.Context()))
+	expectLeft(t, s, "after it", 2, 0, 0)
+}
