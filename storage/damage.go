@@ -41,7 +41,7 @@ func (e *DamagedError) Error() string {
 	}
 	text := e.Damages[0].Error()
 	if n := len(e.Damages) - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more damages)", n)
+		text += fmt.Sprintf(" (and %d more)", n)
 	}
 	return text
 }

@@ -38,6 +38,7 @@ type Saved struct {
 	Namespace collection.Namespace
 	Documents int64 // written, those from the change log among them
 	FromLog   int64 // of damaged records, whose newest version the change log has
+	Found     int64 // those among them of which no table has any version
 	Older     int64 // of which a newer version may be lost
 	Invalid   int64 // records that are no documents
 	// Nameless says that the catalog has lost the collection: the name is made up.
@@ -115,7 +116,7 @@ func (s *saver) save(coll *catalog.Collection, nameless bool) error {
 	}
 	for key, c := range s.newest {
 		if r.Contains([]byte(key)) && c.doc != nil {
-			n.FromLog++
+			n.FromLog, n.Found = n.FromLog+1, n.Found+1
 			if err := write(c.doc); err != nil {
 				return err
 			}

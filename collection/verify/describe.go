@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -22,6 +23,8 @@ type Part struct {
 	// From and To are the _ids (behind a ranged shard key: its values and the _id) between
 	// which documents lie; "" is the first or the last there is.
 	From, To string
+	// Hashed says that they lie in the order of a hash, so that _ids in between say nothing.
+	Hashed bool
 }
 
 // Parts says what lies in a range of keys. snap may be nil: then collections have no names.
@@ -44,7 +47,7 @@ func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 			continue
 		}
 		if all := keyspace.RecordRange(coll.ID); overlap(r, all) {
-			p := Part{What: "documents", Namespace: coll.Namespace.String()}
+			p := Part{What: "documents", Namespace: coll.Namespace.String(), Hashed: coll.Sharded() && coll.Key.Kind() != shard.Ranged}
 			if bytes.Compare(r.Start, all.Start) > 0 {
 				p.From = place(coll, r.Start)
 			}
@@ -126,10 +129,12 @@ func Sentence(d storage.Damage, snap *catalog.Snapshot) string {
 	switch {
 	case !documents:
 		text += "are no documents, but "
+	case d.Entries == 1:
+		text += "is at most 1 document: "
 	case d.Entries >= 0:
 		text += fmt.Sprintf("are at most %d documents: ", d.Entries)
 	default:
-		text += "may be "
+		return text + "may be, in a number that the file does not tell, " + strings.Join(list, "; ")
 	}
 	return text + strings.Join(list, "; ")
 }
@@ -144,13 +149,19 @@ func (p Part) String() string {
 	case "index":
 		return "entries of the index " + p.Index + " of " + p.Namespace
 	}
+	of := "documents of " + p.Namespace
+	if p.Hashed && p.From+p.To != "" {
+		of += ", in the order of their hashed shard key,"
+	}
 	switch {
 	case p.From == "" && p.To == "":
-		return "documents of " + p.Namespace
+		return of
+	case p.From == p.To:
+		return of + " with _id " + p.To
 	case p.From == "":
-		return "documents of " + p.Namespace + " up to _id " + p.To
+		return of + " up to _id " + p.To
 	case p.To == "":
-		return "documents of " + p.Namespace + " from _id " + p.From + " on"
+		return of + " from _id " + p.From + " on"
 	}
-	return "documents of " + p.Namespace + " from _id " + p.From + " to " + p.To
+	return of + " from _id " + p.From + " to " + p.To
 }

@@ -21,7 +21,7 @@ import (
 
 // counts is what became of the rounds.
 type counts struct {
-	rounds, refused, errored, harmless, served, found, saved, lost, fromLog, older int
+	rounds, refused, errored, harmless, served, found, saved, lost, outside, fromLog, older int
 }
 
 func TestRandomDamage(t *testing.T) {
@@ -33,7 +33,7 @@ func TestRandomDamage(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("CANTLE_DAMAGE_ROUNDS")); err == nil {
 		rounds = n
 	}
-	folders := []*made{makeFolder(t, bin, false), makeFolder(t, bin, true)}
+	folders := []*made{makeFolder(t, bin, false), makeFolder(t, bin, true), makeFolder(t, bin, false).forgetful(t)}
 	first := time.Now().UnixNano() % 1e9
 	if n, err := strconv.ParseInt(os.Getenv("CANTLE_DAMAGE_SEED"), 10, 64); err == nil {
 		first, rounds = n, 1
@@ -42,14 +42,14 @@ func TestRandomDamage(t *testing.T) {
 	faults.Tell(t, "bit-flip", uint64(first), func() (int, string) { return c.rounds, c.String() })
 	for i := range rounds {
 		seed := first + int64(i)
-		m := folders[seed%2]
+		m := folders[seed%int64(len(folders))]
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { c.round(t, bin, m, seed) })
 	}
 }
 
 func (c *counts) String() string {
-	return fmt.Sprintf("%d refused to start, %d answered some questions with an error, %d did not matter; %d were served read-only; check found %d; salvage saved %d documents, of them %d from the change log, set %d aside and lost %d",
-		c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost)
+	return fmt.Sprintf("%d refused to start, %d answered some questions with an error, %d did not matter; %d were served read-only; check found %d; salvage saved %d documents, of them %d from the change log, set %d aside and lost %d in damaged blocks, %d outside",
+		c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost-c.outside, c.outside)
 }
 
 // round damages a copy of a folder and asks it everything.

@@ -1,6 +1,7 @@
 package damage
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -11,6 +12,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // model is what the database holds: documents by namespace and _id, as bytes.
@@ -27,6 +31,7 @@ var namespaces = []string{"shop.orders", "shop.items"}
 type made struct {
 	dir string
 	model
+	where map[string]map[int32][]byte // the keys of documents; see keys
 }
 
 // makeFolder fills a folder. The last life leaves its writes in the log; killed copies the
@@ -61,6 +66,20 @@ func makeFolder(t *testing.T, bin string, killed bool) *made {
 			m.dir = copied
 		}
 		s.stop(t)
+	}
+	return m
+}
+
+// forgetful cuts off the change log, as it is after a day: what a damaged block held is not
+// there a second time.
+func (m *made) forgetful(t *testing.T) *made {
+	t.Helper()
+	s, err := pebblekv.Open(filepath.Join(m.dir, "store"), pebblekv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.TruncateLog(t.Context(), changelog.Stream, s.Latest()), s.Close()); err != nil {
+		t.Fatal(err)
 	}
 	return m
 }
@@ -148,6 +167,7 @@ func raw(t *testing.T, doc bson.D) string {
 type injury struct {
 	file, what string
 	kind       string // sst, log, MANIFEST or other
+	from, to   int64  // which bytes
 }
 
 func (i injury) String() string { return i.what + " of " + i.file }
@@ -184,15 +204,15 @@ func hurt(t *testing.T, dir string, rng *rand.Rand) injury {
 	case 0, 1:
 		bit := rng.IntN(8)
 		b[at] ^= 1 << bit
-		in.what = fmt.Sprintf("bit %d of byte %d", bit, at)
+		in.what, in.from, in.to = fmt.Sprintf("bit %d of byte %d", bit, at), int64(at), int64(at)+1
 	case 2:
 		n := 512 << rng.IntN(4)
 		at -= at % 512
 		clear(b[at:min(at+n, len(b))])
-		in.what = fmt.Sprintf("%d bytes at %d zeroed", n, at)
+		in.what, in.from, in.to = fmt.Sprintf("%d bytes at %d zeroed", n, at), int64(at), int64(at+n)
 	default:
 		b = b[:at]
-		in.what = fmt.Sprintf("all behind byte %d", at)
+		in.what, in.from, in.to = fmt.Sprintf("all behind byte %d", at), int64(at), toTheEnd
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)

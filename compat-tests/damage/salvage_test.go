@@ -12,10 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// lostMax is how many documents one damaged block can hold, with the blocks beside it
-// where 4 KB were zeroed at their border.
-const lostMax = 120
-
 // salvage saves what is left, compares it with the model, and looks that the damaged folder
 // is as it was.
 func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, found bool) {
@@ -34,18 +30,49 @@ func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, foun
 		older, _ := strconv.Atoi(row[2])
 		c.fromLog, c.older = c.fromLog+log, c.older+older
 	}
-	lost := 0
+	lost, outside := 0, 0
+	mayLose := m.mayLose(t, in)
 	for _, ns := range namespaces {
-		seen := map[int32]bool{}
-		path := filepath.Join(out, strings.ReplaceAll(ns, ".", "/")+".bson")
-		_, err := os.Stat(path)
-		if err != nil && strings.Contains(in.what, "all behind") && !strings.Contains(text, "its name is lost") {
-			continue // cut off before the first document
+		seen := c.savedOf(t, out, text, ns, m, in)
+		aside := m.aside(t, out, ns)
+		for id := range m.docs[ns] {
+			if _, last := m.past[ns][id]; seen[id] || in.kind == "log" && last {
+				continue
+			}
+			if !aside[id] {
+				lost++
+			}
+			if !mayLose(ns, id) {
+				if outside++; outside == 1 {
+					t.Errorf("salvage lost or set aside %s %d, which does not lie in the damaged block: %s\n%s", ns, id, in, text)
+				}
+			}
 		}
-		if err != nil && strings.Contains(text, "its name is lost") {
-			lost += nameless(t, out, m.docs[ns])
-			continue
-		}
+	}
+	c.lost, c.outside = c.lost+lost, c.outside+outside
+	if lost > 0 && !found {
+		t.Errorf("salvage lost %d documents, and check found nothing: %s\n%s", lost, in, text)
+	}
+	told := regexp.MustCompile(`(?m)(No|At most \d+) documents? (?:is|are) lost\.`).FindStringSubmatch(text)
+	most, _ := strconv.Atoi(strings.TrimPrefix(append(told, "", "")[1], "At most "))
+	if told != nil && lost > most {
+		t.Errorf("salvage lost %d documents and tells of at most %d: %s\n%s", lost, most, in, text)
+	}
+}
+
+// savedOf returns the documents of a collection that were saved, and looks whether they are
+// right.
+func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury) (seen map[int32]bool) {
+	t.Helper()
+	seen = map[int32]bool{}
+	list := []string{filepath.Join(out, strings.ReplaceAll(ns, ".", "/")+".bson")}
+	nameless := strings.Contains(text, "its name is lost")
+	if _, err := os.Stat(list[0]); err != nil && nameless {
+		list, _ = filepath.Glob(filepath.Join(out, "salvaged", "*.bson"))
+	} else if err != nil && in.to == toTheEnd {
+		return seen // cut off before the first document
+	}
+	for _, path := range list {
 		for _, doc := range documents(t, path) {
 			id, _ := bson.Raw(doc).Lookup("_id").Int32OK()
 			want, ok := m.docs[ns][id]
@@ -54,6 +81,7 @@ func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, foun
 			case ok && doc == want:
 				seen[id] = true
 				c.saved++
+			case len(list) > 1 || nameless: // that of another collection
 			case in.kind == "log" && changed && (doc == past || known(m, ns, id, doc)):
 			case in.kind == "MANIFEST" && strings.Contains(text, "documents that were deleted shortly before"):
 				t.Errorf("salvage without a list of tables: %s %d is %q, not %q", ns, id, bson.Raw(doc), bson.Raw(want))
@@ -61,16 +89,24 @@ func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, foun
 				t.Errorf("salvage: %s %d is %q, not %q", ns, id, bson.Raw(doc), bson.Raw(want))
 			}
 		}
-		for id := range m.docs[ns] {
-			if _, last := m.past[ns][id]; !seen[id] && !(in.kind == "log" && last) {
-				lost++
-			}
-		}
 	}
-	c.lost += lost
-	if lost > 0 && (in.kind != "sst" || !found) || lost > lostMax && !strings.Contains(in.what, "all behind") {
-		t.Errorf("salvage lost %d documents: %s\n%s", lost, in, text)
+	return seen
+}
+
+// aside returns the documents that were set aside and are what they should be: a newer
+// version might have been in a damaged block.
+func (m *made) aside(t *testing.T, out, ns string) map[int32]bool {
+	t.Helper()
+	right := map[int32]bool{}
+	path := filepath.Join(out+"-older", strings.ReplaceAll(ns, ".", "/")+".bson")
+	if _, err := os.Stat(path); err != nil {
+		return right
 	}
+	for _, doc := range documents(t, path) {
+		id, _ := bson.Raw(doc).Lookup("_id").Int32OK()
+		right[id] = m.docs[ns][id] == doc
+	}
+	return right
 }
 
 // documents reads a file of a dump.
@@ -104,23 +140,4 @@ func fingerprint(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return out.String()
-}
-
-// nameless returns how many documents are not among those of collections whose names were
-// lost with the catalog.
-func nameless(t *testing.T, out string, want map[int32]string) (lost int) {
-	t.Helper()
-	saved := map[string]bool{}
-	list, _ := filepath.Glob(filepath.Join(out, "salvaged", "*.bson"))
-	for _, path := range list {
-		for _, doc := range documents(t, path) {
-			saved[doc] = true
-		}
-	}
-	for _, doc := range want {
-		if !saved[doc] {
-			lost++
-		}
-	}
-	return lost
 }

@@ -112,10 +112,17 @@ func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 			r.add("index", where, x.Multikey, "documents with arrays of which the index knows nothing")
 		}
 	}
-	if len(v.Damages) > 0 {
-		return // what could not be read cannot be counted
-	}
 	carried := board.Of(v.Coll.ID).Carried()
+	if len(v.Damages) > 0 { // the partitions are not looked at one by one
+		missing := -v.Records
+		for _, d := range v.Coll.Map.Shards() {
+			missing += board.Of(v.Coll.ID).Shard(d.ID).Get().Docs
+		}
+		if missing > 0 && len(carried) == 0 {
+			r.add("records", ns, missing, "documents that are counted and cannot be read")
+		}
+		return
+	}
 	for i, d := range v.Coll.Map.Shards() {
 		counted := board.Of(v.Coll.ID).Shard(d.ID).Get().Docs
 		if counted != v.PerShard[i] && len(carried) == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -44,10 +45,10 @@ func checkVerb(f *pflag.FlagSet) action {
 		if *asJSON {
 			fmt.Fprintln(s.Out, ejson.String(checkJSON(report)))
 		} else {
-			printCheck(s, report)
+			printCheck(s, *data, report)
 		}
 		if n := len(report.Findings); n > 0 {
-			return fmt.Errorf("%d findings", n)
+			return errors.New(findings(n))
 		}
 		return nil
 	}
@@ -122,7 +123,7 @@ func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, re
 }
 
 // printCheck prints what was found.
-func printCheck(s Streams, r *checkup.Report) {
+func printCheck(s Streams, data string, r *checkup.Report) {
 	if len(r.Findings) > 0 {
 		t := &columns.Table{}
 		t.Row("What", "Where", " Count", "Finding")
@@ -135,7 +136,20 @@ func printCheck(s Streams, r *checkup.Report) {
 		}
 		t.Print(s.Out)
 	}
-	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %d findings\n", r.Collections, r.Records, r.Entries, r.Changes, len(r.Findings))
+	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %s\n", r.Collections, r.Records, r.Entries, r.Changes, findings(len(r.Findings)))
+	if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "file" }) {
+		fmt.Fprintf(s.Out, "Keep the folder as it is. \"cantle salvage --data %s --out DUMP\" saves what is left of it; restore that, or a backup, into an empty folder.\n", data)
+	} else if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "index" }) {
+		fmt.Fprintln(s.Out, "An index that does not fit its documents is mended by dropping it and making it again.")
+	}
+}
+
+// findings is a number of them, for people.
+func findings(n int) string {
+	if n == 1 {
+		return "1 finding"
+	}
+	return fmt.Sprintf("%d findings", n)
 }
 
 // checkJSON is the report for programs.

@@ -87,10 +87,11 @@ func printSalvage(s Streams, out string, r *salvage.Report) {
 	if len(r.Damages) == 0 {
 		fmt.Fprintln(s.Out, "\nNothing was lost.")
 	} else {
-		fmt.Fprintln(s.Out, "\nWhat was lost:")
+		fmt.Fprintln(s.Out, "\nWhat is damaged:")
 		for _, d := range r.Damages {
 			fmt.Fprintln(s.Out, "-", verify.Sentence(d, r.Catalog))
 		}
+		fmt.Fprintf(s.Out, "\n%s\n", r.Loss(out+olderSuffix))
 	}
 	if !r.Complete {
 		fmt.Fprintln(s.Out, "As nobody knows which files held the newest data, all were read: documents that were deleted shortly before may be among the saved.")

@@ -51,6 +51,7 @@ type Daemon struct {
 	cfg      Config
 	release  release.Release // release is that of MongoDB which clients are shown
 	shares   shares
+	damages  sync.Map // those that were told, by file and what
 	log      zerolog.Logger
 	recent   *recentLog
 	store    storage.Store

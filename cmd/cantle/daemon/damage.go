@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
@@ -21,7 +22,10 @@ const StatusDamaged = 4
 func (d *Daemon) tellDamage(damages []storage.Damage) {
 	snap := d.snapshot()
 	for _, x := range damages {
-		d.log.Error().Str("room", "storage").Str("file", x.File).Msg(verify.Sentence(x, snap) + "; " + d.advice())
+		if _, known := d.damages.LoadOrStore(x.File+": "+x.What, true); known { // told when the store was opened
+			continue
+		}
+		d.log.Error().Str("room", "storage").Str("file", x.File).Msg(verify.Sentence(x, snap) + "; " + d.advice(true))
 	}
 }
 
@@ -41,10 +45,10 @@ func (d *Daemon) snapshot() *catalog.Snapshot {
 	return snap
 }
 
-// advice says what to do about damaged data.
-func (d *Daemon) advice() string {
+// advice says what to do about damaged data, some of which may be readable.
+func (d *Daemon) advice(readable bool) string {
 	what := fmt.Sprintf("\"cantle check --data %s\" lists the damage, \"cantle salvage --data %s --out DUMP\" saves what is left", d.cfg.Data, d.cfg.Data)
-	if !d.cfg.ServeDamaged {
+	if readable && !d.cfg.ServeDamaged {
 		what += ", \"cantle serve --serve-damaged\" lets the rest be read"
 	}
 	return what
@@ -55,18 +59,16 @@ func (d *Daemon) advice() string {
 func (d *Daemon) damagedStart(err error) error {
 	var list *storage.DamagedError
 	if !errors.As(err, &list) || len(list.Damages) == 0 {
-		return &startError{fmt.Sprintf("the data in %s are damaged: %v; %s", d.cfg.Data, err, d.advice()), err}
+		return &startError{fmt.Sprintf("the data in %s are damaged: %v; %s", d.cfg.Data, err, d.advice(true)), err}
 	}
 	text := "the data in " + d.cfg.Data + " are damaged: " + verify.Sentence(list.Damages[0], d.snapshot())
 	if n := len(list.Damages) - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more damages)", n)
+		text += fmt.Sprintf(" (and %d more)", n)
 	}
-	for _, x := range list.Damages {
-		if x.Kind == storage.DamagedManifest && d.cfg.ServeDamaged {
-			return &startError{text + "; it cannot be served without that; " + d.advice(), err}
-		}
+	if slices.ContainsFunc(list.Damages, func(x storage.Damage) bool { return x.Kind == storage.DamagedManifest }) {
+		return &startError{text + "; it cannot be served without that; " + d.advice(false), err}
 	}
-	return &startError{text + "; " + d.advice(), err}
+	return &startError{text + "; " + d.advice(true), err}
 }
 
 // startError is an error in words that replace those of its cause.

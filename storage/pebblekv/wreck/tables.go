@@ -124,6 +124,9 @@ func (f *Folder) Verify(progress func(n int64) error) error {
 		known := slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
 		found := t.open(f)
 		found = append(found, t.verify(f)...)
+		if t.searched {
+			found = t.narrow(append(f.damagesOf(t.name), found...))
+		}
 		if known && len(found) > 0 { // its size was noted already: what it means is better
 			f.Damages = slices.DeleteFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
 		}
@@ -133,6 +136,37 @@ func (f *Folder) Verify(progress func(n int64) error) error {
 		}
 	}
 	return nil
+}
+
+// damagesOf are those of one file.
+func (f *Folder) damagesOf(name string) (list []storage.Damage) {
+	for _, d := range f.Damages {
+		if d.File == name {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// narrow says what is lost of a table whose blocks were found without its index: an
+// opened store reads nothing of it, but Scan does.
+func (t *table) narrow(damages []storage.Damage) []storage.Damage {
+	if len(damages) == 0 {
+		return nil
+	}
+	if len(t.broken) == 0 {
+		return []storage.Damage{t.damage(damages[0].What, t.keys(), 0)}
+	}
+	r := storage.Range{Start: t.broken[0].keys.Start, End: t.broken[0].keys.End}
+	for _, b := range t.broken[1:] {
+		if bytes.Compare(b.keys.Start, r.Start) < 0 {
+			r.Start = b.keys.Start
+		}
+		if b.keys.End == nil || r.End != nil && bytes.Compare(b.keys.End, r.End) > 0 {
+			r.End = b.keys.End
+		}
+	}
+	return []storage.Damage{t.damage(damages[0].What, r, -1)}
 }
 
 // VerifyTable is Verify for one table. ok is false if the store has none of this name.

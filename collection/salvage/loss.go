@@ -1,0 +1,42 @@
+package salvage
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Loss says for people what is lost for good, and that documents were set aside, if so, in
+// a folder.
+func (r *Report) Loss(aside string) (text string) {
+	var lost, found, older int64
+	known, of := true, map[string]int64{} // the damages of one file share what it lacks
+	for _, d := range r.Damages {
+		if d.Kind == storage.DamagedManifest {
+			continue // the tables were found without it
+		}
+		known = known && d.Kind == storage.DamagedTable && d.Entries >= 0
+		lost += max(d.Entries-of[d.File], 0)
+		of[d.File] = max(of[d.File], d.Entries)
+	}
+	for _, c := range r.Collections {
+		found, older = found+c.Found, older+c.Older
+	}
+	if found > 0 {
+		text = fmt.Sprintf("%d documents of damaged files were found in the change log. ", found)
+	}
+	switch lost -= found; {
+	case !known:
+		text += "What else was in the damaged parts is lost."
+	case lost <= 0:
+		text += "No document is lost."
+	case lost == 1:
+		text += "At most 1 document is lost."
+	default:
+		text += fmt.Sprintf("At most %d documents are lost.", lost)
+	}
+	if older > 0 {
+		text += fmt.Sprintf("\n%d documents, which may have been changed or deleted since, were set aside in %s: look through them before you restore them.", older, aside)
+	}
+	return text
+}

@@ -1,0 +1,147 @@
+package damage
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/sstable/block/blockkind"
+	"github.com/cockroachdb/pebble/v2/sstable/colblk"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/collection/salvage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+// gap is what a damaged block may take away: the keys behind the last of the block before
+// it and before the first of the block behind it. nil is where there is no such block. first
+// is its own first key.
+type gap struct{ after, before, first []byte }
+
+func (g gap) holds(key []byte) bool {
+	return (g.after == nil || bytes.Compare(key, g.after) > 0) && (g.before == nil || bytes.Compare(key, g.before) < 0)
+}
+
+// gaps returns what bytes of a table hold, as the table says before it is damaged: it is read
+// by the engine's own reader, not by what is tested.
+func gaps(t *testing.T, path string, from, to int64) (lost []gap) {
+	t.Helper()
+	file, err := vfs.Default.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readable, err := sstable.NewSimpleReadable(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := colblk.DefaultKeySchema(pebble.DefaultComparer, 16)
+	ctx := context.Background()
+	r, err := sstable.NewReader(ctx, readable, sstable.ReaderOptions{Comparer: pebble.DefaultComparer, KeySchemas: sstable.MakeKeySchemas(&schema)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	layout, err := r.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := func(i int) (first, last []byte) {
+		b, err := r.BlockReader().Read(ctx, block.NoReadEnv, nil, layout.Data[i].Handle, blockkind.SSTableData, func(*block.Metadata, []byte) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Release()
+		var d colblk.DataBlockDecoder
+		d.Init(&schema, b.BlockData())
+		var it colblk.DataBlockIter
+		it.InitOnce(&schema, pebble.DefaultComparer, nil)
+		if err := it.Init(&d, block.NoTransforms); err != nil {
+			t.Fatal(err)
+		}
+		first = bytes.Clone(it.First().K.UserKey)
+		return first, bytes.Clone(it.Last().K.UserKey)
+	}
+	for i, h := range layout.Data {
+		if at := int64(h.Offset); at >= to || at+int64(h.Length)+block.TrailerLen <= from {
+			continue
+		}
+		var g gap
+		g.first, _ = ends(i)
+		if i > 0 {
+			_, g.after = ends(i - 1)
+		}
+		if i+1 < len(layout.Data) {
+			g.before, _ = ends(i + 1)
+		}
+		lost = append(lost, g)
+	}
+	return lost
+}
+
+// mayLose returns which documents an injury may take away for good: those whose keys lie
+// between the blocks on both sides of the damaged ones.
+func (m *made) mayLose(t *testing.T, in injury) func(ns string, id int32) bool {
+	t.Helper()
+	if in.kind != "sst" {
+		return func(string, int32) bool { return false }
+	}
+	lost := gaps(t, filepath.Join(m.dir, "store", in.file), in.from, in.to)
+	return func(ns string, id int32) bool {
+		key, ok := m.keys(t)[ns][id]
+		if !ok {
+			t.Errorf("nobody knows where %s %d lies", ns, id)
+		}
+		for _, g := range lost {
+			if g.holds(key) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// keys returns where the documents of the folder lie, before it is damaged.
+func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
+	t.Helper()
+	if m.where != nil {
+		return m.where
+	}
+	m.where = map[string]map[int32][]byte{}
+	// Whoever looks must not open the folder that others are copied from.
+	dir := filepath.Join(t.TempDir(), "store")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(m.dir, "store"))); err != nil {
+		t.Fatal(err)
+	}
+	f, err := wreck.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := salvage.Catalog(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, coll := range snap.Collections("") {
+		at := map[int32][]byte{}
+		m.where[coll.Namespace.String()] = at
+		err := f.Scan(t.Context(), keyspace.RecordRange(coll.ID), func(e wreck.Entry) error {
+			id, _ := bson.Raw(e.Value).Lookup("_id").Int32OK()
+			at[id] = bytes.Clone(e.Key)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m.where
+}
+
+// toTheEnd is the end of what is cut off.
+const toTheEnd = math.MaxInt64
