@@ -25,7 +25,8 @@ type Bucket struct {
 
 	mu       sync.Mutex
 	started  bool
-	second   int64 // the clock second that balance belongs to
+	origin   time.Time // when it started, from which its time goes on: see elapsed
+	second   int64     // the second that balance belongs to
 	rate     MicroRU
 	balance  MicroRU
 	burst    bool
@@ -141,14 +142,21 @@ func (b *Bucket) Balance(now time.Time) MicroRU {
 	return b.balance
 }
 
-// roll brings the bucket to the second of now. A clock that steps back is taken as standing still.
+// elapsed is the time since the bucket started. Where times have one it is the monotonic clock's: when the clock on
+// the wall steps, budgets go on as they were, with neither seconds to spare nor an hour to wait for.
+func (b *Bucket) elapsed(now time.Time) time.Duration {
+	return now.Sub(b.origin) + time.Duration(b.origin.Nanosecond())
+}
+
+// roll brings the bucket to the second of now. A clock that goes back is taken as standing still.
 func (b *Bucket) roll(now time.Time) {
-	second := now.Unix()
 	if !b.started {
-		b.started, b.second, b.minute = true, second, second/60
+		second := now.Unix()
+		b.started, b.origin, b.second, b.minute = true, now, second, second/60
 		b.use.start(second)
 		return
 	}
+	second := b.origin.Unix() + int64(b.elapsed(now)/time.Second)
 	steps := second - b.second
 	if steps <= 0 {
 		return
@@ -282,7 +290,7 @@ func (b *Bucket) untilAbove(now time.Time, balance, rate, need MicroRU) time.Dur
 	if steps > int64(waitMax/refillStep) {
 		return waitMax
 	}
-	return max(time.Nanosecond, time.Unix(b.second+steps, 0).Sub(now))
+	return max(time.Nanosecond, time.Duration(b.second+steps-b.origin.Unix())*time.Second-b.elapsed(now))
 }
 
 // waitMax bounds every wait a refusal may report: a day.

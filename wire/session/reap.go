@@ -32,10 +32,24 @@ func (r *Registry) Run(ctx context.Context) {
 			if h, ok := r.cfg.History.(interface {
 				Sweep(ctx context.Context, before time.Time) (int, error)
 			}); ok {
-				_, _ = h.Sweep(ctx, time.Now().Add(-2*r.cfg.IdleMax))
+				_, _ = h.Sweep(ctx, r.past(2*r.cfg.IdleMax))
 			}
 		}
 	}
+}
+
+// elapsed is the time since the registry was made, whatever the clock on the wall does
+// meanwhile.
+func (r *Registry) elapsed() time.Duration { return r.cfg.Now().Sub(r.began) }
+
+// past is a time on the wall so long ago that what was written before is at least so old, also
+// if the clock has stepped since.
+func (r *Registry) past(d time.Duration) time.Time {
+	wall, steady := r.cfg.Now().Round(0), r.began.Round(0).Add(r.elapsed())
+	if steady.Before(wall) {
+		wall = steady
+	}
+	return wall.Add(-d)
 }
 
 // expireTxns aborts transactions past their lifetime.
@@ -61,7 +75,7 @@ func (r *Registry) expireTxns() {
 
 // expireSessions drops sessions nobody used for IdleMax. One with a command running is used.
 func (r *Registry) expireSessions(ctx context.Context) {
-	limit := time.Now().Add(-r.cfg.IdleMax).UnixNano()
+	limit := int64(r.elapsed() - r.cfg.IdleMax)
 	old := func(s *Session) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()

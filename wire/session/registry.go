@@ -11,11 +11,12 @@ import (
 
 // Config bounds a registry. The zero Config has MongoDB's defaults.
 type Config struct {
-	Max         int           // sessions; default 1,000,000 (parameter maxSessions)
-	IdleMax     time.Duration // unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
-	TxnMax      time.Duration // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
-	ResultBytes int64         // memory for results of retryable writes, all sessions; default 64 MiB
-	History     History       // nil: memory only
+	Max         int              // sessions; default 1,000,000 (parameter maxSessions)
+	Now         func() time.Time // the clock; nil = time.Now
+	IdleMax     time.Duration    // unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
+	TxnMax      time.Duration    // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
+	ResultBytes int64            // memory for results of retryable writes, all sessions; default 64 MiB
+	History     History          // nil: memory only
 	// OnEnd is called for each session that ended, was killed or expired, so that its
 	// cursors and operations can be ended too. May be nil.
 	OnEnd func(id ID)
@@ -28,6 +29,7 @@ const stripes = 16
 
 // Registry holds all logical sessions. Safe for concurrent use.
 type Registry struct {
+	began   time.Time
 	cfg     Config
 	stripes [stripes]stripe
 	count   atomic.Int64
@@ -61,6 +63,9 @@ func New(cfg Config) *Registry {
 	if cfg.Max == 0 {
 		cfg.Max = 1_000_000
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	if cfg.IdleMax == 0 {
 		cfg.IdleMax = 30 * time.Minute
 	}
@@ -70,7 +75,7 @@ func New(cfg Config) *Registry {
 	if cfg.ResultBytes == 0 {
 		cfg.ResultBytes = 64 << 20
 	}
-	r := &Registry{cfg: cfg, open: map[*Session]openTxn{}}
+	r := &Registry{cfg: cfg, began: cfg.Now(), open: map[*Session]openTxn{}}
 	r.SetTxnMax(cfg.TxnMax)
 	for i := range r.stripes {
 		r.stripes[i].m = map[ID]*Session{}
@@ -310,7 +315,7 @@ func (r *Registry) Each(f func(id ID, used time.Time) bool) {
 		st := &r.stripes[i]
 		st.mu.Lock()
 		for id, s := range st.m {
-			if !f(id, time.Unix(0, s.used.Load())) {
+			if !f(id, r.began.Add(time.Duration(s.used.Load()))) {
 				st.mu.Unlock()
 				return
 			}

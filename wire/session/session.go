@@ -52,7 +52,7 @@ type Session struct {
 	ID ID
 
 	registry *Registry
-	used     atomic.Int64  // Unix nanoseconds of the last use
+	used     atomic.Int64  // when it was last used, as Registry.elapsed tells
 	sem      chan struct{} // holds one token while checked out
 
 	// Guarded by sem.
@@ -78,7 +78,7 @@ type Session struct {
 }
 
 // touch notes a use.
-func (s *Session) touch() { s.used.Store(time.Now().UnixNano()) }
+func (s *Session) touch() { s.used.Store(int64(s.registry.elapsed())) }
 
 // State returns where the transaction stands.
 func (s *Session) State() State { return s.state }

@@ -189,6 +189,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	})
 	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors})
 	d.sessions = session.New(session.Config{
+		Now:     d.cfg.clock(),
 		History: session.NewStore(d.store),
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
 		Shared:  storage.AsShared(d.store) != nil,
