@@ -1,10 +1,16 @@
 package storage
 
-// Remote is a Store whose data are kept by other processes, over a network.
-type Remote interface {
+// Reachable is a Store that knows whether what keeps its data answers: other processes, or a
+// disk.
+type Reachable interface {
 	// Away is nil while the data can be reached, as far as the store knows: it looks all
 	// the time. Errors: ErrUnavailable, with how long ago it had an answer.
 	Away() error
+}
+
+// Remote is a Store whose data are kept by other processes, over a network.
+type Remote interface {
+	Reachable
 
 	// Figures are what the store knows of the way to its data, in the same order each time.
 	Figures() []Figure

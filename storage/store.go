@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"context"
+	"time"
 )
 
 // Range is the keys k with Start <= k < End. Start nil begins at the first key;
@@ -122,23 +123,25 @@ type Store interface {
 // Metrics is a store at a glance, in words that fit every engine. Counters count from
 // the opening of the store; what an engine does not have stays 0.
 type Metrics struct {
-	DiskBytes     uint64 // DiskBytes are the files of the store, logs included
-	DiskFree      uint64 // DiskFree is what is left of the disk for the store, looked at every few seconds
-	DiskTotal     uint64 // DiskTotal is how large that disk is; 0 if there is none, or it does not tell
-	DirtyBytes    uint64 // DirtyBytes were written and lie in memory and a log only
-	Checkpoints   int64  // Checkpoints counts how often dirty bytes went to where they stay
-	CacheBytes    int64  // CacheBytes is what the cache of what was read holds
-	CacheMax      int64  // CacheMax is what the cache may grow to
-	CacheHits     int64  // CacheHits are the reads that the cache answered
-	CacheMisses   int64  // CacheMisses are the reads that it could not
-	Syncs         int64  // Syncs of the log; Commits / Syncs is how many share one
-	Stalls        int64  // Stalls counts how often the engine held back writers
-	Commits       int64  // Commits that wrote something
-	Conflicts     int64  // Conflicts are the commits refused with ErrConflict
-	ConflictKeys  int64  // ConflictKeys are remembered for the detection of conflicts
-	OpenSnapshots int64  // OpenSnapshots are Readers and Txns
-	OpenIterators int64  // OpenIterators of Readers and Txns
-	DiskFull      bool   // DiskFull says that commits are refused with ErrDiskFull
+	DiskBytes     uint64        // DiskBytes are the files of the store, logs included
+	DiskFree      uint64        // DiskFree is what is left of the disk for the store, looked at every few seconds
+	DiskTotal     uint64        // DiskTotal is how large that disk is; 0 if there is none, or it does not tell
+	DirtyBytes    uint64        // DirtyBytes were written and lie in memory and a log only
+	Checkpoints   int64         // Checkpoints counts how often dirty bytes went to where they stay
+	CacheBytes    int64         // CacheBytes is what the cache of what was read holds
+	CacheMax      int64         // CacheMax is what the cache may grow to
+	CacheHits     int64         // CacheHits are the reads that the cache answered
+	CacheMisses   int64         // CacheMisses are the reads that it could not
+	Syncs         int64         // Syncs of the log; Commits / Syncs is how many share one
+	SyncTime      time.Duration // SyncTime is how long they took together
+	SlowSyncs     int64         // SlowSyncs are those that took so long that the disk must be called slow
+	Stalls        int64         // Stalls counts how often the engine held back writers
+	Commits       int64         // Commits that wrote something
+	Conflicts     int64         // Conflicts are the commits refused with ErrConflict
+	ConflictKeys  int64         // ConflictKeys are remembered for the detection of conflicts
+	OpenSnapshots int64         // OpenSnapshots are Readers and Txns
+	OpenIterators int64         // OpenIterators of Readers and Txns
+	DiskFull      bool          // DiskFull says that commits are refused with ErrDiskFull
 }
 
 // DiskReserve is below how many free bytes of a disk commits are refused with ErrDiskFull, unless

@@ -124,12 +124,12 @@ func (o *Op) begin(c *catalog.Collection) {
 
 // Harden waits until what the statements of an op have written and read is durable,
 // if its write concern asks for that: one wait serves all of them. It is called
-// before the client is told of them, whatever became of the command.
-func (c *Cluster) Harden(o *Op) error {
+// before the client is told of them, whatever became of the command. Errors: the context's,
+// which undoes nothing: it is not known yet whether all of it is durable.
+func (c *Cluster) Harden(ctx context.Context, o *Op) error {
 	if !o.soft || o.Durability != storage.Synced {
 		return nil
 	}
 	o.soft = false
-	// Not the command's context: what is committed is not undone when its time is up.
-	return c.sync(context.Background())
+	return c.sync(ctx)
 }

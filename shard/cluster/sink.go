@@ -303,7 +303,7 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 }
 
 // Finish see agg.Sink.
-func (s *mergeSink) Finish(*mql.Env) error { return s.c.Harden(s.o) }
+func (s *mergeSink) Finish(*mql.Env) error { return s.c.Harden(context.Background(), s.o) }
 
 // Close see agg.Sink.
 func (s *mergeSink) Close() {}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -200,7 +201,8 @@ func (s *store) Metrics() storage.Metrics {
 	m := storage.Metrics{OpenSnapshots: int64(s.open), ConflictKeys: int64(s.conflicts.len())}
 	closed := s.closed
 	s.mu.Unlock()
-	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.syncs.Load()
+	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.times.count.Load()
+	m.SyncTime, m.SlowSyncs = time.Duration(s.syncer.times.nanos.Load()), s.syncer.times.slow.Load()
 	m.OpenIterators, m.Stalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.diskFull.Load()
 	m.DiskFree, m.DiskTotal = s.diskFree.Load(), s.diskTotal.Load()
 	if closed {

@@ -23,7 +23,7 @@ import (
 type syncer struct {
 	s     *store
 	done  atomic.Uint64 // durable up to here
-	syncs atomic.Int64
+	times syncTimes
 	mark  *wreck.Mark   // nil in memory; set by the leader
 	dirty chan struct{} // a Buffered commit wants a sync within the interval
 
@@ -41,30 +41,58 @@ type syncGroup struct {
 }
 
 func (y *syncer) start(s *store) {
-	y.s = s
+	y.s, y.times.now = s, s.o.Clock
 	y.dirty = make(chan struct{}, 1)
 	y.done.Store(uint64(s.Latest())) // Pebble flushes what it replays
 }
 
 func (y *syncer) durable() storage.Timestamp { return storage.Timestamp(y.done.Load()) }
 
-// wait returns when ts is durable. It does not look at a context: the commit is
-// visible already and leaving early would only make its outcome unknown.
+// wait returns when ts is durable. The commit is visible already, so it does not look at a
+// context: see waitUntil for who must not wait for ever.
 func (y *syncer) wait(ts storage.Timestamp) error {
 	if y.durable() >= ts {
 		return nil
 	}
-	y.mu.Lock()
-	g := y.next
-	if g != nil {
-		y.mu.Unlock()
-		<-g.done
-		return g.err
+	g, leads := y.join()
+	if leads {
+		y.lead(g)
 	}
-	g = &syncGroup{done: make(chan struct{})}
-	y.next = g
-	y.mu.Unlock()
+	<-g.done
+	return g.err
+}
 
+// waitUntil is wait for those who have a time limit and can tell that it is not known yet
+// whether a commit is durable. Errors: the context's, while the sync goes on.
+func (y *syncer) waitUntil(ctx context.Context, ts storage.Timestamp) error {
+	if _, limited := ctx.Deadline(); !limited || y.durable() >= ts {
+		return y.wait(ts) // in this goroutine, which is faster
+	}
+	g, leads := y.join()
+	if leads {
+		go y.lead(g)
+	}
+	select {
+	case <-g.done:
+		return g.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// join is the group of the next sync; who makes it leads it.
+func (y *syncer) join() (g *syncGroup, leads bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.next != nil {
+		return y.next, false
+	}
+	y.next = &syncGroup{done: make(chan struct{})}
+	return y.next, true
+}
+
+// lead syncs for a group.
+func (y *syncer) lead(g *syncGroup) {
 	y.turn.Lock()
 	// Commits that could run now take part in this sync, which costs more than
 	// they do; without any this returns at once.
@@ -76,15 +104,18 @@ func (y *syncer) wait(ts storage.Timestamp) error {
 	if y.s.o.InMemory || y.s.o.ReadOnly {
 		y.advance(target)
 	} else if y.durable() < target {
-		if g.err = translate(y.s.db.LogData(nil, pebble.Sync)); g.err == nil {
-			y.syncs.Add(1)
+		begun := y.times.begin()
+		g.err = translate(y.s.db.LogData(nil, pebble.Sync))
+		if text := y.times.end(begun); text != "" {
+			logger{y.s.o}.Errorf("%s", text)
+		}
+		if g.err == nil {
 			y.mark.Set(written)
 			y.advance(target)
 		}
 	}
 	y.turn.Unlock()
 	close(g.done)
-	return g.err
 }
 
 // advance records that everything up to ts is durable and wakes log readers.
@@ -160,7 +191,7 @@ func (s *store) Sync(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	return s.syncer.wait(s.Latest())
+	return s.syncer.waitUntil(ctx, s.Latest())
 }
 
 // background syncs what Buffered commits left and watches the disk, until Close.

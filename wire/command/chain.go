@@ -148,9 +148,7 @@ func (s *Server) run(c *Call) error {
 	}
 	if err == nil {
 		err = c.Def.Run(c)
-		if herr := s.Cluster.Harden(&c.Op); err == nil {
-			err = herr
-		}
+		err = s.harden(c, err)
 	}
 	if err == nil {
 		err = c.confirmRead()
@@ -158,6 +156,23 @@ func (s *Server) run(c *Call) error {
 	err = s.leaveSession(c, err)
 	through = true
 	return err
+}
+
+// harden waits until what a command has written is durable. A command whose time ends
+// meanwhile has done what it says, and tells that it is not known yet to be on the disk.
+func (s *Server) harden(c *Call, err error) error {
+	herr := s.Cluster.Harden(c.Ctx, &c.Op)
+	if herr == nil || err != nil {
+		return err
+	}
+	if c.writes && errors.Is(context.Cause(c.Ctx), cluster.ErrTimeLimit) {
+		e := mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit: its writes are made, and the disk has not confirmed them yet")
+		b := bson.NewBuilder(nil)
+		b.Splice(e.AppendWriteConcernError(nil))
+		c.ConcernError = b.Doc()
+		return nil
+	}
+	return herr
 }
 
 // find finds the row of a command, and what else its first field says.

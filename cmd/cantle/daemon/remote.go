@@ -18,8 +18,8 @@ func (d *Daemon) ready() error {
 	if d.stopping.Load() {
 		return errStopping
 	}
-	if remote, ok := d.store.(storage.Remote); ok {
-		return remote.Away()
+	if r, ok := d.store.(storage.Reachable); ok {
+		return r.Away()
 	}
 	return nil
 }
@@ -33,9 +33,9 @@ func (d *Daemon) collectors(own prometheus.Collector) []prometheus.Collector {
 	return list
 }
 
-// watchStore tells the log and the manager of services when data that are kept elsewhere
-// cannot be reached, and when they can again.
-func (d *Daemon) watchStore(ctx context.Context, remote storage.Remote) {
+// watchStore tells the log and the manager of services when data cannot be reached, those
+// that are kept elsewhere or on a disk that does not answer, and when they can again.
+func (d *Daemon) watchStore(ctx context.Context, store storage.Reachable) {
 	tell := d.cfg.Status
 	if tell == nil {
 		tell = func(string) {}
@@ -48,10 +48,10 @@ func (d *Daemon) watchStore(ctx context.Context, remote storage.Remote) {
 		case <-ctx.Done():
 			return
 		}
-		now := remote.Away()
+		now := store.Away()
 		switch {
 		case now != nil && was == nil:
-			d.log.Error().Err(now).Msg("the data cannot be reached: commands fail until they can")
+			d.log.Error().Err(now).Msg("the data cannot be reached: commands fail or wait until they can")
 			tell("waiting: " + now.Error())
 		case now == nil && was != nil:
 			d.log.Info().Msg("the data can be reached again")

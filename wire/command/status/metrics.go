@@ -69,6 +69,8 @@ var (
 	descCommits     = prometheus.NewDesc("cantle_store_commits_total", "Transactions of the store that wrote something.", nil, nil)
 	descConflicts   = prometheus.NewDesc("cantle_store_conflicts_total", "Transactions of the store refused for a conflict.", nil, nil)
 	descSyncs       = prometheus.NewDesc("cantle_store_syncs_total", "Syncs of the store's log, each for a group of commits.", nil, nil)
+	descSyncSeconds = prometheus.NewDesc("cantle_store_sync_seconds_total", "What the syncs of the store's log took together.", nil, nil)
+	descSlowSyncs   = prometheus.NewDesc("cantle_store_slow_syncs_total", "Syncs of the store's log that took more than 100 ms.", nil, nil)
 	descStalls      = prometheus.NewDesc("cantle_store_write_stalls_total", "Times the store held back writers.", nil, nil)
 	descCacheHits   = prometheus.NewDesc("cantle_store_cache_hits_total", "Blocks found in the cache.", nil, nil)
 	descCacheMisses = prometheus.NewDesc("cantle_store_cache_misses_total", "Blocks read from files.", nil, nil)
@@ -79,7 +81,7 @@ var (
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
-		descSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
+		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
 		out <- d
 	}
@@ -126,6 +128,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	count(descCommits, x.Commits)
 	count(descConflicts, x.Conflicts)
 	count(descSyncs, x.Syncs)
+	out <- prometheus.MustNewConstMetric(descSyncSeconds, prometheus.CounterValue, x.SyncTime.Seconds())
+	count(descSlowSyncs, x.SlowSyncs)
 	count(descStalls, x.Stalls)
 	count(descCacheHits, x.CacheHits)
 	count(descCacheMisses, x.CacheMisses)
