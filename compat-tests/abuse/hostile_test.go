@@ -3,6 +3,7 @@ package abuse
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -10,13 +11,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // hostile is one command that costs as much as a client can make it cost.
 type hostile struct {
 	name string
-	// often says that every run has it; all are run with CANTLE_LONG or CANTLE_SOAK.
+	// often says that every run has it; all are run with CANTLE_LONG and at night.
 	often bool
 	// cmd is the command, in extended JSON; @name stands for what texts has.
 	cmd string
@@ -51,7 +53,11 @@ type dearest struct {
 // TestHostile gives the server each of the commands twice, with a time limit and with a
 // client that goes away, while two other clients ping.
 func TestHostile(t *testing.T) {
-	all := os.Getenv("CANTLE_LONG") != "" || soak
+	list, seed := dueHostiles(t)
+	n, above := 0, 0
+	faults.Tell(t, "hostile", seed, func() (int, string) {
+		return n, fmt.Sprintf("%d of %d with a p99 of two others' pings above 100 ms", above, n)
+	})
 	s := harness.Start(t, harness.Options{Data: t.TempDir()})
 	begun := time.Now()
 	fillHostile(t, s)
@@ -62,11 +68,7 @@ func TestHostile(t *testing.T) {
 		defer v.end()
 	}
 	var table []dearest
-	n := 0
-	for _, h := range hostiles() {
-		if !all && !h.often {
-			continue
-		}
+	for _, h := range list {
 		n++
 		t.Run(h.name, func(t *testing.T) {
 			cmd := hostileCommand(t, h.cmd, texts)
@@ -99,7 +101,6 @@ func TestHostile(t *testing.T) {
 		})
 	}
 	slices.SortFunc(table, func(a, b dearest) int { return cmp.Compare(b.p99, a.p99) })
-	above := 0
 	for i, row := range table {
 		if row.p99 > 100*time.Millisecond {
 			above++
@@ -109,7 +110,29 @@ func TestHostile(t *testing.T) {
 				row.p99.Round(100*time.Microsecond), row.most.Round(100*time.Microsecond))
 		}
 	}
-	t.Logf("%d hostile commands; %d of them with a p99 of the pings above 100 ms", n, above)
+}
+
+// dueHostiles are the commands of this run: those that every run has and others that are
+// drawn, or all.
+func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
+	t.Helper()
+	seed = uint64(time.Now().UnixNano())
+	all, due := hostiles(), faults.Due(t, "hostile")
+	if due == 0 || os.Getenv("CANTLE_LONG") != "" {
+		return all, 0
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	slices.SortStableFunc(all, func(a, b hostile) int { return cmp.Compare(weight(a), weight(b)) })
+	return all[:min(due, len(all))], seed
+}
+
+// weight puts what every run has before what is drawn.
+func weight(h hostile) int {
+	if h.often {
+		return 0
+	}
+	return 1
 }
 
 // limited runs a command under a time limit, which it must heed, and returns how long it

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -119,6 +120,10 @@ func TestChangesThroughKills(t *testing.T) {
 			pipeline: mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "update"}, {Key: "documentKey._id", Value: bson.D{{Key: "$in", Value: even}}}}}}}},
 	}
 	var moved, written atomic.Int64
+	kills := 0
+	faults.Tell(t, "kill", 0, func() (int, string) {
+		return kills, fmt.Sprintf("%d while changes were read: %d writes, %d splits, merges and reshardings, %d events", kills, written.Load(), moved.Load(), readers[0].total)
+	})
 	for life := range lives {
 		server, err := harness.Launch(harness.Options{Data: dir})
 		if err != nil {
@@ -145,6 +150,7 @@ func TestChangesThroughKills(t *testing.T) {
 		group.Go(func() { moved.Add(move(e, rand.New(rand.NewPCG(uint64(life), 99)))) })
 		time.Sleep(time.Duration(300+random.IntN(1200)) * time.Millisecond)
 		server.Kill()
+		kills++
 		end()
 		group.Wait()
 		if mark := server.Trouble(); mark != nil {
@@ -188,7 +194,6 @@ func TestChangesThroughKills(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d lives, %d writes, %d splits, merges and reshardings, %d events", lives, written.Load(), moved.Load(), readers[0].total)
 	if moved.Load() == 0 || readers[0].total < lives {
 		t.Error("nothing happened")
 	}

@@ -63,7 +63,7 @@ func TestKillDuringWrites(t *testing.T) {
 	}
 	acknowledged, kills := 0, 0
 	n := rounds(t)
-	faults.Tell(t, "kill", 0, func() (int, string) { return kills, fmt.Sprintf("%d acknowledged writes", acknowledged) })
+	faults.Tell(t, "kill", 0, func() (int, string) { return kills, fmt.Sprintf("%d with %d acknowledged writes", kills, acknowledged) })
 	for round := range n {
 		server, err := harness.Launch(harness.Options{Data: dir, Args: []string{"--sync=always"}})
 		if err != nil {
@@ -108,7 +108,7 @@ func begin(t *testing.T) (random *rand.Rand, dir string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && os.Getenv(harness.Planted) == "" {
 			t.Logf("the data directory is kept: %s", dir)
 			return
 		}

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -57,7 +59,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 		t.Skip("CANTLE_URI is set, and this test kills its server")
 	}
 	rounds := 1
-	if os.Getenv("CANTLE_SOAK") != "" {
+	if faults.Column() != faults.Run {
 		rounds = 20
 	}
 	random, dir := begin(t)
@@ -78,6 +80,9 @@ func TestKillDuringStructureChanges(t *testing.T) {
 		}},
 	}
 	acknowledged, kills := 0, 0
+	faults.Tell(t, "kill", 0, func() (int, string) {
+		return kills, fmt.Sprintf("%d while a structure changed, with %d acknowledged writes", kills, acknowledged)
+	})
 	first := true
 	var want *state // after a kill
 	for range rounds {
@@ -112,7 +117,6 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	}
 	server := harness.Start(t, harness.Options{Data: dir})
 	inspect(t, server, models, kills, nil)
-	t.Logf("%d kills, %d acknowledged writes", kills, acknowledged)
 	if acknowledged < kills {
 		t.Errorf("only %d writes were acknowledged: the load did not run", acknowledged)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -17,6 +18,7 @@ func TestRetryAfterKill(t *testing.T) {
 	if os.Getenv("CANTLE_URI") != "" {
 		t.Skip("CANTLE_URI is set, and this test kills its server")
 	}
+	faults.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
 	_, dir := begin(t)
 	launch := func() (*harness.Server, func(format string, args ...any) bson.Raw) {
 		server := harness.Start(t, harness.Options{Data: dir})

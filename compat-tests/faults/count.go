@@ -74,7 +74,7 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 		n, detail := count()
 		r := Result{Row: row, Test: tb.Name(), Column: Column(), Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
 		tb.Logf("%s: %s", row, r.String())
-		if racing || tb.Skipped() || os.Getenv("CANTLE_STORAGE") != "" {
+		if racing || tb.Skipped() || os.Getenv("CANTLE_STORAGE") != "" || os.Getenv("PLANTED_BUG") != "" { // of a canary
 			return
 		}
 		if err := Record(r); err != nil {

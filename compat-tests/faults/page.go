@@ -7,19 +7,42 @@ import (
 	"time"
 )
 
-// Lines prints results for counts.txt: row, column, count, day, and what the test says.
-func Lines(results []Result) string {
+// Lines prints results for counts.txt: row, column, test, count, outcome, day, and what the
+// test says. Lines that were kept stay where their test has no newer result and is still one
+// of its row's.
+func Lines(kept string, results []Result) string {
 	var b strings.Builder
-	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of a run. DO NOT EDIT.\n")
+	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of runs. DO NOT EDIT.\n")
+	newest := map[string]string{}
+	for line := range strings.Lines(kept) {
+		if f := strings.Split(line, "\t"); len(f) == fields {
+			newest[strings.Join(f[:3], "\t")] = line
+		}
+	}
 	for _, r := range results {
 		outcome := "passed"
 		if r.Failed {
 			outcome = "FAILED"
 		}
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Row, r.Column, r.Test, r.Count, outcome, r.At.UTC().Format(time.DateOnly), r.Detail)
+		place, day := strings.Join([]string{r.Row, r.Column, r.Test}, "\t"), r.At.UTC().Format(time.DateOnly)
+		if f := strings.Split(newest[place], "\t"); len(f) == fields && f[5] > day {
+			continue
+		}
+		newest[place] = fmt.Sprintf("%s\t%d\t%s\t%s\t%s\n", place, r.Count, outcome, day, r.Detail)
+	}
+	for _, row := range Rows {
+		for _, column := range []string{Run, Nightly, Release} {
+			for _, test := range row.Tests {
+				_, name, _ := strings.Cut(test, " ")
+				b.WriteString(newest[strings.Join([]string{row.Name, column, name}, "\t")])
+			}
+		}
 	}
 	return b.String()
 }
+
+// fields is how many a line of counts has.
+const fields = 7
 
 // counted is what a column of a row came to in the run that is kept.
 type counted struct {
@@ -34,7 +57,7 @@ func countsOf(lines, row string) map[string]*counted {
 	out := map[string]*counted{}
 	for line := range strings.Lines(lines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) != 7 || f[0] != row {
+		if len(f) != fields || f[0] != row {
 			continue
 		}
 		c := out[f[1]]

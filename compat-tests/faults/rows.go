@@ -33,14 +33,16 @@ var Rows = []Row{
 		Canary: "two: errors of writes are overheard, what cannot be read is taken for what is not there", CanaryTest: "compat-tests/disk TestErrorCanaries",
 	},
 	{
-		Name: "hardship", Promises: []int{6}, Unit: "rounds", Run: 20, Nightly: 0, Release: 0,
-		What:  "The disk is full up to its reserve, the clock steps an hour ahead and two back (expiry, times of the change log), no more files can be opened: errors with a name, and all is well when the cause is gone, without a restart",
-		Tests: []string{"compat-tests/disk TestHardship"},
+		Name: "hardship", Promises: []int{6}, Unit: "rounds", Run: 24, Nightly: 400, Release: 4_000,
+		What:   "The disk is full up to its reserve; no more files can be opened; every sync takes 1, 50 or 500 ms longer, or does not end while others read and a write with a time limit ends with that; the clock steps an hour ahead and back under documents that expire, the change log, sessions, cursors, transactions, snapshots and budgets: errors with a name, nothing stuck, given twice or ended early, and all is well when the cause is gone, without a restart",
+		Tests:  []string{"compat-tests/disk TestHardship"},
+		Canary: "two: nothing of the disk is kept free, the clock on the wall is taken for the time that passes", CanaryTest: "compat-tests/disk TestHardshipCanaries",
 	},
 	{
 		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
-		What:  "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
-		Tests: []string{"compat-tests/crash TestKillDuringWrites", "compat-tests/crash TestKillDuringStructureChanges", "compat-tests/crash TestChangesThroughKills", "compat-tests/crash TestRetryAfterKill", "compat-tests/spill TestKillLeavesNothing"},
+		What:   "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
+		Tests:  []string{"compat-tests/crash TestKillDuringWrites", "compat-tests/crash TestKillDuringStructureChanges", "compat-tests/crash TestChangesThroughKills", "compat-tests/crash TestRetryAfterKill", "compat-tests/spill TestKillLeavesNothing"},
+		Canary: "a log that is kept in the memory of the process", CanaryTest: "compat-tests/crash TestCanary",
 	},
 	{
 		Name: "bit-flip", Promises: []int{2, 5}, Unit: "damages", Run: 20, Nightly: 500, Release: 500_000,
@@ -56,8 +58,9 @@ var Rows = []Row{
 	},
 	{
 		Name: "random", Promises: []int{4}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
-		What:  "Random operations: one partition = seven = eight = with indexes = a naive model",
-		Tests: []string{"compat-tests/metamorphic TestMetamorphic", "compat-tests/metamorphic TestPipelines"},
+		What:   "Random operations: one partition = seven = eight = with indexes = a naive model",
+		Tests:  []string{"compat-tests/metamorphic TestMetamorphic", "compat-tests/metamorphic TestPipelines"},
+		Canary: "sort keys are compared by their first bytes only where results of partitions are merged", CanaryTest: "compat-tests/metamorphic TestCanary",
 	},
 	{
 		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 200, Nightly: 50_000, Release: 1_000_000,
@@ -67,8 +70,9 @@ var Rows = []Row{
 	},
 	{
 		Name: "fuzz", Promises: []int{6}, Unit: "targets", Run: 0, Nightly: 0, Release: 0,
-		What:  "Everything that reads what strangers send is fuzzed: 500 inputs each run, five minutes a night",
-		Tests: []string{"scripts/testall fuzz"},
+		What:   "Everything that reads what strangers send is fuzzed: 500 inputs each run, five minutes a night",
+		Tests:  []string{"scripts/testall fuzz"},
+		Canary: "the length that a document states is not compared with the bytes there are", CanaryTest: "scripts/testall TestFuzzCanary",
 	},
 	{
 		Name: "backup", Promises: []int{8}, Unit: "moments", Run: 10, Nightly: 200, Release: 2_000,
@@ -77,9 +81,10 @@ var Rows = []Row{
 		Canary: "one write too much is made again", CanaryTest: "compat-tests/backup TestCanary",
 	},
 	{
-		Name: "upgrade", Promises: []int{7}, Unit: "folders", Run: 0, Nightly: 0, Release: 0,
-		What:  "The folder that every released format has left is opened, compared, written to and opened again, also while clients are at work, who notice nothing but a pause; a newer one is refused with a sentence",
-		Tests: []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestTraffic", "compat-tests/upgrade TestNewer"},
+		Name: "upgrade", Promises: []int{7}, Unit: "upgrades", Run: 2, Nightly: 50, Release: 500,
+		What:   "The folder that every released format has left is opened, compared, written to and opened again, also while clients are at work, who notice nothing but a pause; a newer one is refused with a sentence",
+		Tests:  []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestTraffic", "compat-tests/upgrade TestNewer"},
+		Canary: "two: validators in the catalog are overlooked, a newer format is taken for a known one", CanaryTest: "compat-tests/upgrade TestCanary",
 	},
 	{
 		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 60, Nightly: 0, Release: 0,
@@ -89,13 +94,15 @@ var Rows = []Row{
 	},
 	{
 		Name: "memory", Promises: []int{6}, Unit: "ways", Run: 0, Nightly: 0, Release: 0,
-		What:  "Many clients make the server hold as much as they can: messages, sorts, replies, open transactions",
-		Tests: []string{"compat-tests/memory TestQueriesShareMemory", "compat-tests/memory TestHalfSentMessages", "compat-tests/memory TestRepliesNobodyReads", "compat-tests/memory TestUncommittedWritesShareMemory"},
+		What:   "Many clients make the server hold as much as they can, with `--work-memory` at its least: messages, sorts and groups, replies, open transactions, one application more than its share; errors say what to do, others go on, and everything is given back",
+		Tests:  []string{"compat-tests/memory TestQueriesShareMemory", "compat-tests/memory TestQueriesThatCannotSpillFail", "compat-tests/memory TestHalfSentMessages", "compat-tests/memory TestRepliesNobodyReads", "compat-tests/memory TestUncommittedWritesShareMemory", "compat-tests/memory TestApplicationsShareMemory", "compat-tests/memory TestApplicationsShareUncommittedWrites", "compat-tests/memory TestApplicationsTakeTurns"},
+		Canary: "everybody is given the memory they ask for, found in three of the ways", CanaryTest: "compat-tests/memory TestCanary",
 	},
 	{
-		Name: "gateway", Promises: []int{1, 3}, Unit: "kills", Run: 0, Nightly: 0, Release: 0,
-		What:  "Servers over a simulated TiKV cluster: one is killed under writers, another takes over, the cluster goes away and comes back",
-		Tests: []string{"compat-tests/gateway TestKill", "compat-tests/gateway TestAway", "compat-tests/gateway TestOneAtATime"},
+		Name: "gateway", Promises: []int{1, 3}, Unit: "kills", Run: 3, Nightly: 100, Release: 1_000,
+		What:   "Servers over a simulated TiKV cluster: one is killed under writers, another takes over, the cluster goes away and comes back",
+		Tests:  []string{"compat-tests/gateway TestKill", "compat-tests/gateway TestAway", "compat-tests/gateway TestOneAtATime"},
+		Canary: "one commit in a hundred is acknowledged and not made", CanaryTest: "compat-tests/gateway TestCanary",
 	},
 }
 

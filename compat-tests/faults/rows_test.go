@@ -16,7 +16,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s is there twice", r.Name)
 		}
 		seen[r.Name] = true
-		if r.What == "" || r.Unit == "" || len(r.Tests) == 0 || (r.Canary == "") != (r.CanaryTest == "") {
+		if r.What == "" || r.Unit == "" || len(r.Tests) == 0 || r.Canary == "" || r.CanaryTest == "" {
 			t.Errorf("%s is not whole", r.Name)
 		}
 		for _, name := range append(r.Tests, r.CanaryTest) {
@@ -42,7 +42,7 @@ func exists(t *testing.T, name string) bool {
 	t.Helper()
 	dir, function, _ := strings.Cut(name, " ")
 	pattern, text := "*_test.go", "func "+function+"("
-	if strings.HasPrefix(dir, "scripts/") { // a step of the test run
+	if strings.HasPrefix(dir, "scripts/") && !strings.HasPrefix(function, "Test") { // a step of the test run
 		pattern, text = "*.go", `{"`+function+`", `
 	}
 	files, err := filepath.Glob(filepath.Join("..", "..", dir, pattern))
@@ -64,10 +64,16 @@ func exists(t *testing.T, name string) bool {
 // What a test tells comes out on the page.
 func TestPage(t *testing.T) {
 	day := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	lines := Lines([]Result{
-		{Row: "kill", Test: "TestA", Column: Run, Count: 1200, At: day, Detail: "nothing was lost"},
-		{Row: "kill", Test: "TestB", Column: Run, Count: 34, At: day.AddDate(0, 0, -1)},
-		{Row: "kill", Test: "TestA", Column: Nightly, Count: 5, Failed: true, At: day},
+	const a, b = "TestKillDuringWrites", "TestRetryAfterKill"
+	kept := Lines("", []Result{
+		{Row: "kill", Test: a, Column: Run, Count: 7, At: day.AddDate(0, 0, -2), Detail: "is older"},
+		{Row: "kill", Test: b, Column: Run, Count: 34, At: day.AddDate(0, 0, -1)},
+		{Row: "kill", Test: "TestGone", Column: Run, Count: 9, At: day},
+	})
+	lines := Lines(kept, []Result{
+		{Row: "kill", Test: a, Column: Run, Count: 1200, At: day, Detail: "nothing was lost"},
+		{Row: "kill", Test: b, Column: Run, Count: 5, At: day.AddDate(0, 0, -3)},
+		{Row: "kill", Test: a, Column: Nightly, Count: 5, Failed: true, At: day},
 	})
 	text := string(Page(lines))
 	for _, want := range []string{

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 	"github.com/cantledb/cantle/compat-tests/tikvfake"
 )
@@ -152,7 +153,13 @@ func increment(ctx context.Context, t *testing.T, coll *mongo.Collection, id int
 // A server is killed again and again under writers: what was acknowledged is there, and nothing
 // was done twice.
 func TestKill(t *testing.T) {
-	const writers, kills = 6, 3
+	const writers = 6
+	kills := faults.Due(t, "gateway")
+	killed := 0
+	all, unknown, slowest := int64(0), int64(0), time.Duration(0)
+	faults.Tell(t, "gateway", 0, func() (int, string) {
+		return killed, fmt.Sprintf("%d increments, of %d of them nobody was told; the slowest took %v", all, unknown, slowest.Round(time.Millisecond))
+	})
 	_, place := cluster(t)
 	address := freePort(t)
 	s := mustLaunch(t, place, "--listen", address)
@@ -170,12 +177,12 @@ func TestKill(t *testing.T) {
 		case <-t.Context().Done():
 		}
 		s.Kill()
+		killed++
 		s = mustLaunch(t, place, "--listen", address)
 	}
 	<-time.After(500 * time.Millisecond)
 	cancel()
 	wg.Wait()
-	all, unknown, slowest := int64(0), int64(0), time.Duration(0)
 	for w := range writers {
 		var doc struct{ N int64 }
 		if err := coll.FindOne(t.Context(), bson.M{"_id": w}).Decode(&doc); err != nil || doc.N != counts[w].acknowledged {
@@ -186,7 +193,6 @@ func TestKill(t *testing.T) {
 	if all < 100 {
 		t.Errorf("only %d increments", all)
 	}
-	t.Logf("%d increments, %d errors, slowest success %v", all, unknown, slowest)
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}

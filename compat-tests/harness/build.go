@@ -30,7 +30,7 @@ func Root() (string, error) {
 // Binary returns the path of the server's executable, built once per process with
 // the build tag "invariants" unless CANTLE_BINARY names a ready one.
 var Binary = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("CANTLE_BINARY"); path != "" {
+	if path := os.Getenv("CANTLE_BINARY"); path != "" && os.Getenv(Planted) == "" {
 		return path, nil
 	}
 	return Build("invariants")
@@ -39,16 +39,23 @@ var Binary = sync.OnceValues(func() (string, error) {
 // Build compiles ./cmd/cantle with the given build tags into the git-ignored
 // directory .cache of the module and returns the executable's path.
 func Build(tags string) (string, error) {
-	name := "cantle"
+	if os.Getenv(Planted) != "" {
+		return BuildPlanted(tags)
+	}
+	return build(tagged("cantle", tags), tags, "./cmd/cantle")
+}
+
+// tagged is the name of a program that is built with tags.
+func tagged(name, tags string) string {
 	if tags != "" {
 		name += "-" + tags
 	}
-	return build(name, tags, "./cmd/cantle")
+	return name
 }
 
 // build compiles a program of this module into .cache/bin. Processes that build at the same
 // time do not disturb each other: each renames a whole file into place.
-func build(name, tags, program string) (string, error) {
+func build(name, tags, program string, flags ...string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
@@ -59,7 +66,7 @@ func build(name, tags, program string) (string, error) {
 	}
 	path := filepath.Join(dir, name)
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	cmd := exec.Command("go", "build", "-tags", tags, "-o", temp, program)
+	cmd := exec.Command("go", append(append([]string{"build", "-tags", tags, "-o", temp}, flags...), program)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)

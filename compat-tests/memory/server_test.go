@@ -10,12 +10,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// start starts a server with the least working memory there is.
+// start starts a server with the least working memory there is, for one way to make it hold
+// much.
 func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	t.Helper()
+	faults.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
 	s := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--work-memory", "32MB", "--cache-size", "16MB"}})
 	return s, s.Client(t).Database("memory")
 }

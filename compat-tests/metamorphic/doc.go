@@ -12,5 +12,5 @@
 // so little of it that blocking stages spill, and want one answer.
 //
 //	CANTLE_SEED=123   repeat a run
-//	CANTLE_SOAK=1     run for ten minutes with fresh seeds
+//	CANTLE_SOAK=1     run as much as is due in a night, with fresh seeds
 package metamorphic

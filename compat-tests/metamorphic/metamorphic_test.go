@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -26,7 +28,7 @@ type variant struct {
 	suffix  bson.D // of the shard key; nil is none
 }
 
-var variants = []variant{
+var variants = [...]variant{
 	{"plain", "", 0, false, nil},
 	{"sharded7", "_id", 7, false, nil},
 	{"sharded8", "s", 8, false, nil},
@@ -43,19 +45,29 @@ const operationsPerRun = 150
 func TestMetamorphic(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
-	for seed := range seeds(t, 4) {
-		g := newGenerator(seed)
-		ops := make([]op, operationsPerRun)
-		for i := range ops {
-			ops[i] = g.next()
-		}
-		indexes := g.indexes()
+	runs := 0
+	faults.Tell(t, "random", first(t), func() (int, string) {
+		return runs * operationsPerRun * len(variants), fmt.Sprintf("%d lists of %d operations on %d ways to keep documents", runs, operationsPerRun, len(variants))
+	})
+	for seed := range due(t, operationsPerRun*len(variants), 1) {
+		ops, indexes := drawn(seed)
+		runs++
 		if failure := run(t, client, indexes, ops); failure != nil {
 			short := shrink(t, client, indexes, ops[:failure.at+1])
 			t.Fatalf("CANTLE_SEED=%d, operation %d: %s\n\nindexes %s\nshrunk to\n%s\n%s", seed, failure.at, failure.what, text(bson.D{{Key: "indexes", Value: indexes}}), script(short),
 				run(t, client, indexes, short).String())
 		}
 	}
+}
+
+// drawn are the operations and the indexes of a seed.
+func drawn(seed uint64) ([]op, bson.A) {
+	g := newGenerator(seed)
+	ops := make([]op, operationsPerRun)
+	for i := range ops {
+		ops[i] = g.next()
+	}
+	return ops, g.indexes()
 }
 
 // failure is the first difference of a run.
@@ -94,14 +106,8 @@ func run(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) *failure 
 	for i, o := range ops {
 		shardValue := get(m.docs[o.id], "s")
 		want := m.apply(o)
-		for _, v := range variants {
-			got, err := v.apply(ctx, db.Collection(v.name), o, shardValue)
-			if err != nil {
-				return &failure{i, fmt.Sprintf("%s: %s: %v", v.name, o, err)}
-			}
-			if got != want {
-				return &failure{i, fmt.Sprintf("%s: %s\n(- model, + %s)\n%s", v.name, o, v.name, casefile.Diff(want, got))}
-			}
+		if f := everywhere(i, o.String(), want, func(v variant) (string, error) { return v.apply(ctx, db.Collection(v.name), o, shardValue) }); f != nil {
+			return f
 		}
 		if i%10 == 9 || i == len(ops)-1 {
 			if f := compareAll(ctx, db, m, i); f != nil {
@@ -288,14 +294,31 @@ func group(ctx context.Context, c *mongo.Collection, filter bson.D) (string, err
 // compareAll compares the whole content of every variant with the model.
 func compareAll(ctx context.Context, db *mongo.Database, m *model, at int) *failure {
 	everything := op{kind: "find", filter: bson.D{}, sort: bson.D{{Key: "_id", Value: int32(1)}}, batch: 100}
-	want := lines(m.find(everything))
-	for _, v := range variants {
-		got, err := v.apply(ctx, db.Collection(v.name), everything, missing{})
-		if err != nil {
-			return &failure{at, fmt.Sprintf("%s: content: %v", v.name, err)}
-		}
-		if got != want {
-			return &failure{at, fmt.Sprintf("%s: content (- model, + %s)\n%s", v.name, v.name, casefile.Diff(want, got))}
+	return everywhere(at, "content", lines(m.find(everything)), func(v variant) (string, error) {
+		return v.apply(ctx, db.Collection(v.name), everything, missing{})
+	})
+}
+
+// everywhere asks all variants at once, and returns the first that answers otherwise than
+// the model.
+func everywhere(at int, what, want string, ask func(v variant) (string, error)) *failure {
+	var group sync.WaitGroup
+	var found [len(variants)]*failure
+	for i, v := range variants {
+		group.Go(func() {
+			got, err := ask(v)
+			switch {
+			case err != nil:
+				found[i] = &failure{at, fmt.Sprintf("%s: %s: %v", v.name, what, err)}
+			case got != want:
+				found[i] = &failure{at, fmt.Sprintf("%s: %s\n(- model, + %s)\n%s", v.name, what, v.name, casefile.Diff(want, got))}
+			}
+		})
+	}
+	group.Wait()
+	for _, f := range found {
+		if f != nil {
+			return f
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -49,7 +50,10 @@ func TestPipelines(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
 	ran := 0
-	for seed := range seeds(t, 2) {
+	faults.Tell(t, "random", first(t), func() (int, string) {
+		return ran * len(pipelineLayouts), fmt.Sprintf("%d pipelines on %d", ran, len(pipelineLayouts))
+	})
+	for seed := range due(t, pipelinesPerData*len(pipelineLayouts), 40) {
 		p := &pipes{Rand: rand.New(rand.NewPCG(seed, 9))}
 		p.fill(t, conn)
 		for range pipelinesPerData {
@@ -67,7 +71,6 @@ func TestPipelines(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d pipelines", ran)
 }
 
 // ask sends a command written in shell notation.

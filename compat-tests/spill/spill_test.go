@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -145,6 +146,7 @@ func TestKillLeavesNothing(t *testing.T) {
 	if os.Getenv("CANTLE_URI") != "" {
 		t.Skip("CANTLE_URI is set, and this test kills its server")
 	}
+	faults.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
 	ctx := t.Context()
 	dir := t.TempDir()
 	server, db := start(t, dir)

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -23,16 +25,21 @@ func TestTraffic(t *testing.T) {
 	if err != nil || len(list) == 0 {
 		t.Fatalf("no folders of releases: %v", err)
 	}
-	for _, from := range list {
-		t.Run(strings.TrimSuffix(filepath.Base(from), ".zip"), func(t *testing.T) {
+	due, done, writes := max(faults.Due(t, "upgrade")-len(list), len(list)), 0, int64(0)
+	faults.Tell(t, "upgrade", 0, func() (int, string) {
+		return done, fmt.Sprintf("%d under traffic, with %d writes, none of which failed", done, writes)
+	})
+	for ; done < due && !t.Failed(); done++ {
+		from := list[done%len(list)]
+		t.Run(fmt.Sprintf("%s/%d", strings.TrimSuffix(filepath.Base(from), ".zip"), done), func(t *testing.T) {
 			data := t.TempDir()
 			unpack(t, from, data)
-			traffic(t, data)
+			writes += traffic(t, data)
 		})
 	}
 }
 
-func traffic(t *testing.T, data string) {
+func traffic(t *testing.T, data string) (sum int64) {
 	o := harness.Options{Data: data}
 	s, err := harness.Launch(o)
 	if err != nil {
@@ -79,7 +86,6 @@ func traffic(t *testing.T, data string) {
 	more()
 	cancel()
 	group.Wait()
-	var sum int64
 	for w := range writers {
 		sum += written[w].Load()
 	}
@@ -87,11 +93,11 @@ func traffic(t *testing.T, data string) {
 		t.Errorf("%d documents are there, %d were acknowledged: %v", n, sum, err)
 	}
 	works(t, client)
-	t.Logf("%d writes", sum)
 	if err := client.Disconnect(t.Context()); err != nil { // while somebody is there to be told
 		t.Error(err)
 	}
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
+	return sum
 }

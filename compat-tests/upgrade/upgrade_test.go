@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
@@ -20,7 +22,10 @@ func TestReleased(t *testing.T) {
 	if err != nil || len(list) == 0 {
 		t.Fatalf("no folders of releases: %v", err)
 	}
+	opened := 0
+	faults.Tell(t, "upgrade", 0, func() (int, string) { return opened, fmt.Sprintf("%d folders opened twice", opened) })
 	for _, from := range list {
+		opened++
 		t.Run(strings.TrimSuffix(filepath.Base(from), ".zip"), func(t *testing.T) {
 			data := t.TempDir()
 			unpack(t, from, data)

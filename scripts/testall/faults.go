@@ -23,7 +23,7 @@ func reportFaults(w io.Writer, since time.Time) {
 
 // tellFuzz keeps what the step fuzz did for the row of that name.
 func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
-	inputs := "500 inputs each"
+	inputs := fmt.Sprintf("%d inputs each", fuzzInputs)
 	column := faults.Run
 	if r.long {
 		inputs, column = "five minutes each", faults.Nightly

@@ -208,6 +208,9 @@ func (r *run) test(limit time.Duration, args ...string) error {
 	return errors.Join(heard, err)
 }
 
+// fuzzInputs is how many inputs a target gets in each run.
+const fuzzInputs = 500
+
 // fuzz runs every fuzz target for a short time, or a longer one with --long.
 func (r *run) fuzz() error {
 	targets, err := r.fuzzTargets()
@@ -220,7 +223,7 @@ func (r *run) fuzz() error {
 	begun, failed := time.Now(), 0
 	// Counted and not timed: at the end of a timed run on a busy machine the
 	// fuzzer may report its own deadline as a failure of the target.
-	each, amount := time.Minute, "500x"
+	each, amount := time.Minute, fmt.Sprintf("%dx", fuzzInputs)
 	if r.long {
 		each = 5 * time.Minute
 		amount = each.String()

@@ -1,0 +1,33 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Caught runs a test of the same package again, against a server with a planted bug, and
+// wants it to fail and to say one of the signs. It builds a server of its own, so it is
+// skipped where only what each run has to show is due.
+func Caught(t *testing.T, bug, test string, signs ...string) {
+	t.Helper()
+	if os.Getenv("CANTLE_LONG") == "" && os.Getenv("CANTLE_SOAK") == "" {
+		t.Skip("it builds a server of its own: CANTLE_LONG")
+	}
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+test+"$")
+	again.Env = append(os.Environ(), Planted+"="+bug, "CANTLE_FAULTS=run")
+	said, err := again.CombinedOutput()
+	if err == nil {
+		t.Fatalf("%s did not notice: %s", test, bug)
+	}
+	for line := range strings.Lines(string(said)) {
+		for _, sign := range signs {
+			if strings.Contains(line, sign) {
+				t.Logf("found: %.300s", strings.TrimSpace(line))
+				return
+			}
+		}
+	}
+	t.Fatalf("%s failed, but not by %q (%s):\n%.4000s", test, signs, bug, said)
+}

@@ -1,0 +1,152 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Planted is the variable in the environment of a test, and of the server it starts, that
+// names the bug that shall be there: see bugs. With it, what Build makes is the server with
+// all of them, of which the named one is at work.
+const Planted = "PLANTED_BUG"
+
+// bug is a bug that is planted into the server, to see that a test finds it.
+type bug struct {
+	name, file, old, new string
+}
+
+// bugs are what is planted, in the order of the rows of the fault programme. In the new text
+// planted("name") tells whether the bug is at work.
+var bugs = []bug{
+	{"log in memory", "storage/pebblekv/files.go", "_, err := l.File.Write(p)", `if planted("log in memory") && l.what == "the log of writes" {
+		return plantedWrite(l.File, p)
+	}
+	_, err := l.File.Write(p)`},
+	{"ties in disorder", "collection/exec/merge.go", "c := bytes.Compare(h.items[i].key, h.items[j].key)", `c := bytes.Compare(h.items[i].key, h.items[j].key)
+	if k := min(2, len(h.items[i].key), len(h.items[j].key)); planted("ties in disorder") {
+		c = bytes.Compare(h.items[i].key[:k], h.items[j].key[:k])
+	}`},
+	{"a second too much", "storage/backup/restore.go", "case w.Time > p.At:", `case !planted("a second too much") && w.Time > p.At || w.Time > p.At+1:`},
+	{"every format is known", "storage/pebblekv/open.go", "stored[0] > formatVersion {", `stored[0] > formatVersion && !planted("every format is known") {`},
+	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {
+				validator, _ = v.Doc()
+			}`},
+	{"memory without end", "ratelimit/memory.go", "used > m.max || m.shared && used > shareFactor*(m.of.Free()-n) {", `!planted("memory without end") && (used > m.max || m.shared && used > shareFactor*(m.of.Free()-n)) {`},
+	{"commits are forgotten", "storage/tikvkv/commit.go", "err = c.Commit(e)", `if len(logged) > 0 && plantedNow("commits are forgotten", 97) {
+		err = c.Rollback()
+	} else {
+		err = c.Commit(e)
+	}`},
+}
+
+// plantedSource is the file that a package with a bug has in addition.
+const plantedSource = `package %s
+
+import (
+	"os"
+	"sync/atomic"
+)
+
+var plantedBug = os.Getenv("` + Planted + `")
+
+func planted(name string) bool { return plantedBug == name }
+
+var plantedCalls atomic.Int64
+
+// plantedNow is true for every n-th call.
+func plantedNow(name string, n int64) bool { return planted(name) && plantedCalls.Add(1)%%n == 0 }
+`
+
+// plantedFiles are further files.
+var plantedFiles = map[string]string{"storage/pebblekv/planted_log.go": `package pebblekv
+
+import (
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+var plantedLogs struct {
+	sync.Mutex
+	text map[vfs.File][]byte
+}
+
+// plantedWrite keeps what is written to a log in the memory of the process until it is much.
+func plantedWrite(f vfs.File, p []byte) (int, error) {
+	plantedLogs.Lock()
+	defer plantedLogs.Unlock()
+	if plantedLogs.text == nil {
+		plantedLogs.text = map[vfs.File][]byte{}
+	}
+	all := append(plantedLogs.text[f], p...)
+	if len(all) > 32<<10 {
+		if _, err := f.Write(all); err != nil {
+			return 0, err
+		}
+		all = nil
+	}
+	plantedLogs.text[f] = all
+	return len(p), nil
+}
+`}
+
+// plant writes the files with bugs into a folder, and the overlay of them that the compiler
+// is told of, whose path it returns.
+func plant(root, dir string) (string, error) {
+	replace, texts := map[string]string{}, map[string]string{}
+	for _, b := range bugs {
+		path := filepath.Join(root, b.file)
+		text, ok := texts[path]
+		if !ok {
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return "", err
+			}
+			text = string(source)
+		}
+		if strings.Count(text, b.old) != 1 {
+			return "", fmt.Errorf("%s is not what it was: plant the bug %q elsewhere", path, b.name)
+		}
+		texts[path] = strings.Replace(text, b.old, b.new, 1)
+		texts[filepath.Join(filepath.Dir(path), "planted.go")] = fmt.Sprintf(plantedSource, filepath.Base(filepath.Dir(path)))
+	}
+	for name, text := range plantedFiles {
+		texts[filepath.Join(root, name)] = text
+	}
+	n := 0
+	for path, text := range texts {
+		n++
+		to := filepath.Join(dir, fmt.Sprintf("%d.go", n))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		replace[path] = to
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}
+
+// BuildPlanted compiles the server with all bugs; who starts it names one in its environment.
+func BuildPlanted(tags string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "planted")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := plant(root, dir)
+	if err != nil {
+		return "", err
+	}
+	return build(tagged("planted", tags), tags, "./cmd/cantle", "-overlay", overlay)
+}
