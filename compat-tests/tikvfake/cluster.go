@@ -29,6 +29,7 @@ type Cluster struct {
 	times int // asked of the oracle
 	hook  Hook
 	noPD  error
+	etcd  *etcd            // of PD, if the cluster is Served
 	doors map[uint64]*door // of PD, and of stores that have an address of their own
 }
 

@@ -3,11 +3,14 @@ package tikvfake
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/pingcap/kvproto/pkg/metapb"
 	"github.com/pingcap/kvproto/pkg/pdpb"
+	clock "github.com/tikv/client-go/v2/oracle"
+	"github.com/tikv/client-go/v2/tikv"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
@@ -153,6 +156,22 @@ type etcd struct {
 	etcdserverpb.UnimplementedKVServer
 	mu     sync.Mutex
 	values map[string][]byte
+}
+
+// Collect says, in a cluster that is Served, that garbage is collected up to now for the clients
+// under a prefix of PD's etcd, as somebody else might do: they refuse reads of what was before as soon
+// as they look, which they do every ten seconds. The versions stay.
+func (c *Cluster) Collect(ctx context.Context, prefix string) error {
+	physical, logical, err := c.pd.GetTS(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	keys := c.etcd
+	c.mu.Unlock()
+	point := strconv.FormatUint(clock.ComposeTS(physical, logical), 10)
+	_, err = keys.Put(ctx, &etcdserverpb.PutRequest{Key: []byte(prefix + tikv.GcSavedSafePoint), Value: []byte(point)})
+	return err
 }
 
 // Range implements etcdserverpb.KVServer.

@@ -29,7 +29,11 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 	c.keepDoor(ofPD, l)
 	pd := grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
 	pdpb.RegisterPDServer(pd, &placement{c: c, at: at})
-	etcdserverpb.RegisterKVServer(pd, &etcd{values: map[string][]byte{}})
+	keys := &etcd{values: map[string][]byte{}}
+	c.mu.Lock()
+	c.etcd = keys
+	c.mu.Unlock()
+	etcdserverpb.RegisterKVServer(pd, keys)
 	etcdserverpb.RegisterClusterServer(pd, &members{at: at})
 	servers := []*grpc.Server{pd}
 	stop = func() {
