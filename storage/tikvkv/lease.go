@@ -88,12 +88,16 @@ func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 }
 
 // take gets the lease for a process that opens the store. If another one has it, that one is
-// given the time to show that it lives.
+// given the time to show that it lives. A cluster that does not answer whether the row is written
+// is asked again for a while: nobody starts a server anew because of one lost answer.
 // Errors: ErrLocked, ErrUnavailable, ctx.Err().
 func (l *lease) take(ctx context.Context, s *store) error {
 	_, _ = rand.Read(l.id[:]) // it never fails
 	l.tenure.Store(&tenure{})
-	seen := uint64(0)
+	seen, patient := uint64(0), new(atomic.Bool)
+	patient.Store(true)
+	late := time.AfterFunc(connectPatience, func() { patient.Store(false) })
+	defer late.Stop()
 	for {
 		begun := s.o.Clock()
 		now, err := s.ask(ctx)
@@ -109,10 +113,11 @@ func (l *lease) take(ctx context.Context, s *store) error {
 			if err != nil {
 				return err
 			}
-			if seen != 0 && o.end > seen {
+			own := bytes.Equal(o.id, l.id[:]) // written by an attempt that was not answered
+			if !own && seen != 0 && o.end > seen {
 				return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.self)
 			}
-			if o.end > now || seen == 0 && later(o.end, leaseLongOver) > now {
+			if !own && (o.end > now || seen == 0 && later(o.end, leaseLongOver) > now) {
 				seen = o.end
 				if err := pause(ctx, s.patience(o.end, now)); err != nil {
 					return err
@@ -130,6 +135,7 @@ func (l *lease) take(ctx context.Context, s *store) error {
 		case err == nil:
 			l.renewed.at(begun)
 			return nil
+		case errors.Is(err, storage.ErrUnavailable) && patient.Load() && ctx.Err() == nil:
 		case !errors.Is(err, storage.ErrConflict):
 			return err
 		}

@@ -223,3 +223,33 @@ func TestLogTrips(t *testing.T) {
 		}
 	}
 }
+
+// The first answer about the row of the one who opens a store is lost, and the row is written or
+// not: the store opens all the same, without waiting for the end of a lease that may be its own.
+func TestOpenUnanswered(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		t.Run(fmt.Sprintf("arrives=%v", arrives), func(t *testing.T) {
+			c := fake(t)
+			var lost atomic.Uint64 // the transaction whose commit is not answered
+			c.SetHook(func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+				if req.Type != tikvrpc.CmdCommit {
+					return next()
+				}
+				if lost.CompareAndSwap(0, req.Commit().StartVersion); lost.Load() != req.Commit().StartVersion {
+					return next()
+				}
+				if arrives {
+					_, _ = next()
+				}
+				return nil, gone
+			})
+			s := openOn(t, c, Options{Lease: time.Second})
+			if lost.Load() == 0 {
+				t.Error("no answer was lost")
+			}
+			_, err := commit(t, s, func(tx storage.Txn) error { return tx.Set([]byte("a"), []byte("1")) })
+			must(t, err)
+			must(t, s.Close())
+		})
+	}
+}
