@@ -20,11 +20,8 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// txnBytesMax and valueBytesMax bound one transaction and one key or value.
-const (
-	txnBytesMax   = 256 << 20
-	valueBytesMax = 64 << 20
-)
+// bounds are those of one transaction.
+var bounds = writebuf.Bounds{Txn: 256 << 20, Value: 64 << 20}
 
 // store implements storage.Store.
 type store struct {
@@ -101,7 +98,12 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 		held.Release()
 		return nil, err
 	}
-	return &txn{reader: r, readOnly: o.ReadOnly, held: held}, nil
+	t := &txn{reader: r, held: held}
+	t.Writer = writebuf.Writer{Bounds: &bounds, Closed: &r.closed}
+	if !o.ReadOnly {
+		t.Buf = &t.buf
+	}
+	return t, nil
 }
 
 // Snapshot implements storage.Store.

@@ -11,9 +11,9 @@ import (
 // txn implements storage.Txn.
 type txn struct {
 	*reader
-	buf      writebuf.Buffer
-	readOnly bool
-	held     writebuf.Held
+	writebuf.Writer
+	buf  writebuf.Buffer
+	held writebuf.Held
 }
 
 // lookup returns the value the transaction sees, nil if absent.
@@ -61,58 +61,6 @@ func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) 
 	return writebuf.Guard(writebuf.Merge(it, &t.buf, r, o.Reverse)), nil
 }
 
-// checkWrite is called by every write with the bytes it adds.
-func (t *txn) checkWrite(key []byte, n int) error {
-	switch {
-	case t.closed.Load():
-		return storage.ErrClosed
-	case t.readOnly:
-		return storage.ErrReadOnly
-	case n > valueBytesMax:
-		return storage.ErrValueTooLarge
-	case t.buf.Bytes()+n > txnBytesMax:
-		return storage.ErrTxnTooLarge
-	}
-	return writebuf.CheckKey(key)
-}
-
-func (t *txn) Set(key, value []byte) error {
-	if err := t.checkWrite(key, len(key)+len(value)); err != nil {
-		return err
-	}
-	if len(value) == 0 {
-		return storage.ErrInvalidKey
-	}
-	t.buf.Set(key, value)
-	return nil
-}
-
-func (t *txn) Delete(key []byte) error {
-	if err := t.checkWrite(key, len(key)); err != nil {
-		return err
-	}
-	t.buf.Delete(key)
-	return nil
-}
-
-func (t *txn) Lock(_ context.Context, keys ...[]byte) error {
-	for _, k := range keys {
-		if err := t.checkWrite(k, len(k)); err != nil {
-			return err
-		}
-		t.buf.Lock(k)
-	}
-	return nil
-}
-
-func (t *txn) AppendLog(stream, rec []byte) error {
-	if err := t.checkWrite([]byte{1}, len(stream)+len(rec)); err != nil {
-		return err
-	}
-	t.buf.AppendLog(stream, rec)
-	return nil
-}
-
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.s.lock(ctx); err != nil {
 		return err
@@ -125,10 +73,6 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	}
 	return nil
 }
-
-func (t *txn) Savepoint() storage.Savepoint    { return t.buf.Savepoint() }
-func (t *txn) RollbackTo(sp storage.Savepoint) { t.buf.RollbackTo(sp) }
-func (t *txn) BufferedBytes() int              { return t.buf.Bytes() }
 
 func (t *txn) Close() {
 	t.reader.Close()

@@ -27,9 +27,6 @@ var (
 // formatVersion is what this version writes and the newest it can read.
 const formatVersion = 1
 
-// streamBytesMax bounds a stream's name.
-const streamBytesMax = 1 << 10
-
 // lastInCommit is the n of the last record of a commit; those before count down
 // from it, so that each key tells the record's own timestamp.
 const lastInCommit = math.MaxUint32

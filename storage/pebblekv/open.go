@@ -24,8 +24,8 @@ func Open(dir string, o Options) (storage.Store, error) {
 	s := &store{
 		o: o, dir: dir,
 		seed:    maphash.MakeSeed(),
-		latches: writebuf.NewLatches(),
-		stop:    make(chan struct{}),
+		latches: writebuf.NewLatches(), bounds: writebuf.Bounds{Txn: o.TxnBytesMax, Value: o.ValueBytesMax},
+		stop: make(chan struct{}),
 	}
 	s.conflicts.last = map[uint64]storage.Timestamp{}
 	s.marks.of = map[string]storage.Timestamp{}

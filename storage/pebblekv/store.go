@@ -24,7 +24,8 @@ type store struct {
 	lock    *pebble.Lock
 	seed    maphash.Seed // of key fingerprints
 	latches *writebuf.Latches
-	buffers sync.Pool // *work
+	buffers sync.Pool       // *work
+	bounds  writebuf.Bounds // of a transaction
 
 	commit  sync.Mutex        // one commit at a time; taken before mu
 	ceiling storage.Timestamp // as stored; guarded by commit

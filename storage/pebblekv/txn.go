@@ -21,12 +21,11 @@ type work struct {
 // Close after Commit cannot end somebody else's transaction.
 type txn struct {
 	view
+	writebuf.Writer
 	o          storage.TxnOptions
 	work       *work // nil once closed, or read-only
 	held       writebuf.Held
-	memory     storage.Memory
-	taken      int64 // of memory
-	prev, next *txn  // in txnList
+	prev, next *txn // in txnList
 }
 
 // txnList is the open writable transactions, ordered by their snapshot's time.
@@ -69,9 +68,10 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s}, o: o, memory: s.o.TxnMemory}
+	t := &txn{view: view{s: s}, o: o}
+	t.Writer = writebuf.Writer{Bounds: &s.bounds, Memory: s.o.TxnMemory, Closed: &t.closed}
 	if o.Memory != nil {
-		t.memory = o.Memory
+		t.Memory = o.Memory
 	}
 	if len(o.Latch) > 0 {
 		var err error
@@ -82,6 +82,7 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	}
 	if !o.ReadOnly {
 		t.work = s.buffers.Get().(*work)
+		t.Buf = &t.work.buf
 	}
 	s.mu.Lock()
 	err := s.acquire(&t.view, o.At)
@@ -102,19 +103,11 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	return t, nil
 }
 
-// buffer returns the writes to read through, nil if there are none.
-func (t *txn) buffer() *writebuf.Buffer {
-	if t.work == nil || t.work.buf.Len() == 0 {
-		return nil
-	}
-	return &t.work.buf
-}
-
 func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
 	if err := t.check(ctx); err != nil {
 		return dst, err
 	}
-	if b := t.buffer(); b != nil {
+	if b := t.Written(); b != nil {
 		switch v, state := b.Get(key); state {
 		case writebuf.Written:
 			return append(dst, v...), nil
@@ -129,7 +122,7 @@ func (t *txn) Has(ctx context.Context, key []byte) (bool, error) {
 	if err := t.check(ctx); err != nil {
 		return false, err
 	}
-	if b := t.buffer(); b != nil {
+	if b := t.Written(); b != nil {
 		if _, state := b.Get(key); state != writebuf.Untouched {
 			return state == writebuf.Written, nil
 		}
@@ -141,7 +134,7 @@ func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value
 	if err := t.check(ctx); err != nil {
 		return err
 	}
-	return t.getMany(ctx, t.buffer(), keys, emit)
+	return t.getMany(ctx, t.Written(), keys, emit)
 }
 
 func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
@@ -153,86 +146,10 @@ func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) 
 	if err != nil {
 		return nil, err
 	}
-	if b := t.buffer(); b != nil {
+	if b := t.Written(); b != nil {
 		return writebuf.Guard(writebuf.Merge(it, b, r, o.Reverse)), nil
 	}
 	return writebuf.Guard(it), nil
-}
-
-// checkWrite is called by every write with the bytes it adds.
-func (t *txn) checkWrite(key []byte, n int) error {
-	switch {
-	case t.closed.Load():
-		return storage.ErrClosed
-	case t.work == nil:
-		return storage.ErrReadOnly
-	case n > t.s.o.ValueBytesMax:
-		return storage.ErrValueTooLarge
-	case t.work.buf.Bytes()+n > t.s.o.TxnBytesMax:
-		return storage.ErrTxnTooLarge
-	case !t.room(t.work.buf.Bytes() + n):
-		return storage.ErrMemoryFull
-	}
-	return writebuf.CheckKey(key)
-}
-
-// What a transaction takes of the memory that all share: nothing while it is small, so
-// that small ones are never refused, then in steps.
-const (
-	uncountedBytes = 64 << 10
-	stepBytes      = 256 << 10
-)
-
-// room takes memory for a buffer of n bytes, and reports whether there is some.
-func (t *txn) room(n int) bool {
-	if m := t.memory; m != nil && int64(n) > t.taken+uncountedBytes {
-		step := max(int64(n)-t.taken, stepBytes)
-		if !m.Take(step) {
-			return false
-		}
-		t.taken += step
-	}
-	return true
-}
-
-func (t *txn) Set(key, value []byte) error {
-	if err := t.checkWrite(key, len(key)+len(value)); err != nil {
-		return err
-	}
-	if len(value) == 0 {
-		return storage.ErrInvalidKey
-	}
-	t.work.buf.Set(key, value)
-	return nil
-}
-
-func (t *txn) Delete(key []byte) error {
-	if err := t.checkWrite(key, len(key)); err != nil {
-		return err
-	}
-	t.work.buf.Delete(key)
-	return nil
-}
-
-func (t *txn) Lock(_ context.Context, keys ...[]byte) error {
-	for _, k := range keys {
-		if err := t.checkWrite(k, len(k)); err != nil {
-			return err
-		}
-		t.work.buf.Lock(k)
-	}
-	return nil
-}
-
-func (t *txn) AppendLog(stream, rec []byte) error {
-	if len(stream) > streamBytesMax {
-		return storage.ErrValueTooLarge
-	}
-	if err := t.checkWrite(userStart, len(stream)+len(rec)); err != nil {
-		return err
-	}
-	t.work.buf.AppendLog(stream, rec)
-	return nil
 }
 
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
@@ -249,26 +166,6 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 		}
 	}
 	return nil
-}
-
-func (t *txn) Savepoint() storage.Savepoint {
-	if t.work == nil {
-		return 0
-	}
-	return t.work.buf.Savepoint()
-}
-
-func (t *txn) RollbackTo(sp storage.Savepoint) {
-	if t.work != nil {
-		t.work.buf.RollbackTo(sp)
-	}
-}
-
-func (t *txn) BufferedBytes() int {
-	if t.work == nil {
-		return 0
-	}
-	return t.work.buf.Bytes()
 }
 
 func (t *txn) Close() {
@@ -295,13 +192,10 @@ func (t *txn) finish(ps *pebble.Snapshot) {
 	t.s.anchor.close(ps)
 	t.held.Release()
 	if w := t.work; w != nil {
-		t.work = nil
+		t.work, t.Buf = nil, nil
 		w.reset()
 		t.s.buffers.Put(w)
-		if t.taken > 0 {
-			t.memory.Give(t.taken)
-			t.taken = 0
-		}
+		t.Free()
 	}
 }
 

@@ -27,6 +27,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 		o: o, clocked: clocked, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: usualLimits,
 		readers: map[uint64]int{}, wake: make(chan struct{}), stop: make(chan struct{}),
 	}
+	s.bounds = writebuf.Bounds{Key: keyBytesMax, Value: o.ValueBytesMax, Txn: o.TxnBytesMax, Copies: 2} // the client has its own
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	s.writer = binary.BigEndian.Uint32(id[:])

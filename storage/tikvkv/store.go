@@ -23,6 +23,7 @@ type store struct {
 	keys    layout
 	writer  uint32 // writer tells the log records of this process from those of others
 	latches *writebuf.Latches
+	bounds  writebuf.Bounds // of a transaction
 
 	heard     atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
 	safePoint atomic.Uint64 // no state before it is read

@@ -12,27 +12,27 @@ import (
 // txn implements storage.Txn.
 type txn struct {
 	view
-	o      storage.TxnOptions
-	start  uint64 // its beginning, which no other transaction has; see past.go
-	buf    writebuf.Buffer
-	held   writebuf.Held
-	memory storage.Memory
-	taken  int64 // of memory
+	writebuf.Writer
+	o     storage.TxnOptions
+	start uint64 // its beginning, which no other transaction has; see past.go
+	buf   writebuf.Buffer
+	held  writebuf.Held
 
 	claimed map[string]bool // keys that Prefetch has claimed, and nobody has asked for yet
 }
-
-// streamBytesMax bounds the name of a stream of log records.
-const streamBytesMax = 1 << 10
 
 // Begin implements storage.Store.
 func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s, notes: !o.ReadOnly, readOnly: o.ReadOnly}, o: o, memory: s.o.TxnMemory}
+	t := &txn{view: view{s: s, notes: !o.ReadOnly, readOnly: o.ReadOnly}, o: o}
+	t.Writer = writebuf.Writer{Bounds: &s.bounds, Memory: s.o.TxnMemory, Closed: &t.closed}
 	if o.Memory != nil {
-		t.memory = o.Memory
+		t.Memory = o.Memory
+	}
+	if !o.ReadOnly {
+		t.Buf = &t.buf
 	}
 	if len(o.Latch) > 0 {
 		var err error
@@ -53,14 +53,6 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 		}
 	}
 	return t, nil
-}
-
-// buffer returns the writes to read through, nil if there are none.
-func (t *txn) buffer() *writebuf.Buffer {
-	if t.buf.Len() == 0 {
-		return nil
-	}
-	return &t.buf
 }
 
 func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
@@ -90,7 +82,7 @@ func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value
 	if err := t.check(ctx); err != nil {
 		return err
 	}
-	return t.getMany(ctx, t.buffer(), keys, emit)
+	return t.getMany(ctx, t.Written(), keys, emit)
 }
 
 func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
@@ -98,96 +90,18 @@ func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) 
 		return nil, err
 	}
 	it := t.iter(ctx, r, o)
-	if b := t.buffer(); b != nil {
+	if b := t.Written(); b != nil {
 		return writebuf.Guard(writebuf.Merge(it, b, r, o.Reverse)), nil
 	}
 	return writebuf.Guard(it), nil
 }
 
-// checkWrite is called by every write with the bytes it adds.
-func (t *txn) checkWrite(key []byte, n int) error {
-	switch {
-	case t.closed.Load():
-		return storage.ErrClosed
-	case t.o.ReadOnly:
-		return storage.ErrReadOnly
-	case n > t.s.o.ValueBytesMax:
-		return storage.ErrValueTooLarge
-	case t.buf.Bytes()+n > t.s.o.TxnBytesMax:
-		return storage.ErrTxnTooLarge
-	case !t.room(t.buf.Bytes() + n):
-		return storage.ErrMemoryFull
-	}
-	if err := writebuf.CheckKey(key); err != nil {
-		return err
-	}
-	if len(key) > keyBytesMax {
-		return storage.ErrValueTooLarge
-	}
-	return nil
-}
-
-// What a transaction takes of the memory that all share: nothing while it is small, so
-// that small ones are never refused, then in steps.
-const (
-	uncountedBytes = 64 << 10
-	stepBytes      = 256 << 10
-)
-
-// room takes memory for a buffer of n bytes, and reports whether there is some. A commit
-// holds everything twice.
-func (t *txn) room(n int) bool {
-	if m := t.memory; m != nil && 2*int64(n) > t.taken+uncountedBytes {
-		step := max(2*int64(n)-t.taken, stepBytes)
-		if !m.Take(step) {
-			return false
-		}
-		t.taken += step
-	}
-	return true
-}
-
+// Set implements storage.Txn. The chunks of a large value have longer keys.
 func (t *txn) Set(key, value []byte) error {
-	if err := t.checkWrite(key, len(key)+len(value)); err != nil {
-		return err
-	}
-	if len(value) == 0 {
-		return storage.ErrInvalidKey
-	}
 	if len(value) > chunkBytes && len(escape(key, true)) > keyBytesMax {
 		return storage.ErrValueTooLarge
 	}
-	t.buf.Set(key, value)
-	return nil
-}
-
-func (t *txn) Delete(key []byte) error {
-	if err := t.checkWrite(key, len(key)); err != nil {
-		return err
-	}
-	t.buf.Delete(key)
-	return nil
-}
-
-func (t *txn) Lock(_ context.Context, keys ...[]byte) error {
-	for _, k := range keys {
-		if err := t.checkWrite(k, len(k)); err != nil {
-			return err
-		}
-		t.buf.Lock(k)
-	}
-	return nil
-}
-
-func (t *txn) AppendLog(stream, rec []byte) error {
-	if len(stream) > streamBytesMax {
-		return storage.ErrValueTooLarge
-	}
-	if err := t.checkWrite([]byte{1}, len(stream)+len(rec)); err != nil {
-		return err
-	}
-	t.buf.AppendLog(stream, rec)
-	return nil
+	return t.Writer.Set(key, value)
 }
 
 // Prefetch implements storage.Fetcher.
@@ -264,21 +178,6 @@ func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	return err
 }
 
-func (t *txn) Savepoint() storage.Savepoint {
-	if t.closed.Load() || t.o.ReadOnly {
-		return 0
-	}
-	return t.buf.Savepoint()
-}
-
-func (t *txn) RollbackTo(sp storage.Savepoint) {
-	if !t.closed.Load() && !t.o.ReadOnly {
-		t.buf.RollbackTo(sp)
-	}
-}
-
-func (t *txn) BufferedBytes() int { return t.buf.Bytes() }
-
 func (t *txn) Close() {
 	if t.closed.Swap(true) {
 		return
@@ -290,9 +189,6 @@ func (t *txn) Close() {
 
 // free gives back the memory.
 func (t *txn) free() {
-	t.buf = writebuf.Buffer{}
-	if t.taken > 0 {
-		t.memory.Give(t.taken)
-		t.taken = 0
-	}
+	t.buf, t.Buf = writebuf.Buffer{}, nil
+	t.Free()
 }

@@ -9,6 +9,7 @@
 //
 // Most transactions write fewer than ten keys, so the order is kept in one short
 // sorted slice; larger ones get a row of such slices. Keys and values are copied
-// once, into chunks that live as long as the Buffer. A Buffer belongs to one
+// once, into chunks that live as long as the Buffer. A Writer is the half of storage.Txn that writes, over a
+// Buffer: what an engine embeds, with its bounds and the memory that transactions share. A Buffer belongs to one
 // transaction; concurrent reads are fine, a write needs it alone.
 package writebuf

@@ -1,0 +1,160 @@
+package writebuf
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Bounds are what a transaction may write, in bytes.
+type Bounds struct {
+	Key   int // of one key; 0 is as Value
+	Value int // of a key and its value
+	Txn   int // of everything
+	// Copies is in how many copies a commit holds what was written; 0 is 1.
+	Copies int
+}
+
+// streamBytesMax bounds the name of a stream of log records.
+const streamBytesMax = 1 << 10
+
+// What a transaction takes of the memory that all share: nothing while it is small, so
+// that small ones are never refused, then in steps.
+const (
+	uncountedBytes = 64 << 10
+	stepBytes      = 256 << 10
+)
+
+// Writer is what a storage.Txn does of itself when something is written: an engine embeds it. It
+// checks bounds and memory and fills a Buffer.
+type Writer struct {
+	Buf    *Buffer // nil: nothing may be written, or the transaction has ended
+	Bounds *Bounds
+	Memory storage.Memory // nil is without a bound
+	Closed *atomic.Bool   // the transaction has ended
+
+	taken int64 // of Memory
+}
+
+// check is called by every write with the bytes it adds.
+// Errors: those of storage.Txn.Set.
+func (w *Writer) check(key []byte, n int) error {
+	switch {
+	case w.Closed.Load():
+		return storage.ErrClosed
+	case w.Buf == nil:
+		return storage.ErrReadOnly
+	case n > w.Bounds.Value:
+		return storage.ErrValueTooLarge
+	case w.Buf.Bytes()+n > w.Bounds.Txn:
+		return storage.ErrTxnTooLarge
+	case !w.room(int64(w.Buf.Bytes()+n) * int64(max(w.Bounds.Copies, 1))):
+		return storage.ErrMemoryFull
+	}
+	if err := CheckKey(key); err != nil {
+		return err
+	}
+	if w.Bounds.Key > 0 && len(key) > w.Bounds.Key {
+		return storage.ErrValueTooLarge
+	}
+	return nil
+}
+
+// room takes memory for n bytes in all, and reports whether there is some.
+func (w *Writer) room(n int64) bool {
+	if w.Memory != nil && n > w.taken+uncountedBytes {
+		step := max(n-w.taken, stepBytes)
+		if !w.Memory.Take(step) {
+			return false
+		}
+		w.taken += step
+	}
+	return true
+}
+
+// Free gives the memory back, once the transaction has ended.
+func (w *Writer) Free() {
+	if w.taken > 0 {
+		w.Memory.Give(w.taken)
+		w.taken = 0
+	}
+}
+
+// Written is the buffer to read through, nil if nothing was written.
+func (w *Writer) Written() *Buffer {
+	if w.Buf == nil || w.Buf.Len() == 0 {
+		return nil
+	}
+	return w.Buf
+}
+
+// Set implements storage.Txn.
+func (w *Writer) Set(key, value []byte) error {
+	if err := w.check(key, len(key)+len(value)); err != nil {
+		return err
+	}
+	if len(value) == 0 {
+		return storage.ErrInvalidKey
+	}
+	w.Buf.Set(key, value)
+	return nil
+}
+
+// Delete implements storage.Txn.
+func (w *Writer) Delete(key []byte) error {
+	if err := w.check(key, len(key)); err != nil {
+		return err
+	}
+	w.Buf.Delete(key)
+	return nil
+}
+
+// Lock implements storage.Txn.
+func (w *Writer) Lock(_ context.Context, keys ...[]byte) error {
+	for _, k := range keys {
+		if err := w.check(k, len(k)); err != nil {
+			return err
+		}
+		w.Buf.Lock(k)
+	}
+	return nil
+}
+
+// anyKey is a key that may be used, for writes that have none.
+var anyKey = []byte{1}
+
+// AppendLog implements storage.Txn.
+func (w *Writer) AppendLog(stream, rec []byte) error {
+	if len(stream) > streamBytesMax {
+		return storage.ErrValueTooLarge
+	}
+	if err := w.check(anyKey, len(stream)+len(rec)); err != nil {
+		return err
+	}
+	w.Buf.AppendLog(stream, rec)
+	return nil
+}
+
+// Savepoint implements storage.Txn.
+func (w *Writer) Savepoint() storage.Savepoint {
+	if w.Buf == nil || w.Closed.Load() {
+		return 0
+	}
+	return w.Buf.Savepoint()
+}
+
+// RollbackTo implements storage.Txn.
+func (w *Writer) RollbackTo(sp storage.Savepoint) {
+	if w.Buf != nil && !w.Closed.Load() {
+		w.Buf.RollbackTo(sp)
+	}
+}
+
+// BufferedBytes implements storage.Txn.
+func (w *Writer) BufferedBytes() int {
+	if w.Buf == nil {
+		return 0
+	}
+	return w.Buf.Bytes()
+}
