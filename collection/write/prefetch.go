@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -21,21 +22,34 @@ func (t *Target) Prefetch(env *mql.Env, docs iter.Seq2[bson.Raw, keyspace.Hash])
 	}
 	var keys [][]byte
 	for doc, h := range docs {
-		keys = append(keys, keyspace.AppendRecord(nil, t.Coll.ID, h, t.Coll.AppendID(nil, doc)))
-		for _, ix := range t.Coll.Indexes {
-			if !ix.Unique || !t.maintained(ix) {
-				continue
-			}
-			t.scratch.Reset()
-			if _, err := t.newKeys.load(env, t, ix, doc); err != nil {
-				continue // Insert says so
-			}
-			for _, e := range t.newKeys.list {
-				for _, p := range t.Shard.Partitions {
-					keys = append(keys, keyspace.AppendUnique(nil, t.Coll.ID, ix.ID, p, e.values))
-				}
-			}
-		}
+		keys = t.AppendLookups(env, keys, doc, h)
 	}
 	return f.Prefetch(env.Context(), keys, t.Multi)
+}
+
+// AppendLookups appends the keys that Insert will look up for a document at position h.
+func (t *Target) AppendLookups(env *mql.Env, keys [][]byte, doc bson.Raw, h keyspace.Hash) [][]byte {
+	keys = append(keys, keyspace.AppendRecord(nil, t.Coll.ID, h, t.Coll.AppendID(nil, doc)))
+	for _, ix := range t.Coll.Indexes {
+		keys = t.AppendBuildLookups(env, keys, ix, doc)
+	}
+	return keys
+}
+
+// AppendBuildLookups appends the keys that Build will look up for a document: those under which its
+// entries lie in a unique index, in every partition.
+func (t *Target) AppendBuildLookups(env *mql.Env, keys [][]byte, ix *catalog.Index, doc bson.Raw) [][]byte {
+	if !ix.Unique || !t.maintained(ix) {
+		return keys
+	}
+	t.scratch.Reset()
+	if _, err := t.newKeys.load(env, t, ix, doc); err != nil {
+		return keys // Insert says so
+	}
+	for _, e := range t.newKeys.list {
+		for _, p := range t.Shard.Partitions {
+			keys = append(keys, keyspace.AppendUnique(nil, t.Coll.ID, ix.ID, p, e.values))
+		}
+	}
+	return keys
 }

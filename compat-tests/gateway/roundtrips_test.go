@@ -206,6 +206,44 @@ func TestRoundTrips(t *testing.T) {
 	printed(t, table)
 }
 
+// Background work reads what a batch of 256 documents needs together, not one by one: another
+// shard key with its copy and its unique index, a split, a further index.
+func TestBatchTrips(t *testing.T) {
+	const docs = 1024
+	c, place := cluster(t)
+	s := mustLaunch(t, place)
+	client := connect(t, s.URI)
+	b := &bill{Collection: client.Database("test").Collection("batches")}
+	unique := func() error {
+		_, err := b.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "u", Value: 1}, {Key: "a", Value: 1}}, Options: options.Index().SetUnique(true)})
+		return err
+	}
+	admin := func(command bson.D) func() error {
+		return func() error { return client.Database("admin").RunCommand(t.Context(), command).Err() }
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"", func() error { return b.insertMany(t.Context(), docs) }},
+		{"a unique index", unique},
+		{"a shard key", admin(bson.D{{Key: "shardCollection", Value: "test.batches"}, {Key: "key", Value: bson.D{{Key: "u", Value: 1}}}})},
+		{"another shard key", admin(bson.D{{Key: "reshardCollection", Value: "test.batches"}, {Key: "key", Value: bson.D{{Key: "u", Value: 1}, {Key: "a", Value: 1}}}})},
+		{"a split", admin(bson.D{{Key: "split", Value: "test.batches"}, {Key: "middle", Value: bson.D{{Key: "u", Value: docs / 2}, {Key: "a", Value: docs / 2}}}})},
+	} {
+		c.Count()
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		sent, times := c.Count()
+		got := cost{times, sent}
+		t.Logf("%s: %v", step.what, got)
+		if reads := sent[tikvrpc.CmdGet] + sent[tikvrpc.CmdBatchGet] + sent[tikvrpc.CmdScan]; step.what != "" && reads > docs/4 {
+			t.Errorf("%s of %d documents: %d reads: %v", step.what, docs, reads, got)
+		}
+	}
+}
+
 // The table stands between these lines of the page.
 const (
 	page      = "../../docs/scale-out.md"

@@ -76,6 +76,9 @@ func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 			if err := rows.read(t, storage.Range{Start: from, End: all.End}); err != nil {
 				return err
 			}
+			if err := t.fetchBuild(ixs, rows.list); err != nil {
+				return err
+			}
 			for i := range rows.list {
 				if err := t.build(ixs, &rows.list[i]); err != nil {
 					return err

@@ -71,6 +71,13 @@ func (c *copying) copyRows(part *rows) error {
 		return err
 	}
 	defer f.close()
+	docs := make([]bson.Raw, len(part.list))
+	for i := range part.list {
+		docs[i] = part.list[i].doc
+	}
+	if err := f.fetchInserts(docs); err != nil {
+		return err
+	}
 	for _, row := range part.list {
 		if err := f.insert(placeOf(row.hash, row.id), row.doc); err != nil {
 			return err
@@ -175,11 +182,17 @@ func (c *copying) applyBatch(places [][]byte, last bool) error {
 		return err
 	}
 	defer f.close()
+	if err := f.fetchPlaces(places); err != nil {
+		return err
+	}
 	docs := make([]bson.Raw, len(places))
 	for i, place := range places {
 		if docs[i], err = f.take(place); err != nil {
 			return err
 		}
+	}
+	if err := f.fetchInserts(docs); err != nil {
+		return err
 	}
 	for i, place := range places {
 		if docs[i] == nil {

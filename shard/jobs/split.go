@@ -279,6 +279,9 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 			if err != nil {
 				return err
 			}
+			if err := fetch(ctx, b.txn, func() ([][]byte, error) { return keys, nil }); err != nil {
+				return err
+			}
 			for _, key := range keys {
 				v, err := b.txn.Get(ctx, key, nil)
 				if err != nil {

@@ -2,6 +2,7 @@ package tikvkv
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -58,7 +59,7 @@ func (v *view) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// fetchedMax is up to how many keys are kept by Prefetch, and fetchedBytesMax the largest
+// fetchedMax is up to how many keys are kept by Prefetch, of one call or several, and fetchedBytesMax the largest
 // value.
 const (
 	fetchedMax      = 4096
@@ -81,7 +82,11 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.fetched = make(map[string][]byte, len(want))
+	kept := make(map[string][]byte, len(want))
+	if len(v.fetched)+len(want) <= fetchedMax {
+		maps.Copy(kept, v.fetched) // a new map: others may look into the old one
+	}
+	v.fetched = kept
 	for _, key := range want {
 		if entry, ok := got[string(key)]; !ok {
 			v.fetched[string(key)] = nil
