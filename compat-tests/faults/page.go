@@ -89,13 +89,16 @@ func Page(lines string) []byte {
 	b.WriteString("\n## How it is shown\n\n" +
 		"Each kind of fault is a row. *Each run* is what `./scripts/test` and so every change has to pass, *nightly* what `./scripts/test --long` does, " +
 		"*release* what is to be done before one. A **canary** is a bug that was planted to see that the row catches it; it is " +
-		"a test as well, which fails when the bug goes unnoticed.\n\n" +
+		"a test as well, which fails when the bug goes unnoticed; those that need a server of their own are built and run with `--long`.\n\n" +
 		"| fault | each run | nightly | release | last counted |\n|---|---|---|---|---|\n")
 	for _, r := range Rows {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", r.Name, r.Name, amount(r.Run, r.Unit), amount(r.Nightly, r.Unit), amount(r.Release, r.Unit), last(countsOf(lines, r.Name)))
 	}
 	for _, r := range Rows {
 		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n", r.Name, r.What)
+		if r.Note != "" {
+			fmt.Fprintf(&b, "%s.\n\n", r.Note)
+		}
 		fmt.Fprintf(&b, "Tests: %s.", strings.Join(code(r.Tests), ", "))
 		if r.Canary != "" {
 			fmt.Fprintf(&b, " Canary: %s (`%s`).", r.Canary, r.CanaryTest)
@@ -115,7 +118,7 @@ func Page(lines string) []byte {
 		fmt.Fprintf(&b, "- %s\n", n)
 	}
 	b.WriteString("\n## Doing it yourself\n\n" +
-		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak` does a night's. A test alone: " +
+		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak,fuzz` does a night's, and with `--rows=simulation,kill` some rows of it, so that a night can be split; each count keeps the day it is of. A test alone: " +
 		"`go test ./compat-tests/damage -v`, with `CANTLE_FAULTS=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
 		"`go run ./scripts/gendocs -faults` prints the counts of what ran last into this page.\n")
 	return b.Bytes()

@@ -14,6 +14,8 @@ type Row struct {
 	Run, Nightly, Release int
 	// Tests are its tests: folder and name of the function.
 	Tests []string
+	// Note says why the numbers are what they are, where somebody would ask; "" for nothing.
+	Note string
 	// Canary is the planted bug that the row catches, and CanaryTest the test of that.
 	Canary, CanaryTest string
 }
@@ -47,6 +49,7 @@ var Rows = []Row{
 	{
 		Name: "bit-flip", Promises: []int{2, 5}, Unit: "damages", Run: 20, Nightly: 500, Release: 500_000,
 		What:   "A bit flipped, a block zeroed or the end cut off, anywhere in tables, log, manifest or settings: the server refuses the folder or answers as the model does, `check` finds it, `salvage` saves what is not in the damaged block",
+		Note:   "Each damage is a copy of a folder and the start of three programs, more than a second: 20,000 would not end in a night, so the night has 500",
 		Tests:  []string{"compat-tests/damage TestRandomDamage"},
 		Canary: "checksums of blocks are not compared", CanaryTest: "compat-tests/damage TestCanary",
 	},
@@ -65,12 +68,14 @@ var Rows = []Row{
 	{
 		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 200, Nightly: 50_000, Release: 1_000_000,
 		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model knows what was acknowledged and what was refused; streams, indexes, counts and charges must agree with it",
+		Note:   "The night runs the server as it is released, on all cores; each run has the self-checks of a test build",
 		Tests:  []string{"compat-tests/simulation TestSeeds"},
 		Canary: "six: writes acknowledged before they are on the disk, retries that count twice, index entries too many and too few, a change that the log lacks, half a transaction", CanaryTest: "compat-tests/simulation TestCanary",
 	},
 	{
 		Name: "fuzz", Promises: []int{6}, Unit: "targets", Run: 0, Nightly: 0, Release: 0,
 		What:   "Everything that reads what strangers send is fuzzed: 500 inputs each run, five minutes a night",
+		Note:   "An hour for each target would not end in a night, so each has five minutes",
 		Tests:  []string{"scripts/testall fuzz"},
 		Canary: "the length that a document states is not compared with the bytes there are", CanaryTest: "scripts/testall TestFuzzCanary",
 	},
@@ -89,6 +94,7 @@ var Rows = []Row{
 	{
 		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 60, Nightly: 0, Release: 0,
 		What:   "Commands that cost as much as a client can make them cost, and clients that mean harm, while others work: every one ends within its maxTimeMS and with its client",
+		Note:   "Which commands each run has beside those that are always there is drawn, so that all have their turn",
 		Tests:  []string{"compat-tests/abuse TestHostile"},
 		Canary: "a command that never asks whether it is to end", CanaryTest: "compat-tests/abuse TestHostileCanary",
 	},

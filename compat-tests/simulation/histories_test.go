@@ -162,7 +162,9 @@ func (c *client) together(t *histories.Txn, register bool) {
 
 // recorded is a simulation that records histories; it returns what is wrong with them.
 func recorded(t *testing.T, seed uint64, p plan) (wrong []string, operations int, sum counts) {
-	w := &world{seed: seed, plan: p, dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0)), model: newModel()}
+	dir, remove := scratch(t)
+	defer remove()
+	w := &world{seed: seed, plan: p, dir: dir, rng: rand.New(rand.NewPCG(seed, 0)), model: newModel()}
 	to := &recorder{}
 	synctest.Test(t, func(t *testing.T) {
 		w.t = t
@@ -228,14 +230,13 @@ func TestHistories(t *testing.T) {
 	faults.Tell(t, "histories", first, func() (int, string) {
 		return n, fmt.Sprintf("%d transactions and %d single writes committed, %d refused by conflicts, %d by budgets, %d power cuts, %d splits, merges, reshardings and indexes", sum.transactions, sum.acknowledged, sum.refused, sum.throttled, sum.cuts, sum.structure)
 	})
-	for seed := first; n < due && !t.Failed(); seed++ {
+	across(t, first, func() bool { return n >= due }, func(t *testing.T, seed uint64) func() {
 		wrong, operations, c := recorded(t, seed, plan{})
-		n += operations
-		sum.add(c)
 		for _, text := range wrong {
 			t.Errorf("seed %d: %s", seed, text)
 		}
-	}
+		return func() { n += operations; sum.add(c) }
+	})
 }
 
 // TestHistoriesCanary: without the check of conflicts at the commit, updates are lost, and

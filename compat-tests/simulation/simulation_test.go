@@ -35,7 +35,8 @@ const hangsAfter = time.Minute
 
 // simulate runs a seed and returns what is wrong.
 func simulate(t *testing.T, seed uint64, p plan) (wrong []string, c counts, trace string) {
-	dir := t.TempDir()
+	dir, remove := scratch(t)
+	defer remove()
 	alarm := time.AfterFunc(hangsAfter, func() {
 		all := make([]byte, 16<<20)
 		panic(fmt.Sprintf("seed %d: the virtual time stands still\n%s", seed, all[:runtime.Stack(all, true)]))
@@ -203,14 +204,14 @@ func TestSeeds(t *testing.T) {
 	var sum counts
 	n := 0
 	faults.Tell(t, "simulation", first, func() (int, string) { return n, sum.String() })
-	for seed := first; seed < first+seeds && !t.Failed(); seed++ {
+	begun := uint64(0)
+	across(t, first, func() bool { begun++; return begun > seeds }, func(t *testing.T, seed uint64) func() {
 		found, c, _ := simulate(t, seed, plan{})
-		n++
-		sum.add(c)
 		for _, f := range found {
 			t.Errorf("seed %d: %s\nto repeat: CANTLE_SIMULATION_SEED=%d go test ./compat-tests/simulation -run TestSeeds -v", seed, f, seed)
 		}
-	}
+		return func() { n++; sum.add(c) }
+	})
 	if seeds >= 20 && (sum.cuts == 0 || sum.transactions == 0 || sum.structure == 0 || sum.throttled == 0 || sum.events == 0 || sum.expired == 0 || sum.failures == 0 || sum.lost == 0) {
 		t.Errorf("something never happened: %+v", sum)
 	}

@@ -42,13 +42,14 @@ var steps = []step{
 	{"artefacts", "what ./scripts/release makes, installed and started", false, (*run).artefacts},
 	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},
 	{"race", "all tests with the race detector", true, (*run).race},
-	{"soak", "abuse, crash, isolation and metamorphic tests for longer", true, (*run).soak},
+	{"soak", "the fault programme's nightly column; --rows for some rows of it", true, (*run).soak},
 }
 
 // run is one run of the program.
 type run struct {
 	ctx      context.Context
 	long     bool
+	rows     string // of the fault programme that soak does; "" = all
 	packages string // pattern the unit, vet and staticcheck steps work on
 	count    tally
 	env      []string // added to the environment of every command
@@ -61,6 +62,7 @@ func main() {
 	r := &run{}
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
 	flag.BoolVar(&r.long, "long", false, "longer fuzzing, race detector, soak: hours, not minutes")
+	flag.StringVar(&r.rows, "rows", "", "comma-separated `rows` of FAULTS.md that the step soak does, instead of all: a night can be split")
 	flag.StringVar(&r.packages, "packages", "./...", "package `pattern` for vet, staticcheck, unit and fuzz")
 	flag.Usage = usage
 	flag.Parse()

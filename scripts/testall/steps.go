@@ -151,15 +151,6 @@ func (r *run) race() error {
 	return r.testPackages(func(string) bool { return true }, []string{"-race"})
 }
 
-// soak runs the randomised end-to-end tests for long.
-func (r *run) soak() error {
-	r.useBuilt()
-	r.env = append(r.env, "CANTLE_SOAK=1")
-	return r.testPackages(func(path string) bool {
-		return strings.HasSuffix(path, "/abuse") || strings.HasSuffix(path, "/crash") || strings.HasSuffix(path, "/damage") || strings.HasSuffix(path, "/disk") || strings.HasSuffix(path, "/metamorphic") || strings.HasSuffix(path, "/isolation") || strings.HasSuffix(path, "/spill")
-	}, nil)
-}
-
 // testPackages runs the tests of the packages that keep accepts.
 func (r *run) testPackages(keep func(path string) bool, flags []string) error {
 	cmd, cancel := r.command(5*time.Minute, "go", "list", "-tags", testTags, r.packages)

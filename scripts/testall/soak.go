@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/compat-tests/faults"
+)
+
+// simulated is the folder whose tests use all cores by themselves.
+const simulated = "compat-tests/simulation"
+
+// soak does the nightly column of the fault programme: all tests of the packages of its rows,
+// or those of some rows alone. Never from Go's cache of results: every night draws anew.
+//
+// The simulation runs by itself, and as it is released, without the costly self-checks that
+// it has in each run: in the same time it gets through half as many seeds again.
+func (r *run) soak() error {
+	packages, tests, err := soaked(r.rows)
+	if err != nil {
+		return err
+	}
+	r.useBuilt()
+	r.env = append(r.env, "CANTLE_SOAK=1")
+	flags := []string{"-count=1"}
+	if r.rows != "" {
+		flags = append(flags, "-run", "^("+strings.Join(tests, "|")+")$")
+	}
+	in := func(path string, folders []string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasSuffix(path, "/"+f) })
+	}
+	alone := slices.Contains(packages, simulated)
+	packages = slices.DeleteFunc(packages, func(p string) bool { return p == simulated })
+	if len(packages) > 0 {
+		err = r.testPackages(func(path string) bool { return in(path, packages) }, append(slices.Clone(flags), fmt.Sprintf("-p=%d", max(waitingAtOnce, runtime.NumCPU()))))
+	}
+	if alone {
+		err = errors.Join(err, r.testPackages(func(path string) bool { return in(path, []string{simulated}) }, append(flags, "-tags=")))
+	}
+	return err
+}
+
+// soaked are the folders and tests of rows, canaries included; of all if none is named.
+// Errors: there is no such row.
+func soaked(names string) (packages, tests []string, err error) {
+	for _, row := range faults.Rows {
+		if names != "" && !slices.Contains(strings.Split(names, ","), row.Name) {
+			continue
+		}
+		for _, at := range append(slices.Clone(row.Tests), row.CanaryTest) {
+			folder, test, _ := strings.Cut(at, " ")
+			if strings.HasPrefix(folder, "compat-tests/") { // fuzz is a step of its own
+				packages, tests = append(packages, folder), append(tests, test)
+			}
+		}
+	}
+	slices.Sort(packages)
+	slices.Sort(tests)
+	packages, tests = slices.Compact(packages), slices.Compact(tests)
+	if len(packages) == 0 {
+		return nil, nil, fmt.Errorf("no row of FAULTS.md that the step soak does is called %q", names)
+	}
+	return packages, tests, nil
+}
