@@ -65,7 +65,7 @@ func TestAccess(t *testing.T) {
 		}
 		for _, colours := range []string{"light", "dark"} {
 			b.do(emulation.SetDeviceMetricsOverride(1400, 1000, 1, false))
-			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}))
+			b.do(reduced(colours))
 			b.open(hash)
 			b.check(view+" is there", "document.querySelector('main h1, main h2, main table, main form, main .chart, main .tabs')")
 			var found string
@@ -81,5 +81,8 @@ func TestAccess(t *testing.T) {
 		b.do(emulation.SetDeviceMetricsOverride(320, 700, 1, true))
 		b.check(view+" fits on a telephone", "document.documentElement.scrollWidth <= 321")
 		b.picture("phone-" + name)
+		b.do(emulation.SetDeviceMetricsOverride(3840, 2160, 1, false))
+		b.check(view+" fills a wall", "document.documentElement.scrollWidth <= 3840 && document.querySelector('main').clientWidth > 3000")
+		b.picture("wall-" + name)
 	}
 }

@@ -44,6 +44,8 @@ func browse(t *testing.T, s *server, width, height int64) *tab {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true),
+		// What is drawn in parts has other edges than what is drawn at once.
+		chromedp.Flag("disable-partial-raster", true), chromedp.Flag("num-raster-threads", "1"), chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("disable-lcd-text", true),
 		chromedp.Flag("ignore-certificate-errors", strings.HasPrefix(s.url, "https:")))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -70,6 +72,9 @@ func browse(t *testing.T, s *server, width, height int64) *tab {
 		}
 	})
 	b.do(network.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(width, height, 1, false))
+	if s.stopped {
+		b.still()
+	}
 	t.Cleanup(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -151,11 +156,11 @@ func (b *tab) fill(selector, text string) {
 		Object.getOwnPropertyDescriptor(p.prototype, 'value').set.call(e, %q); e.dispatchEvent(new Event('input', {bubbles: true})); })()`, selector, text), nil))
 }
 
-// picture keeps a screenshot.
-func (b *tab) picture(name string) {
+// picture keeps a screenshot, once what was drawn has been shown.
+func (b *tab) picture(name string) []byte {
 	b.t.Helper()
 	var shot []byte
-	b.do(chromedp.CaptureScreenshot(&shot))
+	b.do(chromedp.Evaluate("new Promise((done) => document.fonts.ready.then(() => requestAnimationFrame(() => requestAnimationFrame(() => done(0)))))", nil, awaited), chromedp.CaptureScreenshot(&shot))
 	if _, err := png.Decode(bytes.NewReader(shot)); err != nil {
 		b.t.Fatal(err)
 	}
@@ -165,6 +170,7 @@ func (b *tab) picture(name string) {
 	if err := os.WriteFile(filepath.Join(picturesDir, name+".png"), shot, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+	return shot
 }
 
 // burst lets one customer of test.orders keep a partition busy for so many seconds, while

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
@@ -25,11 +26,12 @@ func mouse(kind, selector string, x, y float64) chromedp.Action {
 	})
 }
 
-// keys presses keys while an element has the focus.
+// keys presses keys while an element has the focus; shift+ goes before one that is pressed with it.
 func keys(selector string, names ...string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for _, n := range names {
-			press := fmt.Sprintf("(() => { const e = document.querySelector(%q); e.focus(); e.dispatchEvent(new KeyboardEvent('keydown', {key: %q, bubbles: true, cancelable: true})); })()", selector, n)
+			n, shift := strings.CutPrefix(n, "shift+")
+			press := fmt.Sprintf("(() => { const e = document.querySelector(%q); e.focus(); e.dispatchEvent(new KeyboardEvent('keydown', {key: %q, shiftKey: %t, bubbles: true, cancelable: true})); })()", selector, n, shift)
 			if err := chromedp.Evaluate(press, nil).Do(ctx); err != nil {
 				return err
 			}

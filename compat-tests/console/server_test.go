@@ -22,12 +22,13 @@ import (
 
 // server is a server with a console, and who asks it.
 type server struct {
-	t      testing.TB
-	daemon *daemon.Daemon
-	url    string // of the console, without a slash at the end
-	client *mongo.Client
-	user   string // name:password, "" for nobody
-	cookie string
+	t       testing.TB
+	daemon  *daemon.Daemon
+	url     string // of the console, without a slash at the end
+	client  *mongo.Client
+	user    string // name:password, "" for nobody
+	cookie  string
+	stopped bool // its clock stands still
 }
 
 // start starts a server with a console.
@@ -100,10 +101,12 @@ func (s *server) try(db, command string) {
 	_ = s.client.Database(db).RunCommand(s.t.Context(), d).Err()
 }
 
-// stop stops the clock; pass lets so many seconds pass.
+// stop stops the clock at noon of a day ahead; pass lets so many seconds pass.
 func (s *server) stop() {
 	s.t.Helper()
-	s.run("admin", `{"customAction": "Clock", "stop": true}`)
+	at := s.run("admin", `{"customAction": "Clock", "stop": true}`)["now"].(bson.DateTime).Time()
+	s.run("admin", `{"customAction": "Clock", "advanceMs": %d}`, noon.Sub(at).Milliseconds())
+	s.stopped = true
 	s.get("/api/v1/lines?from=-1")
 }
 

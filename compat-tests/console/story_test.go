@@ -13,8 +13,8 @@ import (
 )
 
 // tenants makes shop.orders, whose shard key is the tenant: four partitions, 40 tenants, and
-// one of them, t7, begins to ask for much more than the others.
-func (s *server) tenants() {
+// one of them, t7, begins to ask for much more than the others after some of the seconds.
+func (s *server) tenants(seconds, quiet int) {
 	s.t.Helper()
 	s.run("admin", `{"shardCollection": "shop.orders", "key": {"tenant": "hashed"}, "numInitialChunks": 4}`)
 	for i := range 10 {
@@ -29,11 +29,11 @@ func (s *server) tenants() {
 	}
 	s.pass(1)
 	s.run("shop", `{"customAction": "UpdateCollection", "collection": "orders", "offerThroughput": 4000}`)
-	for i := range 90 {
+	for i := range seconds {
 		for j := range 4 {
 			s.run("shop", `{"find": "orders", "filter": {"tenant": "t%d", "order": %d}}`, (i*4+j)%40, i)
 		}
-		if i > 30 {
+		if i > quiet {
 			for range 15 {
 				s.run("shop", `{"find": "orders", "filter": {"tenant": "t7", "status": "open"}}`)
 			}
@@ -47,7 +47,7 @@ func (s *server) tenants() {
 func TestStory(t *testing.T) {
 	s := start(t)
 	s.stop()
-	s.tenants()
+	s.tenants(90, 30)
 	b := browse(t, s, 1280, 900)
 	clicks := 0
 	click := func(selector string) { clicks++; b.click(selector) }

@@ -3,6 +3,9 @@ package console
 import (
 	"fmt"
 	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // TestViews loads each view, does something, and checks what came of it.
@@ -19,6 +22,7 @@ func TestViews(t *testing.T) {
 	t.Run("now", func(t *testing.T) { b.t = t; b.now() })
 	t.Run("heat", func(t *testing.T) { b.t = t; b.heat() })
 	t.Run("partitions", func(t *testing.T) { b.t = t; b.partitions() })
+	t.Run("split", func(t *testing.T) { b.t = t; b.split() })
 	t.Run("requests", func(t *testing.T) { b.t = t; b.requests() })
 	t.Run("collections", func(t *testing.T) { b.t = t; b.collections() })
 	t.Run("operations", func(t *testing.T) { b.t = t; b.operations() })
@@ -67,6 +71,11 @@ func (b *tab) heat() {
 	b.check("another metric", "location.hash.includes('metric=writes') && document.querySelector('main button[aria-pressed=true]').textContent === 'Writes'")
 	b.do(keys(".heat-box canvas:last-child", "ArrowLeft", "ArrowLeft", "ArrowDown", "Enter"))
 	b.check("it is used by keyboard as well", "document.querySelector('.told.pinned')")
+	b.check("and tells who listens what is under the pointer", "/partition \\d+.*documents\\/s/s.test(document.querySelector('[aria-live=polite] .told').innerText)")
+	b.do(keys(".heat-box canvas:last-child", "Escape", "shift+ArrowLeft", "shift+ArrowLeft", "shift+ArrowLeft"))
+	b.check("shift and arrows select a time", "/brush=\\d+-\\d+/.test(location.hash)")
+	b.do(keys(".heat-box canvas:last-child", "Escape"))
+	b.check("escape ends that", "!location.hash.includes('brush=')")
 	b.click("text=1 h")
 	b.check("another time", "location.hash.includes('range=3600')")
 }
@@ -83,6 +92,9 @@ func (b *tab) partitions() {
 	b.check("a split is asked about", "document.querySelector('dialog[open]').innerText.includes('becomes two of half its range')")
 	b.confirm()
 	b.check("and done", "document.querySelectorAll('tbody tr').length === 5")
+	b.click("text=Even out…")
+	b.check("so is dividing evenly", "document.querySelector('dialog[open]').innerText.includes('All 5 partitions get the same part')")
+	b.confirm()
 	b.click("text=Merge…")
 	b.check("a merge tells first what would be", "document.querySelector('dialog[open]').innerText.includes('5 partitions would become')")
 	b.cancel()
@@ -91,6 +103,14 @@ func (b *tab) partitions() {
 	b.check("scaling is asked about", "document.querySelector('dialog[open]').innerText.includes('gets 6')")
 	b.confirm()
 	b.has("and done", "1\u202f200")
+}
+
+// split looks for the split in the heat map: a line from when it happened to the right edge.
+func (b *tab) split() {
+	b.s.pass(9)
+	b.open("#/heat?ns=test.orders")
+	b.check("the split is drawn in", "(() => { const c = document.querySelector('.heat-box canvas:last-child'); const d = c.getContext('2d').getImageData(c.width - 1, 0, 1, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n > 0 && n < 20; })()")
+	b.picture("heat-split")
 }
 
 func (b *tab) requests() {
@@ -181,6 +201,10 @@ func (b *tab) whatIf() {
 
 func (b *tab) frame() {
 	b.open("#/now")
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.check("the first stop of the keyboard skips what stands on every page", "document.activeElement.classList.contains('skip')")
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.check("and leads to the content", "document.activeElement.id === 'main'")
 	b.do(chordT())
 	b.check("a key changes the colours", "['dark', 'light'].includes(document.documentElement.dataset.theme)")
 	b.check("another goes to a view", fmt.Sprintf("(() => { document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '%d', bubbles: true})); return location.hash.startsWith('#/requests'); })()", 4))

@@ -45,9 +45,10 @@ func warnings(q *query) (any, error) {
 		for v := range list.Values() {
 			d, _ := v.Doc()
 			ns, _ := d.Get("ns").Str()
+			command, _ := d.Get("command").Str()
 			filter, _ := d.Get("filter").Str()
 			for _, text := range texts(d.Get("warnings")) {
-				out = append(out, warning{Kind: "request", NS: ns, Text: filter + " " + text, View: "requests", Partition: -1})
+				out = append(out, warning{Kind: "request", NS: ns, Text: command + " " + filter + " " + text, View: "requests", Partition: -1})
 			}
 		}
 	}

@@ -94,10 +94,13 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
       if (x < 0 || x > w || e.kind === 'create') continue;
       const parts = plan.rows.filter((r) => e.partitions?.includes(r.partition) && r.first >= e.at - heat.step);
       c.setLineDash([3, 3]);
-      const lo = parts.length ? Math.min(...parts.map((r) => r.y0)) : 0, hi = parts.length ? Math.max(...parts.map((r) => r.y1)) : 1;
+      // A partition that nothing was asked of has no row: then the one that was split says how far it reached.
+      const whole = e.kind === 'split' && plan.rows.find((r) => r.until && Math.abs(r.until - e.at) <= heat.step && parts.some((x) => r.y0 <= x.y0 && r.y1 >= x.y1));
+      const about = whole ? [...parts, whole] : parts;
+      const lo = parts.length ? Math.min(...about.map((r) => r.y0)) : 0, hi = parts.length ? Math.max(...about.map((r) => r.y1)) : 1;
       c.beginPath(); c.moveTo(x, lo * h); c.lineTo(x, hi * h); c.stroke();
       c.setLineDash([]);
-      if (e.kind === 'split') for (const r of parts.slice(1)) { c.beginPath(); c.moveTo(x, r.y0 * h); c.lineTo(w, r.y0 * h); c.stroke(); }
+      if (e.kind === 'split') for (const y of new Set(parts.flatMap((r) => [r.y0, r.y1]))) if (y > lo && y < hi) { c.beginPath(); c.moveTo(x, y * h); c.lineTo(w, y * h); c.stroke(); }
       c.beginPath(); c.arc(x, lo * h + 4, 3.5, 0, 7); c.fill();
     }
   };

@@ -57,7 +57,8 @@ function OtherKey() {
   const fields = useAsk(() => (p.ns ? get('recorded', { ns: p.ns }) : null), [p.ns], 15);
   const catalogue = useAsk(() => get('collections'), [p.ns]);
   const now = catalogue.data?.collections.find((c) => c.ns === p.ns), given = ru ?? (now?.ru || 4000);
-  useEffect(() => { type(key); set({}); }, [p.ns]);
+  const shown = useRef(p.ns);
+  useEffect(() => { if (shown.current !== p.ns) { shown.current = p.ns; type(''); set({}); } }, [p.ns]);
   useEffect(() => {
     if (!p.ns || !key || !catalogue.data) return undefined;
     const time = p.brush ? timeWindow(p) : { from: -Math.min(p.range, 3600) };
