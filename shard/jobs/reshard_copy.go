@@ -61,6 +61,9 @@ func (c *copying) copy() error {
 		if c.ctx.Err() != nil {
 			return context.Cause(c.ctx)
 		}
+		if c.r.Catalog.Peek().ByID(c.from.ID) == nil { // it was dropped
+			return errGone
+		}
 	}
 }
 
