@@ -194,7 +194,7 @@ func TestChangesThroughKills(t *testing.T) {
 			}
 		}
 	}
-	if moved.Load() == 0 || readers[0].total < lives {
+	if moved.Load() == 0 && lives > 1 || readers[0].total < lives { // one life may be too short for a move
 		t.Error("nothing happened")
 	}
 }
