@@ -53,7 +53,7 @@ func TestPipelines(t *testing.T) {
 	faults.Tell(t, "random", first(t), func() (int, string) {
 		return ran * len(pipelineLayouts), fmt.Sprintf("%d pipelines on %d", ran, len(pipelineLayouts))
 	})
-	for seed := range due(t, pipelinesPerData*len(pipelineLayouts), 40) {
+	for seed := range due(t, pipelinesPerData*len(pipelineLayouts), 160) {
 		p := &pipes{Rand: rand.New(rand.NewPCG(seed, 9))}
 		p.fill(t, conn)
 		for range pipelinesPerData {
