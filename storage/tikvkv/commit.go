@@ -68,34 +68,22 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	if t.o.Essential {
 		c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull)
 	}
-	done := s.entered(logged)
+	way := s.enter(logged)
+	f.way = way
 	e := s.errand(ctx, s.limits.commit)
 	err = c.Commit(e)
 	e.end()
 	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
 	if err != nil {
-		if ts, err = t.failed(e, f, err, done); err != nil {
+		if ts, err = t.failed(e, f, err); err != nil {
 			if !errors.Is(err, storage.ErrUndetermined) {
-				done(0)
+				way.done(0)
 			}
 			return 0, err
 		}
 	}
-	done(ts)
+	way.done(ts)
 	return timestampOf(ts), nil
-}
-
-// entered notes a commit that is about to ask for its commit time. done is told that time, or 0
-// if nothing was committed.
-func (s *store) entered(logged []placed) (done func(ts uint64)) {
-	if len(logged) == 0 || !s.alone() {
-		return func(ts uint64) { s.committed(ts, logged) }
-	}
-	id := s.tail.enter(s.met.Load())
-	return func(ts uint64) {
-		s.tail.leave(id, ts, logged)
-		s.committed(ts, logged)
-	}
 }
 
 // hand gives the client the writes, locks and log records. logged are the keys of the latter.
@@ -153,12 +141,12 @@ func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 }
 
 // failed says what became of a commit that the client says failed: an error, or the commit
-// time of one that has happened after all. Where nobody knows, done is called in the end.
-func (t *txn) failed(e *errand, f *fence, err error, done func(ts uint64)) (uint64, error) {
+// time of one that has happened after all. Where nobody knows, its passage ends when somebody does.
+func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 	s := t.s
 	if errors.Is(named(err), storage.ErrUndetermined) {
 		s.settled.Add(1)
-		ts, settleErr := s.settle(t.start, f, done)
+		ts, settleErr := s.settle(t.start, f)
 		if settleErr == nil {
 			return ts, nil
 		}
@@ -184,8 +172,8 @@ func (t *txn) failed(e *errand, f *fence, err error, done func(ts uint64)) (uint
 
 // settle finds out what became of a transaction whose commit was not answered: its primary
 // key tells, and if it is not there the question itself makes sure that it never will be.
-// Errors: ErrConflict if nothing was written; ErrUndetermined, and done is told later.
-func (s *store) settle(start uint64, f *fence, done func(ts uint64)) (uint64, error) {
+// Errors: ErrConflict if nothing was written; ErrUndetermined, and its passage ends later.
+func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	primary := f.primary.Load()
 	if primary == nil {
 		return 0, storage.ErrConflict // nothing was sent
@@ -205,7 +193,7 @@ func (s *store) settle(start uint64, f *fence, done func(ts uint64)) (uint64, er
 	case <-deadline.C:
 		s.background(func() {
 			if o := <-answer; !errors.Is(o.err, storage.ErrUndetermined) {
-				done(o.ts)
+				f.way.done(o.ts)
 				s.doubts.Add(-1)
 			}
 		})

@@ -19,6 +19,7 @@ import (
 type fence struct {
 	// bound is the newest commit time that is allowed, asked at the last moment.
 	bound func() uint64
+	way   *passage // of the commit through the tail of the log; nil if there is none
 
 	primary   atomic.Pointer[[]byte] // the key that decides whether the transaction is committed
 	refused   atomic.Bool            // by this fence
@@ -33,6 +34,10 @@ func (f *fence) wrap() interceptor.RPCInterceptor {
 			switch req.Type {
 			case tikvrpc.CmdPrewrite:
 				f.prewrite(req.Prewrite())
+				if f.way != nil {
+					f.way.prewriting()
+					defer f.way.prewritten()
+				}
 			case tikvrpc.CmdCommit:
 				return f.commit(target, req, next)
 			}
@@ -61,6 +66,9 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 	if !f.committed.Load() && r.CommitVersion > f.bound() {
 		f.refused.Store(true)
 		return &tikvrpc.Response{Resp: &kvrpcpb.CommitResponse{Error: &kvrpcpb.KeyError{Abort: "the commit comes later than it may"}}}, nil
+	}
+	if f.way != nil && !f.committed.Load() {
+		f.way.dated(r.CommitVersion)
 	}
 	resp, err := next(target, req)
 	if err != nil || resp == nil || f.committed.Load() {

@@ -35,7 +35,8 @@ func follow(b *testing.B, clock func() time.Time) {
 	var followers, writing sync.WaitGroup
 	after := s.Latest()
 	followers.Go(func() {
-		for {
+		for last := false; !last; _ = s.WaitLog(ctx, after) {
+			last = ctx.Err() != nil
 			next, err := s.ReadLog(b.Context(), []byte("s"), after, func(ts, _ storage.Timestamp, _ []byte) bool {
 				mu.Lock()
 				defer mu.Unlock()
@@ -47,10 +48,7 @@ func follow(b *testing.B, clock func() time.Time) {
 				return
 			}
 			looks++
-			if after = next; ctx.Err() != nil {
-				return
-			}
-			_ = s.WaitLog(ctx, after)
+			after = next
 		}
 	})
 	b.ResetTimer()

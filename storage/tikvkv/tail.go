@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/storage"
@@ -15,14 +17,14 @@ import (
 // tail is the end of the change log in memory. While this process alone has the store, all
 // commits are its own, and who follows the log is answered from here, without a request.
 //
-// It is exact: a commit under way is noted, with the newest time known then, before its commit
-// time is asked for, which is later. So once all that were under way at a time have ended,
+// It is exact: a commit under way is noted, with the newest time known, before its commit
+// time is asked for, which is later; see passage. So once all that were under way at a time have ended,
 // every commit up to that time is in the list. Where one takes longer, the store is asked: a look
 // at it pushes away what is under way.
 type tail struct {
 	mu      sync.Mutex
 	next    uint64
-	pending map[uint64]uint64 // the commits under way, and before which time none of them is
+	pending map[uint64]uint64 // the commits under way, and after which time each will be
 	moved   chan struct{}     // closed when one of them ends; nil if nobody waits
 	list    []tailed          // in the order of commit times, from first on
 	first   int
@@ -72,6 +74,72 @@ func (t *tail) leave(id, ts uint64, logs []placed) {
 	if ts > t.floor {
 		t.insert(tailed{ts: ts, logs: logs, size: sizeOf(logs)})
 	}
+}
+
+// move notes after which time a commit that is under way will be, as more is known of it.
+func (t *tail) move(id uint64, after func() uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.pending[id]; !ok {
+		return
+	}
+	t.pending[id] = after()
+	if t.moved != nil {
+		close(t.moved)
+		t.moved = nil
+	}
+}
+
+// passage is a commit on its way, as the tail sees it. Its commit time is asked for when all its
+// prewrites are answered: until then it will be after every time that is known, whatever comes.
+// From when it leaves on its commit time is known.
+type passage struct {
+	s         *store
+	id        uint64 // in the tail, 0 for a commit without log records
+	logs      []placed
+	prewrites atomic.Int64 // under way
+}
+
+// enter begins the passage of a commit that is about to ask for its commit time.
+func (s *store) enter(logs []placed) *passage {
+	p := &passage{s: s, logs: logs}
+	if len(logs) > 0 && s.alone() {
+		p.id = s.tail.enter(s.met.Load())
+	}
+	return p
+}
+
+// prewriting notes a prewrite that leaves, prewritten one that is answered. The commit time of those who choose it
+// while they prewrite is not asked for at the end.
+func (p *passage) prewriting() {
+	if p.prewrites.Add(1) == 1 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
+		p.s.tail.move(p.id, func() uint64 {
+			if p.prewrites.Load() == 0 {
+				return p.s.met.Load()
+			}
+			return math.MaxUint64
+		})
+	}
+}
+
+func (p *passage) prewritten() {
+	if p.prewrites.Add(-1) == 0 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
+		p.s.tail.move(p.id, func() uint64 {
+			if p.prewrites.Load() > 0 {
+				return math.MaxUint64
+			}
+			return p.s.met.Load()
+		})
+	}
+}
+
+// dated notes the commit time under which the commit leaves.
+func (p *passage) dated(ts uint64) { p.s.tail.move(p.id, func() uint64 { return ts - 1 }) }
+
+// done ends the passage: with the commit time, or 0 if nothing was committed.
+func (p *passage) done(ts uint64) {
+	p.s.tail.leave(p.id, ts, p.logs)
+	p.s.committed(ts, p.logs)
 }
 
 // sizeOf is about what log values take.

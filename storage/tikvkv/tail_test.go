@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,20 +34,28 @@ func appending(pairs ...string) func(storage.Txn) error {
 	}
 }
 
-// A commit that is under way while another one ends may come before it or after it: who
-// follows the log waits for it, and if it takes long is told by the store.
+// A commit that is under way while another one ends comes after it if it has not asked for its
+// time. If it has, who follows the log waits for it, and if it takes long is told by the store, which pushes it away.
 func TestTailWaits(t *testing.T) {
+	for kind, scans := range map[tikvrpc.CmdType]bool{tikvrpc.CmdPrewrite: false, tikvrpc.CmdCommit: true} {
+		t.Run(kind.String(), func(t *testing.T) { tailWaits(t, kind, scans) })
+	}
+}
+
+// tailWaits is TestTailWaits with one kind of requests that is stuck; scans says that the store is asked.
+func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour, Clock: newWatch().Now})
 	defer s.Close()
 	begun := s.Latest()
 	stuck, free := make(chan struct{}), make(chan struct{})
-	first := true
+	var first sync.Once
 	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
-		if req.Type == tikvrpc.CmdPrewrite && first {
-			first = false
-			close(stuck)
-			<-free
+		if req.Type == kind {
+			first.Do(func() {
+				close(stuck)
+				<-free
+			})
 		}
 		return next()
 	})
@@ -62,11 +71,12 @@ func TestTailWaits(t *testing.T) {
 		slow <- err
 	}()
 	<-stuck
+	c.SetHook(nil) // it stays where it is
 	_, err := commit(t, s, appending("s", "fast"))
 	must(t, err)
 	c.Count()
 	list, next := records(t, s, "s", begun)
-	if sent, _ := c.Count(); !slices.Equal(list, []string{"fast"}) || sent[tikvrpc.CmdScan] == 0 {
+	if sent, _ := c.Count(); !slices.Equal(list, []string{"fast"}) || (sent[tikvrpc.CmdScan] > 0) != scans {
 		t.Errorf("with a commit under way: %v, %v", list, sent)
 	}
 	close(free)
