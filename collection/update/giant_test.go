@@ -1,0 +1,65 @@
+package update_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/casefile/giant"
+)
+
+// TestGiantValues makes the updates of all cases, so every operator, to documents as extreme as
+// a client can make them, and with extreme operands: each ends soon after the command's
+// time is over.
+func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
+
+// extremes makes the updates of a case in one way.
+func extremes(t *testing.T, c *casefile.Case, variant int) {
+	filter := bson.Empty
+	if text, ok := c.Get("filter"); ok {
+		filter = parse(t, text)
+	}
+	for _, text := range c.All("update") {
+		v, err := ejson.ParseValue(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
+			for _, u := range []bson.Value{v, giant.Inside(v, variant)} {
+				env := newEnv()
+				env.SetContext(ctx)
+				p, err := update.Parse(env, u, nil, update.Options{})
+				if err != nil {
+					continue
+				}
+				n, err := match.Parse(env, filter)
+				if err != nil {
+					continue
+				}
+				for i, text := range c.All("doc") {
+					if i < 3 {
+						_, _, _ = apply(env, p, n, giant.Fields(parse(t, text), variant))
+					}
+				}
+			}
+		})
+	}
+}
+
+// Every operator of the table has cases, so that TestGiantValues has it as well.
+func TestOperatorsHaveCases(t *testing.T) {
+	for _, op := range update.Operators {
+		name := strings.ToLower(strings.TrimPrefix(op.Name, "$"))
+		if b, err := os.ReadFile(filepath.Join("testdata", name+".txt")); err != nil || !strings.Contains(string(b), op.Name) {
+			t.Errorf("%s has no cases: %v", op.Name, err)
+		}
+	}
+}
