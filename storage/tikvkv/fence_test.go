@@ -1,0 +1,74 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+	"github.com/tikv/client-go/v2/tikvrpc"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Who chooses the commit time while it prewrites is told the bound: TiKV, in one phase and asynchronously.
+func TestFencePrewrites(t *testing.T) {
+	for what, c := range map[string]struct {
+		req  kvrpcpb.PrewriteRequest
+		want uint64
+	}{
+		"two phases":           {kvrpcpb.PrewriteRequest{}, 0},
+		"asynchronous":         {kvrpcpb.PrewriteRequest{UseAsyncCommit: true}, 100},
+		"one phase":            {kvrpcpb.PrewriteRequest{TryOnePc: true}, 100},
+		"one phase, by itself": {kvrpcpb.PrewriteRequest{TryOnePc: true, MaxCommitTs: 50}, 50},
+		"later by itself":      {kvrpcpb.PrewriteRequest{UseAsyncCommit: true, MaxCommitTs: 200}, 100},
+	} {
+		f := fence{bound: func() uint64 { return 100 }}
+		if f.prewrite(&c.req); c.req.MaxCommitTs != c.want {
+			t.Errorf("%s: at most %d, want %d", what, c.req.MaxCommitTs, c.want)
+		}
+	}
+}
+
+// A latch lasts until all keys of the commit are committed, not until Commit returns: the next writer would
+// meet the locks that are left.
+func TestLatchLasts(t *testing.T) {
+	c := fake(t)
+	s := separated(t, c, letters())
+	defer s.Close()
+	s.limits.latch = time.Hour
+	var commits atomic.Int64
+	free := make(chan struct{})
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdCommit && commits.Add(1) > 1 {
+			<-free
+		}
+		return next()
+	})
+	latched := storage.TxnOptions{Latch: [][]byte{[]byte("hot")}}
+	tx, err := s.Begin(t.Context(), latched)
+	must(t, err)
+	must(t, errors.Join(tx.Set([]byte("a"), []byte("1")), tx.Set([]byte("z"), []byte("1"))))
+	_, err = tx.Commit(t.Context(), storage.Synced)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if early, err := s.Begin(ctx, latched); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the next one begins while a key is not committed: %v", err)
+		if err == nil {
+			early.Close()
+		}
+	}
+	close(free)
+	next, err := s.Begin(t.Context(), latched)
+	must(t, err)
+	defer next.Close()
+	c.SetHook(nil)
+	c.Count()
+	v, err := next.Get(t.Context(), []byte("z"), nil)
+	if sent, _ := c.Count(); string(v) != "1" || err != nil || len(sent) != 1 {
+		t.Errorf("the next one reads %s, %v, for %v", v, err, sent)
+	}
+}
