@@ -54,7 +54,10 @@ func tour(t *testing.T) map[string][]byte {
 	s.tenants(300, 210)
 	b := browse(t, s, 1280, 900)
 	pictures := map[string][]byte{}
-	take := func(name string) { pictures[name] = b.picture(name) }
+	take := func(name string) {
+		b.check("it is live", "document.querySelector('.live.on')")
+		pictures[name] = b.picture(name)
+	}
 	for _, v := range []struct{ name, hash, there string }{
 		{"now", "#/now", "document.querySelectorAll('.warnings li').length > 0 && document.querySelector('.live.on')"},
 		{"heat", "#/heat?ns=shop.orders", "document.querySelector('.pattern code') && document.querySelectorAll('tbody code').length > 3"},

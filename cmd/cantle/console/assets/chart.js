@@ -5,11 +5,14 @@ import { go } from './state.js';
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+// scale is how much larger letters are than usual, as on a wall.
+const scale = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
+
 // The pointers of all charts move together.
 const sync = { key: 'console' };
 
 function options(props, width, height) {
-  const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--grid'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+  const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--grid'), width: 1 }, ticks: { show: false }, font: `${11 * scale()}px system-ui` };
   return {
     width, height, padding: [8, 26, 0, 0], cursor: { sync, drag: { x: true, y: false, setScale: false }, points: { size: 6 } }, legend: { show: false },
     select: { show: true },
@@ -35,8 +38,8 @@ function options(props, width, height) {
     },
     scales: { x: { time: true }, y: { range: (u, lo, hi) => [0, Math.max(hi * 1.1, props.least ?? 1)] } },
     axes: [
-      { ...axis, values: (u, splits) => splits.map((s) => clock(s, u.scales.x.max - u.scales.x.min < 1800)), space: 80, size: 28 },
-      { ...axis, values: (u, splits) => splits.map(num), size: 52 },
+      { ...axis, values: (u, splits) => splits.map((s) => clock(s, u.scales.x.max - u.scales.x.min < 1800)), space: 80 * scale(), size: 28 * scale() },
+      { ...axis, values: (u, splits) => splits.map(num), size: 52 * scale() },
     ],
     series: [{}, ...props.series.map((s) => ({
       label: s.label, stroke: colour(s.colour), width: s.width ?? 1.75, dash: s.dash, fill: s.fill ? colour(s.fill) : undefined,
@@ -53,10 +56,10 @@ export function Chart(props) {
     const make = () => {
       plot.current?.destroy();
       const el = box.current;
-      plot.current = new window.uPlot(options({ ...shown.current, marks: shown.current.marks }, el.clientWidth, props.height ?? 180), [shown.current.times, ...shown.current.series.map((s) => s.values)], el);
+      plot.current = new window.uPlot(options({ ...shown.current, marks: shown.current.marks }, el.clientWidth, (props.height ?? 180) * scale()), [shown.current.times, ...shown.current.series.map((s) => s.values)], el);
     };
     make();
-    const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.current.clientWidth, height: props.height ?? 180 }));
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.current.clientWidth, height: (props.height ?? 180) * scale() }));
     observer.observe(box.current);
     addEventListener('theme', make);
     return () => { observer.disconnect(); removeEventListener('theme', make); plot.current?.destroy(); };
