@@ -20,8 +20,8 @@ var clusterSuites = []string{"cases", "driver", "isolation", "metamorphic", "cra
 // some seconds there. The case files run on a cluster in the server's process in the step end, and
 // the tests of the engine in the step unit.
 var clusterShare = []clusterRun{
-	{"tikv-faults", []string{"driver"}, []string{"-skip", "Import|SplitEvent|Lifetime|TestBulkWrite"}, nil},
-	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills|Append"}, nil},
+	{"tikv-faults", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "SplitEvent|Lifetime|TestBulkWrite"}, nil},
+	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills"}, nil},
 	{"tikv-faults", []string{"metamorphic"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
 	{"tikv-faults", []string{"crash"}, []string{"-run", "KillDuringWrites|Retry"}, []string{"CANTLE_CRASH_ROUNDS=4"}},
 	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
