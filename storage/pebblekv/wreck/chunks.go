@@ -28,7 +28,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // maskedSum is the checksum as it is stored.
 func maskedSum(b []byte) uint32 { return mask(crc32.Checksum(b, castagnoli)) }
 
-func mask(c uint32) uint32 { return (c>>15 | c<<17) + 0xa282ead8 }
+const maskDelta = 0xa282ead8
+
+func mask(c uint32) uint32   { return (c>>15 | c<<17) + maskDelta }
+func unmask(m uint32) uint32 { return (m-maskDelta)>>17 | (m-maskDelta)<<15 }
 
 // chunk is one chunk that is whole.
 type chunk struct {

@@ -15,7 +15,7 @@ import (
 const (
 	searchFileMax  = 1 << 30  // a larger file is read as far as this
 	searchBlockMax = 24 << 20 // the largest block that is looked for where one is expected
-	searchSkipMax  = 24 << 10 // and where the one before is damaged, at each byte: blocks have 8 KiB, unless a document is larger
+	searchSkipMax  = 24 << 10 // and where the one before is damaged, and how far behind: blocks have 8 KiB, unless a document is larger
 )
 
 // findBlocks finds the data blocks of a table whose index is lost. They stand at the
@@ -27,38 +27,37 @@ func (t *table) findBlocks(file vfs.File) {
 		return
 	}
 	var last []byte
-	gap := false
-	for at, skipped := 0, 0; at < len(data); {
-		limit := searchBlockMax
-		if skipped > 0 {
-			limit = searchSkipMax
-		}
-		size := blockAt(data[at:], limit)
+	take := func(at, size int, gap bool) (ok bool) {
 		var first, end []byte
-		ok := size >= 0 && decodeBlock(data[at:at+size+block.TrailerLen], func(key, _ []byte, _ uint64, _ pebble.InternalKeyKind) {
+		if decodeBlock(data[at:at+size+block.TrailerLen], func(key, _ []byte, _ uint64, _ pebble.InternalKeyKind) {
 			if first == nil {
 				first = slices.Clone(key)
 			}
 			end = append(end[:0], key...)
-		}) == nil
-		switch {
-		case ok && first != nil && bytes.Compare(first, last) >= 0:
-			if gap {
-				t.broken = append(t.broken, lost{keysBetween(last, first), t.maxSeq})
-			}
-			t.blocks = append(t.blocks, span{at: int64(at), size: int64(size), after: last, upTo: slices.Clone(end)})
-			last, gap, skipped = slices.Clone(end), false, 0
-			at += size + block.TrailerLen
-		case size >= 0 && skipped == 0:
-			at = len(data) // a whole block of another kind: the data blocks are over
-		default:
-			gap = true
-			skipped++
-			at++
-			if skipped > searchSkipMax {
-				at = len(data)
-			}
+		}) != nil || first == nil || bytes.Compare(first, last) < 0 {
+			return false
 		}
+		if gap {
+			t.broken = append(t.broken, lost{keysBetween(last, first), t.maxSeq})
+		}
+		t.blocks = append(t.blocks, span{at: int64(at), size: int64(size), after: last, upTo: slices.Clone(end)})
+		last = slices.Clone(end)
+		return true
+	}
+	for at := 0; at < len(data); {
+		size := blockAt(data[at:], searchBlockMax)
+		if size >= 0 && !take(at, size, false) {
+			break // a whole block of another kind: the data blocks are over
+		}
+		if size < 0 {
+			places := blocksWithin(data[at+1:], searchSkipMax, searchSkipMax)
+			next := slices.IndexFunc(places, func(p place) bool { return take(at+1+p.at, p.size, true) })
+			if next < 0 {
+				break
+			}
+			at, size = at+1+places[next].at, places[next].size
+		}
+		at += size + block.TrailerLen
 	}
 	rest := t.keys()
 	rest.Start = after(last)
@@ -72,12 +71,12 @@ func (t *table) findBlocks(file vfs.File) {
 
 // blockAt returns the length of the block at the beginning of data, without its trailer,
 // -1 if there is none. It goes on byte by byte, where a call of crc32.Update for each costs
-// twenty times as much: this is the inner loop of a search at each byte.
+// twenty times as much.
 func blockAt(data []byte, limit int) int {
 	register := ^uint32(0)
 	n := min(len(data)-block.TrailerLen, limit)
 	for size := range max(n, 0) {
-		register = castagnoli[byte(register)^data[size]] ^ register>>8
+		register = forth(register ^ uint32(data[size]))
 		if mask(^register) == binary.LittleEndian.Uint32(data[size+1:]) && size > 0 {
 			return size
 		}
