@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -92,7 +93,7 @@ func place(wanted, data string) (where string, leave func(), err error) {
 		where = fmt.Sprintf("tikv://%s/test-%d-%d-%d", strings.TrimRight(real, "/"), time.Now().UnixNano(), os.Getpid(), keyspaces.Add(1))
 	} else {
 		var end func()
-		if where, end, err = startCluster(wanted == troubled); err != nil {
+		if where, _, end, err = startCluster(wanted == troubled); err != nil {
 			return "", leave, err
 		}
 		if data == "" {
@@ -112,11 +113,23 @@ func place(wanted, data string) (where string, leave func(), err error) {
 // this process does. An open file that nobody has is closed.
 var lives sync.Map
 
+// SimulatedCluster starts a cluster that ends with the test: where it is, for --storage, and its
+// process.
+func SimulatedCluster(tb testing.TB) (where string, process *os.Process) {
+	tb.Helper()
+	where, process, end, err := startCluster(false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(end)
+	return where, process
+}
+
 // startCluster starts a simulated cluster, which ends with this process or before.
-func startCluster(trouble bool) (where string, end func(), err error) {
+func startCluster(trouble bool) (where string, process *os.Process, end func(), err error) {
 	program, err := fakeProgram()
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	args := []string{"--until-stdin-ends", "127.0.0.1:0"}
 	if trouble {
@@ -126,14 +139,14 @@ func startCluster(trouble bool) (where string, end func(), err error) {
 	cluster.Stderr = os.Stderr // it says nothing unless it panics
 	life, err := cluster.StdinPipe()
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	out, err := cluster.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if err := cluster.Start(); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	lives.Store(life, true)
 	end = func() {
@@ -145,7 +158,7 @@ func startCluster(trouble bool) (where string, end func(), err error) {
 	where, ok := strings.CutPrefix(strings.TrimSpace(line), clusterPrefix)
 	if err != nil || !ok {
 		end()
-		return "", nil, fmt.Errorf("the simulated cluster says %q, %w", line, err)
+		return "", nil, nil, fmt.Errorf("the simulated cluster says %q, %w", line, err)
 	}
-	return where, end, nil
+	return where, cluster.Process, end, nil
 }
