@@ -131,6 +131,10 @@ func (f *killing) round(change structure, step string) *state {
 		}
 		return nil
 	}
+	if err := f.rest(); err != nil {
+		f.Error(err)
+		return nil
+	}
 	skip := 0
 	if step == "copying" || step == "moving" { // met once per transaction
 		skip = f.random.IntN(3)
@@ -152,6 +156,23 @@ func (f *killing) round(change structure, step string) *state {
 	}
 	before.chunks += change.more
 	return &before
+}
+
+// rest waits until what the start has resumed is done: on a slow store the fail point would meet
+// that, in place of the change. Background work has negative numbers among the operations.
+func (f *killing) rest() error {
+	for f.ctx.Err() == nil {
+		cursor, err := f.client.Database("admin").Aggregate(f.ctx, mongo.Pipeline{{{Key: "$currentOp", Value: bson.D{}}},
+			{{Key: "$match", Value: bson.D{{Key: "opid", Value: bson.D{{Key: "$lt", Value: 0}}}, {Key: "ns", Value: "crash.jobs"}}}}})
+		if err != nil {
+			return err
+		}
+		var running []bson.M
+		if err := cursor.All(f.ctx, &running); err != nil || len(running) == 0 {
+			return err
+		}
+	}
+	return f.ctx.Err()
 }
 
 func (f *killing) admin(cmd bson.D) error {
