@@ -100,8 +100,8 @@ var Rows = []Row{
 	},
 	{
 		Name: "memory", Promises: []int{6}, Unit: "ways", Run: 0, Nightly: 0, Release: 0,
-		What:   "Many clients make the server hold as much as they can, with `--work-memory` at its least: messages, sorts and groups, replies, open transactions, one application more than its share; errors say what to do, others go on, and everything is given back",
-		Tests:  []string{"compat-tests/memory TestQueriesShareMemory", "compat-tests/memory TestQueriesThatCannotSpillFail", "compat-tests/memory TestHalfSentMessages", "compat-tests/memory TestRepliesNobodyReads", "compat-tests/memory TestUncommittedWritesShareMemory", "compat-tests/memory TestApplicationsShareMemory", "compat-tests/memory TestApplicationsShareUncommittedWrites", "compat-tests/memory TestApplicationsTakeTurns", "compat-tests/memory TestApplicationsShareTheInbox"},
+		What:   "Many clients make the server hold as much as they can, with `--work-memory` at its least: messages, sorts and groups, replies, open transactions, one application more than its share; connections that do nothing; and many of these at once in a server that is given 256 MiB (GOMEMLIMIT); errors say what to do, others go on, and everything is given back",
+		Tests:  []string{"compat-tests/memory TestQueriesShareMemory", "compat-tests/memory TestQueriesThatCannotSpillFail", "compat-tests/memory TestHalfSentMessages", "compat-tests/memory TestRepliesNobodyReads", "compat-tests/memory TestUncommittedWritesShareMemory", "compat-tests/memory TestApplicationsShareMemory", "compat-tests/memory TestApplicationsShareUncommittedWrites", "compat-tests/memory TestApplicationsTakeTurns", "compat-tests/memory TestApplicationsShareTheInbox", "compat-tests/memory TestIdleConnections", "compat-tests/memory TestLittleMemory"},
 		Canary: "everybody is given the memory they ask for, found in three of the ways", CanaryTest: "compat-tests/memory TestCanary",
 	},
 	{
