@@ -4,6 +4,7 @@ package wire
 
 import (
 	"io"
+	"net"
 	"os"
 	"syscall"
 )
@@ -35,7 +36,7 @@ func (x *incoming) attempt(fd uintptr) bool {
 		case nil:
 			x.n, x.err = n, nil
 		default:
-			x.n, x.err = 0, os.NewSyscallError("read", err)
+			x.n, x.err = 0, &net.OpError{Op: "read", Net: "socket", Err: os.NewSyscallError("read", err)}
 		}
 		return true
 	}
