@@ -17,6 +17,9 @@ func objectToArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	if !ok {
 		return a[0], mongoerr.New(40390, "$objectToArray requires a document input, found: %s", a[0].Type)
 	}
+	if err := env.Spend(len(d)); err != nil {
+		return a[0], err
+	}
 	b := s.newArray()
 	for it := d.Iter(); it.Next(); {
 		b.BeginDoc("")
@@ -29,7 +32,7 @@ func objectToArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 
 // arrayToObject is $arrayToObject: of [[k, v], …] or [{k:, v:}, …]. The last
 // of several equal names wins, at the place of the first.
-func arrayToObject(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func arrayToObject(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() {
 		return bson.Null, nil
 	}
@@ -42,6 +45,9 @@ func arrayToObject(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	form := bson.TypeMissing
 	for it := d.Iter(); it.Next(); {
 		e := it.Value
+		if err := env.Tick(); err != nil {
+			return e, err
+		}
 		if form == bson.TypeMissing {
 			if e.Type != bson.TypeArray && e.Type != bson.TypeDocument {
 				return e, mongoerr.New(40398, "Unrecognised input type format for $arrayToObject: %s", e.Type)

@@ -177,6 +177,9 @@ func (e *setField) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 	if !ok {
 		return v, mongoerr.New(4161105, "%s requires 'input' to evaluate to type Object", e.name)
 	}
+	if err := env.Spend(len(d)); err != nil {
+		return v, err
+	}
 	b := s.newDoc()
 	found := false
 	for it := d.Iter(); it.Next(); {

@@ -155,7 +155,7 @@ func byteOffset(t []byte, n int) int {
 }
 
 // split is $split.
-func split(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func split(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() || a[1].IsNullish() {
 		return bson.Null, nil
 	}
@@ -170,6 +170,9 @@ func split(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	sep, _ = a[1].Text()
 	if len(sep) == 0 {
 		return a[1], mongoerr.New(40087, "$split requires a non-empty separator")
+	}
+	if err := env.Spend(len(text)); err != nil {
+		return a[0], err
 	}
 	b := s.newArray()
 	for {
