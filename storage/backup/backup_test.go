@@ -30,6 +30,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	t.Logf("seed %d", seed)
 	w := &world{t: t, data: filepath.Join(t.TempDir(), "store"), rnd: rand.New(rand.NewPCG(seed, 1)), now: map[string]string{}, states: map[storage.Timestamp]map[string]string{}}
 	w.open()
+	t.Cleanup(func() { _ = w.store.Close() }) // a compaction that went on would write into a folder that is being removed
 	return w
 }
 
