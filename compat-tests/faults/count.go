@@ -29,31 +29,32 @@ func Column() string {
 	return Run
 }
 
-// Due is how much of a row is due in this run, 0 for as much as there is. With the race
-// detector a run is a tenth of the usual one.
+// Due is how much of a row is due in this run, or in this part of it (see Part), 0 for as much
+// as there is. With the race detector a run is a tenth of the usual one.
 func Due(tb testing.TB, row string) int {
 	tb.Helper()
 	r, ok := find(row)
 	if !ok {
 		tb.Fatalf("there is no row %s in compat-tests/faults", row)
 	}
-	switch Column() {
-	case Nightly:
-		return r.Nightly
-	case Release:
-		return r.Release
+	due := r.due(Column())
+	if racing && Column() == Run && due > 0 {
+		due = (due + 9) / 10
 	}
-	if racing && r.Run > 0 {
-		return (r.Run + 9) / 10
+	part, err := thisPart()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return r.Run
+	return part.of(due)
 }
 
 // Result is what one test of a row did.
 type Result struct {
 	Row, Test, Column string
-	Count             int
-	Failed            bool
+	// Part says which part of the column it is, as "2/8"; "" is all of it.
+	Part   string `json:",omitempty"`
+	Count  int
+	Failed bool
 	// Detail is a sentence about it: what became of the faults.
 	Detail string
 	// Seed is the first of its random seeds, 0 if it has none.
@@ -72,7 +73,7 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 	begun := time.Now()
 	tb.Cleanup(func() {
 		n, detail := count()
-		r := Result{Row: row, Test: tb.Name(), Column: Column(), Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
+		r := Result{Row: row, Test: tb.Name(), Column: Column(), Part: os.Getenv(partVariable), Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
 		tb.Logf("%s: %s", row, r.String())
 		if racing || tb.Skipped() || os.Getenv("CANTLE_STORAGE") != "" || os.Getenv("PLANTED_BUG") != "" { // of a canary
 			return
@@ -88,6 +89,9 @@ func (r Result) String() string {
 	out := fmt.Sprintf("%s %d", r.Test, r.Count)
 	if row, ok := find(r.Row); ok {
 		out += " " + row.Unit
+	}
+	if r.Part != "" {
+		out += ", part " + r.Part
 	}
 	if r.Failed {
 		out += ", FAILED"
@@ -120,7 +124,9 @@ func root() (string, error) {
 	}
 }
 
-// Record keeps a result in the place of an earlier one of the same test and column.
+// Record keeps a result in the place of an earlier one of the same test, column and part: a
+// part also in that of all and of what was divided otherwise, and all in that of parts. Of a
+// row that has no number there are no parts.
 func Record(r Result) error {
 	dir, err := root()
 	if err != nil {
@@ -130,12 +136,46 @@ func Record(r Result) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	if row, ok := find(r.Row); ok && row.due(r.Column) == 0 {
+		r.Part = ""
+	}
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	name := strings.NewReplacer("/", "_", " ", "_").Replace(r.Row + "." + r.Test + "." + r.Column)
-	return os.WriteFile(filepath.Join(dir, name+".json"), b, 0o644)
+	kept, err := Results()
+	if err != nil {
+		return err
+	}
+	for _, old := range kept {
+		if old.replacedBy(r) {
+			if err := os.Remove(filepath.Join(dir, old.file())); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	path := filepath.Join(dir, r.file())
+	writing := fmt.Sprintf("%s.%d", path, os.Getpid()) // parts may be recorded at the same time
+	if err := os.WriteFile(writing, b, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(writing, path)
+}
+
+// file is the name of the file that keeps a result.
+func (r Result) file() string {
+	name := r.Row + "." + r.Test + "." + r.Column
+	if r.Part != "" {
+		name += "." + strings.Replace(r.Part, "/", "of", 1)
+	}
+	return strings.NewReplacer("/", "_", " ", "_").Replace(name) + ".json"
+}
+
+// replacedBy reports whether the new result makes this one obsolete.
+func (r Result) replacedBy(n Result) bool {
+	_, before, _ := strings.Cut(r.Part, "/")
+	_, now, _ := strings.Cut(n.Part, "/")
+	return r.Row == n.Row && r.Test == n.Test && r.Column == n.Column && (r.Part == n.Part || before != now)
 }
 
 // Results are those that are kept, in the order of Rows. Errors: what the disk says.

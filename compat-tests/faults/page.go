@@ -2,43 +2,78 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Lines prints results for counts.txt: row, column, test, count, outcome, day, and what the
-// test says. Lines that were kept stay where their test has no newer result and is still one
-// of its row's.
+// Lines prints results for counts.txt: row, column and which part of it, test, count, outcome,
+// day, and what the test says. Lines that were kept stay where their test has no newer result
+// and is still one of its row's.
 func Lines(kept string, results []Result) string {
-	var b strings.Builder
-	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of runs. DO NOT EDIT.\n")
-	newest := map[string]string{}
+	newest := map[place]group{}
 	for line := range strings.Lines(kept) {
 		if f := strings.Split(line, "\t"); len(f) == fields {
-			newest[strings.Join(f[:3], "\t")] = line
+			column, part, _ := strings.Cut(f[1], " ")
+			newest[place{f[0], column, f[2]}] = newest[place{f[0], column, f[2]}].with(part, line)
 		}
 	}
 	for _, r := range results {
-		outcome := "passed"
+		outcome, column := "passed", r.Column
 		if r.Failed {
 			outcome = "FAILED"
 		}
-		place, day := strings.Join([]string{r.Row, r.Column, r.Test}, "\t"), r.At.UTC().Format(time.DateOnly)
-		if f := strings.Split(newest[place], "\t"); len(f) == fields && f[5] > day {
-			continue
+		if r.Part != "" {
+			column += " " + r.Part
 		}
-		newest[place] = fmt.Sprintf("%s\t%d\t%s\t%s\t%s\n", place, r.Count, outcome, day, r.Detail)
+		line := fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Row, column, r.Test, r.Count, outcome, r.At.UTC().Format(time.DateOnly), r.Detail)
+		newest[place{r.Row, r.Column, r.Test}] = newest[place{r.Row, r.Column, r.Test}].with(r.Part, line)
 	}
+	var b strings.Builder
+	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of runs. DO NOT EDIT.\n")
 	for _, row := range Rows {
 		for _, column := range []string{Run, Nightly, Release} {
 			for _, test := range row.Tests {
 				_, name, _ := strings.Cut(test, " ")
-				b.WriteString(newest[strings.Join([]string{row.Name, column, name}, "\t")])
+				for _, l := range newest[place{row.Name, column, name}] {
+					b.WriteString(l)
+				}
 			}
 		}
 	}
 	return b.String()
+}
+
+// place is what has counts of its own.
+type place struct{ row, column, test string }
+
+// group are the lines of a place: of all of it under "", or of parts.
+type group []string
+
+// with is the group with the line of a part, unless it has newer ones. Parts of another
+// division, or of none, go.
+func (g group) with(part, line string) group {
+	_, of, _ := strings.Cut(part, "/")
+	day := strings.Split(line, "\t")[5]
+	var out group
+	for _, l := range g {
+		f := strings.Split(l, "\t")
+		_, other, _ := strings.Cut(f[1], " ")
+		_, otherOf, _ := strings.Cut(other, "/")
+		if (other == part || otherOf != of) && f[5] > day {
+			return g
+		}
+		if other != part && otherOf == of {
+			out = append(out, l)
+		}
+	}
+	out = append(out, line)
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(strings.Split(a, "\t")[1]), len(strings.Split(b, "\t")[1])), strings.Compare(a, b))
+	})
+	return out
 }
 
 // fields is how many a line of counts has.
@@ -60,17 +95,22 @@ func countsOf(lines, row string) map[string]*counted {
 		if len(f) != fields || f[0] != row {
 			continue
 		}
-		c := out[f[1]]
+		column, part, _ := strings.Cut(f[1], " ")
+		c := out[column]
 		if c == nil {
 			c = &counted{}
-			out[f[1]] = c
+			out[column] = c
 		}
 		var n int
 		_, _ = fmt.Sscan(f[3], &n)
 		c.n += n
 		c.failed = c.failed || f[4] != "passed"
 		c.day = max(c.day, f[5])
-		if f[6] != "" {
+		switch number, _, _ := strings.Cut(part, "/"); {
+		case f[6] == "" || part != "" && number != "1":
+		case part != "":
+			c.details = append(c.details, "part "+part+" of it: "+f[6])
+		default:
 			c.details = append(c.details, f[6])
 		}
 	}
@@ -118,7 +158,7 @@ func Page(lines string) []byte {
 		fmt.Fprintf(&b, "- %s\n", n)
 	}
 	b.WriteString("\n## Doing it yourself\n\n" +
-		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak,fuzz` does a night's, and with `--rows=simulation,kill` some rows of it, so that a night can be split; each count keeps the day it is of. A test alone: " +
+		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak,fuzz` does a night's, and with `--rows=simulation,kill` some rows of it, or `--part=2/8` the second of eight parts, so that a night can be split; each count keeps the day it is of. A test alone: " +
 		"`go test ./compat-tests/damage -v`, with `CANTLE_FAULTS=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
 		"`go run ./scripts/gendocs -faults` prints the counts of what ran last into this page.\n")
 	return b.Bytes()

@@ -112,6 +112,17 @@ var Rows = []Row{
 	},
 }
 
+// due is how much a column has, 0 for as much as there is.
+func (r Row) due(column string) int {
+	switch column {
+	case Nightly:
+		return r.Nightly
+	case Release:
+		return r.Release
+	}
+	return r.Run
+}
+
 // find returns the row of a name.
 func find(name string) (Row, bool) {
 	for _, r := range Rows {

@@ -75,10 +75,19 @@ func TestPage(t *testing.T) {
 		{Row: "kill", Test: b, Column: Run, Count: 5, At: day.AddDate(0, 0, -3)},
 		{Row: "kill", Test: a, Column: Nightly, Count: 5, Failed: true, At: day},
 	})
+	lines = Lines(lines, []Result{{Row: "backup", Test: "TestDrill", Column: Nightly, Count: 200, At: day.AddDate(0, 0, -1)}})
+	lines = Lines(lines, []Result{{Row: "backup", Test: "TestDrill", Column: Nightly, Part: "2/12", Count: 20, At: day, Detail: "two"}})
+	lines = Lines(lines, []Result{
+		{Row: "backup", Test: "TestDrill", Column: Nightly, Part: "10/12", Count: 15, At: day},
+		{Row: "backup", Test: "TestDrill", Column: Nightly, Part: "1/12", Count: 14, At: day, Detail: "one"},
+		{Row: "backup", Test: "TestDrill", Column: Nightly, Part: "2/12", Count: 16, At: day, Detail: "again"},
+	})
 	text := string(Page(lines))
 	for _, want := range []string{
 		"| [kill](#kill) | 100 kills | 2,000 kills | 20,000 kills | 1,234 run, 2026-11-23<br>5 nightly, 2026-11-23, **failed** |\n",
 		"\nRun, 2026-11-23: nothing was lost.\n",
+		"| [backup](#backup) | 10 moments | 200 moments | 2,000 moments | 45 nightly, 2026-11-23 |\n",
+		"\nNightly, 2026-11-23: part 1/12 of it: one.\n",
 		"1. **What was acknowledged is on the disk.** ",
 		"| [memory](#memory) | all ways | all ways | all ways | not counted |\n",
 	} {
@@ -102,6 +111,31 @@ func TestDue(t *testing.T) {
 		}
 		if got := Due(t, "kill"); got != want {
 			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// Parts of a row have all of it together, and no less.
+func TestParts(t *testing.T) {
+	t.Setenv("CANTLE_FAULTS", Nightly)
+	sum := 0
+	for n := range 4 {
+		outer, err := ParsePart([]string{"1/4", "2/4", "3/4", "4/4"}[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 3 {
+			name, value, _ := strings.Cut(outer.Split(k+1, 3).Variable(), "=")
+			t.Setenv(name, value)
+			sum += Due(t, "kill")
+		}
+	}
+	if sum != 2_000 {
+		t.Errorf("together they have %d", sum)
+	}
+	for _, text := range []string{"0/3", "4/3", "x", "1", "1/2/3", "-1/2", " 1/2"} {
+		if p, err := ParsePart(text); err == nil {
+			t.Errorf("%q is %v", text, p)
 		}
 	}
 }

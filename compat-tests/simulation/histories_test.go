@@ -224,7 +224,7 @@ func (w *world) spendOn(to *recorder) *vfs.MemFS {
 // power fails, and judges them.
 func TestHistories(t *testing.T) {
 	due := faults.Due(t, "histories")
-	first := uint64(time.Now().UnixNano()) / 1000
+	first := faults.FirstSeed()
 	n := 0
 	var sum counts
 	faults.Tell(t, "histories", first, func() (int, string) {

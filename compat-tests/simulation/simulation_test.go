@@ -200,7 +200,7 @@ func TestSeeds(t *testing.T) {
 	if n, ok := number(t, "CANTLE_SIMULATION_SEEDS"); ok {
 		seeds = n
 	}
-	first := uint64(time.Now().UnixNano()) / 1000
+	first := faults.FirstSeed()
 	var sum counts
 	n := 0
 	faults.Tell(t, "simulation", first, func() (int, string) { return n, sum.String() })

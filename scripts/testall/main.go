@@ -42,7 +42,7 @@ var steps = []step{
 	{"artefacts", "what ./scripts/release makes, installed and started", false, (*run).artefacts},
 	{"fuzz", "every fuzz target for a few seconds", false, (*run).fuzz},
 	{"race", "all tests with the race detector", true, (*run).race},
-	{"soak", "the fault programme's nightly column; --rows for some rows of it", true, (*run).soak},
+	{"soak", "the fault programme's nightly column; --rows and --part for some of it", true, (*run).soak},
 }
 
 // run is one run of the program.
@@ -50,6 +50,7 @@ type run struct {
 	ctx      context.Context
 	long     bool
 	rows     string // of the fault programme that soak does; "" = all
+	part     string // of what soak does, as "2/8"; "" = all
 	packages string // pattern the unit, vet and staticcheck steps work on
 	count    tally
 	env      []string // added to the environment of every command
@@ -63,6 +64,7 @@ func main() {
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
 	flag.BoolVar(&r.long, "long", false, "longer fuzzing, race detector, soak: hours, not minutes")
 	flag.StringVar(&r.rows, "rows", "", "comma-separated `rows` of FAULTS.md that the step soak does, instead of all: a night can be split")
+	flag.StringVar(&r.part, "part", "", "`part` of what the step soak does, as 2/8 is the second of eight: their counts add up")
 	flag.StringVar(&r.packages, "packages", "./...", "package `pattern` for vet, staticcheck, unit and fuzz")
 	flag.Usage = usage
 	flag.Parse()

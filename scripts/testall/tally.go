@@ -46,6 +46,18 @@ func (c *tally) skip(what, reason string) {
 	c.skips = append(c.skips, skips{reason: reason, first: what, count: 1})
 }
 
+// add counts what another has counted.
+func (c *tally) add(o *tally) {
+	c.passed += o.passed
+	c.failed += o.failed
+	c.failures = append(c.failures, o.failures...)
+	for _, s := range o.skips {
+		for range s.count {
+			c.skip(s.first, s.reason)
+		}
+	}
+}
+
 // report prints what failed and was skipped, and the closing line.
 func (c *tally) report(w io.Writer) {
 	for _, s := range c.skips {
