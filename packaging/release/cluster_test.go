@@ -1,7 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,17 +12,7 @@ import (
 // find that.
 func TestClusterArchive(t *testing.T) {
 	r := ready(t)
-	f, err := os.Open(filepath.Join(r.out, r.clusterArchiveName(here)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	unpack(t, z, dir)
+	dir := unpackArchive(t, filepath.Join(r.out, r.clusterArchiveName(here)))
 	for _, name := range []string{"LICENSE", "scale-out.md"} {
 		if _, err := os.Stat(filepath.Join(dir, r.clusterFolder(here), name)); err != nil {
 			t.Error(err)

@@ -266,10 +266,10 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// The archive unpacks to a program that runs, and every checksum is right.
-func TestArchive(t *testing.T) {
-	r := ready(t)
-	f, err := os.Open(filepath.Join(r.out, r.archiveName(here)))
+// unpackArchive unpacks an archive into a folder of the test.
+func unpackArchive(t *testing.T, path string) (dir string) {
+	t.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,8 +278,15 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	unpack(t, z, dir)
+	return dir
+}
+
+// The archive unpacks to a program that runs, and every checksum is right.
+func TestArchive(t *testing.T) {
+	r := ready(t)
+	dir := unpackArchive(t, filepath.Join(r.out, r.archiveName(here)))
 	for _, name := range []string{"LICENSE", "README.md", "man/cantle-dump.1", "completions/cantle.zsh"} {
 		if _, err := os.Stat(filepath.Join(dir, r.folder(here), name)); err != nil {
 			t.Error(err)

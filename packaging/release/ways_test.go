@@ -1,7 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,17 +93,7 @@ func beginPip(t *testing.T, r *release) *running {
 
 // beginArchive unpacks the archive.
 func beginArchive(t *testing.T, r *release) *running {
-	f, err := os.Open(filepath.Join(r.out, r.archiveName(here)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	unpack(t, z, dir)
+	dir := unpackArchive(t, filepath.Join(r.out, r.archiveName(here)))
 	return start(t, inFolder(dir, nil, filepath.Join(dir, r.folder(here), "cantle"), serveMemory...))
 }
 
