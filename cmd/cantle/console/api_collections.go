@@ -167,6 +167,11 @@ func (q *query) aggregate(ns collection.Namespace, stage func(b *bson.Builder)) 
 func batchOf(reply bson.Raw) json.RawMessage {
 	cursor, _ := reply.Get("cursor").Doc()
 	list, _ := cursor.Get("firstBatch").Array()
+	return listOf(list)
+}
+
+// listOf is a list of documents as JSON.
+func listOf(list bson.Raw) json.RawMessage {
 	out := []json.RawMessage{}
 	for v := range list.Values() {
 		d, _ := v.Doc()

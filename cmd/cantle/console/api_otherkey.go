@@ -80,16 +80,7 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 func jsonOf(reply bson.Raw, name string) json.RawMessage {
 	v := reply.Get(name)
 	if list, ok := v.Array(); ok && v.Type == bson.TypeArray {
-		out := []json.RawMessage{}
-		for v := range list.Values() {
-			d, _ := v.Doc()
-			out = append(out, json.RawMessage(ejson.String(d)))
-		}
-		text, err := json.Marshal(out)
-		if err != nil {
-			return json.RawMessage("[]")
-		}
-		return text
+		return listOf(list)
 	}
 	d, _ := v.Doc()
 	return json.RawMessage(ejson.String(d))
