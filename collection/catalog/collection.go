@@ -102,6 +102,17 @@ func (c *Collection) Sharded() bool { return !c.Key.IsZero() }
 // IsView reports a view definition.
 func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
 
+// Kind is the type that listCollections prints and dumps keep: view, timeseries or collection.
+func (c *Collection) Kind() string {
+	switch {
+	case c.IsView():
+		return "view"
+	case c.Options.TimeSeries != nil:
+		return "timeseries"
+	}
+	return "collection"
+}
+
 // IDIndex returns the _id_ index.
 func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 

@@ -152,7 +152,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 // asDumped describes a collection as a dump would.
 func asDumped(coll *catalog.Collection) *dumped {
 	ns := coll.Namespace
-	return &dumped{db: ns.DB, coll: ns.Coll, data: ns.Coll, kind: kindOf(coll), metadata: savedMetadata(coll)}
+	return &dumped{db: ns.DB, coll: ns.Coll, data: ns.Coll, kind: coll.Kind(), metadata: savedMetadata(coll)}
 }
 
 // named is the name that a collection gets on the server.

@@ -147,7 +147,7 @@ func savedMetadata(coll *catalog.Collection) string {
 		}
 	}
 	b.End()
-	kind := kindOf(coll)
+	kind := coll.Kind()
 	if kind == "collection" {
 		b.String("uuid", fmt.Sprintf("%x", coll.UUID[:]))
 	}
@@ -167,15 +167,4 @@ func savedMetadata(coll *catalog.Collection) string {
 		b.End()
 	}
 	return ejson.Canonical(b.Doc())
-}
-
-// kindOf is what a dump calls the type of a collection.
-func kindOf(coll *catalog.Collection) string {
-	switch {
-	case coll.IsView():
-		return "view"
-	case coll.Options.TimeSeries != nil:
-		return "timeseries"
-	}
-	return "collection"
 }

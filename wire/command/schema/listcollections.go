@@ -76,22 +76,11 @@ func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	return docs
 }
 
-// collectionKind is the type that listCollections prints.
-func collectionKind(coll *catalog.Collection) string {
-	switch {
-	case coll.IsView():
-		return "view"
-	case coll.Options.TimeSeries != nil:
-		return "timeseries"
-	}
-	return "collection"
-}
-
 // collectionInfo is what listCollections says of one collection.
 func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", coll.Namespace.Coll)
-	b.String("type", collectionKind(coll))
+	b.String("type", coll.Kind())
 	if nameOnly {
 		return b.Doc()
 	}
