@@ -130,16 +130,7 @@ func bench(ctx context.Context) error {
 		results = append(results, r)
 		r.print(os.Stdout)
 	}
-	if !s.noStub {
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		if err := measureTarget(ctx, s, stubName, self, harness.Options{}, report); err != nil {
-			return err
-		}
-	}
-	if err := measureCantle(ctx, s, report); err != nil {
+	if err := measureBoth(ctx, s, !s.noStub, report); err != nil {
 		return err
 	}
 	if s.json != "" {
@@ -151,6 +142,20 @@ func bench(ctx context.Context) error {
 		return compare(os.Stdout, s.compare, results)
 	}
 	return nil
+}
+
+// measureBoth measures the stub, if it is wanted, and then the server.
+func measureBoth(ctx context.Context, s settings, stub bool, report func(result)) error {
+	if stub {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		if err := measureTarget(ctx, s, stubName, self, harness.Options{}, report); err != nil {
+			return err
+		}
+	}
+	return measureCantle(ctx, s, report)
 }
 
 // measureCantle starts the real server and measures it.

@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // score is a row of the scoreboard: what an operation costs the server in CPU, and what it is
@@ -71,16 +69,7 @@ func measureRatio(ctx context.Context, s settings) error {
 			round = append(round, r)
 			r.print(os.Stdout)
 		}
-		if s.uri == "" {
-			self, err := os.Executable()
-			if err != nil {
-				return err
-			}
-			if err := measureTarget(ctx, s, stubName, self, harness.Options{}, report); err != nil {
-				return err
-			}
-		}
-		if err := measureCantle(ctx, s, report); err != nil {
+		if err := measureBoth(ctx, s, s.uri == "", report); err != nil {
 			return err
 		}
 		rounds = append(rounds, round)
