@@ -1,26 +1,18 @@
 package agg
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/casefile/giant"
 )
 
 // Every stage, accumulator and window function of the tables has a case that names it, so
 // that TestGiantValues has it as well.
 func TestTablesHaveCases(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txt")
-	var all strings.Builder
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(b)
-	}
+	all := giant.CaseText(t)
 	named := func(name string) {
-		if text := all.String(); !strings.Contains(text, name+":") && !strings.Contains(text, `"`+name+`":`) {
+		if !strings.Contains(all, name+":") && !strings.Contains(all, `"`+name+`":`) {
 			t.Errorf("no case has %s", name)
 		}
 	}

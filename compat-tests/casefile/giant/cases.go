@@ -3,6 +3,7 @@ package giant
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/casefile"
@@ -20,6 +21,22 @@ func Ways(i int) (variants []int) {
 		variants = append(variants, v)
 	}
 	return variants
+}
+
+// CaseText is all that the case files in testdata say, for tests that want everything of a table
+// to be named in them.
+func CaseText(t *testing.T) string {
+	t.Helper()
+	files, _ := filepath.Glob("testdata/*.txt")
+	var all strings.Builder
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	return all.String()
 }
 
 // Cases hands every third case of the case files in testdata to run, in one variant each;
