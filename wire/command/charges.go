@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/binary"
 	"sync"
 	"time"
 
@@ -33,12 +32,7 @@ const (
 	chargesMax = 128
 )
 
-// part is where a session's statement is. All bytes of the identifier count, as in those that
-// are made of time and place only a few differ.
-func (c *charges) part(id session.ID) *chargesPart {
-	mixed := (binary.LittleEndian.Uint64(id.UUID[:8]) ^ binary.LittleEndian.Uint64(id.UUID[8:])) * 0x9e3779b97f4a7c15
-	return &c[mixed>>32%chargesParts]
-}
+func (c *charges) part(id session.ID) *chargesPart { return &c[id.Part(chargesParts)] }
 
 func (c *charges) put(id session.ID, s statement) {
 	p := c.part(id)

@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/cantledb/cantle/bson"
@@ -25,6 +26,13 @@ type ID struct {
 
 // IsZero reports no session.
 func (id ID) IsZero() bool { return id == ID{} }
+
+// Part says which of n parts of a table of sessions has this one. All bytes of the identifier
+// count, as in those that are made of time and place only a few differ.
+func (id ID) Part(n int) int {
+	mixed := (binary.LittleEndian.Uint64(id.UUID[:8]) ^ binary.LittleEndian.Uint64(id.UUID[8:])) * 0x9e3779b97f4a7c15
+	return int((mixed >> 32) % uint64(n))
+}
 
 // String prints the UUID.
 func (id ID) String() string {

@@ -89,7 +89,7 @@ func (r *Registry) IdleMax() time.Duration { return r.cfg.IdleMax }
 // SetTxnMax changes the lifetime of transactions, those in progress included.
 func (r *Registry) SetTxnMax(d time.Duration) { r.txnMax.Store(int64(d)) }
 
-func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.UUID[15]%stripes] }
+func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.Part(stripes)] }
 
 // get returns the session of that id, made if need be, and notes its use.
 // Errors: TooManyLogicalSessions.
