@@ -37,6 +37,11 @@ func (p Part) Variable() string { return partVariable + "=" + p.String() }
 // of is how much of n the part has.
 func (p Part) of(n int) int { return n*p.Number/p.Of - n*(p.Number-1)/p.Of }
 
+// Of is what a part has of a list.
+func Of[T any](p Part, list []T) []T {
+	return list[len(list)*(p.Number-1)/p.Of : len(list)*p.Number/p.Of]
+}
+
 func thisPart() (Part, error) { return ParsePart(os.Getenv(partVariable)) }
 
 // FirstSeed is one of which a million more follow that no other run has, not even one of

@@ -3,6 +3,7 @@ package faults
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,20 +119,21 @@ func TestDue(t *testing.T) {
 // Parts of a row have all of it together, and no less.
 func TestParts(t *testing.T) {
 	t.Setenv("CANTLE_FAULTS", Nightly)
-	sum := 0
+	sum, list, got := 0, []int{1, 2, 3, 4, 5}, []int(nil)
 	for n := range 4 {
 		outer, err := ParsePart([]string{"1/4", "2/4", "3/4", "4/4"}[n])
 		if err != nil {
 			t.Fatal(err)
 		}
+		got = append(got, Of(outer, list)...)
 		for k := range 3 {
 			name, value, _ := strings.Cut(outer.Split(k+1, 3).Variable(), "=")
 			t.Setenv(name, value)
 			sum += Due(t, "kill")
 		}
 	}
-	if sum != 2_000 {
-		t.Errorf("together they have %d", sum)
+	if sum != 2_000 || !slices.Equal(got, list) {
+		t.Errorf("together they have %d, and %v of a list", sum, got)
 	}
 	for _, text := range []string{"0/3", "4/3", "x", "1", "1/2/3", "-1/2", " 1/2"} {
 		if p, err := ParsePart(text); err == nil {

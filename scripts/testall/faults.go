@@ -28,5 +28,5 @@ func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
 	if r.long {
 		inputs, column = "five minutes each", faults.Nightly
 	}
-	return faults.Record(faults.Result{Row: "fuzz", Test: "fuzz", Column: column, Count: targets, Failed: failed > 0, Detail: inputs, At: begun, Took: time.Since(begun)})
+	return faults.Record(faults.Result{Row: "fuzz", Test: "fuzz", Column: column, Part: r.part, Count: targets, Failed: failed > 0, Detail: inputs, At: begun, Took: time.Since(begun)})
 }

@@ -50,7 +50,7 @@ type run struct {
 	ctx      context.Context
 	long     bool
 	rows     string // of the fault programme that soak does; "" = all
-	part     string // of what soak does, as "2/8"; "" = all
+	part     string // of what soak and fuzz do, as "2/8"; "" = all
 	packages string // pattern the unit, vet and staticcheck steps work on
 	count    tally
 	env      []string // added to the environment of every command
@@ -64,7 +64,7 @@ func main() {
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
 	flag.BoolVar(&r.long, "long", false, "longer fuzzing, race detector, soak: hours, not minutes")
 	flag.StringVar(&r.rows, "rows", "", "comma-separated `rows` of FAULTS.md that the step soak does, instead of all: a night can be split")
-	flag.StringVar(&r.part, "part", "", "`part` of what the step soak does, as 2/8 is the second of eight: their counts add up")
+	flag.StringVar(&r.part, "part", "", "`part` of what the steps soak and fuzz do, as 2/8 is the second of eight: their counts add up")
 	flag.StringVar(&r.packages, "packages", "./...", "package `pattern` for vet, staticcheck, unit and fuzz")
 	flag.Usage = usage
 	flag.Parse()

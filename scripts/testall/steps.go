@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/faults"
 )
 
 // testTags are set for all tests: invariants turns on the costly self-checks.
@@ -202,12 +204,17 @@ func (r *run) test(limit time.Duration, args ...string) error {
 // fuzzInputs is how many inputs a target gets in each run.
 const fuzzInputs = 500
 
-// fuzz runs every fuzz target for a short time, or a longer one with --long.
+// fuzz runs every fuzz target, or a part of them, for a short time, or a longer one with --long.
 func (r *run) fuzz() error {
+	part, err := faults.ParsePart(r.part)
+	if err != nil {
+		return err
+	}
 	targets, err := r.fuzzTargets()
 	if err != nil {
 		return err
 	}
+	targets = faults.Of(part, targets)
 	if len(targets) == 0 {
 		return errNothing
 	}
