@@ -113,7 +113,7 @@ func (o *rankedOp) ranked(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	b.Int64("rank", o.rank)
 	b.End()
 	b.End()
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *rankedOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

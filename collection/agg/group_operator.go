@@ -196,7 +196,7 @@ func (o *groupOp) deliver(env *mql.Env, g *group) (*exec.Row, error) {
 			return nil, err
 		}
 	}
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *groupOp) Close() {

@@ -261,7 +261,7 @@ func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 		o.subFor, o.element = o.at, 0
 	}
 	if o.unwind != nil {
-		return o.unwound(r)
+		return o.unwound(env, r)
 	}
 	o.at++
 	b := bson.NewArrayBuilder(o.array[:0])
@@ -274,11 +274,11 @@ func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	o.array = b.Finish()
 	appendWith(o.begin(), r.row.Doc, o.as, bson.Value{Type: bson.TypeArray, Data: o.array})
 	o.returned++
-	return o.end(&r.row)
+	return o.end(env, &r.row)
 }
 
 // unwound delivers one document for each foreign one.
-func (o *lookupOp) unwound(r *lookupRow) (*exec.Row, error) {
+func (o *lookupOp) unwound(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	u := o.unwind
 	n := len(o.subOut)
 	if o.element >= max(n, 1) || n == 0 && !u.preserve {
@@ -301,7 +301,7 @@ func (o *lookupOp) unwound(r *lookupRow) (*exec.Row, error) {
 		appendWith(o.begin(), o.array, u.index, index)
 	}
 	o.returned++
-	return o.end(&r.row)
+	return o.end(env, &r.row)
 }
 
 // gather puts the foreign documents of a row into subOut.
@@ -365,6 +365,9 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 		if d == nil || err != nil {
 			return err
 		}
+		if err := env.Row(len(d.Doc)); err != nil {
+			return err
+		}
 		o.subOut = append(o.subOut, d.Doc.Clone())
 		n := len(d.Doc) + 32
 		o.subHeld += n
@@ -416,6 +419,9 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 		}
 		if o.cache.file != nil {
 			d = d.Clone()
+		}
+		if err := outer.Tick(); err != nil {
+			return err
 		}
 		if size += len(d); size > lookupArrayMax && o.unwind == nil {
 			return o.tooLarge()

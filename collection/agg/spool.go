@@ -27,6 +27,9 @@ type spool struct {
 // Errors: QueryExceededMemoryLimitNoDiskUseAllowed.
 func (s *spool) add(env *mql.Env, doc bson.Raw) error {
 	s.env = env
+	if err := env.Row(len(doc)); err != nil {
+		return err
+	}
 	if s.file != nil {
 		s.Spilled.Records++
 		s.Spilled.Storage += int64(len(doc))

@@ -268,7 +268,7 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 		o.held = 0
 	}
 	o.returned++
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *bucketAutoOp) Close() {

@@ -103,7 +103,7 @@ func (o *packOp) Next(env *mql.Env) (*exec.Row, error) {
 	o.full = o.full[1:]
 	o.returned++
 	o.write(o.begin(), b)
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *packOp) Park() (int, bool) {

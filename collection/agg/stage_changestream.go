@@ -177,7 +177,7 @@ const (
 
 func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.at < len(o.parts) {
-		return o.fragment()
+		return o.fragment(env)
 	}
 	r, err := o.in.Next(env)
 	if r == nil || err != nil {
@@ -195,7 +195,7 @@ func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.at = resumed; o.at >= len(o.parts) {
 		return o.Next(env)
 	}
-	return o.fragment()
+	return o.fragment(env)
 }
 
 func (o *splitOp) Park() (int, bool) {
@@ -233,7 +233,7 @@ func (o *splitOp) divide(event bson.Raw) error {
 	return nil
 }
 
-func (o *splitOp) fragment() (*exec.Row, error) {
+func (o *splitOp) fragment(env *mql.Env) (*exec.Row, error) {
 	part := o.parts[o.at]
 	o.at++
 	b := o.begin()
@@ -250,7 +250,7 @@ func (o *splitOp) fragment() (*exec.Row, error) {
 		b.Splice(f)
 	}
 	o.returned++
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *splitOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

@@ -93,7 +93,7 @@ func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 	o.begin().Int(o.field, n)
 	o.returned++
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *countOp) Park() (int, bool) { return o.in.Park() }

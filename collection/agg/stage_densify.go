@@ -244,9 +244,9 @@ func (o *densifyOp) Next(env *mql.Env) (*exec.Row, error) {
 			}
 		}
 		if o.ended {
-			return o.finish()
+			return o.finish(env)
 		}
-		r, err := o.deliver()
+		r, err := o.deliver(env)
 		if r != nil || err != nil {
 			return r, err
 		}
@@ -337,12 +337,12 @@ func (o *densifyOp) advance(env *mql.Env) (err error) {
 }
 
 // deliver delivers what comes next: a generated document, or the present one.
-func (o *densifyOp) deliver() (*exec.Row, error) {
+func (o *densifyOp) deliver(env *mql.Env) (*exec.Row, error) {
 	if p := o.part; p != nil {
 		c := bson.Compare(p.next, o.value, nil)
 		inside := o.hi.IsMissing() || bson.Compare(p.next, o.hi, nil) < 0
 		if c < 0 && inside {
-			return o.generate(p)
+			return o.generate(env, p)
 		}
 		if c == 0 && inside {
 			if err := o.forward(p); err != nil {
@@ -354,11 +354,11 @@ func (o *densifyOp) deliver() (*exec.Row, error) {
 	o.doc = nil
 	o.returned++
 	o.begin().Splice(doc.Elements())
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 // finish generates what is missing after the last document of each partition.
-func (o *densifyOp) finish() (*exec.Row, error) {
+func (o *densifyOp) finish(env *mql.Env) (*exec.Row, error) {
 	if o.each {
 		return nil, nil
 	}
@@ -374,7 +374,7 @@ func (o *densifyOp) finish() (*exec.Row, error) {
 			more = bson.Compare(p.next, o.hi, nil) < 0
 		}
 		if more {
-			return o.generate(p)
+			return o.generate(env, p)
 		}
 		o.ending++
 	}
@@ -382,7 +382,7 @@ func (o *densifyOp) finish() (*exec.Row, error) {
 }
 
 // generate delivers a document with the next value of a partition.
-func (o *densifyOp) generate(p *densePart) (*exec.Row, error) {
+func (o *densifyOp) generate(env *mql.Env, p *densePart) (*exec.Row, error) {
 	if o.made++; o.made > densifyMax {
 		return nil, mongoerr.New(5897900, "Generated %d documents in $densify, which is over the limit of %d. Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow this", o.made, densifyMax)
 	}
@@ -398,7 +398,7 @@ func (o *densifyOp) generate(p *densePart) (*exec.Row, error) {
 	}
 	appendWith(o.begin(), doc, o.field, p.next)
 	o.returned++
-	r, err := o.end(nil)
+	r, err := o.end(env, nil)
 	if err != nil {
 		return nil, err
 	}

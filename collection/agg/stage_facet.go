@@ -147,7 +147,7 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 	o.done = true
 	o.spool.close()
 	o.returned++
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 // Park has nothing to let go: the input was read to its end before the first row.

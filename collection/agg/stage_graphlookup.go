@@ -170,7 +170,7 @@ func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
 	appendWith(o.begin(), r.Doc, o.as, bson.Value{Type: bson.TypeArray, Data: o.joined})
 	o.release()
 	o.returned++
-	return o.end(r)
+	return o.end(env, r)
 }
 
 func (o *graphOp) Park() (int, bool) { o.buf, o.joined = nil, nil; return o.in.Park() }

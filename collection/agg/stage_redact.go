@@ -88,7 +88,7 @@ func (o *redactOp) Next(env *mql.Env) (*exec.Row, error) {
 		}
 		if keep {
 			o.returned++
-			return o.end(r)
+			return o.end(env, r)
 		}
 	}
 }

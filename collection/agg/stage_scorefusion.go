@@ -122,7 +122,7 @@ func newScoreRanges(n int) scoreRanges {
 }
 
 // scored makes the row of a document with the score that its pipeline gave it.
-func (o *rankedOp) scored(_ *mql.Env, r *exec.Row) (*exec.Row, error) {
+func (o *rankedOp) scored(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	v := r.Meta.Get("score")
 	if v.IsMissing() {
 		v = r.Meta.Get("textScore")
@@ -143,7 +143,7 @@ func (o *rankedOp) scored(_ *mql.Env, r *exec.Row) (*exec.Row, error) {
 		b.Raw("details", own)
 	}
 	b.End()
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 // scoreSums are the scores of one document, by pipeline.

@@ -358,7 +358,7 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 			if err := appendEach(env, o.begin(), doc, out.field, it.Value); err != nil {
 				return nil, err
 			}
-			return o.end(nil)
+			return o.end(env, nil)
 		}
 		b := bson.NewBuilder(o.bufs[i%2][:0])
 		if err := appendEach(env, b, doc, out.field, it.Value); err != nil {
@@ -368,7 +368,7 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 		doc = bson.Raw(o.bufs[i%2])
 	}
 	o.begin().Splice(doc.Elements())
-	return o.end(nil)
+	return o.end(env, nil)
 }
 
 func (o *windowOp) Close() {

@@ -96,7 +96,7 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 		return nil, err
 	}
 	o.returned++
-	return o.end(r)
+	return o.end(env, r)
 }
 
 func (o *transformOp) Park() (int, bool) { o.buf = nil; return o.in.Park() }

@@ -123,7 +123,7 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 		if o.from != nil {
 			if o.left.Next() {
 				o.at++
-				return o.element(o.left.Value, o.at-1)
+				return o.element(env, o.left.Value, o.at-1)
 			}
 			o.from = nil
 		}
@@ -150,7 +150,7 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 			return r, nil
 		}
 		o.from = r
-		row, err := o.element(v, -1)
+		row, err := o.element(env, v, -1)
 		o.from = nil
 		return row, err
 	}
@@ -164,11 +164,11 @@ func (o *unwindOp) Park() (int, bool) {
 }
 
 // element makes the document for one element; at is -1 when there is none.
-func (o *unwindOp) element(v bson.Value, at int64) (*exec.Row, error) {
+func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, error) {
 	o.returned++
 	if o.index == nil {
 		appendWith(o.begin(), o.from.Doc, o.path, v)
-		return o.end(o.from)
+		return o.end(env, o.from)
 	}
 	b := bson.NewBuilder(o.first[:0])
 	appendWith(b, o.from.Doc, o.path, v)
@@ -179,7 +179,7 @@ func (o *unwindOp) element(v bson.Value, at int64) (*exec.Row, error) {
 		index = o.scratch.Int64(at)
 	}
 	appendWith(o.begin(), o.first, o.index, index)
-	return o.end(o.from)
+	return o.end(env, o.from)
 }
 
 func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }

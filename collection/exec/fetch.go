@@ -74,7 +74,7 @@ func (f *fetch) read(env *mql.Env) (err error) {
 	f.DocsExamined++
 	env.Meter.Add(f.row.Shard, ratelimit.DocLoaded, 1)
 	f.row.Doc = bson.Raw(f.buf)
-	return nil
+	return env.Row(len(f.buf))
 }
 
 func (f *fetch) Explain(b *bson.Builder, stats bool) {

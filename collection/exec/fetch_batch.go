@@ -111,6 +111,9 @@ func (f *fetch) take(i int, value []byte) error {
 	default:
 		f.DocsExamined++
 		a.env.Meter.Add(r.Shard, ratelimit.DocLoaded, 1)
+		if err := a.env.Row(len(doc)); err != nil {
+			return err
+		}
 	}
 	if f.node.Filter != nil {
 		if f.node.Computed {

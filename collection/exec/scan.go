@@ -221,6 +221,9 @@ func (s *recordScan) look(env *mql.Env) (*Row, error) {
 		if doc = bson.Raw(s.it.Value()); doc == nil {
 			return nil, s.it.Err()
 		}
+		if err := env.Row(len(doc)); err != nil {
+			return nil, err
+		}
 		s.DocsExamined++
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
 	}

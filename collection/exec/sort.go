@@ -123,7 +123,9 @@ func (s *sorter) load(env *mql.Env) error {
 	if s.node.Limit > 0 && s.runs == nil {
 		s.rows = s.largest
 	}
-	sortRows(s.rows)
+	if err := sortRows(env, s.rows); err != nil {
+		return err
+	}
 	if s.runs != nil {
 		if err := s.spill(env); err != nil {
 			return err
@@ -133,13 +135,22 @@ func (s *sorter) load(env *mql.Env) error {
 	return nil
 }
 
-func sortRows(rows []sortRow) {
+// sortRows sorts, unless the command ends meanwhile: the order is none then.
+// Errors: the context's cause.
+func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	slices.SortFunc(rows, func(a, b sortRow) int {
-		if a.less(&b) {
+		if err == nil {
+			err = env.Tick()
+		}
+		switch {
+		case err != nil:
+			return 0
+		case a.less(&b):
 			return -1
 		}
 		return 1
 	})
+	return err
 }
 
 // own copies what the row points to into mem, which grows if it is too small.
@@ -226,7 +237,9 @@ func (s *sorter) spill(env *mql.Env) error {
 		s.rows = append(s.rows, s.largest...)
 		s.largest = s.largest[:0]
 	}
-	sortRows(s.rows)
+	if err := sortRows(env, s.rows); err != nil {
+		return err
+	}
 	n, err := s.runs.add(s.rows)
 	if len(s.rows) > 0 {
 		s.tracked.Spill(env, "$sort", s.held, len(s.rows), n)

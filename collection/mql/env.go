@@ -147,6 +147,8 @@ func (e *Env) Fork(ctx context.Context) *Env {
 const (
 	looks     = 128
 	tickBytes = 64
+	// rowBytes of a row count as one tick: they are copied, not computed with.
+	rowBytes = 1024
 )
 
 // Tick is called once per row, or element. Every 128th call looks whether the command is
@@ -162,6 +164,15 @@ func (e *Env) Tick() error {
 // Spend is Tick for a piece of work on so many bytes, before it is done.
 func (e *Env) Spend(bytes int) error {
 	if e.ticks += uint(bytes) / tickBytes; e.ticks < looks {
+		return nil
+	}
+	return e.look()
+}
+
+// Row is called for a row that was read or made, besides Tick: rows of megabytes would
+// else make the time between two looks as long as a client likes.
+func (e *Env) Row(bytes int) error {
+	if e.ticks += uint(bytes) / rowBytes; e.ticks < looks {
 		return nil
 	}
 	return e.look()
