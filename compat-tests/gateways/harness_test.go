@@ -23,6 +23,7 @@ import (
 type gateway struct {
 	*mongo.Client
 	URI   string
+	c     *tikvfake.Cluster
 	d     *daemon.Daemon
 	away  atomic.Bool // cut off from the cluster
 	ended bool
@@ -54,7 +55,7 @@ func newCluster(t *testing.T) *tikvfake.Cluster {
 // start starts a gateway over a cluster, with flags besides the usual ones.
 func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
 	t.Helper()
-	g := &gateway{}
+	g := &gateway{c: c}
 	cfg := daemon.Config{Wrap: func(own storage.Store) storage.Store {
 		_ = own.Close()
 		kv, err := c.ClientUntil(g.oracle)
@@ -80,6 +81,12 @@ func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
 	g.Client = connect(t, g.URI)
 	t.Cleanup(g.stop)
 	return g
+}
+
+// startLike starts one more over the cluster of another.
+func startLike(t *testing.T, g *gateway, args ...string) *gateway {
+	t.Helper()
+	return start(t, g.c, args...)
 }
 
 // stop ends a gateway, once.

@@ -121,7 +121,7 @@ func (c *Call) number(todo []int) {
 
 // keep keeps the common result of the statements of numbers first to last.
 func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
-	k := kept{first, last, r, txn}
+	k := keptResult{first, last, r, txn}
 	if txn != nil {
 		c.Op.Forget = c.forget
 		if err := c.Session.Stage(c.Ctx, txn, k.first, k.last, r); err != nil {
@@ -136,20 +136,20 @@ func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
 // forget drops what was kept of a transaction that did not commit: of its
 // statements that run again, not all may come so far.
 func (c *Call) forget(txn storage.Txn) {
-	c.results.kept = slices.DeleteFunc(c.results.kept, func(k kept) bool { return k.txn == txn })
+	c.results.kept = slices.DeleteFunc(c.results.kept, func(k keptResult) bool { return k.txn == txn })
 }
 
 // statementResults are what became of the statements of a command, as far as its session
 // has to know.
 type statementResults struct {
-	kept    []kept  // for the session to remember
-	retried []int32 // that were answered from what the session remembers
-	failed  []int32 // which are not among them
+	kept    []keptResult // for the session to remember
+	retried []int32      // that were answered from what the session remembers
+	failed  []int32      // which are not among them
 }
 
-// kept is the common result of some statements, to be remembered once the
+// keptResult is the common result of some statements, to be remembered once the
 // command is through.
-type kept struct {
+type keptResult struct {
 	first, last int32
 	result      bson.Raw
 	txn         storage.Txn // in which they ran, nil for one that needed none

@@ -22,6 +22,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/kept"
 	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
 	"github.com/cantledb/cantle/wire/virtual"
@@ -170,13 +171,14 @@ func (s *Server) EachConn(visit func(*Connection) bool) {
 	s.conns.Range(func(_, v any) bool { return visit(v.(*Connection)) })
 }
 
-// Keep reads what commands have set for good; what says what that is. What cannot be read
-// is as if it had never been set, which is better than a server that does not start.
-func (s *Server) Keep(what string, load func(context.Context, storage.Store) error) {
+// Keep reads what commands have set for good under a name, and follows what other servers over
+// the store set; what says what that is. What cannot be read is as if it had never been set, which
+// is better than a server that does not start.
+func (s *Server) Keep(what string, x *kept.Setting, name string, take func(doc bson.Raw)) {
 	if s.Cluster == nil {
 		return
 	}
-	if err := load(context.Background(), s.Cluster.Store); err != nil {
+	if err := x.Open(context.Background(), s.Cluster.Store, s.Cluster.Catalog, name, take); err != nil {
 		s.Log.Error().Err(err).Msg(what + " cannot be read: the server goes on as if they were not set")
 	}
 }

@@ -28,19 +28,18 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*auth.
 		return nil, "", fmt.Errorf("the account needs a name")
 	}
 	if key == "" {
-		doc, err := kept.Load(ctx, s, accountName)
+		err := kept.Change(ctx, s, accountName, func(was bson.Raw) (bson.Raw, error) {
+			if key, _ = was.Get("key").Str(); key != "" {
+				return nil, nil
+			}
+			secret := make([]byte, keyBytes)
+			rand.Read(secret) // never fails
+			key = base64.StdEncoding.EncodeToString(secret)
+			b := bson.NewBuilder(nil)
+			b.String("key", key)
+			return b.Doc(), nil
+		})
 		if err != nil {
-			return nil, "", err
-		}
-		key, _ = doc.Get("key").Str()
-	}
-	if key == "" {
-		secret := make([]byte, keyBytes)
-		rand.Read(secret) // never fails
-		key = base64.StdEncoding.EncodeToString(secret)
-		b := bson.NewBuilder(nil)
-		b.String("key", key)
-		if err := kept.Save(ctx, s, accountName, b.Doc()); err != nil {
 			return nil, "", err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // join hands the room's answers to the server.
 func (s *State) join() {
-	s.Keep("the query settings", s.querySettings.load)
+	s.Keep("the query settings", &s.querySettings.Setting, querySettingsName, s.takeQuerySettings)
 	s.Hooks.HasSettings = s.querySettings.concern
 	s.Hooks.ApplySettings = func(c *command.Call, x *explained.Explained) error { return s.applyQuerySettings(c, x) }
 	s.Hooks.Explain = func(c *command.Call, x *explained.Explained) error { return s.explain(c, x) }

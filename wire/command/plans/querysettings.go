@@ -1,9 +1,7 @@
 package plans
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
@@ -11,7 +9,6 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
 	"github.com/cantledb/cantle/wire/kept"
@@ -88,19 +85,15 @@ func newSettingsTable(list []*querySetting) *settingsTable {
 // Safe for concurrent use: readers see one table, writers make the next.
 // Manual: reference/command/setQuerySettings.
 type querySettings struct {
-	mu    sync.Mutex // of writers
+	kept.Setting
 	table atomic.Pointer[settingsTable]
 }
 
 // querySettingsName is the setting that keeps them.
 const querySettingsName = "querySettings"
 
-// load reads what was set before a restart.
-func (s *querySettings) load(ctx context.Context, store storage.Store) error {
-	doc, err := kept.Load(ctx, store, querySettingsName)
-	if err != nil {
-		return err
-	}
+// takeQuerySettings makes what was kept what holds.
+func (s *State) takeQuerySettings(doc bson.Raw) {
 	var all []*querySetting
 	list, _ := doc.Get("list").Array()
 	for v := range list.Values() {
@@ -111,8 +104,13 @@ func (s *querySettings) load(ctx context.Context, store storage.Store) error {
 		settings, _ := d.Get("settings").Doc()
 		all = append(all, newQuerySetting(hash, query, shape, settings))
 	}
-	s.table.Store(newSettingsTable(all))
-	return nil
+	before := s.querySettings.all()
+	s.querySettings.table.Store(newSettingsTable(all))
+	for _, list := range [][]*querySetting{before, all} {
+		for _, q := range list {
+			s.forgetPlans(q)
+		}
+	}
 }
 
 // all are the settings as they are now.
@@ -123,9 +121,9 @@ func (s *querySettings) all() []*querySetting {
 	return nil
 }
 
-// put keeps the settings, then lets them take effect. The caller holds mu.
+// printQuerySettings makes the document that keeps settings.
 // Errors: BSONObjectTooLarge (10334) for more than a document holds.
-func (s *querySettings) put(ctx context.Context, store storage.Store, list []*querySetting) error {
+func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("list")
 	for _, q := range list {
@@ -139,13 +137,9 @@ func (s *querySettings) put(ctx context.Context, store storage.Store, list []*qu
 	b.End()
 	doc := b.Doc()
 	if len(doc) > bson.MaxDocumentBytes {
-		return mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
+		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
 	}
-	if err := kept.Save(ctx, store, querySettingsName, doc); err != nil {
-		return err
-	}
-	s.table.Store(newSettingsTable(list))
-	return nil
+	return doc, nil
 }
 
 // concern reports that a read of a collection may have settings: only then is its
@@ -232,32 +226,32 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	kept := &s.querySettings
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	list := slices.Clone(kept.all())
-	at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
-	if at >= 0 {
-		change = mergedSettings(list[at].settings, change)
-		if query == nil {
-			query, shape = list[at].query, list[at].shape
+	var q *querySetting
+	err = s.querySettings.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
+		list := slices.Clone(s.querySettings.all())
+		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
+		merged, query, shape := change, query, shape
+		if at >= 0 {
+			merged = mergedSettings(list[at].settings, change)
+			if query == nil {
+				query, shape = list[at].query, list[at].shape
+			}
 		}
-	}
-	settings, err := effectiveSettings(change)
+		settings, err := effectiveSettings(merged)
+		if err != nil {
+			return nil, err
+		}
+		q = newQuerySetting(hash, query, shape, settings)
+		if at >= 0 {
+			list[at] = q
+		} else {
+			list = append(list, q)
+		}
+		return printQuerySettings(list)
+	})
 	if err != nil {
 		return err
 	}
-	q := newQuerySetting(hash, query, shape, settings)
-	if at >= 0 {
-		defer forgetPlans(c, list[at])
-		list[at] = q
-	} else {
-		list = append(list, q)
-	}
-	if err := kept.put(c.Ctx, c.Cluster.Store, list); err != nil {
-		return err
-	}
-	forgetPlans(c, q)
 	q.append(c.Reply)
 	return nil
 }
@@ -272,27 +266,21 @@ func (s *State) runRemoveQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	kept := &s.querySettings
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	list := kept.all()
-	at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
-	if at < 0 {
-		return nil
-	}
-	q := list[at]
-	if err := kept.put(c.Ctx, c.Cluster.Store, slices.Delete(slices.Clone(list), at, at+1)); err != nil {
-		return err
-	}
-	forgetPlans(c, q)
-	return nil
+	return s.querySettings.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
+		list := s.querySettings.all()
+		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
+		if at < 0 {
+			return nil, nil
+		}
+		return printQuerySettings(slices.Delete(slices.Clone(list), at, at+1))
+	})
 }
 
 // forgetPlans drops the plans that were made without the settings, or with them.
-func forgetPlans(c *command.Call, q *querySetting) {
+func (s *State) forgetPlans(q *querySetting) {
 	for _, a := range q.allowed {
-		if coll := c.Cluster.Catalog.Peek().Collection(a.Namespace); coll != nil {
-			c.Cluster.Plans.Clear(coll, nil)
+		if coll := s.Cluster.Catalog.Peek().Collection(a.Namespace); coll != nil {
+			s.Cluster.Plans.Clear(coll, nil)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package settings
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +49,7 @@ func clusterParams() []clusterParam {
 type clusterSettings struct {
 	readMillis atomic.Int64 // defaultMaxTimeMS.readOperations
 
-	mu  sync.Mutex
+	kept.Setting
 	now map[string]clusterSetting // those that were set
 }
 
@@ -63,14 +62,8 @@ type clusterSetting struct {
 // clusterParamsName is the setting that keeps them.
 const clusterParamsName = "clusterParameters"
 
-// load reads what was set before a restart.
-func (p *clusterSettings) load(ctx context.Context, s storage.Store) error {
-	doc, err := kept.Load(ctx, s, clusterParamsName)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// take makes what was kept what holds.
+func (p *clusterSettings) take(doc bson.Raw) {
 	p.now = map[string]clusterSetting{}
 	for it := doc.Iter(); it.Next(); {
 		d, _ := it.Value.Doc()
@@ -78,39 +71,32 @@ func (p *clusterSettings) load(ctx context.Context, s storage.Store) error {
 		t, i, _ := d.Get("at").Timestamp()
 		p.now[string(it.Name)] = clusterSetting{n, storage.MakeTimestamp(t, i)}
 	}
-	return nil
+	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
 }
 
 // put keeps a value.
 func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterParam, num int64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := max(s.Latest(), p.now[d.name].at+1)
-	b := bson.NewBuilder(nil)
-	for _, q := range clusterParams() {
-		v, ok := p.now[q.name]
-		if q.name == d.name {
-			v, ok = clusterSetting{num, at}, true
+	return p.Change(ctx, s, func() (bson.Raw, error) {
+		at := max(s.Latest(), p.now[d.name].at+1)
+		b := bson.NewBuilder(nil)
+		for _, q := range clusterParams() {
+			v, ok := p.now[q.name]
+			if q.name == d.name {
+				v, ok = clusterSetting{num, at}, true
+			}
+			if ok {
+				b.BeginDoc(q.name)
+				b.Int64("n", v.num)
+				b.Timestamp("at", v.at.Seconds(), v.at.Increment())
+				b.End()
+			}
 		}
-		if ok {
-			b.BeginDoc(q.name)
-			b.Int64("n", v.num)
-			b.Timestamp("at", v.at.Seconds(), v.at.Increment())
-			b.End()
-		}
-	}
-	if err := kept.Save(ctx, s, clusterParamsName, b.Doc()); err != nil {
-		return err
-	}
-	p.now[d.name] = clusterSetting{num, at}
-	return nil
+		return b.Doc(), nil
+	})
 }
 
-// takeEffect tells those who do not ask for the values.
+// takeEffect tells the cluster, once it is attached, which does not ask for the values.
 func (p *clusterSettings) takeEffect(c *cluster.Cluster) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
 	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
 }
 
@@ -176,8 +162,8 @@ func (s *State) runGetClusterParameter(c *command.Call) error {
 		}
 	}
 	p := &s.clusterSettings
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	c.Reply.BeginArray("clusterParameters")
 	for _, d := range out {
 		p.append(c.Reply, d)
@@ -231,11 +217,7 @@ func (s *State) runSetClusterParameter(c *command.Call) error {
 	if err != nil || !set {
 		return err
 	}
-	if err := s.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num); err != nil {
-		return err
-	}
-	s.clusterSettings.takeEffect(c.Cluster)
-	return nil
+	return s.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num)
 }
 
 // parse reads a parameter's value; set is false for one that changes nothing. A

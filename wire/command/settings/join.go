@@ -1,6 +1,10 @@
 package settings
 
-import "time"
+import (
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+)
 
 // join hands the room's answers to the server.
 func (s *State) join() {
@@ -9,11 +13,21 @@ func (s *State) join() {
 		s.params.now[s.params.at["replyCharge"]].num = 1
 		s.ChargeReplies.Store(true)
 	}
-	s.Keep("the cluster parameters", s.clusterSettings.load)
-	s.Keep("the default concerns", s.rwDefaults.load)
-	s.Keep("the feature compatibility version", s.loadFCV)
+	s.Keep("the cluster parameters", &s.clusterSettings.Setting, clusterParamsName, func(doc bson.Raw) {
+		s.clusterSettings.take(doc)
+		if s.attached.Load() {
+			s.clusterSettings.takeEffect(s.Cluster)
+		}
+	})
+	s.Keep("the default concerns", &s.rwDefaults.Setting, rwDefaultsName, s.rwDefaults.take)
+	s.Keep("the feature compatibility version", &s.fcv, fcvName, s.takeFCV)
 	s.Hooks.DefaultConcerns = s.rwDefaults.fill
 	s.Hooks.ReadLimit = func() time.Duration { return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond }
-	s.Hooks.Attached = func() { s.clusterSettings.takeEffect(s.Cluster) }
+	s.Hooks.Attached = func() {
+		s.clusterSettings.Lock()
+		defer s.clusterSettings.Unlock()
+		s.attached.Store(true)
+		s.clusterSettings.takeEffect(s.Cluster)
+	}
 	s.Hooks.Parameter = s.params.number
 }

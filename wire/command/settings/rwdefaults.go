@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,15 +15,19 @@ import (
 // rwDefaults are the default read and write concern of all commands. Safe for
 // concurrent use.
 type rwDefaults struct {
-	mu     sync.Mutex
-	loaded bool
-	read   bson.Raw // nil: never set, or unset again
-	write  bson.Raw
-	at     storage.Timestamp // of the last change, 0 if none
-	wall   int64
-	local  int64 // when this server saw it
+	kept.Setting
+	setConcerns
+	local int64 // when this server saw it
 
 	holds atomic.Pointer[heldDefaults] // what commands without a concern have; nil: nothing was set
+}
+
+// setConcerns are the concerns as they were set.
+type setConcerns struct {
+	read  bson.Raw // nil: never set, or unset again
+	write bson.Raw
+	at    storage.Timestamp // of the last change, 0 if none
+	wall  int64
 }
 
 // heldDefaults are the default concerns as commands take them.
@@ -67,18 +69,11 @@ func (d *rwDefaults) fill(c *command.Call) {
 // rwDefaultsName is the setting that keeps them.
 const rwDefaultsName = "rwDefaults"
 
-// load reads what was set before a restart.
-func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
-	if d.loaded {
-		return nil
-	}
-	doc, err := kept.Load(ctx, s, rwDefaultsName)
-	if err != nil {
-		return err
-	}
-	d.loaded, d.local = true, time.Now().UnixMilli()
+// take makes what was kept what holds.
+func (d *rwDefaults) take(doc bson.Raw) {
+	d.local = time.Now().UnixMilli()
 	if doc == nil {
-		return nil
+		return
 	}
 	defer d.hold()
 	d.read, _ = doc.Get("defaultReadConcern").Doc()
@@ -86,23 +81,10 @@ func (d *rwDefaults) load(ctx context.Context, s storage.Store) error {
 	t, i, _ := doc.Get("updateOpTime").Timestamp()
 	d.at = storage.MakeTimestamp(t, i)
 	d.wall, _ = doc.Get("updateWallClockTime").DateTime()
-	return nil
-}
-
-// save keeps a change before it takes effect.
-func (d *rwDefaults) save(ctx context.Context, s storage.Store, next *rwDefaults) error {
-	b := bson.NewBuilder(nil)
-	next.appendSet(b)
-	if err := kept.Save(ctx, s, rwDefaultsName, b.Doc()); err != nil {
-		return err
-	}
-	d.read, d.write, d.at, d.wall, d.local = next.read, next.write, next.at, next.wall, next.local
-	d.hold()
-	return nil
 }
 
 // appendSet appends what was set.
-func (d *rwDefaults) appendSet(b *bson.Builder) {
+func (d *setConcerns) appendSet(b *bson.Builder) {
 	if d.read != nil {
 		b.Raw("defaultReadConcern", d.read)
 	}
@@ -123,7 +105,7 @@ func (d *rwDefaults) append(b *bson.Builder) {
 		}
 		return "global"
 	}
-	shown := rwDefaults{read: d.read, write: d.write, at: d.at, wall: d.wall}
+	shown := d.setConcerns
 	if shown.read == nil {
 		r := bson.NewBuilder(nil)
 		r.String("level", "local")
@@ -157,11 +139,8 @@ func (s *State) runGetDefaultRWConcern(c *command.Call) error {
 		return err
 	}
 	d := &s.rwDefaults
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.load(c.Ctx, c.Cluster.Store); err != nil {
-		return err
-	}
+	d.Lock()
+	defer d.Unlock()
 	d.append(c.Reply)
 	if memory {
 		c.Reply.Bool("inMemory", true)
@@ -196,29 +175,29 @@ func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 		return mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
 	}
 	d := &s.rwDefaults
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.load(c.Ctx, c.Cluster.Store); err != nil {
+	err = d.Change(c.Ctx, c.Cluster.Store, func() (_ bson.Raw, err error) {
+		next := d.setConcerns
+		if hasWrite {
+			if next.write, err = defaultWrite(c, write, d.write != nil); err != nil {
+				return nil, err
+			}
+		}
+		if hasRead {
+			if next.read, err = defaultRead(read); err != nil {
+				return nil, err
+			}
+		}
+		// A change has a time of its own, later than all commits it follows.
+		next.at, next.wall = max(c.Time, d.at+1), c.Cluster.Now().UnixMilli()
+		b := bson.NewBuilder(nil)
+		next.appendSet(b)
+		return b.Doc(), nil
+	})
+	if err != nil {
 		return err
 	}
-	next := rwDefaults{read: d.read, write: d.write}
-	if hasWrite {
-		if next.write, err = defaultWrite(c, write, d.write != nil); err != nil {
-			return err
-		}
-	}
-	if hasRead {
-		if next.read, err = defaultRead(read); err != nil {
-			return err
-		}
-	}
-	// A change has a time of its own, later than all commits it follows.
-	next.at = max(c.Time, d.at+1)
-	next.wall = c.Cluster.Now().UnixMilli()
-	next.local = next.wall
-	if err := d.save(c.Ctx, c.Cluster.Store, &next); err != nil {
-		return err
-	}
+	d.Lock()
+	defer d.Unlock()
 	d.append(c.Reply)
 	return nil
 }

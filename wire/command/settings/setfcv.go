@@ -1,15 +1,12 @@
 package settings
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
 )
 
 // runSetFCV sets the feature compatibility version: to the server's release, or down to a
@@ -57,15 +54,11 @@ func (s *State) runSetFCV(c *command.Call) error {
 		return mongoerr.New(7369100, "Once you have downgraded the FCV to %s, a downgrade of the binary version needs support assistance. "+
 			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV downgrade.", version)
 	}
-	s.fcv.Lock()
-	defer s.fcv.Unlock()
-	b := bson.NewBuilder(nil)
-	b.String("version", version)
-	if err := kept.Save(c.Ctx, s.Cluster.Store, fcvName, b.Doc()); err != nil {
-		return err
-	}
-	s.lower(version)
-	return nil
+	return s.fcv.Change(c.Ctx, s.Cluster.Store, func() (bson.Raw, error) {
+		b := bson.NewBuilder(nil)
+		b.String("version", version)
+		return b.Doc(), nil
+	})
 }
 
 // lower sets the version down, if it is one of those before the server's release.
@@ -80,14 +73,9 @@ func (s *State) lower(version string) {
 // fcvName is the setting that keeps the feature compatibility version.
 const fcvName = "featureCompatibilityVersion"
 
-// loadFCV reads what was set before a restart. A version that is not one of this release's,
-// because the server was shown as another release then, is as if it had not been set.
-func (s *State) loadFCV(ctx context.Context, store storage.Store) error {
-	doc, err := kept.Load(ctx, store, fcvName)
-	if err != nil || doc == nil {
-		return err
-	}
+// takeFCV makes what was kept what holds. A version that is not one of this release's, because
+// the server was shown as another release then, is as if it had not been set.
+func (s *State) takeFCV(doc bson.Raw) {
 	version, _ := doc.Get("version").Str()
 	s.lower(version)
-	return nil
 }

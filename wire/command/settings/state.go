@@ -1,10 +1,11 @@
 package settings
 
 import (
-	"sync"
+	"sync/atomic"
 
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // Config is what only this room is told.
@@ -23,7 +24,8 @@ type State struct {
 	params          parameters      // params are the values of the server parameters
 	clusterSettings clusterSettings // clusterSettings are the values of the cluster parameters
 	rwDefaults      rwDefaults      // rwDefaults are the concerns of commands that have none
-	fcv             sync.Mutex      // fcv is held by who changes the feature compatibility version
+	fcv             kept.Setting    // fcv is the feature compatibility version
+	attached        atomic.Bool     // attached says that the server stands above its cluster
 }
 
 // New makes the room, and joins it to the server.

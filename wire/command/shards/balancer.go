@@ -21,12 +21,24 @@ func (s *State) setBalancer(c *command.Call, off bool) error {
 	if err != nil {
 		return err
 	}
-	s.switchBalancer(c, off)
-	return nil
+	return s.switchBalancer(c, off)
 }
 
-// switchBalancer switches automatic splits and merges on or off.
-func (s *State) switchBalancer(c *command.Call, off bool) {
+// balancerName is the setting that keeps whether the balancer is off.
+const balancerName = "balancer"
+
+// switchBalancer switches automatic splits and merges on or off, for good.
+func (s *State) switchBalancer(c *command.Call, off bool) error {
+	return s.balancer.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
+		b := bson.NewBuilder(nil)
+		b.Bool("stopped", off)
+		return b.Doc(), nil
+	})
+}
+
+// takeBalancer makes what was kept what holds.
+func (s *State) takeBalancer(doc bson.Raw) {
+	off := doc.Get("stopped").Truthy()
 	s.balancerOff.Store(off)
 	if s.Balance != nil {
 		s.Balance(!off)

@@ -3,7 +3,6 @@ package shards
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -25,7 +24,7 @@ import (
 // configSettings are the documents of config.settings beside the balancer's. Safe for
 // concurrent use.
 type configSettings struct {
-	mu   sync.Mutex
+	kept.Setting
 	docs []bson.Raw
 }
 
@@ -35,50 +34,40 @@ const configSettingsName = "configSettings"
 // configSettingsMax bounds them.
 const configSettingsMax = 64
 
-// load reads what was kept before a restart.
-func (x *configSettings) load(ctx context.Context, s storage.Store) error {
-	doc, err := kept.Load(ctx, s, configSettingsName)
-	if err != nil {
-		return err
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+// take makes what was kept what holds.
+func (x *configSettings) take(doc bson.Raw) {
+	x.docs = nil
 	list, _ := doc.Get("docs").Array()
 	for v := range list.Values() {
 		if d, ok := v.Doc(); ok {
-			x.docs = append(x.docs, d.Clone())
+			x.docs = append(x.docs, d)
 		}
 	}
-	return nil
 }
 
 // list returns the documents.
 func (x *configSettings) list() []bson.Raw {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.Lock()
+	defer x.Unlock()
 	return slices.Clone(x.docs)
 }
 
 // put adds a document or replaces the one of its _id.
 func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	next := slices.DeleteFunc(slices.Clone(x.docs), func(d bson.Raw) bool { return bson.Equal(d.Get("_id"), doc.Get("_id"), nil) })
-	next = append(next, doc.Clone())
-	if len(next) > configSettingsMax {
-		return mongoerr.New(mongoerr.IllegalOperation, "config.settings holds at most %d documents", configSettingsMax)
-	}
-	b := bson.NewBuilder(nil)
-	b.BeginArray("docs")
-	for _, d := range next {
-		b.Raw("", d)
-	}
-	b.End()
-	if err := kept.Save(ctx, s, configSettingsName, b.Doc()); err != nil {
-		return err
-	}
-	x.docs = next
-	return nil
+	return x.Change(ctx, s, func() (bson.Raw, error) {
+		next := slices.DeleteFunc(slices.Clone(x.docs), func(d bson.Raw) bool { return bson.Equal(d.Get("_id"), doc.Get("_id"), nil) })
+		next = append(next, doc)
+		if len(next) > configSettingsMax {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "config.settings holds at most %d documents", configSettingsMax)
+		}
+		b := bson.NewBuilder(nil)
+		b.BeginArray("docs")
+		for _, d := range next {
+			b.Raw("", d)
+		}
+		b.End()
+		return b.Doc(), nil
+	})
 }
 
 // updateConfig does an update of a made-up config collection; done is false for any
@@ -138,8 +127,7 @@ func (s *State) keepConfig(c *command.Call, ns collection.Namespace, doc bson.Ra
 		return c.Server.DDL.SetBalancing(&c.Op, collection.ParseNamespace(id), doc.Get("noBalance").Truthy(), !merge.IsMissing() && !merge.Truthy())
 	case id == "balancer":
 		mode, _ := doc.Get("mode").Str()
-		s.switchBalancer(c, doc.Get("stopped").Truthy() || mode == "off")
-		return nil
+		return s.switchBalancer(c, doc.Get("stopped").Truthy() || mode == "off")
 	}
 	return s.settings.put(c.Ctx, c.Cluster.Store, doc)
 }

@@ -1,24 +1,20 @@
 package shards
 
 import (
-	"context"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
 // join hands the room's answers to the server.
 func (s *State) join() {
-	s.Keep("the zones", s.zones.load)
-	s.Keep("the zones of collections that are not sharded", func(ctx context.Context, store storage.Store) error {
-		return s.planned.load(ctx, store, s.isSharded)
-	})
-	s.Keep("the query analyzers", s.analyzers.load)
-	s.Keep("config.settings", s.settings.load)
+	s.Keep("the zones", &s.zones.Setting, zonesName, s.zones.take)
+	s.Keep("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, func(doc bson.Raw) { s.planned.take(doc, s.isSharded) })
+	s.Keep("the query analyzers", &s.analyzers.Setting, queryAnalyzersName, s.analyzers.take)
+	s.Keep("config.settings", &s.settings.Setting, configSettingsName, s.settings.take)
+	s.Keep("the state of the balancer", &s.balancer, balancerName, s.takeBalancer)
 	s.Hooks.Gone = s.namespaceGone
 	s.Hooks.UpdateVirtual = func(c *command.Call, ns collection.Namespace, m *cluster.Modify) (cluster.Modified, bool, error) {
 		return s.updateConfig(c, ns, m)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,8 +31,8 @@ type queryAnalyzer struct {
 
 // queryAnalyzers are those of all collections. Safe for concurrent use.
 type queryAnalyzers struct {
-	on  atomic.Pointer[map[collection.Namespace]*queryAnalyzer] // nil: none; all that commands look at otherwise
-	mu  sync.Mutex
+	on atomic.Pointer[map[collection.Namespace]*queryAnalyzer] // nil: none; all that commands look at otherwise
+	kept.Setting
 	all map[collection.Namespace]*queryAnalyzer
 }
 
@@ -52,14 +51,8 @@ const (
 // sampledNS is where samples are, for whoever reads them with a filter.
 var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
-// load reads what was set before a restart.
-func (q *queryAnalyzers) load(ctx context.Context, s storage.Store) error {
-	doc, err := kept.Load(ctx, s, queryAnalyzersName)
-	if err != nil {
-		return err
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// take makes what was kept what holds.
+func (q *queryAnalyzers) take(doc bson.Raw) {
 	all := map[collection.Namespace]*queryAnalyzer{}
 	list, _ := doc.Get("analyzers").Array()
 	for v := range list.Values() {
@@ -74,14 +67,11 @@ func (q *queryAnalyzers) load(ctx context.Context, s storage.Store) error {
 		if at, ok := d.Get("stopTime").DateTime(); ok {
 			a.stopped, a.rate = time.UnixMilli(at), 0
 		}
+		if was := q.all[a.ns]; was != nil && was.started.Equal(a.started) {
+			a.bucket = was.bucket
+		}
 		all[a.ns] = a
 	}
-	q.publish(all)
-	return nil
-}
-
-// publish makes all what there is. The caller holds the mutex.
-func (q *queryAnalyzers) publish(all map[collection.Namespace]*queryAnalyzer) {
 	q.all = all
 	on := map[collection.Namespace]*queryAnalyzer{}
 	for ns, a := range all {
@@ -99,36 +89,43 @@ func (q *queryAnalyzers) publish(all map[collection.Namespace]*queryAnalyzer) {
 // set keeps the analyzer of a collection, or none with nil, and returns the one
 // before.
 func (q *queryAnalyzers) set(ctx context.Context, s storage.Store, ns collection.Namespace, a *queryAnalyzer) (was *queryAnalyzer, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if was = q.all[ns]; was == nil && a == nil {
-		return nil, nil
+	if a == nil && !q.has(ns) {
+		return nil, nil // nearly always
 	}
-	next := maps.Clone(q.all)
-	if next == nil {
-		next = map[collection.Namespace]*queryAnalyzer{}
-	}
-	delete(next, ns)
-	if a != nil {
-		next[ns] = a
-	}
-	b := bson.NewBuilder(nil)
-	b.BeginArray("analyzers")
-	for _, d := range analyzerDocs(next) {
-		b.Raw("", d)
-	}
-	b.End()
-	if err := kept.Save(ctx, s, queryAnalyzersName, b.Doc()); err != nil {
-		return nil, err
-	}
-	q.publish(next)
-	return was, nil
+	err = q.Change(ctx, s, func() (bson.Raw, error) {
+		if was = q.all[ns]; was == nil && a == nil {
+			return nil, nil
+		}
+		next := maps.Clone(q.all)
+		if next == nil {
+			next = map[collection.Namespace]*queryAnalyzer{}
+		}
+		delete(next, ns)
+		if a != nil {
+			next[ns] = a
+		}
+		b := bson.NewBuilder(nil)
+		b.BeginArray("analyzers")
+		for _, d := range analyzerDocs(next) {
+			b.Raw("", d)
+		}
+		b.End()
+		return b.Doc(), nil
+	})
+	return was, err
+}
+
+// has reports that something was set for a collection.
+func (q *queryAnalyzers) has(ns collection.Namespace) bool {
+	q.Lock()
+	defer q.Unlock()
+	return q.all[ns] != nil
 }
 
 // queryAnalyzerDocs is config.queryAnalyzers.
 func (s *State) queryAnalyzerDocs() []bson.Raw {
-	s.analyzers.mu.Lock()
-	defer s.analyzers.mu.Unlock()
+	s.analyzers.Lock()
+	defer s.analyzers.Unlock()
 	return analyzerDocs(s.analyzers.all)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/shard/traffic"
 	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/kept"
 )
 
 // Config is what only this room is told.
@@ -20,6 +21,7 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
+	balancer    kept.Setting     // balancer keeps balancerOff
 	balancerOff atomic.Bool      // balancerOff says that balancerStop was called
 	shapes      shapes           // shapes are what commands cost by their shape
 	zones       zoneShards       // zones are the shards of each zone

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -24,21 +23,15 @@ import (
 // zoneShards are the zones that addShardToZone made, each with its shards. Safe for
 // concurrent use.
 type zoneShards struct {
-	mu  sync.Mutex
+	kept.Setting
 	now map[string][]string // shards by zone
 }
 
 // zonesName is the setting that keeps them.
 const zonesName = "zones"
 
-// load reads what was set before a restart.
-func (z *zoneShards) load(ctx context.Context, s storage.Store) error {
-	doc, err := kept.Load(ctx, s, zonesName)
-	if err != nil {
-		return err
-	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
+// take makes what was kept what holds.
+func (z *zoneShards) take(doc bson.Raw) {
 	z.now = map[string][]string{}
 	list, _ := doc.Get("zones").Array()
 	for v := range list.Values() {
@@ -50,44 +43,39 @@ func (z *zoneShards) load(ctx context.Context, s storage.Store) error {
 			z.now[zone] = append(z.now[zone], name)
 		}
 	}
-	return nil
 }
 
 // change keeps the shards of one zone; none forget it.
 func (z *zoneShards) change(ctx context.Context, s storage.Store, zone string, fn func(shards []string) []string) error {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	next := maps.Clone(z.now)
-	if next == nil {
-		next = map[string][]string{}
-	}
-	if next[zone] = fn(slices.Clone(next[zone])); len(next[zone]) == 0 {
-		delete(next, zone)
-	}
-	b := bson.NewBuilder(nil)
-	b.BeginArray("zones")
-	for _, name := range slices.Sorted(maps.Keys(next)) {
-		b.BeginDoc("")
-		b.String("zone", name)
-		b.BeginArray("shards")
-		for _, s := range next[name] {
-			b.String("", s)
+	return z.Change(ctx, s, func() (bson.Raw, error) {
+		next := maps.Clone(z.now)
+		if next == nil {
+			next = map[string][]string{}
+		}
+		if next[zone] = fn(slices.Clone(next[zone])); len(next[zone]) == 0 {
+			delete(next, zone)
+		}
+		b := bson.NewBuilder(nil)
+		b.BeginArray("zones")
+		for _, name := range slices.Sorted(maps.Keys(next)) {
+			b.BeginDoc("")
+			b.String("zone", name)
+			b.BeginArray("shards")
+			for _, s := range next[name] {
+				b.String("", s)
+			}
+			b.End()
+			b.End()
 		}
 		b.End()
-		b.End()
-	}
-	b.End()
-	if err := kept.Save(ctx, s, zonesName, b.Doc()); err != nil {
-		return err
-	}
-	z.now = next
-	return nil
+		return b.Doc(), nil
+	})
 }
 
 // of lists the shards of a zone.
 func (z *zoneShards) of(zone string) []string {
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	z.Lock()
+	defer z.Unlock()
 	return slices.Clone(z.now[zone])
 }
 
@@ -95,13 +83,13 @@ func (z *zoneShards) of(zone string) []string {
 // which partitions of its number lie.
 func (s *State) tags(shard string) []string {
 	seen := map[string]bool{}
-	s.zones.mu.Lock()
+	s.zones.Lock()
 	for zone, shards := range s.zones.now {
 		if slices.Contains(shards, shard) {
 			seen[zone] = true
 		}
 	}
-	s.zones.mu.Unlock()
+	s.zones.Unlock()
 	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			if zone := coll.ZoneOf(d); zone != "" && command.ShardName(d.ID) == shard {

@@ -3,7 +3,6 @@ package shards
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -26,7 +25,7 @@ type plannedZone struct {
 
 // plannedZones are all of them. Safe for concurrent use.
 type plannedZones struct {
-	mu  sync.Mutex
+	kept.Setting
 	now []plannedZone
 }
 
@@ -36,15 +35,8 @@ const (
 	plannedZonesMax  = 1024
 )
 
-// load reads what was set before a restart, but for collections that have a shard
-// key now.
-func (p *plannedZones) load(ctx context.Context, s storage.Store, sharded func(collection.Namespace) bool) error {
-	doc, err := kept.Load(ctx, s, plannedZonesName)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// take makes what was kept what holds, but for collections that have a shard key now.
+func (p *plannedZones) take(doc bson.Raw, sharded func(collection.Namespace) bool) {
 	p.now = nil
 	list, _ := doc.Get("ranges").Array()
 	for v := range list.Values() {
@@ -59,11 +51,10 @@ func (p *plannedZones) load(ctx context.Context, s storage.Store, sharded func(c
 			p.now = append(p.now, z)
 		}
 	}
-	return nil
 }
 
-// keep makes next the ranges there are. The caller holds the mutex.
-func (p *plannedZones) keep(ctx context.Context, s storage.Store, next []plannedZone) error {
+// printPlanned makes the document that keeps ranges.
+func printPlanned(next []plannedZone) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("ranges")
 	for _, z := range next {
@@ -75,11 +66,7 @@ func (p *plannedZones) keep(ctx context.Context, s storage.Store, next []planned
 		b.End()
 	}
 	b.End()
-	if err := kept.Save(ctx, s, plannedZonesName, b.Doc()); err != nil {
-		return err
-	}
-	p.now = next
-	return nil
+	return b.Doc()
 }
 
 // set puts a range into a zone, or takes it out of its zone with an empty name.
@@ -88,26 +75,25 @@ func (p *plannedZones) set(ctx context.Context, s storage.Store, z plannedZone) 
 	if err := checkPlanned(z.Min, z.Max); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	less := func(a, b bson.Raw) bool { return bson.Compare(a.Value(), b.Value(), nil) < 0 }
-	next := slices.DeleteFunc(slices.Clone(p.now), func(o plannedZone) bool {
-		return o.ns == z.ns && bson.Equal(o.Min.Value(), z.Min.Value(), nil) && bson.Equal(o.Max.Value(), z.Max.Value(), nil)
-	})
-	if z.Name != "" {
-		for _, o := range next {
-			if o.ns == z.ns && less(z.Min, o.Max) && less(o.Min, z.Max) {
-				return mongoerr.New(mongoerr.RangeOverlapConflict, "Zone range: %s -->> %s is overlapping with existing: %s -->> %s of zone %s",
-					z.Min, z.Max, o.Min, o.Max, o.Name)
+	return p.Change(ctx, s, func() (bson.Raw, error) {
+		next := slices.DeleteFunc(slices.Clone(p.now), func(o plannedZone) bool {
+			return o.ns == z.ns && bson.Equal(o.Min.Value(), z.Min.Value(), nil) && bson.Equal(o.Max.Value(), z.Max.Value(), nil)
+		})
+		if z.Name != "" {
+			for _, o := range next {
+				if o.ns == z.ns && less(z.Min, o.Max) && less(o.Min, z.Max) {
+					return nil, mongoerr.New(mongoerr.RangeOverlapConflict, "Zone range: %s -->> %s is overlapping with existing: %s -->> %s of zone %s",
+						z.Min, z.Max, o.Min, o.Max, o.Name)
+				}
 			}
+			next = append(next, z)
 		}
-		z.Min, z.Max = z.Min.Clone(), z.Max.Clone()
-		next = append(next, z)
-	}
-	if len(next) > plannedZonesMax {
-		return mongoerr.New(mongoerr.IllegalOperation, "collections without a shard key have at most %d ranges in zones altogether", plannedZonesMax)
-	}
-	return p.keep(ctx, s, next)
+		if len(next) > plannedZonesMax {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "collections without a shard key have at most %d ranges in zones altogether", plannedZonesMax)
+		}
+		return printPlanned(next), nil
+	})
 }
 
 // checkPlanned checks what can be known of a range without its key.
@@ -133,8 +119,8 @@ func checkPlanned(lo, hi bson.Raw) error {
 
 // of lists the ranges of a collection.
 func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	for _, z := range p.now {
 		if z.ns == ns {
 			out = append(out, z.ZoneRange)
@@ -145,20 +131,23 @@ func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 
 // list returns all ranges.
 func (p *plannedZones) list() []plannedZone {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	return slices.Clone(p.now)
 }
 
 // forget drops the ranges of a collection: it is gone, or has them by its key.
 func (p *plannedZones) forget(ctx context.Context, s storage.Store, ns collection.Namespace) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next := slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return z.ns == ns })
-	if len(next) == len(p.now) {
-		return nil
+	if len(p.of(ns)) == 0 {
+		return nil // nearly always
 	}
-	return p.keep(ctx, s, next)
+	return p.Change(ctx, s, func() (bson.Raw, error) {
+		next := slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return z.ns == ns })
+		if len(next) == len(p.now) {
+			return nil, nil
+		}
+		return printPlanned(next), nil
+	})
 }
 
 // isSharded reports a collection with a shard key.

@@ -9,7 +9,7 @@ import (
 // join hands the room's answers to the server.
 func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
-	s.Keep("the block of users' writes", s.writeBlock.load)
+	s.Keep("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.take)
 	s.Hooks.Begin = s.watch
 	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
 	s.profiler.init()

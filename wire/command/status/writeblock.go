@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
@@ -18,7 +17,7 @@ import (
 type writeBlock struct {
 	on atomic.Bool // all that a write looks at otherwise
 
-	mu     sync.Mutex
+	kept.Setting
 	reason string // why it is on
 }
 
@@ -28,43 +27,34 @@ const writeBlockName = "userWriteBlock"
 // blockReasons are the reasons there may be; the first is meant where none is given.
 var blockReasons = []string{"Unspecified", "ClusterToClusterMigrationInProgress", "DiskUseThresholdExceeded"}
 
-// load reads what was set before a restart.
-func (w *writeBlock) load(ctx context.Context, s storage.Store) error {
-	doc, err := kept.Load(ctx, s, writeBlockName)
-	if err != nil || doc == nil {
-		return err
-	}
+// take makes what was kept what holds.
+func (w *writeBlock) take(doc bson.Raw) {
 	w.reason, _ = doc.Get("reason").Str()
 	w.on.Store(w.reason != "")
-	return nil
 }
 
 // set switches the block. Who changes it must know why it is on.
 // Errors: IllegalOperation (20) for another reason.
 func (w *writeBlock) set(ctx context.Context, s storage.Store, on bool, reason string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if was := w.reason; was != "" && was != reason {
-		verb := "disable"
-		if on {
-			verb = "enable"
+	return w.Change(ctx, s, func() (bson.Raw, error) {
+		if was := w.reason; was != "" && was != reason {
+			verb := "disable"
+			if on {
+				verb = "enable"
+			}
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot %s user write blocking for reason %s: writes are blocked for reason %s", verb, reason, was)
 		}
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s user write blocking for reason %s: writes are blocked for reason %s", verb, reason, was)
-	}
-	if on == w.on.Load() {
-		return nil
-	}
-	if !on {
-		reason = ""
-	}
-	b := bson.NewBuilder(nil)
-	b.String("reason", reason)
-	if err := kept.Save(ctx, s, writeBlockName, b.Doc()); err != nil {
-		return err
-	}
-	w.reason = reason
-	w.on.Store(on)
-	return nil
+		if on == w.on.Load() {
+			return nil, nil
+		}
+		next := reason
+		if !on {
+			next = ""
+		}
+		b := bson.NewBuilder(nil)
+		b.String("reason", next)
+		return b.Doc(), nil
+	})
 }
 
 // refusal is what a command is told that writes to a database of users; nil while it may, and
