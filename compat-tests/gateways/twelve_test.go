@@ -3,6 +3,7 @@ package gateways
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -292,4 +293,61 @@ func TestCausal(t *testing.T) {
 		s.EndSession(t.Context())
 		other.EndSession(t.Context())
 	}
+}
+
+// 11: what several insert into a capped collection has places in the order of the commits: a tail
+// misses nothing, and the collection keeps its limits.
+func TestCapped(t *testing.T) {
+	g := several(t, 3)
+	must(t, g[0].Database("test").CreateCollection(t.Context(), "log", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20).SetMaxDocuments(500)))
+	insert(t, g[0].coll("log"), bson.M{"_id": "first"})
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	tail, err := g[1].coll("log").Find(ctx, bson.M{}, options.Find().SetCursorType(options.TailableAwait))
+	must(t, err)
+	defer tail.Close(ctx)
+	const each = 40
+	for i := range g {
+		go func() {
+			for n := range each {
+				if _, err := g[i].coll("log").InsertOne(ctx, bson.M{"_id": fmt.Sprintf("%d-%d", i, n)}); err != nil {
+					t.Errorf("an insert at %d: %v", i, err)
+					cancel()
+				}
+			}
+		}()
+	}
+	var seen []string
+	for len(seen) < 1+each*len(g) && tail.Next(ctx) {
+		seen = append(seen, tail.Current.Lookup("_id").String())
+	}
+	want(t, "documents that the tail has", len(seen), 1+each*len(g))
+	for i := range g {
+		cur, err := g[i].coll("log").Find(ctx, bson.M{})
+		must(t, err)
+		var docs []bson.Raw
+		must(t, cur.All(ctx, &docs))
+		var order []string
+		for _, d := range docs {
+			order = append(order, d.Lookup("_id").String())
+		}
+		want(t, "the order of insertion", order, seen)
+	}
+	must(t, g[2].Database("test").RunCommand(ctx, bson.D{{Key: "collMod", Value: "log"}, {Key: "cappedMax", Value: 20}}).Err())
+	for n := range 6 {
+		insert(t, g[n%3].coll("log"), bson.M{"_id": n})
+	}
+	for i := range g {
+		left, err := g[i].coll("log").CountDocuments(ctx, bson.M{})
+		must(t, err)
+		want(t, "documents of a full collection", left, 20)
+	}
+	_, err = g[1].coll("log").DeleteMany(ctx, bson.M{"_id": bson.M{"$lt": 4}})
+	must(t, err)
+	for n := range 4 {
+		insert(t, g[n%3].coll("log"), bson.M{"_id": 100 + n})
+	}
+	left, err := g[0].coll("log").CountDocuments(ctx, bson.M{})
+	must(t, err)
+	want(t, "documents after some were deleted", left, 20)
 }

@@ -47,6 +47,7 @@ type attempt struct {
 	one     write.Target  // for the common case of one shard
 	multi   bool          // inside a multi-document transaction
 	line    *line         // of a capped collection, held from begin to end
+	common  write.Line    // what the transaction has read of it, where other processes write too
 	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
 	grown   []growth      // of shard key values near their limit
 	old     exec.Row      // memory of the row to be changed
@@ -168,6 +169,9 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if a.txn == nil {
 		return nil
 	}
+	if err := a.saveLine(); err != nil {
+		return err
+	}
 	if a.stale() {
 		return errStale
 	}
@@ -230,7 +234,10 @@ func (a *attempt) begin(latch ...[]byte) error {
 		return err
 	}
 	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes})
-	return err
+	if err != nil {
+		return err
+	}
+	return a.readLine()
 }
 
 // target is where documents of a shard are written.

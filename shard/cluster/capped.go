@@ -4,11 +4,14 @@ import (
 	"bytes"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// line is what the writers of a capped collection share. Its documents lie in the
+// line is what the writers of a capped collection share, in this process: where others write
+// to it as well, it is what their common row says, see write.Line. Its documents lie in the
 // order of their insertion: position is a number that grows by one, and never
 // comes again while a cursor can remember it. One writer is in it at a time, so that a
 // number that can be seen has no lower one still to come, and that the counts
@@ -42,6 +45,33 @@ func (a *attempt) enterLine() error {
 	case <-ctx.Done():
 		return a.op.Env.Interrupted()
 	}
+}
+
+// readLine reads what other processes have written to the capped collection.
+func (a *attempt) readLine() (err error) {
+	if a.line == nil || !a.c.shared {
+		return nil
+	}
+	if a.common, err = write.ReadLine(a.op.Env.Context(), a.txn, a.coll.ID); err == nil {
+		a.line.next, a.line.first = a.common.Next, a.common.First
+	}
+	return err
+}
+
+// saveLine tells other processes what the attempt writes to the capped collection.
+func (a *attempt) saveLine() error {
+	if a.line == nil || !a.c.shared {
+		return nil
+	}
+	l := a.common
+	for t := range a.all() {
+		l.Docs, l.Bytes = l.Docs+t.Docs, l.Bytes+t.Bytes
+	}
+	l.Next, l.First = a.line.next, max(l.First, a.trimmed)
+	if l == a.common {
+		return nil
+	}
+	return l.Save(a.txn, a.coll.ID)
 }
 
 // endLine leaves the line after a commit.
@@ -106,6 +136,9 @@ func (a *attempt) trim() error {
 	}
 	t := &a.one
 	have := a.c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Get()
+	if a.c.shared {
+		have = tally.Count{Docs: a.common.Docs, Bytes: a.common.Bytes}
+	}
 	docs, size := int64(0), have.Bytes+t.Bytes-limits.CapBytes
 	if limits.CapDocs > 0 {
 		docs = have.Docs + t.Docs - limits.CapDocs

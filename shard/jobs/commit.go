@@ -41,6 +41,7 @@ type batch struct {
 	txn     storage.Txn
 	rows    int // at most so many in this try, at least 1
 	targets map[shard.ID]*write.Target
+	line    write.Line // of a capped collection, where other processes write too
 }
 
 // commit runs fn until its transaction commits without a conflict. fn starts
@@ -91,7 +92,15 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	if err := b.env.Spend(batchBytes); err != nil {
 		return err
 	}
+	if coll.Options.Capped && storage.AsShared(r.Store) != nil {
+		if b.line, err = write.ReadLine(ctx, txn, id); err != nil {
+			return err
+		}
+	}
 	if err := fn(b); err != nil {
+		return err
+	}
+	if err := b.saveLine(); err != nil {
 		return err
 	}
 	b.env.Pause()
@@ -152,6 +161,21 @@ func sameRoute(now, then *catalog.Collection) bool {
 		}
 	}
 	return true
+}
+
+// saveLine tells the other processes over the store what was written to a capped collection.
+func (b *batch) saveLine() error {
+	if !b.coll.Options.Capped || storage.AsShared(b.r.Store) == nil {
+		return nil
+	}
+	l := b.line
+	for _, t := range b.targets {
+		l.Docs, l.Bytes = l.Docs+t.Docs, l.Bytes+t.Bytes
+	}
+	if l == b.line {
+		return nil
+	}
+	return l.Save(b.txn, b.coll.ID)
 }
 
 // target is where documents of a shard are written.

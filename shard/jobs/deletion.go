@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -150,6 +151,11 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 		defer txn.Close()
 		if err := txn.Delete(d.key); err != nil {
 			return err
+		}
+		if d.ix == 0 && storage.AsShared(r.Store) != nil {
+			if err := txn.Delete(write.LineKey(d.id)); err != nil {
+				return err
+			}
 		}
 		_, err = txn.Commit(ctx, storage.Synced)
 		return err

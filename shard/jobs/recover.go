@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -21,6 +23,8 @@ func (r *Runner) Recover(ctx context.Context) error {
 	}
 	if r.ReadOnly {
 		r.Tally.Doubt()
+	} else if err := r.forgetLines(ctx); err != nil {
+		return err
 	}
 	c := &r.counts
 	c.pass.Lock()
@@ -67,6 +71,39 @@ func (r *Runner) Recover(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// forgetLines removes what several processes over the store have told each other of capped
+// collections, where there is only one now.
+func (r *Runner) forgetLines(ctx context.Context) error {
+	if _, remote := r.Store.(storage.Remote); !remote || storage.AsShared(r.Store) != nil {
+		return nil
+	}
+	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	it, err := t.Iter(ctx, write.LineKeys(), storage.IterOptions{KeysOnly: true})
+	if err != nil {
+		return err
+	}
+	var keys [][]byte
+	for it.Next() {
+		keys = append(keys, bytes.Clone(it.Key()))
+	}
+	err = it.Err()
+	it.Close()
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := t.Delete(key); err != nil {
+			return err
+		}
+	}
+	_, err = t.Commit(ctx, storage.Synced)
+	return err
 }
 
 // fails reports an error that a start does not get over. Where damaged data are served,
