@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
 	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/compat-tests/harness"
@@ -212,9 +213,11 @@ func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand,
 	return total
 }
 
-// unknown reports whether an error leaves open what the server did.
+// unknown reports whether an error leaves open what the server did. One that waited for a
+// connection when others broke is told that the pool was cleared.
 func unknown(err error) bool {
-	return err != nil && (mongo.IsNetworkError(err) || errors.Is(err, mongo.ErrClientDisconnected) ||
+	var pool driver.RetryablePoolError
+	return err != nil && (errors.As(err, &pool) || mongo.IsNetworkError(err) || errors.Is(err, mongo.ErrClientDisconnected) ||
 		mongo.IsTimeout(err) || isSelection(err))
 }
 
@@ -341,7 +344,11 @@ func filler(id int32, version int64) string {
 // check compares the restarted server with the models, and settles what was open.
 func check(t *testing.T, s *harness.Server, models []*model, round int) {
 	ctx := harness.Context(t)
-	client := connect(t, s)
+	client, err := harness.Connect(s.URI) // which waits longer than one of a server that may be dead
+	if err != nil {
+		t.Error(err)
+		return
+	}
 	defer client.Disconnect(ctx)
 	for _, m := range models {
 		found, err := m.read(ctx, collectionOf(client, m))
