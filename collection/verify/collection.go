@@ -120,15 +120,24 @@ type checker struct {
 	read     int64 // since progress was told
 }
 
-// tick is called for each record and entry.
-func (x *checker) tick() error {
+// tick is called for each record and entry, of so many bytes.
+func (x *checker) tick(bytes int) error {
 	if x.read++; x.read == 1024 {
-		x.read = 0
-		if err := x.progress(1024); err != nil {
+		if err := x.tell(); err != nil {
 			return err
 		}
 	}
+	if err := x.env.Row(bytes); err != nil {
+		return err
+	}
 	return x.env.Tick()
+}
+
+// tell tells progress what was read since it was told last.
+func (x *checker) tell() error {
+	n := x.read
+	x.read = 0
+	return x.progress(n)
 }
 
 // stored reports an index with entries of its own that are complete.
@@ -175,7 +184,7 @@ func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (la
 			break
 		}
 		last = append(last[:0], it.Key()...)
-		if err := x.tick(); err != nil {
+		if err := x.tick(len(value)); err != nil {
 			return last, err
 		}
 		if err := visit(it.Key(), value); err != nil {
@@ -229,6 +238,9 @@ func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) e
 	clear(x.v.PerShard)
 	return x.each(keyspace.RecordRange(x.coll.ID), func(key, value []byte) error {
 		x.v.Records++
+		if err := x.tell(); err != nil { // one may take long: it is large, or its validator is slow
+			return err
+		}
 		_, h, id, ok := keyspace.SplitRecord(key)
 		doc, err := bson.Parse(value, bson.Limits{Bytes: bson.MaxInternalBytes})
 		if !ok || err != nil || !x.placed(doc, h, id) {

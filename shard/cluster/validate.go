@@ -2,13 +2,15 @@ package cluster
 
 import (
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/verify"
 )
 
 // Validate reads every record and every index entry of a collection at one snapshot and
 // compares them. Nothing is changed.
 // Manual: reference/command/validate. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166).
+// CommandNotSupportedOnView (166), QueryPlanKilled (175) when the collection is dropped
+// meanwhile: what is compared is nobody's any more, and would keep its space.
 func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*verify.Collection, error) {
 	view, err := c.view(o, ns)
 	if err != nil {
@@ -19,5 +21,14 @@ func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*verify.Collection, 
 	if err != nil {
 		return nil, err
 	}
-	return verify.Check(o.Env, view.reader, coll, nil)
+	return verify.Check(o.Env, view.reader, coll, func(int64) error {
+		now := c.Catalog.Peek()
+		if now.ByID(coll.ID) != nil {
+			return nil
+		}
+		if x := now.Collection(ns); x != nil && x.UUID == coll.UUID { // it has another shard key
+			return nil
+		}
+		return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped while it was validated", ns)
+	})
 }

@@ -108,6 +108,10 @@ func (s *Server) run(c *Call) error {
 	c.enter()
 	defer c.Peer.slot.Leave()
 	defer c.Op.Env.Pause()
+	if c.Def.Facts.Has(Survey) {
+		op := c.Running
+		defer context.AfterFunc(c.Conn.Draining(), func() { op.Interrupt(ShutDown()) })()
+	}
 	stop, err := s.limitTime(c)
 	if err != nil {
 		return err
@@ -410,8 +414,8 @@ func ShutDown() *mongoerr.Error {
 	return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
 }
 
-// clientError turns any error into one for the client, and logs the unexpected.
-func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
+// Told turns any error into one for the client.
+func (c *Call) Told(err error) *mongoerr.Error {
 	if cause := context.Cause(c.Ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
 		switch {
 		case errors.Is(cause, wire.ErrShutdown):
@@ -428,7 +432,12 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 		}
 		err = cause
 	}
-	e := c.throttled(mongoerr.From(cluster.Translate(err)))
+	return mongoerr.From(cluster.Translate(err))
+}
+
+// clientError is Told, which counts and logs the unexpected.
+func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
+	e := c.throttled(c.Told(err))
 	if e.Code == mongoerr.MaxTimeMSExpired {
 		s.Stats.TimedOut.Add(1)
 	}

@@ -130,6 +130,9 @@ const (
 	// Updates commands change documents; serverStatus tells how often by a pipeline, and how
 	// often with array filters. Manual: reference/command/serverStatus#metrics.
 	Updates
+	// Survey commands read all there is and change nothing, for hours where there is much: the
+	// end of the server does not wait for them as it does for others.
+	Survey
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

@@ -10,7 +10,6 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -138,7 +137,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	appendWork(c, b, open)
 	b.Int32("numYield", 0)
 	if err != nil {
-		e := mongoerr.From(cluster.Translate(err))
+		e := c.Told(err)
 		b.Bool("ok", false)
 		b.String("errMsg", e.Msg)
 		b.String("errName", e.Code.String())
