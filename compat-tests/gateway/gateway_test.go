@@ -57,7 +57,12 @@ func mustLaunch(t *testing.T, place string, flags ...string) *harness.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Kill)
+	t.Cleanup(func() {
+		s.Kill()
+		if t.Failed() {
+			t.Logf("last lines of the server's log:\n%s", s.Log())
+		}
+	})
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pingcap/failpoint"
+	"github.com/pingcap/goleveldb/leveldb/opt"
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/pingcap/kvproto/pkg/metapb"
 	"github.com/pingcap/log"
@@ -53,13 +54,28 @@ func NewOf(stores int) (*Cluster, error) {
 
 // prepare silences the client, and makes it believe that a store lives: it would ask the store's
 // address, where nobody listens, and avoid it for good after the first request that failed.
+//
+// The simulator commits key by key, under one lock, and each key reads a block of every level of
+// what it keeps: with values of some MiB near by, which were unpacked again each time, a commit of
+// some thousand keys took ten seconds, in which nobody else had an answer. Blocks are kept as they
+// are, and in memory.
 var prepare = sync.OnceFunc(func() {
+	opt.DefaultCompressionType = opt.NoCompression
+	opt.DefaultBlockCacheCapacity = blockCacheBytes
+	opt.DefaultWriteBuffer = writeBufferBytes
 	log.ReplaceGlobals(zap.NewNop(), &log.ZapProperties{Level: zap.NewAtomicLevelAt(zap.ErrorLevel)})
 	tikv.EnableFailpoints()
 	if err := failpoint.Enable("tikvclient/injectLiveness", `return("reachable")`); err != nil {
 		panic("BUG: " + err.Error())
 	}
 })
+
+// blockCacheBytes bounds the blocks that the simulator has at hand, and writeBufferBytes what it
+// has in a list before it makes tables of it.
+const (
+	blockCacheBytes  = 256 << 20
+	writeBufferBytes = 16 << 20
+)
 
 // Close drops everything.
 func (c *Cluster) Close() error { return c.rpc.Close() }

@@ -48,13 +48,13 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	if err != nil {
 		return 0, translate(err)
 	}
-	place := s.met.Load()
-	logged, err := t.hand(ctx, c, place)
+	place, class := s.met.Load(), s.classOf(&t.buf)
+	logged, err := t.hand(ctx, c, place, class)
 	if err != nil {
 		_ = c.Rollback() // nothing has left this process
 		return 0, translate(err)
 	}
-	window := s.limits.windows[classOf(t.buf.Bytes())]
+	window := s.limits.windows[class]
 	f := &fence{bound: func() uint64 {
 		if s.kept(t.ts) != nil {
 			return 1 // what it read, or wrote over, may be gone
@@ -87,7 +87,7 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 }
 
 // hand gives the client the writes, locks and log records. logged are the keys of the latter.
-func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64) (logged []placed, err error) {
+func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64, class byte) (logged []placed, err error) {
 	s := t.s
 	if locks := t.buf.Locks(); len(locks) > 0 {
 		keys := make([][]byte, len(locks))
@@ -104,7 +104,7 @@ func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64) (log
 		}
 	}
 	if len(t.buf.Logs()) > 0 {
-		logged = s.place(t.buf.Logs(), place, classOf(t.buf.Bytes()))
+		logged = s.place(t.buf.Logs(), place, class)
 		for _, p := range logged {
 			if err := c.Set(p.key, p.body); err != nil {
 				return nil, err
@@ -142,6 +142,8 @@ func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 
 // failed says what became of a commit that the client says failed: an error, or the commit
 // time of one that has happened after all. Where nobody knows, its passage ends when somebody does.
+// One that came too late because the lease was over, as a machine or the cluster stood still for a
+// while, is tried again like any conflict once there is a lease again.
 func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 	s := t.s
 	if errors.Is(named(err), storage.ErrUndetermined) {
@@ -153,9 +155,10 @@ func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 		err = settleErr
 	} else if f.refused.Load() {
 		s.late.Add(1)
+		s.slow.Store(s.o.Clock().Add(slowFor).UnixNano())
 		err = fmt.Errorf("%w: the commit came too late for its place in the log: %w", storage.ErrConflict, err)
-		if s.lease.over(s.met.Load()) {
-			err = fmt.Errorf("%w: the lease of this server is over", storage.ErrUnavailable)
+		if away := s.lease.covers(e.caller, s, s.met.Load()); away != nil {
+			err = away
 		}
 	} else if f.aborted.Load() {
 		err = fmt.Errorf("%w: %w", storage.ErrConflict, err)

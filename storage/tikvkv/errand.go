@@ -21,16 +21,27 @@ type errand struct {
 	late   atomic.Bool // the patience was at its end
 }
 
+// errandMost is how many times its patience an errand lasts.
+const errandMost = 3
+
 // errand begins a call of the client, which is given up after a while: by itself the client
-// tries for longer than anybody waits.
+// tries for longer than anybody waits. From a cluster that answers others, if slowly, the answer is
+// waited for some times as long; whether it does is known after the time of a lease.
 func (s *store) errand(caller context.Context, patience time.Duration) *errand {
 	e := &errand{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
 	e.stop = context.AfterFunc(caller, e.cancel)
+	begun, times := make(chan struct{}), 0
 	e.timer = time.AfterFunc(patience, func() {
+		<-begun
+		if times++; times < errandMost && patience > s.o.Lease && e.Err() == nil && s.Away() == nil {
+			e.timer.Reset(patience)
+			return
+		}
 		e.late.Store(true)
 		e.cancel()
 	})
+	close(begun)
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/writebuf"
@@ -28,13 +29,20 @@ const (
 	classes    = 2
 )
 
-// largeBytes is from which size on a commit is a large one: it may take longer than the
-// window of small ones.
-const largeBytes = 1 << 20
+// largeBytes and largeKeys are from which size on a commit is a large one: it may take longer than
+// the window of small ones.
+const (
+	largeBytes = 1 << 20
+	largeKeys  = 1000
+)
 
-// classOf is the class of a commit of so many bytes.
-func classOf(bytes int) byte {
-	if bytes > largeBytes {
+// slowFor is how long all commits are large ones after one has come too late: who tries again
+// gets through, however slow the cluster is then. Readers of the log list more places meanwhile.
+const slowFor = 10 * time.Second
+
+// classOf is the class of a commit.
+func (s *store) classOf(b *writebuf.Buffer) byte {
+	if b.Bytes() > largeBytes || b.Len() > largeKeys || s.o.Clock().UnixNano() < s.slow.Load() {
 		return classLarge
 	}
 	return classSmall

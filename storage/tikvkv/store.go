@@ -26,6 +26,7 @@ type store struct {
 	bounds  writebuf.Bounds // of a transaction
 
 	heard     atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
+	slow      atomic.Int64  // until when commits have the long window, in nanoseconds
 	safePoint atomic.Uint64 // no state before it is read
 
 	met       atomic.Uint64 // the newest oracle's time this process knows

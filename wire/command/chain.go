@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/concern"
@@ -443,6 +444,9 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	}
 	if e.Code == mongoerr.InternalError {
 		s.Log.Error().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command failed unexpectedly")
+	}
+	if errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrUndetermined) {
+		s.away.Warn().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command had no answer of what keeps the data")
 	}
 	return e
 }

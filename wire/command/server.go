@@ -99,6 +99,7 @@ type Server struct {
 	Lowered       atomic.Pointer[string] // what the feature compatibility version was set down to, or nil; see FeatureVersion
 	Unmetered     atomic.Bool            // noMeteringPoint
 	seenAt        atomic.Value           // string: the address of the first connection
+	away          zerolog.Logger         // of what keeps the data and does not answer: the first of each second
 	conns         sync.Map               // int64 → *Connection
 }
 
@@ -129,6 +130,7 @@ type Room interface {
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
+	s.away = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	return s
 }
 
