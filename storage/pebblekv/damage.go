@@ -71,11 +71,12 @@ func (s *store) translate(err error) error {
 	return translate(err)
 }
 
-// openEngine opens Pebble; what makes it panic is an error. Errors: DamagedError.
-func (s *store) openEngine(po *pebble.Options, t *troubles) (err error) {
+// openEngine opens Pebble; what makes it panic is an error. It returns where the logs that are
+// kept ended, 0 if none are. Errors: DamagedError.
+func (s *store) openEngine(po *pebble.Options, t *troubles) (end uint64, err error) {
 	folder, err := s.survey(po)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -85,12 +86,17 @@ func (s *store) openEngine(po *pebble.Options, t *troubles) (err error) {
 	if !s.o.ReadOnly && !s.o.InMemory {
 		s.kept.FS = po.FS
 		po.FS = s.kept
+		if s.kept.on.Load() {
+			if end, err = s.endOfLogs(); err != nil {
+				return 0, translate(err)
+			}
+		}
 	}
 	po.FS = engineFiles{judgedFiles{po.FS, &s.damaged}, t}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
-		return s.whyNot(folder, translate(err))
+		return 0, s.whyNot(folder, translate(err))
 	}
-	return nil
+	return end, nil
 }
 
 // survey looks at the files before Pebble does, which takes some damages for the end of a

@@ -1,10 +1,16 @@
 package pebblekv
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage"
 )
 
 // Logs that no backup has come for go after two days, unless the store is only read.
@@ -35,5 +41,69 @@ func TestKeptLogsGo(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A process that is killed may have numbered writes that never came into its log, while the list of
+// tables has been told of them: what is written after that follows without a gap.
+func TestWritesFollowAfterAKill(t *testing.T) {
+	ctx := context.Background()
+	files := vfs.NewCrashableMem()
+	s := mustOpen(t, "store", Options{FS: files, ReserveBytes: -1, SyncInterval: time.Hour}).(*store)
+	if _, err := s.KeepWrites(); err != nil {
+		t.Fatal(err)
+	}
+	put := func(s *store, key string) {
+		t.Helper()
+		txn, err := s.Begin(ctx, storage.TxnOptions{})
+		if err == nil {
+			err = txn.Set([]byte(key), []byte("value"))
+		}
+		if err == nil {
+			_, err = txn.Commit(ctx, storage.Buffered)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // two tables to compact
+		put(s, "a")
+		put(s, "c")
+		if err := s.db.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, place, err := s.MarkPlace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(s, "z")
+	if err := s.db.Compact(ctx, []byte("a"), []byte("d"), false); err != nil { // beside what is in memory
+		t.Fatal(err)
+	}
+	left := files.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, "store", Options{FS: left, ReserveBytes: -1}).(*store)
+	defer s.Close()
+	put(s, "b")
+	_, behind, err := s.MarkPlace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, skipped := place.Next, false
+	err = s.Writes(ctx, place.Next, behind.Next, func(w Write) error {
+		if h, _ := batchrepr.ReadHeader(w.Batch); uint64(h.SeqNum) != w.First {
+			skipped = true
+		}
+		if w.First != next {
+			t.Errorf("%d follows on %d", w.First, next)
+		}
+		next = w.Next()
+		return nil
+	})
+	if err != nil || next != behind.Next || !skipped {
+		t.Errorf("%v; up to %d of %d, numbers left out: %v", err, next, behind.Next, skipped)
 	}
 }

@@ -12,7 +12,7 @@ import (
 //
 //	00 'f'                                       → format version, 1 byte
 //	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record; n ends with 2³²-1
-//	00 'b'                                       → 8 bytes: a place that a backup has marked
+//	00 'b'                                       → 8 bytes: a place that a backup has marked, or where a process began
 //	00 't'                                       → 8 bytes: no commit has a later timestamp
 //	00 'x' ‖ stream                              → 8 bytes: records up to here were truncated
 var (

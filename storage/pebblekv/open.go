@@ -30,10 +30,15 @@ func Open(dir string, o Options) (storage.Store, error) {
 	s.conflicts.last = map[uint64]storage.Timestamp{}
 	s.marks.of = map[string]storage.Timestamp{}
 	s.buffers.New = func() any { return new(work) }
-	if err := s.openPebble(); err != nil {
+	end, err := s.openPebble()
+	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
-	if err := s.recover(); err != nil {
+	err = s.recover()
+	if err == nil {
+		err = s.noteEnd(end)
+	}
+	if err != nil {
 		err = errors.Join(err, s.db.Close(), s.lock.Close())
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
@@ -43,14 +48,14 @@ func Open(dir string, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// openPebble locks the directory and opens Pebble in it.
-func (s *store) openPebble() error {
+// openPebble locks the directory and opens Pebble in it. It returns what openEngine does.
+func (s *store) openPebble() (end uint64, err error) {
 	if err := MakeFolder(s.o.FS, s.dir); err != nil {
-		return translate(err)
+		return 0, translate(err)
 	}
 	lock, err := lockFolder(s.dir, s.o.FS)
 	if err != nil {
-		return translate(err)
+		return 0, translate(err)
 	}
 	s.kept = newKeeper(s.o.FS, s.dir)
 	t := &troubles{log: logger{s.o}, now: s.o.Clock}
@@ -62,18 +67,18 @@ func (s *store) openPebble() error {
 	po.Experimental.CompactionScheduler = scheduler
 	defer po.Cache.Unref()
 	po.Lock = lock
-	if err = s.openEngine(po, t); err != nil {
+	if end, err = s.openEngine(po, t); err != nil {
 		scheduler.Unregister()
 		_ = lock.Close()
-		return err
+		return 0, err
 	}
 	s.lock = lock
 	if !s.o.InMemory && !s.o.ReadOnly {
 		if s.syncer.mark, err = wreck.OpenMark(s.o.FS, s.dir); err != nil {
-			return errors.Join(translate(err), s.db.Close(), lock.Close())
+			return 0, errors.Join(translate(err), s.db.Close(), lock.Close())
 		}
 	}
-	return nil
+	return end, nil
 }
 
 // MakeFolder makes a folder and those above it, and syncs the one that each is made in:

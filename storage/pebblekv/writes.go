@@ -2,11 +2,13 @@ package pebblekv
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -110,9 +112,12 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 			switch {
 			case w.Next() <= next:
 				return nil
+			case w.First > next && follows(w.Batch) == next:
+				w.First, w.Count = next, uint32(w.Next()-next)
 			case w.First > next:
 				return fmt.Errorf("%w: %d writes before the log %s are gone", storage.ErrLogTruncated, w.First-next, l.name)
-			case next >= upTo:
+			}
+			if next >= upTo {
 				return errEnough
 			}
 			if err := ctx.Err(); err != nil {
@@ -129,6 +134,55 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 		return fmt.Errorf("%w: the log ends %d writes too early", storage.ErrLogTruncated, upTo-next)
 	}
 	return nil
+}
+
+// followsNote begins a note of the write-ahead log, behind which stands the sequence number
+// at which the logs ended when the store was opened.
+const followsNote = "follows"
+
+// endOfLogs is the sequence number behind the last write of all logs, 0 if there is none.
+func (s *store) endOfLogs() (end uint64, err error) {
+	logs, err := s.kept.list()
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range slices.Backward(logs) {
+		err := s.eachWrite(l, func(w Write) error {
+			end = w.Next()
+			return nil
+		})
+		if err != nil || end != 0 {
+			return end, err
+		}
+	}
+	return 0, nil
+}
+
+// noteEnd says in the first write of this process where the logs of those before ended. A
+// process that is killed may have given numbers to writes that never came into its log, and
+// the list of tables knows of them: without the note, these numbers that nobody has would
+// look like writes that are lost.
+func (s *store) noteEnd(end uint64) error {
+	if end == 0 {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	return translate(errors.Join(b.LogData(binary.BigEndian.AppendUint64([]byte(followsNote), end), nil),
+		b.Set(keyMark, encodeTimestamp(s.Latest()), nil), b.Commit(pebble.NoSync)))
+}
+
+// follows is what noteEnd has written into a batch, 0 if it has not.
+func follows(batch []byte) uint64 {
+	for r := batchrepr.Read(batch); ; {
+		kind, key, _, ok, err := r.Next()
+		if !ok || err != nil {
+			return 0
+		}
+		if note, is := bytes.CutPrefix(key, []byte(followsNote)); is && kind == pebble.InternalKeyKindLogData && len(note) == 8 {
+			return binary.BigEndian.Uint64(note)
+		}
+	}
 }
 
 // DropWrites lets go of what was written before a sequence number.
