@@ -30,6 +30,10 @@ func TestHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = process.Signal(syscall.SIGCONT) }()
+	var state syscall.WaitStatus // on a busy machine its threads stop a moment later
+	if _, err := syscall.Wait4(process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() {
+		t.Fatalf("the cluster does not stand still: %v", err)
+	}
 	fails := func(what string, limit time.Duration, cmd bson.D, codes ...int) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
