@@ -244,6 +244,33 @@ func TestBatchTrips(t *testing.T) {
 	}
 }
 
+// An ordered insert into seven partitions, each a region of its own, is one transaction as
+// well: as many steps as into one.
+func TestOrderedInsertTrips(t *testing.T) {
+	c, place := cluster(t)
+	client := connect(t, mustLaunch(t, place).URI)
+	shard := bson.D{{Key: "shardCollection", Value: "test.spread"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 7}}
+	if err := client.Database("admin").RunCommand(t.Context(), shard).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b := &bill{Collection: client.Database("test").Collection("spread")}
+	least := cost{times: 1 << 20}
+	for range 4 {
+		c.Count()
+		if err := b.insertMany(t.Context(), 1000); err != nil {
+			t.Fatal(err)
+		}
+		sent, times := c.Count()
+		if got := (cost{times, sent}); got.all() < least.all() {
+			least = got
+		}
+	}
+	t.Log(least)
+	if least.times != 2 || least.sent[tikvrpc.CmdGet] > 0 || least.sent[tikvrpc.CmdBatchGet] > 7 { // one per region, in parallel
+		t.Errorf("more than one transaction: %v", least)
+	}
+}
+
 // The table stands between these lines of the page.
 const (
 	page      = "../../docs/scale-out.md"

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/router"
+	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // Groups of an insert commit together; these bound them, so that a large batch
@@ -50,13 +51,13 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 		return 0, nil, err
 	}
 	errs = failed
-	for _, g := range router.ByShard(coll, placed, ordered) {
-		for len(g.Docs) > 0 {
+	for _, group := range router.ByShard(coll, placed, ordered) {
+		for len(group) > 0 {
 			if err := o.Env.Interrupted(); err != nil {
 				return n, errs, err
 			}
-			part := g.Docs[:c.groupSize(coll, g.Docs)]
-			g.Docs = g.Docs[len(part):]
+			part := group[:c.groupSize(coll, group)]
+			group = group[len(part):]
 			done, werrs, err := c.insertGroup(o, coll, ns, part, ordered)
 			n += done
 			if err != nil {
@@ -158,8 +159,9 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 	return placed, errs, nil
 }
 
-// insertGroup commits the documents of one shard together. They were placed by
-// the given entry; in another collection of that name they lie elsewhere.
+// insertGroup commits documents together: those of one shard, or ordered ones, of which the
+// first that fails is the last one tried and those before it are committed. They were placed by the given
+// entry; in another collection of that name they lie elsewhere.
 func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]
@@ -187,6 +189,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			}
 		}
 		var done successes
+		asked := []*shard.Descriptor{d}
 		for _, p := range docs {
 			h, d := p.Hash, p.Shard
 			if own {
@@ -198,18 +201,12 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			if own || a.coll != by {
 				d = a.coll.Home(p.Doc, h)
 			}
-			save := a.txn.Savepoint()
-			t := a.target(d)
-			docs, bytes, grown := t.Docs, t.Bytes, len(a.grown)
-			t.StmtID = o.Statement(p.Index)
-			if err := a.insert(p.Doc, h, d); err != nil {
-				var known *mongoerr.Error
-				if !errors.As(err, &known) {
-					return err
-				}
-				a.txn.RollbackTo(save)
-				t.Docs, t.Bytes, a.grown = docs, bytes, a.grown[:grown]
-				errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: known})
+			failed, err := a.insertPlaced(&asked, p, h, d)
+			if err != nil {
+				return err
+			}
+			if failed != nil {
+				errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: failed})
 				if ordered {
 					break
 				}
@@ -237,6 +234,41 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		err = nil
 	}
 	return n, errs, err
+}
+
+// insertPlaced adds one document of a group, or nothing: then failed is why, if the client is
+// to know.
+func (a *attempt) insertPlaced(asked *[]*shard.Descriptor, p router.Placed, h keyspace.Hash, d *shard.Descriptor) (failed *mongoerr.Error, err error) {
+	if failed, err = a.refusedAt(asked, d); failed != nil || err != nil {
+		return failed, err
+	}
+	save := a.txn.Savepoint()
+	t := a.target(d)
+	docs, bytes, grown := t.Docs, t.Bytes, len(a.grown)
+	t.StmtID = a.op.Statement(p.Index)
+	if err := a.insert(p.Doc, h, d); err != nil {
+		if !errors.As(err, &failed) {
+			return nil, err
+		}
+		a.txn.RollbackTo(save)
+		t.Docs, t.Bytes, a.grown = docs, bytes, a.grown[:grown]
+	}
+	return failed, nil
+}
+
+// refusedAt asks the budgets about a further shard of a group, once: whether a test refuses writes
+// there. Where budgets are limited a group is one document.
+func (a *attempt) refusedAt(asked *[]*shard.Descriptor, d *shard.Descriptor) (*mongoerr.Error, error) {
+	if slices.Contains(*asked, d) {
+		return nil, nil
+	}
+	*asked = append(*asked, d)
+	_, err := a.c.classify(a.op, a.coll, []*shard.Descriptor{d}, ratelimit.WriteKind)
+	if t := (*ratelimit.Throttled)(nil); errors.As(err, &t) {
+		a.op.refused = t
+		return a.c.refusedWrite(0, t).Err, nil
+	}
+	return nil, err
 }
 
 // successes is a run of statements that took effect, one after the other, which

@@ -29,12 +29,6 @@ func Targets(c *catalog.Collection, f match.Node, byteOrder bool) []*shard.Descr
 	return out
 }
 
-// Group is documents that go to one shard, in the order they were given.
-type Group struct {
-	Shard *shard.Descriptor
-	Docs  []Placed
-}
-
 // Placed is a document with the hash of its position, its place in the command, and the
 // shard where it goes, which Place finds.
 type Placed struct {
@@ -55,34 +49,35 @@ func Positions(docs []Placed) iter.Seq2[bson.Raw, keyspace.Hash] {
 	}
 }
 
-// ByShard finds the shard of each document, notes it in docs, and puts consecutive
-// documents into groups. Ordered: a new group begins
-// whenever the shard changes, so that running the groups one after the other
-// keeps the order. Unordered: one group per shard.
-func ByShard(c *catalog.Collection, docs []Placed, ordered bool) []Group {
+// ByShard finds the shard of each document, notes it in docs, and puts documents into groups
+// that may be committed together. Ordered: one group, whatever the shards, so that order is kept
+// without a commit for each run of neighbours. Unordered: one group per shard.
+func ByShard(c *catalog.Collection, docs []Placed, ordered bool) [][]Placed {
 	if c.Map.Len() == 1 {
 		d := c.Map.Shards()[0]
 		for i := range docs {
 			docs[i].Shard = d
 		}
-		return []Group{{d, docs}}
+		return [][]Placed{docs}
 	}
-	var out []Group
+	for i := range docs {
+		docs[i].Shard = c.Home(docs[i].Doc, docs[i].Hash)
+	}
+	if ordered && len(docs) > 0 {
+		return [][]Placed{docs}
+	}
+	var out [][]Placed
 	at := map[shard.ID]int{}
 	for i := range docs {
 		p := &docs[i]
-		d := c.Home(p.Doc, p.Hash)
-		p.Shard = d
+		d := p.Shard
 		g, ok := at[d.ID]
-		if ordered {
-			g, ok = len(out)-1, len(out) > 0 && out[len(out)-1].Shard == d
-		}
 		if !ok {
 			g = len(out)
 			at[d.ID] = g
-			out = append(out, Group{Shard: d})
+			out = append(out, nil)
 		}
-		out[g].Docs = append(out[g].Docs, *p)
+		out[g] = append(out[g], *p)
 	}
 	return out
 }

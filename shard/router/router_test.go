@@ -323,8 +323,7 @@ func TestTargetsOfPrefix(t *testing.T) {
 }
 
 // TestPlace compares the groups of random documents with what is said of them: all
-// documents, each in the group of its shard; ordered, the groups one after the other
-// are the documents as given, and no two neighbours are of one shard; unordered, each
+// documents, each with its shard; ordered, one group of all as given; unordered, each
 // shard has one group, which keeps the order.
 func TestPlace(t *testing.T) {
 	const seed = 22
@@ -354,21 +353,18 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-func checkGroups(t *testing.T, c *catalog.Collection, docs []router.Placed, groups []router.Group, ordered bool) {
+func checkGroups(t *testing.T, c *catalog.Collection, docs []router.Placed, groups [][]router.Placed, ordered bool) {
 	t.Helper()
 	var all []int
 	met := map[*shard.Descriptor]bool{}
 	for i, g := range groups {
-		if len(g.Docs) == 0 {
-			t.Fatalf("group %d is empty", i)
-		}
 		last := -1
-		for _, p := range g.Docs {
-			if d := home(t, c, p.Doc); d != g.Shard {
-				t.Fatalf("document %d of shard %v is in the group of %v", p.Index, d.ID, g.Shard.ID)
+		for _, p := range g {
+			if d := home(t, c, p.Doc); d != p.Shard {
+				t.Fatalf("document %d of shard %v says %v", p.Index, d.ID, p.Shard.ID)
 			}
-			if p.Shard != g.Shard {
-				t.Fatalf("document %d is in the group of %v and does not say so", p.Index, g.Shard.ID)
+			if !ordered && p.Shard != g[0].Shard {
+				t.Fatalf("document %d of shard %v is in a group of %v", p.Index, p.Shard.ID, g[0].Shard.ID)
 			}
 			if p.Index <= last || !bytes.Equal(p.Doc, docs[p.Index].Doc) || p.Hash != docs[p.Index].Hash {
 				t.Fatalf("document %d follows %d in group %d, or was changed", p.Index, last, i)
@@ -376,13 +372,16 @@ func checkGroups(t *testing.T, c *catalog.Collection, docs []router.Placed, grou
 			last = p.Index
 			all = append(all, p.Index)
 		}
-		if !ordered && met[g.Shard] || ordered && i > 0 && groups[i-1].Shard == g.Shard {
-			t.Fatalf("ordered %t: shard %v has group %d as well", ordered, g.Shard.ID, i)
+		if last < 0 {
+			t.Fatalf("group %d is empty", i)
 		}
-		met[g.Shard] = true
+		if met[g[0].Shard] || ordered && i > 0 {
+			t.Fatalf("ordered %t: shard %v has group %d as well", ordered, g[0].Shard.ID, i)
+		}
+		met[g[0].Shard] = true
 	}
 	if !ordered {
-		if !slices.IsSortedFunc(groups, func(a, b router.Group) int { return a.Docs[0].Index - b.Docs[0].Index }) {
+		if !slices.IsSortedFunc(groups, func(a, b []router.Placed) int { return a[0].Index - b[0].Index }) {
 			t.Fatal("the groups do not come in the order of their first documents")
 		}
 		slices.Sort(all)
