@@ -140,6 +140,9 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 		return bson.Null, nil
 	}
 	opt, err := c.options(env, doc, s)
+	if err == nil {
+		err = env.Spend(len(v.Data))
+	}
 	if err != nil {
 		return v, err
 	}

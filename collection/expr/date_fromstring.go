@@ -80,6 +80,9 @@ func (e *dateFromString) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 		}
 		return bson.Null, nil
 	}
+	if err := env.Spend(len(v.Data)); err != nil {
+		return v, err
+	}
 	text, isText := v.Str()
 	var ms int64
 	switch {

@@ -64,15 +64,30 @@ func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 		return CapRanges(*s.Center, s.Radius), true
 	}
 	var cells s2.CellUnion
-	for _, p := range s.Geometry.SpherePoints() {
+	coverer := &s2.RegionCoverer{MaxLevel: queriedLevelMax, MaxCells: queriedCellsMax}
+	points, regions := s.Geometry.SpherePoints(), s.Geometry.regions()
+	if len(points)+len(regions) > partsMax {
+		all := s2.EmptyRect()
+		for _, p := range points {
+			all = all.AddPoint(s2.LatLngFromPoint(p))
+		}
+		for _, r := range regions {
+			all = all.Union(r.RectBound())
+		}
+		return ranges(coverer.Covering(all)), true
+	}
+	for _, p := range points {
 		cells = append(cells, s2.CellFromPoint(p).ID())
 	}
-	coverer := &s2.RegionCoverer{MaxLevel: queriedLevelMax, MaxCells: queriedCellsMax}
-	for _, r := range s.Geometry.regions() {
+	for _, r := range regions {
 		cells = append(cells, coverer.Covering(r)...)
 	}
 	return ranges(cells), true
 }
+
+// partsMax is of how many parts a shape may be whose parts are covered one by one: more of
+// them are looked for in the rectangle that has all.
+const partsMax = 256
 
 // CapRanges is CellRanges of the circle of so many radians around a point.
 func CapRanges(center Point, radians float64) []CellRange {

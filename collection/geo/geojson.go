@@ -290,9 +290,19 @@ func crossesItself(list []s2.Point) error {
 		}
 		seen[p] = true
 	}
-	line := s2.LaxLoopFromPoints(list)
+	n := len(list)
+	if n*n <= pairsMax { // an index would take longer
+		for i := range list {
+			for j := range list {
+				if s2.CrossingSign(list[i], list[(i+1)%n], list[j], list[(j+1)%n]) == s2.Cross {
+					return bad("Loop is not valid: Edges %d and %d cross", i, j)
+				}
+			}
+		}
+		return nil
+	}
 	index := s2.NewShapeIndex()
-	index.Add(line)
+	index.Add(s2.LaxLoopFromPoints(list))
 	query := s2.NewCrossingEdgeQuery(index)
 	for i, p := range list {
 		for _, edges := range query.CrossingsEdgeMap(p, list[(i+1)%len(list)], s2.CrossingTypeInterior) {

@@ -24,6 +24,15 @@ type Shape struct {
 	Corners []Point
 }
 
+// Work is how much there is to be compared with, in about the bytes that it had.
+func (s *Shape) Work() int {
+	n := len(s.Corners)
+	if g := s.Geometry; g != nil {
+		n += len(g.Points) + 4*len(g.Lines) + 8*len(g.Polygons)
+	}
+	return 16 * n
+}
+
 // Covers reports that the shape contains all of g.
 func (s *Shape) Covers(g *Geometry) bool {
 	if !s.Sphere {

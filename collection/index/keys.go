@@ -99,7 +99,11 @@ func (g *generator) end() error {
 	from := len(g.bits)
 	g.bits = append(g.bits, g.tb.Bytes()...)
 	g.entries = append(g.entries, entry{g.start, len(g.keys), from, len(g.bits)})
+	size := len(g.keys) - g.start // one value may be in every key
 	g.begin()
+	if err := g.env.Row(size); err != nil {
+		return err
+	}
 	return g.env.Tick()
 }
 

@@ -56,7 +56,7 @@ func parseWildcardProjection(doc bson.Raw) (*wildcardTree, error) {
 	if doc.IsEmpty() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'wildcardProjection' field can't be an empty object")
 	}
-	p := wildcardProjection{}
+	p := wildcardProjection{ends: map[string]bool{}, inner: map[string]bool{}}
 	if err := p.read("", doc); err != nil {
 		return nil, err
 	}
@@ -96,6 +96,9 @@ type wildcardProjection struct {
 	mode  int // 1 inclusion, -1 exclusion, 0 unknown
 	id    int // the same for _id
 	paths []path.Path
+	// ends are the names of paths, and inner what they go through: who compares each path
+	// with each is long at work on 20,000.
+	ends, inner map[string]bool
 }
 
 func (p *wildcardProjection) read(prefix string, doc bson.Raw) error {
@@ -137,14 +140,22 @@ func (p *wildcardProjection) add(name string, include bool) error {
 	if err != nil {
 		return err
 	}
-	for _, q := range p.paths {
-		if at.HasPrefix(q) {
-			return mongoerr.New(31249, "Path collision at %s remaining portion %s", at, at.Suffix(q.Len()))
+	if p.inner[name] {
+		return mongoerr.New(31250, "Path collision at %s", at)
+	}
+	depth := 0
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && name[i] != '.' {
+			continue
 		}
-		if q.HasPrefix(at) {
-			return mongoerr.New(31250, "Path collision at %s", at)
+		if depth++; p.ends[name[:i]] {
+			return mongoerr.New(31249, "Path collision at %s remaining portion %s", at, at.Suffix(depth))
+		}
+		if i < len(name) {
+			p.inner[name[:i]] = true
 		}
 	}
+	p.ends[name] = true
 	switch {
 	case p.mode == 0:
 		p.mode = mode

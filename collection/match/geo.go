@@ -59,9 +59,13 @@ func (g *geoPredicate) reasons() (no, yes string) {
 
 func (*geoPredicate) sameForEqual() bool { return false }
 
-func (g *geoPredicate) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
+func (g *geoPredicate) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return false, nil
+	}
+	// Each part of the shape may be compared with the whole geometry.
+	if err := env.Spend(len(v.Data) + g.region.Work()); err != nil {
+		return false, err
 	}
 	stored, ok := geo.Stored(v)
 	if !ok {

@@ -64,6 +64,9 @@ func (p Pattern) expandedKey(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) 
 			case meta != nil:
 				v = meta(part.Meta)
 			}
+			if err := env.Spend(len(v.Data)); err != nil { // one value may be in every tuple
+				return err
+			}
 			dst = keystring.Append(dst, leaf(v), part.Dir, o, nil)
 		}
 		switch {

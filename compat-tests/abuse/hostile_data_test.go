@@ -2,10 +2,12 @@ package abuse
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -93,7 +95,7 @@ func hostileTexts() map[string]string {
 	repeated := func(n int, open, core, shut string) string {
 		return strings.Repeat(open, n) + core + strings.Repeat(shut, n)
 	}
-	return map[string]string{
+	texts := map[string]string{
 		"in100000": list(100_000, func(i int) string { return fmt.Sprint(i * 3) }),
 		"in2000":   list(2000, func(i int) string { return fmt.Sprint(i) }),
 		"strings":  list(100_000, func(i int) string { return fmt.Sprintf(`"x%d"`, i) }),
@@ -122,7 +124,10 @@ func hostileTexts() map[string]string {
 		"deletes":  list(2000, func(i int) string { return fmt.Sprintf(`{q: {s: "none%d"}, limit: 0}`, i) }),
 		"inserts":  list(20_000, func(i int) string { return fmt.Sprintf(`{x: [1, 2, %d], t: "one two three four five w%d"}`, i, i) }),
 		"arrays":   list(300_000, func(i int) string { return fmt.Sprint(i) }),
+		"recently": fmt.Sprintf(`{$timestamp: {t: %d, i: 1}}`, time.Now().Add(-2*time.Second).Unix()),
 	}
+	maps.Copy(texts, hostileTextsAgain(list, fields, repeated))
+	return texts
 }
 
 var placeholder = regexp.MustCompile(`@\w+`)

@@ -4,7 +4,7 @@ import "slices"
 
 // hostiles are all hostile commands.
 func hostiles() []hostile {
-	return slices.Concat(hostileStages, hostileExpressions, hostileFilters, hostileWrites, hostileBuilds(), hostileAnswers)
+	return slices.Concat(hostileStages, hostileExpressions, hostileFilters, hostileWrites, hostileBuilds(), hostileAnswers, hostileAgain)
 }
 
 // pipe is an aggregate command.

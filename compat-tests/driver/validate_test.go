@@ -24,7 +24,7 @@ type surveyed struct {
 
 func newSurveyed(t *testing.T) *surveyed {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(harness.Context(t), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	// Nobody is let end for less than this test lasts.
 	server := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--drain", "10m"}})
