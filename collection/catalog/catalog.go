@@ -58,7 +58,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		if err != nil {
 			return err
 		}
-		coll.pins = newPins()
+		coll.pins, coll.Frozen = newPins(), false // what froze it died with its process
 		s.byName.put(coll.Namespace, coll)
 		s.byID.put(coll.ID, coll)
 		s.Version = max(s.Version, coll.Version)
@@ -144,6 +144,9 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		} else if before != nil {
 			c.others.tellFollowed(before, c.current.Load())
 		}
+	}
+	if err := storage.Guard(ctx); err != nil {
+		return 0, err
 	}
 	m := newMutation(ctx, c.current.Load(), txn)
 	if err := fn(m); err != nil {

@@ -73,6 +73,9 @@ func encodeCollection(c *Collection) []byte {
 	if c.Unbalanced {
 		b.Bool("unbalanced", true)
 	}
+	if c.Frozen {
+		b.Bool("frozen", true)
+	}
 	if c.Sharded() {
 		b.Raw("key", c.Key.Spec())
 		b.Int64("seed", int64(c.Key.Seed()))
@@ -104,6 +107,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	}
 	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r), Zones: decodeZones(r)}
 	c.Unbalanced, _ = r.Get("unbalanced").Boolean()
+	c.Frozen, _ = r.Get("frozen").Boolean()
 	c.Unmerged, _ = r.Get("unmerged").Boolean()
 	c.Namespace = collection.Namespace{DB: text(r, "db"), Coll: text(r, "coll")}
 	c.ID = keyspace.CollectionID(number(r, "id"))

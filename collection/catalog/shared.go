@@ -31,6 +31,8 @@ type others struct {
 	env   *mql.Env
 	// followed, if not nil, is called after what others did was taken over.
 	followed atomic.Pointer[func(before, now *Snapshot)]
+	// lapsed, if not nil, is called when the lease of this process was over.
+	lapsed atomic.Pointer[func()]
 
 	// Guarded by mu of the Catalog.
 	asOf  storage.Timestamp                  // everything committed up to then is in the current snapshot
@@ -130,11 +132,12 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	if err != nil {
 		return nil, err
 	}
+	since := o.asOf + 1 // the changes were made then or later: whoever waits for one waits for who goes by what it replaced
 	o.notes, o.rows, o.asOf = notes, rows, at
 	before = c.current.Swap(m.next)
 	close(before.replaced)
 	c.changed = at
-	c.retire(before, m, at)
+	c.retire(before, m, since)
 	return before, nil
 }
 
@@ -197,6 +200,14 @@ func (c *Catalog) OnFollowed(f func(before, now *Snapshot)) {
 	}
 }
 
+// OnLapse sets what is called when the lease of this process with the store was over, before it
+// does anything under the next one.
+func (c *Catalog) OnLapse(f func()) {
+	if c.others != nil {
+		c.others.lapsed.Store(&f)
+	}
+}
+
 // join reads the catalog for the first time, as one of several processes.
 func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Reader, show release.Release) error {
 	env := mql.NewEnv(context.WithoutCancel(ctx))
@@ -212,6 +223,9 @@ func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Rea
 	c.others.rows = rows
 	c.current.Store(m.next)
 	shared.Rejoin(func(ctx context.Context, r storage.Reader) error {
+		if f := c.others.lapsed.Load(); f != nil {
+			(*f)()
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		before, err := c.refresh(ctx, r)
@@ -291,7 +305,7 @@ func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
 			}
 		}
 	}
-	c.Frozen, c.VisibleFrom = was.Frozen, was.VisibleFrom
+	c.VisibleFrom = was.VisibleFrom
 	if !sameReads(was, c) {
 		c.VisibleFrom = at
 	}
