@@ -24,6 +24,8 @@ type Config struct {
 	Runner  *jobs.Runner
 	Now     func() time.Time
 	Policy  Policy
+	// Turn, if not nil, says whether this process balances, of several over a store.
+	Turn func(ctx context.Context) bool
 	// Every is the time between two looks at all collections; 0 = 1 s.
 	Every time.Duration
 	Log   zerolog.Logger
@@ -85,10 +87,20 @@ func (b *Balancer) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			b.Pass(ctx)
+			if b.Turn == nil || b.Turn(ctx) {
+				b.Pass(ctx)
+			}
 		case <-b.wake:
+			mine := b.Turn == nil || b.Turn(ctx)
 			for _, ns := range b.woken() {
-				b.look(ctx, ns)
+				if mine {
+					b.look(ctx, ns)
+				} else {
+					b.turn(ns) // who balances looks at all, every second
+				}
+			}
+			if !mine {
+				b.turn(collection.Namespace{})
 			}
 		}
 	}

@@ -199,14 +199,15 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 }
 
 // stale reports that the catalog has changed since the attempt began, so that it may
-// have written to the wrong places.
+// have written to the wrong places. Who freezes a collection waits for its writers, but not for
+// those of another process whose lease was over: they may be here with a transaction of the next one.
 func (a *attempt) stale() bool {
 	now := a.c.Catalog.Peek()
 	if now == a.snap {
 		return false
 	}
 	coll := now.Collection(a.ns)
-	return coll != a.coll && !sameRoute(coll, a.coll)
+	return coll != a.coll && (!sameRoute(coll, a.coll) || a.c.shared && coll.Frozen)
 }
 
 // sameRoute reports that a write planned with one entry may commit under the

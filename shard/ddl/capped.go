@@ -39,6 +39,8 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 	if err := unsharded(coll); err != nil {
 		return err
 	}
+	defer o.Env.SetContext(o.Env.Context())
+	o.Env.SetContext(d.Jobs.Locked(o.Env.Context(), coll.ID))
 	free := context.WithoutCancel(o.Env.Context())
 	defer func() { // whatever ends the command, also if that is a panic
 		err = errors.Join(err, d.freeze(free, coll, false))
@@ -47,7 +49,7 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 		return err
 	}
 	d.Jobs.Step("capped frozen")
-	temp := temporary(ns.DB, cappedPrefix)
+	temp := d.temporary(ns.DB, cappedPrefix)
 	if err = d.catalog.Drain(o.Env.Context(), coll.ID); err == nil {
 		err = d.copyCapped(o, coll, temp, size)
 	}

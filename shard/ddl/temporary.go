@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
 )
 
 // outPrefix and cappedPrefix begin the names of the collections that $out and
@@ -24,21 +25,46 @@ func temporary(db, prefix string) collection.Namespace {
 	return collection.Namespace{DB: db, Coll: prefix + hex.EncodeToString(id[:])}
 }
 
+// temporary is a name that no collection has, with one of the prefixes and the name of this
+// process among those over the store.
+func (d *Definer) temporary(db, prefix string) collection.Namespace {
+	if shared := storage.AsShared(d.store); shared != nil {
+		id := shared.Member()
+		prefix += hex.EncodeToString(id[:]) + "."
+	}
+	return temporary(db, prefix)
+}
+
+// memberOf is the process that fills a temporary collection; false if its name does not say so.
+func memberOf(name string) (id storage.MemberID, ok bool) {
+	for _, prefix := range []string{outPrefix, cappedPrefix} {
+		if rest, is := strings.CutPrefix(name, prefix); is {
+			by, _, _ := strings.Cut(rest, ".")
+			n, err := hex.Decode(id[:], []byte(by[:min(len(by), 2*len(id))]))
+			return id, err == nil && n == len(id) && len(by) == 2*len(id)
+		}
+	}
+	return id, false
+}
+
 // CreateTemporary makes the collection that $out fills. Replace ends it, or Drop.
 // Errors: as Create.
 func (d *Definer) CreateTemporary(o *cluster.Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error) {
-	ns := temporary(db, outPrefix)
+	ns := d.temporary(db, outPrefix)
 	return ns, d.Create(o, ns, CreateOptions{Raw: options, Indexes: indexes})
 }
 
 // DropUnfinished drops the temporary collections that commands were filling when an
-// earlier process died. Called once after a start, before clients are let in.
+// earlier process died. Called once after a start, before clients are let in; where several
+// processes have the store also later, with those that live, whose collections stay.
 // Errors: those of dropping.
-func (d *Definer) DropUnfinished(ctx context.Context) error {
+func (d *Definer) DropUnfinished(ctx context.Context, alive func(storage.MemberID) bool) error {
 	snap := d.catalog.Peek()
 	for _, db := range snap.Databases() {
 		for _, coll := range snap.Collections(db.Name) {
 			if name := coll.Namespace.Coll; !strings.HasPrefix(name, outPrefix) && !strings.HasPrefix(name, cappedPrefix) {
+				continue
+			} else if by, ok := memberOf(name); alive != nil && (!ok || alive(by)) {
 				continue
 			}
 			env := mql.NewEnv(ctx)

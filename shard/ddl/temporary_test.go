@@ -57,7 +57,7 @@ func TestDropUnfinished(t *testing.T) {
 	d.insert("db.tmp.convertToCapped.1", `{_id: 1}`)
 	d.insert("db.tmp.mine", `{_id: 1}`)
 	d = openNode(t, d.store, ddl.Limits{})
-	if err := d.DropUnfinished(t.Context()); err != nil {
+	if err := d.DropUnfinished(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	var left []string

@@ -29,7 +29,7 @@ type Build struct {
 // Errors: DuplicateKey (11000), NamespaceNotFound (26) and IndexNotFound (27)
 // when they were dropped meanwhile, those of index keys.
 func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
-	ctx = r.computes(ctx)
+	ctx = r.structure(ctx, b.Collection)
 	p := r.begin("Index Build", b.Namespace, b.Command, r.size(b.Collection))
 	defer r.end(p)
 	r.separate(r.Catalog.Peek().ByID(b.Collection))

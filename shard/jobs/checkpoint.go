@@ -96,7 +96,15 @@ const followsPerCheckpoint = 8
 // checkpointLoop follows the log while there are writes, and stores the counts from time to
 // time.
 func (r *Runner) checkpointLoop(ctx context.Context) {
+	ctx = r.onDuty(ctx, dutyCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
+		if r.Duties != nil && step%followsPerCheckpoint == 0 {
+			r.report("checkpoint", r.shareCounts(ctx))
+			continue
+		}
+		if !r.Duties.Has(dutyCounts) {
+			continue
+		}
 		if step%followsPerCheckpoint == 0 {
 			r.report("checkpoint", r.checkpoint(ctx, false))
 		} else {
@@ -304,6 +312,9 @@ func (r *Runner) store(ctx context.Context, force bool) error {
 		return err
 	}
 	defer txn.Close()
+	if err := storage.Guard(ctx); err != nil {
+		return err
+	}
 	wrote := false
 	for id, k := range c.colls {
 		coll := snap.ByID(id)

@@ -85,6 +85,9 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 		return err
 	}
 	defer txn.Close()
+	if err := storage.Guard(ctx); err != nil {
+		return err
+	}
 	b := &batch{r: r, env: r.env(ctx), coll: coll, txn: txn, rows: most}
 	meter.Reset(uint64(id), nil)
 	b.env.Meter = meter
@@ -104,8 +107,8 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 		return err
 	}
 	b.env.Pause()
-	if now := r.Catalog.Peek(); now != snap && !sameRoute(now.ByID(id), coll) {
-		return errStale
+	if now := r.Catalog.Peek(); now != snap && (!sameRoute(now.ByID(id), coll) || r.Duties != nil && now.ByID(id).Frozen) {
+		return errStale // a frozen one may not have waited for this process, see cluster.attempt
 	}
 	counts := r.Tally.Of(id)
 	turn := counts.Enter()

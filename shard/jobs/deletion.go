@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/shard/duty"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -26,6 +27,20 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 	return m.Txn().Set(deleteKey(id, ix), b.Doc())
 }
 
+// deleteUnlessKept notes a collection that a process is filling: as long as that one lives
+// nobody else removes it.
+func deleteUnlessKept(m *catalog.Mutation, id keyspace.CollectionID, duties *duty.Roster) error {
+	if duties == nil {
+		return Delete(m, id, 0)
+	}
+	by := duties.Member()
+	b := bson.NewBuilder(nil)
+	b.Int64("collection", int64(id))
+	b.Int64("index", 0)
+	b.Binary("by", 0, by[:])
+	return m.Txn().Set(deleteKey(id, 0), b.Doc())
+}
+
 // Keep takes a note of Delete back, inside the change that puts the keys to use.
 func Keep(m *catalog.Mutation, id keyspace.CollectionID) error {
 	return m.Txn().Delete(deleteKey(id, 0))
@@ -41,12 +56,15 @@ func (r *Runner) DeleteSoon() { wake(r.deleteWake) }
 func (r *Runner) deleteLoop(ctx context.Context) {
 	wait := time.Hour
 	for {
-		held, err := r.deleteNoted(ctx)
+		held, err := false, error(nil)
+		if r.Turn(ctx, dutyDelete) {
+			held, err = r.deleteNoted(r.onDuty(ctx, dutyDelete))
+		}
 		if err != nil {
 			r.report("delete", err)
 		}
 		wait = time.Hour
-		if held || err != nil {
+		if held || err != nil || r.Duties != nil {
 			wait = time.Second
 		}
 		if !sleep(ctx, wait, r.deleteWake) {
@@ -66,6 +84,7 @@ type deletion struct {
 	key []byte
 	id  keyspace.CollectionID
 	ix  keyspace.IndexID
+	by  storage.MemberID // that fills it
 }
 
 // DeleteNoted removes the keys of everything that was dropped, once nobody
@@ -83,11 +102,20 @@ func (r *Runner) DeleteNoted(ctx context.Context) error {
 
 // deleteNoted is DeleteNoted; held says that writers still go by something.
 func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
+	var alive map[storage.MemberID]bool
+	if r.Duties != nil { // before the notes are read: who does not live now takes none back later
+		if alive, err = r.Duties.Alive(ctx); err != nil {
+			return false, err
+		}
+	}
 	noted, err := r.noted(ctx)
 	if err != nil || len(noted) == 0 {
 		return false, err
 	}
 	for _, d := range noted {
+		if alive[d.by] && d.by != r.Duties.Member() {
+			continue
+		}
 		limit, stop := context.WithTimeoutCause(ctx, drainPatience, errHeld)
 		err := r.Catalog.Drain(limit, d.id)
 		stop()
@@ -123,7 +151,11 @@ func (r *Runner) noted(ctx context.Context) (out []deletion, err error) {
 		}
 		id, _ := v.Get("collection").Int64()
 		ix, _ := v.Get("index").Int64()
-		out = append(out, deletion{append([]byte(nil), it.Key()...), keyspace.CollectionID(id), keyspace.IndexID(ix)})
+		d := deletion{key: append([]byte(nil), it.Key()...), id: keyspace.CollectionID(id), ix: keyspace.IndexID(ix)}
+		if _, by, ok := v.Get("by").Binary(); ok {
+			copy(d.by[:], by)
+		}
+		out = append(out, d)
 	}
 	return out, it.Err()
 }
@@ -139,6 +171,9 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 		r.Tally.Drop(d.id)
 	}
 	for _, k := range ranges {
+		if err := storage.Guard(ctx); err != nil {
+			return err
+		}
 		if err := r.Store.DeleteRange(ctx, k); err != nil {
 			return err
 		}

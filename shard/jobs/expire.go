@@ -36,8 +36,8 @@ func (r *Runner) Expires() bool { return !r.expireOff.Load() }
 
 func (r *Runner) expireLoop(ctx context.Context) {
 	for sleep(ctx, r.ExpirePeriod(), r.expireWake) {
-		if r.Expires() {
-			_, err := r.Expire(ctx)
+		if r.Expires() && r.Turn(ctx, dutyExpire) {
+			_, err := r.Expire(r.onDuty(ctx, dutyExpire))
 			r.report("expire", err)
 		}
 	}

@@ -48,7 +48,7 @@ func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock fun
 	for {
 		busy := x.take(id)
 		if busy == nil {
-			return func() { x.release(id) }, nil
+			return r.lockEverywhere(ctx, id, func() { x.release(id) })
 		}
 		look := time.NewTimer(r.LockWait)
 		select {
@@ -60,10 +60,15 @@ func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock fun
 		}
 		look.Stop()
 		if r.Resharding(id) && time.Since(began) >= r.LockWait {
-			return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress,
-				"the collection is being rewritten for another shard key; try again when that is done (currentOp shows how far it is)")
+			return nil, errResharding()
 		}
 	}
+}
+
+// errResharding refuses to wait for a Reshard.
+func errResharding() error {
+	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
+		"the collection is being rewritten for another shard key; try again when that is done (currentOp shows how far it is)")
 }
 
 // LockNamed is Lock for the collection that has a name when the wait is over: what

@@ -37,6 +37,8 @@ type Report struct {
 	Left        time.Duration // estimated; 0 = unknown
 	Phase       string        // of a job in several: what it is at
 	Applied     int64         // changes made meanwhile that were done again
+	Server      string        // that does it, "" for this one
+	server      string        // that does it, also for this one
 }
 
 // Percent is how much is done, 0 to 100.
@@ -73,7 +75,7 @@ func (r *Runner) end(p *Progress) {
 	g.jobs = slices.DeleteFunc(g.jobs, func(q *Progress) bool { return p == q })
 }
 
-// InProgress lists the jobs under way, oldest first.
+// InProgress lists the jobs under way, oldest first; then those of other processes.
 func (r *Runner) InProgress() []Report {
 	now := r.Now()
 	g := &r.progress
@@ -81,7 +83,7 @@ func (r *Runner) InProgress() []Report {
 	defer g.mu.Unlock()
 	out := make([]Report, 0, len(g.jobs))
 	for _, p := range g.jobs {
-		n := Report{ID: p.id, Kind: p.kind, Namespace: p.ns, Command: p.command, Started: p.started,
+		n := Report{server: r.Self, ID: p.id, Kind: p.kind, Namespace: p.ns, Command: p.command, Started: p.started,
 			Done: p.done.Load(), Total: p.total.Load()}
 		n.Total = max(n.Total, n.Done)
 		if at := p.phase.Load(); at != nil {
@@ -91,6 +93,11 @@ func (r *Runner) InProgress() []Report {
 			n.Left = time.Duration(float64(spent) / float64(n.Done) * float64(n.Total-n.Done))
 		}
 		out = append(out, n)
+	}
+	r.elsewhere.mu.Lock()
+	defer r.elsewhere.mu.Unlock()
+	for _, p := range r.elsewhere.list {
+		out = append(out, p)
 	}
 	return out
 }

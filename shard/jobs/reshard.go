@@ -48,7 +48,7 @@ const (
 // Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000),
 // ReshardCollectionAborted (341).
 func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Collection, err error) {
-	ctx, cancel := context.WithCancelCause(r.computes(ctx))
+	ctx, cancel := context.WithCancelCause(r.structure(ctx, job.Collection))
 	defer cancel(nil)
 	c := &copying{r: r, ctx: ctx, job: job}
 	if err := r.Catalog.Change(ctx, c.begin); err != nil || c.to == nil {
@@ -61,11 +61,12 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	c.progress = r.begin(job.Kind, c.from.Namespace, job.Command, r.size(c.from.ID))
 	defer r.end(c.progress)
 	c.control = r.resharding.begin(c.from.ID, cancel)
+	wake(r.tellWake)
 	defer r.resharding.end(c.from.ID, c.control)
 	finished := false
 	defer func() { // also when a panic ends the command: writers wait
 		if !finished {
-			c.thaw()
+			r.report("reshard", r.thaw(context.WithoutCancel(ctx), c.from.ID))
 			r.filling.remove(c.to.ID)
 			r.DeleteSoon()
 		}
@@ -134,7 +135,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		}
 	})
 	c.r.filling.add(c.to.ID)
-	return Delete(m, c.to.ID, 0)
+	return deleteUnlessKept(m, c.to.ID, c.r.Duties)
 }
 
 // Bounds of catching up: a round that took less than the first is followed by the
@@ -204,15 +205,14 @@ func (c *copying) freeze() error {
 	return c.r.Store.Sync(c.ctx)
 }
 
-// thaw lets writers go on with the old collection.
-func (c *copying) thaw() {
-	err := c.r.Catalog.Change(context.WithoutCancel(c.ctx), func(m *catalog.Mutation) error {
-		if now := m.Snapshot().ByID(c.from.ID); now != nil && now.Frozen {
+// thaw lets writers go on with a collection.
+func (r *Runner) thaw(ctx context.Context, id keyspace.CollectionID) error {
+	return r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+		if now := m.Snapshot().ByID(id); now != nil && now.Frozen {
 			return m.Put(now.With(func(d *catalog.Collection) { d.Frozen = false }))
 		}
 		return nil
 	})
-	c.r.report("reshard", err)
 }
 
 // tell sets the counts of the copy's shards before anybody can see them.

@@ -69,13 +69,25 @@ func (r *Runner) Resharding(id keyspace.CollectionID) bool { return r.resharding
 func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.resharding.of(id)
 	if c == nil {
-		return notResharding()
+		return r.wish(ctx, id, noteAbort)
 	}
+	if !c.abort() {
+		return committed()
+	}
+	return c.wait(ctx)
+}
+
+// abort ends a Reshard unless it is being committed.
+func (c *reshardControl) abort() bool {
 	if !c.commit() {
-		return mongoerr.New(mongoerr.ReshardCollectionCommitted, "the resharding operation is being committed and cannot be aborted any more")
+		return false
 	}
 	c.cancel(mongoerr.New(mongoerr.ReshardCollectionAborted, "the resharding operation was aborted by the user"))
-	return c.wait(ctx)
+	return true
+}
+
+func committed() error {
+	return mongoerr.New(mongoerr.ReshardCollectionCommitted, "the resharding operation is being committed and cannot be aborted any more")
 }
 
 // CommitReshard makes a Reshard block writers and finish now, and waits for it.
@@ -84,7 +96,7 @@ func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) err
 func (r *Runner) CommitReshard(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.resharding.of(id)
 	if c == nil {
-		return notResharding()
+		return r.wish(ctx, id, noteHurry)
 	}
 	c.hurry.Store(true)
 	return c.wait(ctx)

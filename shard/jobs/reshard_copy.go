@@ -237,6 +237,10 @@ func (c *copying) fill(urgent bool) (*filling, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := storage.Guard(c.ctx); err != nil {
+		txn.Close()
+		return nil, err
+	}
 	f := &filling{c: c, txn: txn, targets: map[shard.ID]*write.Target{}}
 	f.b = &batch{r: c.r, env: c.r.env(c.ctx), coll: c.to, txn: txn}
 	f.meter.Reset(uint64(c.from.ID), nil)

@@ -30,6 +30,10 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 		return err
 	}
 	defer unlock()
+	ctx = r.onDuty(ctx, structureDuty(id))
+	if err := r.thaw(ctx, id); err != nil {
+		return err
+	}
 	p := &Progress{}
 	if err := r.rest(ctx, id, p); err != nil {
 		return err

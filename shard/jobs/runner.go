@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/duty"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -22,6 +23,13 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
+	// Duties says which work is this process's; nil if it has the store alone.
+	Duties *duty.Roster
+	// Self is what this process is called where others show its work.
+	Self string
+	// Orphans, if not nil, removes what commands at processes that died have left; it is called
+	// now and then by one of several processes.
+	Orphans func(ctx context.Context, alive func(storage.MemberID) bool) error
 	// Processor bounds what jobs take of the processors; nil does not.
 	Processor *mql.Processor
 	// Release is that by which what the catalog keeps is read.
@@ -52,6 +60,8 @@ type Runner struct {
 	expired     atomic.Int64
 	expireWake  chan struct{} // ask for an early pass
 	deleteWake  chan struct{}
+	tellWake    chan struct{} // ask for an early tell
+	elsewhere   elsewhere
 	exclusive   exclusive
 	filling     idSet // collections that Reshard fills
 	progress    registry
@@ -79,7 +89,7 @@ func New(c Config) *Runner {
 	if c.Failed == nil {
 		c.Failed = func(string, error) {}
 	}
-	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1)}
+	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), tellWake: make(chan struct{}, 1)}
 	r.expireEvery.Store(int64(c.ExpireEvery))
 	return r
 }
@@ -97,7 +107,12 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	r.loop(ctx, "resume", func(ctx context.Context) { r.report("resume", r.Resume(ctx)) })
+	if r.Duties == nil {
+		r.loop(ctx, "resume", func(ctx context.Context) { r.report("resume", r.Resume(ctx)) })
+	} else {
+		r.loop(ctx, "resume", r.resumeLoop)
+		r.loop(ctx, "tell", r.tellLoop)
+	}
 	r.loop(ctx, "delete", r.deleteLoop)
 	r.loop(ctx, "expire", r.expireLoop)
 	r.loop(ctx, "checkpoint", r.checkpointLoop)
@@ -125,7 +140,11 @@ func (r *Runner) Stop() error {
 	}
 	cancel(ErrStopped)
 	r.wg.Wait()
-	return r.Checkpoint(context.Background())
+	if !r.Duties.Has(dutyCounts) {
+		return r.Duties.Leave(context.Background())
+	}
+	err := r.Checkpoint(context.Background())
+	return errors.Join(err, r.Duties.Leave(context.Background()))
 }
 
 // report tells Failed of an error that is not the end of the server.

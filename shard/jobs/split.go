@@ -45,8 +45,8 @@ func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespa
 		return err
 	}
 	defer unlock()
-	ctx = r.computes(ctx)
 	id := coll.ID
+	ctx = r.structure(ctx, id)
 	p := r.begin(kind, ns, nil, r.size(id))
 	defer r.end(p)
 	if err := r.rest(ctx, id, p); err != nil { // what an earlier job left

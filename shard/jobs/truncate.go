@@ -43,7 +43,9 @@ func (r *Runner) LogKept() (docs, bytes int64) {
 
 func (r *Runner) truncateLoop(ctx context.Context) {
 	for sleep(ctx, r.TruncateEvery, nil) {
-		r.report("truncate", r.Truncate(ctx))
+		if r.Duties.Has(dutyCounts) {
+			r.report("truncate", r.Truncate(r.onDuty(ctx, dutyCounts)))
+		}
 	}
 }
 

@@ -200,3 +200,22 @@ func (s *Shard) Settle(at storage.Timestamp, scanned Count) {
 	s.docs.Add(scanned.Docs - before.Docs)
 	s.bytes.Add(scanned.Bytes - before.Bytes)
 }
+
+// Replace makes the counts those of the given shards, as somebody has counted them who knows all
+// writers, unless a change is under way here.
+func (c *Collection) Replace(counts map[shard.ID]Count) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.carried) > 0 {
+		return
+	}
+	for id, n := range counts {
+		c.Shard(id).Set(n)
+	}
+	c.shards.Range(func(id, _ any) bool {
+		if _, ok := counts[id.(shard.ID)]; !ok {
+			c.shards.Delete(id)
+		}
+		return true
+	})
+}

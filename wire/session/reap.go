@@ -31,7 +31,7 @@ func (r *Registry) Run(ctx context.Context) {
 		case <-sweep.C:
 			if h, ok := r.cfg.History.(interface {
 				Sweep(ctx context.Context, before time.Time) (int, error)
-			}); ok {
+			}); ok && (r.cfg.Sweeps == nil || r.cfg.Sweeps(ctx)) {
 				_, _ = h.Sweep(ctx, r.past(2*r.cfg.IdleMax))
 			}
 		}

@@ -22,6 +22,9 @@ type Config struct {
 	OnEnd func(id ID)
 	// Shared says that sessions may be used at other processes over the same History as well.
 	Shared bool
+	// Sweeps, if not nil, says whether this process removes what the History has of sessions
+	// that are no more.
+	Sweeps func(ctx context.Context) bool
 }
 
 // stripes is how many locks share the sessions.

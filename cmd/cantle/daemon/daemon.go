@@ -25,6 +25,7 @@ import (
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/shard/duty"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
@@ -180,6 +181,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
+		Duties: duty.New(d.store), Self: d.self(),
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
@@ -188,12 +190,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		},
 	})
 	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors})
-	d.sessions = session.New(session.Config{
-		Now:     d.cfg.clock(),
-		History: session.NewStore(d.store),
-		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
-		Shared:  storage.AsShared(d.store) != nil,
-	})
+	d.sessions = d.newSessions()
 	d.cluster = cluster.New(cluster.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
 		Dropped: d.poison,
@@ -209,8 +206,10 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
 		Policy: balance.Policy{ShardBytes: size.shard, ShardRU: perShard, LogicalBytes: size.logicalKey, Merge: d.cfg.Merge},
+		Turn:   func(ctx context.Context) bool { return d.runner.Turn(ctx, "balance") },
 		Log:    d.log,
 	})
+	d.shareWork(cat, definer)
 	if err := d.runner.Recover(ctx); err != nil {
 		return nil, err
 	}

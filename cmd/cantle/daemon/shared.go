@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"os"
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -9,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/session"
 )
 
 // follow takes over what other servers over the same store change, if there can be any. A change
@@ -41,13 +44,36 @@ func (d *Daemon) poison(ns collection.Namespace) {
 	d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 }
 
-// dropUnfinished drops what an earlier process was filling, unless another one uses the store
-// and may be filling it.
-func (d *Daemon) dropUnfinished(ctx context.Context, definer *ddl.Definer) error {
-	if shared := storage.AsShared(d.store); shared != nil {
-		if _, list, err := shared.Members(ctx); err != nil || len(list) > 1 {
-			return err
-		}
+// self is what this server is called where others over the same store show what it does.
+func (d *Daemon) self() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// newSessions makes the registry of sessions.
+func (d *Daemon) newSessions() *session.Registry {
+	return session.New(session.Config{
+		Now:     d.cfg.clock(),
+		History: session.NewStore(d.store),
+		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
+		Shared:  storage.AsShared(d.store) != nil,
+		Sweeps:  func(ctx context.Context) bool { return d.runner.Turn(ctx, "sessions") },
+	})
+}
+
+// shareWork takes part in the work of all servers over the same store.
+func (d *Daemon) shareWork(cat *catalog.Catalog, definer *ddl.Definer) {
+	if d.runner.Duties != nil {
+		cat.OnLapse(d.runner.Duties.Lapse)
+		d.runner.Orphans = definer.DropUnfinished
 	}
-	return definer.DropUnfinished(ctx)
+}
+
+// dropUnfinished drops what an earlier process was filling; where there are others one of them
+// does that all the time.
+func (d *Daemon) dropUnfinished(ctx context.Context, definer *ddl.Definer) error {
+	if d.runner.Duties != nil {
+		return nil
+	}
+	return definer.DropUnfinished(ctx, nil)
 }

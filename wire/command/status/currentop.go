@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"sort"
 	"strings"
 	"time"
@@ -270,7 +271,7 @@ func (s *State) jobOps(now time.Time) []bson.Raw {
 	for _, r := range s.Jobs.InProgress() {
 		b := bson.NewBuilder(nil)
 		b.String("type", "op")
-		b.String("host", command.Hostname())
+		b.String("host", cmp.Or(r.Server, command.Hostname()))
 		b.String("desc", r.Kind)
 		b.Bool("active", true)
 		b.String("currentOpTime", isoTime(now))

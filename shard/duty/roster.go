@@ -1,0 +1,345 @@
+package duty
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Roster is what a process knows of its duties. A nil Roster is that of a process which has the
+// store alone: all duties are its own. Safe for concurrent use.
+type Roster struct {
+	store storage.Shared
+
+	mu    sync.Mutex
+	stint uint64           // grows when the lease of this process was over
+	held  map[string]*held // the duties of this process
+	gone  map[string]*held // those that it could not give back yet
+}
+
+// held is a duty of this process.
+type held struct {
+	stint, epoch uint64
+}
+
+// New makes a Roster; nil if this process has the store alone.
+func New(s storage.Store) *Roster {
+	shared := storage.AsShared(s)
+	if shared == nil {
+		return nil
+	}
+	return &Roster{store: shared, stint: 1, held: map[string]*held{}, gone: map[string]*held{}}
+}
+
+// ErrLost says that a duty is not this process's any more: its lease with the store was over.
+// It is an ErrUnavailable, so that clients whose commands need the duty try again.
+var ErrLost = fmt.Errorf("%w: the lease of this server was over, and another one may have taken over the work", storage.ErrUnavailable)
+
+// Lapse takes all duties from this process, because its lease was over. It is called before anybody
+// reads or writes under the next lease.
+func (r *Roster) Lapse() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stint++
+	clear(r.held)
+	clear(r.gone)
+}
+
+// rowPrefix begins the names of the rows.
+const rowPrefix = "duty."
+
+func rowKey(name string) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaJob, []byte(rowPrefix+name))
+}
+
+// Row is who has a duty.
+type Row struct {
+	Name  string
+	Owner storage.MemberID
+	Epoch uint64 // how often it was taken
+	Note  []byte
+}
+
+func (r Row) encode() []byte {
+	b := binary.BigEndian.AppendUint64(bytes.Clone(r.Owner[:]), r.Epoch)
+	return append(b, r.Note...)
+}
+
+func decodeRow(name string, v []byte) (r Row, err error) {
+	if len(v) < len(r.Owner)+8 {
+		return r, fmt.Errorf("the duty %s: %w", name, storage.ErrCorruption)
+	}
+	r.Name = name
+	copy(r.Owner[:], v)
+	r.Epoch, r.Note = binary.BigEndian.Uint64(v[len(r.Owner):]), bytes.Clone(v[len(r.Owner)+8:])
+	return r, nil
+}
+
+// row reads the row of a duty; epoch 0 for none.
+func row(ctx context.Context, r storage.Reader, name string) (Row, error) {
+	v, err := r.Get(ctx, rowKey(name), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return Row{Name: name}, nil
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	return decodeRow(name, v)
+}
+
+// Has reports that this process has a duty.
+func (r *Roster) Has(name string) bool {
+	if r == nil {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[name] != nil
+}
+
+// Take reports whether this process has a duty from now on: it had it, or nobody alive has. One
+// goroutine at a time asks for a duty.
+// Errors: those of the store.
+func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, error) {
+	if r == nil || r.Has(name) {
+		return true, nil
+	}
+	r.mu.Lock()
+	stint := r.stint
+	r.mu.Unlock()
+	s, err := r.store.Snapshot(ctx, 0)
+	if err != nil {
+		return false, err
+	}
+	was, err := row(ctx, s, name)
+	s.Close()
+	if err != nil {
+		return false, err
+	}
+	if was.Epoch > 0 && was.Owner != r.store.Member() { // who is not among the members now has lost what it had when the row was read
+		if alive, err := r.alive(ctx, was.Owner); alive || err != nil {
+			return false, err
+		}
+	}
+	t, err := r.store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return false, err
+	}
+	defer t.Close()
+	now, err := row(ctx, t, name)
+	if err != nil || now.Epoch != was.Epoch || now.Owner != was.Owner {
+		return false, err
+	}
+	next := Row{Owner: r.store.Member(), Epoch: was.Epoch + 1, Note: note}
+	if err := t.Set(rowKey(name), next.encode()); err != nil {
+		return false, err
+	}
+	if _, err := t.Commit(ctx, storage.Synced); err != nil {
+		if errors.Is(err, storage.ErrConflict) {
+			return false, nil // another one was faster
+		}
+		return false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stint != stint {
+		return false, nil
+	}
+	r.held[name] = &held{stint, next.Epoch}
+	delete(r.gone, name)
+	return true, nil
+}
+
+// alive reports that the lease of a member is not over.
+func (r *Roster) alive(ctx context.Context, id storage.MemberID) (bool, error) {
+	_, list, err := r.store.Members(ctx)
+	for _, m := range list {
+		if m.ID == id {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// Alive lists the members whose lease was not over at a time now: what those who are not among
+// them had begun is committed by then or never.
+func (r *Roster) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
+	_, list, err := r.store.Members(ctx)
+	out := map[storage.MemberID]bool{}
+	for _, m := range list {
+		out[m.ID] = true
+	}
+	return out, err
+}
+
+// Member is the name of this process among those over the store.
+func (r *Roster) Member() storage.MemberID { return r.store.Member() }
+
+// Guard fails in a transaction of a duty that this process has lost before it began.
+// Errors: ErrLost.
+func (r *Roster) Guard(name string) error {
+	if r.Has(name) {
+		return nil
+	}
+	return ErrLost
+}
+
+// Give gives a duty back. What cannot be told the store now is told it by a later Tidy; until then
+// others wait.
+func (r *Roster) Give(ctx context.Context, name string) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	h := r.held[name]
+	delete(r.held, name)
+	if h != nil {
+		r.gone[name] = h
+	}
+	r.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	return r.drop(ctx, name, h)
+}
+
+func (r *Roster) drop(ctx context.Context, name string, h *held) error {
+	err := r.change(ctx, name, h, nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if (err == nil || errors.Is(err, ErrLost)) && r.gone[name] == h {
+		delete(r.gone, name)
+	}
+	return err
+}
+
+// Tidy gives back what could not be given back before.
+func (r *Roster) Tidy(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	names := make([]string, 0, len(r.gone))
+	for name := range r.gone {
+		names = append(names, name)
+	}
+	r.mu.Unlock()
+	var errs []error
+	for _, name := range names {
+		r.mu.Lock()
+		h := r.gone[name]
+		r.mu.Unlock()
+		if h != nil {
+			errs = append(errs, r.drop(ctx, name, h))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Leave gives all duties back: this process stops.
+func (r *Roster) Leave(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	for name, h := range r.held {
+		r.gone[name] = h
+		delete(r.held, name)
+	}
+	r.mu.Unlock()
+	return r.Tidy(ctx)
+}
+
+// change changes the note of a duty of this process, or with nil removes the row.
+// Errors: ErrLost if it is another's; those of the store.
+func (r *Roster) change(ctx context.Context, name string, h *held, note func(was []byte) []byte) error {
+	return storage.Again(ctx, func() error {
+		t, err := r.store.Begin(ctx, storage.TxnOptions{Essential: true})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		now, err := row(ctx, t, name)
+		switch {
+		case err != nil:
+			return err
+		case now.Owner != r.store.Member() || now.Epoch != h.epoch:
+			return ErrLost
+		case note == nil:
+			err = t.Delete(rowKey(name))
+		default:
+			next := note(now.Note)
+			if bytes.Equal(next, now.Note) {
+				return nil
+			}
+			now.Note = next
+			err = t.Set(rowKey(name), now.encode())
+		}
+		if err == nil {
+			_, err = t.Commit(ctx, storage.Synced)
+		}
+		return err
+	})
+}
+
+// Note changes the note of a duty of this process. Errors: ErrLost; those of the store.
+func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []byte) error {
+	r.mu.Lock()
+	h := r.held[name]
+	r.mu.Unlock()
+	if h == nil {
+		return ErrLost
+	}
+	return r.change(ctx, name, h, note)
+}
+
+// Wish changes the note of a duty whoever has it; false if nobody has.
+func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
+	err = storage.Again(ctx, func() error {
+		t, err := r.store.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		now, err := row(ctx, t, name)
+		if found = now.Epoch > 0; err != nil || !found {
+			return err
+		}
+		now.Note = note(now.Note)
+		if err := t.Set(rowKey(name), now.encode()); err != nil {
+			return err
+		}
+		_, err = t.Commit(ctx, storage.Synced)
+		return err
+	})
+	return found, err
+}
+
+// List reads the duties whose names begin with a prefix, with who has them.
+func (r *Roster) List(ctx context.Context, prefix string) (list []Row, err error) {
+	s, err := r.store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	it, err := s.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaJob, []byte(rowPrefix+prefix)), storage.IterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for it.Next() {
+		_, name, _ := keyspace.SplitMeta(it.Key())
+		one, err := decodeRow(string(name[len(rowPrefix):]), it.Value())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, it.Err()
+}

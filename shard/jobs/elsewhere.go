@@ -1,0 +1,285 @@
+package jobs
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/duty"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// elsewhere is the work that other processes over the store do at the structure of collections, as
+// they have noted it: this one shows it, and hands on what clients wish.
+type elsewhere struct {
+	mu   sync.Mutex
+	list map[keyspace.CollectionID]Report
+}
+
+func (e *elsewhere) resharding(id keyspace.CollectionID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.list[id].Phase != ""
+}
+
+// tellEvery is how often a process notes how far its work is, and reads what others wish.
+const tellEvery = 250 * time.Millisecond
+
+// Fields of notes: a job, and what is wished of it.
+const (
+	noteJob   = "job"
+	noteAbort = "abort"
+	noteHurry = "hurry"
+)
+
+// tellLoop notes and reads until ctx ends.
+func (r *Runner) tellLoop(ctx context.Context) {
+	for sleep(ctx, tellEvery, r.tellWake) {
+		r.report("tell", r.tell(ctx))
+	}
+}
+
+// tell notes how far the work of this process is, reads how far that of others is, and does what
+// is wished.
+func (r *Runner) tell(ctx context.Context) error {
+	if err := r.Duties.Tidy(ctx); err != nil {
+		return err
+	}
+	rows, err := r.Duties.List(ctx, structurePrefix)
+	if err != nil {
+		return err
+	}
+	found := map[keyspace.CollectionID]Report{}
+	for _, row := range rows {
+		id, ok := structureOf(row)
+		switch {
+		case !ok:
+		case r.Duties.Has(row.Name):
+			if err := r.noteOwn(ctx, id, row); err != nil {
+				return err
+			}
+		default:
+			if p, ok := reportOf(row.Note); ok {
+				found[id] = p
+			}
+		}
+	}
+	r.elsewhere.mu.Lock()
+	defer r.elsewhere.mu.Unlock()
+	r.elsewhere.list = found
+	return nil
+}
+
+// structureOf is the collection whose structure a duty is about.
+func structureOf(row duty.Row) (keyspace.CollectionID, bool) {
+	id, err := strconv.ParseUint(row.Name[len(structurePrefix):], 10, 64)
+	return keyspace.CollectionID(id), err == nil
+}
+
+// noteOwn does what is wished of a job of this process, and notes how far it is.
+func (r *Runner) noteOwn(ctx context.Context, id keyspace.CollectionID, row duty.Row) error {
+	wishes := bson.Raw(row.Note)
+	if c := r.resharding.of(id); c != nil && len(wishes) > 0 {
+		if wishes.Get(noteHurry).Truthy() {
+			c.hurry.Store(true)
+		}
+		if wishes.Get(noteAbort).Truthy() {
+			c.abort()
+		}
+	}
+	coll := r.Catalog.Peek().ByID(id)
+	if coll == nil {
+		return nil
+	}
+	for _, p := range r.InProgress() {
+		if p.Namespace == coll.Namespace && p.Server == "" {
+			return r.Duties.Note(ctx, row.Name, func(was []byte) []byte { return withJob(was, p) })
+		}
+	}
+	return nil
+}
+
+// withJob is a note with another job and the same wishes.
+func withJob(was bson.Raw, p Report) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.BeginDoc(noteJob)
+	b.String("server", p.server)
+	b.String("kind", p.Kind)
+	b.String("ns", p.Namespace.String())
+	if p.Command != nil {
+		b.Raw("command", p.Command)
+	}
+	b.DateTime("started", p.Started.UnixMilli())
+	b.Int64("done", p.Done)
+	b.Int64("total", p.Total)
+	b.Int64("left", int64(p.Left))
+	b.String("phase", p.Phase)
+	b.Int64("applied", p.Applied)
+	b.End()
+	for _, wish := range []string{noteAbort, noteHurry} {
+		if len(was) > 0 && was.Get(wish).Truthy() {
+			b.Bool(wish, true)
+		}
+	}
+	return b.Doc()
+}
+
+// wished is a note with a wish.
+func wished(was bson.Raw, wish string) bson.Raw {
+	b := bson.NewBuilder(nil)
+	if len(was) > 0 {
+		for it := was.Iter(); it.Next(); {
+			if string(it.Name) != wish {
+				b.ValueBytes(it.Name, it.Value)
+			}
+		}
+	}
+	b.Bool(wish, true)
+	return b.Doc()
+}
+
+// reportOf reads the job of a note; false if none has been noted yet.
+func reportOf(note bson.Raw) (p Report, ok bool) {
+	if len(note) == 0 {
+		return p, false
+	}
+	d, ok := note.Get(noteJob).Doc()
+	p.Server, _ = d.Get("server").Str()
+	p.Kind, _ = d.Get("kind").Str()
+	ns, _ := d.Get("ns").Str()
+	p.Namespace = collection.ParseNamespace(ns)
+	p.Command, _ = d.Get("command").Doc()
+	at, _ := d.Get("started").DateTime()
+	p.Started = time.UnixMilli(at)
+	p.Done, _ = d.Get("done").Int64()
+	p.Total, _ = d.Get("total").Int64()
+	left, _ := d.Get("left").Int64()
+	p.Left = time.Duration(left)
+	p.Phase, _ = d.Get("phase").Str()
+	p.Applied, _ = d.Get("applied").Int64()
+	return p, ok
+}
+
+// wish asks another process to end its Reshard in a way, and waits until it has.
+// Errors: NoSuchReshardCollection (339).
+func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string) error {
+	if r.Duties == nil {
+		return notResharding()
+	}
+	epoch, err := r.reshardingElsewhere(ctx, id)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Duties.Wish(ctx, structureDuty(id), func(was []byte) []byte { return wished(was, wish) }); err != nil {
+		return err
+	}
+	for {
+		now, err := r.reshardingElsewhere(ctx, id)
+		if e := mongoerr.From(err); err != nil && e.Code == mongoerr.NoSuchReshardCollection || err == nil && now != epoch {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if !sleep(ctx, lockEvery, nil) {
+			return context.Cause(ctx)
+		}
+	}
+	if snap, err := r.Store.Snapshot(ctx, 0); err == nil { // the catalog here is as new as the end of the job
+		snap.Close()
+	}
+	if wish == noteAbort && r.Catalog.Peek().ByID(id) == nil {
+		return committed()
+	}
+	return nil
+}
+
+// reshardingElsewhere is the epoch of a Reshard of another process that lives.
+// Errors: NoSuchReshardCollection (339).
+func (r *Runner) reshardingElsewhere(ctx context.Context, id keyspace.CollectionID) (uint64, error) {
+	rows, err := r.Duties.List(ctx, structureDuty(id))
+	if err != nil {
+		return 0, err
+	}
+	alive, err := r.Duties.Alive(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if p, ok := reportOf(row.Note); ok && row.Name == structureDuty(id) && p.Phase != "" && alive[row.Owner] {
+			return row.Epoch, nil
+		}
+	}
+	return 0, notResharding()
+}
+
+// resumeLoop goes on with what processes that died have left, as long as this one has the duty.
+func (r *Runner) resumeLoop(ctx context.Context) {
+	for {
+		if r.Turn(ctx, dutyResume) {
+			r.report("resume", r.resumeOrphans(ctx))
+		}
+		if !sleep(ctx, dutyEvery, nil) {
+			return
+		}
+	}
+}
+
+// resumeOrphans finishes what was begun at the structure of a collection and is nobody's work.
+func (r *Runner) resumeOrphans(ctx context.Context) error {
+	var waiting []*catalog.Collection
+	for _, c := range r.Catalog.Peek().Collections("") {
+		if unfinished(c) {
+			waiting = append(waiting, c)
+		}
+	}
+	alive, err := r.Duties.Alive(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Orphans != nil {
+		if err := r.Orphans(ctx, func(id storage.MemberID) bool { return alive[id] }); err != nil {
+			return err
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	rows, err := r.Duties.List(ctx, structurePrefix)
+	if err != nil {
+		return err
+	}
+	busy := map[keyspace.CollectionID]bool{}
+	for _, row := range rows {
+		id, _ := structureOf(row)
+		busy[id] = alive[row.Owner] && (row.Owner != r.Duties.Member() || r.Duties.Has(row.Name))
+	}
+	for _, c := range waiting {
+		if busy[c.ID] {
+			continue
+		}
+		if err := r.resumeOne(ctx, c.ID); err != nil {
+			r.report("resume", err)
+		}
+	}
+	return nil
+}
+
+// unfinished reports that a job at the structure of a collection has not come to its end.
+func unfinished(c *catalog.Collection) bool {
+	if c.IsView() {
+		return false
+	}
+	for _, ix := range c.Indexes {
+		if ix.State == catalog.IndexBuilding {
+			return true
+		}
+	}
+	return c.Frozen || len(unsettled(c.Map)) > 0
+}
