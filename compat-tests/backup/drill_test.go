@@ -42,7 +42,7 @@ func TestDrill(t *testing.T) {
 	}
 	moments, beside, lives, changes, reshapes := 0, 0, 0, 0, int64(0)
 	faults.Tell(t, "backup", seed, func() (int, string) {
-		return moments, fmt.Sprintf("%d brought back beside a living server, of %d lives with %d kills, %d changes and %d splits and new shard keys", beside, lives, lives*(kills+1), changes, reshapes)
+		return moments, fmt.Sprintf("%d brought back beside a living server, of %d lives with %d kills, %d changes and %d splits and new shard keys; %s the model", beside, lives, lives*(kills+1), changes, reshapes, faults.None(t, "unlike"))
 	})
 	for moments < due {
 		t.Logf("seed %d", seed)

@@ -122,7 +122,7 @@ func TestChangesThroughKills(t *testing.T) {
 	var moved, written atomic.Int64
 	kills := 0
 	faults.Tell(t, "kill", 0, func() (int, string) {
-		return kills, fmt.Sprintf("%d while changes were read: %d writes, %d splits, merges and reshardings, %d events", kills, written.Load(), moved.Load(), readers[0].total)
+		return kills, fmt.Sprintf("%d while changes were read: %d writes, %d splits, merges and reshardings, %d events, %s", kills, written.Load(), moved.Load(), readers[0].total, faults.None(t, "lost"))
 	})
 	for life := range lives {
 		server, err := harness.Launch(harness.Options{Data: dir})

@@ -64,7 +64,9 @@ func TestKillDuringWrites(t *testing.T) {
 	}
 	acknowledged, kills := 0, 0
 	n := rounds(t)
-	faults.Tell(t, "kill", 0, func() (int, string) { return kills, fmt.Sprintf("%d with %d acknowledged writes", kills, acknowledged) })
+	faults.Tell(t, "kill", 0, func() (int, string) {
+		return kills, fmt.Sprintf("%d with %d acknowledged writes, %s", kills, acknowledged, faults.None(t, "lost"))
+	})
 	for round := range n {
 		server, err := harness.Launch(harness.Options{Data: dir, Args: []string{"--sync=always"}})
 		if err != nil {

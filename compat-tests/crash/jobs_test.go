@@ -81,7 +81,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	}
 	acknowledged, kills := 0, 0
 	faults.Tell(t, "kill", 0, func() (int, string) {
-		return kills, fmt.Sprintf("%d while a structure changed, with %d acknowledged writes", kills, acknowledged)
+		return kills, fmt.Sprintf("%d while a structure changed, with %d acknowledged writes, %s", kills, acknowledged, faults.None(t, "lost"))
 	})
 	first := true
 	var want *state // after a kill

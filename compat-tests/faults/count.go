@@ -89,6 +89,15 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 	})
 }
 
+// None says for a detail that a test which fails where it finds one has found none of
+// something.
+func None(tb testing.TB, of string) string {
+	if tb.Failed() {
+		return "some " + of
+	}
+	return "0 " + of
+}
+
 // String is the result in a line.
 func (r Result) String() string {
 	out := fmt.Sprintf("%s %d", r.Test, r.Count)
