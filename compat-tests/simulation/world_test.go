@@ -134,6 +134,9 @@ func (w *world) boot(files *vfs.MemFS) bool {
 	}
 	cfg.Files = func(o *pebblekv.Options) {
 		o.FS, o.MemtableBytes, o.ReserveBytes = w.disk.fs(), 64<<10, -1
+		// A write that waits for room has a lock for which others wait, and virtual time does
+		// not pass while anybody waits for a lock: nothing would ever be written out.
+		o.Memtables = 1000
 	}
 	var err error
 	if w.server, err = daemon.Start(context.Background(), cfg, w.log); err != nil {

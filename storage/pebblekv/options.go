@@ -32,9 +32,13 @@ type Options struct {
 	// system's page cache, which gives way to others.
 	CacheBytes int64
 
-	// MemtableBytes is the size of one memtable, of which there may be four; 0 = 32
+	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32
 	// MiB. As much lies on the disk for each of five logs, four of them to be used again.
 	MemtableBytes int64
+
+	// Memtables is how many memtables there may be before writes wait until one is written
+	// out; 0 = 4.
+	Memtables int
 
 	// SyncInterval is the longest time a Buffered commit stays without a sync;
 	// 0 = 100 ms.
@@ -97,6 +101,7 @@ func (o Options) defaults() Options {
 	}
 	o.CacheBytes = orElse(o.CacheBytes, 128<<20)
 	o.MemtableBytes = orElse(o.MemtableBytes, 32<<20)
+	o.Memtables = orElse(o.Memtables, 4)
 	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
 	o.StallTries = orElse(o.StallTries, 500)
 	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)
@@ -120,7 +125,7 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: the default is old and going up is one-way
 		DisableWAL:                  o.InMemory,
 		MemTableSize:                uint64(o.MemtableBytes),
-		MemTableStopWritesThreshold: 4,
+		MemTableStopWritesThreshold: o.Memtables,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
