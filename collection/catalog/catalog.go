@@ -36,7 +36,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		return nil, err
 	}
 	defer reader.Close()
-	if shared := storage.AsShared(store); shared != nil {
+	if shared := storage.AsShared(store); storage.Several && shared != nil {
 		return c, c.join(ctx, shared, reader, r)
 	}
 	s := newSnapshot(1)
@@ -138,7 +138,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if c.unsure != nil {
 		return 0, errUnsure
 	}
-	if c.others != nil {
+	if storage.Several && c.others != nil {
 		if before, err := c.refresh(ctx, txn); err != nil {
 			return 0, err
 		} else if before != nil {
@@ -159,7 +159,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		return 0, err
 	}
 	var rows map[keyspace.CollectionID]entryRow
-	if c.others != nil {
+	if storage.Several && c.others != nil {
 		var err error
 		if rows, err = m.share(ctx, c.others); err != nil {
 			return 0, err
@@ -172,7 +172,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err != nil {
 		return 0, err
 	}
-	if c.others != nil {
+	if storage.Several && c.others != nil {
 		c.others.shared(rows)
 	}
 	c.publish(m, ts)

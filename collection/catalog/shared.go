@@ -169,7 +169,7 @@ func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]
 // OnTopic sets what is called, with a state that has them, when other processes have made
 // changes of a topic: what else a process keeps in memory. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
-	if c.others == nil {
+	if !storage.Several || c.others == nil {
 		return
 	}
 	c.mu.Lock()
@@ -363,7 +363,7 @@ func (o *others) shared(rows map[keyspace.CollectionID]entryRow) {
 // Follow takes over what other processes change, and tells them so, until ctx ends. It
 // returns at once if there are no others.
 func (c *Catalog) Follow(ctx context.Context) {
-	if c.others == nil {
+	if !storage.Several || c.others == nil {
 		return
 	}
 	every := time.NewTicker(followEvery)
@@ -451,7 +451,7 @@ func (c *Catalog) tell(ctx context.Context) error {
 // Errors: those of ctx; ErrClosed.
 func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
 	o := c.others
-	if o == nil || at == 0 {
+	if !storage.Several || o == nil || at == 0 {
 		return nil
 	}
 	every := time.NewTicker(awaitEvery)

@@ -57,7 +57,7 @@ func (r *release) binaries() error {
 		return err
 	}
 	for _, p := range r.platforms {
-		if err := build(p, mod, "", r.binary(p)); err != nil {
+		if err := build(p, mod, aloneTag, r.binary(p)); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,9 @@ import (
 // gRPC's pages about its own requests, which nobody can ask for. They use templates, which look
 // methods up by their names, and then the linker keeps all methods: 8 MB.
 const (
-	clusterTag  = "tikv"
+	clusterTag = "tikv"
+	// aloneTag leaves out of the usual program what only several servers over one store need.
+	aloneTag    = "alone"
 	clusterTags = clusterTag + ",grpcnotrace"
 )
 

@@ -95,7 +95,7 @@ func row(ctx context.Context, r storage.Reader, name string) (Row, error) {
 
 // Has reports that this process has a duty.
 func (r *Roster) Has(name string) bool {
-	if r == nil {
+	if !storage.Several || r == nil {
 		return true
 	}
 	r.mu.Lock()
@@ -107,7 +107,7 @@ func (r *Roster) Has(name string) bool {
 // goroutine at a time asks for a duty.
 // Errors: those of the store.
 func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, error) {
-	if r == nil || r.Has(name) {
+	if !storage.Several || r == nil || r.Has(name) {
 		return true, nil
 	}
 	r.mu.Lock()
@@ -193,7 +193,7 @@ func (r *Roster) Guard(name string) error {
 // Give gives a duty back. What cannot be told the store now is told it by a later Tidy; until then
 // others wait.
 func (r *Roster) Give(ctx context.Context, name string) error {
-	if r == nil {
+	if !storage.Several || r == nil {
 		return nil
 	}
 	r.mu.Lock()
@@ -221,7 +221,7 @@ func (r *Roster) drop(ctx context.Context, name string, h *held) error {
 
 // Tidy gives back what could not be given back before.
 func (r *Roster) Tidy(ctx context.Context) error {
-	if r == nil {
+	if !storage.Several || r == nil {
 		return nil
 	}
 	r.mu.Lock()
@@ -244,7 +244,7 @@ func (r *Roster) Tidy(ctx context.Context) error {
 
 // Leave gives all duties back: this process stops.
 func (r *Roster) Leave(ctx context.Context) error {
-	if r == nil {
+	if !storage.Several || r == nil {
 		return nil
 	}
 	r.mu.Lock()

@@ -28,7 +28,7 @@ const structurePrefix = "collection."
 
 // onDuty is the context of a job that this process does as long as it has a duty.
 func (r *Runner) onDuty(ctx context.Context, name string) context.Context {
-	if r.Duties == nil {
+	if !storage.Several || r.Duties == nil {
 		return ctx
 	}
 	return storage.WithGuard(ctx, func() error { return r.Duties.Guard(name) })
@@ -53,7 +53,7 @@ func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.C
 
 // lockEverywhere waits until no other process changes the structure of the collection, as Lock.
 func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
-	if r.Duties == nil {
+	if !storage.Several || r.Duties == nil {
 		return unlock, nil
 	}
 	name, began := structureDuty(id), time.Now()

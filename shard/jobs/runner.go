@@ -107,7 +107,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	if r.Duties == nil {
+	if !storage.Several || r.Duties == nil {
 		r.loop(ctx, "resume", func(ctx context.Context) { r.report("resume", r.Resume(ctx)) })
 	} else {
 		r.loop(ctx, "resume", r.resumeLoop)
