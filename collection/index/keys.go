@@ -24,7 +24,7 @@ type Add func(values, typeBits []byte) error
 // arrays cost no allocation in a plain index.
 //
 // Errors: CannotIndexParallelArrays, those of evaluating the partial filter,
-// those of add, and numbered codes of single kinds (16766 for arrays in a hashed
+// CannotBuildIndexKeys if they are larger than keysBytesMax, those of add, and numbered codes of single kinds (16766 for arrays in a hashed
 // index, 16755 for what is no geometry, 7246301 for arrays before a wildcard).
 func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arrays MultikeyPaths, err error) {
 	if s.Partial != nil {
@@ -40,6 +40,11 @@ func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arra
 	g.release()
 	return arrays, err
 }
+
+// keysBytesMax is how large the entries of a document in one index may be together: four
+// times the largest document. What is not in an array, or is the name of a field above one, stands
+// in the entry of each of its elements: a document of 16 MB could have terabytes of entries.
+const keysBytesMax = 64 << 20
 
 // generator is the working memory of one Keys.
 type generator struct {
@@ -101,6 +106,10 @@ func (g *generator) end() error {
 	g.entries = append(g.entries, entry{g.start, len(g.keys), from, len(g.bits)})
 	size := len(g.keys) - g.start // one value may be in every key
 	g.begin()
+	if len(g.keys) > keysBytesMax {
+		return mongoerr.New(mongoerr.CannotBuildIndexKeys, "The index %s would have more than %d MiB of keys for one document: an array has many elements, and the key of each repeats a large value or a long field name; "+
+			"shorten that, leave it out of the index, or divide the document: %s", g.s.Name, keysBytesMax>>20, g.doc.Clipped(errorTextMax))
+	}
 	if err := g.env.Row(size); err != nil {
 		return err
 	}

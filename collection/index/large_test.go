@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/casefile/giant"
 )
@@ -88,6 +90,44 @@ func TestKeysOfLargestDocuments(t *testing.T) {
 				_, err = spec.Keys(env, doc, new(expr.Scratch), func(_, _ []byte) error { n++; return nil })
 				t.Logf("%s of %d bytes: %d entries in %v: %.100v", key, len(doc), n, time.Since(begun).Round(time.Millisecond), err)
 			})
+		}
+	}
+}
+
+// What each element of an array repeats, a value beside it or the names above it, is bounded.
+func TestKeysThatRepeatMuch(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	b := bson.NewBuilder(nil)
+	b.String("s", long)
+	b.BeginDoc("d")
+	b.BeginDoc(long)
+	b.BeginArray("a")
+	for i := range 200_000 {
+		b.Int32("", int32(i))
+	}
+	b.End()
+	b.End()
+	b.End()
+	b.BeginArray("a")
+	for i := range 200_000 {
+		b.Int32("", int32(i))
+	}
+	b.End()
+	doc := b.Doc()
+	for key, want := range map[string]mongoerr.Code{`{a: 1}`: 0, `{s: 1}`: 0, `{a: 1, s: 1}`: mongoerr.CannotBuildIndexKeys, `{s: -1, a: 1}`: mongoerr.CannotBuildIndexKeys, `{"$**": 1}`: mongoerr.CannotBuildIndexKeys} {
+		d, err := ejson.Parse(`{name: "x", key: ` + key + `}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := mql.NewEnv(t.Context())
+		spec, err := ParseSpec(env, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = spec.Keys(env, doc, new(expr.Scratch), func(_, _ []byte) error { return nil })
+		var e *mongoerr.Error
+		if errors.As(err, &e); (err == nil) != (want == 0) || err != nil && e.Code != want {
+			t.Errorf("%s: %.300v", key, err)
 		}
 	}
 }
