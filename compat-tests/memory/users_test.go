@@ -118,31 +118,70 @@ func kill(ctx context.Context, t *testing.T, admin *mongo.Database, app string) 
 	}
 }
 
-// The long commands of an application take turns with those of another, however many it runs.
+// The long commands of an application take turns with those of another, however many it runs,
+// and so do its change streams.
 func TestApplicationsTakeTurns(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	s, db := start(t)
-	fill(ctx, t, db.Collection("c"), documents)
-	product := bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 200}}}},
-		{Key: "in", Value: bson.D{{Key: "$multiply", Value: bson.A{"$$this", "$k"}}}}}}}
-	busy := bson.A{bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$sum", Value: product}}}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: -1}}}}}
-	run := func(c *mongo.Collection) error {
-		cur, err := c.Aggregate(ctx, busy)
-		if err == nil {
-			err = cur.Close(ctx)
-		}
-		return err
+	var begin struct {
+		OperationTime bson.Timestamp `bson:"operationTime"`
 	}
+	if err := db.RunCommand(t.Context(), bson.D{{Key: "ping", Value: 1}}).Decode(&begin); err != nil {
+		t.Fatal(err)
+	}
+	fill(t.Context(), t, db.Collection("c"), documents)
+	busy := func(k string) bson.A {
+		product := bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 200}}}},
+			{Key: "in", Value: bson.D{{Key: "$multiply", Value: bson.A{"$$this", k}}}}}}}
+		return bson.A{bson.D{{Key: "$addFields", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$sum", Value: product}}}}}},
+			bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: -1}}}}}
+	}
+	t.Run("aggregate", func(t *testing.T) {
+		takeTurns(t, s, func(ctx context.Context, c *mongo.Collection) error {
+			cur, err := c.Aggregate(ctx, busy("$k"))
+			if err == nil {
+				err = cur.Close(ctx)
+			}
+			return err
+		})
+	})
+	t.Run("changes", func(t *testing.T) {
+		// From the first change to the last, which all have to be computed and none is wanted.
+		o := options.ChangeStream().SetStartAtOperationTime(&begin.OperationTime).SetMaxAwaitTime(time.Millisecond)
+		takeTurns(t, s, func(ctx context.Context, c *mongo.Collection) error {
+			cur, err := c.Watch(ctx, busy("$fullDocument.k"), o)
+			if err != nil {
+				return err
+			}
+			if cur.TryNext(ctx) {
+				return errors.New("a change came through")
+			}
+			return errors.Join(cur.Err(), cur.Close(ctx))
+		})
+	})
+}
+
+// takeTurns lets one application run a command on 24 connections and another on one, and
+// compares how often.
+func takeTurns(t *testing.T, s *harness.Server, run func(ctx context.Context, c *mongo.Collection) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
 	greedy, modest := as(t, s, "greedy"), as(t, s, "modest")
 	counts := make(chan struct{}, 1<<20)
 	for range 24 {
-		go func() {
-			for run(greedy) == nil {
+		wg.Go(func() {
+			for {
+				if err := run(ctx, greedy); err != nil {
+					if ctx.Err() == nil {
+						t.Error(err)
+					}
+					return
+				}
 				counts <- struct{}{}
 			}
-		}()
+		})
 	}
 	for range 24 { // until all are at it
 		<-counts
@@ -150,7 +189,7 @@ func TestApplicationsTakeTurns(t *testing.T) {
 	before := len(counts)
 	const rounds = 5
 	for range rounds {
-		if err := run(modest); err != nil {
+		if err := run(ctx, modest); err != nil {
 			t.Fatal(err)
 		}
 	}
