@@ -137,16 +137,16 @@ func (b *tab) has(what, text string) {
 	b.check(what, fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
 }
 
-// click clicks the first element that a selector finds, or the button with a text.
+// click clicks the first element that a selector finds, or the button with a text. It is the
+// element that is clicked, and not a place: what is drawn meanwhile may move it.
 func (b *tab) click(selector string) {
 	b.t.Helper()
+	find := fmt.Sprintf("document.querySelector(%q)", selector)
 	if text, ok := strings.CutPrefix(selector, "text="); ok {
-		find := fmt.Sprintf("[...document.querySelectorAll('button, a, summary')].find((x) => x.textContent.trim().startsWith(%q))", text)
-		b.check("there is "+text, find)
-		b.do(chromedp.Evaluate(find+".click()", nil))
-		return
+		find = fmt.Sprintf("[...document.querySelectorAll('button, a, summary')].find((x) => x.textContent.trim().startsWith(%q))", text)
 	}
-	b.do(chromedp.Click(selector, chromedp.ByQuery))
+	b.check("there is "+selector, find)
+	b.do(chromedp.Evaluate(find+".click()", nil))
 }
 
 // fill types into an input.
