@@ -39,7 +39,7 @@ func (g *gateway) oracle() error {
 }
 
 // lease is how long a gateway is waited for that says nothing.
-const lease = 2 * time.Second
+const lease = 4 * time.Second
 
 // newCluster is a simulated cluster that ends with the test.
 func newCluster(t *testing.T) *tikvfake.Cluster {
