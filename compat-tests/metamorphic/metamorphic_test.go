@@ -53,6 +53,7 @@ func TestMetamorphic(t *testing.T) {
 		ops, indexes := drawn(seed)
 		runs++
 		if failure := run(t, client, indexes, ops); failure != nil {
+			t.Logf("CANTLE_SEED=%d, operation %d: %s", seed, failure.at, failure.what)
 			short := shrink(t, client, indexes, ops[:failure.at+1])
 			t.Fatalf("CANTLE_SEED=%d, operation %d: %s\n\nindexes %s\nshrunk to\n%s\n%s", seed, failure.at, failure.what, text(bson.D{{Key: "indexes", Value: indexes}}), script(short),
 				run(t, client, indexes, short).String())
@@ -84,6 +85,10 @@ func (f *failure) String() string {
 	return f.what
 }
 
+// runMost is how long a run may take, also on a cluster where everything goes wrong: some answers
+// are waited for there until the server asks what became of a commit.
+const runMost = 4 * time.Minute
+
 // database is where runs happen.
 const database = "metamorphic"
 
@@ -91,7 +96,7 @@ const database = "metamorphic"
 // returns the first difference.
 func run(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) *failure {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), runMost)
 	defer cancel()
 	db := client.Database(database)
 	if err := db.Drop(ctx); err != nil {
@@ -324,14 +329,17 @@ func everywhere(at int, what, want string, ask func(v variant) (string, error)) 
 	return nil
 }
 
-// shrinkRunsMax bounds the work of shrinking.
-const shrinkRunsMax = 150
+// shrinkRunsMax and shrinkMost bound the work of shrinking.
+const (
+	shrinkRunsMax = 150
+	shrinkMost    = 2 * time.Minute
+)
 
 // shrink leaves out operations as long as the rest still fails.
 func shrink(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) []op {
-	runs := 0
+	runs, until := 0, time.Now().Add(shrinkMost)
 	for size := len(ops) / 2; size > 0; size /= 2 {
-		for first := 0; first+size <= len(ops) && runs < shrinkRunsMax; {
+		for first := 0; first+size <= len(ops) && runs < shrinkRunsMax && time.Now().Before(until); {
 			without := slices.Concat(ops[:first], ops[first+size:])
 			runs++
 			if f := run(t, client, indexes, without); f != nil {

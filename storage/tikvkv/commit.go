@@ -71,6 +71,7 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	way := s.enter(logged)
 	f.way = way
 	e := s.errand(ctx, s.limits.commit)
+	f.sent = func() { e.doubt.Store(true) } // settle asks what became of it
 	err = c.Commit(e)
 	e.end()
 	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
@@ -174,7 +175,8 @@ func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 }
 
 // settle finds out what became of a transaction whose commit was not answered: its primary
-// key tells, and if it is not there the question itself makes sure that it never will be.
+// key tells, and if it is not there the question itself makes sure that it never will be. As an
+// errand it waits for longer while the cluster answers others.
 // Errors: ErrConflict if nothing was written; ErrUndetermined, and its passage ends later.
 func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	primary := f.primary.Load()
@@ -188,20 +190,26 @@ func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	}
 	deadline := time.NewTimer(s.limits.settle)
 	defer deadline.Stop()
-	select {
-	case o := <-answer:
-		s.meet(o.ts)
-		s.doubts.Add(-1)
-		return o.ts, o.err
-	case <-deadline.C:
-		s.background(func() {
-			if o := <-answer; !errors.Is(o.err, storage.ErrUndetermined) {
-				f.way.done(o.ts)
-				s.doubts.Add(-1)
-			}
-		})
-		return 0, fmt.Errorf("%w: the cluster does not answer", storage.ErrUndetermined)
+	for times := 1; ; times++ {
+		select {
+		case o := <-answer:
+			s.meet(o.ts)
+			s.doubts.Add(-1)
+			return o.ts, o.err
+		case <-deadline.C:
+		}
+		if times >= s.limits.most || !s.alive(s.limits.settle) {
+			break
+		}
+		deadline.Reset(s.limits.settle)
 	}
+	s.background(func() {
+		if o := <-answer; !errors.Is(o.err, storage.ErrUndetermined) {
+			f.way.done(o.ts)
+			s.doubts.Add(-1)
+		}
+	})
+	return 0, fmt.Errorf("%w: the cluster does not answer", storage.ErrUndetermined)
 }
 
 // outcome is what became of a transaction: its commit time, or an error.

@@ -19,14 +19,13 @@ type errand struct {
 	stop   func() bool
 	timer  *time.Timer
 	late   atomic.Bool // the patience was at its end
+	doubt  atomic.Bool // what is waited for can be asked about otherwise: the patience is not prolonged
 }
-
-// errandMost is how many times its patience an errand lasts.
-const errandMost = 3
 
 // errand begins a call of the client, which is given up after a while: by itself the client
 // tries for longer than anybody waits. From a cluster that answers others, if slowly, the answer is
-// waited for some times as long; whether it does is known after the time of a lease.
+// waited for some times as long, unless it can be had otherwise; whether the cluster answers others
+// is known after the time of a lease.
 func (s *store) errand(caller context.Context, patience time.Duration) *errand {
 	e := &errand{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
@@ -34,7 +33,7 @@ func (s *store) errand(caller context.Context, patience time.Duration) *errand {
 	begun, times := make(chan struct{}), 0
 	e.timer = time.AfterFunc(patience, func() {
 		<-begun
-		if times++; times < errandMost && patience > s.o.Lease && e.Err() == nil && s.Away() == nil {
+		if times++; times < s.limits.most && e.Err() == nil && !e.doubt.Load() && s.alive(patience) {
 			e.timer.Reset(patience)
 			return
 		}
@@ -44,6 +43,9 @@ func (s *store) errand(caller context.Context, patience time.Duration) *errand {
 	close(begun)
 	return e
 }
+
+// alive reports that the cluster has answered others for as long as this.
+func (s *store) alive(patience time.Duration) bool { return patience > s.o.Lease && s.Away() == nil }
 
 // end gives back what the errand took.
 func (e *errand) end() {

@@ -20,6 +20,7 @@ type fence struct {
 	// bound is the newest commit time that is allowed, asked at the last moment.
 	bound func() uint64
 	way   *passage // of the commit through the tail of the log; nil if there is none
+	sent  func()   // told before a request that may commit leaves; nil for nobody
 
 	primary   atomic.Pointer[[]byte] // the key that decides whether the transaction is committed
 	refused   atomic.Bool            // by this fence
@@ -69,6 +70,9 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 	}
 	if f.way != nil && !f.committed.Load() {
 		f.way.dated(r.CommitVersion)
+	}
+	if f.sent != nil {
+		f.sent()
 	}
 	resp, err := next(target, req)
 	if err != nil || resp == nil || f.committed.Load() {

@@ -88,3 +88,35 @@ func TestSlowCommitsAreLarge(t *testing.T) {
 	now = now.Add(slowFor)
 	class(&one, classSmall, "when that is past")
 }
+
+// A commit that is not answered, by a cluster that answers others, is asked about when its time is
+// over: the patience with slow clusters is not for answers that never come.
+func TestUnansweredCommitIsAskedAbout(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, Options{Lease: 200 * time.Millisecond})
+	defer s.Close()
+	s.limits.commit, s.limits.most = 400*time.Millisecond, 1<<30
+	var asked atomic.Bool
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, tx.Set([]byte("a"), []byte("1")))
+	key := s.keys.user([]byte("a"))
+	c.SetHook(func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		switch {
+		case req.Type == tikvrpc.CmdCheckTxnStatus && bytes.Equal(req.CheckTxnStatus().PrimaryKey, key):
+			asked.Store(true)
+		case req.Type == tikvrpc.CmdCommit && bytes.Equal(req.Commit().Keys[0], key):
+			if _, err := next(); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return next()
+	})
+	_, err = tx.Commit(t.Context(), storage.Synced)
+	must(t, err)
+	if !asked.Load() {
+		t.Error("nobody asked what became of the commit")
+	}
+}
