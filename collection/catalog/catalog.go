@@ -173,7 +173,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		return 0, err
 	}
 	if storage.Several && c.others != nil {
-		c.others.shared(rows)
+		c.others.shared(rows, ts)
 	}
 	c.publish(m, ts)
 	return ts, nil

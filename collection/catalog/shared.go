@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,7 @@ type others struct {
 
 	// Guarded by mu of the Catalog.
 	asOf  storage.Timestamp                  // everything committed up to then is in the current snapshot
+	own   storage.Timestamp                  // and so is the newest change of this process, which was at or before own
 	notes map[string]string                  // the notes that are in it, by who wrote them
 	count uint64                             // of the own note
 	rows  map[keyspace.CollectionID]entryRow // stored entries that are in it
@@ -43,6 +45,8 @@ type others struct {
 	told  tidings                            // what was told last
 	// topics are called when what they are about was changed by others; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
+
+	telling sync.Mutex // so that no tidings are replaced by older ones; taken before mu
 }
 
 // entryRow is an entry as it is stored.
@@ -98,7 +102,9 @@ func databaseNameKey(name string) []byte {
 }
 
 // refresh takes over what others have changed up to the snapshot of a reader. The caller holds
-// mu. It reports what was replaced, nil if there was nothing new.
+// mu. It reports what was replaced, nil if there was nothing new. A reader from before the newest
+// change of this process would undo that here: a frozen collection would have writers again for
+// whom no drain waits. Errors: ErrConflict for such a one; those of the store.
 func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
 	o := c.others
 	at := r.ReadTimestamp()
@@ -107,6 +113,8 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 		return nil, errUnsure
 	case at <= o.asOf:
 		return nil, nil
+	case at < o.own:
+		return nil, fmt.Errorf("%w: this state is older than the catalog", storage.ErrConflict)
 	}
 	notes := map[string]string{}
 	err = eachRow(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(keyspace.ChangePrefix)), func(key, value []byte) error {
@@ -349,8 +357,9 @@ func (m *Mutation) share(ctx context.Context, o *others) (map[keyspace.Collectio
 	return rows, m.txn.Set(o.noteKey(), binary.BigEndian.AppendUint64(nil, o.count+1))
 }
 
-// shared notes that a change of this process was committed. The caller holds mu.
-func (o *others) shared(rows map[keyspace.CollectionID]entryRow) {
+// shared notes that a change of this process was committed at a time. The caller holds mu.
+func (o *others) shared(rows map[keyspace.CollectionID]entryRow, ts storage.Timestamp) {
+	o.own = max(o.own, ts)
 	o.count++
 	o.rows = rows
 	o.notes = maps.Clone(o.notes)
@@ -392,7 +401,7 @@ func (c *Catalog) follow(ctx context.Context) error {
 	before, err := c.refresh(ctx, r)
 	now := c.current.Load()
 	c.mu.Unlock()
-	if err != nil {
+	if err != nil && !errors.Is(err, storage.ErrConflict) { // a change has come between: the next look takes over the rest
 		return err
 	}
 	if before != nil {
@@ -424,7 +433,7 @@ func (c *Catalog) tidings() tidings {
 	for _, list := range c.old {
 		for _, p := range list {
 			if !p.over() {
-				t.drained = min(t.drained, p.replaced-1)
+				t.drained = min(t.drained, max(p.replaced, 1)-1) // 0 while a change is unsure
 			}
 		}
 	}
@@ -433,6 +442,8 @@ func (c *Catalog) tidings() tidings {
 
 // tell tells the others.
 func (c *Catalog) tell(ctx context.Context) error {
+	c.others.telling.Lock()
+	defer c.others.telling.Unlock()
 	c.mu.Lock()
 	t := c.tidings()
 	c.mu.Unlock()

@@ -93,7 +93,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 			for id := range m.touched() {
 				delete(c.others.rows, id)
 			}
-			c.others.notes = nil
+			c.others.notes, c.others.own = nil, max(c.others.own, ts)
 			return
 		}
 		now := newMutation(m.ctx, c.current.Load(), nil)

@@ -1,0 +1,104 @@
+package catalog_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// among is a store that several processes use, of which this is the only one so far.
+type among struct {
+	storage.Store
+	message []byte
+	// looked is called around snapshots, if it is set.
+	looked func(take func() (storage.Reader, error)) (storage.Reader, error)
+}
+
+func (a *among) Member() storage.MemberID { return storage.MemberID{1} }
+
+func (a *among) Tell(_ context.Context, message []byte) error {
+	a.message = slices.Clone(message)
+	return nil
+}
+
+func (a *among) Members(context.Context) (storage.Timestamp, []storage.Member, error) {
+	return a.Latest(), []storage.Member{{ID: a.Member(), Message: a.message}}, nil
+}
+
+func (a *among) Rejoin(func(context.Context, storage.Reader) error) {}
+
+func (a *among) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
+	take := func() (storage.Reader, error) { return a.Store.Snapshot(ctx, at) }
+	if a.looked != nil {
+		return a.looked(take)
+	}
+	return take()
+}
+
+// frozen freezes a collection.
+func frozen(name string) func(m *catalog.Mutation) error {
+	return func(m *catalog.Mutation) error {
+		coll, err := m.Snapshot().Lookup(ns(name))
+		if err != nil {
+			return err
+		}
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Frozen = true }))
+	}
+}
+
+// Who looks for changes of others with a state from before a change of its own keeps that: a
+// frozen collection has no writers.
+func TestFollowOlderState(t *testing.T) {
+	store := &among{Store: memkv.Open(memkv.Options{})}
+	defer store.Close()
+	c, err := catalog.Open(t.Context(), store, release.Default)
+	must(t, err)
+	r := &room{c, t, store}
+	r.create("db.c", "{}")
+	begun, taken, goOn, again := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	looks := 0
+	ctx, stop := context.WithCancel(t.Context())
+	store.looked = func(take func() (storage.Reader, error)) (storage.Reader, error) {
+		switch looks++; looks {
+		case 1:
+			<-begun
+			r, err := take()
+			close(taken)
+			<-goOn
+			return r, err
+		case 2:
+			close(again)
+			<-ctx.Done()
+		}
+		return nil, storage.ErrClosed
+	}
+	ended := make(chan struct{})
+	go func() { c.Follow(ctx); close(ended) }()
+	r.change(func(m *catalog.Mutation) error {
+		txn, err := store.Begin(t.Context(), storage.TxnOptions{}) // somebody else's: the look is later than the beginning
+		must(t, err)
+		must(t, txn.Set([]byte("else"), []byte("1")))
+		_, err = txn.Commit(t.Context(), storage.Buffered)
+		must(t, err)
+		close(begun)
+		<-taken
+		return frozen("db.c")(m)
+	})
+	close(goOn)
+	<-again
+	if !r.Peek().Collection(ns("db.c")).Frozen {
+		t.Error("an older state has undone the freeze: the collection has writers again")
+	}
+	stop()
+	<-ended
+	store.looked = nil
+	r.change(renamed("db.c", "db.d"))
+	if coll := r.Peek().Collection(ns("db.d")); coll == nil || !coll.Frozen {
+		t.Error("the next change is not made over this one")
+	}
+}
