@@ -117,7 +117,7 @@ func BenchmarkScan(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			sols, err := q.Candidates()
+			sols, err := q.Candidates(w.env)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -119,6 +119,9 @@ func explainInputs(b *bson.Builder, stats bool, inputs ...Operator) {
 	default:
 		b.BeginArray("inputStages")
 		for _, in := range inputs {
+			if plan.IsTooLong(b) {
+				break
+			}
 			b.BeginDoc("")
 			in.Explain(b, stats)
 			b.End()

@@ -315,7 +315,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 // candidates lists the solutions of a query and counts their stages.
 func (w *world) candidates(q *plan.Query) []*plan.Solution {
 	w.t.Helper()
-	sols, err := q.Candidates()
+	sols, err := q.Candidates(w.env)
 	if err != nil {
 		w.t.Fatal(err)
 	}

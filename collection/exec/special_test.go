@@ -239,7 +239,7 @@ func TestMinMax(t *testing.T) {
 			f.Filter = parse(t, "{b: {$gte: 1}}")
 		}
 		q := w.query(f)
-		sols, err := q.Candidates()
+		sols, err := q.Candidates(w.env)
 		if less(lo, hi, hint) >= 0 {
 			if err == nil {
 				t.Fatalf("min %s and max %s of %s are accepted", lo, hi, hint)

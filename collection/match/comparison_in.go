@@ -31,6 +31,9 @@ func (p *parser) in(a operand) (Node, error) {
 	}
 	in := &in{rules: p.rules, written: a.value}
 	for v := range arr.Values() {
+		if err := p.env.Spend(len(v.Data)); err != nil {
+			return nil, err
+		}
 		switch v.Type {
 		case bson.TypeDocument:
 			if name := firstName(bson.Raw(v.Data)); len(name) > 0 && name[0] == '$' && !isDBRef(bson.Raw(v.Data), true) {

@@ -105,12 +105,26 @@ func (n *And) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 			return false, err
 		}
 	}
-	for _, c := range n.rest {
+	for i, c := range n.rest {
+		if err := tickClause(env, i); err != nil {
+			return false, err
+		}
 		if ok, err := c.Matches(env, doc, s); !ok || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// clausesPerTick is how many clauses of one filter a document is compared with for one Tick.
+const clausesPerTick = 128
+
+// tickClause is called before a document is compared with the i-th clause. Errors: those of Tick.
+func tickClause(env *mql.Env, i int) error {
+	if i%clausesPerTick != clausesPerTick-1 {
+		return nil
+	}
+	return env.Tick()
 }
 
 // scan reads the document once and asks each top-level field as it comes by.
@@ -142,7 +156,10 @@ func (n *And) scan(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 }
 
 func (f *topField) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
-	for _, l := range f.leaves {
+	for i, l := range f.leaves {
+		if err := tickClause(env, i); err != nil {
+			return false, err
+		}
 		if ok, err := l.value(env, v, s); !ok || err != nil {
 			return false, err
 		}

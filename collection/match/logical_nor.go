@@ -21,7 +21,10 @@ type Nor struct{ list []Node }
 
 // Matches see Node.
 func (n *Nor) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
-	for _, c := range n.list {
+	for i, c := range n.list {
+		if err := tickClause(env, i); err != nil {
+			return false, err
+		}
 		if ok, err := c.Matches(env, doc, s); ok || err != nil {
 			return false, err
 		}

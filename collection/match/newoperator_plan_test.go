@@ -45,7 +45,7 @@ func TestNewOperatorIsPlanned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := q.Candidates()
+		list, err := q.Candidates(env)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
 )
 
 // Normalize returns an equal filter in the form that planning and plan caching
@@ -12,27 +13,60 @@ import (
 // constants folded, an $in of one value made $eq, an $or of equalities on one
 // path made $in, double negations dropped, and children sorted.
 func Normalize(n Node) Node {
+	var z normalizer
+	return z.node(n)
+}
+
+// NormalizeAsked is Normalize for a filter that a command has, which may be long.
+// Errors: why the command is to end.
+func NormalizeAsked(env *mql.Env, n Node) (Node, error) {
+	z := normalizer{env: env}
+	n = z.node(n)
+	return n, z.err
+}
+
+// normalizer is one Normalize. After an error what it returns is of no use.
+type normalizer struct {
+	env *mql.Env // nil: nobody ends it
+	err error
+}
+
+// goesOn asks, before a piece of work on so many bytes, whether to go on.
+func (z *normalizer) goesOn(bytes int) bool {
+	if z.err == nil && z.env != nil {
+		z.err = z.env.Spend(bytes)
+	}
+	return z.err == nil
+}
+
+func (z *normalizer) node(n Node) Node {
+	if !z.goesOn(nodeWork) {
+		return n
+	}
 	switch n := n.(type) {
 	case *And:
-		return normalAnd(n)
+		return z.and(n)
 	case *Or:
-		return normalOr(n)
+		return z.or(n)
 	case *Nor:
-		return normalNor(n)
+		return z.nor(n)
 	case *Not:
-		return normalNot(n)
+		return z.not(n)
 	case *ElemMatch:
-		return normalElemMatch(n)
+		return z.elemMatch(n)
 	case *Leaf:
 		return normalLeaf(n)
 	}
 	return n
 }
 
-func normalAnd(n *And) Node {
+// nodeWork is the work on a node of a filter beside its values, in bytes as Spend counts them.
+const nodeWork = 256
+
+func (z *normalizer) and(n *And) Node {
 	var list []Node
 	for _, c := range n.list {
-		switch c := Normalize(c).(type) {
+		switch c := z.node(c).(type) {
 		case Always:
 			if !c {
 				return Always(false)
@@ -43,15 +77,13 @@ func normalAnd(n *And) Node {
 			list = append(list, c)
 		}
 	}
-	list = sorted(list)
-	list = slices.CompactFunc(list, same)
-	return conjunction(list)
+	return conjunction(z.sorted(list))
 }
 
-func normalOr(n *Or) Node {
+func (z *normalizer) or(n *Or) Node {
 	var list []Node
 	for _, c := range n.list {
-		switch c := Normalize(c).(type) {
+		switch c := z.node(c).(type) {
 		case Always:
 			if c {
 				return newAnd(nil)
@@ -67,7 +99,7 @@ func normalOr(n *Or) Node {
 			list = append(list, c)
 		}
 	}
-	list = slices.CompactFunc(sorted(joinEqualities(list)), same)
+	list = z.sorted(joinEqualities(list))
 	switch len(list) {
 	case 0:
 		return Always(false)
@@ -79,8 +111,15 @@ func normalOr(n *Or) Node {
 
 // joinEqualities makes one $in of the $eq and $in on the same path.
 func joinEqualities(list []Node) []Node {
+	type group struct {
+		leaf  *Leaf // the first
+		at    int   // where it stands
+		rules rules
+		more  []bson.Value // of all of them; nil while there is one
+	}
 	var out []Node
-	first := map[string]int{}
+	var groups []*group
+	byPath := map[string]*group{}
 	for _, c := range list {
 		l, ok := c.(*Leaf)
 		if !ok {
@@ -92,14 +131,24 @@ func joinEqualities(list []Node) []Node {
 			out = append(out, c)
 			continue
 		}
-		i, seen := first[l.path.String()]
-		if !seen {
-			first[l.path.String()] = len(out)
+		g := byPath[l.path.String()]
+		if g == nil {
+			g = &group{leaf: l, at: len(out)}
+			byPath[l.path.String()] = g
+			groups = append(groups, g)
 			out = append(out, c)
 			continue
 		}
-		before, _, _ := equalTo(out[i].(*Leaf))
-		out[i] = leafIn(l.path, slices.Concat(before, values), rules)
+		if g.more == nil {
+			first, _, _ := equalTo(g.leaf)
+			g.more = slices.Clone(first)
+		}
+		g.more, g.rules = append(g.more, values...), rules
+	}
+	for _, g := range groups {
+		if g.more != nil {
+			out[g.at] = leafIn(g.leaf.path, g.more, g.rules) // once: its values are sorted
+		}
 	}
 	return out
 }
@@ -119,10 +168,10 @@ func equalTo(l *Leaf) (values []bson.Value, r rules, ok bool) {
 	return nil, rules{}, false
 }
 
-func normalNor(n *Nor) Node {
+func (z *normalizer) nor(n *Nor) Node {
 	var list []Node
 	for _, c := range n.list {
-		switch c := Normalize(c).(type) {
+		switch c := z.node(c).(type) {
 		case Always:
 			if c {
 				return Always(false)
@@ -141,11 +190,11 @@ func normalNor(n *Nor) Node {
 	if len(list) == 0 {
 		return newAnd(nil)
 	}
-	return &Nor{slices.CompactFunc(sorted(list), same)}
+	return &Nor{z.sorted(list)}
 }
 
-func normalNot(n *Not) Node {
-	switch c := Normalize(n.child).(type) {
+func (z *normalizer) not(n *Not) Node {
+	switch c := z.node(n.child).(type) {
 	case Always:
 		if c {
 			return Always(false)
@@ -159,8 +208,8 @@ func normalNot(n *Not) Node {
 	return n
 }
 
-func normalElemMatch(n *ElemMatch) Node {
-	sub := Normalize(n.sub)
+func (z *normalizer) elemMatch(n *ElemMatch) Node {
+	sub := z.node(n.sub)
 	if sub == Always(false) {
 		return sub
 	}
@@ -184,10 +233,10 @@ func normalLeaf(l *Leaf) Node {
 }
 
 // sorted orders children by kind, path and at last text, so that equal filters
-// written in another order become the same. The order of kinds is MongoDB's,
-// as it shows: of several conditions on arrays, the last one decides what the
+// written in another order become the same, and leaves out repetitions. The order of kinds
+// is MongoDB's, as it shows: of several conditions on arrays, the last one decides what the
 // positional operator stands for.
-func sorted(list []Node) []Node {
+func (z *normalizer) sorted(list []Node) []Node {
 	type entry struct {
 		n    Node
 		rank int
@@ -200,13 +249,23 @@ func sorted(list []Node) []Node {
 		if p, ok := c.(Pathed); ok {
 			entries[i].path = p.Path().String()
 		}
+		if !z.goesOn(nodeWork + len(entries[i].text)) {
+			return list
+		}
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
+		if !z.goesOn(0) {
+			return 0
+		}
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
 	})
-	out := make([]Node, len(list))
+	out := make([]Node, 0, len(list))
 	for i, e := range entries {
-		out[i] = e.n
+		_, isSample := e.n.(Sample)
+		if i > 0 && e.text == entries[i-1].text && !isSample {
+			continue
+		}
+		out = append(out, e.n)
 	}
 	return out
 }

@@ -42,6 +42,9 @@ func (p *parser) filter(doc bson.Raw) (Node, error) {
 	defer func() { p.depth-- }()
 	var list []Node
 	for it := doc.Iter(); it.Next(); {
+		if err := p.env.Spend(nodeWork); err != nil {
+			return nil, err
+		}
 		name := string(it.Name)
 		if len(name) > 0 && name[0] == '$' && !(p.nested && isDBRefField(name)) {
 			op := p.find(name, Top)

@@ -199,7 +199,9 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) boundi
 			return bounding{}
 		}
 	}
-	out.FieldBounds = encodeField(ivs, ix.Dirs()[i], ix.Collation.Order())
+	if q.goesOn(len(ivs) * intervalWork) {
+		out.FieldBounds = encodeField(ivs, ix.Dirs()[i], ix.Collation.Order())
+	}
 	return out
 }
 
@@ -249,26 +251,43 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 // of them bounds.
 func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct) (ivs []match.Interval, used []int) {
 	multikey := ix.Multikey.Field(i)
+	var all [][]match.Interval
 	for k, c := range cs {
 		if c.path != field || !c.useful || !collationFits(q, ix, c.intervals) {
 			continue
 		}
-		switch {
-		case ivs == nil:
-			ivs, used = c.intervals, []int{k}
-		case multikey:
-			if narrower(c.intervals, ivs) {
-				ivs, used = c.intervals, []int{k}
+		if !q.goesOn(len(c.intervals) * intervalWork) {
+			return nil, nil
+		}
+		if multikey && all != nil {
+			if narrower(c.intervals, all[0]) {
+				all[0], used = c.intervals, []int{k}
 			}
-		default:
-			ivs = match.Intersect(ivs, c.intervals)
-			used = append(used, k)
+			continue
 		}
-		if ivs == nil {
-			ivs = []match.Interval{}
-		}
+		all, used = append(all, c.intervals), append(used, k)
+	}
+	if all == nil {
+		return nil, nil
+	}
+	if ivs = q.intersectAll(all); ivs == nil {
+		ivs = []match.Interval{}
 	}
 	return ivs, used
+}
+
+// intersectAll is the common part of all. Halves are intersected first: one after the other,
+// thousands of $ne would each go through the intervals that those before them left.
+func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
+	if len(all) == 1 {
+		return all[0]
+	}
+	half := len(all) / 2
+	a, b := q.intersectAll(all[:half]), q.intersectAll(all[half:])
+	if !q.goesOn((len(a) + len(b)) * intervalWork) {
+		return a
+	}
+	return match.Intersect(a, b)
 }
 
 // narrower prefers points over ranges.

@@ -58,15 +58,45 @@ type Choice struct {
 // Candidates lists the ways to answer the query, best guess first. There is
 // always at least one.
 //
-// Errors: BadValue (2) for a hint that names no index; 51174 and 51175 of min and
+// Errors: why the command is to end; BadValue (2) for a hint that names no index; 51174 and 51175 of min and
 // max; IndexNotFound (27) for $text without a text index;
 // NoQueryExecutionPlans (291) where only an index could answer.
-func (q *Query) Candidates() ([]*Solution, error) {
-	sols, err := q.candidatesAllowed()
+func (q *Query) Candidates(env *mql.Env) ([]*Solution, error) {
+	asked := *q
+	asked.asking = &asking{env: env}
+	sols, err := asked.candidatesAllowed()
+	if ended := asked.asking.err; ended != nil {
+		return nil, ended
+	}
 	if q.free != nil && (err != nil || len(sols) == 0) {
-		return q.free.Candidates()
+		return q.free.Candidates(env)
 	}
 	return sols, err
+}
+
+// asking is how planning learns that its command is to end: what it then has is of no use.
+type asking struct {
+	env *mql.Env
+	err error
+}
+
+// branchWork and intervalWork are the work on a branch of an $or and on an interval of an
+// index, in bytes as Spend counts them.
+const (
+	branchWork   = 1024
+	intervalWork = 128
+)
+
+// goesOn asks, before a piece of work on so many bytes, whether to go on.
+func (q *Query) goesOn(bytes int) bool {
+	a := q.asking
+	if a == nil {
+		return true // a look at one index
+	}
+	if a.err == nil {
+		a.err = a.env.Spend(bytes)
+	}
+	return a.err == nil
 }
 
 // candidatesAllowed is Candidates with what the query's settings allow: none if that is

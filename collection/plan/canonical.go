@@ -57,6 +57,8 @@ type Query struct {
 	noText bool
 	near   *match.Near // in the filter
 	metas  uint32      // kinds of metadata, expr.MetaSortKey and so on, that the caller, sort and projection read, as bits
+
+	asking *asking // of the command that plans; set while it does
 }
 
 // Canonical parses a find against a collection.
@@ -68,7 +70,10 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 		return nil, err
 	}
 	n = BindText(c, n)
-	q := ofFilter(env, c, n)
+	q, err := ofFilter(env, c, n)
+	if err != nil {
+		return nil, err
+	}
 	q.Find = f
 	if err := q.parseSort(env); err != nil {
 		return nil, err
@@ -97,7 +102,11 @@ func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, e
 		filter = match.AllOf()
 	}
 	filter = BindText(c, filter)
-	return ofFilter(env, c, filter), match.CheckNearAndText(filter)
+	q, err := ofFilter(env, c, filter)
+	if err != nil {
+		return nil, err
+	}
+	return q, match.CheckNearAndText(filter)
 }
 
 // Reading is the query with what the front of a pipeline asks for beside its filter: a
@@ -131,8 +140,13 @@ func (q *Query) InNaturalOrder() *Query {
 }
 
 // ofFilter is the query of a filter alone, whose places are not checked yet.
-func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) *Query {
-	q := &Query{Coll: c, Match: match.Normalize(n), collation: env.Collation}
+// Errors: why the command is to end.
+func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error) {
+	n, err := match.NormalizeAsked(env, n)
+	if err != nil {
+		return nil, err
+	}
+	q := &Query{Coll: c, Match: n, collation: env.Collation}
 	match.Walk(q.Match, func(n match.Node) {
 		switch n := n.(type) {
 		case *match.Text:
@@ -141,7 +155,7 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) *Query {
 			q.near = n
 		}
 	})
-	return q
+	return q, nil
 }
 
 // takeHint understands $natural in the hint, and an empty hint as none.

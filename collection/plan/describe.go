@@ -24,6 +24,9 @@ func Append(b *bson.Builder, n Node) {
 	default:
 		b.BeginArray("inputStages")
 		for _, in := range ins {
+			if IsTooLong(b) {
+				break
+			}
 			b.BeginDoc("")
 			Append(b, in)
 			b.End()
@@ -31,6 +34,9 @@ func Append(b *bson.Builder, n Node) {
 		b.End()
 	}
 }
+
+// IsTooLong says that a plan is printed in vain: it has become longer than any reply may be.
+func IsTooLong(b *bson.Builder) bool { return b.Len() > 4*bson.MaxDocumentBytes }
 
 func appendFilter(b *bson.Builder, f match.Node) {
 	if f != nil {

@@ -57,7 +57,7 @@ func TestCases(t *testing.T) {
 			var a bson.Arena
 			q.Only = append(q.Only, a.String(name))
 		}
-		sols, err := q.Candidates()
+		sols, err := q.Candidates(env)
 		if err != nil {
 			return failure(err)
 		}

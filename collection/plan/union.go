@@ -30,6 +30,9 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
 	for _, child := range textFirst(or.Children()) {
+		if !q.goesOn(branchWork) {
+			return nil
+		}
 		n, branchSorted := q.branch(child)
 		if n == nil {
 			return nil

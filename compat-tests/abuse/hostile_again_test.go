@@ -39,6 +39,10 @@ var hostileAgain = []hostile{
 	{name: "analyzeShardKey", cmd: `{analyzeShardKey: "hostile.small", key: {s: 1, x: 1}, "$db": "admin"}`},
 	{name: "query settings with a long filter", cmd: `{setQuerySettings: {find: "small", filter: {$or: @ors}, "$db": "hostile"}, settings: {queryFramework: "classic"}, "$db": "admin"}`, undo: `{removeQuerySettings: {find: "small", filter: {$or: @ors}, "$db": "hostile"}, "$db": "admin"}`},
 	{name: "a role with 20,000 privileges", cmd: `{createRole: "wide", privileges: @privileges, roles: []}`, undo: `{dropRole: "wide"}`},
+	{name: "a user with 20,000 roles", cmd: `{createUser: "wide", pwd: "secret", roles: @roles}`, undo: `{dropUser: "wide"}`},
+	{name: "$or of 20,000 equalities", often: true, cmd: find("small", `{$or: @equalities, q: 1}`, "")},
+	{name: "explain of $or of 20,000 equalities", cmd: `{explain: ` + find("small", `{$or: @equalities}`, "") + `}`},
+	{name: "explain of $and of 20,000 $ne", often: true, cmd: `{explain: ` + find("small", `{$and: @unequal}`, "") + `}`},
 	{name: "$jsonSchema that doubles", often: true, cmd: find("small", `{$jsonSchema: @anyOf}`, "")},
 	{name: "$jsonSchema with 20,000 rules", cmd: find("small", `{$jsonSchema: {not: {anyOf: @rules}}}`, "")},
 	{name: "a sort by 32 paths", cmd: find("deep", `{}`, `, sort: @sorts`)},
@@ -94,9 +98,12 @@ func hostileTextsAgain(list, fields func(n int, f func(i int) string) string, re
 		"privileges": list(20_000, func(i int) string {
 			return fmt.Sprintf(`{resource: {db: "hostile", collection: "c%d"}, actions: ["find"]}`, i)
 		}),
-		"anyOf": anyOf,
-		"rules": list(20_000, func(i int) string { return fmt.Sprintf(`{properties: {s: {pattern: "nothing%d$"}}}`, i) }),
-		"sorts": fields(32, func(i int) string { return fmt.Sprintf(`"%s%d": 1`, strings.Repeat("a.", 1+i/2), i) }),
+		"roles":      list(20_000, func(i int) string { return fmt.Sprintf(`{role: "r%d", db: "hostile"}`, i) }),
+		"equalities": list(20_000, func(i int) string { return fmt.Sprintf(`{a: %d}`, i) }),
+		"unequal":    list(20_000, func(i int) string { return fmt.Sprintf(`{a: {$ne: %d}}`, i) }),
+		"anyOf":      anyOf,
+		"rules":      list(20_000, func(i int) string { return fmt.Sprintf(`{properties: {s: {pattern: "nothing%d$"}}}`, i) }),
+		"sorts":      fields(32, func(i int) string { return fmt.Sprintf(`"%s%d": 1`, strings.Repeat("a.", 1+i/2), i) }),
 		"hole": list(20_001, func(i int) string {
 			i %= 20_000
 			if i < 10_000 {

@@ -39,7 +39,7 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 	if allowed, some := q.Allow(o.Allowed); some {
 		q, filtered = allowed, false
 	}
-	sols, err := q.Candidates()
+	sols, err := q.Candidates(o.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
@@ -30,27 +29,6 @@ func (t *Trace) add(d *shard.Descriptor, op exec.Operator) {
 	if t != nil {
 		t.Parts = append(t.Parts, Part{d, op})
 	}
-}
-
-// Others lists the solutions that were not chosen for a find, as plan trees.
-func (c *Cluster) Others(o *Op, ns collection.Namespace, f plan.Find) []plan.Node {
-	coll := c.Catalog.Peek().Collection(ns)
-	if coll == nil || coll.IsView() {
-		return nil
-	}
-	q, err := plan.Canonical(o.Env, coll, f)
-	if err != nil {
-		return nil
-	}
-	sols, err := q.Candidates()
-	if err != nil || len(sols) < 2 {
-		return nil
-	}
-	var out []plan.Node
-	for _, s := range sols[1:] {
-		out = append(out, s.Shards)
-	}
-	return out
 }
 
 // ParsedQuery prints a filter as the planner understood it; empty when it

@@ -106,7 +106,7 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 		return err
 	}
 	r.print(c.Reply)
-	return nil
+	return c.Env().Interrupted() // then it has left things out
 }
 
 // explainPrivileges notes what the explained command needs.

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
 )
@@ -26,7 +27,9 @@ import (
 func (r *report) planShape() string {
 	b := bson.NewBuilder(nil)
 	if f, err := match.Parse(r.c.Env(), r.filter()); err == nil {
-		b.Raw("filter", shaper{plan: true}.doc(match.String(match.Normalize(f))))
+		if f, err = match.NormalizeAsked(r.c.Env(), f); err == nil {
+			b.Raw("filter", shaper{env: r.c.Env(), plan: true}.doc(match.String(f)))
+		}
 	}
 	if !r.x.Find.Sort.IsEmpty() {
 		b.Raw("sort", r.x.Find.Sort)
@@ -41,7 +44,7 @@ func (r *report) planShape() string {
 		for _, s := range r.x.Pipeline.Stages {
 			f, _ := s.First()
 			if def := agg.FindStage(string(f.Name)); def != nil && def.ShapesPlan {
-				b.Raw("stage", shaper{}.doc(s))
+				b.Raw("stage", shaper{env: r.c.Env()}.doc(s))
 			}
 		}
 	}
@@ -50,7 +53,8 @@ func (r *report) planShape() string {
 }
 
 // queryShape is the query's shape: a command as $querySettings shows it.
-// Manual: core/query-shapes. Errors: those of parsing the filter.
+// Manual: core/query-shapes. Errors: those of parsing the filter, why the
+// command is to end.
 func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("cmdNs")
@@ -70,7 +74,7 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 		if len(x.Keys) > 0 {
 			field = "query"
 		}
-		b.Raw(field, shaper{}.doc(match.String(f)))
+		b.Raw(field, shaper{env: c.Env()}.doc(match.String(f)))
 	}
 	for _, part := range []struct {
 		name string
@@ -92,11 +96,11 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	if x.Pipeline != nil {
 		b.BeginArray("pipeline")
 		for _, s := range x.Pipeline.Stages {
-			b.Raw("", shaper{}.doc(s))
+			b.Raw("", shaper{env: c.Env()}.doc(s))
 		}
 		b.End()
 	}
-	return b.Doc(), nil
+	return b.Doc(), c.Env().Interrupted() // then it is not whole
 }
 
 // shapeHash is the hash that stands for a query's shape.
@@ -121,6 +125,7 @@ func sortedFields(d bson.Raw) bson.Raw {
 
 // shaper takes the values out of filters, expressions and stages.
 type shaper struct {
+	env  *mql.Env
 	plan bool // as the planner sees it
 }
 
@@ -176,6 +181,9 @@ func (s shaper) value(name string, v bson.Value) bson.Value {
 func (s shaper) list(name string, list bson.Raw) bson.Value {
 	var parts []bson.Value
 	for v := range list.Values() {
+		if s.env.Tick() != nil || s.env.Interrupted() != nil {
+			break // the command is to end
+		}
 		parts = append(parts, s.value("", v))
 	}
 	if s.plan && (name == "$and" || name == "$or" || name == "$nor") {
