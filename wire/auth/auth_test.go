@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
@@ -225,7 +226,14 @@ func TestResources(t *testing.T) {
 // users, yet not write the users' own collection.
 func TestRoot(t *testing.T) {
 	d := openDirectory(t)
-	g := NewGrants(d.Privileges([]Name{{"root", "admin"}}))
+	of := func(n Name) []Privilege {
+		list, err := d.Privileges(mql.NewEnv(t.Context()), []Name{n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	g := NewGrants(of(Name{"root", "admin"}))
 	for _, a := range []Action{Find, Insert, Update, Remove, DropDatabase, CreateUser, GrantRole, CollMod, Validate} {
 		if !g.May(a, collection.Namespace{DB: "x", Coll: "c"}) && !g.May(a, collection.Namespace{DB: "x"}) {
 			t.Errorf("root may not %s", a)
@@ -243,7 +251,7 @@ func TestRoot(t *testing.T) {
 	if !g.May(GrantRole, local) || g.May(ViewUser, collection.Namespace{DB: "local", Coll: "c"}) {
 		t.Error("root grants roles on local, which is no matter of its collections")
 	}
-	if got := len(d.Privileges([]Name{{"root", "other"}})); got != 0 {
+	if got := len(of(Name{"root", "other"})); got != 0 {
 		t.Errorf("root outside of admin has %d privileges", got)
 	}
 }

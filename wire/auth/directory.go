@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -142,61 +143,86 @@ func listed[E any](entries map[Name]E, db string) (out []E) {
 }
 
 // Inherited lists the roles that some roles lead to, these included, in order.
-// Roles that are no more are left out.
-func (d *Directory) Inherited(roles []Name) []Name {
-	seen := map[Name]bool{}
-	d.walk(roles, func(n Name) { seen[n] = true })
-	out := make([]Name, 0, len(seen))
-	for n := range seen {
+// Roles that are no more are left out. Errors: why the command is to end.
+func (d *Directory) Inherited(env *mql.Env, roles []Name) (out []Name, err error) {
+	err = d.walk(env, map[Name]bool{}, roles, func(n Name, _ *Role) error {
 		out = append(out, n)
-	}
+		return nil
+	})
 	slices.SortFunc(out, Compare)
-	return out
+	return out, err
 }
 
-// walk visits the roles that some roles lead to, each once.
-func (d *Directory) walk(roles []Name, visit func(Name)) {
-	seen := map[Name]bool{}
+// Leading finds the first of some roles that leads to another one; ok is false if none does.
+// Errors: why the command is to end.
+func (d *Directory) Leading(env *mql.Env, roles []Name, to Name) (n Name, ok bool, err error) {
+	seen := map[Name]bool{} // what the roles before it lead to does not lead there
+	for _, n := range roles {
+		found := n == to
+		err := d.walk(env, seen, []Name{n}, func(m Name, _ *Role) error {
+			found = found || m == to
+			return nil
+		})
+		if found || err != nil {
+			return n, found, err
+		}
+	}
+	return n, false, nil
+}
+
+// walk visits the roles that some roles lead to, each once and none of those seen before; r is
+// nil for built-in ones. Errors: those of visit, why the command is to end.
+func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit func(n Name, r *Role) error) error {
 	todo := slices.Clone(roles)
 	for len(todo) > 0 {
 		n := todo[0]
 		todo = todo[1:]
+		if err := env.Tick(); err != nil {
+			return err
+		}
 		if seen[n] {
 			continue
 		}
 		seen[n] = true
-		if builtinNamed(n) != nil {
-			visit(n)
-		} else if r := d.Role(n); r != nil {
-			visit(n)
+		var r *Role
+		if builtinNamed(n) == nil {
+			if r = d.Role(n); r == nil {
+				continue
+			}
 			todo = append(todo, r.Roles...)
 		}
+		if err := visit(n, r); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// Privileges is what roles add up to.
-func (d *Directory) Privileges(roles []Name) []Privilege {
-	var list []Privilege
-	d.walk(roles, func(n Name) {
-		if b := builtinNamed(n); b != nil {
-			list = Merge(list, b.Privileges(n.DB))
-		} else if r := d.Role(n); r != nil {
-			list = Merge(list, r.Privileges)
+// Privileges is what roles add up to. Errors: why the command is to end.
+func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) {
+	var m merged
+	err := d.walk(env, map[Name]bool{}, roles, func(n Name, r *Role) error {
+		if r == nil {
+			m.add(builtinNamed(n).Privileges(n.DB))
+			return nil
 		}
+		m.add(r.Privileges)
+		return env.Spend(len(r.Privileges) * entryWork)
 	})
-	return list
+	return m.list, err
 }
 
 // Restrictions lists the restrictions of a user and of its roles; all have to be
-// met.
-func (d *Directory) Restrictions(u *User) (all []Restrictions) {
+// met. Errors: why the command is to end.
+func (d *Directory) Restrictions(env *mql.Env, u *User) (all []Restrictions, err error) {
 	all = append(all, u.Restrictions)
-	d.walk(u.Roles, func(n Name) {
-		if r := d.Role(n); r != nil {
+	err = d.walk(env, map[Name]bool{}, u.Roles, func(_ Name, r *Role) error {
+		if r != nil {
 			all = append(all, r.Restrictions)
 		}
+		return nil
 	})
-	return all
+	return all, err
 }
 
 // Edit is a change of the directory being made.
@@ -223,28 +249,40 @@ func (e *Edit) DropUser(n Name) { e.users[n] = nil }
 // PutRole adds or replaces a role.
 func (e *Edit) PutRole(r *Role) { e.roles[r.Name] = r }
 
-// DropRole takes a role out, and out of everybody who has it.
-func (e *Edit) DropRole(n Name) {
-	e.roles[n] = nil
-	gone := func(m Name) bool { return m == n }
+// DropRoles takes roles out, and out of everybody who has them. Errors: why the command is to
+// end.
+func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
+	dropped := map[Name]bool{}
+	for _, n := range names {
+		e.roles[n] = nil
+		dropped[n] = true
+	}
+	gone := func(m Name) bool { return dropped[m] }
 	for _, u := range e.Directory.Users("") {
-		if now := e.User(u.Name); now != nil && slices.Contains(now.Roles, n) {
+		if err := env.Spend(entryWork * (1 + len(u.Roles)/16)); err != nil {
+			return err
+		}
+		if now := e.User(u.Name); now != nil && slices.ContainsFunc(now.Roles, gone) {
 			changed := *now
 			changed.Roles = slices.DeleteFunc(slices.Clone(now.Roles), gone)
 			e.PutUser(&changed)
 		}
 	}
 	for _, r := range e.Directory.Roles("") {
+		if err := env.Spend(entryWork * (1 + len(r.Roles)/16)); err != nil {
+			return err
+		}
 		now, ok := e.roles[r.Name]
 		if !ok {
 			now = r
 		}
-		if now != nil && slices.Contains(now.Roles, n) {
+		if now != nil && slices.ContainsFunc(now.Roles, gone) {
 			changed := *now
 			changed.Roles = slices.DeleteFunc(slices.Clone(now.Roles), gone)
 			e.PutRole(&changed)
 		}
 	}
+	return nil
 }
 
 // Change makes a change: fn says what, and an error of it changes nothing.

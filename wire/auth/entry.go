@@ -2,11 +2,13 @@ package auth
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -174,7 +176,7 @@ func parseRole(d bson.Raw) (*Role, error) {
 	r.Roles = parseNames(d.Get("roles"), "role")
 	list, _ := d.Get("privileges").Array()
 	var err error
-	if r.Privileges, err = ParsePrivileges(list); err != nil {
+	if r.Privileges, err = ParsePrivileges(mql.NewEnv(context.Background()), list); err != nil {
 		return nil, storage.ErrCorruption
 	}
 	if v, ok := d.Lookup("authenticationRestrictions"); ok {

@@ -21,7 +21,7 @@ type Grants struct {
 
 // NewGrants resolves privileges.
 func NewGrants(list []Privilege) *Grants {
-	g := &Grants{list: Merge(nil, list), dbs: map[string]Actions{}, colls: map[string]Actions{},
+	g := &Grants{list: Merge(list), dbs: map[string]Actions{}, colls: map[string]Actions{},
 		spaces: map[collection.Namespace]Actions{}, buckets: map[collection.Namespace]Actions{}}
 	for _, p := range g.list {
 		r := p.Resource

@@ -3,6 +3,7 @@ package auth
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 )
 
 // Kind is the form of a Resource.
@@ -94,10 +95,13 @@ type Privilege struct {
 }
 
 // ParsePrivileges reads an array of {resource, actions}.
-// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9).
-func ParsePrivileges(list bson.Raw) ([]Privilege, error) {
+// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), why the command is to end.
+func ParsePrivileges(env *mql.Env, list bson.Raw) ([]Privilege, error) {
 	var out []Privilege
 	for v := range list.Values() {
+		if err := env.Spend(entryWork + len(v.Data)); err != nil {
+			return nil, err
+		}
 		d, ok := v.Doc()
 		if !ok || v.Type != bson.TypeDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Elements in privilege arrays must be objects, but found %s", v.Type)
@@ -108,8 +112,11 @@ func ParsePrivileges(list bson.Raw) ([]Privilege, error) {
 		}
 		out = append(out, p)
 	}
-	return Merge(nil, out), nil
+	return Merge(out), nil
 }
+
+// entryWork is the work on a privilege or role beside its text, in bytes as Spend counts them.
+const entryWork = 1024
 
 func parsePrivilege(d bson.Raw) (p Privilege, err error) {
 	hasResource, hasActions := false, false
@@ -176,32 +183,45 @@ func (p Privilege) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// Merge adds privileges to a list that has each resource once, keeping it so. It
-// may change list.
-func Merge(list, more []Privilege) []Privilege {
-next:
-	for _, p := range more {
-		for i := range list {
-			if list[i].Resource == p.Resource {
-				list[i].Actions = list[i].Actions.Union(p.Actions)
-				continue next
-			}
-		}
-		list = append(list, p)
+// Merge is the privileges of several lists, each resource once, in a list of its own.
+func Merge(lists ...[]Privilege) []Privilege {
+	var m merged
+	for _, list := range lists {
+		m.add(list)
 	}
-	return list
+	return m.list
+}
+
+// merged has each resource once.
+type merged struct {
+	list []Privilege
+	at   map[Resource]int // in list
+}
+
+func (m *merged) add(more []Privilege) {
+	if m.at == nil {
+		m.at = make(map[Resource]int, len(more))
+	}
+	for _, p := range more {
+		if i, ok := m.at[p.Resource]; ok {
+			m.list[i].Actions = m.list[i].Actions.Union(p.Actions)
+			continue
+		}
+		m.at[p.Resource] = len(m.list)
+		m.list = append(m.list, p)
+	}
 }
 
 // Without takes actions away from a list that has each resource once, and leaves
 // out what has none left. It makes a new list.
 func Without(list, less []Privilege) []Privilege {
+	gone := map[Resource]Actions{}
+	for _, q := range less {
+		gone[q.Resource] = gone[q.Resource].Union(q.Actions)
+	}
 	var out []Privilege
 	for _, p := range list {
-		for _, q := range less {
-			if q.Resource == p.Resource {
-				p.Actions = p.Actions.Minus(q.Actions)
-			}
-		}
+		p.Actions = p.Actions.Minus(gone[p.Resource])
 		if !p.Actions.IsEmpty() {
 			out = append(out, p)
 		}

@@ -25,14 +25,18 @@ func authorizing(tb testing.TB, role string) *Call {
 	}
 	s := New(Config{Auth: users, RequireAuth: role != ""})
 	s.Add(find{})
-	s.Hooks.Login = func(c *Call) *Login { return c.Peer.Login }
+	s.Hooks.Login = func(c *Call) (*Login, error) { return c.Peer.Login, nil }
 	call := &Call{Server: s, Peer: &Peer{}, DB: "test"}
 	call.Become(s.Lookup("find"), bson.Empty)
 	call.Running.NS.DB, call.Running.NS.Coll = "test", "c"
 	call.Op.Env = &call.env
 	if role != "" {
 		roles := []auth.Name{{Name: role, DB: "test"}}
-		call.Peer.Login = &Login{Name: auth.Name{Name: "u", DB: "test"}, Version: users.Version(), Grants: auth.NewGrants(users.Privileges(roles))}
+		list, err := users.Privileges(call.Op.Env, roles)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		call.Peer.Login = &Login{Name: auth.Name{Name: "u", DB: "test"}, Version: users.Version(), Grants: auth.NewGrants(list)}
 	}
 	if err := call.authorize(); err != nil {
 		tb.Fatal(err)

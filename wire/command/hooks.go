@@ -18,8 +18,8 @@ import (
 // is that there is nothing: nobody is logged in, nothing is limited, nothing fails.
 type Hooks struct {
 	// Login returns who uses the connection, with the privileges of this moment; nil for
-	// nobody. Answered by access.
-	Login func(c *Call) *Login
+	// nobody. Answered by access. Errors: why the command is to end.
+	Login func(c *Call) (*Login, error)
 	// FirstUser reports a client on this machine that may make the first user or role.
 	// Answered by access.
 	FirstUser func(c *Call) bool
@@ -92,7 +92,7 @@ var ErrEndless = errors.New("a fail point takes time limits away")
 // noHooks are the hooks of a server that no room has joined.
 func noHooks() Hooks {
 	return Hooks{
-		Login:           func(*Call) *Login { return nil },
+		Login:           func(*Call) (*Login, error) { return nil, nil },
 		FirstUser:       func(*Call) bool { return false },
 		Speculate:       func(*Call, bson.Value) {},
 		Mechanisms:      func(*Call, auth.Name) {},

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/auth"
 )
@@ -13,7 +15,7 @@ type Login struct {
 	Mechanism auth.Mechanism
 	Account   bool // the account of the Cosmos listener, which no directory holds
 	Version   uint64
-	Roles     []auth.Name // all it leads to
+	Roles     []auth.Name // all it leads to, in order
 	Grants    *auth.Grants
 	// RolesValue is $$USER_ROLES.
 	RolesValue bson.Value
@@ -32,10 +34,6 @@ func (l *Login) Has(n auth.Name) bool {
 	if l == nil {
 		return false
 	}
-	for _, r := range l.Roles {
-		if r == n {
-			return true
-		}
-	}
-	return false
+	_, ok := slices.BinarySearchFunc(l.Roles, n, auth.Compare)
+	return ok
 }

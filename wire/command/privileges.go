@@ -65,7 +65,10 @@ type PrivilegeCheck struct {
 // authorize refuses commands that the user of the connection may not run.
 // Errors: Unauthorized (13).
 func (c *Call) authorize() error {
-	l := c.Server.Hooks.Login(c)
+	l, err := c.Server.Hooks.Login(c)
+	if err != nil {
+		return err
+	}
 	if l != nil {
 		c.Op.Env.UserRoles = l.RolesValue
 	}

@@ -21,11 +21,15 @@ func (s *State) runConnectionStatus(c *command.Call) error {
 	if err != nil {
 		return err
 	}
+	l, err := s.currentLogin(c)
+	if err != nil {
+		return err
+	}
 	b := c.Reply
 	b.BeginDoc("authInfo")
 	var users, roles []auth.Name
 	var grants *auth.Grants
-	if l := s.currentLogin(c); l != nil {
+	if l != nil {
 		users, roles, grants = []auth.Name{l.Name}, l.Roles, l.Grants
 	}
 	auth.AppendNames(b, "authenticatedUsers", "user", users)

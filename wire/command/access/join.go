@@ -9,7 +9,7 @@ import (
 
 // join hands the room's answers to the server.
 func (s *State) join() {
-	s.Hooks.Login = func(c *command.Call) *command.Login { return s.currentLogin(c) }
+	s.Hooks.Login = s.currentLogin
 	s.Hooks.FirstUser = func(c *command.Call) bool { return firstUser(c) }
 	s.Hooks.Speculate = func(c *command.Call, first bson.Value) { s.speculate(c, first) }
 	s.Hooks.Mechanisms = func(c *command.Call, user auth.Name) { s.appendUserMechanisms(c, user) }

@@ -11,21 +11,24 @@ import (
 )
 
 // currentLogin returns who uses the connection, with the privileges of this
-// moment; nil for nobody.
-func (s *State) currentLogin(c *command.Call) *command.Login {
+// moment; nil for nobody. Errors: why the command is to end.
+func (s *State) currentLogin(c *command.Call) (*command.Login, error) {
 	p := c.Peer
 	l := p.Login
 	if l == nil || l.Version == c.Server.Auth.Version() {
-		return l
+		return l, nil
 	}
 	u := s.loginUser(c, l.Name)
 	if u == nil || u.ID != l.ID {
 		setLogin(c, nil) // dropped
-		return nil
+		return nil, nil
 	}
-	n := s.newLogin(c, u, l.Mechanism)
+	n, err := s.newLogin(c, u, l.Mechanism)
+	if err != nil {
+		return nil, err // the next command looks again
+	}
 	setLogin(c, n)
-	return n
+	return n, nil
 }
 
 // loginUser finds a user that the connection may log in as.
@@ -54,11 +57,18 @@ func (p peerUsers) User(n auth.Name) *auth.User {
 	return p.directory.User(n)
 }
 
-// newLogin resolves what a user may do.
-func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) *command.Login {
+// newLogin resolves what a user may do. Errors: why the command is to end.
+func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) (*command.Login, error) {
 	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: c.Server.Auth.Version(), Account: u == s.Account}
-	l.Roles = c.Server.Auth.Inherited(u.Roles)
-	l.Grants = auth.NewGrants(c.Server.Auth.Privileges(u.Roles))
+	var err error
+	if l.Roles, err = c.Server.Auth.Inherited(c.Env(), u.Roles); err != nil {
+		return nil, err
+	}
+	privileges, err := c.Server.Auth.Privileges(c.Env(), u.Roles)
+	if err != nil {
+		return nil, err
+	}
+	l.Grants = auth.NewGrants(privileges)
 	b := bson.NewArrayBuilder(nil)
 	for _, r := range l.Roles {
 		b.BeginDoc("")
@@ -68,7 +78,7 @@ func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) *comma
 		b.End()
 	}
 	l.RolesValue = b.Doc().ArrayValue()
-	return l
+	return l, nil
 }
 
 // setLogin makes a user that of the connection; nil for nobody.
@@ -85,20 +95,30 @@ func setLogin(c *command.Call, l *command.Login) {
 // enter makes a proven user that of the connection.
 // Errors: AuthenticationFailed (18), ProtocolError (17) if there is one already.
 func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
-	if l := s.currentLogin(c); l != nil {
+	if l, err := s.currentLogin(c); err != nil {
+		return err
+	} else if l != nil {
 		if l.Name == u.Name && l.ID == u.ID {
 			return nil
 		}
 		return mongoerr.New(mongoerr.ProtocolError, "Another user is already authenticated; a connection belongs to one user until it logs out")
 	}
-	for _, r := range c.Server.Auth.Restrictions(u) {
+	restrictions, err := c.Server.Auth.Restrictions(c.Env(), u)
+	if err != nil {
+		return err
+	}
+	for _, r := range restrictions {
 		if !r.Met(c.Conn.Remote(), c.Conn.Local()) {
 			return s.loginFailed(c, u.Name, m, "its authentication restrictions do not allow this address")
 		}
 	}
+	l, err := s.newLogin(c, u, m)
+	if err != nil {
+		return err
+	}
 	s.slowdown.Succeeded(slowKey(c.Conn.Remote()))
 	s.slowdown.Succeeded(u.Name.String())
-	setLogin(c, s.newLogin(c, u, m))
+	setLogin(c, l)
 	s.loggedIn(c, m)
 	c.Server.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
 	return nil

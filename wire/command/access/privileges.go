@@ -172,7 +172,7 @@ func (s *State) rolesInfoPrivileges(q *command.PrivilegeCheck) {
 		return
 	}
 	eachName(q, q.Value, "role", func(n auth.Name) {
-		if !s.currentLogin(q.Call).Has(n) {
+		if !q.Call.Peer.Login.Has(n) { // as authorize has just found it
 			q.Need(auth.ViewRole, collection.Namespace{DB: n.DB})
 		}
 	})

@@ -1,8 +1,6 @@
 package access
 
 import (
-	"slices"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
@@ -49,7 +47,7 @@ func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege
 	if !ok {
 		return nil, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
 	}
-	return auth.ParsePrivileges(list)
+	return auth.ParsePrivileges(c.Env(), list)
 }
 
 // noRole says that there is no such role. Errors: RoleNotFound (31).
@@ -58,14 +56,16 @@ func noRole(n auth.Name) error { return mongoerr.New(mongoerr.RoleNotFound, "Rol
 // checkRole refuses a role that would be about more than its database, that leads to
 // a role which is not there, or back to itself.
 // Errors: RoleNotFound (31), InvalidRoleModification (49).
-func checkRole(e *auth.Edit, r *auth.Role) error {
+func checkRole(c *command.Call, e *auth.Edit, r *auth.Role) error {
 	if err := checkRoles(e.Directory, r.Roles); err != nil {
 		return err
 	}
-	for _, n := range r.Roles {
-		if n == r.Name || slices.Contains(e.Inherited([]auth.Name{n}), r.Name) {
-			return mongoerr.New(mongoerr.InvalidRoleModification, "Granting %s to %s would introduce a cycle in the role graph", n, r.Name)
-		}
+	n, cycle, err := e.Leading(c.Env(), r.Roles, r.Name)
+	if err != nil {
+		return err
+	}
+	if cycle {
+		return mongoerr.New(mongoerr.InvalidRoleModification, "Granting %s to %s would introduce a cycle in the role graph", n, r.Name)
 	}
 	if r.DB == "admin" {
 		return nil
@@ -112,7 +112,7 @@ func runCreateRole(c *command.Call) error {
 			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
 		}
 		e.PutRole(r)
-		return checkRole(e, r)
+		return checkRole(c, e, r)
 	})
 }
 
@@ -132,7 +132,7 @@ func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role
 			return err
 		}
 		e.PutRole(&r)
-		return checkRole(e, &r)
+		return checkRole(c, e, &r)
 	})
 }
 
@@ -178,8 +178,7 @@ func runDropRole(c *command.Call) error {
 		if e.Role(n) == nil {
 			return noRole(n)
 		}
-		e.DropRole(n)
-		return nil
+		return e.DropRoles(c.Env(), n)
 	})
 }
 
@@ -191,11 +190,12 @@ func runDropAllRoles(c *command.Call) error {
 	}
 	n := 0
 	err := c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+		var names []auth.Name
 		for _, r := range c.Server.Auth.Roles(c.DB) {
-			e.DropRole(r.Name)
-			n++
+			names = append(names, r.Name)
 		}
-		return nil
+		n = len(names)
+		return e.DropRoles(c.Env(), names...)
 	})
 	if err == nil {
 		c.Reply.Int32("n", int32(n))
@@ -265,7 +265,7 @@ func runGrantPrivileges(c *command.Call) error {
 		return err
 	}
 	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
-		r.Privileges = auth.Merge(slices.Clone(r.Privileges), list)
+		r.Privileges = auth.Merge(r.Privileges, list)
 		return nil
 	})
 }

@@ -41,13 +41,14 @@ func runRolesInfo(c *command.Call) error {
 		return err
 	}
 	if fragment {
-		roleFragment(c, names)
-		return nil
+		return roleFragment(c, names)
 	}
 	b := c.Reply
 	b.BeginArray("roles")
 	for _, n := range names {
-		roleInfo(c, n, privileges, restrictions)
+		if err := roleInfo(c, n, privileges, restrictions); err != nil {
+			return err
+		}
 	}
 	b.End()
 	return nil
@@ -77,13 +78,25 @@ func rolesNamed(c *command.Call, builtin bool) ([]auth.Name, error) {
 }
 
 // roleFragment shows what somebody with some roles would have.
-func roleFragment(c *command.Call, names []auth.Name) {
+func roleFragment(c *command.Call, names []auth.Name) error {
 	b := c.Reply
 	b.BeginDoc("userFragment")
 	auth.AppendNames(b, "roles", "role", names)
-	auth.AppendNames(b, "inheritedRoles", "role", c.Server.Auth.Inherited(names))
-	appendPrivileges(b, "inheritedPrivileges", c.Server.Auth.Privileges(names))
+	err := appendInherited(c, b, names)
 	b.End()
+	return err
+}
+
+// appendInherited shows what some roles lead to. Errors: why the command is to end.
+func appendInherited(c *command.Call, b *bson.Builder, names []auth.Name) error {
+	inherited, err := c.Server.Auth.Inherited(c.Env(), names)
+	if err != nil {
+		return err
+	}
+	privileges, err := c.Server.Auth.Privileges(c.Env(), names)
+	auth.AppendNames(b, "inheritedRoles", "role", inherited)
+	appendPrivileges(b, "inheritedPrivileges", privileges)
+	return err
 }
 
 func appendPrivileges(b *bson.Builder, field string, list []auth.Privilege) {
@@ -94,14 +107,25 @@ func appendPrivileges(b *bson.Builder, field string, list []auth.Privilege) {
 	b.End()
 }
 
-// roleInfo describes one role.
-func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) {
+// roleInfo describes one role. Errors: why the command is to end.
+func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) error {
 	r, builtin := c.Server.Auth.Role(n), auth.IsBuiltin(n)
+	var all []auth.Privilege
+	if builtin || privileges {
+		var err error
+		if all, err = c.Server.Auth.Privileges(c.Env(), []auth.Name{n}); err != nil {
+			return err
+		}
+	}
 	if builtin {
-		r = &auth.Role{Name: n, Privileges: c.Server.Auth.Privileges([]auth.Name{n})}
+		r = &auth.Role{Name: n, Privileges: all}
 	}
 	if r == nil {
-		return // dropped just now
+		return nil // dropped just now
+	}
+	inherited, err := c.Server.Auth.Inherited(c.Env(), r.Roles)
+	if err != nil {
+		return err
 	}
 	b := c.Reply
 	b.BeginDoc("")
@@ -110,13 +134,14 @@ func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) {
 	b.String("db", n.DB)
 	b.Bool("isBuiltin", builtin)
 	auth.AppendNames(b, "roles", "role", r.Roles)
-	auth.AppendNames(b, "inheritedRoles", "role", c.Server.Auth.Inherited(r.Roles))
+	auth.AppendNames(b, "inheritedRoles", "role", inherited)
 	if privileges {
 		appendPrivileges(b, "privileges", r.Privileges)
-		appendPrivileges(b, "inheritedPrivileges", c.Server.Auth.Privileges([]auth.Name{n}))
+		appendPrivileges(b, "inheritedPrivileges", all)
 	}
 	if restrictions {
 		r.Restrictions.Append(b, "authenticationRestrictions")
 	}
 	b.End()
+	return nil
 }

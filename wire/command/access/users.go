@@ -101,16 +101,20 @@ func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, e
 	}
 	var names []auth.Name
 	for v := range list.Values() {
+		if err := c.Env().Spend(nameWork + len(v.Data)); err != nil {
+			return nil, err
+		}
 		n, err := nameOf(c, field, kind, v)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(names, n) {
-			names = append(names, n)
-		}
+		names = append(names, n)
 	}
-	return names, nil
+	return addNames(nil, names), nil
 }
+
+// nameWork is the work on a name beside its text, in bytes as Spend counts them.
+const nameWork = 512
 
 // nameOf reads the name of a user or role, kind says which: text for one of the command's
 // database, or a document with a db.
@@ -428,8 +432,10 @@ func runRevokeRolesFromUser(c *command.Call) error {
 // addNames makes a new list with more names, each once.
 func addNames(list, more []auth.Name) []auth.Name {
 	out := slices.Clone(list)
+	has := nameSet(list)
 	for _, n := range more {
-		if !slices.Contains(out, n) {
+		if !has[n] {
+			has[n] = true
 			out = append(out, n)
 		}
 	}
@@ -438,12 +444,22 @@ func addNames(list, more []auth.Name) []auth.Name {
 
 // withoutNames makes a new list with fewer.
 func withoutNames(list, less []auth.Name) (out []auth.Name) {
+	gone := nameSet(less)
 	for _, n := range list {
-		if !slices.Contains(less, n) {
+		if !gone[n] {
 			out = append(out, n)
 		}
 	}
 	return out
+}
+
+// nameSet is a list of names that is asked often.
+func nameSet(list []auth.Name) map[auth.Name]bool {
+	set := make(map[auth.Name]bool, len(list))
+	for _, n := range list {
+		set[n] = true
+	}
+	return set
 }
 
 // runInvalidateUserCache makes every connection look its privileges up again, which

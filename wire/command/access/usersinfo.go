@@ -57,7 +57,11 @@ func runUsersInfo(c *command.Call) error {
 	}
 	var docs []bson.Raw
 	for _, u := range users {
-		docs = append(docs, userInfo(c, u, &a))
+		d, err := userInfo(c, u, &a)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, d)
 	}
 	if docs, err = match.Keep(c.Env(), docs, a.filter); err != nil {
 		return err
@@ -106,8 +110,8 @@ func namesOf(c *command.Call, kind string) ([]auth.Name, error) {
 	return []auth.Name{n}, err
 }
 
-// userInfo describes one user.
-func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) bson.Raw {
+// userInfo describes one user. Errors: why the command is to end.
+func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.String("_id", u.DB+"."+u.Name.Name)
 	b.Binary("userId", 4, u.ID[:])
@@ -121,15 +125,15 @@ func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) bson.Raw {
 	}
 	auth.AppendNames(b, "roles", "role", u.Roles)
 	if a.privileges {
-		auth.AppendNames(b, "inheritedRoles", "role", c.Server.Auth.Inherited(u.Roles))
-		b.BeginArray("inheritedPrivileges")
-		for _, p := range c.Server.Auth.Privileges(u.Roles) {
-			p.Append(b, "")
+		if err := appendInherited(c, b, u.Roles); err != nil {
+			return nil, err
 		}
-		b.End()
 	}
 	if a.privileges || a.restrictions {
-		all := c.Server.Auth.Restrictions(u)
+		all, err := c.Server.Auth.Restrictions(c.Env(), u)
+		if err != nil {
+			return nil, err
+		}
 		all[0].Append(b, "authenticationRestrictions")
 		b.BeginArray("inheritedAuthenticationRestrictions")
 		for _, r := range all[1:] {
@@ -144,5 +148,5 @@ func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) bson.Raw {
 		b.String("", string(m))
 	}
 	b.End()
-	return b.Doc()
+	return b.Doc(), nil
 }

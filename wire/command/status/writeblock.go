@@ -64,7 +64,7 @@ func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 	if !w.on.Load() {
 		return nil
 	}
-	if l := c.Server.Hooks.Login(c); c.Server.RequireAuth && l != nil && l.Grants.MayCluster(auth.BypassWriteBlockingMode) {
+	if l := c.Peer.Login; c.Server.RequireAuth && l != nil && l.Grants.MayCluster(auth.BypassWriteBlockingMode) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.UserWritesBlocked, "User writes blocked")
