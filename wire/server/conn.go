@@ -67,7 +67,7 @@ type Conn struct {
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn, tag string) *Conn {
-	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: nc}
+	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: nc, watch: standstill{phase: unseen}}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }

@@ -14,6 +14,10 @@ type standstill struct {
 	since time.Duration
 }
 
+// unseen is the phase in which the watcher last saw a connection that it has not seen yet.
+// The first look begins its time: that of a new connection is not the server's.
+const unseen = ^uint64(0)
+
 // roundsPerSweep is how many rounds of the watcher there are from one look at all connections to
 // the next. In between it looks at those that were at work, and without any it sleeps: ten
 // thousand connections that wait for their clients are to cost nothing.

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// deadlines is a socket that notes whether reading was ended.
+type deadlines struct {
+	net.Conn
+	ended bool
+}
+
+func (d *deadlines) RemoteAddr() net.Addr { return address("127.0.0.1") }
+func (d *deadlines) LocalAddr() net.Addr  { return address("127.0.0.1") }
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.ended = !at.IsZero()
+	return nil
+}
+
+// TestNewConnectionIsNotIdle: a connection whose goroutine has not begun yet, as on a busy
+// machine, has not been idle since the server began.
+func TestNewConnectionIsNotIdle(t *testing.T) {
+	cfg := Config{FirstMax: time.Minute, Log: zerolog.Nop()}
+	s := New(newStub(), cfg)
+	nc := &deadlines{}
+	c := newConn(context.Background(), s, nc, "main")
+	w := &watcher{Server: s, clock: time.Hour}
+	for _, look := range []struct {
+		after time.Duration
+		ended bool
+	}{{0, false}, {cfg.FirstMax, false}, {1, true}} {
+		w.clock += look.after
+		if w.look(c, s.patience()); nc.ended != look.ended {
+			t.Errorf("%v later: ended is %v", look.after, nc.ended)
+		}
+	}
+}
