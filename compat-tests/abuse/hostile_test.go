@@ -207,7 +207,7 @@ func runs(t *testing.T, s *harness.Server, client string) bool {
 		bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: bson.D{{Key: "client", Value: client}, {Key: "active", Value: true}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "op", Value: 1}}}}}}}))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("asking for its operations: %v; the server says\n%s", err, s.Log())
 	}
 	if code, _ := r.Lookup("code").AsInt64OK(); code != 0 {
 		t.Fatal(r)
