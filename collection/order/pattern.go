@@ -1,6 +1,8 @@
 package order
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
@@ -21,6 +23,11 @@ type Part struct {
 type Pattern struct {
 	Parts []Part
 	paths []path.Path // of the parts that are no metadata
+}
+
+// Names reports whether one of the parts is this path.
+func (p Pattern) Names(field string) bool {
+	return slices.ContainsFunc(p.paths, func(at path.Path) bool { return at.String() == field })
 }
 
 // IsEmpty reports a pattern without parts.

@@ -69,7 +69,8 @@ const explodeMax = 200
 
 // overPoints plans a sort by the fields of an index that follow some bounded to
 // several values: one scan for each of the values, each in order, merged. nil if
-// the index does not fit or delivers the order anyway.
+// the index does not fit or delivers the order anyway, or if the order names one of
+// those fields itself.
 // Manual: core/query-plans (SORT_MERGE).
 func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {
@@ -88,6 +89,9 @@ func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 	for k, f := range a.bounds[:len(a.bounds)-1] {
 		if !f.IsPoint() {
 			return nil
+		}
+		if len(f.Intervals) > 1 && q.Pattern.Names(ix.Fields()[k]) {
+			return nil // it differs from scan to scan, and the merge looks only at what follows
 		}
 		if scans *= len(f.Intervals); scans > explodeMax {
 			return nil
