@@ -99,3 +99,13 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// Without a word the addresses of other machines are bounded, and this machine's are not.
+func TestConnectionRates(t *testing.T) {
+	for args, want := range map[string][2]int{"": {0, 1000}, "--connection-rate 5": {5, 0}, "--connection-rate 0": {0, 0}} {
+		c, _, faults := load(t, args, "", nil)
+		if all, remote := c.connectionRates(); faults != nil || all != want[0] || remote != want[1] {
+			t.Errorf("%q: %d for all, %d for other machines, %v", args, all, remote, faults)
+		}
+	}
+}
