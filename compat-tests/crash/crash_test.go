@@ -186,7 +186,7 @@ func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand,
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	client := connect(t, s)
-	defer client.Disconnect(context.Background())
+	defer client.Disconnect(ctx) // which is over by then: nobody is left to end sessions
 	var group sync.WaitGroup
 	counts := make([]int, len(models))
 	for i, m := range models {
