@@ -2,11 +2,14 @@ package tikvkv
 
 import (
 	"bytes"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
 	"github.com/tikv/client-go/v2/tikvrpc/interceptor"
+
+	"github.com/cantledb/cantle/storage"
 )
 
 // fence sees every request of a commit just before it leaves, and refuses the one that would
@@ -87,4 +90,13 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 		}
 	}
 	return resp, err
+}
+
+// fail is the error of a commit under this fence, of which nothing is left where the fence or the
+// cluster refused it. Errors: then ErrConflict, else as errand.fail.
+func (f *fence) fail(e *errand, err error) error {
+	if f.refused.Load() || f.aborted.Load() {
+		return fmt.Errorf("%w: %w", storage.ErrConflict, err)
+	}
+	return e.fail(err)
 }

@@ -135,9 +135,11 @@ func (l *lease) take(ctx context.Context, s *store) error {
 		case err == nil:
 			l.renewed.at(begun)
 			return nil
-		case errors.Is(err, storage.ErrUnavailable) && patient.Load() && ctx.Err() == nil:
+		case (errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrUndetermined)) && patient.Load() && ctx.Err() == nil:
 		case !errors.Is(err, storage.ErrConflict):
 			return err
+		default: // somebody else was faster, as the next look shows, or the cluster too slow
+			s.o.Log(true, "the lease of the keyspace could not be written, and is tried again: "+err.Error())
 		}
 	}
 }
@@ -169,7 +171,8 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // write writes the row in a transaction that began at a time, and makes the lease last from
-// then on. Errors: ErrConflict if somebody wrote it since, others of a commit.
+// then on. Errors: ErrConflict if somebody wrote it since, or it would have been over; others of a
+// commit.
 func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	end := later(now, s.o.Lease.Milliseconds())
 	row := append(binary.BigEndian.AppendUint64(bytes.Clone(l.id[:]), end), s.o.Self...)
@@ -185,7 +188,7 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	e := s.errand(ctx, s.o.Lease)
 	defer e.end()
 	if err := c.Commit(e); err != nil {
-		return e.fail(err)
+		return f.fail(e, err)
 	}
 	l.tenure.Load().end.Store(end)
 	s.hears()

@@ -253,3 +253,38 @@ func TestOpenUnanswered(t *testing.T) {
 		})
 	}
 }
+
+// The row of the one who opens a store is held up for so long that the lease would be over: it is
+// written again.
+func TestOpenTooLate(t *testing.T) {
+	for _, several := range []bool{false, true} {
+		t.Run(fmt.Sprintf("several=%v", several), func(t *testing.T) {
+			c := fake(t)
+			clock, err := c.Client()
+			must(t, err)
+			defer clock.Close()
+			const lease = 200
+			var held atomic.Bool
+			c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+				if req.Type == tikvrpc.CmdPrewrite && held.CompareAndSwap(false, true) {
+					over := later(req.Prewrite().StartVersion, lease)
+					for now := uint64(0); now <= over; {
+						if now, err = clock.CurrentTimestamp("global"); err != nil {
+							return nil, err
+						}
+					}
+				}
+				return next()
+			})
+			var said atomic.Int64
+			kv, err := c.Client()
+			must(t, err)
+			s, err := OpenOn(t.Context(), kv, Options{Keyspace: "test", Lease: lease * time.Millisecond, Several: several, Log: func(bool, string) { said.Add(1) }})
+			must(t, err)
+			if !held.Load() || said.Load() == 0 {
+				t.Error("nothing was late, or nobody was told")
+			}
+			must(t, s.Close())
+		})
+	}
+}

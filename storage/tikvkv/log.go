@@ -470,7 +470,7 @@ func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) e
 	e := s.errand(ctx, s.limits.commit)
 	defer e.end()
 	if err := c.Commit(e); err != nil {
-		return e.fail(err)
+		return f.fail(e, err)
 	}
 	s.meet(transaction.TxnProbe{KVTxn: c}.GetCommitTS())
 	return nil

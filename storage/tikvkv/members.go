@@ -206,7 +206,7 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 		}
 	}
 	if err := c.Commit(e); err != nil {
-		return false, e.fail(err)
+		return false, f.fail(e, err)
 	}
 	at := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
 	s.meet(at)
