@@ -264,7 +264,7 @@ func (r *runner) wanted(c *casefile.Case, n int) *string {
 		return nil
 	}
 	if r.transactions == nil {
-		r.transactions = &transactions{conn: r.conn, held: &r.config.Held}
+		r.transactions = newTransactions(r.conn, &r.config.Held)
 	}
 	want := ""
 	if all := blocks(c.Want()); n < len(all) {

@@ -21,6 +21,25 @@ type transactions struct {
 	// cursor is the number of the transaction that the cursor opened last belongs to, 0
 	// for none.
 	cursor int64
+	// refusable says that the store may refuse a transaction that nobody else's stands against,
+	// as a cluster may; then it is sent again, as the drivers' withTransaction does.
+	refusable bool
+	writes    []sent // of the open one
+}
+
+// sent is a command that was sent, without the fields of its transaction.
+type sent struct {
+	db  string
+	cmd bson.Raw
+}
+
+// attemptsMax bounds how often a transaction is sent.
+const attemptsMax = 5
+
+// newTransactions runs commands on a connection and counts those that were in a transaction.
+func newTransactions(conn *Conn, held *int) *transactions {
+	wanted, _ := storageWanted()
+	return &transactions{conn: conn, held: held, refusable: wanted == troubled || strings.HasPrefix(wanted, "tikv://")}
 }
 
 // session is the session of all transactions.
@@ -77,22 +96,17 @@ func (x *transactions) run(t *testing.T, db string, cmd bson.Raw, want string) (
 	if !inside || fails {
 		x.commit(t)
 	}
+	send := func() (bson.Raw, error) { return x.conn.Command(db, cmd) }
 	if inside {
-		fields := bson.D{{Key: "lsid", Value: session}, {Key: "autocommit", Value: false}}
-		if !x.open {
-			x.number++
-			fields = append(fields, bson.E{Key: "startTransaction", Value: true})
-		}
-		x.open = true
 		*x.held++
-		cmd = with(cmd, append(fields, bson.E{Key: "txnNumber", Value: x.number}))
+		send = func() (bson.Raw, error) { return x.inside(db, cmd) }
 	}
-	reply, err := x.conn.Command(db, cmd)
+	reply, err := send()
+	for tries := 1; inside && !fails && x.again(t, reply, err, tries); tries++ {
+		reply, err = send()
+	}
 	if err != nil {
 		return nil, err
-	}
-	if ok, _ := reply.Lookup("ok").AsFloat64OK(); ok != 1 && inside {
-		x.open = false
 	}
 	if inside {
 		reply = without(reply, "recoveryToken")
@@ -103,6 +117,50 @@ func (x *transactions) run(t *testing.T, db string, cmd bson.Raw, want string) (
 		}
 	}
 	return reply, nil
+}
+
+// inside runs a command in the open transaction, or in a new one.
+func (x *transactions) inside(db string, cmd bson.Raw) (bson.Raw, error) {
+	fields := bson.D{{Key: "lsid", Value: session}, {Key: "autocommit", Value: false}}
+	if !x.open {
+		x.number++
+		x.writes = nil
+		fields = append(fields, bson.E{Key: "startTransaction", Value: true})
+	}
+	reply, err := x.conn.Command(db, with(cmd, append(fields, bson.E{Key: "txnNumber", Value: x.number})))
+	if err != nil {
+		return nil, err
+	}
+	ok, _ := reply.Lookup("ok").AsFloat64OK()
+	x.open = ok == 1
+	if first := cmd.Index(0).Key(); x.open && first != "find" && first != "getMore" {
+		x.writes = append(x.writes, sent{db, cmd})
+	}
+	return reply, nil
+}
+
+// again begins the transaction again after a reply that says that it may succeed then, and
+// reports whether it did: its writes are there, and what the reply answered is to be sent.
+func (x *transactions) again(t *testing.T, reply bson.Raw, err error, tries int) bool {
+	t.Helper()
+	if err != nil || !x.refusable || tries == attemptsMax || !strings.Contains(Render(reply, true), "+TransientTransactionError") {
+		return false
+	}
+	before := x.writes
+	x.open, x.writes = false, nil
+	for i, w := range before {
+		reply, err := x.inside(w.db, w.cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.open {
+			continue
+		}
+		x.writes = before // all of them, not those that are there
+		t.Logf("statement %d of a transaction that is sent again: %s", i, Render(reply, true))
+		return x.again(t, reply, nil, tries+1)
+	}
+	return true
 }
 
 // partly reports whether a reply tells of writes that have failed: outside of a transaction
@@ -117,14 +175,24 @@ func (x *transactions) commit(t *testing.T) {
 	if !x.open {
 		return
 	}
-	x.open = false
-	reply, err := x.conn.Command("admin", mustMarshal(bson.D{{Key: "commitTransaction", Value: 1},
-		{Key: "lsid", Value: session}, {Key: "txnNumber", Value: x.number}, {Key: "autocommit", Value: false}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := Render(reply, true); strings.HasPrefix(text, "error ") {
-		t.Errorf("commitTransaction: %s", text)
+	for tries := 1; ; tries++ {
+		reply, err := x.conn.Command("admin", mustMarshal(bson.D{{Key: "commitTransaction", Value: 1},
+			{Key: "lsid", Value: session}, {Key: "txnNumber", Value: x.number}, {Key: "autocommit", Value: false}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := Render(reply, true)
+		if x.refusable && tries < attemptsMax && strings.Contains(text, "+UnknownTransactionCommitResult") {
+			continue // nobody knows yet; asked again, the server does
+		}
+		if strings.HasPrefix(text, "error ") && x.again(t, reply, nil, tries) && x.open {
+			continue
+		}
+		if strings.HasPrefix(text, "error ") && (!x.refusable || len(x.writes) > 0) {
+			t.Errorf("commitTransaction: %s", text)
+		}
+		x.open = false
+		return
 	}
 }
 
