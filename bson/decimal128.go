@@ -43,8 +43,14 @@ func ParseDecimal(s string) (Decimal128, error) {
 	return Decimal128{hi, lo}, nil
 }
 
-// String is the text form defined by the BSON decimal specification.
-func (d Decimal128) String() string { return driver.NewDecimal128(d.Hi, d.Lo).String() }
+// String is the text form defined by the BSON decimal specification. What is not canonical is
+// the zero that it reads as.
+func (d Decimal128) String() string {
+	if neg, hi, lo, exp, kind := d.Decompose(); kind == DecimalFinite {
+		d = ComposeDecimal(neg, hi, lo, exp)
+	}
+	return driver.NewDecimal128(d.Hi, d.Lo).String()
+}
 
 // Decompose returns sign, coefficient and exponent. Coefficients beyond 10^34-1
 // (not canonical) read as zero, as the specification demands.
