@@ -115,7 +115,7 @@ func (r *Runner) fails(err error) bool {
 // loadCounts reads the stored checkpoint.
 func (r *Runner) loadCounts(ctx context.Context, snap storage.Reader) error {
 	c := &r.counts
-	c.colls = map[keyspace.CollectionID]*counted{}
+	c.at, c.colls = 0, map[keyspace.CollectionID]*counted{} // also of an attempt before that did not end well
 	at, err := snap.Get(ctx, countsAtKey(), nil)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil

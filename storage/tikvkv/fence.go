@@ -16,7 +16,7 @@ import (
 // commit too late. The client asks the oracle for a newer commit time, without asking anybody
 // else, when a reader has pushed the first one away: the fence sees that attempt too.
 //
-// What was let through once is let through again: the bound does not go back, and an attempt
+// What was let through once is let through again, wherever the bound is by then: an attempt
 // whose answer was lost has the same commit time. So a refusal is certain: nothing of the
 // transaction was or will be committed.
 type fence struct {
@@ -26,6 +26,7 @@ type fence struct {
 	sent  func()   // told before a request that may commit leaves; nil for nobody
 
 	primary   atomic.Pointer[[]byte] // the key that decides whether the transaction is committed
+	passed    atomic.Uint64          // the newest commit time that was let through
 	refused   atomic.Bool            // by this fence
 	aborted   atomic.Bool            // by the cluster, for good
 	committed atomic.Bool            // the primary key is
@@ -67,10 +68,11 @@ func (f *fence) prewrite(req *kvrpcpb.PrewriteRequest) {
 // commit lets a commit pass unless it comes too late.
 func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPCInterceptorFunc) (*tikvrpc.Response, error) {
 	r := req.Commit()
-	if !f.committed.Load() && r.CommitVersion > f.bound() {
+	if !f.committed.Load() && r.CommitVersion > f.passed.Load() && r.CommitVersion > f.bound() {
 		f.refused.Store(true)
 		return &tikvrpc.Response{Resp: &kvrpcpb.CommitResponse{Error: &kvrpcpb.KeyError{Abort: "the commit comes later than it may"}}}, nil
 	}
+	f.passed.Store(r.CommitVersion)
 	if f.way != nil && !f.committed.Load() {
 		f.way.dated(r.CommitVersion)
 	}
@@ -92,8 +94,8 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 	return resp, err
 }
 
-// fail is the error of a commit under this fence, of which nothing is left where the fence or the
-// cluster refused it. Errors: then ErrConflict, else as errand.fail.
+// fail is an error of a commit that stands by itself: one that came too late is tried again like
+// any conflict.
 func (f *fence) fail(e *errand, err error) error {
 	if f.refused.Load() || f.aborted.Load() {
 		return fmt.Errorf("%w: %w", storage.ErrConflict, err)

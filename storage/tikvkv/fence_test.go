@@ -72,3 +72,26 @@ func TestLatchLasts(t *testing.T) {
 		t.Errorf("the next one reads %s, %v, for %v", v, err, sent)
 	}
 }
+
+// A commit that was let through once is let through again, although what it went by is over since: its
+// first answer was lost, and only the cluster knows what became of it.
+func TestFenceAgain(t *testing.T) {
+	bound := uint64(100)
+	f := fence{bound: func() uint64 { return bound }}
+	sent := 0
+	try := func(at uint64) {
+		req := tikvrpc.NewRequest(tikvrpc.CmdCommit, &kvrpcpb.CommitRequest{CommitVersion: at})
+		_, _ = f.commit("", req, func(string, *tikvrpc.Request) (*tikvrpc.Response, error) {
+			sent++
+			return nil, gone
+		})
+	}
+	try(90)
+	bound = 1
+	if try(90); sent != 2 || f.refused.Load() {
+		t.Errorf("sent %d times, refused: %v", sent, f.refused.Load())
+	}
+	if try(91); sent != 2 || !f.refused.Load() {
+		t.Errorf("a later time: sent %d times, refused: %v", sent, f.refused.Load())
+	}
+}

@@ -88,16 +88,18 @@ func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 }
 
 // take gets the lease for a process that opens the store. If another one has it, that one is
-// given the time to show that it lives. A cluster that does not answer whether the row is written
-// is asked again for a while: nobody starts a server anew because of one lost answer.
+// given the time to show that it lives.
 // Errors: ErrLocked, ErrUnavailable, ctx.Err().
 func (l *lease) take(ctx context.Context, s *store) error {
 	_, _ = rand.Read(l.id[:]) // it never fails
 	l.tenure.Store(&tenure{})
-	seen, patient := uint64(0), new(atomic.Bool)
-	patient.Store(true)
-	late := time.AfterFunc(connectPatience, func() { patient.Store(false) })
-	defer late.Stop()
+	seen := uint64(0) // the end of another one's lease
+	return s.persist(ctx, "the row of the one server that uses it", func() error { return l.seize(ctx, s, &seen) })
+}
+
+// seize is one attempt to get the lease; seen is what earlier ones found.
+// Errors: ErrLocked; those of reads and commits.
+func (l *lease) seize(ctx context.Context, s *store, seen *uint64) error {
 	for {
 		begun := s.o.Clock()
 		now, err := s.ask(ctx)
@@ -114,11 +116,11 @@ func (l *lease) take(ctx context.Context, s *store) error {
 				return err
 			}
 			own := bytes.Equal(o.id, l.id[:]) // written by an attempt that was not answered
-			if !own && seen != 0 && o.end > seen {
+			if !own && *seen != 0 && o.end > *seen {
 				return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.self)
 			}
-			if !own && (o.end > now || seen == 0 && later(o.end, leaseLongOver) > now) {
-				seen = o.end
+			if !own && (o.end > now || *seen == 0 && later(o.end, leaseLongOver) > now) {
+				*seen = o.end
 				if err := pause(ctx, s.patience(o.end, now)); err != nil {
 					return err
 				}
@@ -131,16 +133,11 @@ func (l *lease) take(ctx context.Context, s *store) error {
 		} else if err := l.alone(ctx, s, now); err != nil {
 			return err
 		}
-		switch err := begin(ctx, s, now); {
-		case err == nil:
-			l.renewed.at(begun)
-			return nil
-		case (errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrUndetermined)) && patient.Load() && ctx.Err() == nil:
-		case !errors.Is(err, storage.ErrConflict):
+		if err := begin(ctx, s, now); err != nil {
 			return err
-		default: // somebody else was faster, as the next look shows, or the cluster too slow
-			s.o.Log(true, "the lease of the keyspace could not be written, and is tried again: "+err.Error())
 		}
+		l.renewed.at(begun)
+		return nil
 	}
 }
 
@@ -171,8 +168,8 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // write writes the row in a transaction that began at a time, and makes the lease last from
-// then on. Errors: ErrConflict if somebody wrote it since, or it would have been over; others of a
-// commit.
+// then on. Errors: ErrConflict if somebody wrote it since or the commit came later than the
+// lease would last, others of a commit.
 func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	end := later(now, s.o.Lease.Milliseconds())
 	row := append(binary.BigEndian.AppendUint64(bytes.Clone(l.id[:]), end), s.o.Self...)

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
 
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -248,6 +250,47 @@ func TestOpenUnanswered(t *testing.T) {
 				t.Error("no answer was lost")
 			}
 			_, err := commit(t, s, func(tx storage.Txn) error { return tx.Set([]byte("a"), []byte("1")) })
+			must(t, err)
+			must(t, s.Close())
+		})
+	}
+}
+
+// The row of the one who opens a store is committed later than its lease would last, or the cluster
+// refuses it: the store opens all the same, and says what it waits for.
+func TestOpenLate(t *testing.T) {
+	var said atomic.Int64
+	o := Options{Lease: 100 * time.Millisecond, Log: func(bool, string) { said.Add(1) }}
+	for what, trouble := range map[string]func() tikvfake.Hook{
+		"a late commit, after a slow look at the row": func() tikvfake.Hook {
+			var met atomic.Bool
+			return func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+				if req.Type != tikvrpc.CmdGet || met.Swap(true) {
+					return next()
+				}
+				<-time.After(3 * o.Lease)
+				return next()
+			}
+		},
+		"a refused row": func() tikvfake.Hook {
+			var met atomic.Bool
+			return func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+				if req.Type != tikvrpc.CmdCommit || met.Swap(true) {
+					return next()
+				}
+				return &tikvrpc.Response{Resp: &kvrpcpb.CommitResponse{Error: &kvrpcpb.KeyError{Abort: "no"}}}, nil
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := fake(t)
+			c.SetHook(trouble())
+			said.Store(0)
+			s := openOn(t, c, o)
+			if said.Load() == 0 {
+				t.Error("nobody is told what is waited for")
+			}
+			_, err := commit(t, s, set("a", "1"))
 			must(t, err)
 			must(t, s.Close())
 		})

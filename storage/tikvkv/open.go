@@ -34,7 +34,8 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	if err := s.lease.take(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := s.probe(ctx); err != nil {
+	if err := s.persist(ctx, "a row as it was committed", func() error { return s.probe(ctx) }); err != nil {
+		_ = s.lease.give(s) // the next one need not wait for its end
 		return nil, err
 	}
 	s.newest = s.Latest() // what others committed before
@@ -61,11 +62,23 @@ func (s *store) probe(ctx context.Context) error {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
 	entry, err := s.kv.GetSnapshot(now).Get(e, row, clientkv.WithReturnCommitTS())
+	if err = e.fail(err); storage.Passes(err) || ctx.Err() != nil {
+		return err
+	}
 	if err != nil {
-		return fmt.Errorf("%w: the cluster does not tell when what it holds was committed: TiKV 8.5.6 or newer is needed (%w)", storage.ErrFormat, e.fail(err))
+		return fmt.Errorf("%w: the cluster does not tell when what it holds was committed: TiKV 8.5.6 or newer is needed (%w)", storage.ErrFormat, err)
 	}
 	if entry.CommitTS == 0 {
 		return fmt.Errorf("%w: the cluster does not tell when what it holds was committed: TiKV 8.5.6 or newer is needed", storage.ErrFormat)
 	}
 	return nil
+}
+
+// persist tries a step on the way to an open store until it succeeds, as long as it fails for
+// what passes: a cluster that is slow, or busy with another leader, is not a reason to end, nor is one
+// lost answer. The log says what is waited for.
+func (s *store) persist(ctx context.Context, what string, do func() error) error {
+	return storage.Persist(ctx, s.limits.open, do, func(err error) {
+		s.o.Log(true, fmt.Sprintf("the keyspace %s is not open yet, and it is tried again: %s: %v", s.o.Keyspace, what, err))
+	})
 }

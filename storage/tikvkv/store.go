@@ -67,13 +67,14 @@ type limits struct {
 	settle  time.Duration  // the question what became of a commit
 	most    int            // how many times as long they take while the cluster answers others
 	reader  time.Duration  // what an open reader holds the safe point back
+	open    time.Duration  // for how long a step of opening the store is begun anew
 	latch   time.Duration  // what a latch outlasts its commit: keys that are not committed by then are left to whoever meets them
 	windows [classes]int64 // how long after its place a commit of a class may come, in milliseconds
 }
 
 // usualLimits are those of a server.
 var usualLimits = limits{
-	read: 8 * time.Second, commit: 10 * time.Second, settle: 10 * time.Second, most: 3, reader: time.Hour, latch: time.Second,
+	read: 8 * time.Second, commit: 10 * time.Second, settle: 10 * time.Second, most: 3, reader: time.Hour, open: 30 * time.Second, latch: time.Second,
 	windows: [classes]int64{classSmall: 5_000, classLarge: 60_000},
 }
 

@@ -167,11 +167,10 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, err
 	}
-	cat, err := catalog.Open(ctx, d.store, d.release)
+	cat, err := d.openCatalog(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.catalog.Store(cat)
 	budgets, now := &ratelimit.Budgets{}, d.cfg.clock()
 	if d.cfg.TestCommands {
 		budgets.Clock = ratelimit.FollowClock(now)
@@ -210,7 +209,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Log:    d.log,
 	})
 	d.shareWork(cat, definer)
-	if err := d.runner.Recover(ctx); err != nil {
+	if err := d.persist(ctx, "the counts", func() error { return d.runner.Recover(ctx) }); err != nil {
 		return nil, err
 	}
 	definer.RestoreBudgets()
@@ -231,7 +230,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return handler, nil
 	}
 	d.runner.Start(ctx)
-	if err := d.dropUnfinished(ctx, definer); err != nil {
+	if err := d.persist(ctx, "what was left unfinished", func() error { return d.dropUnfinished(ctx, definer) }); err != nil {
 		return nil, err
 	}
 	d.loop(ctx, d.balancer.Run)
@@ -241,19 +240,36 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	return handler, nil
 }
 
+// openCatalog reads what there is.
+func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err error) {
+	err = d.persist(ctx, "the catalog", func() error {
+		cat, err = catalog.Open(ctx, d.store, d.release)
+		return err
+	})
+	if err == nil {
+		d.catalog.Store(cat)
+	}
+	return cat, err
+}
+
 // handler makes what answers the commands, of the users and the settings.
 // Errors: what is wrong with the settings; storage errors.
 func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
-	users, err := auth.Open(ctx, d.store)
-	if err != nil {
-		return nil, fmt.Errorf("reading the users and roles: %w", err)
-	}
-	if err := d.makeFirstUser(ctx, users); err != nil {
+	var users *auth.Directory
+	if err := d.persist(ctx, "the users and roles", func() (err error) {
+		if users, err = auth.Open(ctx, d.store); err != nil {
+			return fmt.Errorf("reading the users and roles: %w", err)
+		}
+		return d.makeFirstUser(ctx, users) // who is there already is found when all of it is done again
+	}); err != nil {
 		return nil, err
 	}
 	var account *auth.User
 	if d.cfg.CosmosListen != "" {
-		if account, d.key, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey); err != nil {
+		if err := d.persist(ctx, "the account's key", func() (err error) {
+			account, d.key, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey)
+			return err
+		}); err != nil {
 			return nil, fmt.Errorf("--cosmos-account: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
@@ -63,6 +65,21 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		return "", 0, err
 	}
 	return scratch, durability, os.MkdirAll(scratch, 0o700)
+}
+
+// startPatience is for how long each step of a start is begun anew where the data are in a cluster.
+const startPatience = 30 * time.Second
+
+// persist runs a step of the start. Where the data are in a cluster it is done again when that is slow
+// or cannot be reached at present, which is no reason to end: its stores choose new leaders, or a commit
+// came a moment too late. Elsewhere each error is the last word.
+func (d *Daemon) persist(ctx context.Context, what string, step func() error) error {
+	if _, ok := d.store.(storage.Remote); !ok {
+		return step()
+	}
+	return storage.Persist(ctx, startPatience, step, func(err error) {
+		d.log.Warn().Err(err).Str("waits", what).Msg("the start waits for the cluster that keeps the data, and tries again")
+	})
 }
 
 // logStore logs what the storage engine has to say.
