@@ -13,9 +13,10 @@ import (
 // all documents, as countDocuments({}) does: the numbers are known. nil where they must be
 // found out by scans: at a time in the past, in a transaction, which has writes of its own,
 // beside other reads, which are of one state, and for explain, which shows the scan.
+// A sort is done, for it may refuse documents (parallel arrays).
 // The state that is counted is the newest one, as late as the command's view or later.
 func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (map[shard.ID]*exec.Tally, error) {
-	if !f.Tally || f.Filter != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||
+	if !f.Tally || f.Filter != nil || f.Sort != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||
 		!x.alone || x.trace != nil || x.o.Txn != nil || x.o.At != 0 || x.v.rewound != nil || len(shards) != len(coll.Map.Shards()) {
 		return nil, nil
 	}

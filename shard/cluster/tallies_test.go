@@ -63,6 +63,7 @@ func TestTallies(t *testing.T) {
 				{[]string{`{$group: {_id: 1, n: {$push: 1}}}`}, false},
 				{[]string{`{$group: {_id: "$k", n: {$sum: 1}}}`, `{$count: "n"}`}, false},
 				{[]string{`{$match: {k: {$gte: 0}}}`, `{$count: "n"}`}, false},
+				{[]string{`{$sort: {a: 1, b: 1}}`, `{$count: "n"}`}, false},
 				{[]string{`{$skip: 1}`, `{$count: "n"}`}, false},
 				{[]string{`{$limit: 5}`, `{$count: "n"}`}, false},
 				{[]string{`{$count: "n"}`, `{$lookup: {from: "c", pipeline: [{$count: "n"}], as: "same"}}`}, false},
