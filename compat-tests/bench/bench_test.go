@@ -48,6 +48,54 @@ func TestWorkloadsAgainstStub(t *testing.T) {
 	}
 }
 
+// The mixed load runs beside each kind of long work, and every kind of operation is in the table.
+func TestLatency(t *testing.T) {
+	binary, err := harness.Build("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := harness.LaunchBinary(binary, harness.Options{Args: []string{"--memory"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	r, err := newRunner(t.Context(), settings{documents: 2000, seconds: 0.5, shards: 2}, cantleName, server.URI, server.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	var out strings.Builder
+	if err := r.measureLatency(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range companies {
+		if !strings.Contains(out.String(), c.name) {
+			t.Errorf("nothing is said of %s:\n%s", c.name, &out)
+		}
+	}
+	for _, kind := range mixedKinds {
+		if n := strings.Count(out.String(), " "+kind.name+" "); n != len(companies) {
+			t.Errorf("%s is there %d times, want once beside each of %d:\n%s", kind.name, n, len(companies), &out)
+		}
+	}
+	if !strings.Contains(out.String(), "█") {
+		t.Errorf("no histogram:\n%s", &out)
+	}
+}
+
+// Operations are drawn in the parts that the page names.
+func TestMixedKinds(t *testing.T) {
+	counts := make([]int, len(mixedKinds))
+	for dice := range 100 {
+		counts[kindOf(dice)]++
+	}
+	for i, kind := range mixedKinds {
+		if counts[i] != kind.part {
+			t.Errorf("%s is drawn %d times of a hundred, want %d", kind.name, counts[i], kind.part)
+		}
+	}
+}
+
 // The measurements of provisioned throughput run to their end.
 func TestProvisioned(t *testing.T) {
 	binary, err := harness.Build("")

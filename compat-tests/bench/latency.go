@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// How long clients wait while the server also does its long work. Measured only when
+// "latency" is named.
+const (
+	latencyName    = "latency"
+	latencyClients = 16
+	splitEvery     = time.Second // of the partitions under a mixed load
+	splitAtMost    = 48
+)
+
+// mixedKinds are the operations of the mixed load, each with its part of a hundred.
+var mixedKinds = []struct {
+	name string
+	part int
+	run  func(c *client, ctx context.Context) error
+}{
+	{"read", 45, (*client).read},
+	{"update", 35, (*client).update},
+	{"insert", 10, (*client).insert},
+	{"scan", 10, (*client).scan},
+}
+
+// company is what goes on beside the mixed load: run is called again and again until its
+// context is over.
+type company struct {
+	name string
+	run  func(r *runner, ctx context.Context, turn int) error
+}
+
+// companies in the order in which they are measured. What the first line costs is what the
+// others are compared with.
+var companies = []company{
+	{"alone", nil},
+	{"splits, index builds, compactions", (*runner).restructure},
+	{"a sort of everything, which spills", func(r *runner, ctx context.Context, _ int) error {
+		return r.pipeline(ctx, bson.D{{Key: "$sort", Value: bson.D{{Key: "field3", Value: 1}}}})
+	}},
+	{"a $lookup of everything", func(r *runner, ctx context.Context, _ int) error {
+		return r.pipeline(ctx, bson.D{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: "usertable"}, {Key: "localField", Value: "plain"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "same"},
+		}}})
+	}},
+}
+
+// latencies are how long operations took, by the place of their kind in mixedKinds.
+type latencies [][]time.Duration
+
+// measureLatency runs the mixed load beside each of the companies and prints how long
+// operations took, and at the end a histogram of all under the heaviest one.
+func (r *runner) measureLatency(ctx context.Context, w io.Writer) error {
+	if _, err := r.load(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "mixed load of %d clients: reads 45 %%, updates 35 %%, inserts 10 %%, scans 10 %%; load of the machine %s\n\n", latencyClients, loadAverage())
+	fmt.Fprintf(w, "%-36s %-7s %8s %9s %9s %9s %9s %10s\n", "beside", "kind", "op/s", "p50", "p99", "p99.9", "longest", "p99.9/p50")
+	var alone, restructured latencies
+	for i, c := range companies {
+		got, err := r.mixed(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		switch i {
+		case 0:
+			alone = got
+		case 1:
+			restructured = got
+		}
+		r.printLatencies(w, c.name, got, alone)
+	}
+	fmt.Fprintf(w, "\nall operations but scans, beside %s:\n", companies[1].name)
+	writeHistogram(w, slices.Concat(restructured[0], restructured[1], restructured[2]))
+	return nil
+}
+
+// mixed runs the mixed load beside one company for as long as a workload is measured.
+func (r *runner) mixed(ctx context.Context, c company) (latencies, error) {
+	beside, leave := context.WithCancel(ctx)
+	defer leave()
+	var group sync.WaitGroup
+	var besideErr error
+	if c.run != nil {
+		group.Go(func() {
+			for turn := 0; beside.Err() == nil; turn++ {
+				if err := c.run(r, beside, turn); err != nil && beside.Err() == nil {
+					besideErr = err
+					return
+				}
+			}
+		})
+	}
+	all := make([]latencies, latencyClients)
+	errs := make([]error, latencyClients)
+	deadline := time.Now().Add(time.Duration(r.settings.seconds * float64(time.Second)))
+	var clients sync.WaitGroup
+	for i := range latencyClients {
+		all[i] = make(latencies, len(mixedKinds))
+		clients.Go(func() {
+			cl := newClient(r, workload{}, uint64(i))
+			for time.Now().Before(deadline) && ctx.Err() == nil && errs[i] == nil {
+				kind := kindOf(cl.random.IntN(100))
+				start := time.Now()
+				errs[i] = mixedKinds[kind].run(cl, ctx)
+				all[i][kind] = append(all[i][kind], time.Since(start))
+			}
+		})
+	}
+	clients.Wait()
+	leave()
+	group.Wait()
+	out := make(latencies, len(mixedKinds))
+	for _, one := range all {
+		for kind := range out {
+			out[kind] = append(out[kind], one[kind]...)
+		}
+	}
+	return out, errors.Join(append(errs, besideErr)...)
+}
+
+// kindOf is the kind of operation that a throw of a hundred-sided die stands for.
+func kindOf(dice int) int {
+	for i, k := range mixedKinds {
+		if dice -= k.part; dice < 0 {
+			return i
+		}
+	}
+	return len(mixedKinds) - 1
+}
+
+// printLatencies prints a line per kind; what the same kind took alone is compared with.
+func (r *runner) printLatencies(w io.Writer, beside string, got, alone latencies) {
+	for kind, list := range got {
+		if len(list) == 0 {
+			continue
+		}
+		slices.Sort(list)
+		p50, p999 := quantile(list, 0.5), quantile(list, 0.999)
+		fmt.Fprintf(w, "%-36s %-7s %8.0f %9s %9s %9s %9s %10.1f", beside, mixedKinds[kind].name, float64(len(list))/r.settings.seconds,
+			brief(p50), brief(quantile(list, 0.99)), brief(p999), brief(list[len(list)-1]), float64(p999)/float64(p50))
+		if base := alone[kind]; len(base) > 0 && &base[0] != &list[0] {
+			fmt.Fprintf(w, "   %.1f of the operations per second and %.1f times the p50 of alone", float64(len(list))/float64(len(base)), float64(p50)/float64(quantile(base, 0.5)))
+		}
+		fmt.Fprintln(w)
+		beside = ""
+	}
+}
+
+// brief prints a duration with three digits.
+func brief(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < 100*time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// writeHistogram prints how many of the durations lie between one power of two of
+// microseconds and the next, as bars whose length is the logarithm of their number: the few
+// that take long are what is looked for.
+func writeHistogram(w io.Writer, list []time.Duration) {
+	counts := make([]int, 64)
+	least, most := len(counts), 0
+	for _, d := range list {
+		at := bits.Len64(uint64(d.Microseconds()))
+		counts[at]++
+		least, most = min(least, at), max(most, at)
+	}
+	passed := 0
+	for at := least; at <= most; at++ {
+		passed += counts[at]
+		fmt.Fprintf(w, "%9s and more %9d %8.4f %%  %s\n", brief(time.Duration(1<<at>>1)*time.Microsecond), counts[at],
+			100*float64(passed)/float64(len(list)), strings.Repeat("█", 2*bits.Len(uint(counts[at]))))
+	}
+}
+
+// restructure does what changes a collection while it is used: a split every second, an index
+// that is built and dropped. Compactions come by themselves with what is written.
+func (r *runner) restructure(ctx context.Context, turn int) error {
+	began := time.Now()
+	if turn < splitAtMost {
+		err := r.mongo.Database("admin").RunCommand(ctx, bson.D{
+			{Key: "split", Value: "bench.usertable"}, {Key: "find", Value: bson.D{{Key: "_id", Value: scatter(int64(turn)) % int64(r.settings.documents)}}},
+		}).Err()
+		// A partition that is still being split, or too small, is left alone.
+		var refused mongo.CommandError
+		if err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	if _, err := r.plain.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "number", Value: 1}}}); err != nil {
+		return err
+	}
+	if err := r.plain.Indexes().DropOne(ctx, "number_1"); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(splitEvery - time.Since(began)):
+	}
+	return nil
+}
+
+// pipeline runs one stage over all documents and reads what comes.
+func (r *runner) pipeline(ctx context.Context, stage bson.D) error {
+	cursor, err := r.plain.Aggregate(ctx, mongo.Pipeline{stage, {{Key: "$match", Value: bson.D{{Key: "plain", Value: -1}}}}},
+		options.Aggregate().SetAllowDiskUse(true))
+	if err != nil {
+		return err
+	}
+	return newClient(r, workload{}, 0).rows(ctx, cursor, 0)
+}
