@@ -23,8 +23,12 @@ func BadNamespace(ns string) *Error {
 	return New(InvalidNamespace, "Invalid namespace specified '%s'", ns)
 }
 
-// NoCursor is the answer to getMore on an id that is unknown, closed or timed out.
-func NoCursor(id int64) *Error {
+// NoCursor is the answer to getMore on an id that is unknown, closed or timed out, or was opened
+// by another server, if owner says which (a sentence can begin with it).
+func NoCursor(id int64, owner string) *Error {
+	if owner != "" {
+		return New(CursorNotFound, "cursor id %d not found here: %s opened it, and only that one can go on with it", id, owner)
+	}
 	return New(CursorNotFound, "cursor id %d not found", id)
 }
 

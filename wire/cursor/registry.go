@@ -21,6 +21,7 @@ type Config struct {
 	BytesMax int64         // what they may hold together; default 256 MB
 	WarmMax  int           // idle cursors whose iterators stay open, -1 for none; default 256
 	IdleMax  time.Duration // unused cursors are closed; default 10 minutes (cursorTimeoutMillis)
+	Others   *Others       // nil if this server has the store alone
 }
 
 // Registry holds all open cursors. Safe for concurrent use.
@@ -91,7 +92,7 @@ func (r *Registry) newID() ID {
 	for {
 		var b [8]byte
 		rand.Read(b[:]) // never fails
-		id := ID(binary.LittleEndian.Uint64(b[:]) >> 1)
+		id := r.cfg.Others.stamp(ID(binary.LittleEndian.Uint64(b[:]) >> 1))
 		if id != 0 && r.cursors[id] == nil {
 			return id
 		}
@@ -107,7 +108,7 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	c := r.cursors[id]
 	if c == nil {
 		r.mu.Unlock()
-		return nil, mongoerr.NoCursor(int64(id))
+		return nil, mongoerr.NoCursor(int64(id), r.cfg.Others.owner(id))
 	}
 	err := c.check(a)
 	if err == nil && c.pinned {
