@@ -115,6 +115,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}
 	}
+	s.cool(w, ts)
 	s.commits.Add(1)
 	s.written.Store(uint64(b.SeqNum()) + uint64(b.Count()))
 
@@ -136,6 +137,16 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	}
 	s.anchor.close(unused)
 	return ts, nil
+}
+
+// cool takes what a commit writes out of the hot values, before anybody reads at its timestamp.
+func (s *store) cool(w *work, ts storage.Timestamp) {
+	for _, print := range w.prints[:w.buf.Len()] {
+		s.hot.overwrite(print, ts)
+	}
+	if w.ranges {
+		s.hot.forget(ts)
+	}
 }
 
 // next returns the timestamp of the commit, after those of its log records but the

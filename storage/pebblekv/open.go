@@ -24,6 +24,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 	s := &store{
 		o: o, dir: dir,
 		seed:    maphash.MakeSeed(),
+		hot:     newHot(hotShare(o.CacheBytes)),
 		latches: writebuf.NewLatches(), bounds: writebuf.Bounds{Txn: o.TxnBytesMax, Value: o.ValueBytesMax},
 		stop: make(chan struct{}),
 	}

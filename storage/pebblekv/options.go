@@ -27,9 +27,10 @@ type Options struct {
 	// FS is the file system; nil is the disk.
 	FS FS
 
-	// CacheBytes is the size of the block cache; 0 = 128 MiB, in memory 32 MiB. The cache
+	// CacheBytes is the size of the caches; 0 = 128 MiB, in memory 32 MiB. That of blocks
 	// lies outside of Go's heap and stays full: what does not fit is likely to be in the
-	// system's page cache, which gives way to others.
+	// system's page cache, which gives way to others. An eighth, at most 64 MiB, is for single
+	// values that are read again and again.
 	CacheBytes int64
 
 	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32
@@ -120,7 +121,7 @@ func orElse[T comparable](v, otherwise T) T {
 // pebble returns the engine's settings. The caller unrefs the cache.
 func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 	p := &pebble.Options{
-		Cache:                       pebble.NewCache(o.CacheBytes),
+		Cache:                       pebble.NewCache(o.CacheBytes - hotShare(o.CacheBytes)),
 		FS:                          o.FS,
 		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: the default is old and going up is one-way
 		DisableWAL:                  o.InMemory,

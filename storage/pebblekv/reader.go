@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -36,6 +37,10 @@ func (v *view) check(ctx context.Context) error {
 
 // get appends the value of a key in the snapshot.
 func (v *view) get(key, dst []byte) ([]byte, error) {
+	print := maphash.Bytes(v.s.seed, key)
+	if found, ok := v.s.hot.get(key, print, v.snap.ts, dst); ok {
+		return found, nil
+	}
 	value, closer, err := v.s.pebble(v.snap).Get(key)
 	if err != nil {
 		if errors.Is(err, pebble.ErrNotFound) {
@@ -44,6 +49,7 @@ func (v *view) get(key, dst []byte) ([]byte, error) {
 		return dst, v.s.translate(err)
 	}
 	dst = append(dst, value...)
+	v.s.hot.offer(key, value, print, v.snap.ts)
 	if err := closer.Close(); err != nil {
 		return dst, v.s.translate(err)
 	}

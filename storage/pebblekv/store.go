@@ -24,6 +24,7 @@ type store struct {
 	lock    *pebble.Lock
 	seed    maphash.Seed // of key fingerprints
 	latches *writebuf.Latches
+	hot     *hot
 	buffers sync.Pool       // *work
 	bounds  writebuf.Bounds // of a transaction
 
@@ -173,7 +174,7 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	if err := b.DeleteRange(r.Start, r.End, nil); err != nil {
 		return s.translate(err)
 	}
-	_, err = s.apply(b, &work{}, nil)
+	_, err = s.apply(b, &work{ranges: true}, nil)
 	return err
 }
 
@@ -212,7 +213,7 @@ func (s *store) Metrics() storage.Metrics {
 	p := s.db.Metrics()
 	m.DiskBytes, m.DirtyBytes = p.DiskSpaceUsage(), p.MemTable.Size
 	m.CacheMax, m.Checkpoints = s.o.CacheBytes, p.Flush.Count
-	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size, p.BlockCache.Hits, p.BlockCache.Misses
+	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size+s.hot.bytes.Load(), p.BlockCache.Hits, p.BlockCache.Misses
 	return m
 }
 

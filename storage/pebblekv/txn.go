@@ -13,7 +13,8 @@ import (
 // work is the reusable memory of a writing transaction.
 type work struct {
 	buf    writebuf.Buffer
-	prints []uint64 // fingerprints of the keys written and locked
+	prints []uint64 // fingerprints of the keys written and, behind them, locked
+	ranges bool     // ranges of keys are deleted, outside of transactions
 	key    []byte   // scratch
 }
 
