@@ -110,7 +110,7 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 			return err
 		}
 		defer txn.Close()
-		at, err = c.change(ctx, txn, storage.Synced, fn)
+		at, err = c.change(ctx, txn, storage.Synced, false, fn)
 		return err
 	})
 	if err != nil {
@@ -125,7 +125,9 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 // once: whoever began the transaction begins it again after a conflict.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	c.mu.Lock()
-	at, err = c.change(ctx, txn, d, fn)
+	if err = c.catchUp(ctx, txn); err == nil {
+		at, err = c.change(ctx, txn, d, true, fn)
+	}
 	c.mu.Unlock()
 	if err == nil {
 		err = c.await(context.WithoutCancel(ctx), at, false) // it is committed
@@ -133,8 +135,9 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 	return at, err
 }
 
-// change runs one step in a transaction. The caller holds mu.
-func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (storage.Timestamp, error) {
+// change runs one step in a transaction, which is a larger one if it was begun by somebody else.
+// The caller holds mu.
+func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, larger bool, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	if c.unsure != nil {
 		return 0, errUnsure
 	}
@@ -158,10 +161,10 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err := m.write(); err != nil {
 		return 0, err
 	}
-	var rows map[keyspace.CollectionID]entryRow
+	var s sharing
 	if storage.Several && c.others != nil {
 		var err error
-		if rows, err = m.share(ctx, c.others); err != nil {
+		if s, err = m.share(ctx, c.others, larger); err != nil {
 			return 0, err
 		}
 	}
@@ -173,7 +176,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		return 0, err
 	}
 	if storage.Several && c.others != nil {
-		c.others.shared(rows, ts)
+		c.others.shared(s, ts)
 	}
 	c.publish(m, ts)
 	return ts, nil

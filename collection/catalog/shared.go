@@ -39,7 +39,8 @@ type others struct {
 	asOf  storage.Timestamp                  // everything committed up to then is in the current snapshot
 	own   storage.Timestamp                  // and so is the newest change of this process, which was at or before own
 	notes map[string]string                  // the notes that are in it, by who wrote them
-	count uint64                             // of the own note
+	count uint64                             // of attempts to write own notes: none has the value of another one
+	aside [][]byte                           // keys of own notes that the next change takes away; see noteAside
 	rows  map[keyspace.CollectionID]entryRow // stored entries that are in it
 	wants storage.Timestamp                  // what the others are asked to tell of
 	told  tidings                            // what was told last
@@ -90,6 +91,11 @@ func (o *others) noteKey() []byte {
 	id := o.store.Member()
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, append([]byte(notePrefix), id[:]...))
 }
+
+// noteAside is the key of a note of a change that is part of a larger transaction, which may have
+// begun before the newest change of this process: so it cannot write the one note that all others
+// write. The next change takes it away.
+func (o *others) noteAside() []byte { return binary.BigEndian.AppendUint64(o.noteKey(), o.count) }
 
 // nameKey is locked by whoever gives or takes the name of a collection, or makes a database:
 // those of databases are one if they differ only in case.
@@ -147,6 +153,28 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	c.changed = at
 	c.retire(before, m, since)
 	return before, nil
+}
+
+// catchUp takes over what others have changed up to the newest change of this process, if a
+// transaction began before that, such as the one that gave a number to a collection that the
+// transaction makes. Its own snapshot cannot be taken over then. The caller holds mu.
+func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
+	if !storage.Several || c.others == nil {
+		return nil
+	}
+	if at := txn.ReadTimestamp(); at <= c.others.asOf || at >= c.others.own {
+		return nil
+	}
+	r, err := c.store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	before, err := c.refresh(ctx, r)
+	if before != nil {
+		c.others.tellFollowed(before, c.current.Load())
+	}
+	return err
 }
 
 // reload has the topics loaded again whose notes are others now, and reports whether the
@@ -319,9 +347,16 @@ func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
 	}
 }
 
-// share makes a change one that others see: it locks names and writes the note. The caller
-// holds mu. It reports the rows of the entries.
-func (m *Mutation) share(ctx context.Context, o *others) (map[keyspace.CollectionID]entryRow, error) {
+// sharing is what a change leaves for others.
+type sharing struct {
+	rows map[keyspace.CollectionID]entryRow // of all entries
+	note []byte                             // key of the note
+	gone [][]byte                           // keys of notes that it has taken away
+}
+
+// share makes a change one that others see: it locks names and writes the note, aside if the
+// change is part of a larger transaction. The caller holds mu.
+func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, error) {
 	var keys [][]byte
 	for id, c := range m.puts {
 		was := m.base.byID.get(id)
@@ -344,29 +379,42 @@ func (m *Mutation) share(ctx context.Context, o *others) (map[keyspace.Collectio
 	}
 	if len(keys) > 0 {
 		if err := m.txn.Lock(ctx, keys...); err != nil {
-			return nil, err
+			return sharing{}, err
 		}
 	}
-	rows := maps.Clone(o.rows)
+	o.count++
+	s := sharing{rows: maps.Clone(o.rows), note: o.noteKey(), gone: o.aside}
 	for id, c := range m.puts {
-		rows[id] = entryRow(encodeCollection(c))
+		s.rows[id] = entryRow(encodeCollection(c))
 	}
 	for id := range m.drops {
-		delete(rows, id)
+		delete(s.rows, id)
 	}
-	return rows, m.txn.Set(o.noteKey(), binary.BigEndian.AppendUint64(nil, o.count+1))
+	if aside {
+		s.note, s.gone = o.noteAside(), nil
+		o.aside = append(o.aside, s.note)
+	}
+	for _, key := range s.gone {
+		if err := m.txn.Delete(key); err != nil {
+			return sharing{}, err
+		}
+	}
+	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.count))
 }
 
 // shared notes that a change of this process was committed at a time. The caller holds mu.
-func (o *others) shared(rows map[keyspace.CollectionID]entryRow, ts storage.Timestamp) {
+func (o *others) shared(s sharing, ts storage.Timestamp) {
 	o.own = max(o.own, ts)
-	o.count++
-	o.rows = rows
+	o.rows = s.rows
 	o.notes = maps.Clone(o.notes)
 	if o.notes == nil {
 		o.notes = map[string]string{}
 	}
-	o.notes[string(o.noteKey())] = string(binary.BigEndian.AppendUint64(nil, o.count))
+	o.notes[string(s.note)] = string(binary.BigEndian.AppendUint64(nil, o.count))
+	for _, key := range s.gone {
+		delete(o.notes, string(key))
+	}
+	o.aside = o.aside[len(s.gone):]
 }
 
 // Follow takes over what other processes change, and tells them so, until ctx ends. It

@@ -11,7 +11,7 @@ import (
 // join hands the room's answers to the server.
 func (s *State) join() {
 	s.Keep("the zones", &s.zones.Setting, zonesName, s.zones.take)
-	s.Keep("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, func(doc bson.Raw) { s.planned.take(doc, s.isSharded) })
+	s.Keep("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, s.planned.take)
 	s.Keep("the query analyzers", &s.analyzers.Setting, queryAnalyzersName, s.analyzers.take)
 	s.Keep("config.settings", &s.settings.Setting, configSettingsName, s.settings.take)
 	s.Keep("the state of the balancer", &s.balancer, balancerName, s.takeBalancer)

@@ -107,7 +107,7 @@ func (s *State) tagDocs() (docs []bson.Raw) {
 			docs = append(docs, tagDoc(coll.Namespace, ddl.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
 		}
 	})
-	for _, z := range s.planned.list() {
+	for _, z := range s.planned.list(s.isSharded) {
 		docs = append(docs, tagDoc(z.ns, z.ZoneRange))
 	}
 	return docs
@@ -181,7 +181,7 @@ func (s *State) runRemoveShardFromZone(c *command.Call) error {
 				}
 			}
 		})
-		for _, z := range s.planned.list() {
+		for _, z := range s.planned.list(s.isSharded) {
 			if z.Name == zone {
 				used = z.ns.String()
 			}

@@ -35,8 +35,8 @@ const (
 	plannedZonesMax  = 1024
 )
 
-// take makes what was kept what holds, but for collections that have a shard key now.
-func (p *plannedZones) take(doc bson.Raw, sharded func(collection.Namespace) bool) {
+// take makes what was kept what holds.
+func (p *plannedZones) take(doc bson.Raw) {
 	p.now = nil
 	list, _ := doc.Get("ranges").Array()
 	for v := range list.Values() {
@@ -47,9 +47,7 @@ func (p *plannedZones) take(doc bson.Raw, sharded func(collection.Namespace) boo
 		lo, _ := d.Get("min").Doc()
 		hi, _ := d.Get("max").Doc()
 		z.Min, z.Max = lo.Clone(), hi.Clone()
-		if !sharded(z.ns) {
-			p.now = append(p.now, z)
-		}
+		p.now = append(p.now, z)
 	}
 }
 
@@ -129,11 +127,12 @@ func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 	return out
 }
 
-// list returns all ranges.
-func (p *plannedZones) list() []plannedZone {
+// list returns all ranges, but for collections that have a shard key now: whoever gave them one
+// forgets their ranges next.
+func (p *plannedZones) list(sharded func(collection.Namespace) bool) []plannedZone {
 	p.Lock()
 	defer p.Unlock()
-	return slices.Clone(p.now)
+	return slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return sharded(z.ns) })
 }
 
 // forget drops the ranges of a collection: it is gone, or has them by its key.
