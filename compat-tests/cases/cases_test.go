@@ -24,7 +24,7 @@ func TestCases(t *testing.T) {
 			if casefile.Rewriting() && c.Name != reference {
 				t.Skip("only the configuration " + reference + " rewrites")
 			}
-			if (c.Faults || c.Cluster) && os.Getenv("CANTLE_STORAGE") != "" {
+			if (c.Faults || c.Cluster || c.Servers > 0) && os.Getenv("CANTLE_STORAGE") != "" {
 				t.Skip("CANTLE_STORAGE is set, and this configuration has an engine of its own")
 			}
 			if c.Faults {
@@ -34,6 +34,9 @@ func TestCases(t *testing.T) {
 			}
 			if c.Cluster {
 				c.Launch = launchOnCluster
+			}
+			if c.Servers > 0 {
+				c.Launch = func(o harness.Options) (*harness.Server, error) { return launchSeveral(o, c.Servers) }
 			}
 			harness.RunCases(t, ".", c)
 			if c.InTxn && all() && c.Held < 200 {

@@ -101,7 +101,7 @@ type runner struct {
 	release release.Release
 	server  *Server // nil before the first case that is not skipped
 	data    string  // its directory, "" in memory
-	conn    *Conn
+	turns   turns
 	file    *casefile.File
 
 	databases map[string]bool // ever used; dropped before each case
@@ -115,15 +115,18 @@ type runner struct {
 // connect starts the file's server and connects to it unless that was done. With
 // CANTLE_URI set, all files have that one.
 func (r *runner) connect(t *testing.T) {
-	if r.conn != nil {
+	if r.turns.conns != nil {
 		return
 	}
 	if r.server == nil {
 		r.start(t)
 	}
-	var err error
-	if r.conn, err = DialAddr(r.server.Addr); err != nil {
-		t.Fatal(err)
+	for _, addr := range append([]string{r.server.Addr}, r.server.Others...) {
+		c, err := DialAddr(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.turns.conns = append(r.turns.conns, c)
 	}
 }
 
@@ -155,9 +158,7 @@ func (r *runner) start(t *testing.T) {
 
 // end stops the file's server, whose log must show no trouble.
 func (r *runner) end(t *testing.T) {
-	if r.conn != nil {
-		r.conn.Close()
-	}
+	r.turns.close()
 	if r.server != nil {
 		if err := r.server.Stop(); err != nil {
 			t.Errorf("%s: stopping its server: %v\n%s", r.file.Path, err, r.server.Log())
@@ -170,13 +171,15 @@ func (r *runner) end(t *testing.T) {
 
 // handle runs one case.
 func (r *runner) handle(t *testing.T, c *casefile.Case) string {
+	before := r.setupFor(c)
+	r.turns.begin(c, before)
 	r.reset(t)
 	switch c.Verb {
 	case "setup":
 		r.setup(t, c)
 		return ""
 	case "run":
-		if before := r.setupFor(c); before != nil {
+		if before != nil {
 			r.setup(t, before)
 		}
 		return r.run(t, c)
@@ -191,11 +194,11 @@ func (r *runner) reset(t *testing.T) {
 		r.databases = map[string]bool{"test": true}
 	}
 	// A transaction that a case left open would hold up the changes of the next one.
-	if _, err := r.conn.Command("admin", mustMarshal(bson.D{{Key: "killAllSessions", Value: bson.A{}}})); err != nil {
+	if _, err := r.turns.all("admin", mustMarshal(bson.D{{Key: "killAllSessions", Value: bson.A{}}})); err != nil {
 		t.Fatal(err)
 	}
 	for db := range r.databases {
-		reply, err := r.conn.Command(db, mustMarshal(bson.D{{Key: "dropDatabase", Value: 1}}))
+		reply, err := r.turns.command(db, mustMarshal(bson.D{{Key: "dropDatabase", Value: 1}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +267,7 @@ func (r *runner) wanted(c *casefile.Case, n int) *string {
 		return nil
 	}
 	if r.transactions == nil {
-		r.transactions = newTransactions(r.conn, &r.config.Held)
+		r.transactions = newTransactions(r.turns.conns[0], &r.config.Held)
 	}
 	want := ""
 	if all := blocks(c.Want()); n < len(all) {
@@ -336,7 +339,7 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *s
 		r.databases[db] = true
 	}
 	r.prepare(t, db, doc, false)
-	run := r.conn.Command
+	run := r.turns.command
 	if want != nil {
 		run = func(db string, doc bson.Raw) (bson.Raw, error) { return r.transactions.run(t, db, doc, *want) }
 	}
@@ -409,7 +412,7 @@ func (r *runner) prepare(t *testing.T, db string, cmd bson.Raw, after bool) {
 // must runs a command of the configuration itself.
 func (r *runner) must(t *testing.T, db string, cmd bson.D) {
 	t.Helper()
-	reply, err := r.conn.Command(db, mustMarshal(cmd))
+	reply, err := r.turns.command(db, mustMarshal(cmd))
 	if err != nil {
 		t.Fatal(err)
 	}

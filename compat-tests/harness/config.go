@@ -17,6 +17,7 @@ import (
 //	shards: 7                  every collection is sharded over so many partitions by hashed _id
 //	faults: yes                the store makes mistakes that the server has to hide
 //	cluster: yes               the store is a simulated TiKV cluster
+//	servers: 3                 so many servers share that cluster, and commands go to one after the other
 //	intxn: yes                 commands run in multi-document transactions where they may
 //	index: {a: 1}              every collection gets this index, one per line
 //	unordered: yes             results without a sort may come in another order
@@ -33,6 +34,7 @@ type Config struct {
 	Unordered bool
 	Faults    bool
 	Cluster   bool
+	Servers   int // that share a store; 0 is one alone
 	InTxn     bool
 	Skips     map[string]string // file or file:line, relative to the cases directory, to its reason
 
@@ -103,6 +105,8 @@ func (c *Config) set(key, value string) (err error) {
 		c.InTxn, err = yes(value)
 	case "cluster":
 		c.Cluster, err = yes(value)
+	case "servers":
+		c.Servers, err = strconv.Atoi(value)
 	case "faults":
 		c.Faults, err = yes(value)
 	case "unordered":

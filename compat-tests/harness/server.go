@@ -43,6 +43,10 @@ type Server struct {
 	Addr string   // host:port out of URI
 	More []string // connection strings of the further addresses, if it was given several
 
+	// Others are where the servers listen that share its store, of a Server that is several:
+	// URI names all of them then.
+	Others []string
+
 	// CosmosURI is the connection string of the second address, of a server that
 	// was started with --cosmos-listen.
 	CosmosURI string
