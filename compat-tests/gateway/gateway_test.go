@@ -25,6 +25,9 @@ import (
 // binary is the server with the engine for TiKV.
 var binary = sync.OnceValues(func() (string, error) { return harness.Build("tikv") })
 
+// alone is what makes a place one that a single server has.
+const alone = "?exclusive=true"
+
 // cluster is a simulated cluster that servers reach, and its place for --storage.
 func cluster(t *testing.T) (*tikvfake.Cluster, string) {
 	t.Helper()
@@ -81,28 +84,34 @@ func connect(t *testing.T, uri string) *mongo.Client {
 	return c
 }
 
-// One server has a keyspace; what it stored is there for the next one.
+// One server can have a keyspace to itself; what it stored is there for the next one.
 func TestOneAtATime(t *testing.T) {
 	_, place := cluster(t)
-	first := mustLaunch(t, place)
+	first := mustLaunch(t, place+alone)
 	coll := func(s *harness.Server) *mongo.Collection { return connect(t, s.URI).Database("test").Collection("c") }
 	if _, err := coll(first).InsertOne(t.Context(), bson.M{"_id": 1}); err != nil {
 		t.Fatal(err)
 	}
-	second, err := launch(t, place)
-	if err == nil {
-		second.Kill()
-		t.Fatal("a second server starts")
-	}
-	for _, want := range []string{"only one server at a time", fmt.Sprintf("process %d", first.PID()), "keyspace gateway"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("a second server is not told of %q:\n%v", want, err)
+	refused := func(place string, by *harness.Server) {
+		t.Helper()
+		second, err := launch(t, place)
+		if err == nil {
+			second.Kill()
+			t.Fatal("a second server starts")
+		}
+		for _, want := range []string{"exclusive=true", fmt.Sprintf("process %d", by.PID()), "keyspace gateway"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("a second server is not told of %q:\n%v", want, err)
+			}
 		}
 	}
+	refused(place+alone, first)
+	refused(place, first)
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
 	next := mustLaunch(t, place)
+	refused(place+alone, next)
 	if n, err := coll(next).CountDocuments(t.Context(), bson.M{"_id": 1}); n != 1 || err != nil {
 		t.Errorf("the next server finds %d documents, %v", n, err)
 	}

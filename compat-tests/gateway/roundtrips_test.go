@@ -168,7 +168,7 @@ var unique = []charge{
 // least of several runs counts: the server's own work comes in between.
 func TestRoundTrips(t *testing.T) {
 	c, place := cluster(t)
-	s := mustLaunch(t, place)
+	s := mustLaunch(t, place+alone)
 	db := connect(t, s.URI).Database("test")
 	table := "| command | steps | requests |\n|---|---|---|\n"
 	for _, group := range []struct {

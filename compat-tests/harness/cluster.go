@@ -55,6 +55,7 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 		return "", o, leave, err
 	}
 	o.Storage, leave, err = place(wanted, o.Data)
+	o.Storage += "?exclusive=true" // one server at a time, as on files
 	o.Data = ""
 	return program, o, leave, err
 }

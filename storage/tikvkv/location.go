@@ -8,17 +8,19 @@ import (
 	"strings"
 )
 
-// Location is where a store is: the addresses of PD, the keyspace, and the files of TLS.
+// Location is where a store is: the addresses of PD, the keyspace, the files of TLS, and whether
+// the keyspace is to be used by one process only.
 type Location struct {
 	Addresses     []string // of PD, host:port
 	Keyspace      string
 	CA, Cert, Key string // PEM files; "" for a cluster without TLS
+	Exclusive     bool
 }
 
 // Scheme is what a location begins with.
 const Scheme = "tikv"
 
-// ParseLocation reads tikv://pd1:2379,pd2:2379/keyspace?ca=FILE&cert=FILE&key=FILE.
+// ParseLocation reads tikv://pd1:2379,pd2:2379/keyspace?ca=FILE&cert=FILE&key=FILE&exclusive=true.
 // Errors: what is wrong, for people.
 func ParseLocation(text string) (l Location, err error) {
 	rest, ok := strings.CutPrefix(text, Scheme+"://")
@@ -54,8 +56,12 @@ func ParseLocation(text string) (l Location, err error) {
 			l.Cert = values.Get(name)
 		case "key":
 			l.Key = values.Get(name)
+		case "exclusive":
+			if l.Exclusive = values.Get(name) == "true"; !l.Exclusive && values.Get(name) != "false" {
+				return l, fmt.Errorf("exclusive is true or false, not %q", values.Get(name))
+			}
 		default:
-			return l, fmt.Errorf("%q is none of ca, cert and key", name)
+			return l, fmt.Errorf("%q is none of ca, cert, key and exclusive", name)
 		}
 	}
 	if (l.Cert == "") != (l.Key == "") || l.Cert != "" && l.CA == "" {

@@ -22,7 +22,13 @@ func TestParseLocation(t *testing.T) {
 	if l, _ := ParseLocation("tikv://a?ca=x&cert=/y%20z&key=k"); l.CA != "x" || l.Cert != "/y z" || l.Key != "k" {
 		t.Errorf("the files of TLS are %+v", l)
 	}
+	for text, want := range map[string]bool{"tikv://a": false, "tikv://a/b?exclusive=true": true, "tikv://a/b?exclusive=false&ca=x": false} {
+		if l, err := ParseLocation(text); err != nil || l.Exclusive != want {
+			t.Errorf("%s: exclusive is %v, %v", text, l.Exclusive, err)
+		}
+	}
 	for text, want := range map[string]string{
+		"tikv://a/b?exclusive=1": "true or false", "tikv://a/b?exclusive": "true or false",
 		"pd1:2379": "a TiKV cluster is tikv://", "tikv:///shop": "addresses of PD are missing", "tikv://a,,b/c": "addresses of PD are missing",
 		"tikv://a/b/c": "letters, digits", "tikv://a/b?cert=x": "TLS to the cluster", "tikv://a/b?cert=x&key=y": "TLS to the cluster", "tikv://a/b?sa=x": "none of ca",
 	} {

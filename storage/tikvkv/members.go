@@ -17,8 +17,10 @@ import (
 
 // member is a store that several processes use at the same time. Each has a row under its
 // name: the end of its lease, what it is called, and what it tells the others. The row of the
-// one owner, who bears no others, is locked by whoever joins, and written by whoever wants
-// to be alone: of the two that come at the same time one conflicts, and sees the other then.
+// one owner, who bears no others, is locked by whoever joins, or comes back after its lease was over, and
+// written by whoever wants to be alone: of the two that come at the same time one conflicts, and sees the
+// other then. Whoever joins after an owner has gone removes its row, so that the owner, should
+// it only have slept, finds that it has lost the store.
 type member struct{ *store }
 
 // Member implements storage.Shared.
@@ -138,8 +140,47 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 				}
 			}
 		}
+		switch owned, err := s.owned(e, c); {
+		case err != nil:
+			return err
+		case owned: // by somebody whose lease is over
+			return c.Delete(s.keys.in(spaceOwner, nil))
+		}
 		return c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil))
 	})
+	return err
+}
+
+// owned reports that there is a row of one owner in the state that a transaction reads.
+func (s *store) owned(ctx context.Context, c *transaction.KVTxn) (bool, error) {
+	if _, err := c.Get(ctx, s.keys.in(spaceOwner, nil)); isAbsent(err) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// back is a member's return after its lease was over: nobody may have taken the store for himself
+// meanwhile. mu is held. Errors: ErrLocked, and then the store is lost; as write.
+func (l *lease) back(ctx context.Context, s *store) error {
+	now, err := s.ask(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = l.put(ctx, s, now, func(e context.Context, c *transaction.KVTxn) error {
+		owned, err := s.owned(e, c)
+		if err != nil {
+			return err
+		}
+		if owned {
+			l.lost.Store(true)
+		}
+		return c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil))
+	})
+	if l.lost.Load() {
+		return storage.ErrLocked
+	}
 	return err
 }
 
@@ -149,9 +190,15 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 func (l *lease) remain(ctx context.Context, s *store, now uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.lost.Load() {
+		return storage.ErrLocked
+	}
 	before := l.tenure.Load()
 	again, err := l.put(ctx, s, now, nil)
 	if err != nil || !again {
+		return err
+	}
+	if err := l.back(ctx, s); err != nil {
 		return err
 	}
 	if l.rejoin != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,4 +123,65 @@ func TestMemberAsleep(t *testing.T) {
 	must(t, err)
 	must(t, a.Close())
 	must(t, b.Close())
+}
+
+// openAsleep opens a store that gets no times of the oracle while asleep is true, as a process
+// that is paused: it renews no lease.
+func openAsleep(t *testing.T, c *tikvfake.Cluster, asleep *atomic.Bool, o Options) storage.Store {
+	t.Helper()
+	kv, err := c.ClientUntil(func() error {
+		if asleep.Load() {
+			return errors.New("asleep")
+		}
+		return nil
+	})
+	must(t, err)
+	o.Keyspace, o.Lease = "test", 500*time.Millisecond
+	s, err := OpenOn(t.Context(), kv, o)
+	must(t, err)
+	return s
+}
+
+// A member that slept while somebody took the store for himself does not come back beside him.
+func TestMemberAsleepBesideOwner(t *testing.T) {
+	c := fake(t)
+	var asleep atomic.Bool
+	fatal := make(chan string, 1)
+	a := openAsleep(t, c, &asleep, Options{Self: "a", Several: true, Fatal: func(why string) { fatal <- why }})
+	asleep.Store(true)
+	owner, err := tryOpen(t, c, Options{Self: "owner"})
+	for errors.Is(err, storage.ErrLocked) { // until the lease of a is over
+		owner, err = tryOpen(t, c, Options{Self: "owner"})
+	}
+	must(t, err)
+	asleep.Store(false)
+	if why := <-fatal; !strings.Contains(why, "taken over") {
+		t.Error(why)
+	}
+	if _, err := a.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("the member reads: %v", err)
+	}
+	_, err = commit(t, owner, set("k", "1"))
+	must(t, err)
+	must(t, a.Close())
+	must(t, owner.Close())
+}
+
+// An owner that slept until members have its store does not come back among them.
+func TestOwnerAsleepBesideMember(t *testing.T) {
+	c := fake(t)
+	var asleep atomic.Bool
+	fatal := make(chan string, 1)
+	owner := openAsleep(t, c, &asleep, Options{Self: "owner", Fatal: func(why string) { fatal <- why }})
+	asleep.Store(true)
+	a := openMember(t, c, Options{Self: "a", Lease: 500 * time.Millisecond}) // waits for the owner's lease
+	asleep.Store(false)
+	<-fatal
+	if _, err := owner.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("the owner reads: %v", err)
+	}
+	_, err := commit(t, a, set("k", "1"))
+	must(t, err)
+	must(t, owner.Close())
+	must(t, a.Close())
 }

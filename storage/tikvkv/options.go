@@ -19,7 +19,7 @@ type Options struct {
 	Lease time.Duration
 
 	// Several opens the store for one of several processes that use it at the same time: it is
-	// a storage.Shared. It is an experiment, without the collection of garbage.
+	// a storage.Shared. Without it this process has the store to itself.
 	Several bool
 
 	// Retention is how long states of the past are kept at least; 0 = 10 minutes. With

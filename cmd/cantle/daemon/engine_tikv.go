@@ -31,6 +31,7 @@ func openTiKV(where string, s storeSettings) (storage.Store, error) {
 	}
 	return tikvkv.Open(context.Background(), l, tikvkv.Options{
 		Self:        fmt.Sprintf("the server on %s, process %d", host, os.Getpid()),
+		Several:     !l.Exclusive,
 		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes, Clock: time.Now, Log: s.log,
 		Fatal: func(message string) {
 			s.fatal(message)

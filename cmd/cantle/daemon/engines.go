@@ -45,7 +45,7 @@ const defaultEngine = "pebble"
 var engines = []engine{
 	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory, nil},
 	{"pebble", "in files in the folder of --data", inFolder, openPebble, nil},
-	{"tikv", "in a TiKV cluster, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace", atRemote, openTiKV, tikvCollectors},
+	{"tikv", "in a TiKV cluster, which several servers can share, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace", atRemote, openTiKV, tikvCollectors},
 }
 
 // storeSettings are what the settings of a server say about its store.

@@ -124,7 +124,7 @@ func makeFolder(data, dir string) error {
 func cannotReach(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):
-		return fmt.Errorf("only one server at a time can use a keyspace as yet: stop the other one, or give this one a keyspace of its own (%w)", err)
+		return fmt.Errorf("the keyspace cannot be shared with the server that has it: one of the two has ?exclusive=true in its --storage; stop the other one, start both without it, or give this one a keyspace of its own (%w)", err)
 	case errors.Is(err, storage.ErrUnavailable):
 		return fmt.Errorf("the cluster of --storage cannot be reached: are the addresses those of PD, and is it running? (%w)", err)
 	}

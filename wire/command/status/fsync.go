@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -162,6 +163,9 @@ func (s *State) runFsync(c *command.Call) error {
 		}
 		c.Reply.Int32("numFiles", 1)
 		return nil
+	}
+	if storage.AsShared(c.Cluster.Store) != nil {
+		return mongoerr.New(mongoerr.CommandNotSupported, "fsync cannot lock a database that several servers share: the others would go on writing. Back the cluster up with its own tools, or a database with cantle dump")
 	}
 	held, err := s.fsyncLock.lock(c.Ctx, limit)
 	if err != nil {
