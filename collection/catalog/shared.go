@@ -77,8 +77,13 @@ func tidingsOf(message []byte) (t tidings) {
 }
 
 const (
-	// followEvery is how often a process looks for what others have changed.
+	// followEvery is how often a process looks for what others have changed; each look is three
+	// requests to the store.
 	followEvery = 20 * time.Millisecond
+	// followQuiet is how often after quietAfter looks that found nothing new: the first change that
+	// comes then waits so much longer for the others, the next ones do not.
+	followQuiet = 200 * time.Millisecond
+	quietAfter  = 100
 	// awaitEvery is how often one that waits for the others looks what they tell.
 	awaitEvery = 5 * time.Millisecond
 )
@@ -423,26 +428,40 @@ func (c *Catalog) Follow(ctx context.Context) {
 	if !storage.Several || c.others == nil {
 		return
 	}
-	every := time.NewTicker(followEvery)
-	defer every.Stop()
-	for {
+	next := time.NewTimer(followEvery)
+	defer next.Stop()
+	for idle := 0; ; {
 		select {
-		case <-every.C:
+		case <-next.C:
 		case <-ctx.Done():
 			return
 		}
-		if err := c.follow(ctx); errors.Is(err, storage.ErrClosed) {
+		news, err := c.follow(ctx)
+		if errors.Is(err, storage.ErrClosed) {
 			return
 		}
+		if idle++; news || err != nil {
+			idle = 0
+		}
+		pause := followEvery
+		if idle > quietAfter {
+			pause = followQuiet
+		}
+		next.Reset(pause)
 	}
 }
 
-// follow looks once at what others have changed and ask for.
-func (c *Catalog) follow(ctx context.Context) error {
+// follow looks once at what others have changed and ask for, and reports whether there was
+// anything.
+func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	o := c.others
-	r, err := o.store.Snapshot(ctx, 0)
+	at, list, err := o.store.Members(ctx)
 	if err != nil {
-		return err
+		return false, err
+	}
+	r, err := o.store.Snapshot(ctx, at) // which is not before what any of them waits for
+	if err != nil {
+		return false, err
 	}
 	defer r.Close()
 	c.mu.Lock()
@@ -450,14 +469,10 @@ func (c *Catalog) follow(ctx context.Context) error {
 	now := c.current.Load()
 	c.mu.Unlock()
 	if err != nil && !errors.Is(err, storage.ErrConflict) { // a change has come between: the next look takes over the rest
-		return err
+		return false, err
 	}
 	if before != nil {
 		o.tellFollowed(before, now)
-	}
-	_, list, err := o.store.Members(ctx)
-	if err != nil {
-		return err
 	}
 	asked := storage.Timestamp(0)
 	for _, m := range list {
@@ -468,11 +483,12 @@ func (c *Catalog) follow(ctx context.Context) error {
 	c.mu.Lock()
 	t := c.tidings()
 	late := o.told.applied < asked && t.applied >= asked || o.told.drained < asked && t.drained > o.told.drained
+	news = before != nil || o.told.drained < asked
 	c.mu.Unlock()
 	if late || before != nil {
-		return c.tell(ctx)
+		return news, c.tell(ctx)
 	}
-	return nil
+	return news, nil
 }
 
 // tidings are what can be told now. The caller holds mu.
