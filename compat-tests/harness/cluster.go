@@ -22,6 +22,9 @@ const (
 	// within is a simulated TiKV cluster in the server's process. Where there is a data directory,
 	// so that a later server has to find what an earlier one left, it is as with overSockets.
 	within = "mock"
+	// severalWithin are three servers over such a cluster, which clients have in one connection
+	// string. Where there is a data directory it is as with overSockets, with one server.
+	severalWithin = "mock-3"
 	// overSockets is a simulated cluster as a process of its own, one for each server that has no data
 	// directory, and one for each data directory.
 	overSockets = "tikv"
@@ -32,10 +35,10 @@ const (
 // storageWanted is what CANTLE_STORAGE says.
 func storageWanted() (string, error) {
 	switch wanted := os.Getenv("CANTLE_STORAGE"); {
-	case wanted == "", wanted == within, wanted == overSockets, wanted == troubled, strings.HasPrefix(wanted, "tikv://"):
+	case wanted == "", wanted == within, wanted == severalWithin, wanted == overSockets, wanted == troubled, strings.HasPrefix(wanted, "tikv://"):
 		return wanted, nil
 	default:
-		return "", fmt.Errorf("CANTLE_STORAGE is %q, and not one of %s, %s, %s and tikv://PD,PD", wanted, within, overSockets, troubled)
+		return "", fmt.Errorf("CANTLE_STORAGE is %q, and not one of %s, %s, %s, %s and tikv://PD,PD", wanted, within, severalWithin, overSockets, troubled)
 	}
 }
 
@@ -47,7 +50,10 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 	if err != nil || wanted == "" || o.Storage != "" {
 		return binary, o, leave, err
 	}
-	if wanted == within && o.Data == "" {
+	if o.Data == "" && (wanted == within || wanted == severalWithin) {
+		if wanted == severalWithin {
+			o.servers = 3
+		}
 		program, err = withinProgram()
 		return program, o, leave, err
 	}

@@ -35,6 +35,8 @@ type Options struct {
 	Storage string   // the place of a cluster that keeps everything, for --storage; "" for Data
 	Args    []string // further flags of `cantle serve`
 	Env     []string // further NAME=value pairs for the server's environment
+
+	servers int // that share the store and are in the process; 0 is one
 }
 
 // Server is one running server process.
@@ -151,6 +153,9 @@ func Launch(o Options) (*Server, error) {
 // it is ready.
 func LaunchBinary(binary string, o Options) (*Server, error) {
 	args := []string{"serve", "--listen", "127.0.0.1:0"}
+	if o.servers > 0 {
+		args = append([]string{fmt.Sprintf("--servers=%d", o.servers)}, args...)
+	}
 	switch {
 	case o.Storage != "":
 		args = append(args, "--storage", o.Storage)
@@ -173,14 +178,21 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 	if slices.ContainsFunc(args, isCosmosListen) || slices.ContainsFunc(o.Args, isCosmosListen) {
 		wanted = append(wanted, &s.CosmosURI)
 	}
+	others := ""
+	if o.servers > 0 {
+		wanted = append(wanted, &others)
+	}
 	ready := make(chan []string, len(wanted))
 	go s.watch(out, ready)
 	deadline := time.After(startSecondsMax * time.Second)
 	for i, uri := range wanted {
 		select {
 		case uris := <-ready:
-			if *uri = uris[0]; i == 0 {
+			switch *uri = uris[0]; {
+			case i == 0:
 				s.More = uris[1:]
+			case uri == &others:
+				s.Others = uris
 			}
 		case <-s.done:
 			return nil, fmt.Errorf("the server ended before it was ready: %v\n%s", s.err, s.Log())
@@ -195,7 +207,20 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 		return nil, fmt.Errorf("ready line: %w", err)
 	}
 	s.Addr = u.Host
-	return s, nil
+	return s, s.join()
+}
+
+// join makes the connection string that of all servers that share the store.
+func (s *Server) join() error {
+	for i, uri := range s.Others {
+		u, err := url.Parse(uri)
+		if err != nil {
+			return fmt.Errorf("ready line: %w", err)
+		}
+		s.Others[i] = u.Host
+	}
+	s.URI = strings.Replace(s.URI, s.Addr, strings.Join(append([]string{s.Addr}, s.Others...), ","), 1)
+	return nil
 }
 
 // isCosmosListen recognises the flag that opens the second address.

@@ -38,7 +38,9 @@ type fixture struct {
 	ctx    context.Context
 	client *mongo.Client
 	coll   *mongo.Collection
-	kills  func(ctx context.Context) // kills and restarts the server meanwhile, nil = does not
+	// several says that servers share the data, and the client goes to any of them.
+	several bool
+	kills   func(ctx context.Context) // kills and restarts the server meanwhile, nil = does not
 }
 
 // each runs a test on an unsharded collection and on one of seven shards.
@@ -49,7 +51,7 @@ func each(t *testing.T, test func(f *fixture)) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+2*duration())
 			defer cancel()
-			f := &fixture{T: t, ctx: ctx, client: client, coll: client.Database("isolation").Collection(name)}
+			f := &fixture{T: t, ctx: ctx, client: client, coll: client.Database("isolation").Collection(name), several: len(server.Others) > 0}
 			if name == "sharded" {
 				f.ok(client.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "isolation." + name},
 					{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 7}}).Err())

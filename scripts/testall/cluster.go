@@ -27,6 +27,15 @@ var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
 }
 
+// severalShare is what both do at three servers over one cluster in their process, which the client
+// has in one connection string. Left out is what speaks to one server of its own, and what many writers do
+// to few documents: at several servers they wait for each other by turns of a tenth of a second.
+var severalShare = []clusterRun{
+	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
+	{"mock-3", []string{"metamorphic"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
+	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
+}
+
 // clusterAll is what a long run does.
 var clusterAll = []clusterRun{
 	{"mock", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
@@ -42,7 +51,7 @@ func (r *run) cluster() error {
 	}
 	env := r.env
 	defer func() { r.env = env }()
-	for _, c := range runs {
+	for _, c := range append(runs[:len(runs):len(runs)], severalShare...) {
 		args := []string{"test", "-json", "-count=1", "-tags", testTags, "-vet=off", "-timeout", limit.String()}
 		args = append(args, c.flags...)
 		for _, suite := range c.suites {
