@@ -52,6 +52,28 @@ type Source struct {
 	From keyspace.Hash
 	// Trial bounds the work of a trial run; nil in earnest.
 	Trial *trial
+	// Memory is where a read by key may put its document, for whoever copies it before the
+	// memory is used again; nil: the document has memory of its own.
+	Memory *RowMemory
+}
+
+// RowMemory is memory for one document, used again and again.
+type RowMemory struct{ buf []byte }
+
+// rowMemoryMax bounds what is kept for the next document.
+const rowMemoryMax = 64 << 10
+
+func (m *RowMemory) take() []byte {
+	if m == nil {
+		return nil
+	}
+	return m.buf[:0]
+}
+
+func (m *RowMemory) give(doc []byte) {
+	if m != nil && cap(doc) <= rowMemoryMax {
+		m.buf = doc
+	}
 }
 
 // Counters is what explain prints of one operator.

@@ -44,7 +44,7 @@ func (*documents) Park() (int, bool) { return 0, true }
 func (*sorter) Park() (int, bool)    { return 0, true }
 func (*geoNear) Park() (int, bool)   { return 0, true }
 
-func (p *pointRead) Park() (int, bool) { p.buf = nil; return 0, true }
+func (p *pointRead) Park() (int, bool) { p.row = Row{}; return 0, true }
 
 func (s *recordScan) Park() (int, bool) {
 	if s.it != nil {

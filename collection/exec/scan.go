@@ -20,9 +20,8 @@ type pointRead struct {
 	Counters
 	node *plan.PointRead
 	src  Source
-	key  []byte
 	row  Row
-	buf  []byte
+	key  [64]byte // memory of the record's key
 }
 
 func (p *pointRead) Next(env *mql.Env) (*Row, error) {
@@ -31,8 +30,7 @@ func (p *pointRead) Next(env *mql.Env) (*Row, error) {
 	}
 	p.Done = true
 	p.Works, p.KeysExamined = 1, 1
-	p.key = keyspace.AppendRecord(p.key[:0], p.src.Coll.ID, p.node.Hash, p.node.ID)
-	v, err := p.src.Reader.Get(env.Context(), p.key, p.buf[:0])
+	v, err := p.src.Reader.Get(env.Context(), keyspace.AppendRecord(p.key[:0], p.src.Coll.ID, p.node.Hash, p.node.ID), p.src.Memory.take())
 	if errors.Is(err, storage.ErrNotFound) {
 		env.Meter.PointRead(int(p.src.Shard.ID), 0)
 		return nil, nil
@@ -40,7 +38,7 @@ func (p *pointRead) Next(env *mql.Env) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.buf = v
+	p.src.Memory.give(v)
 	p.DocsExamined = 1
 	if p.node.Filter != nil {
 		var s expr.Scratch

@@ -40,5 +40,13 @@ func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok boo
 		}
 		h = c.Key.HashValue(id)
 	}
-	return &PointRead{Hash: h, ID: keystring.Append(nil, id, keystring.Ascending, nil, nil)}, true
+	x := &express{PointRead: PointRead{Hash: h}}
+	x.ID = keystring.Append(x.id[:0], id, keystring.Ascending, nil, nil)
+	return &x.PointRead, true
+}
+
+// express is a point read with memory for the usual _id, in one piece.
+type express struct {
+	PointRead
+	id [24]byte
 }

@@ -17,8 +17,11 @@ const touchesMax = 64
 type touches struct {
 	list []touch
 	keys []byte
-	seen uint32
-	skip uint32 // a power of two minus one: how many are left out after each
+	// one and space are their first memory: most statements have one value.
+	one   [1]touch
+	space [32]byte
+	seen  uint32
+	skip  uint32 // a power of two minus one: how many are left out after each
 }
 
 type touch struct {
@@ -27,7 +30,12 @@ type touch struct {
 	bytes    int64
 }
 
-func (t *touches) reset() { *t = touches{list: t.list[:0], keys: t.keys[:0]} }
+func (t *touches) reset() {
+	if t.list == nil {
+		t.list, t.keys = t.one[:0], t.space[:0]
+	}
+	t.list, t.keys, t.seen, t.skip = t.list[:0], t.keys[:0], 0, 0
+}
 
 // due reports whether the next value is to be remembered.
 func (t *touches) due() bool {

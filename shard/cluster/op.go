@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -73,6 +74,9 @@ type Op struct {
 
 	// Planned, when set, is told the plan of the read that runs, for who lists the command.
 	Planned *atomic.Pointer[plan.Solution]
+	// Row, when set, is memory for the document of a read by _id, whose caller copies it before
+	// it reads on.
+	Row *exec.RowMemory
 	// Trace, when set, is told what runs on each shard, for explain.
 	Trace *Trace
 

@@ -117,19 +117,28 @@ func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find, in
 // openExpress opens a read of one record by its key.
 func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.PointRead, inside bool) (*Stream, error) {
 	d := coll.Map.Find(n.Hash, n.ID)
-	shards := []*shard.Descriptor{d}
+	s := &express{shards: [1]*shard.Descriptor{d}, solution: plan.Solution{Shards: n, Point: true, Index: "_id_"}}
+	shards := s.shards[:]
 	o.begin(coll)
 	o.touchKey(coll, d, n.ID)
 	c.Uses.Count(coll, n)
 	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
 	}
-	op, err := exec.Build(n, exec.Source{Coll: coll, Shard: d, Reader: v.reader})
+	op, err := exec.Build(n, exec.Source{Coll: coll, Shard: d, Reader: v.reader, Memory: o.Row})
 	if err != nil {
 		return nil, err
 	}
 	o.Trace.add(d, op)
-	return &Stream{Operator: op, Coll: coll, Solution: &plan.Solution{Shards: n, Point: true, Index: "_id_"}, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
+	s.Stream = Stream{Operator: op, Coll: coll, Solution: &s.solution, Shards: shards, c: c, op: o, v: v, inside: inside}
+	return &s.Stream, nil
+}
+
+// express is the stream of a read by key and what it points to, in one piece of memory.
+type express struct {
+	Stream
+	solution plan.Solution
+	shards   [1]*shard.Descriptor
 }
 
 // UseDefaultCollation makes the default collation of the collection called ns the

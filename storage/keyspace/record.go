@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -12,6 +13,7 @@ const recordIDAt = 1 + 8 + hashLen
 // AppendRecord appends the key of a document; id is the keystring of its _id,
 // after those of a ranged shard key.
 func AppendRecord(dst []byte, c CollectionID, h Hash, id []byte) []byte {
+	dst = slices.Grow(dst, recordIDAt+len(id))
 	return append(h.Append(appendRecords(dst, c)), id...)
 }
 

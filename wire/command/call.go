@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -70,6 +71,7 @@ type Call struct {
 	memory   *mql.Memory
 	lane     mql.Lane
 	scripts  *storedScripts
+	row      exec.RowMemory
 	retained bool
 
 	Injected Injected // what a fail point asks for
@@ -102,6 +104,9 @@ func (c *Call) LeaveWrite() {
 		c.Server.Hooks.LeaveWrite()
 	}
 }
+
+// CopiesRows says that the rows of the command's one stream are copied as they come.
+func (c *Call) CopiesRows() { c.Op.Row = &c.row }
 
 // Name is the command's canonical name.
 func (c *Call) Name() string { return c.Def.Name }

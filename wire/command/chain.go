@@ -83,7 +83,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	p.slot.Rest()
 	if !c.retained {
 		c.memory.Release()
-		*c = Call{memory: c.memory, scripts: c.scripts}
+		*c = Call{memory: c.memory, scripts: c.scripts, row: c.row}
 		s.calls.Put(c)
 	} else { // a cursor must not hold on to what the connection has
 		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil

@@ -125,6 +125,9 @@ type Ended struct {
 
 // Refused reports that the command failed for lack of request units.
 func (e Ended) Refused() bool {
+	if e.Err == nil {
+		return false
+	}
 	var known *mongoerr.Error
 	var throttled *ratelimit.Throttled
 	return errors.As(e.Err, &throttled) || errors.As(e.Err, &known) && known.Code == ratelimit.CodeThrottled

@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// hotDocs is how many documents of 1 KB collection c has; those that benchmarks add
-// go into another. Each of hotGroups values of an indexed field is in as many of them.
+// hotDocs is how many documents of 1 KB collection c has, and whole and divided, which have one
+// and 64 partitions; those that benchmarks add go into another. Each of hotGroups values of an indexed field is in as many of them.
 const (
 	hotDocs   = 10_000
 	hotGroups = 100
@@ -109,11 +109,20 @@ var hotPaths = []struct {
 			})
 		}
 	}},
-	{name: "read", clients: 1, command: func(m *hotMessage, i int64) {
+	{name: "read", clients: 1, command: func(m *hotMessage, i int64) { readOf(m, "c", i) }},
+	{name: "read-of-1", clients: 1, command: func(m *hotMessage, i int64) { readOf(m, "whole", i) }},
+	{name: "read-of-64", clients: 1, command: func(m *hotMessage, i int64) { readOf(m, "divided", i) }},
+	{name: "range-50", clients: 1, command: func(m *hotMessage, i int64) {
 		m.String("find", "c")
-		byID(m.Builder, "filter", i)
-		m.Int64("limit", 1)
-		m.Bool("singleBatch", true)
+		m.BeginDoc("filter")
+		m.BeginDoc("_id")
+		m.Int64("$gte", i*7919%(hotDocs-50))
+		m.End()
+		m.End()
+		m.BeginDoc("sort")
+		m.Int32("_id", 1)
+		m.End()
+		m.Int64("limit", 50)
 	}},
 	{name: "find-100", clients: 1, command: func(m *hotMessage, i int64) {
 		m.String("find", "c")
@@ -164,6 +173,14 @@ var hotPaths = []struct {
 			m.String("as", "same")
 		})
 	}},
+}
+
+// readOf is a read of one document by _id.
+func readOf(m *hotMessage, coll string, i int64) {
+	m.String("find", coll)
+	byID(m.Builder, "filter", i)
+	m.Int64("limit", 1)
+	m.Bool("singleBatch", true)
 }
 
 // hotNew is where the numbers of added documents begin.
@@ -219,6 +236,10 @@ func newHotWorld(b *testing.B) *hotWorld {
 		w.dial().ok(`{createIndexes: "` + coll + `", indexes: [{key: {group: 1}, name: "group_1"}]}`)
 	}
 	w.insert("c", 0, hotDocs)
+	w.dial().ok(`{shardCollection: "test.whole", key: {_id: "hashed"}, numInitialChunks: 1, $db: "admin"}`)
+	w.dial().ok(`{shardCollection: "test.divided", key: {_id: "hashed"}, numInitialChunks: 64, $db: "admin"}`)
+	w.insert("whole", 0, hotDocs)
+	w.insert("divided", 0, hotDocs)
 	return w
 }
 

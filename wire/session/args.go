@@ -51,6 +51,7 @@ func (a Args) Retryable() bool { return a.TxnNumber >= 0 && !a.InTxn }
 func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 	a := Args{TxnNumber: -1}
 	var hasAuto, auto, hasStart, start bool
+	var given bson.Value // stmtIds
 	for it := body.Iter(); it.Next(); {
 		v := it.Value
 		if v.IsNullish() {
@@ -59,7 +60,10 @@ func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 		var err error
 		switch string(it.Name) {
 		case "lsid":
-			a.ID, err = ParseID(v, o, command+".lsid")
+			var plain bool
+			if a.ID, plain = plainID(v, o); !plain {
+				a.ID, err = ParseID(v, o, command+".lsid")
+			}
 		case "txnNumber":
 			if v.Type != bson.TypeInt64 {
 				return Args{}, mongoerr.WrongType(command+".txnNumber", v.Type.String(), "long")
@@ -78,12 +82,14 @@ func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 				return Args{}, mongoerr.WrongType(command+".stmtId", v.Type.String(), "int")
 			}
 			a.StmtID, _ = v.Int32()
+		case "stmtIds":
+			given = v
 		}
 		if err != nil {
 			return Args{}, err
 		}
 	}
-	if given := body.Get("stmtIds"); !given.IsNullish() {
+	if !given.IsNullish() {
 		if v := body.Get("stmtId"); !v.IsNullish() {
 			return Args{}, mongoerr.New(mongoerr.InvalidOptions, "A command takes either stmtId or stmtIds, not both")
 		}

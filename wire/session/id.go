@@ -64,6 +64,21 @@ func (id ID) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
+// plainID reads an lsid as drivers send it, with nothing but a UUID, without making anything
+// for errors; plain is false for any other, which is ParseID's.
+func plainID(v bson.Value, o Owner) (id ID, plain bool) {
+	doc, _ := v.Doc()
+	it := doc.Iter()
+	if !it.Next() || string(it.Name) != "id" {
+		return ID{}, false
+	}
+	sub, b, ok := it.Value.Binary()
+	if !ok || sub != 4 || len(b) != len(id.UUID) || it.Next() {
+		return ID{}, false
+	}
+	return ID{UUID: [16]byte(b), Owner: o}, true
+}
+
 // ParseID reads an lsid document: id is a UUID; uid, if present, must be the digest of
 // somebody and replaces o (only privileged users send it). field names it in errors.
 // Errors: TypeMismatch, IDLFailedToParse, IDLUnknownField, InvalidUUID.

@@ -50,6 +50,7 @@ func runFind(c *command.Call) error {
 	if c.Server.Virtual.IsDerived(ns) {
 		return findOnView(c, ns, a)
 	}
+	c.CopiesRows()
 	s, err := c.Cluster.Find(&c.Op, ns, a.Find)
 	if err != nil {
 		return err
