@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -39,7 +40,8 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 		return
 	}
 	m.each(func(s *slot) {
-		r := &b.Collection(s.place.Collection).set.Load().at(s.place.Shard).requests
+		p := b.Collection(s.place.Collection)
+		r := &p.set.Load().at(s.place.Shard).requests
 		switch o {
 		case HasRead:
 			r.reads.Add(1)
@@ -51,21 +53,43 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 		r.ended.Add(1)
 		r.took.Add(int64(took))
 		r.bytes.Add(s.bytes)
+		p.touch()
 	})
 }
 
-// EachActivity calls visit with what every shard of every collection that has met a request has done.
+// active are the collections that have something to show since EachActivity was called, so that nobody looks at
+// ten thousand of which one works.
+type active struct {
+	mu    sync.Mutex
+	pools []*Pool
+}
+
+// touch notes that a shard of the pool has done something. It comes after what was done.
+func (p *Pool) touch() {
+	if p.active == nil || p.touched.Load() || p.touched.Swap(true) {
+		return
+	}
+	p.active.mu.Lock()
+	p.active.pools = append(p.active.pools, p)
+	p.active.mu.Unlock()
+}
+
+// EachActivity calls visit with what the shards of collections have done, all in all: of every collection that met a
+// request since the last call, and of those whose throughput is limited. Only one history may ask.
 func (b *Budgets) EachActivity(visit func(Place, Activity)) {
-	for i := range b.collections {
-		stripe := &b.collections[i]
-		stripe.mu.RLock()
-		for id, p := range stripe.m {
-			set := p.set.Load()
-			for j, k := range set.buckets {
-				visit(Place{id, set.shards[j]}, k.activity())
-			}
+	b.active.mu.Lock()
+	pools := b.active.pools
+	b.active.pools = nil
+	b.active.mu.Unlock()
+	for _, p := range pools {
+		p.touched.Store(false)
+		set := p.set.Load()
+		for j, k := range set.buckets {
+			visit(Place{p.collection, set.shards[j]}, k.activity())
 		}
-		stripe.mu.RUnlock()
+		if set.limited && !p.dropped.Load() {
+			p.touch()
+		}
 	}
 }
 

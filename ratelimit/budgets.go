@@ -21,6 +21,7 @@ type Budgets struct {
 	Clock *VirtualClock
 
 	collections [16]pools // by number
+	active      active
 	dbMu        sync.Mutex
 	databases   map[string]*Pool
 	metadata    Bucket
@@ -50,6 +51,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 			s.m = make(map[uint64]*Pool)
 		}
 		p = newPool(id)
+		p.active = &b.active
 		s.m[id] = p
 	}
 	return p
@@ -85,8 +87,11 @@ func (b *Budgets) Share(collection uint64, database string, homes map[int]int) {
 func (b *Budgets) Drop(collection uint64) {
 	s := &b.collections[collection%uint64(len(b.collections))]
 	s.mu.Lock()
-	delete(s.m, collection)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if p := s.m[collection]; p != nil {
+		p.dropped.Store(true)
+		delete(s.m, collection)
+	}
 }
 
 // DropDatabase forgets a dropped database's throughput; its collections are dropped one by one.
@@ -135,6 +140,7 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
 	}
 	p := b.Collection(at.Collection)
 	p.set.Load().at(at.Shard).ChargeAs(now, c, charge)
+	p.touch()
 	if parent := p.parent.Load(); parent != nil {
 		parent.at(at.Shard).ChargeAs(now, c, charge)
 	}

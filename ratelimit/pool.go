@@ -30,6 +30,9 @@ type Pool struct {
 	set        atomic.Pointer[bucketSet]
 	retry      atomic.Bool
 	named      atomic.Pointer[Groups] // the groups, when one is chosen by appName
+	active     *active                // of the Budgets; nil for that of a database
+	touched    atomic.Bool            // it is in active
+	dropped    atomic.Bool
 
 	mu         sync.Mutex // changes of the fields below and of set
 	throughput Throughput
@@ -149,6 +152,9 @@ func (p *Pool) divide(now time.Time, shards []int) {
 		s.buckets[i].setRate(now, MicroRU(rate), &o)
 	}
 	p.set.Store(s)
+	if s.limited {
+		p.touch()
+	}
 	for i, id := range old.shards {
 		if _, ok := slices.BinarySearch(shards, id); !ok {
 			b := old.buckets[i]

@@ -46,7 +46,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 	err = eachMeta(ctx, reader, keyspace.MetaDatabase, func(value []byte) error {
 		d, err := decodeDatabase(value)
 		if err == nil {
-			s.databases[d.Name] = d
+			s.databases.put(d.Name, d)
 		}
 		return err
 	})

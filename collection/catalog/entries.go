@@ -1,56 +1,141 @@
 package catalog
 
-import "maps"
+import (
+	"hash/maphash"
+	"slices"
+)
 
-// entries finds the collections of a snapshot by a key. A change makes the next snapshot's from
-// those of the one before, of which there may be ten thousand: what has changed lately lies in a small
-// map on top of a large one that snapshots share. So a change costs about the square root of
-// their number, where copying all of it cost milliseconds.
-type entries[K comparable] struct {
-	all map[K]*Collection // never changed
-	top map[K]*Collection // changed since, nil for what is gone; only its snapshot's own
+// entries are what a snapshot has by a key: collections or databases. A change makes the next
+// snapshot's from those of the one before, of which there may be ten thousand: both share the
+// tree of hashes but for the way down to what has changed, so that a change costs the same
+// however many there are, and what differs between two snapshots is found without looking at the rest.
+// The zero entries are empty. A copy is as it was, whatever is put into the other.
+type entries[K, V comparable] struct{ root *node[K, V] }
+
+// node is a place in the tree: what has one hash, or sixteen places by the next four bits. Immutable.
+type node[K, V comparable] struct {
+	hash uint64
+	same []pair[K, V] // nearly always one
+	kids *[1 << nodeBits]*node[K, V]
 }
 
-// topMin is how many changes lie on top at least before they are put below.
-const topMin = 64
-
-// fork is a copy that may be changed.
-func (e entries[K]) fork() entries[K] {
-	if n := len(e.top); n <= topMin || n*n <= len(e.all) {
-		next := entries[K]{e.all, make(map[K]*Collection, n+1)}
-		maps.Copy(next.top, e.top)
-		return next
-	}
-	all := make(map[K]*Collection, len(e.all)+len(e.top))
-	for k, c := range e.each {
-		all[k] = c
-	}
-	return entries[K]{all, map[K]*Collection{}}
+type pair[K, V comparable] struct {
+	key   K
+	value V
 }
 
-// get finds a collection, nil if there is none.
-func (e entries[K]) get(k K) *Collection {
-	if len(e.top) > 0 {
-		if c, ok := e.top[k]; ok {
-			return c
+const nodeBits = 4
+
+var hashSeed = maphash.MakeSeed()
+
+// kid is where a hash goes on below a place whose own way is so many bits long.
+func kid(hash uint64, bits int) int { return int(hash>>bits) & (1<<nodeBits - 1) }
+
+// get finds what belongs to a key, the zero value if nothing does.
+func (e entries[K, V]) get(k K) V { return e.root.get(maphash.Comparable(hashSeed, k), 0, k) }
+
+func (n *node[K, V]) get(hash uint64, bits int, k K) (none V) {
+	for n != nil && n.kids != nil {
+		n = n.kids[kid(hash, bits)]
+		bits += nodeBits
+	}
+	if n != nil {
+		for i := range n.same {
+			if n.same[i].key == k {
+				return n.same[i].value
+			}
 		}
 	}
-	return e.all[k]
+	return none
 }
 
-// put adds or replaces a collection; nil takes it away.
-func (e entries[K]) put(k K, c *Collection) { e.top[k] = c }
+// put adds or replaces what belongs to a key; the zero value takes it away.
+func (e *entries[K, V]) put(k K, v V) {
+	e.root = e.root.with(maphash.Comparable(hashSeed, k), 0, pair[K, V]{k, v})
+}
+
+// with is the node with a pair put in, nil if nothing is left.
+func (n *node[K, V]) with(hash uint64, bits int, p pair[K, V]) *node[K, V] {
+	var none V
+	switch {
+	case n == nil:
+		if p.value == none {
+			return nil
+		}
+		return &node[K, V]{hash: hash, same: []pair[K, V]{p}}
+	case n.kids != nil:
+		kids := *n.kids
+		i := kid(hash, bits)
+		if kids[i] = kids[i].with(hash, bits+nodeBits, p); kids == [1 << nodeBits]*node[K, V]{} {
+			return nil
+		}
+		return &node[K, V]{kids: &kids}
+	case n.hash == hash:
+		same := slices.DeleteFunc(slices.Clone(n.same), func(q pair[K, V]) bool { return q.key == p.key })
+		if p.value != none {
+			same = append(same, p)
+		}
+		if len(same) == 0 {
+			return nil
+		}
+		return &node[K, V]{hash: hash, same: same}
+	case p.value == none:
+		return n
+	}
+	divided := &node[K, V]{kids: &[1 << nodeBits]*node[K, V]{}}
+	divided.kids[kid(n.hash, bits)] = n
+	return divided.with(hash, bits, p)
+}
 
 // each yields all in no order.
-func (e entries[K]) each(yield func(K, *Collection) bool) {
-	for k, c := range e.top {
-		if c != nil && !yield(k, c) {
-			return
+func (e entries[K, V]) each(yield func(K, V) bool) { e.root.each(yield) }
+
+func (n *node[K, V]) each(yield func(K, V) bool) bool {
+	if n == nil {
+		return true
+	}
+	for _, p := range n.same {
+		if !yield(p.key, p.value) {
+			return false
 		}
 	}
-	for k, c := range e.all {
-		if _, newer := e.top[k]; !newer && !yield(k, c) {
-			return
+	if n.kids != nil {
+		for _, k := range n.kids {
+			if !k.each(yield) {
+				return false
+			}
 		}
 	}
+	return true
+}
+
+// changes calls visit with what belongs to each key for which two entries differ: before and now,
+// of which one may be the zero value.
+func (e entries[K, V]) changes(before entries[K, V], visit func(was, is V)) {
+	changes(before.root, e.root, 0, visit)
+}
+
+func changes[K, V comparable](before, now *node[K, V], bits int, visit func(was, is V)) {
+	switch {
+	case before == now:
+		return
+	case before != nil && before.kids != nil && now != nil && now.kids != nil:
+		for i := range before.kids {
+			changes(before.kids[i], now.kids[i], bits+nodeBits, visit)
+		}
+		return
+	}
+	var none V
+	now.each(func(k K, is V) bool {
+		if was := before.get(maphash.Comparable(hashSeed, k), bits, k); was != is {
+			visit(was, is)
+		}
+		return true
+	})
+	before.each(func(k K, was V) bool {
+		if now.get(maphash.Comparable(hashSeed, k), bits, k) == none {
+			visit(was, none)
+		}
+		return true
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"maps"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -33,7 +32,7 @@ type Mutation struct {
 func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn) *Mutation {
 	next := &Snapshot{
 		Version: base.Version + 1, replaced: make(chan struct{}),
-		databases: maps.Clone(base.databases), byName: base.byName.fork(), byID: base.byID.fork(),
+		databases: base.databases, byName: base.byName, byID: base.byID,
 	}
 	return &Mutation{
 		ctx: ctx, base: base, next: next, txn: txn,
@@ -55,7 +54,7 @@ func (m *Mutation) Txn() storage.Txn { m.changed = true; return m.txn }
 // PutDatabase adds or replaces a database entry.
 func (m *Mutation) PutDatabase(d *Database) {
 	m.changed = true
-	m.next.databases[d.Name] = d
+	m.next.databases.put(d.Name, d)
 	m.dbPuts[d.Name] = d
 	delete(m.dbDrops, d.Name)
 }
@@ -64,7 +63,7 @@ func (m *Mutation) PutDatabase(d *Database) {
 // by one before.
 func (m *Mutation) DropDatabase(name string) {
 	m.changed = true
-	delete(m.next.databases, name)
+	m.next.databases.put(name, nil)
 	delete(m.dbPuts, name)
 	m.dbDrops[name] = true
 }
@@ -125,10 +124,10 @@ func (m *Mutation) Drop(c *Collection) {
 // NeedDatabase makes a database that is missing.
 // Errors: 13297 (another differs only in case).
 func (m *Mutation) NeedDatabase(name string) error {
-	if m.next.databases[name] != nil {
+	if m.next.databases.get(name) != nil {
 		return nil
 	}
-	for other := range m.next.databases {
+	for other := range m.next.databases.each {
 		if equalFold(other, name) {
 			return mongoerr.New(13297, "db already exists with different case already have: [%s] trying to create [%s]", other, name)
 		}

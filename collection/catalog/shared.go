@@ -286,7 +286,7 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 	err := eachMeta(ctx, r, keyspace.MetaDatabase, func(value []byte) error {
 		d, err := decodeDatabase(value)
 		if err == nil {
-			m.next.databases[d.Name] = d
+			m.next.databases.put(d.Name, d)
 		}
 		return err
 	})
@@ -311,8 +311,8 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 		m.next.Version = max(m.next.Version, coll.Version)
 		m.next.byName.put(coll.Namespace, coll)
 		m.next.byID.put(coll.ID, coll)
-		if m.next.databases[coll.Namespace.DB] == nil { // dropped while a collection was made in it
-			m.next.databases[coll.Namespace.DB] = &Database{Name: coll.Namespace.DB}
+		if m.next.databases.get(coll.Namespace.DB) == nil { // dropped while a collection was made in it
+			m.next.databases.put(coll.Namespace.DB, &Database{Name: coll.Namespace.DB})
 		}
 		return nil
 	})
@@ -378,7 +378,7 @@ func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, e
 		}
 	}
 	for name := range m.dbPuts {
-		if m.base.databases[name] == nil {
+		if m.base.databases.get(name) == nil {
 			keys = append(keys, databaseNameKey(name))
 		}
 	}

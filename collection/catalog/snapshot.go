@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,22 +14,16 @@ import (
 // Snapshot is the whole catalog at one version. Immutable.
 type Snapshot struct {
 	Version   uint64
-	databases map[string]*Database
-	byName    entries[collection.Namespace]
-	byID      entries[keyspace.CollectionID]
+	databases entries[string, *Database]
+	byName    entries[collection.Namespace, *Collection]
+	byID      entries[keyspace.CollectionID, *Collection]
 
 	// replaced is closed when another snapshot is current; nil in one that never was.
 	replaced chan struct{}
 }
 
 func newSnapshot(version uint64) *Snapshot {
-	return &Snapshot{
-		Version:   version,
-		databases: map[string]*Database{},
-		byName:    entries[collection.Namespace]{}.fork(),
-		byID:      entries[keyspace.CollectionID]{}.fork(),
-		replaced:  make(chan struct{}),
-	}
+	return &Snapshot{Version: version, replaced: make(chan struct{})}
 }
 
 // Replaced is closed once another snapshot is current: whoever waits for a change of the
@@ -40,9 +33,9 @@ func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 // Adopt returns a view of the snapshot that has one more collection, made after
 // it for a transaction that goes on with it. It is never current.
 func (s *Snapshot) Adopt(c *Collection) *Snapshot {
-	n := &Snapshot{Version: s.Version, databases: maps.Clone(s.databases), byName: s.byName.fork(), byID: s.byID.fork()}
-	if n.databases[c.Namespace.DB] == nil {
-		n.databases[c.Namespace.DB] = &Database{Name: c.Namespace.DB}
+	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName, byID: s.byID}
+	if n.databases.get(c.Namespace.DB) == nil {
+		n.databases.put(c.Namespace.DB, &Database{Name: c.Namespace.DB})
 	}
 	n.byName.put(c.Namespace, c)
 	n.byID.put(c.ID, c)
@@ -52,7 +45,7 @@ func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 // Without returns a view of the snapshot that lacks a collection, for a read at a time
 // when it did not exist. It is never current.
 func (s *Snapshot) Without(c *Collection) *Snapshot {
-	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName.fork(), byID: s.byID.fork()}
+	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName, byID: s.byID}
 	n.byName.put(c.Namespace, nil)
 	n.byID.put(c.ID, nil)
 	return n
@@ -119,12 +112,12 @@ func (s *Snapshot) Series(ns collection.Namespace) *Collection {
 
 // Database finds a database that exists, by having been created or by holding
 // a collection.
-func (s *Snapshot) Database(name string) *Database { return s.databases[name] }
+func (s *Snapshot) Database(name string) *Database { return s.databases.get(name) }
 
 // Databases lists all databases by name.
 func (s *Snapshot) Databases() []*Database {
-	out := make([]*Database, 0, len(s.databases))
-	for _, d := range s.databases {
+	var out []*Database
+	for _, d := range s.databases.each {
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(a, b *Database) int { return strings.Compare(a.Name, b.Name) })
@@ -162,4 +155,11 @@ func (s *Snapshot) EachSharded(visit func(coll *Collection)) {
 			visit(coll)
 		}
 	}
+}
+
+// Changes calls visit for each collection and view that is not the same entry in an earlier
+// snapshot of the same catalog: was is nil for a new one, is for one that was dropped. It looks
+// only at what has changed in between.
+func (s *Snapshot) Changes(since *Snapshot, visit func(was, is *Collection)) {
+	s.byID.changes(since.byID, visit)
 }

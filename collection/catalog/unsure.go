@@ -194,7 +194,7 @@ func (m *Mutation) row() (key, value []byte) {
 		return databaseKey(name), encodeDatabase(d)
 	}
 	for name := range m.dbDrops {
-		if m.base.databases[name] != nil {
+		if m.base.databases.get(name) != nil {
 			return databaseKey(name), nil
 		}
 	}

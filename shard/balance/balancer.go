@@ -37,6 +37,7 @@ type Balancer struct {
 	wake  chan struct{}
 	whole map[place]int64 // documents of shards that no split helps; used by Run alone
 	sized map[place]int64 // bytes of shards when their values were measured; used by Run alone
+	cared cared           // used by Run alone
 
 	mu  sync.Mutex
 	off bool
@@ -130,14 +131,18 @@ func (b *Balancer) turn(ns collection.Namespace) {
 	delete(b.ns, ns)
 }
 
-// Pass looks at every collection once. It is what Run does regularly; they are
-// not to be called at the same time.
+// Pass looks once at every collection that there can be something to do for, and at the
+// databases. It is what Run does regularly; they are not to be called at the same time.
 func (b *Balancer) Pass(ctx context.Context) {
-	for _, c := range b.Catalog.Peek().Collections("") {
+	snap := b.Catalog.Peek()
+	for _, ns := range b.cared.at(snap) {
 		if ctx.Err() != nil {
 			return
 		}
-		b.look(ctx, c.Namespace)
+		b.look(ctx, ns)
+	}
+	for _, d := range snap.Databases() {
+		b.raiseDatabase(ctx, d.Name)
 	}
 }
 

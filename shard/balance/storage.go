@@ -11,7 +11,7 @@ import (
 // gigabyte in bytes.
 const gigabyte = 1 << 30
 
-// raise raises an autoscale maximum so far that a tenth of it in GB holds the data.
+// raise raises the autoscale maximum of a collection so far that a tenth of it in GB holds the data.
 // Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
 func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
@@ -31,12 +31,16 @@ func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 			}
 		})
 	}
-	d := b.Catalog.Peek().Database(ns.DB)
-	if d == nil || d.Throughput.Mode != catalog.ThroughputAutoscale || c.Throughput.Mode != catalog.ThroughputNone {
+}
+
+// raiseDatabase is raise for what the collections of a database share.
+func (b *Balancer) raiseDatabase(ctx context.Context, db string) {
+	d := b.Catalog.Peek().Database(db)
+	if d == nil || d.Throughput.Mode != catalog.ThroughputAutoscale {
 		return
 	}
 	stored := func(snap *catalog.Snapshot) (n int64) {
-		for _, c := range snap.Collections(ns.DB) {
+		for _, c := range snap.Collections(db) {
 			if c.Map != nil && c.Throughput.Mode == catalog.ThroughputNone {
 				n += b.stored(c)
 			}
@@ -44,14 +48,14 @@ func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 		return n
 	}
 	if b.raised(d.Throughput.RU, stored(b.Catalog.Peek())) > d.Throughput.RU {
-		b.change(ctx, "database", ns.DB, func(m *catalog.Mutation) error {
-			now := m.Snapshot().Database(ns.DB)
+		b.change(ctx, "database", db, func(m *catalog.Mutation) error {
+			now := m.Snapshot().Database(db)
 			if now == nil || now.Throughput.Mode != catalog.ThroughputAutoscale {
 				return nil
 			}
 			m.PutDatabase(&catalog.Database{Name: now.Name, Throughput: b.higher(now.Throughput, stored(m.Snapshot()))})
 			return nil
-		}, func() { b.Runner.ProvisionDatabase(ns.DB) })
+		}, func() { b.Runner.ProvisionDatabase(db) })
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // eventsMax is how many events are remembered.
@@ -38,36 +37,89 @@ const (
 
 // census is the partitions of all collections, as one version of the catalog has them.
 type census struct {
-	version uint64
-	parts   map[ratelimit.Place]*Part
-	colls   map[keyspace.CollectionID]*catalog.Collection
+	of    *catalog.Snapshot // nil before the first
+	parts map[ratelimit.Place]*Part
 }
 
-// take counts anew; partitions that did not change keep their Part.
-func (c *census) take(s *catalog.Snapshot) census {
-	n := census{version: s.Version, parts: map[ratelimit.Place]*Part{}, colls: map[keyspace.CollectionID]*catalog.Collection{}}
-	for _, coll := range s.Collections("") {
-		if coll.IsView() || coll.Map == nil {
-			continue
+// changes are what differs between two versions of the catalog.
+type changes struct {
+	parts  []*Part           // that are new, or not as they were
+	gone   []ratelimit.Place // of partitions that there are no more
+	events []Event           // that made them differ, at no time yet
+}
+
+// take brings the census up to a version of the catalog. It looks only at the collections that have
+// changed; partitions that did not keep their Part.
+func (c *census) take(s *catalog.Snapshot) (all changes) {
+	old := c.of
+	if c.of = s; old == nil {
+		old, c.parts = &catalog.Snapshot{}, map[ratelimit.Place]*Part{}
+	}
+	var dropped []*catalog.Collection
+	s.Changes(old, func(was, is *catalog.Collection) {
+		if was != nil && was.Map == nil {
+			was = nil
 		}
-		n.colls[coll.ID] = coll
-		old := c.colls[coll.ID]
-		same := old != nil && old.Map == coll.Map && old.Namespace == coll.Namespace
-		for _, d := range coll.Map.Shards() {
-			at := ratelimit.Place{Collection: uint64(coll.ID), Shard: int(d.ID)}
-			if p := c.parts[at]; same && p != nil {
-				n.parts[at] = p
-				continue
-			}
-			n.parts[at] = partOf(coll, d, at)
+		if is != nil && is.Map == nil {
+			is = nil
+		}
+		switch {
+		case is == nil && was == nil: // a view
+			return
+		case is == nil:
+			dropped = append(dropped, was)
+		case was == nil:
+			kind, text := origin(old.Collection(is.Namespace), is)
+			all.events = append(all.events, Event{Kind: kind, Namespace: is.Namespace.String(), Text: text})
+		default:
+			all.events = append(all.events, altered(was, is)...)
+		}
+		c.move(was, is, &all)
+	})
+	for _, coll := range dropped {
+		if !slices.ContainsFunc(all.events, func(e Event) bool {
+			return (e.Kind == Reshard || e.Kind == Replaced) && e.Namespace == coll.Namespace.String()
+		}) {
+			all.events = append(all.events, Event{Kind: Drop, Namespace: coll.Namespace.String()})
 		}
 	}
-	return n
+	slices.SortFunc(all.events, func(a, b Event) int {
+		return strings.Compare(a.Namespace+a.Kind+a.Text, b.Namespace+b.Kind+b.Text)
+	})
+	return all
+}
+
+// move takes the partitions of one version of a collection away and those of the next in; either
+// may be nil.
+func (c *census) move(was, is *catalog.Collection, all *changes) {
+	if was != nil && is != nil && was.Map == is.Map && was.Namespace == is.Namespace {
+		return
+	}
+	if was != nil {
+		for _, d := range was.Map.Shards() {
+			if is == nil || is.Map.Shard(d.ID) == nil {
+				at := placeOf(was, d)
+				delete(c.parts, at)
+				all.gone = append(all.gone, at)
+			}
+		}
+	}
+	if is != nil {
+		for _, d := range is.Map.Shards() {
+			p := partOf(is, d)
+			c.parts[p.Place] = p
+			all.parts = append(all.parts, p)
+		}
+	}
+}
+
+func placeOf(coll *catalog.Collection, d *shard.Descriptor) ratelimit.Place {
+	return ratelimit.Place{Collection: uint64(coll.ID), Shard: int(d.ID)}
 }
 
 // partOf describes a partition.
-func partOf(coll *catalog.Collection, d *shard.Descriptor, at ratelimit.Place) *Part {
-	p := &Part{Place: at, Namespace: coll.Namespace.String(), Sort: string(d.Lo), To: 1}
+func partOf(coll *catalog.Collection, d *shard.Descriptor) *Part {
+	p := &Part{Place: placeOf(coll, d), Namespace: coll.Namespace.String(), Sort: string(d.Lo), To: 1}
 	if !coll.Sharded() {
 		return p
 	}
@@ -82,55 +134,34 @@ func partOf(coll *catalog.Collection, d *shard.Descriptor, at ratelimit.Place) *
 	return p
 }
 
-// compare lists what happened between two versions of the catalog.
-func compare(old, now *census, second int64) (out []Event) {
-	for id, coll := range now.colls {
-		before := old.colls[id]
-		if before == nil {
-			if kind, text := origin(old, coll); kind != "" {
-				out = append(out, Event{At: second, Kind: kind, Namespace: coll.Namespace.String(), Text: text})
-			}
-			continue
-		}
-		if before.Map != coll.Map {
-			out = append(out, divided(before, coll, second)...)
-		}
-		if a, b := throughputText(before.Throughput), throughputText(coll.Throughput); a != b {
-			out = append(out, Event{At: second, Kind: Scaling, Namespace: coll.Namespace.String(), Text: "from " + a + " to " + b})
-		}
+// altered lists what happened to a collection between two versions of the catalog.
+func altered(before, now *catalog.Collection) (out []Event) {
+	if before.Map != now.Map {
+		out = divided(before, now)
 	}
-	for id, coll := range old.colls {
-		if now.colls[id] == nil && !slices.ContainsFunc(out, func(e Event) bool {
-			return (e.Kind == Reshard || e.Kind == Replaced) && e.Namespace == coll.Namespace.String()
-		}) {
-			out = append(out, Event{At: second, Kind: Drop, Namespace: coll.Namespace.String()})
-		}
+	if a, b := throughputText(before.Throughput), throughputText(now.Throughput); a != b {
+		out = append(out, Event{Kind: Scaling, Namespace: now.Namespace.String(), Text: "from " + a + " to " + b})
 	}
-	slices.SortFunc(out, func(a, b Event) int {
-		return strings.Compare(a.Namespace+a.Kind+a.Text, b.Namespace+b.Kind+b.Text)
-	})
 	return out
 }
 
 // origin says how a collection came to be that was not there before: a new one, the rewritten
-// form of the one that had its name, or another in its place.
-func origin(old *census, coll *catalog.Collection) (kind, text string) {
-	for _, o := range old.colls {
-		if o.Namespace == coll.Namespace {
-			same := o.Sharded() == coll.Sharded() && o.Key.String() == coll.Key.String()
-			switch change := "from " + keyText(o) + " to " + keyText(coll); {
-			case o.UUID != coll.UUID && same: // restored, renamed, written by $out, or dropped and made within a second
-				return Replaced, "another collection has taken its place"
-			case o.UUID != coll.UUID:
-				return Replaced, "another collection has taken its place, " + change
-			case same:
-				return Reshard, "rewritten"
-			default:
-				return Reshard, change
-			}
-		}
+// form of the one that had its name, or another in its place. o had the name, nil if none did.
+func origin(o, coll *catalog.Collection) (kind, text string) {
+	if o == nil || o.Map == nil {
+		return Creation, keyText(coll)
 	}
-	return Creation, keyText(coll)
+	same := o.Sharded() == coll.Sharded() && o.Key.String() == coll.Key.String()
+	switch change := "from " + keyText(o) + " to " + keyText(coll); {
+	case o.UUID != coll.UUID && same: // restored, renamed, written by $out, or dropped and made within a second
+		return Replaced, "another collection has taken its place"
+	case o.UUID != coll.UUID:
+		return Replaced, "another collection has taken its place, " + change
+	case same:
+		return Reshard, "rewritten"
+	default:
+		return Reshard, change
+	}
 }
 
 // keyText names the shard key of a collection.
@@ -153,7 +184,7 @@ func throughputText(t catalog.Throughput) string {
 }
 
 // divided lists the splits and merges between two maps of a collection.
-func divided(before, now *catalog.Collection, second int64) (out []Event) {
+func divided(before, now *catalog.Collection) (out []Event) {
 	children := map[shard.ID][]int{} // of each parent
 	for _, d := range now.Map.Shards() {
 		if before.Map.Shard(d.ID) != nil {
@@ -167,14 +198,14 @@ func divided(before, now *catalog.Collection, second int64) (out []Event) {
 			children[p] = append(children[p], int(d.ID))
 		}
 		if gone > 1 {
-			out = append(out, Event{At: second, Kind: Merge, Namespace: now.Namespace.String(), Parts: []int{int(d.ID)},
+			out = append(out, Event{Kind: Merge, Namespace: now.Namespace.String(), Parts: []int{int(d.ID)},
 				Text: fmt.Sprintf("partitions %v became %s", d.Parents, d.ID)})
 		}
 	}
 	for parent, list := range children {
 		if !slices.ContainsFunc(out, func(e Event) bool { return e.Kind == Merge && slices.Contains(list, e.Parts[0]) }) {
 			slices.Sort(list)
-			out = append(out, Event{At: second, Kind: Split, Namespace: now.Namespace.String(), Parts: list,
+			out = append(out, Event{Kind: Split, Namespace: now.Namespace.String(), Parts: list,
 				Text: fmt.Sprintf("partition %s became %s", parent, strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]"))})
 		}
 	}

@@ -33,7 +33,6 @@ type Recorder struct {
 	rings  [levelCount]ring
 	rows   rows
 	seen   map[ratelimit.Place]seen
-	round  uint64 // of looks
 	census census
 	events []Event // the oldest first
 	kept   int64   // number of the newest of the Fives that is stored
@@ -42,7 +41,6 @@ type Recorder struct {
 // seen is what a partition had done at the last look.
 type seen struct {
 	ratelimit.Activity
-	round  uint64
 	second int64 // of the request units below
 	ru     int64 // in that second
 }
@@ -93,35 +91,44 @@ func (r *Recorder) begin(second int64) {
 
 // recount looks whether the catalog has changed.
 func (r *Recorder) recount() {
-	s := r.Catalog.Peek()
-	if r.census.colls != nil && s.Version == r.census.version {
+	s, first := r.Catalog.Peek(), r.census.of == nil
+	if r.census.of == s {
 		return
 	}
-	now := r.census.take(s)
-	if r.census.colls != nil {
-		r.events = append(r.events, compare(&r.census, &now, r.open)...)
-		if n := len(r.events) - eventsMax; n > 0 {
-			r.events = append([]Event(nil), r.events[n:]...)
-		}
-	}
-	for at := range r.rows.home {
-		switch p := now.parts[at]; {
-		case p == nil:
-			r.rows.gone(at, r.open)
-		case r.census.parts[at] != p && !r.rows.lent[at]:
-			i := r.rows.home[at] // renamed, or its range is another one
-			if s := r.rows.list[i].now(); s != nil && *s.part != *p {
-				r.rows.settle(i, p, r.open)
-				r.rows.home[at] = i
+	changes := r.census.take(s)
+	if first { // what is there was there before
+		changes.events = nil
+		for at := range r.rows.home {
+			if p := r.census.parts[at]; p == nil {
+				r.rows.gone(at, r.open)
 			}
 		}
 	}
-	r.census = now
+	for i := range changes.events {
+		changes.events[i].At = r.open
+	}
+	r.events = append(r.events, changes.events...)
+	if n := len(r.events) - eventsMax; n > 0 {
+		r.events = append([]Event(nil), r.events[n:]...)
+	}
+	for _, at := range changes.gone {
+		r.rows.gone(at, r.open)
+		delete(r.seen, at)
+	}
+	for _, p := range changes.parts {
+		i, ok := r.rows.home[p.Place]
+		if !ok || r.rows.lent[p.Place] {
+			continue
+		}
+		if s := r.rows.list[i].now(); s != nil && *s.part != *p { // renamed, or its range is another one
+			r.rows.settle(i, p, r.open)
+			r.rows.home[p.Place] = i
+		}
+	}
 }
 
 // collect adds what partitions did since the last look to the second that is open.
 func (r *Recorder) collect() {
-	r.round++
 	sum := sums{}
 	r.Budgets.EachActivity(func(at ratelimit.Place, a ratelimit.Activity) {
 		part := r.census.parts[at]
@@ -132,7 +139,7 @@ func (r *Recorder) collect() {
 		was := r.seen[at]
 		w := work{ru: int64(a.Charge - was.Charge), bytes: a.Bytes - was.Bytes, reads: a.Reads - was.Reads, writes: a.Writes - was.Writes,
 			refused: a.Refused - was.Refused, fails: a.Failed - was.Failed, ended: a.Ended - was.Ended, micros: (a.Took - was.Took).Microseconds()}
-		now := seen{Activity: a, round: r.round, second: r.open, ru: w.ru}
+		now := seen{Activity: a, second: r.open, ru: w.ru}
 		if was.second == r.open {
 			now.ru += was.ru
 		}
@@ -150,11 +157,6 @@ func (r *Recorder) collect() {
 		sum.ru += w.ru
 		sum.bytes += w.bytes
 	})
-	for at, s := range r.seen {
-		if s.round != r.round {
-			delete(r.seen, at)
-		}
-	}
 	r.ended.take(&sum)
 	sum.connections = float64(r.Connections())
 	for l := range r.rings {

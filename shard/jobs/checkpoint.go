@@ -94,7 +94,7 @@ func countsKey(id keyspace.CollectionID) []byte {
 const followsPerCheckpoint = 8
 
 // checkpointLoop follows the log while there are writes, and stores the counts from time to
-// time.
+// time. An idle process is not woken for it.
 func (r *Runner) checkpointLoop(ctx context.Context) {
 	ctx = r.onDuty(ctx, dutyCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
@@ -107,10 +107,20 @@ func (r *Runner) checkpointLoop(ctx context.Context) {
 		}
 		if step%followsPerCheckpoint == 0 {
 			r.report("checkpoint", r.checkpoint(ctx, false))
+			if r.Duties == nil {
+				_ = r.Store.WaitLog(ctx, r.followed()) // on an error the loop goes on by time
+			}
 		} else {
 			r.report("checkpoint", r.catchUp(ctx))
 		}
 	}
+}
+
+// followed is up to when the log was applied.
+func (r *Runner) followed() storage.Timestamp {
+	r.counts.pass.Lock()
+	defer r.counts.pass.Unlock()
+	return r.counts.at
 }
 
 // catchUp applies the log that was added since the last time.

@@ -1,0 +1,47 @@
+package ratelimit
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestEachActivity: only collections that did something since the last look are looked at, and
+// those whose throughput is limited until they are dropped.
+func TestEachActivity(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	b := &Budgets{}
+	for id := range uint64(100) {
+		b.Collection(id)
+	}
+	visited := func() (out []Place) {
+		b.EachActivity(func(at Place, _ Activity) { out = append(out, at) })
+		return out
+	}
+	work := func(collection uint64) {
+		var m Meter
+		m.Reset(collection, nil)
+		m.WriteNew(0, 100)
+		b.Charge(now, Class{}, &m)
+		b.Ended(&m, HasWritten, time.Millisecond)
+	}
+	want := func(places ...Place) {
+		t.Helper()
+		if got := visited(); !slices.Equal(got, places) {
+			t.Errorf("%v were visited, want %v", got, places)
+		}
+	}
+	want()
+	work(7)
+	work(3)
+	work(7)
+	want(Place{7, 0}, Place{3, 0})
+	want()
+	b.Collection(5).Set(now, Throughput{Mode: Manual, RUs: 400}, Options{})
+	work(3)
+	want(Place{5, 0}, Place{3, 0})
+	want(Place{5, 0})
+	b.Drop(5)
+	want(Place{5, 0})
+	want()
+}

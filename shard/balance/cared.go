@@ -1,0 +1,55 @@
+package balance
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
+// cared is a list of the collections that a Balancer looks after, kept from pass to pass. Most of
+// ten thousand have one partition and no throughput of their own: there is never anything to do for
+// them, and they are not looked at.
+type cared struct {
+	of     *catalog.Snapshot // nil before the first
+	names  map[collection.Namespace]bool
+	sorted []collection.Namespace // of names
+}
+
+// at is the list as of a snapshot, by name. Valid until the next call.
+func (c *cared) at(s *catalog.Snapshot) []collection.Namespace {
+	if c.of == s {
+		return c.sorted
+	}
+	if c.of == nil {
+		c.of, c.names = &catalog.Snapshot{}, map[collection.Namespace]bool{}
+	}
+	var gone, come []collection.Namespace
+	s.Changes(c.of, func(was, is *catalog.Collection) {
+		if was != nil && caresFor(was) {
+			gone = append(gone, was.Namespace)
+		}
+		if is != nil && caresFor(is) {
+			come = append(come, is.Namespace)
+		}
+	})
+	for _, ns := range gone {
+		delete(c.names, ns)
+	}
+	for _, ns := range come {
+		c.names[ns] = true
+	}
+	if c.of = s; len(gone)+len(come) > 0 {
+		c.sorted = slices.SortedFunc(maps.Keys(c.names), func(a, b collection.Namespace) int {
+			return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Coll, b.Coll))
+		})
+	}
+	return c.sorted
+}
+
+// caresFor reports a collection that may have to be split, merged or given more.
+func caresFor(c *catalog.Collection) bool {
+	return c.Map != nil && (c.Sharded() || c.Throughput.Mode != catalog.ThroughputNone)
+}
