@@ -11,6 +11,8 @@
 //	./scripts/bench --only=latency --seconds=60 --no-stub
 //	                                       how long clients wait beside splits, index builds, a
 //	                                       large sort and $lookup, with a histogram
+//	./scripts/bench --only=flat --documents=1000000 --no-stub
+//	                                       what operations cost as a store grows
 //	./scripts/bench --provisioned --seconds=30
 //	                                       request units under overload: exactness, what a
 //	                                       quiet neighbour feels, what metering costs
@@ -89,7 +91,7 @@ type settings struct {
 // parseFlags reads the command line.
 func parseFlags() settings {
 	var s settings
-	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update, transaction; count, drain, group: what looks at all documents; streams, tails: what change streams and tailable cursors cost; latency: how long clients wait beside long work; find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
+	only := flag.String("only", "", "comma-separated `workloads`: load, A, B, C, E, F, durable-insert, durable-update, transaction; count, drain, group: what looks at all documents; streams, tails: what change streams and tailable cursors cost; latency: how long clients wait beside long work; flat: what operations cost as a store grows, in documents, partitions or collections (flat-documents, …); find-indexed, update-plain, update-indexed build an index first and measure that; aggregate: match-group, sort-limit, lookup, expression")
 	flag.IntVar(&s.documents, "documents", 100_000, "documents to load, 1 KB each")
 	flag.Float64Var(&s.seconds, "seconds", 4, "seconds to measure each workload")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
@@ -221,6 +223,12 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 			return nil
 		}
 		return r.measureLatency(ctx, os.Stdout)
+	}
+	if s.flats() {
+		if name == stubName {
+			return nil
+		}
+		return r.measureFlat(ctx, report)
 	}
 	loaded, err := r.load(ctx)
 	if err != nil {

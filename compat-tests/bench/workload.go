@@ -83,7 +83,7 @@ var (
 
 // known reports whether a workload exists.
 func known(name string) bool {
-	return name == "load" || name == streamsName || name == tailsName || name == latencyName || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
+	return name == "load" || name == streamsName || name == tailsName || name == latencyName || isFlat(name) || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
 // Shape of a document: _id, a number that no two have in common, another one that
