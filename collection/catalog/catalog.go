@@ -101,8 +101,30 @@ func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 // Errors: those of fn and of the store; ErrUnavailable while nobody knows what
 // became of an earlier change.
 func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error {
-	var at storage.Timestamp
-	err := storage.Again(ctx, func() error {
+	at, err := c.changeSoon(ctx, fn)
+	if err != nil || at == 0 {
+		return err
+	}
+	if c.others != nil { // a commit in their store is durable
+		return c.await(ctx, at, false)
+	}
+	// Not in the turn of this change: those of others need not wait for the disk, and share the sync.
+	return c.store.Sync(context.WithoutCancel(ctx))
+}
+
+// ChangeSoon is a Change that is durable with the next one, or with any other durable commit: a
+// step on the way to something, which a crash may undo.
+func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) error {
+	at, err := c.changeSoon(ctx, fn)
+	if err != nil {
+		return err
+	}
+	return c.await(ctx, at, false)
+}
+
+// changeSoon commits a change, again after a conflict, and reports when; 0 if nothing was changed.
+func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
+	err = storage.Again(ctx, func() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
@@ -110,13 +132,10 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 			return err
 		}
 		defer txn.Close()
-		at, err = c.change(ctx, txn, storage.Synced, false, fn)
+		at, err = c.change(ctx, txn, storage.Buffered, false, fn)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return c.await(ctx, at, false)
+	return at, err
 }
 
 // ChangeIn is a Change that is part of a larger transaction, which it commits:

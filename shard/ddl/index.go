@@ -127,7 +127,9 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 	defer unlock()
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
-	err = d.alter(o, func(m *catalog.Mutation) error {
+	// Durable with the change that makes the indexes ready: of a build that a crash ends before,
+	// nothing may be left.
+	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().ByID(id)
 		if coll == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while its indexes were created")

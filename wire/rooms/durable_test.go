@@ -38,6 +38,14 @@ func TestOneWaitPerCommand(t *testing.T) {
 		`{bulkWrite: 1, nsInfo: [{ns: "test.c"}], ops: [` + many(`{update: 0, filter: {_id: 1}, updateMods: {$inc: {n: 1}}}, {insert: 0, document: {}}`) + `], $db: "admin"}`,
 		`{aggregate: "c", pipeline: [{$merge: "out"}], cursor: {}}`,
 		`{delete: "c", deletes: [` + many(`{q: {}, limit: 1}`) + `]}`,
+		`{create: "made"}`,
+		`{createIndexes: "made", indexes: [{key: {a: 1}, name: "a"}]}`,
+		`{createIndexes: "out", indexes: [{key: {a: 1}, name: "a"}, {key: {b: 1}, name: "b"}]}`,
+		`{createIndexes: "new", indexes: [{key: {a: 1}, name: "a"}]}`,
+		`{collMod: "made", index: {name: "a", hidden: true}}`,
+		`{dropIndexes: "made", index: "a"}`,
+		`{renameCollection: "test.made", to: "test.other", $db: "admin"}`,
+		`{drop: "other"}`,
 	} {
 		before := store.Metrics().Syncs
 		c.ok(command)
