@@ -23,11 +23,11 @@ type conjunct struct {
 
 // conjuncts splits a normalised filter at its top-level $and.
 func conjuncts(n match.Node) []conjunct {
-	var out []conjunct
 	parts := []match.Node{n}
 	if and, ok := n.(*match.And); ok {
 		parts = and.Children()
 	}
+	out := make([]conjunct, 0, len(parts))
 	for _, p := range parts {
 		c := conjunct{node: p}
 		if pathed, ok := p.(match.Pathed); ok {
@@ -64,15 +64,19 @@ func (q *Query) fullAccess(ix *catalog.Index, cs []conjunct) access {
 	return a
 }
 
-// fullText is FullField as explain prints it.
+// fullText is FullField as explain prints it. All share its memory, as bounds that are made do
+// not change: planning looks at every field of every index.
 func fullText(d keystring.Dir) FieldBounds {
-	f := FullField()
-	f.Text = []string{"[MinKey, MaxKey]"}
 	if d == keystring.Descending {
-		f.Text[0] = "[MaxKey, MinKey]"
+		return fullDescending
 	}
-	return f
+	return fullAscending
 }
+
+var (
+	fullAscending  = FieldBounds{Intervals: FullField().Intervals, Text: []string{"[MinKey, MaxKey]"}}
+	fullDescending = FieldBounds{Intervals: FullField().Intervals, Text: []string{"[MaxKey, MinKey]"}}
+)
 
 // canRepeat reports that a document can have several entries within the
 // bounds: an array gives one per element, a wildcard one per field. A field
@@ -131,7 +135,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 	if gaps && !wantsField(ix, cs) {
 		return a, false
 	}
-	if a.bounds[0].IsFull() {
+	if a.bounds[0].IsFull() && a.bounded > 0 {
 		// Without a bound on the first field the others only filter keys.
 		a = q.fullAccess(ix, cs)
 	}
