@@ -15,6 +15,16 @@ type Shared interface {
 	// Errors: ErrUnavailable, ErrClosed, ctx.Err().
 	Tell(ctx context.Context, message []byte) error
 
+	// Introduce sets what says what this member is, for the others and for people: it is asked
+	// at each renewal of the lease.
+	Introduce(func() []byte)
+
+	// Collect moves the time up to which what was overwritten is removed for good, after every
+	// member has said that it reads nothing before it, and removes ranges that were deleted
+	// before. One member is to do it, every minute; several do no harm.
+	// Errors: ErrUnavailable, ErrClosed, ctx.Err().
+	Collect(ctx context.Context) error
+
 	// Members lists the members whose lease was not over at a time now, which is not before
 	// any commit that has ended anywhere. A process that is not listed commits nothing more
 	// that was begun before now, and if it comes back it calls what Rejoin was given.
@@ -35,6 +45,7 @@ type Member struct {
 	ID      MemberID
 	Self    string    // what it is called for people
 	Until   Timestamp // the end of its lease
+	About   []byte    // what it is
 	Message []byte    // what it tells
 }
 

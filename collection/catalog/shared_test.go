@@ -30,6 +30,10 @@ func (a *among) Members(context.Context) (storage.Timestamp, []storage.Member, e
 	return a.Latest(), []storage.Member{{ID: a.Member(), Message: a.message}}, nil
 }
 
+func (a *among) Introduce(func() []byte) {}
+
+func (a *among) Collect(context.Context) error { return nil }
+
 func (a *among) Rejoin(func(context.Context, storage.Reader) error) {}
 
 func (a *among) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {

@@ -248,7 +248,7 @@ func TestBatchTrips(t *testing.T) {
 // well: as many steps as into one.
 func TestOrderedInsertTrips(t *testing.T) {
 	c, place := cluster(t)
-	client := connect(t, mustLaunch(t, place).URI)
+	client := connect(t, mustLaunch(t, place+alone).URI)
 	shard := bson.D{{Key: "shardCollection", Value: "test.spread"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 7}}
 	if err := client.Database("admin").RunCommand(t.Context(), shard).Err(); err != nil {
 		t.Fatal(err)

@@ -12,14 +12,29 @@ import (
 // Where several processes have the store, each loop is a duty that one of them has, and so is
 // work at the structure of a collection, for as long as its Lock is held; see shard/duty.
 const (
-	dutyCounts = "counts" // checkpoint and truncate
-	dutyDelete = "delete"
-	dutyExpire = "expire"
-	dutyResume = "resume"
+	dutyCollect = "collect"
+	dutyCounts  = "counts" // checkpoint and truncate
+	dutyDelete  = "delete"
+	dutyExpire  = "expire"
+	dutyResume  = "resume"
 )
 
 // dutyEvery is how often a process looks whether it is to take a loop over.
 const dutyEvery = time.Second
+
+// collectEvery is how often what nobody reads any more is removed from a store that several have.
+const collectEvery = time.Minute
+
+// collectLoop removes it, as long as this process has the duty.
+func (r *Runner) collectLoop(ctx context.Context) {
+	shared := storage.AsShared(r.Store)
+	for last := time.Now(); sleep(ctx, dutyEvery, nil); {
+		if r.Turn(ctx, dutyCollect) && time.Since(last) >= collectEvery {
+			last = time.Now()
+			r.report(dutyCollect, shared.Collect(ctx))
+		}
+	}
+}
 
 // structureDuty is the duty of who works at the structure of a collection.
 func structureDuty(id keyspace.CollectionID) string { return fmt.Sprintf("%s%d", structurePrefix, id) }

@@ -112,6 +112,7 @@ func (r *Runner) Start(ctx context.Context) {
 	} else {
 		r.loop(ctx, "resume", r.resumeLoop)
 		r.loop(ctx, "tell", r.tellLoop)
+		r.loop(ctx, "collect", r.collectLoop)
 	}
 	r.loop(ctx, "delete", r.deleteLoop)
 	r.loop(ctx, "expire", r.expireLoop)

@@ -56,7 +56,7 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	}
 	window := s.limits.windows[class]
 	f := &fence{bound: func() uint64 {
-		if s.kept(t.ts) != nil {
+		if t.ts < s.safePoint.Load() {
 			return 1 // what it read, or wrote over, may be gone
 		}
 		return min(later(place, window), t.tenure.end.Load())

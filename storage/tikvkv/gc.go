@@ -13,13 +13,18 @@ import (
 )
 
 // TiKV keeps every version of every key until somebody says that nobody reads those before a
-// safe point any more. On a cluster without an SQL layer nobody does, so the one who has the lease does it.
+// safe point any more. On a cluster without an SQL layer nobody does, so the one who has the lease
+// does it, and of several who use the store the one who has that duty; see points.go.
 
 const (
 	// collectEvery is how often the safe point is moved.
 	collectEvery = time.Minute
-	// gcService names us among those who hold PD's safe point back.
-	gcService = "cantle"
+	// gcService names us among those who hold PD's safe point back, with the keyspace: each has
+	// readers of its own. It counts for as many seconds after it was last told.
+	gcService    = "cantle/"
+	gcServiceFor = 3600
+	// gcWorker is whom PD itself waits for: where nobody says how far he is he never moves.
+	gcWorker = "gc_worker"
 )
 
 // collector collects garbage until the store is closed.
@@ -53,14 +58,19 @@ func (s *store) Collect(ctx context.Context) error {
 
 // followPoint refuses reads before the safe point that somebody else has moved.
 func (s *store) followPoint(ctx context.Context) error {
+	point, err := s.othersPoint(ctx)
+	if err == nil {
+		s.advance(point)
+	}
+	return err
+}
+
+// othersPoint is the safe point that somebody else has moved.
+func (s *store) othersPoint(ctx context.Context) (uint64, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
 	point, err := s.kv.GetPDClient().UpdateGCSafePoint(e, 0)
-	if err != nil {
-		return e.fail(err)
-	}
-	s.advance(point)
-	return nil
+	return point, e.fail(err)
 }
 
 // collect moves the safe point once: as far back as states are kept, not beyond the oldest
@@ -71,28 +81,43 @@ func (s *store) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	point := s.safePointAt(now)
+	point, err := s.agreed(ctx, s.safePointAt(now, s.oldestReader(now)))
+	if err != nil || !s.advance(point) {
+		return err
+	}
+	return s.removeBefore(ctx, point)
+}
+
+// agreed is the safe point that those who share the cluster agree to: other keyspaces, backups.
+func (s *store) agreed(ctx context.Context, point uint64) (uint64, error) {
+	e := s.errand(ctx, s.limits.read)
+	defer e.end()
+	pd := s.kv.GetPDClient()
+	if _, err := pd.UpdateServiceGCSafePoint(e, gcService+s.o.Keyspace, gcServiceFor, point); err != nil {
+		return 0, e.fail(err)
+	}
+	kept, err := pd.UpdateServiceGCSafePoint(e, gcWorker, math.MaxInt64, point)
+	if err != nil {
+		return 0, e.fail(err)
+	}
+	return min(point, kept), nil
+}
+
+// removeBefore has the cluster remove what nobody reads at or after a safe point.
+func (s *store) removeBefore(ctx context.Context, point uint64) error {
 	e := s.errand(ctx, collectEvery)
 	defer e.end()
-	kept, err := s.kv.GetPDClient().UpdateServiceGCSafePoint(e, gcService, math.MaxInt64, point)
-	if err != nil {
-		return e.fail(err)
-	}
-	point = min(point, kept)
-	if !s.advance(point) {
-		return nil
-	}
 	if err := s.kv.GetSafePointKV().Put(tikv.GcSavedSafePoint, strconv.FormatUint(point, 10)); err != nil {
 		return err
 	}
-	_, err = s.kv.GC(e, point)
+	_, err := s.kv.GC(e, point)
 	return e.fail(err)
 }
 
-// safePointAt is the safe point that a time allows.
-func (s *store) safePointAt(now uint64) uint64 {
+// safePointAt is the safe point that a time and the oldest reader allow.
+func (s *store) safePointAt(now, oldest uint64) uint64 {
 	point := earlier(now, s.o.Retention.Milliseconds())
-	if oldest := s.oldestReader(now); oldest < point {
+	if oldest < point {
 		point = max(oldest, earlier(now, s.limits.reader.Milliseconds()))
 	}
 	return point

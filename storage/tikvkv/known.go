@@ -30,15 +30,10 @@ type renewal struct{ begun atomic.Pointer[time.Time] }
 // at notes the beginning of a renewal that has succeeded.
 func (r *renewal) at(begun time.Time) { r.begun.Store(&begun) }
 
-// alone reports that all commits are this process's own, as long as it has the lease, and that
-// it can tell how long that is.
-func (s *store) alone() bool { return s.clocked && !s.o.Several }
-
-// sure reports that the lease of this process is not over by its own clocks: neither the one
-// that never jumps nor the one that goes on while the machine sleeps.
-func (s *store) sure() bool {
+// fresh reports that the lease of this process was renewed a short while ago by its own clocks.
+func (s *store) fresh() bool {
 	begun := s.lease.renewed.begun.Load()
-	if !s.alone() || begun == nil || s.lease.lost.Load() {
+	if begun == nil || s.lease.lost.Load() {
 		return false
 	}
 	now := s.o.Clock()
@@ -46,6 +41,14 @@ func (s *store) sure() bool {
 	wall := now.Round(0).Sub(begun.Round(0))
 	return now.Sub(*begun) < most && wall >= 0 && wall < most
 }
+
+// alone reports that all commits are this process's own, as long as it has the lease, and that
+// it can tell how long that is.
+func (s *store) alone() bool { return s.clocked && !s.o.Several }
+
+// sure reports that the lease of this process is not over by its own clocks: neither the one
+// that never jumps nor the one that goes on while the machine sleeps.
+func (s *store) sure() bool { return s.alone() && s.fresh() }
 
 // known is a time of the oracle that is not before any commit that had ended when it was asked
 // for, if this process has one.

@@ -33,7 +33,8 @@ type lease struct {
 
 	mu      sync.Mutex // one writer of the row at a time; the fields below
 	message []byte     // what a member tells the others
-	row     uint64     // the end that its row says
+	about   func() []byte
+	row     uint64 // the end that its row says
 	rejoin  func(context.Context, storage.Reader) error
 }
 

@@ -34,6 +34,13 @@ func (m *member) Tell(ctx context.Context, message []byte) error {
 	return m.lease.renewal(ctx, m.store)
 }
 
+// Introduce implements storage.Shared.
+func (m *member) Introduce(about func() []byte) {
+	m.lease.mu.Lock()
+	defer m.lease.mu.Unlock()
+	m.lease.about = about
+}
+
 // Rejoin implements storage.Shared.
 func (m *member) Rejoin(f func(context.Context, storage.Reader) error) {
 	m.lease.mu.Lock()
@@ -48,18 +55,18 @@ func (m *member) Members(ctx context.Context) (storage.Timestamp, []storage.Memb
 		return 0, nil, err
 	}
 	all, err := m.members(ctx, now)
-	list := all[:0]
+	var list []storage.Member
 	for _, one := range all {
-		if one.Until >= timestampOf(now) {
-			list = append(list, one)
+		if !one.over(now) {
+			list = append(list, one.Member)
 		}
 	}
 	return timestampOf(now), list, err
 }
 
 // members lists the rows of members at a time, with those whose lease is over.
-func (s *store) members(ctx context.Context, now uint64) (list []storage.Member, err error) {
-	start, end := s.keys.in(spaceOwner, []byte{0}), s.keys.in(spaceOwner+1, nil)
+func (s *store) members(ctx context.Context, now uint64) (list []memberRow, err error) {
+	start, end := s.keys.in(spaceOwner, []byte{ownerMember}), s.keys.in(spaceOwner, []byte{ownerMember + 1})
 	for start != nil {
 		p, err := s.page(ctx, now, pageWant{start: start, end: end, rows: pageRowsMax})
 		if err != nil {
@@ -86,28 +93,59 @@ func (s *store) leaseKey() []byte {
 }
 
 func (s *store) memberKey(id storage.MemberID) []byte {
-	return s.keys.in(spaceOwner, append([]byte{0}, id[:]...))
+	return s.keys.in(spaceOwner, append([]byte{ownerMember}, id[:]...))
 }
 
-// memberRow is the row of a member: the end of its lease, its name for people, its message.
-func memberRow(end uint64, self string, message []byte) []byte {
-	row := binary.BigEndian.AppendUint64(nil, end)
-	row = binary.BigEndian.AppendUint16(row, uint16(len(self)))
-	return append(append(row, self...), message...)
+// What lies beside the row of the one owner.
+const (
+	ownerMember byte = iota // the rows of members
+	ownerPoint              // the safe point that members agree upon
+)
+
+// memberRow is the row of a member: what others read of it, and how it stands to the safe point.
+type memberRow struct {
+	storage.Member
+	end    uint64 // of the lease
+	safe   uint64 // it reads nothing before this time
+	oldest uint64 // it reads this time, or nothing as old
+}
+
+// over reports that the lease is over at a time.
+func (m *memberRow) over(now uint64) bool { return m.end < now }
+
+// encode is the row as it is stored: three times, and three texts with their lengths but the last.
+func (m *memberRow) encode() []byte {
+	var row []byte
+	for _, ts := range []uint64{m.end, m.safe, m.oldest} {
+		row = binary.BigEndian.AppendUint64(row, ts)
+	}
+	for _, text := range [][]byte{[]byte(m.Self), m.About} {
+		row = append(binary.BigEndian.AppendUint32(row, uint32(len(text))), text...)
+	}
+	return append(row, m.Message...)
 }
 
 // memberOf reads a row. Errors: ErrFormat.
-func memberOf(key, row []byte) (m storage.Member, err error) {
-	n := 0
-	if len(row) >= 10 {
-		n = int(binary.BigEndian.Uint16(row[8:]))
-	}
-	if len(row) < 10+n || len(key) < len(m.ID) {
-		return m, fmt.Errorf("%w: the row of a member has %d bytes", storage.ErrFormat, len(row))
+func memberOf(key, row []byte) (m memberRow, err error) {
+	bad := fmt.Errorf("%w: the row of a member has %d bytes", storage.ErrFormat, len(row))
+	if len(row) < 24 || len(key) < len(m.ID) {
+		return m, bad
 	}
 	copy(m.ID[:], key[len(key)-len(m.ID):])
-	m.Until = timestampOf(binary.BigEndian.Uint64(row))
-	m.Self, m.Message = string(row[10:10+n]), bytes.Clone(row[10+n:])
+	for i, ts := range []*uint64{&m.end, &m.safe, &m.oldest} {
+		*ts = binary.BigEndian.Uint64(row[8*i:])
+	}
+	m.Until = timestampOf(m.end)
+	var texts [2][]byte
+	rest := row[24:]
+	for i := range texts {
+		if len(rest) < 4 || uint32(len(rest)-4) < binary.BigEndian.Uint32(rest) {
+			return m, bad
+		}
+		n := 4 + binary.BigEndian.Uint32(rest)
+		texts[i], rest = bytes.Clone(rest[4:n]), rest[n:]
+	}
+	m.Self, m.About, m.Message = string(texts[0]), texts[1], bytes.Clone(rest)
 	return m, nil
 }
 
@@ -116,7 +154,7 @@ func memberOf(key, row []byte) (m storage.Member, err error) {
 func (l *lease) alone(ctx context.Context, s *store, now uint64) error {
 	list, err := s.members(ctx, now)
 	for _, one := range list {
-		if one.Until >= timestampOf(now) {
+		if !one.over(now) {
 			return fmt.Errorf("%w: the keyspace %s is shared by several, such as %s", storage.ErrLocked, s.o.Keyspace, one.Self)
 		}
 	}
@@ -134,7 +172,7 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 	defer l.mu.Unlock()
 	_, err = l.put(ctx, s, now, func(e context.Context, c *transaction.KVTxn) error {
 		for _, one := range list {
-			if one.Until < timestampOf(now) {
+			if one.over(now) {
 				if err := c.Delete(s.memberKey(one.ID)); err != nil {
 					return err
 				}
@@ -148,7 +186,10 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 		}
 		return c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil))
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.heed(ctx)
 }
 
 // owned reports that there is a row of one owner in the state that a transaction reads.
@@ -181,7 +222,10 @@ func (l *lease) back(ctx context.Context, s *store) error {
 	if l.lost.Load() {
 		return storage.ErrLocked
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.heed(ctx)
 }
 
 // remain renews the lease of a member. If it was over before, others may have gone on without
@@ -236,9 +280,6 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 		end = l.row // another renewal was faster
 	}
 	c, err := s.kv.Begin(tikv.WithStartTS(now))
-	if err == nil {
-		err = c.Set(s.leaseKey(), memberRow(end, s.o.Self, l.message))
-	}
 	if err != nil {
 		return false, translate(err)
 	}
@@ -246,6 +287,18 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 	c.SetRPCInterceptor(f.wrap())
 	e := s.errand(ctx, s.o.Lease)
 	defer e.end()
+	point, err := s.wanted(e, c)
+	if err != nil {
+		return false, e.fail(err)
+	}
+	s.advance(point) // unless somebody reads before it
+	row := memberRow{Member: storage.Member{Self: s.o.Self, Message: l.message}, end: end, safe: s.safePoint.Load(), oldest: s.oldestReader(now)}
+	if l.about != nil {
+		row.About = l.about()
+	}
+	if err := c.Set(s.leaseKey(), row.encode()); err != nil {
+		return false, translate(err)
+	}
 	if more != nil {
 		if err := more(context.WithoutCancel(ctx), c); err != nil {
 			_ = c.Rollback()
@@ -270,11 +323,15 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 // renewal is one renewal by the clock, tried again while a reader is in its way.
 func (l *lease) renewal(ctx context.Context, s *store) error {
 	for {
+		begun := s.o.Clock()
 		now, err := s.ask(ctx)
 		if err != nil {
 			return err
 		}
 		if err = l.remain(ctx, s, now); !errors.Is(err, storage.ErrConflict) {
+			if err == nil {
+				l.renewed.at(begun)
+			}
 			return err
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {

@@ -40,6 +40,10 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	}
 	s.newest = s.Latest() // what others committed before
 	s.tail.floor = s.met.Load()
+	if err := s.persist(ctx, "the safe point", func() error { return s.followPoint(ctx) }); err != nil {
+		_ = s.lease.give(s)
+		return nil, err
+	}
 	life := context.WithoutCancel(ctx)
 	s.stopped.Go(func() { s.lease.renew(life, s) })
 	if !o.Several {

@@ -51,7 +51,7 @@ func (s *store) page(ctx context.Context, ts uint64, w pageWant) (page, error) {
 			return page{}, e.fail(err)
 		}
 		if !again {
-			return p, s.kept(ts)
+			return p, s.kept(ctx, ts)
 		}
 	}
 }

@@ -202,17 +202,30 @@ func (s *store) get(ctx context.Context, ts uint64, key []byte) ([]byte, error) 
 	defer e.end()
 	entry, err := s.kv.GetSnapshot(ts).Get(e, key)
 	if isAbsent(err) {
-		return nil, s.kept(ts)
+		return nil, s.kept(ctx, ts)
 	}
 	if err != nil {
 		return nil, e.fail(err)
 	}
-	return entry.Value, s.kept(ts)
+	return entry.Value, s.kept(ctx, ts)
 }
 
 // kept refuses what was read at a time before the safe point: parts of it may have been
 // missing. It is asked after each read, as the point moves meanwhile.
-func (s *store) kept(ts uint64) error {
+func (s *store) kept(ctx context.Context, ts uint64) error {
+	if ts < s.safePoint.Load() {
+		return storage.ErrSnapshotTooOld
+	}
+	if !s.o.Several || s.fresh() {
+		return nil
+	}
+	now, err := s.ask(ctx) // whether the point has moved while this process slept
+	if err != nil || ts >= earlier(now, s.o.Retention.Milliseconds()) {
+		return err
+	}
+	if err := s.lease.covers(ctx, s, now); err != nil {
+		return err
+	}
 	if ts < s.safePoint.Load() {
 		return storage.ErrSnapshotTooOld
 	}
@@ -227,7 +240,7 @@ func (s *store) batch(ctx context.Context, ts uint64, keys [][]byte, o ...client
 	if err != nil {
 		return nil, e.fail(err)
 	}
-	return got, s.kept(ts)
+	return got, s.kept(ctx, ts)
 }
 
 // ApproximateBytes implements storage.Store. Ranges of few rows are counted; of others the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/certificates"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/gateways"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
@@ -40,6 +41,7 @@ func Verbs() []Verb {
 	return []Verb{
 		{"ping", "[URI]", "ask a server whether it answers", pingHelp, pingVerb},
 		{"doctor", "[URI]", "what is wrong with a server or its machine", doctorHelp, doctorVerb},
+		{"gateways", "URI", "the servers that share a TiKV cluster", gateways.Help, gatewaysVerb},
 		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsHelp, partitionsVerb},
 		{"top", "URI", "what a server does, live: heat, requests, warnings", top.Help, topVerb},
 		{"report", "URI [db[.collection]]", "what commands cost, by their shape", reportHelp, reportVerb},

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // checkAddresses refuses to serve everybody who reaches the machine without asking
@@ -34,6 +37,30 @@ func checkAddresses(cfg *Config) error {
 		}
 	}
 	return nil
+}
+
+// address is where clients reach the server, "" if it listens on sockets of the file system only.
+func (d *Daemon) address() string {
+	if d.cfg.Advertise != "" {
+		return d.cfg.Advertise
+	}
+	for _, a := range d.addrs {
+		tcp, ok := a.(*net.TCPAddr)
+		if !ok {
+			continue
+		}
+		if tcp.IP.IsUnspecified() {
+			return net.JoinHostPort(command.Hostname(), strconv.Itoa(tcp.Port))
+		}
+		return tcp.String()
+	}
+	return ""
+}
+
+// advertised is the address that other servers are told, "" before there is one.
+func (d *Daemon) advertised() string {
+	address, _ := d.reached.Load().(string)
+	return address
 }
 
 // onlyHere reports an address that no other machine can reach.

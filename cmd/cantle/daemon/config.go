@@ -23,6 +23,7 @@ type Config struct {
 	ServeDamaged bool
 	Memory       bool   // short for Storage "memory"
 	Listen       string // comma-separated addresses; "unix:/path" for a socket
+	Advertise    string // where clients find the server; "" = the first of Listen
 	CosmosListen string
 	ReplicaSet   string // name or name/host:port
 	Compat       string // name of a release of MongoDB; "" = release.Default

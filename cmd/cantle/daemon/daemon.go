@@ -69,6 +69,7 @@ type Daemon struct {
 	// processor is shared by all that compute for long.
 	processor *mql.Processor
 	addrs     []net.Addr
+	reached   atomic.Value // string: where clients reach the server
 	cosmos    net.Addr
 	metrics   *metrics
 	console   *console.Console
@@ -286,7 +287,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		},
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
-		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups},
+		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Address: d.advertised, Connections: d.connections, Draining: d.stopping.Load}},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
 			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups},
 	}), nil
@@ -301,7 +302,13 @@ func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	}()
 }
 
-func (d *Daemon) connections() wire.ConnStats { return d.server.Stats() }
+// connections are none before the server serves.
+func (d *Daemon) connections() wire.ConnStats {
+	if d.reached.Load() == nil {
+		return wire.ConnStats{}
+	}
+	return d.server.Stats()
+}
 
 func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) }
 
@@ -317,6 +324,7 @@ func (d *Daemon) listen(ctx context.Context) error {
 		}
 		d.addrs = append(d.addrs, l.Addr())
 	}
+	d.reached.Store(d.address())
 	if d.cfg.CosmosListen != "" {
 		l, err := d.serve(ctx, "--cosmos-listen", d.cfg.CosmosListen, command.TagCosmos)
 		if err != nil {

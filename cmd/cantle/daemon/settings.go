@@ -45,6 +45,7 @@ the variable. Ctrl-C or SIGTERM ends the server when running commands are done.
 
 func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
+	f.StringVar(&c.Advertise, "advertise", "", "`address` where clients reach this server, host:port, as config.mongos and cantle gateways show it where several servers share a TiKV cluster; the first of --listen unless given, with the name of this machine for all its addresses")
 	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
 	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")

@@ -137,21 +137,6 @@ func (s *State) chunkDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// mongosDocs is config.mongos: this server.
-func (s *State) mongosDocs() []bson.Raw {
-	b := bson.NewBuilder(nil)
-	now := s.Cluster.Now()
-	b.String("_id", s.Address())
-	b.BeginArray("advisoryHostFQDNs")
-	b.End()
-	b.DateTime("created", s.Started.UnixMilli())
-	b.String("mongoVersion", s.Release.Version())
-	b.DateTime("ping", now.UnixMilli())
-	b.Int64("up", int64(now.Sub(s.Started).Seconds()))
-	b.Bool("waiting", true)
-	return []bson.Raw{b.Doc()}
-}
-
 // settingDocs is config.settings.
 func (s *State) settingDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)

@@ -20,6 +20,7 @@ func (s *State) join() {
 		return s.updateConfig(c, ns, m)
 	}
 	s.OnEnd(s.noteShape)
+	s.introduce()
 	none := func() []bson.Raw { return nil }
 	s.Virtual.Add(
 		virtual.Collection{DB: "config", Coll: "changelog", Docs: none},

@@ -15,6 +15,8 @@ type Config struct {
 	Balance func(on bool)
 	// Backups makes backups; nil = there is nothing to copy.
 	Backups *backup.Runner
+	// Advertised is what other servers are told of this one.
+	Advertised Advertised
 }
 
 // State is the room: what its commands share. Safe for concurrent use.
@@ -28,6 +30,7 @@ type State struct {
 	planned     plannedZones     // planned are the zones of collections without a shard key
 	analyzers   queryAnalyzers   // analyzers sample the queries of collections
 	traffic     traffic.Recorder // traffic is a sample of the statements of the last hour
+	pace        pace             // pace of this server's operations
 	settings    configSettings   // settings are the documents of config.settings beside the balancer's
 }
 

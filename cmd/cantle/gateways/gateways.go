@@ -1,0 +1,91 @@
+// Package gateways prints the servers that share a TiKV cluster: cantle gateways.
+package gateways
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
+)
+
+// Help is what users of cantle gateways should know.
+const Help = `Lists the servers that share a database in a TiKV cluster, as any one of them tells. URI
+is a connection string such as mongodb://127.0.0.1:27017/.
+
+  up            for how long it has run
+  connections   of its clients
+  ops/s         requests that it got in the last second or two
+  lease         for how long it is waited for if it says nothing more
+  duties        the work that it does for all: the others take it over when it goes
+  state         "draining" while it ends and takes no more commands
+
+A server that has the database to itself is listed alone.
+`
+
+// serversMax is how many servers are listed.
+const serversMax = 1000
+
+// Command asks a server, in its database config, which servers live.
+func Command() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("find", "mongos")
+	b.BeginDoc("sort")
+	b.Int32("_id", 1)
+	b.End()
+	b.Int32("batchSize", serversMax)
+	b.Bool("singleBatch", true)
+	return b.Doc()
+}
+
+// Print prints the reply to Command: a table, or a JSON document per server.
+func Print(out io.Writer, reply bson.Raw, asJSON bool) {
+	found, _ := reply.Get("cursor").Doc()
+	list, _ := found.Get("firstBatch").Array()
+	if !asJSON {
+		table(out, list)
+		return
+	}
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		fmt.Fprintln(out, ejson.String(d))
+	}
+}
+
+// table prints a table of the documents of config.mongos.
+func table(out io.Writer, list bson.Raw) {
+	t := columns.Table{}
+	t.Row("address", "server", "version", " up", " connections", " ops/s", " lease", "state", "duties")
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		id, _ := d.Get("_id").Str()
+		own, _ := d.Get("cantle").Doc()
+		server, _ := own.Get("server").Str()
+		version, _ := own.Get("version").Str()
+		up, _ := d.Get("up").AsInt64()
+		connections, _ := own.Get("connections").AsInt64()
+		rate, _ := own.Get("operationsPerSecond").AsFloat()
+		lease, state := "-", "serving"
+		if n, ok := own.Get("leaseSeconds").AsInt64(); ok {
+			lease = fmt.Sprintf("%d s", n)
+		}
+		if own.Get("draining").Truthy() {
+			state = "draining"
+		}
+		var duties []string
+		if names, ok := own.Get("duties").Array(); ok {
+			for name := range names.Values() {
+				text, _ := name.Str()
+				duties = append(duties, text)
+			}
+		}
+		slices.Sort(duties)
+		t.Row(id, server, version, fmt.Sprint(time.Duration(up)*time.Second), fmt.Sprint(connections),
+			columns.Amount(rate), lease, state, strings.Join(duties, ", "))
+	}
+	t.Print(out)
+}

@@ -1,0 +1,94 @@
+package tikvkv
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// pass waits until the oracle's times are some milliseconds on.
+func pass(t *testing.T, s *store) {
+	t.Helper()
+	for end := later(s.met.Load(), 5); s.met.Load() < end; {
+		_, err := s.ask(t.Context())
+		must(t, err)
+	}
+}
+
+// quick are the options of a member that keeps the past for a moment.
+func quick(self string) Options {
+	return Options{Self: self, Lease: 600 * time.Millisecond, Retention: time.Millisecond, Clock: time.Now}
+}
+
+// What one member reads the collection at another one leaves there, and what nobody reads it removes:
+// a dropped range goes once no member reads it.
+func TestCollectAmongMembers(t *testing.T) {
+	c := fake(t)
+	a, b := openMember(t, c, quick("a")), openMember(t, c, quick("b"))
+	first, err := commit(t, a, set("lost", "1"))
+	must(t, err)
+	r, err := b.Snapshot(t.Context(), 0)
+	must(t, err)
+	_, err = commit(t, a, set("lost", "2"))
+	must(t, err)
+	must(t, a.DeleteRange(t.Context(), lost))
+	pass(t, a.store)
+	must(t, b.Tell(t.Context(), nil)) // its oldest reader
+	must(t, a.Collect(t.Context()))
+	if v, err := r.Get(t.Context(), []byte("lost"), nil); string(v) != "1" || err != nil {
+		t.Errorf("a reader at another member finds %q, %v", v, err)
+	}
+	if n := a.destroyed.Load(); n != 0 {
+		t.Errorf("%d ranges were destroyed while somebody reads", n)
+	}
+	r.Close()
+	pass(t, a.store)
+	for a.destroyed.Load() == 0 { // once b has told that it reads nothing
+		must(t, a.Collect(t.Context()))
+	}
+	if _, err := b.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
+		t.Errorf("a member reads what another one has removed: %v", err)
+	}
+	d := openMember(t, c, quick("d"))
+	if _, err := d.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
+		t.Errorf("a member that comes later reads what was removed: %v", err)
+	}
+	for _, m := range []*member{a, b, d} {
+		must(t, m.Close())
+	}
+}
+
+// A member that is asleep holds nothing back once its lease is over, and then reads nothing of what was
+// removed meanwhile.
+func TestCollectPastSleeper(t *testing.T) {
+	c := fake(t)
+	var asleep atomic.Bool
+	o := quick("b")
+	o.Several = true
+	b := openAsleep(t, c, &asleep, o)
+	a := openMember(t, c, quick("a"))
+	_, err := commit(t, a, set("k", "1"))
+	must(t, err)
+	r, err := b.Snapshot(t.Context(), 0)
+	must(t, err)
+	asleep.Store(true)
+	at := r.ReadTimestamp()
+	_, err = commit(t, a, set("k", "2"))
+	must(t, err)
+	for timestampOf(a.safePoint.Load()) <= at { // until the lease of b is over
+		must(t, a.Collect(t.Context()))
+	}
+	if v, err := r.Get(t.Context(), []byte("k"), nil); err == nil {
+		t.Errorf("a member that is asleep reads %q", v)
+	}
+	asleep.Store(false)
+	if v, err := r.Get(t.Context(), []byte("k"), nil); !errors.Is(err, storage.ErrSnapshotTooOld) {
+		t.Errorf("a member that woke reads %q, %v", v, err)
+	}
+	r.Close()
+	must(t, b.Close())
+	must(t, a.Close())
+}
