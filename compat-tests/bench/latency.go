@@ -68,6 +68,9 @@ func (r *runner) measureLatency(ctx context.Context, w io.Writer) error {
 	if _, err := r.load(ctx); err != nil {
 		return err
 	}
+	if err := r.quiet(ctx); err != nil { // compactions of the load would be taken for what the mixed load costs alone
+		return err
+	}
 	fmt.Fprintf(w, "mixed load of %d clients: reads 45 %%, updates 35 %%, inserts 10 %%, scans 10 %%; load of the machine %s\n\n", latencyClients, loadAverage())
 	fmt.Fprintf(w, "%-36s %-7s %8s %9s %9s %9s %9s %10s\n", "beside", "kind", "op/s", "p50", "p99", "p99.9", "longest", "p99.9/p50")
 	var alone, restructured latencies
