@@ -18,6 +18,7 @@
 //	                                       quiet neighbour feels, what metering costs
 //	./scripts/bench --provisioned --only=metering
 //	                                       one of overload, neighbour, metering
+//	./scripts/bench --storage              one to three servers over a simulated TiKV cluster
 //	./scripts/bench --ratio                the scoreboard: multiples of the stub, in three rounds
 //	./scripts/bench --json=old.json        keep the numbers
 //	./scripts/bench --compare=old.json     show the change against kept numbers
@@ -82,6 +83,9 @@ type settings struct {
 
 	provisioned bool
 
+	storage place         // "" for the files of one server
+	delay   time.Duration // of the simulated cluster's stores
+
 	ratio  bool
 	page   string
 	beside string
@@ -102,6 +106,8 @@ func parseFlags() settings {
 	flag.StringVar(&s.uri, "uri", "", "measure this running server (`connection string`) instead of starting one")
 	flag.IntVar(&s.shards, "shards", 0, "shard the collection over so many partitions")
 	flag.BoolVar(&s.provisioned, "provisioned", false, "measure provisioned throughput instead (--seconds each, 30 is a good number); --only takes overload, neighbour and metering then: how exactly an overload is cut down, what it does to a neighbour, what metering costs")
+	flag.Var(&s.storage, "storage", "measure one, two and three servers over a TiKV cluster instead: how they scale, how long definitions take, when change streams of another server have a write, what idle servers ask of the cluster; over the simulator, or over a `cluster` with --storage=tikv://PD,PD/keyspace")
+	flag.DurationVar(&s.delay, "delay", 5*time.Millisecond, "with --storage: how much later the stores of the simulator answer each request")
 	flag.BoolVar(&s.ratio, "ratio", false, "print the scoreboard: what operations cost as multiples of the stub, the least of three rounds")
 	flag.StringVar(&s.page, "page", "", "with --ratio: write the scoreboard to this `file` as well")
 	flag.StringVar(&s.beside, "beside", "", "with --ratio: show results of other servers beside, from these `files` of --json, separated by commas")
@@ -121,6 +127,9 @@ func bench(ctx context.Context) error {
 		if !known(name) && !(s.provisioned && (name == overloadName || name == neighbourName || name == meteringName)) {
 			return fmt.Errorf("no workload is called %s", name)
 		}
+	}
+	if s.storage != "" {
+		return measureStorage(ctx, os.Stdout, s, wholeExtent)
 	}
 	if s.provisioned {
 		return measureProvisioned(ctx, s)

@@ -27,7 +27,7 @@ type result struct {
 // measurement collects the numbers of a result while it runs.
 type measurement struct {
 	result     result
-	pid        int
+	pids       []int // of the servers
 	start      time.Time
 	cpu        time.Duration
 	latencies  []time.Duration // per request
@@ -38,7 +38,7 @@ type measurement struct {
 func (r *runner) begin(workload string, clients int) *measurement {
 	return &measurement{
 		result: result{Target: r.name, Workload: workload, Clients: clients},
-		pid:    r.pid, start: time.Now(), cpu: processCPU(r.pid),
+		pids:   []int{r.pid}, start: time.Now(), cpu: processCPU(r.pid),
 	}
 }
 
@@ -60,7 +60,7 @@ func (m *measurement) end() result {
 		r.P99Micros = micros(m.latencies[min(n-1, n*99/100)])
 	}
 	if m.operations > 0 {
-		r.ServerMicros = micros(processCPU(m.pid)-m.cpu) / float64(m.operations)
+		r.ServerMicros = micros(processCPU(m.pids...)-m.cpu) / float64(m.operations)
 	}
 	return r
 }
@@ -72,9 +72,17 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 // runs on.
 const ticksPerSecond = 100
 
-// processCPU returns the processor time a process has used, 0 where /proc does not
+// processCPU returns the processor time that processes have used, 0 where /proc does not
 // tell.
-func processCPU(pid int) time.Duration {
+func processCPU(pids ...int) (sum time.Duration) {
+	for _, pid := range pids {
+		sum += oneCPU(pid)
+	}
+	return sum
+}
+
+// oneCPU is the processor time of one of them.
+func oneCPU(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0

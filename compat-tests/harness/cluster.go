@@ -100,7 +100,11 @@ func place(wanted, data string) (where string, leave func(), err error) {
 		where = fmt.Sprintf("tikv://%s/test-%d-%d-%d", strings.TrimRight(real, "/"), time.Now().UnixNano(), os.Getpid(), keyspaces.Add(1))
 	} else {
 		var end func()
-		if where, _, end, err = startCluster(wanted == troubled); err != nil {
+		var flags []string
+		if wanted == troubled {
+			flags = []string{"--trouble"}
+		}
+		if where, _, end, err = LaunchCluster(flags...); err != nil {
 			return "", leave, err
 		}
 		if data == "" {
@@ -124,7 +128,7 @@ var lives sync.Map
 // process.
 func SimulatedCluster(tb testing.TB) (where string, process *os.Process) {
 	tb.Helper()
-	where, process, end, err := startCluster(false)
+	where, process, end, err := LaunchCluster()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,17 +136,14 @@ func SimulatedCluster(tb testing.TB) (where string, process *os.Process) {
 	return where, process
 }
 
-// startCluster starts a simulated cluster, which ends with this process or before.
-func startCluster(trouble bool) (where string, process *os.Process, end func(), err error) {
+// LaunchCluster starts a simulated cluster outside of a test, with flags of tikvfaked: where it is, for
+// --storage, and its process. It ends with end, or with this process.
+func LaunchCluster(flags ...string) (where string, process *os.Process, end func(), err error) {
 	program, err := fakeProgram()
 	if err != nil {
 		return "", nil, nil, err
 	}
-	args := []string{"--until-stdin-ends", "127.0.0.1:0"}
-	if trouble {
-		args = append([]string{"--trouble"}, args...)
-	}
-	cluster := exec.Command(program, args...)
+	cluster := exec.Command(program, append(flags, "--until-stdin-ends", "127.0.0.1:0")...)
 	cluster.Stderr = os.Stderr // it says nothing unless it panics
 	life, err := cluster.StdinPipe()
 	if err != nil {

@@ -89,6 +89,16 @@ var mischief = []struct {
 // errMute is of an answer that is not sent, while its connection lives.
 var errMute = errors.New("the answer is lost")
 
+// Delay holds every request for the same time, as the way to a store on another machine does.
+func Delay(d time.Duration) Hook {
+	return func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if !pause(ctx, d) {
+			return nil, ctx.Err()
+		}
+		return next()
+	}
+}
+
 // stall holds a request for a random time.
 func stall(least, most time.Duration) Hook {
 	return func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
