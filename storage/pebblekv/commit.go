@@ -60,7 +60,9 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	b := s.db.NewBatchWithSize(size, keepBatch)
 	defer func() { _ = b.Close() }()
 	for key, value := range w.buf.All() {
-		w.prints = append(w.prints, maphash.Bytes(s.seed, key))
+		print := maphash.Bytes(s.seed, key)
+		w.prints = append(w.prints, print)
+		w.renewals = append(w.renewals, s.hot.renewal(key, value, print))
 		var err error
 		if value != nil {
 			sets++
@@ -115,7 +117,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}
 	}
-	s.cool(w, ts)
+	s.renew(w, ts)
 	s.commits.Add(1)
 	s.written.Store(uint64(b.SeqNum()) + uint64(b.Count()))
 
@@ -139,10 +141,10 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	return ts, nil
 }
 
-// cool takes what a commit writes out of the hot values, before anybody reads at its timestamp.
-func (s *store) cool(w *work, ts storage.Timestamp) {
-	for _, print := range w.prints[:w.buf.Len()] {
-		s.hot.overwrite(print, ts)
+// renew brings what a commit writes into the hot values, before anybody reads at its timestamp.
+func (s *store) renew(w *work, ts storage.Timestamp) {
+	for i, renewal := range w.renewals {
+		s.hot.overwrite(w.prints[i], ts, renewal)
 	}
 	if w.ranges {
 		s.hot.forget(ts)

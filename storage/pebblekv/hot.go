@@ -11,9 +11,9 @@ import (
 // Pebble takes to look through memtables, filters, indexes and blocks. It knows the newest
 // value of a key only, and since when that is so: who reads an older state asks Pebble.
 //
-// A commit takes the keys that it writes out before anybody can read at its timestamp, and
-// leaves it behind in their sets. So a value that is there is the newest, and one that was read
-// in a state from before the last write of its set is not taken in.
+// A commit renews the values of the keys that it writes, or takes them out, before anybody can read
+// at its timestamp, and leaves that behind in their sets. So a value that is there is the newest, and
+// one that was read in a state from before the last write of its set is not taken in.
 type hot struct {
 	sets     []hotSet // a power of two
 	bytesMax int64
@@ -109,9 +109,8 @@ func (h *hot) offer(key, value []byte, print uint64, at storage.Timestamp) {
 		s.mu.Unlock()
 		return
 	}
-	v := &hotValue{print: print, from: at, key: len(key), data: make([]byte, len(key)+len(value))}
-	copy(v.data, key)
-	copy(v.data[len(key):], value)
+	v := newHotValue(key, value, print)
+	v.from = at
 	h.bytes.Add(v.size() - s.put(v))
 	s.mu.Unlock()
 	if h.bytes.Load() > h.bytesMax {
@@ -164,18 +163,49 @@ func (s *hotSet) place(print uint64) int {
 	return int(print >> 32 % hotWays)
 }
 
-// overwrite takes the key of a fingerprint out, which a commit writes. It is called before
-// anybody reads at the commit's timestamp.
-func (h *hot) overwrite(print uint64, at storage.Timestamp) {
+// renewal is what comes in the place of a key's value when a commit that writes it is applied: nil
+// where that is not there, and where the commit deletes the key.
+func (h *hot) renewal(key, value []byte, print uint64) *hotValue {
+	if value == nil || len(value) > hotValueMax {
+		return nil
+	}
+	s := h.set(print)
+	tags := s.tags.Load()
+	for i := range s.values {
+		if uint16(tags>>(16*i)) != uint16(print>>48) {
+			continue
+		}
+		if v := s.values[i].Load(); v != nil && v.print == print {
+			return newHotValue(key, value, print)
+		}
+	}
+	return nil
+}
+
+// overwrite gives the key of a fingerprint, which a commit writes, its renewal, or takes it out
+// without one. It is called before anybody reads at the commit's timestamp.
+func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s := h.set(print)
 	s.mu.Lock()
 	s.written = at
 	for i := range s.values {
-		if v := s.values[i].Load(); v != nil && v.print == print {
-			s.values[i].Store(nil)
-			h.bytes.Add(-v.size())
-			s.seen = s.seen<<16 | print>>48 // who reads it next has it taken in again
+		old := s.values[i].Load()
+		if old == nil || old.print != print {
+			continue
 		}
+		grown := -old.size()
+		if renewal != nil {
+			grown += renewal.size()
+		}
+		if renewal == nil || grown > 0 && h.bytes.Load()+grown > h.bytesMax {
+			s.values[i].Store(nil)
+			h.bytes.Add(-old.size())
+			s.seen = s.seen<<16 | print>>48 // who reads it next has it taken in again
+			continue
+		}
+		renewal.from = at
+		s.values[i].Store(renewal)
+		h.bytes.Add(grown)
 	}
 	s.mu.Unlock()
 }
@@ -204,6 +234,14 @@ func (h *hot) makeRoom() {
 			return
 		}
 	}
+}
+
+// newHotValue makes a value of copies; its from is to be set.
+func newHotValue(key, value []byte, print uint64) *hotValue {
+	v := &hotValue{print: print, key: len(key), data: make([]byte, len(key)+len(value))}
+	copy(v.data, key)
+	copy(v.data[len(key):], value)
+	return v
 }
 
 // size is what the value takes of the cache.

@@ -126,8 +126,14 @@ func TestHotStates(t *testing.T) {
 	expect(9, "-") // who knows what was then
 	expect(10, "a")
 	expect(20, "a")
-	h.overwrite(print, 21)
-	expect(20, "-")
+	h.overwrite(print, 21, h.renewal(key, []byte("x"), print))
+	expect(20, "-") // in the state before
+	expect(21, "x")
+	h.overwrite(print, 21, h.renewal(key, nil, print)) // deleted
+	expect(21, "-")
+	if h.renewal(key, []byte("x"), print) != nil {
+		t.Error("what is not there is to be renewed")
+	}
 	h.offer(key, []byte("a"), print, 20) // read before the write, offered after it
 	expect(30, "-")
 	h.offer(key, []byte("b"), print, 21)
@@ -176,6 +182,14 @@ func TestHotBytes(t *testing.T) {
 	}
 	if n := h.bytes.Load(); n != sum || n < room/2 {
 		t.Errorf("%d bytes are counted, %d are there", n, sum)
+	}
+	for i := range 10_000 {
+		key := fmt.Appendf(nil, "%d", i)
+		print := maphash.Bytes(seed, key)
+		h.overwrite(print, 2, h.renewal(key, make([]byte, 2*len(value)), print))
+		if n := h.bytes.Load(); n > room {
+			t.Fatalf("%d bytes are held after values have grown, there is room for %d", n, room)
+		}
 	}
 	h.offer(popular, make([]byte, hotValueMax+1), print, 2)
 	if v, _ := h.get(popular, print, 2, nil); len(v) != len(value) {

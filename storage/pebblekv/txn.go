@@ -12,10 +12,11 @@ import (
 
 // work is the reusable memory of a writing transaction.
 type work struct {
-	buf    writebuf.Buffer
-	prints []uint64 // fingerprints of the keys written and, behind them, locked
-	ranges bool     // ranges of keys are deleted, outside of transactions
-	key    []byte   // scratch
+	buf      writebuf.Buffer
+	prints   []uint64    // fingerprints of the keys written and, behind them, locked
+	renewals []*hotValue // of the keys written, nil for those that are not hot
+	ranges   bool        // ranges of keys are deleted, outside of transactions
+	key      []byte      // scratch
 }
 
 // txn implements storage.Txn. The struct itself is not reused, so that a late
@@ -203,8 +204,9 @@ func (t *txn) finish(ps *pebble.Snapshot) {
 // reset empties the memory for the next transaction.
 func (w *work) reset() {
 	w.buf.Reset()
-	w.prints = w.prints[:0]
+	clear(w.renewals)
+	w.prints, w.renewals = w.prints[:0], w.renewals[:0]
 	if cap(w.prints) > 4096 {
-		w.prints = nil
+		w.prints, w.renewals = nil, nil
 	}
 }
