@@ -55,6 +55,7 @@ type memory struct {
 	id, key []byte
 	record  []byte
 	undo    []byte
+	named   *bson.Builder // of the document key
 	oldKeys entrySet
 	newKeys entrySet
 }
@@ -70,6 +71,9 @@ func (t *Target) Reset() {
 	}
 	if cap(m.undo) > keepBytes {
 		m.undo = nil
+	}
+	if m.named != nil && cap(m.named.Since(0)) > keepBytes {
+		m.named = nil
 	}
 	m.oldKeys.reset()
 	m.newKeys.reset()
@@ -220,11 +224,14 @@ func (t *Target) claim(key []byte) error {
 	return t.Claim(key)
 }
 
-// documentKey is _id and shard key of a document: what a delete event names.
+// documentKey is _id and shard key of a document, what a delete event names, until it is asked for again.
 func (t *Target) documentKey(doc bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	t.Coll.Key.AppendDocumentKey(b, doc)
-	return b.Doc()
+	if t.named == nil {
+		t.named = bson.NewBuilder(nil)
+	}
+	t.named.Reset(t.named.Since(0)[:0])
+	t.Coll.Key.AppendDocumentKey(t.named, doc)
+	return t.named.Doc()
 }
 
 // append writes the log record prepared in t.log.

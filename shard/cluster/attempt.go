@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/write"
@@ -52,6 +53,8 @@ type attempt struct {
 	grown   []growth      // of shard key values near their limit
 	old     exec.Row      // memory of the row to be changed
 	fresh   *bson.Builder // memory of what becomes of its document
+	delta   *bson.Builder // memory of what that changes
+	scratch expr.Scratch  // of the update
 }
 
 // delay is the error of an attempt that could not go on for now. The next attempt
@@ -314,7 +317,7 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) err
 }
 
 // attempts is the memory of attempts that ended.
-var attempts = sync.Pool{New: func() any { return &attempt{fresh: bson.NewBuilder(nil)} }}
+var attempts = sync.Pool{New: func() any { return &attempt{fresh: bson.NewBuilder(nil), delta: bson.NewBuilder(nil)} }}
 
 // keepBytes is how much of each kind of memory an attempt leaves to the next one.
 const keepBytes = 64 << 10
@@ -336,6 +339,9 @@ func (a *attempt) end() {
 	if cap(a.fresh.Since(0)) > keepBytes {
 		a.fresh.Reset(nil)
 	}
-	*a = attempt{one: a.one, old: exec.Row{Doc: a.old.Doc[:0], ID: a.old.ID[:0]}, fresh: a.fresh}
+	if cap(a.delta.Since(0)) > keepBytes {
+		a.delta.Reset(nil)
+	}
+	*a = attempt{one: a.one, old: exec.Row{Doc: a.old.Doc[:0], ID: a.old.ID[:0]}, fresh: a.fresh, delta: a.delta}
 	attempts.Put(a)
 }

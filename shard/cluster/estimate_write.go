@@ -62,7 +62,7 @@ func (t *trial) apply(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 	if t.m.Update == nil {
 		return t.target(d).Delete(env, old, row.Hash)
 	}
-	doc, _, res, err := applyUpdate(&Op{Env: env}, bson.NewBuilder(nil), t.m.Update, t.filter, old)
+	doc, _, res, err := applyUpdate(&Op{Env: env}, bson.NewBuilder(nil), t.m.Update, t.filter, old, &expr.Scratch{})
 	if err != nil || !res.Modified {
 		return err
 	}

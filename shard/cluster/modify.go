@@ -220,7 +220,7 @@ func (a *attempt) change(filter match.Node, m *Modify, row *exec.Row, r *Modifie
 		return t.Delete(o.Env, row.Doc, row.Hash)
 	}
 	a.fresh.Reset(a.fresh.Since(0)[:0])
-	doc, in, res, err := applyUpdate(o, a.fresh, m.Update, filter, row.Doc)
+	doc, in, res, err := applyUpdate(o, a.fresh, m.Update, filter, row.Doc, &a.scratch)
 	if err != nil {
 		return err
 	}
@@ -254,19 +254,19 @@ func (a *attempt) change(filter match.Node, m *Modify, row *exec.Row, r *Modifie
 	if d, whole := m.Update.Delta(row.Doc, doc, in); whole {
 		op = changelog.Replace
 	} else {
-		b := bson.NewBuilder(nil)
-		d.Append(b)
-		delta = b.Doc()
+		a.delta.Reset(a.delta.Since(0)[:0])
+		d.Append(a.delta)
+		delta = a.delta.Doc()
 	}
 	return t.Update(o.Env, row.Doc, doc, h, op, delta)
 }
 
 // applyUpdate computes the new version of a document in b. in is what it was told
 // beside the document.
-func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, old bson.Raw) (doc bson.Raw, in update.Input, res update.Result, err error) {
-	var s expr.Scratch
+func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, old bson.Raw, s *expr.Scratch) (doc bson.Raw, in update.Input, res update.Result, err error) {
+	s.Reset()
 	if p.NeedsPosition() && filter != nil {
-		i, ok, err := match.MatchPosition(o.Env, old, filter, &s)
+		i, ok, err := match.MatchPosition(o.Env, old, filter, s)
 		if err != nil {
 			return nil, in, res, err
 		}
@@ -275,7 +275,7 @@ func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, o
 		}
 		s.Reset()
 	}
-	if res, err = p.Apply(o.Env, b, old, in, &s); err != nil {
+	if res, err = p.Apply(o.Env, b, old, in, s); err != nil {
 		return nil, in, res, err
 	}
 	doc = b.Doc()

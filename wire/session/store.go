@@ -30,6 +30,7 @@ func NewStore(s storage.Store) *Store { return &Store{s} }
 // Sizes within keys and values, and how many keys one upkeep transaction takes.
 const (
 	nameBytes   = 16 + 32
+	keyBytes    = 2 + nameBytes + 1 + 4
 	headBytes   = 8 + 4
 	upkeepBatch = 1000
 )
@@ -47,24 +48,34 @@ func appendName(dst []byte, id ID) []byte {
 
 // key is the key of an entry.
 func key(id ID, kind byte, stmt int32) []byte {
-	var name [nameBytes + 1 + 4]byte
-	b := append(appendName(name[:0], id), kind)
+	return appendKey(make([]byte, 0, keyBytes), id, kind, stmt)
+}
+
+// appendKey appends the key of an entry, at most keyBytes.
+func appendKey(dst []byte, id ID, kind byte, stmt int32) []byte {
+	dst = append(appendName(keyspace.AppendMeta(dst, keyspace.MetaTransaction, nil), id), kind)
 	if kind == statementEntry {
-		b = binary.BigEndian.AppendUint32(b, uint32(stmt))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(stmt))
 	}
-	return keyspace.AppendMeta(nil, keyspace.MetaTransaction, b)
+	return dst
 }
 
 // value is the head of an entry's value, with room for more bytes after it.
 func value(txnNumber int64, more int) []byte {
-	b := make([]byte, 0, headBytes+more)
-	b = binary.BigEndian.AppendUint64(b, uint64(txnNumber))
-	return binary.BigEndian.AppendUint32(b, uint32(time.Now().Unix()))
+	return appendHead(make([]byte, 0, headBytes+more), txnNumber)
+}
+
+// appendHead appends the head of an entry's value.
+func appendHead(dst []byte, txnNumber int64) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(txnNumber))
+	return binary.BigEndian.AppendUint32(dst, uint32(time.Now().Unix()))
 }
 
 // Save see History.
 func (s *Store) Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error {
-	return t.Set(key(id, statementEntry, first), append(binary.BigEndian.AppendUint32(value(txnNumber, 4+len(result)), uint32(last)), result...))
+	k := appendKey(make([]byte, 0, keyBytes+headBytes+4+len(result)), id, statementEntry, first) // and the value behind it
+	v := append(binary.BigEndian.AppendUint32(appendHead(k[len(k):], txnNumber), uint32(last)), result...)
+	return t.Set(k, v)
 }
 
 // SaveCommit see History.
