@@ -20,7 +20,7 @@ type Roster struct {
 	mu    sync.Mutex
 	stint uint64           // grows when the lease of this process was over
 	held  map[string]*held // the duties of this process
-	gone  map[string]*held // those that it could not give back yet
+	gone  map[string]*held // those that it could not give back yet, or lost with its lease
 }
 
 // held is a duty of this process.
@@ -47,8 +47,10 @@ func (r *Roster) Lapse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stint++
-	clear(r.held)
-	clear(r.gone)
+	for name, h := range r.held {
+		r.gone[name] = h // its row still says that it is this process's, which lives
+		delete(r.held, name)
+	}
 }
 
 // rowPrefix begins the names of the rows.
@@ -144,11 +146,15 @@ func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, erro
 		if errors.Is(err, storage.ErrConflict) {
 			return false, nil // another one was faster
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.gone[name] = &held{stint, next.Epoch} // perhaps
 		return false, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stint != stint {
+		r.gone[name] = &held{stint, next.Epoch}
 		return false, nil
 	}
 	r.held[name] = &held{stint, next.Epoch}

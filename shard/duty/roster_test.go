@@ -1,0 +1,69 @@
+package duty_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cantledb/cantle/shard/duty"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// member is one of two processes over a store, which both live.
+type member struct {
+	storage.Store
+	id storage.MemberID
+}
+
+func (m *member) Member() storage.MemberID           { return m.id }
+func (m *member) Tell(context.Context, []byte) error { return nil }
+func (m *member) Members(context.Context) (storage.Timestamp, []storage.Member, error) {
+	return m.Latest(), []storage.Member{{ID: storage.MemberID{1}}, {ID: storage.MemberID{2}}}, nil
+}
+func (m *member) Rejoin(func(context.Context, storage.Reader) error) {}
+
+func two(t *testing.T) (a, b *duty.Roster) {
+	store := memkv.Open(memkv.Options{})
+	t.Cleanup(func() { _ = store.Close() })
+	return duty.New(&member{store, storage.MemberID{1}}), duty.New(&member{store, storage.MemberID{2}})
+}
+
+// take asks for a duty.
+func take(t *testing.T, r *duty.Roster, want bool) {
+	t.Helper()
+	ok, err := r.Take(t.Context(), "d", nil)
+	if err != nil || ok != want {
+		t.Errorf("the duty is taken: %v, %v, wanted %v", ok, err, want)
+	}
+}
+
+// What a process has lost with its lease, and does not ask for again, is free for others although it
+// lives: its row is given back.
+func TestLapseGivesBack(t *testing.T) {
+	a, b := two(t)
+	take(t, a, true)
+	a.Lapse()
+	if a.Has("d") || a.Guard("d") == nil {
+		t.Error("a lost duty is had")
+	}
+	if err := a.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	take(t, b, true)
+	take(t, a, false)
+}
+
+// Who takes a duty again that it has lost keeps it.
+func TestLapseAndTake(t *testing.T) {
+	a, b := two(t)
+	take(t, a, true)
+	a.Lapse()
+	take(t, a, true)
+	if err := a.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	take(t, b, false)
+	if err := a.Guard("d"); err != nil {
+		t.Error(err)
+	}
+}
