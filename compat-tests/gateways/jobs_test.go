@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 )
 
 // soon waits until ok, with what was seen last.
@@ -308,6 +309,24 @@ func TestTakeover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who works at the structure of a collection that a job has left frozen, because its gateway lost its
+// lease, lets its writers go on first: the work is a writer as well.
+func TestLeftFrozen(t *testing.T) {
+	g := several(t, 2)
+	must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
+	must(t, err)
+	fill(t, g[0], 100)
+	must(t, g[0].d.Jobs().Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(collection.Namespace{DB: "test", Coll: "x"})
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Frozen = true }))
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, g[1].Database("admin").RunCommand(ctx, bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}).Err())
+	insert(t, g[0].coll("x"), bson.M{"_id": 1000, "k": 1, "n": 1})
 }
 
 // A reshard can be seen and aborted at another gateway.

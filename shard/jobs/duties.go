@@ -76,12 +76,17 @@ func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, u
 		ok, err := r.Duties.Take(ctx, name, nil)
 		switch {
 		case err == nil && ok:
-			return func() {
+			release := func() {
 				free, cancel := context.WithTimeout(context.Background(), r.LockWait)
 				defer cancel()
 				r.report(name, r.Duties.Give(free, name))
 				unlock()
-			}, nil
+			}
+			if err := r.thaw(r.Locked(ctx, id), id); err != nil { // whoever froze it had the duty, and has lost it
+				release()
+				return nil, err
+			}
+			return release, nil
 		case err == nil && time.Since(began) >= r.LockWait && r.elsewhere.resharding(id):
 			err = errResharding()
 		case err == nil && !sleep(ctx, lockEvery, nil):

@@ -31,9 +31,6 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 	}
 	defer unlock()
 	ctx = r.onDuty(ctx, structureDuty(id))
-	if err := r.thaw(ctx, id); err != nil {
-		return err
-	}
 	p := &Progress{}
 	if err := r.rest(ctx, id, p); err != nil {
 		return err
