@@ -2,12 +2,18 @@ package catalog_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/faultkv"
+	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
@@ -104,5 +110,50 @@ func TestFollowOlderState(t *testing.T) {
 	r.change(renamed("db.c", "db.d"))
 	if coll := r.Peek().Collection(ns("db.d")); coll == nil || !coll.Frozen {
 		t.Error("the next change is not made over this one")
+	}
+}
+
+// notes are what processes have noted that they changed something.
+func (r *room) notes() (all string) {
+	r.t.Helper()
+	s, err := r.store.Snapshot(r.t.Context(), 0)
+	must(r.t, err)
+	defer s.Close()
+	it, err := s.Iter(r.t.Context(), keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(keyspace.ChangePrefix)), storage.IterOptions{})
+	must(r.t, err)
+	defer it.Close()
+	for it.Next() {
+		all += fmt.Sprintf("%x=%x ", it.Key(), it.Value())
+	}
+	must(r.t, it.Err())
+	return all
+}
+
+// The change after one of which it was not known for a while whether it has happened has another note
+// than that one: others would not see that there is one more.
+func TestNoteAfterUnknown(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			faults := faultkv.New(memkv.Open(memkv.Options{}), 1)
+			store := &among{Store: faults}
+			c, err := catalog.Open(t.Context(), store, release.Default)
+			must(t, err)
+			r := &room{c, t, store}
+			r.create("db.c", "{}")
+			faults.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 1, Err: storage.ErrUndetermined, After: arrives},
+				faultkv.Rule{Op: faultkv.Begin, Skip: 1, Err: storage.ErrUnavailable})
+			if err := r.Change(t.Context(), renamed("db.c", "db.d")); !errors.Is(err, storage.ErrUndetermined) {
+				t.Fatalf("got %v", err)
+			}
+			faults.SetRules()
+			time.Sleep(time.Minute)
+			before := r.notes()
+			name := map[bool]string{true: "db.d", false: "db.c"}[arrives]
+			r.change(frozen(name))
+			if r.notes() == before {
+				t.Errorf("arrives %v: the next change has the same note", arrives)
+			}
+			must(t, store.Close())
+		})
 	}
 }
