@@ -203,9 +203,12 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 
 // publish makes what was committed at a time the current snapshot. The caller holds mu.
 func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
+	for _, coll := range m.puts {
+		coll.since = ts // nobody else has seen it yet
+	}
 	for id := range m.moved {
 		if c := m.puts[id]; c != nil && m.moved[id] {
-			c.VisibleFrom = ts // nobody else has seen it yet
+			c.VisibleFrom = ts
 		}
 	}
 	old := c.current.Swap(m.next)

@@ -51,6 +51,9 @@ type Collection struct {
 	NextIndex keyspace.IndexID
 
 	pins *pins // of this entry, since it was put
+	// since is a time at which the entry was in the store, where several processes use that: one that
+	// has applied it goes by this entry or a newer one.
+	since storage.Timestamp
 }
 
 // IndexState says who must maintain an index and who may read it.

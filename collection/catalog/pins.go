@@ -121,8 +121,14 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 
 // Drain waits until nobody goes by an older entry of a collection than the current one.
 // The caller must not hold a pin of it. Where several processes share the store, it waits
-// for nobody in the others to go by an older entry of any collection.
+// for nobody in the others to go by an older entry of any collection, and the current one is that
+// of the store.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
+	if storage.Several && c.others != nil {
+		if err := storage.Again(ctx, func() error { return c.look(ctx) }); err != nil {
+			return err
+		}
+	}
 	c.mu.Lock()
 	old, at := slices.Clone(c.old[id]), c.changed
 	c.mu.Unlock()

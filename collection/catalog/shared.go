@@ -47,6 +47,9 @@ type others struct {
 	// topics are called when what they are about was changed by others; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
+	everywhere atomic.Uint64 // what was changed up to then all others go by; see spread.go
+	spreading  chan struct{} // held by the one writer that asks them
+
 	telling sync.Mutex // so that no tidings are replaced by older ones; taken before mu
 }
 
@@ -182,6 +185,22 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	return err
 }
 
+// look takes over what others have changed by now. Errors: those of refresh.
+func (c *Catalog) look(ctx context.Context) error {
+	r, err := c.store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, err := c.refresh(ctx, r)
+	if before != nil {
+		c.others.tellFollowed(before, c.current.Load())
+	}
+	return err
+}
+
 // reload has the topics loaded again whose notes are others now, and reports whether the
 // catalog is to be read as well.
 func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]string) (changed bool, err error) {
@@ -253,7 +272,7 @@ func (c *Catalog) OnLapse(f func()) {
 func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Reader, show release.Release) error {
 	env := mql.NewEnv(context.WithoutCancel(ctx))
 	env.Release, env.Kept, env.JavaScript = show, show, true
-	c.others = &others{store: shared, env: env, topics: map[string]func(context.Context, storage.Reader) error{}}
+	c.others = &others{store: shared, env: env, topics: map[string]func(context.Context, storage.Reader) error{}, spreading: make(chan struct{}, 1)}
 	c.current.Store(newSnapshot(0))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -304,7 +323,7 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 		if was != nil && bytes.Equal(c.others.rows[coll.ID], value) {
 			coll = was
 		} else {
-			coll.pins = newPins()
+			coll.pins, coll.since = newPins(), at
 			coll.inherit(was, at)
 			m.puts[coll.ID] = coll
 		}
@@ -477,10 +496,15 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	asked := storage.Timestamp(0)
 	for _, m := range list {
 		if m.ID != o.store.Member() {
-			asked = max(asked, tidingsOf(m.Message).wants)
+			t := tidingsOf(m.Message)
+			asked, at = max(asked, t.wants), min(at, t.applied)
 		}
 	}
+	o.spread(at)
 	c.mu.Lock()
+	if before != nil {
+		o.wants = max(o.wants, o.asOf) // writers will wait for that; see spread.go
+	}
 	t := c.tidings()
 	late := o.told.applied < asked && t.applied >= asked || o.told.drained < asked && t.drained > o.told.drained
 	news = before != nil || o.told.drained < asked
@@ -537,12 +561,10 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 		case errors.Is(err, storage.ErrClosed):
 			return err
 		case err == nil && !o.behind(list, at, drained):
+			o.spread(at)
 			return nil
 		case err == nil && !asked:
-			c.mu.Lock()
-			o.wants = max(o.wants, at)
-			c.mu.Unlock()
-			asked = c.tell(ctx) == nil
+			asked = c.want(ctx, at) == nil
 		}
 		select {
 		case <-every.C:
@@ -550,6 +572,14 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// want asks the others to tell when they have a change.
+func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
+	c.mu.Lock()
+	c.others.wants = max(c.others.wants, at)
+	c.mu.Unlock()
+	return c.tell(ctx)
 }
 
 // behind reports that a member other than this process has not told enough.

@@ -83,6 +83,18 @@ func (f *frozen) Wait(ctx context.Context) error {
 	}
 }
 
+// spreading says that other processes over the store do not go by the collection's entry yet.
+type spreading struct {
+	catalog *catalog.Catalog
+	coll    *catalog.Collection
+}
+
+// Error implements error.
+func (s *spreading) Error() string { return "not all servers know the collection as it is" }
+
+// Wait implements delay.
+func (s *spreading) Wait(ctx context.Context) error { return s.catalog.Spread(ctx, s.coll) }
+
 // write runs fn until it commits without a conflict. fn calls a.begin before it
 // reads or writes and must start from nothing each time. In a multi-document
 // transaction fn runs once, inside a savepoint, and nothing is committed.
@@ -159,6 +171,9 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	defer a.end()
 	if a.coll != nil && a.coll.Frozen {
 		return &frozen{a.snap}
+	}
+	if a.coll != nil && !c.Catalog.IsSpread(a.coll) {
+		return &spreading{c.Catalog, a.coll}
 	}
 	done := false
 	defer func() {

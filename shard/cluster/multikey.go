@@ -10,7 +10,7 @@ import (
 // transaction reads its own entries by a catalog of its own, which gets the mark
 // as well.
 func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
-	if withMark(a.c.Catalog.Peek().ByID(a.coll.ID), ix, paths) != nil {
+	if now := a.c.Catalog.Peek().ByID(a.coll.ID); withMark(now, ix, paths) != nil {
 		err := a.c.Catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
 			now := m.Snapshot().ByID(a.coll.ID)
 			if now == nil {
@@ -22,6 +22,10 @@ func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) err
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+	} else if now != nil { // somebody else has made the mark just now
+		if err := a.c.Catalog.Spread(a.op.Env.Context(), now); err != nil {
 			return err
 		}
 	}

@@ -191,14 +191,17 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	for i, coll := range x.t.written {
 		ids[i] = coll.ID
 	}
-	now, unpin := x.c.Catalog.PinIDs(ids...)
+	now, unpin, err := x.c.pinSpread(ctx, ids)
+	if err != nil {
+		x.Close()
+		return 0, err
+	}
 	defer unpin()
 	if !x.t.unchanged(now) {
 		x.Close()
 		return 0, storage.ErrConflict
 	}
 	var ts storage.Timestamp
-	var err error
 	for _, id := range ids {
 		counts := x.c.Tally.Of(id)
 		turn := counts.Enter()
@@ -217,6 +220,24 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	}
 	x.c.intents.Release(x.t.holder)
 	return ts, err
+}
+
+// pinSpread is Catalog.PinIDs once all processes over the store go by what is pinned.
+func (c *Cluster) pinSpread(ctx context.Context, ids []keyspace.CollectionID) (s *catalog.Snapshot, unpin func(), err error) {
+	for {
+		s, unpin = c.Catalog.PinIDs(ids...)
+		i := slices.IndexFunc(ids, func(id keyspace.CollectionID) bool {
+			coll := s.ByID(id)
+			return coll != nil && !c.Catalog.IsSpread(coll)
+		})
+		if i < 0 {
+			return s, unpin, nil
+		}
+		unpin()
+		if err := c.Catalog.Spread(ctx, s.ByID(ids[i])); err != nil {
+			return nil, nil, err
+		}
+	}
 }
 
 // fetchingTxn is a countingTxn of a store to which each read is a round trip.

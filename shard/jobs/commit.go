@@ -80,6 +80,13 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	if coll.Frozen {
 		return errStale
 	}
+	if !r.Catalog.IsSpread(coll) {
+		unpin()
+		if err := r.Catalog.Spread(ctx, coll); err != nil {
+			return err
+		}
+		return errStale
+	}
 	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
 	if err != nil {
 		return err
@@ -196,7 +203,7 @@ func (b *batch) target(d *shard.Descriptor) *write.Target {
 
 // markMultikey publishes that an index has met arrays, before the commit.
 func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
-	return b.r.Catalog.Change(b.env.Context(), func(m *catalog.Mutation) error {
+	err := b.r.Catalog.Change(b.env.Context(), func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(b.coll.ID)
 		if now == nil {
 			return errGone
@@ -210,4 +217,8 @@ func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error
 		}
 		return nil
 	})
+	if now := b.r.Catalog.Peek().ByID(b.coll.ID); err == nil && now != nil {
+		err = b.r.Catalog.Spread(b.env.Context(), now) // the mark may be somebody else's of just now
+	}
+	return err
 }
