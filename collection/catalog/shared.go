@@ -282,6 +282,7 @@ func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Rea
 	}
 	c.others.rows = rows
 	c.current.Store(m.next)
+	c.changed = r.ReadTimestamp() // or before: others may not have taken over the newest change yet, whose process may be dead
 	shared.Rejoin(func(ctx context.Context, r storage.Reader) error {
 		if f := c.others.lapsed.Load(); f != nil {
 			(*f)()

@@ -1,6 +1,7 @@
 package tikvfake
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pingcap/failpoint"
 	"github.com/pingcap/goleveldb/leveldb/opt"
+	"github.com/pingcap/kvproto/pkg/errorpb"
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/pingcap/kvproto/pkg/metapb"
 	"github.com/pingcap/log"
@@ -15,6 +17,7 @@ import (
 	"github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/tikvrpc"
 	"github.com/tikv/client-go/v2/util/async"
+	"github.com/tikv/client-go/v2/util/codec"
 	pd "github.com/tikv/pd/client"
 	"go.uber.org/zap"
 )
@@ -24,6 +27,8 @@ type Cluster struct {
 	rpc    *testutils.MockClient
 	pd     pd.Client
 	Layout *testutils.MockCluster // regions, stores and their leaders
+
+	shape sync.Mutex // one change of the regions at a time: the simulator's do not look at each other
 
 	mu    sync.Mutex
 	sent  map[tikvrpc.CmdType]int
@@ -145,8 +150,26 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 	if req.Type == tikvrpc.CmdUnsafeDestroyRange { // which the simulator does not know
 		return c.destroy(req.UnsafeDestroyRange())
 	}
+	if req.Type == tikvrpc.CmdSplitRegion {
+		return c.split(ctx, to, addr, req, timeout)
+	}
+	return to.SendRequest(ctx, addr, req, timeout)
+}
+
+// split splits a region as a client wants it. The simulator makes an empty region where one begins
+// already, and loses the one that was there: so it would if another client has
+// split it since this one looked.
+func (c *Cluster) split(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
+	c.shape.Lock()
+	defer c.shape.Unlock()
+	for _, key := range req.SplitRegion().SplitKeys {
+		coded := codec.EncodeBytes(nil, key)
+		if r, _, _, _ := c.Layout.GetRegionByKey(coded); r.GetId() != req.Context.RegionId || bytes.Equal(r.GetStartKey(), coded) {
+			return tikvrpc.GenRegionErrorResp(req, &errorpb.Error{Message: "split", EpochNotMatch: &errorpb.EpochNotMatch{}})
+		}
+	}
 	resp, err := to.SendRequest(ctx, addr, req, timeout)
-	if req.Type != tikvrpc.CmdSplitRegion || err != nil {
+	if err != nil {
 		return resp, err
 	}
 	if split, ok := resp.Resp.(*kvrpcpb.SplitRegionResponse); ok && split.RegionError == nil {

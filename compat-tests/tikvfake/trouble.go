@@ -167,7 +167,6 @@ type trouble struct {
 	random *rand.Rand      // mu
 	seen   []byte          // mu; a key that was written lately
 	mute   map[uint64]mute // mu; by their start, transactions that are not told whether they are committed
-	shape  sync.Mutex      // one change of the regions at a time: the simulator's do not look at each other
 }
 
 // mute is a transaction whose commits are not answered, however often they are sent.
@@ -203,7 +202,7 @@ func (t *trouble) number(n int) int {
 // hook is the Hook.
 func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 	if req.Type == tikvrpc.CmdSplitRegion {
-		return t.asked(req, next)
+		return next()
 	}
 	t.mu.Lock()
 	if req.Type == tikvrpc.CmdPrewrite {
@@ -251,26 +250,13 @@ func (t *trouble) muted(req *tikvrpc.Request) (m mute, ok bool) {
 	return m, true
 }
 
-// asked splits a region as a client wants it. The simulator makes an empty region where one
-// begins already, which it does if another one has split it since the client looked.
-func (t *trouble) asked(req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
-	t.shape.Lock()
-	defer t.shape.Unlock()
-	for _, key := range req.SplitRegion().SplitKeys {
-		if r, _, _, _ := t.c.Layout.GetRegionByKey(codec.EncodeBytes(nil, key)); bytes.Equal(r.GetStartKey(), codec.EncodeBytes(nil, key)) {
-			return tikvrpc.GenRegionErrorResp(req, &errorpb.Error{Message: "split", EpochNotMatch: &errorpb.EpochNotMatch{}})
-		}
-	}
-	return next()
-}
-
 // regions are those of the cluster.
 func (t *trouble) regions() []*pd.Region { return t.c.Layout.ScanRegions(nil, nil, 0) }
 
 // moveLeader makes another peer the leader of a region.
 func (t *trouble) moveLeader(context.Context) {
-	t.shape.Lock()
-	defer t.shape.Unlock()
+	t.c.shape.Lock()
+	defer t.c.shape.Unlock()
 	list := t.regions()
 	r := list[t.number(len(list))]
 	peer := r.Meta.Peers[t.number(len(r.Meta.Peers))]
@@ -289,8 +275,8 @@ func (t *trouble) reshape(context.Context) {
 	t.mu.Lock()
 	key := t.seen
 	t.mu.Unlock()
-	t.shape.Lock()
-	defer t.shape.Unlock()
+	t.c.shape.Lock()
+	defer t.c.shape.Unlock()
 	if list := t.regions(); len(list) > regionsMost {
 		i := t.number(len(list) - 1)
 		t.c.Layout.Merge(list[i].Meta.Id, list[i+1].Meta.Id)
@@ -329,8 +315,8 @@ func (t *trouble) downStore(ctx context.Context) {
 
 // elect makes others leaders of the regions that a store leads.
 func (t *trouble) elect(victim uint64) {
-	t.shape.Lock()
-	defer t.shape.Unlock()
+	t.c.shape.Lock()
+	defer t.c.shape.Unlock()
 	for _, r := range t.regions() {
 		i := slices.IndexFunc(r.Meta.Peers, func(p *metapb.Peer) bool { return p.StoreId != victim })
 		if r.Leader.GetStoreId() == victim && i >= 0 {

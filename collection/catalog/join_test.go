@@ -1,0 +1,44 @@
+package catalog_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// beside is such a store with others, who tell nothing.
+type beside struct {
+	*among
+	others []storage.Member
+}
+
+func (b *beside) Members(ctx context.Context) (storage.Timestamp, []storage.Member, error) {
+	now, list, err := b.among.Members(ctx)
+	return now, append(list, b.others...), err
+}
+
+// Who has just come and goes on with what a dead one has begun waits for those who may not know
+// yet what that one had changed.
+func TestDrainAfterJoin(t *testing.T) {
+	store := &beside{among: &among{Store: memkv.Open(memkv.Options{})}}
+	defer store.Close()
+	dead, err := catalog.Open(t.Context(), store, release.Default)
+	must(t, err)
+	(&room{dead, t, store}).create("db.c", "{}")
+	store.others = []storage.Member{{ID: storage.MemberID{2}}}
+	c, err := catalog.Open(t.Context(), store, release.Default)
+	must(t, err)
+	coll, err := c.Peek().Lookup(ns("db.c"))
+	must(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := c.Drain(ended, coll.ID); err == nil {
+		t.Error("it does not wait for a member that has told nothing")
+	}
+	store.others = nil
+	must(t, c.Drain(t.Context(), coll.ID))
+}
