@@ -106,9 +106,9 @@ var Rows = []Row{
 	},
 	{
 		Name: "gateway", Promises: []int{1, 3}, Unit: "kills", Run: 3, Nightly: 100, Release: 1_000,
-		What:   "Servers over a simulated TiKV cluster: one is killed under writers, another takes over, the cluster goes away or stands still, and comes back",
-		Tests:  []string{"compat-tests/gateway TestKill", "compat-tests/gateway TestAway", "compat-tests/gateway TestHangs", "compat-tests/gateway TestOneAtATime"},
-		Canary: "one commit in a hundred is acknowledged and not made", CanaryTest: "compat-tests/gateway TestCanary",
+		What:   "Servers over a simulated TiKV cluster: one is killed under writers, another takes over, the cluster goes away or stands still, and comes back; three at a time while some are killed or sleep beyond their lease, the cluster errs, and collections are split, resharded, indexed and renamed",
+		Tests:  []string{"compat-tests/gateway TestKill", "compat-tests/gateway TestAway", "compat-tests/gateway TestHangs", "compat-tests/gateway TestOneAtATime", "compat-tests/gateway TestChaos"},
+		Canary: "one commit in a hundred is acknowledged and not made; a change of the catalog does not wait for the other servers", CanaryTest: "compat-tests/gateway TestCanary",
 	},
 }
 
