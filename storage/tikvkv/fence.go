@@ -43,6 +43,9 @@ func (f *fence) wrap() interceptor.RPCInterceptor {
 					f.way.prewriting()
 					defer f.way.prewritten()
 				}
+				resp, err := next(target, req)
+				f.prewrote(resp)
+				return resp, err
 			case tikvrpc.CmdCommit:
 				return f.commit(target, req, next)
 			}
@@ -61,6 +64,21 @@ func (f *fence) prewrite(req *kvrpcpb.PrewriteRequest) {
 	if req.UseAsyncCommit || req.TryOnePc {
 		if bound := f.bound(); req.MaxCommitTs == 0 || bound < req.MaxCommitTs {
 			req.MaxCommitTs = bound
+		}
+	}
+}
+
+// prewrote looks whether the cluster has rolled the transaction back already, as others may once
+// its locks are old: then it is never committed.
+func (f *fence) prewrote(resp *tikvrpc.Response) {
+	if resp == nil {
+		return
+	}
+	if got, ok := resp.Resp.(*kvrpcpb.PrewriteResponse); ok {
+		for _, e := range got.GetErrors() {
+			if e.Abort != "" {
+				f.aborted.Store(true)
+			}
 		}
 	}
 }

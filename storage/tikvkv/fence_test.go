@@ -95,3 +95,24 @@ func TestFenceAgain(t *testing.T) {
 		t.Errorf("a later time: sent %d times, refused: %v", sent, f.refused.Load())
 	}
 }
+
+// A transaction that others have rolled back, as they may where its server slept, is a conflict and
+// is begun again, also if the cluster says so when it is asked to prewrite.
+func TestRolledBackByOthers(t *testing.T) {
+	c := fake(t)
+	s := separated(t, c, letters())
+	defer s.Close()
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdPrewrite {
+			return &tikvrpc.Response{Resp: &kvrpcpb.PrewriteResponse{Errors: []*kvrpcpb.KeyError{{Abort: "it is already rolled back"}}}}, nil
+		}
+		return next()
+	})
+	defer c.SetHook(nil)
+	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
+	must(t, err)
+	must(t, tx.Set([]byte("a"), []byte("1")))
+	if _, err := tx.Commit(t.Context(), storage.Synced); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("%v, want a conflict", err)
+	}
+}
