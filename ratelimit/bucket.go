@@ -27,7 +27,10 @@ type Bucket struct {
 	started  bool
 	origin   time.Time // when it started, from which its time goes on: see elapsed
 	second   int64     // the second that balance belongs to
-	rate     MicroRU
+	rate     MicroRU   // of all servers together
+	own      MicroRU   // this one's part of it: all, unless there are several
+	parts    int       // servers that the rate is divided among; up to 1 this one has all of it
+	granted  bool      // this server has had a share; see Budgets.Grant
 	balance  MicroRU
 	burst    bool
 	bank     MicroRU // idle units of earlier seconds
@@ -38,6 +41,7 @@ type Bucket struct {
 	lastHigh int64   // the last second with High traffic
 	pending  MicroRU // expected price of queued requests let go in this second and not charged yet
 	typical  MicroRU // moving average of charges
+	need     need    // since Budgets.Needs asked
 	groups   [GroupsMax]groupBudget
 	use      usage
 	queue    queue
@@ -47,6 +51,7 @@ type Bucket struct {
 
 // groupBudget caps one throughput bucket within a shard.
 type groupBudget struct {
+	percent uint8
 	rate    MicroRU // 0: no cap
 	balance MicroRU
 }
@@ -57,25 +62,28 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	defer b.mu.Unlock()
 	fresh := !b.started || !b.limited.Load()
 	b.roll(now)
-	added := rate - b.rate
+	was := b.own
+	b.own = b.part(fresh, min(max(rate, 0), microMax))
 	b.rate = min(max(rate, 0), microMax)
+	added := b.own - was
 	b.burst, b.perMin = o.Burst && rate < burstRate, o.RUPerMinute && rate <= perMinuteRateMax
 	b.bank = min(b.bank, b.bankMax())
 	if !b.perMin {
 		b.minutely = 0
 	} else if fresh {
-		b.minutely = perMinuteFactor * b.rate
+		b.minutely = b.evenly(perMinuteFactor * b.rate)
 	}
 	switch {
 	case fresh:
-		b.balance = b.rate
+		b.balance = b.own
 	case added > 0: // the higher rate is usable at once
 		b.balance = addSaturating(b.balance, added)
 	}
-	b.balance = min(b.balance, b.rate)
+	b.balance = min(b.balance, b.own)
 	for i := range b.groups {
 		g := &b.groups[i]
-		rate := b.rate / 100 * MicroRU(o.Groups[i].Percent)
+		g.percent = o.Groups[i].Percent
+		rate := b.own / 100 * MicroRU(g.percent)
 		if g.rate == 0 {
 			g.balance = rate
 		}
@@ -98,7 +106,7 @@ func (b *Bucket) AdmitAs(now time.Time, c Class) (wait time.Duration) {
 	defer b.mu.Unlock()
 	b.roll(now)
 	if wait = b.wait(now, c); wait > 0 {
-		b.use.refuse()
+		b.refuse()
 	}
 	return wait
 }
@@ -115,6 +123,7 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 	defer b.mu.Unlock()
 	b.roll(now)
 	b.use.charge(c, class.Priority != Background)
+	b.need.charge(c, class.Priority != Background)
 	if !b.limited.Load() {
 		return
 	}
@@ -170,8 +179,12 @@ func (b *Bucket) roll(now time.Time) {
 	if minute := second / 60; minute != b.minute {
 		b.minute = minute
 		if b.perMin {
-			b.minutely = perMinuteFactor * b.rate
+			b.minutely = b.evenly(perMinuteFactor * b.rate)
 		}
+	}
+	if b.parts > 1 {
+		b.drawn = 0 // what it may use comes by Budgets.Grant
+		return
 	}
 	for i := range b.groups {
 		g := &b.groups[i]
@@ -186,16 +199,16 @@ func (b *Bucket) refill(steps int64) {
 	b.drawn = 0
 	for steps > 0 && b.balance < 0 && b.bank > 0 {
 		b.drawn = 0
-		b.balance += b.rate
+		b.balance += b.own
 		b.draw()
 		steps--
 	}
 	if steps > 0 {
 		b.drawn = 0
-		b.balance = refill(b.balance, b.rate, steps)
+		b.balance = refill(b.balance, b.own, steps)
 	}
-	if over := b.balance - b.rate; over > 0 {
-		b.balance = b.rate
+	if over := b.balance - b.own; over > 0 {
+		b.balance = b.own
 		b.bank = min(b.bankMax(), addSaturating(b.bank, over))
 	}
 	if b.balance < 0 {
@@ -239,7 +252,7 @@ func (b *Bucket) bankMax() MicroRU {
 	if !b.burst {
 		return 0
 	}
-	return burstSecondsMax * b.rate
+	return b.evenly(burstSecondsMax * b.rate)
 }
 
 // burstLeft is what may still be taken from the bank in this second.
@@ -247,7 +260,7 @@ func (b *Bucket) burstLeft() MicroRU {
 	if !b.burst {
 		return 0
 	}
-	return burstRate - b.rate - b.drawn
+	return b.shareOf(burstRate-b.rate) - b.drawn
 }
 
 // wait is the time until a request of the class may start; 0 is now. The bucket has been rolled to now.
@@ -261,10 +274,10 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 		b.lastHigh = b.second
 	case Low:
 		if b.lastHigh >= b.second-1 {
-			need = b.rate / lowPriorityRest
+			need = b.own / lowPriorityRest
 		}
 	case Background:
-		need = b.rate / backgroundRest
+		need = b.own / backgroundRest
 	}
 	if b.balance < 0 && c.Priority == High && c.Group == 0 && !c.NoMinute {
 		b.drawMinute() // a debt of those who did without

@@ -27,6 +27,7 @@ type Budgets struct {
 	metadata    Bucket
 	rules       rules
 	changes     changes
+	division    division
 }
 
 // pools is one stripe of the collections' pools.
@@ -50,7 +51,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 		if s.m == nil {
 			s.m = make(map[uint64]*Pool)
 		}
-		p = newPool(id)
+		p = newPool(id, &b.division)
 		p.active = &b.active
 		s.m[id] = p
 	}
@@ -66,7 +67,7 @@ func (b *Budgets) Database(name string) *Pool {
 		if b.databases == nil {
 			b.databases = make(map[string]*Pool)
 		}
-		p = newPool(0)
+		p = newPool(0, &b.division)
 		b.databases[name] = p
 	}
 	return p

@@ -26,6 +26,7 @@ type Share struct {
 // unless redistributed. The zero Pool is not ready; Budgets makes them. Safe for concurrent use.
 type Pool struct {
 	collection uint64
+	division   *division
 	parent     atomic.Pointer[parent] // the database whose throughput this collection shares
 	set        atomic.Pointer[bucketSet]
 	retry      atomic.Bool
@@ -65,9 +66,9 @@ func (s *bucketSet) at(shard int) *Bucket {
 }
 
 // newPool is an unlimited pool of one shard.
-func newPool(collection uint64) *Pool {
-	p := &Pool{collection: collection}
-	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{{}}})
+func newPool(collection uint64, d *division) *Pool {
+	p := &Pool{collection: collection, division: d}
+	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{d.bucket()}})
 	return p
 }
 
@@ -137,7 +138,7 @@ func (p *Pool) divide(now time.Time, shards []int) {
 		if j, ok := slices.BinarySearch(old.shards, id); ok {
 			s.buckets[i] = old.buckets[j]
 		} else {
-			s.buckets[i] = &Bucket{}
+			s.buckets[i] = p.division.bucket()
 		}
 		rate := total / n
 		if int64(i) < total%n { // a millionth more for the first ones, so that the shares add up
@@ -283,7 +284,7 @@ func (b *Bucket) peek(now time.Time, c Class) time.Duration {
 // refused counts a refusal decided elsewhere.
 func (b *Bucket) refused() {
 	b.mu.Lock()
-	b.use.refuse()
+	b.refuse()
 	b.mu.Unlock()
 }
 

@@ -8,12 +8,13 @@ type usage struct {
 	second    int64 // the running second
 	spent     [usageSeconds]MicroRU
 	refused   [usageSeconds]int32
-	throttled int64   // refusals since start
-	total     MicroRU // units since start
-	hour      int64   // the running hour
-	peak      MicroRU // highest foreground second of the running hour
-	peakNow   MicroRU // foreground units of the running second
-	peakLast  MicroRU // highest second of the hour before
+	elsewhere [usageSeconds]MicroRU // units of other servers, at the second in which this one heard of them
+	throttled int64                 // refusals since start
+	total     MicroRU               // units since start
+	hour      int64                 // the running hour
+	peak      MicroRU               // highest foreground second of the running hour
+	peakNow   MicroRU               // foreground units of the running second
+	peakLast  MicroRU               // highest second of the hour before
 }
 
 func (u *usage) start(second int64) { u.second, u.hour = second, second/3600 }
@@ -23,7 +24,7 @@ func (u *usage) advance(second int64) {
 	gone := second - u.second
 	for i := range min(gone, usageSeconds) {
 		s := slotOf(second - i)
-		u.spent[s], u.refused[s] = 0, 0
+		u.spent[s], u.refused[s], u.elsewhere[s] = 0, 0, 0
 	}
 	u.second, u.peakNow = second, 0
 	if hour := second / 3600; hour != u.hour {
@@ -45,6 +46,13 @@ func (u *usage) charge(c MicroRU, foreground bool) {
 	}
 }
 
+// others notes what other servers used in a second, and all of them together in the foreground.
+func (u *usage) others(spent, foreground MicroRU) {
+	s := slotOf(u.second)
+	u.elsewhere[s] = addSaturating(u.elsewhere[s], spent)
+	u.peak = max(u.peak, foreground)
+}
+
 func (u *usage) refuse() {
 	u.refused[slotOf(u.second)]++
 	u.throttled++
@@ -59,6 +67,7 @@ type BucketStats struct {
 	Limit           MicroRU // its RU/s share; 0 when unlimited
 	LastSecond      MicroRU // used in the last complete second
 	LastMinute      MicroRU // used in the last 60 seconds, the running one included
+	Elsewhere       MicroRU // used at other servers in about that time; 0 when unlimited
 	Total           MicroRU // used since the server started
 	Normalized      int     // busiest second of the last minute in percent of the share, 0..100; 0 when unlimited
 	Throttled       int64   // refusals since the server started
@@ -79,7 +88,8 @@ func (b *Bucket) stats() BucketStats {
 	for i := range u.spent {
 		s.LastMinute = addSaturating(s.LastMinute, u.spent[i])
 		s.ThrottledMinute += int64(u.refused[i])
-		busiest = max(busiest, u.spent[i])
+		s.Elsewhere = addSaturating(s.Elsewhere, u.elsewhere[i])
+		busiest = max(busiest, u.spent[i]+u.elsewhere[i])
 	}
 	if b.rate > 0 {
 		s.Normalized = int(min(100, scale(int64(busiest), 100, int64(b.rate))))

@@ -77,7 +77,7 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 		b.mu.Unlock()
 		return 0, nil
 	}
-	b.use.refuse()
+	b.refuse()
 	if b.queue.len() >= queueMax {
 		b.mu.Unlock()
 		return 0, &Throttled{RetryAfter: max(wait, refillStep)}

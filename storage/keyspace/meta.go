@@ -19,6 +19,7 @@ const (
 	MetaHistory     MetaKind = 'h' // what partitions did, by time
 	MetaJob         MetaKind = 'j' // background work and its progress
 	MetaCounter     MetaKind = 'n' // id generators and statistics
+	MetaQuota       MetaKind = 'q' // what servers over one store need of budgets, by server
 	MetaRole        MetaKind = 'r'
 	MetaSetting     MetaKind = 's' // server-wide settings and identity
 	MetaTransaction MetaKind = 't' // retryable-write and transaction records, by session

@@ -210,6 +210,9 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Log:    d.log,
 	})
 	d.shareWork(cat, definer)
+	if err := d.shareBudgets(ctx, cat, budgets, now); err != nil {
+		return nil, err
+	}
 	if err := d.persist(ctx, "the counts", func() error { return d.runner.Recover(ctx) }); err != nil {
 		return nil, err
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/shard/quota"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/session"
@@ -37,6 +40,26 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 	users.Everywhere = cat.Everywhere
 	cat.OnTopic(auth.Topic, users.Reload)
 	d.loop(ctx, cat.Follow)
+}
+
+// shareBudgets divides the budgets with the other servers over the same store. It comes before what
+// the catalog provisions.
+func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets *ratelimit.Budgets, now func() time.Time) error {
+	shared := storage.AsShared(d.store)
+	if !storage.Several || shared == nil {
+		return nil
+	}
+	return d.persist(ctx, "the budgets", func() error {
+		x, err := quota.Join(ctx, quota.Config{
+			Store: shared, Budgets: budgets, Now: now, Follow: cat.OnTopic,
+			Sweeps: func(ctx context.Context) bool { return d.runner.Turn(ctx, "quota") },
+			Failed: func(err error) { d.log.Warn().Err(err).Msg("until it succeeds this server admits less than it may") },
+		})
+		if err == nil {
+			d.loop(ctx, x.Run)
+		}
+		return err
+	})
 }
 
 // poison ends the cursors on a collection that is gone.

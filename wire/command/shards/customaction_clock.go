@@ -51,7 +51,7 @@ func setClock(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.BadValue, "the clock either stops or runs")
 	}
 	if a.clock.stop {
-		clock.Stop()
+		c.Cluster.Budgets.Divide(clock.Stop(), 1, false) // shares come by another clock
 	}
 	clock.Advance(a.clock.advance)
 	if a.clock.run {

@@ -1,0 +1,149 @@
+package quota
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+)
+
+const (
+	// freshSeconds is how old a row may be, in seconds, for its needs to count: one row may be
+	// missed, and a server that says nothing has no share after three seconds.
+	freshSeconds = 1
+	// lateMax is of how many seconds a server takes the shares that it has missed.
+	lateMax = 3
+	// fade is by how much a need that is not felt any more shrinks each second: one that comes every
+	// other second keeps a part of its share, and after three seconds nothing is left of it.
+	fade = 4
+)
+
+// desk is one server's part: what it needs, and what it gets of what all need. It knows neither
+// store nor clock.
+type desk struct {
+	budgets *ratelimit.Budgets
+	self    storage.MemberID
+
+	wanted map[ratelimit.Purse]ratelimit.MicroRU // as in the last row, to fade
+	wrote  int64                                 // the second of the last row
+	last   int64                                 // the newest second whose share was worked out
+	due    map[int64]*sheet                      // shares of seconds that have not begun
+}
+
+// sheet is what all needed when the shares of a second were worked out.
+type sheet struct {
+	members []storage.MemberID // in their order
+	needs   []map[ratelimit.Purse]ratelimit.Need
+	news    []bool // the row is of the last second, so what it says was spent has not been counted yet
+}
+
+// row is what this server tells in a second; write says that there is something to tell.
+func (d *desk) row(now time.Time, second int64) (r row, write bool) {
+	r = row{second: second, needs: d.budgets.Needs(now)}
+	if second > d.wrote+1 { // there was no row for a while: what was spent was not spent in a second
+		for i := range r.needs {
+			r.needs[i].Spent, r.needs[i].Foreground, r.needs[i].Unused = 0, 0, 0
+		}
+	}
+	d.wrote = second
+	next := map[ratelimit.Purse]ratelimit.MicroRU{}
+	for i := range r.needs {
+		n := &r.needs[i]
+		n.Wanted = max(n.Wanted, d.wanted[n.Purse]/fade)
+		next[n.Purse] = n.Wanted
+		delete(d.wanted, n.Purse)
+	}
+	for p, w := range d.wanted { // the rest is not needed in this second
+		if w /= fade; w >= ratelimit.RU {
+			next[p] = w
+			r.needs = append(r.needs, ratelimit.Need{Purse: p, Wanted: w})
+		}
+	}
+	d.wanted = next
+	return r, len(r.needs) > 0
+}
+
+// learn takes the rows of all servers as they were in the middle of the second before, which is
+// what the shares of a second go by.
+func (d *desk) learn(second int64, rows map[storage.MemberID]row) {
+	if second <= d.last {
+		return
+	}
+	s := &sheet{}
+	for id := range rows {
+		s.members = append(s.members, id)
+	}
+	slices.SortFunc(s.members, func(a, b storage.MemberID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range s.members {
+		needs := map[ratelimit.Purse]ratelimit.Need{}
+		if r := rows[id]; r.second >= second-1-freshSeconds && r.second < second {
+			for _, n := range r.needs {
+				needs[n.Purse] = n
+			}
+		}
+		s.needs, s.news = append(s.needs, needs), append(s.news, rows[id].second == second-1)
+	}
+	if d.due == nil {
+		d.due = map[int64]*sheet{}
+	}
+	d.due[second], d.last = s, second
+}
+
+// missed lists the seconds up to one whose shares are to be worked out, the oldest first.
+func (d *desk) missed(upTo int64) (out []int64) {
+	for second := max(d.last+1, upTo-lateMax); second <= upTo; second++ {
+		out = append(out, second)
+	}
+	return out
+}
+
+// grant adds this server's shares of the seconds up to one that has begun.
+func (d *desk) grant(now time.Time, upTo int64) {
+	var seconds []int64
+	for second := range d.due {
+		if second <= upTo {
+			seconds = append(seconds, second)
+		}
+	}
+	slices.Sort(seconds)
+	for _, second := range seconds {
+		s := d.due[second]
+		delete(d.due, second)
+		self := slices.Index(s.members, d.self)
+		switch {
+		case self < 0: // its row is not there yet, or was taken for that of a dead server
+		case len(s.members) == 1:
+			d.budgets.Divide(now, 1, false)
+		default:
+			d.budgets.Grant(now, len(s.members), func(p ratelimit.Purse, rate ratelimit.MicroRU) ratelimit.Granted {
+				return s.granted(self, p, rate)
+			})
+		}
+	}
+}
+
+// granted is what a member gets of a purse. What some have left of their shares of the last second,
+// while others were refused as much, is divided once more.
+func (s *sheet) granted(self int, p ratelimit.Purse, rate ratelimit.MicroRU) (g ratelimit.Granted) {
+	wants := make([]ratelimit.MicroRU, len(s.members))
+	unused, refused := ratelimit.MicroRU(0), ratelimit.MicroRU(0)
+	for i := range s.members {
+		n, ok := s.needs[i][p]
+		if !ok {
+			continue
+		}
+		wants[i] = n.Wanted
+		if s.news[i] {
+			g.Foreground += n.Foreground
+			unused += n.Unused
+			refused += max(0, n.Wanted-n.Spent)
+			if i != self {
+				g.Elsewhere += n.Spent
+			}
+		}
+	}
+	g.Share = ratelimit.Allot(rate+min(unused, refused, rate), wants)[self]
+	return g
+}

@@ -1,0 +1,370 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Topic is touched when a row comes or goes.
+const Topic = "quota"
+
+const (
+	// middle of a second is when all read, in the fraction of a storage.Timestamp.
+	middle = 1 << 31
+	// stepMax is how long one step may take before the next second is more important.
+	stepMax = time.Second
+	// sweepEvery is how often one server looks for rows of servers that are dead.
+	sweepEvery = 10 * time.Second
+)
+
+// Config is what an Exchange is made of.
+type Config struct {
+	Store   storage.Shared
+	Budgets *ratelimit.Budgets
+	Now     func() time.Time // of the budgets
+	// Follow has load called when others touch a topic.
+	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
+	// Sweeps says whether this server removes the rows of dead ones.
+	Sweeps func(ctx context.Context) bool
+	// Failed is told what went wrong and will be tried again.
+	Failed func(error)
+}
+
+// Exchange is one server's part in dividing the budgets.
+type Exchange struct {
+	Config
+	wake chan struct{}
+
+	mu      sync.Mutex
+	desk    desk
+	several bool      // there are others
+	joining bool      // no share was had yet
+	missing bool      // the own row is not there
+	read    time.Time // when the store told its time, by the machine's clock
+	told    time.Time // and that time
+}
+
+// Join writes the row of this server and finds out whether there are others, before it answers
+// anybody. Run then takes part. Errors: those of the store.
+func Join(ctx context.Context, c Config) (*Exchange, error) {
+	x := &Exchange{Config: c, wake: make(chan struct{}, 1)}
+	x.desk = desk{budgets: c.Budgets, self: c.Store.Member()}
+	if err := x.change(ctx, func(t storage.Txn) error {
+		if err := x.sweep(ctx, t); err != nil {
+			return err
+		}
+		return t.Set(rowKey(x.desk.self), row{}.encode())
+	}); err != nil {
+		return nil, err
+	}
+	r, err := c.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	rows, err := readRows(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	x.joining = len(rows) > 1
+	x.several = x.joining
+	c.Budgets.Divide(c.Now(), len(rows), x.joining)
+	c.Follow(Topic, x.load)
+	return x, nil
+}
+
+func rowKey(id storage.MemberID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaQuota, id[:])
+}
+
+// readRows reads the rows of all servers.
+func readRows(ctx context.Context, r storage.Reader) (map[storage.MemberID]row, error) {
+	it, err := r.Iter(ctx, keyspace.MetaRange(keyspace.MetaQuota), storage.IterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	rows := map[storage.MemberID]row{}
+	for it.Next() {
+		_, name, _ := keyspace.SplitMeta(it.Key())
+		var id storage.MemberID
+		if len(name) != len(id) {
+			return nil, fmt.Errorf("the name of what a server needs of the budgets: %w", storage.ErrCorruption)
+		}
+		copy(id[:], name)
+		if rows[id], err = decodeRow(it.Value()); err != nil {
+			return nil, err
+		}
+	}
+	return rows, it.Err()
+}
+
+// change adds or removes rows, and tells all servers.
+func (x *Exchange) change(ctx context.Context, fn func(t storage.Txn) error) error {
+	return storage.Again(ctx, func() error {
+		t, err := x.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := fn(t); err != nil {
+			return err
+		}
+		if err := keyspace.TouchTopic(ctx, x.Store, t, Topic); err != nil {
+			return err
+		}
+		_, err = t.Commit(ctx, storage.Buffered)
+		return err
+	})
+}
+
+// sweep removes the rows of servers that are dead: those who are not among the members after the
+// rows were read.
+func (x *Exchange) sweep(ctx context.Context, t storage.Txn) error {
+	rows, err := readRows(ctx, t)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	_, list, err := x.Store.Members(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		delete(rows, m.ID)
+	}
+	for id := range rows {
+		if err := t.Delete(rowKey(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load takes over that servers have come or gone.
+func (x *Exchange) load(ctx context.Context, r storage.Reader) error {
+	rows, err := readRows(ctx, r)
+	if err != nil || x.Budgets.Clock.Stopped() {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, here := rows[x.desk.self]
+	x.missing = !here
+	if !here {
+		rows[x.desk.self] = row{}
+	}
+	x.several = len(rows) > 1
+	x.joining = x.joining && x.several
+	x.Budgets.Divide(x.Now(), len(rows), x.joining)
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Run takes part until ctx ends, and then removes the row of this server.
+func (x *Exchange) Run(ctx context.Context) {
+	defer x.leave(context.WithoutCancel(ctx))
+	swept := time.Now()
+	for ctx.Err() == nil {
+		if !x.takesPart() {
+			x.sleep(ctx, time.Second)
+			if !x.takesPart() {
+				continue
+			}
+		}
+		x.report(ctx, x.beginSecond(ctx))
+		if at := x.time(); at.Nanosecond() < middleNanos {
+			x.sleep(ctx, time.Duration(middleNanos-at.Nanosecond()))
+		}
+		x.report(ctx, x.readMissed(ctx))
+		if time.Since(swept) > sweepEvery {
+			swept = time.Now()
+			x.report(ctx, x.sweepDead(ctx))
+		}
+		at := x.time()
+		x.sleep(ctx, at.Truncate(time.Second).Add(time.Second).Sub(at))
+	}
+}
+
+// middleNanos is when a second's middle is surely over, in a second.
+const middleNanos = int(520 * time.Millisecond)
+
+// report tells of an error that is not the end of the server.
+func (x *Exchange) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
+		x.Failed(fmt.Errorf("the budgets could not be divided among the servers: %w", err))
+	}
+}
+
+// takesPart reports that there is something to divide: others, and budgets.
+func (x *Exchange) takesPart() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.missing {
+		return true
+	}
+	if !x.several || x.Budgets.Clock.Stopped() {
+		return false
+	}
+	limited := x.Budgets.Limited()
+	if !limited && x.joining { // what gets a budget from now on was nobody's before
+		x.joining = false
+		x.Budgets.Divide(x.Now(), x.Budgets.Parts(), false)
+	}
+	return limited
+}
+
+// sleep waits; less when servers come or go while this one is not taking part.
+func (x *Exchange) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	var wake <-chan struct{}
+	if d >= time.Second {
+		wake = x.wake
+	}
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	case <-wake:
+	}
+}
+
+// time is the store's, as far as this server knows without asking.
+func (x *Exchange) time() time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.read.IsZero() {
+		return time.Now()
+	}
+	return x.told.Add(time.Since(x.read))
+}
+
+// meet notes a time that the store has told.
+func (x *Exchange) meet(ts storage.Timestamp) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.read, x.told = time.Now(), time.Unix(int64(ts.Seconds()), int64(ts.Increment()>>22)*int64(time.Millisecond))
+}
+
+// beginSecond adds the share of the second that has begun, and tells what was needed in the last one.
+func (x *Exchange) beginSecond(ctx context.Context) error {
+	second := x.time().Unix()
+	x.mu.Lock()
+	x.desk.grant(x.Now(), second)
+	r, write := x.desk.row(x.Now(), second)
+	missing := x.missing
+	x.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, stepMax)
+	defer cancel()
+	if missing {
+		err := x.change(ctx, func(t storage.Txn) error { return t.Set(rowKey(x.desk.self), r.encode()) })
+		if err == nil {
+			x.mu.Lock()
+			x.missing = false
+			x.mu.Unlock()
+		}
+		return err
+	}
+	if !write {
+		return nil
+	}
+	t, err := x.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := t.Set(rowKey(x.desk.self), r.encode()); err != nil {
+		return err
+	}
+	_, err = t.Commit(ctx, storage.Buffered)
+	return err
+}
+
+// readMissed reads what the shares of the next second go by, and of those that could not be read
+// in time; of these the shares are added at once.
+func (x *Exchange) readMissed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stepMax)
+	defer cancel()
+	now, err := x.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	x.meet(now)
+	next := int64(now.Seconds()) + 1
+	if now.Increment() < middle {
+		next--
+	}
+	x.mu.Lock()
+	missed := x.desk.missed(next)
+	x.mu.Unlock()
+	for _, second := range missed {
+		rows, err := x.state(ctx, second-1)
+		if err != nil {
+			return err
+		}
+		x.mu.Lock()
+		x.desk.learn(second, rows)
+		_, here := rows[x.desk.self]
+		x.joining = x.joining && !here
+		x.mu.Unlock()
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.Budgets.Clock.Stopped() {
+		x.desk.grant(x.Now(), x.told.Unix())
+	}
+	return nil
+}
+
+// state reads the rows as they were in the middle of a second.
+func (x *Exchange) state(ctx context.Context, second int64) (map[storage.MemberID]row, error) {
+	r, err := x.Store.Snapshot(ctx, storage.MakeTimestamp(uint32(second), middle))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return readRows(ctx, r)
+}
+
+// sweepDead removes the rows of dead servers, if this one is to.
+func (x *Exchange) sweepDead(ctx context.Context) error {
+	if !x.Sweeps(ctx) {
+		return nil
+	}
+	r, err := x.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	rows, err := readRows(ctx, r)
+	r.Close()
+	if err != nil {
+		return err
+	}
+	_, list, err := x.Store.Members(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		delete(rows, m.ID)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return x.change(ctx, func(t storage.Txn) error { return x.sweep(ctx, t) })
+}
+
+// leave removes the row of this server, so that the others have its part of the reserve.
+func (x *Exchange) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stepMax)
+	defer cancel()
+	_ = x.change(ctx, func(t storage.Txn) error { return t.Delete(rowKey(x.desk.self)) })
+}

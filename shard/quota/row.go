@@ -1,0 +1,90 @@
+package quota
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+)
+
+// row is what a server tells the others. Stored it is a version, the second, and each need:
+// its purse (the length of the database's name, the name, collection, shard) and the four amounts.
+type row struct {
+	second int64 // in which it was written; the needs are of the second before
+	needs  []ratelimit.Need
+}
+
+const rowVersion = 1
+
+func (r row) encode() []byte {
+	b := append(binary.AppendVarint([]byte{rowVersion}, r.second), binary.AppendUvarint(nil, uint64(len(r.needs)))...)
+	for _, n := range r.needs {
+		b = binary.AppendUvarint(b, uint64(len(n.Database)))
+		b = append(b, n.Database...)
+		b = binary.AppendUvarint(b, n.Collection)
+		for _, v := range []int64{int64(n.Shard), int64(n.Spent), int64(n.Foreground), int64(n.Wanted), int64(n.Unused)} {
+			b = binary.AppendVarint(b, v)
+		}
+	}
+	return b
+}
+
+// decodeRow reads a row. One of another version is that of a server that is there.
+// Errors: ErrCorruption.
+func decodeRow(b []byte) (r row, err error) {
+	if len(b) == 0 || b[0] != rowVersion {
+		return row{}, nil
+	}
+	in := reader{rest: b[1:]}
+	r.second = in.signed()
+	for n := in.unsigned(); n > 0 && !in.bad; n-- {
+		var x ratelimit.Need
+		x.Database = string(in.bytes(in.unsigned()))
+		x.Collection, x.Shard = in.unsigned(), int(in.signed())
+		for _, v := range []*ratelimit.MicroRU{&x.Spent, &x.Foreground, &x.Wanted, &x.Unused} {
+			*v = ratelimit.MicroRU(in.signed())
+		}
+		r.needs = append(r.needs, x)
+	}
+	if in.bad || len(in.rest) > 0 {
+		return row{}, fmt.Errorf("what a server needs of the budgets: %w", storage.ErrCorruption)
+	}
+	return r, nil
+}
+
+// reader reads numbers and bytes one after the other.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *reader) take(n int) {
+	if n <= 0 {
+		r.rest, r.bad = nil, true
+		return
+	}
+	r.rest = r.rest[n:]
+}
+
+func (r *reader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	r.take(n)
+	return v
+}
+
+func (r *reader) signed() int64 {
+	v, n := binary.Varint(r.rest)
+	r.take(n)
+	return v
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.rest, r.bad = nil, true
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}

@@ -1,0 +1,184 @@
+package quota
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+)
+
+// world is some servers with clients, in virtual time: rows are committed late, states are read
+// late, and servers die, stall and come, as a test says.
+type world struct {
+	t       *testing.T
+	rand    *rand.Rand
+	start   time.Time
+	now     time.Duration
+	servers []*server
+	rows    map[storage.MemberID][]commit
+	set     func(b *ratelimit.Budgets, now time.Time)
+	// late is how long a commit or a read takes.
+	late func() time.Duration
+}
+
+// commit is a row since a time; nil: it is removed.
+type commit struct {
+	at  time.Duration
+	row []byte
+}
+
+// server is one of them.
+type server struct {
+	*world
+	id       storage.MemberID
+	budgets  *ratelimit.Budgets
+	desk     desk
+	demand   func(at time.Duration) ratelimit.MicroRU // what its clients want, per second
+	price    ratelimit.MicroRU
+	scope    ratelimit.Scope
+	place    ratelimit.Place
+	backlog  ratelimit.MicroRU
+	admitted map[int64]ratelimit.MicroRU // by second
+	reads    []time.Duration             // when states that are being read are there
+	readOf   []int64
+	dead     bool
+	mute     bool // it cannot reach the store
+	off      time.Duration
+}
+
+const step = 20 * time.Millisecond
+
+func newWorld(t *testing.T, seed uint64, set func(b *ratelimit.Budgets, now time.Time)) *world {
+	return &world{t: t, rand: rand.New(rand.NewPCG(seed, 7)), start: time.Unix(1_700_000_000, 0), rows: map[storage.MemberID][]commit{},
+		set: set, late: func() time.Duration { return 0 }}
+}
+
+// add starts a server, whose clock is a bit off.
+func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
+	s := &server{world: w, demand: demand, price: 10 * ratelimit.RU, budgets: &ratelimit.Budgets{}, admitted: map[int64]ratelimit.MicroRU{},
+		scope: ratelimit.Scope{Collection: 1, Shards: []int{0}}, place: ratelimit.Place{Collection: 1}, off: time.Duration(w.rand.IntN(40)) * time.Millisecond}
+	s.id[0] = byte(len(w.servers) + 1)
+	s.desk = desk{budgets: s.budgets, self: s.id}
+	w.rows[s.id] = append(w.rows[s.id], commit{w.now, row{}.encode()})
+	w.servers = append(w.servers, s)
+	alive := 0
+	for _, o := range w.servers {
+		if !o.dead {
+			alive++
+		}
+	}
+	s.budgets.Divide(w.clock(), alive, alive > 1)
+	for _, o := range w.servers {
+		if o != s && !o.dead {
+			o.budgets.Divide(w.clock(), alive, false)
+		}
+	}
+	w.set(s.budgets, w.clock())
+	return s
+}
+
+func (w *world) clock() time.Time { return w.start.Add(w.now) }
+
+// state is what a reader at a time sees.
+func (w *world) state(at time.Duration) map[storage.MemberID]row {
+	rows := map[storage.MemberID]row{}
+	for id, list := range w.rows {
+		for i := len(list) - 1; i >= 0; i-- {
+			if list[i].at <= at {
+				if r, err := decodeRow(list[i].row); err != nil {
+					w.t.Fatal(err)
+				} else if list[i].row != nil {
+					rows[id] = r
+				}
+				break
+			}
+		}
+	}
+	return rows
+}
+
+// run lets time pass.
+func (w *world) run(d time.Duration) {
+	for end := w.now + d; w.now < end; w.now += step {
+		for _, s := range w.servers {
+			if !s.dead {
+				s.step()
+			}
+		}
+	}
+}
+
+func (s *server) step() {
+	own := s.now - s.off // by its own clock
+	second := s.start.Unix() + int64(own/time.Second)
+	within := own % time.Second
+	several := len(s.rows) > 1
+	if several && !s.mute {
+		if within < step && own >= 0 {
+			s.desk.grant(s.clock(), second)
+			if r, write := s.desk.row(s.clock(), second); write {
+				s.rows[s.id] = append(s.rows[s.id], commit{s.now + s.late(), r.encode()})
+			}
+		}
+		if within >= 540*time.Millisecond && within < 540*time.Millisecond+step {
+			s.reads, s.readOf = append(s.reads, s.now+s.late()), append(s.readOf, second+1)
+		}
+		for len(s.reads) > 0 && s.reads[0] <= s.now {
+			for _, missed := range s.desk.missed(s.readOf[0]) {
+				s.desk.learn(missed, s.state(time.Duration(missed-1-s.start.Unix())*time.Second+time.Second/2))
+			}
+			s.desk.grant(s.clock(), second)
+			s.reads, s.readOf = s.reads[1:], s.readOf[1:]
+		}
+	}
+	if s.mute {
+		return // its commands fail, as their data lie in the store
+	}
+	want := s.demand(s.now)
+	s.backlog = min(s.backlog+want*ratelimit.MicroRU(step)/ratelimit.MicroRU(time.Second), max(want, s.price))
+	for s.backlog >= s.price {
+		if s.budgets.Admit(s.clock(), s.scope, ratelimit.Class{}) != nil {
+			return
+		}
+		s.budgets.ChargeAt(s.clock(), ratelimit.Class{}, s.place, s.price)
+		s.admitted[int64(s.now/time.Second)] += s.price
+		s.backlog -= s.price
+	}
+}
+
+// sum is what some servers have admitted in the seconds from one to before another.
+func (w *world) sum(from, to int64) (sum ratelimit.MicroRU) {
+	for _, s := range w.servers {
+		sum += s.between(from, to)
+	}
+	return sum
+}
+
+func (s *server) between(from, to int64) (sum ratelimit.MicroRU) {
+	for second := from; second < to; second++ {
+		sum += s.admitted[second]
+	}
+	return sum
+}
+
+// steady is a demand that stays.
+func steady(rus int64) func(time.Duration) ratelimit.MicroRU {
+	return func(time.Duration) ratelimit.MicroRU { return ratelimit.MicroRU(rus) * ratelimit.RU }
+}
+
+// manual gives collection 1 a throughput.
+func manual(rus int64, o ratelimit.Options) func(*ratelimit.Budgets, time.Time) {
+	return func(b *ratelimit.Budgets, now time.Time) {
+		b.Collection(1).Set(now, ratelimit.Throughput{Mode: ratelimit.Manual, RUs: rus}, o)
+	}
+}
+
+// within checks an amount against what is wanted, in percent of that.
+func (w *world) within(what string, got, want ratelimit.MicroRU, percent int64) {
+	w.t.Helper()
+	if d := max(got-want, want-got); int64(d) > int64(want)/100*percent {
+		w.t.Errorf("%s: %v RU, wanted %v within %d %%", what, got, want, percent)
+	}
+}
