@@ -29,6 +29,7 @@ type Config struct {
 	Store   storage.Shared
 	Budgets *ratelimit.Budgets
 	Now     func() time.Time // of the budgets
+	Machine func() time.Time // the machine's clock, by which it knows the store's time until it asks again
 	// Follow has load called when others touch a topic.
 	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
 	// Sweeps says whether this server removes the rows of dead ones.
@@ -173,7 +174,7 @@ func (x *Exchange) load(ctx context.Context, r storage.Reader) error {
 // Run takes part until ctx ends, and then removes the row of this server.
 func (x *Exchange) Run(ctx context.Context) {
 	defer x.leave(context.WithoutCancel(ctx))
-	swept := time.Now()
+	swept := x.Machine()
 	for ctx.Err() == nil {
 		if !x.takesPart() {
 			x.sleep(ctx, time.Second)
@@ -186,8 +187,8 @@ func (x *Exchange) Run(ctx context.Context) {
 			x.sleep(ctx, time.Duration(middleNanos-at.Nanosecond()))
 		}
 		x.report(ctx, x.readMissed(ctx))
-		if time.Since(swept) > sweepEvery {
-			swept = time.Now()
+		if x.Machine().Sub(swept) > sweepEvery {
+			swept = x.Machine()
 			x.report(ctx, x.sweepDead(ctx))
 		}
 		at := x.time()
@@ -243,16 +244,16 @@ func (x *Exchange) time() time.Time {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.read.IsZero() {
-		return time.Now()
+		return x.Machine()
 	}
-	return x.told.Add(time.Since(x.read))
+	return x.told.Add(x.Machine().Sub(x.read))
 }
 
 // meet notes a time that the store has told.
 func (x *Exchange) meet(ts storage.Timestamp) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.read, x.told = time.Now(), time.Unix(int64(ts.Seconds()), int64(ts.Increment()>>22)*int64(time.Millisecond))
+	x.read, x.told = x.Machine(), time.Unix(int64(ts.Seconds()), int64(ts.Increment()>>22)*int64(time.Millisecond))
 }
 
 // beginSecond adds the share of the second that has begun, and tells what was needed in the last one.

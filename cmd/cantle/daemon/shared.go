@@ -51,7 +51,7 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 	}
 	return d.persist(ctx, "the budgets", func() error {
 		x, err := quota.Join(ctx, quota.Config{
-			Store: shared, Budgets: budgets, Now: now, Follow: cat.OnTopic,
+			Store: shared, Budgets: budgets, Now: now, Machine: time.Now, Follow: cat.OnTopic,
 			Sweeps: func(ctx context.Context) bool { return d.runner.Turn(ctx, "quota") },
 			Failed: func(err error) { d.log.Warn().Err(err).Msg("until it succeeds this server admits less than it may") },
 		})
