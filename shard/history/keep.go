@@ -163,8 +163,9 @@ func save(ctx context.Context, store storage.Store, records []record) error {
 		return err
 	}
 	defer t.Close()
+	prefix := owner(store)
 	for _, x := range records {
-		key := keyspace.AppendMeta(nil, keyspace.MetaHistory, x.name)
+		key := keyspace.AppendMeta(nil, keyspace.MetaHistory, append(bytes.Clone(prefix), x.name...))
 		if x.value == nil {
 			err = t.Delete(key)
 		} else {
@@ -178,10 +179,16 @@ func save(ctx context.Context, store storage.Store, records []record) error {
 	return err
 }
 
-// Load reads what was stored, before the first look. Columns that are too old are removed.
+// Load reads what was stored, before the first look. Columns that are too old are removed. Where
+// several servers use the store it takes over what one has left that is dead.
 func (r *Recorder) Load(ctx context.Context) error {
 	if r.Store == nil {
 		return nil
+	}
+	if storage.Several && storage.AsShared(r.Store) != nil {
+		if err := r.inherit(ctx); err != nil {
+			return err
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +200,8 @@ func (r *Recorder) Load(ctx context.Context) error {
 		return err
 	}
 	defer snap.Close()
-	it, err := snap.Iter(ctx, keyspace.MetaRange(keyspace.MetaHistory), storage.IterOptions{})
+	prefix := owner(r.Store)
+	it, err := snap.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, prefix), storage.IterOptions{})
 	if err != nil {
 		return err
 	}
@@ -201,6 +209,10 @@ func (r *Recorder) Load(ctx context.Context) error {
 	var old []record
 	for it.Next() {
 		_, name, _ := keyspace.SplitMeta(it.Key())
+		if len(prefix) == 0 && name[0] == ofMember {
+			continue // of a time when several had the store
+		}
+		name = name[len(prefix):]
 		if string(name) == rowsName {
 			r.loadRows(it.Value())
 		} else if !r.loadColumns(it.Value()) || name[0] == columnsName(Seconds, 0)[0] {
