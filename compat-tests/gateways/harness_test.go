@@ -38,6 +38,9 @@ func (g *gateway) oracle() error {
 	return nil
 }
 
+// shop is the keyspace of all gateways.
+const shop = "several"
+
 // lease is how long a gateway is waited for that says nothing.
 const lease = 4 * time.Second
 
@@ -55,6 +58,12 @@ func newCluster(t *testing.T) *tikvfake.Cluster {
 // start starts a gateway over a cluster, with flags besides the usual ones.
 func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
 	t.Helper()
+	return startAtLevel(t, c, tikvkv.Level, args...)
+}
+
+// startAtLevel starts one whose program reads what was written up to a level.
+func startAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, args ...string) *gateway {
+	t.Helper()
 	g := &gateway{c: c}
 	cfg := daemon.Config{Wrap: func(own storage.Store) storage.Store {
 		_ = own.Close()
@@ -62,7 +71,7 @@ func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: "several", Several: true, Lease: lease, Self: t.Name()})
+		s, err := tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Self: t.Name(), Level: level})
 		if err != nil {
 			t.Fatal(err)
 		}

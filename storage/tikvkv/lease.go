@@ -185,7 +185,13 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	c.SetRPCInterceptor(f.wrap())
 	e := s.errand(ctx, s.o.Lease)
 	defer e.end()
+	if s.level.Load() == 0 { // the first row: nobody else changes the level while this one has the store
+		if err := s.impose(e, c); err != nil {
+			return e.fail(err)
+		}
+	}
 	if err := c.Commit(e); err != nil {
+		s.level.Store(0)
 		return f.fail(e, err)
 	}
 	l.tenure.Load().end.Store(end)
@@ -208,6 +214,10 @@ func (l *lease) renew(ctx context.Context, s *store) {
 			s.o.Fatal(fmt.Sprintf("another server has taken over the keyspace %s", s.o.Keyspace))
 			return
 		}
+		if errors.Is(err, storage.ErrFormat) { // the others have gone on while this one slept
+			s.o.Fatal(err.Error())
+			return
+		}
 		if err != nil && !errors.Is(err, storage.ErrClosed) {
 			s.o.Log(true, "the lease of the keyspace is not renewed: "+err.Error())
 		}
@@ -217,7 +227,13 @@ func (l *lease) renew(ctx context.Context, s *store) {
 // again renews the lease once.
 func (l *lease) again(ctx context.Context, s *store) error {
 	if s.o.Several {
-		return l.renewal(ctx, s)
+		if err := l.renewal(ctx, s); err != nil {
+			return err
+		}
+		if err := s.rise(ctx); err != nil && !errors.Is(err, storage.ErrConflict) {
+			return err
+		}
+		return nil
 	}
 	begun := s.o.Clock()
 	now, err := s.ask(ctx)

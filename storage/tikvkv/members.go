@@ -100,6 +100,7 @@ func (s *store) memberKey(id storage.MemberID) []byte {
 const (
 	ownerMember byte = iota // the rows of members
 	ownerPoint              // the safe point that members agree upon
+	ownerLevel              // the level at which all write
 )
 
 // memberRow is the row of a member: what others read of it, and how it stands to the safe point.
@@ -108,17 +109,20 @@ type memberRow struct {
 	end    uint64 // of the lease
 	safe   uint64 // it reads nothing before this time
 	oldest uint64 // it reads this time, or nothing as old
+	level  uint32 // up to which it reads what others write
 }
 
 // over reports that the lease is over at a time.
 func (m *memberRow) over(now uint64) bool { return m.end < now }
 
-// encode is the row as it is stored: three times, and three texts with their lengths but the last.
+// encode is the row as it is stored: three times, the level, and three texts with their lengths but
+// the last. Programs of all levels read it.
 func (m *memberRow) encode() []byte {
 	var row []byte
 	for _, ts := range []uint64{m.end, m.safe, m.oldest} {
 		row = binary.BigEndian.AppendUint64(row, ts)
 	}
+	row = binary.BigEndian.AppendUint32(row, m.level)
 	for _, text := range [][]byte{[]byte(m.Self), m.About} {
 		row = append(binary.BigEndian.AppendUint32(row, uint32(len(text))), text...)
 	}
@@ -128,7 +132,7 @@ func (m *memberRow) encode() []byte {
 // memberOf reads a row. Errors: ErrFormat.
 func memberOf(key, row []byte) (m memberRow, err error) {
 	bad := fmt.Errorf("%w: the row of a member has %d bytes", storage.ErrFormat, len(row))
-	if len(row) < 24 || len(key) < len(m.ID) {
+	if len(row) < 28 || len(key) < len(m.ID) {
 		return m, bad
 	}
 	copy(m.ID[:], key[len(key)-len(m.ID):])
@@ -136,8 +140,9 @@ func memberOf(key, row []byte) (m memberRow, err error) {
 		*ts = binary.BigEndian.Uint64(row[8*i:])
 	}
 	m.Until = timestampOf(m.end)
+	m.level = binary.BigEndian.Uint32(row[24:])
 	var texts [2][]byte
-	rest := row[24:]
+	rest := row[28:]
 	for i := range texts {
 		if len(rest) < 4 || uint32(len(rest)-4) < binary.BigEndian.Uint32(rest) {
 			return m, bad
@@ -292,7 +297,10 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 		return false, e.fail(err)
 	}
 	s.advance(point) // unless somebody reads before it
-	row := memberRow{Member: storage.Member{Self: s.o.Self, Message: l.message}, end: end, safe: s.safePoint.Load(), oldest: s.oldestReader(now)}
+	if err := s.comply(e, c); err != nil {
+		return false, e.fail(err)
+	}
+	row := memberRow{Member: storage.Member{Self: s.o.Self, Message: l.message}, end: end, safe: s.safePoint.Load(), oldest: s.oldestReader(now), level: s.o.Level}
 	if l.about != nil {
 		row.About = l.about()
 	}

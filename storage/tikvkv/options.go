@@ -22,6 +22,10 @@ type Options struct {
 	// a storage.Shared. Without it this process has the store to itself.
 	Several bool
 
+	// Level is up to which level this process reads what lies in the keyspace; 0 = Level, all that this
+	// program knows.
+	Level uint32
+
 	// Retention is how long states of the past are kept at least; 0 = 10 minutes. With
 	// KeepGarbage another program moves the safe point, such as an SQL layer on the same cluster.
 	Retention   time.Duration
@@ -59,6 +63,7 @@ const (
 func (o Options) defaults() Options {
 	o.Self = cmp.Or(o.Self, "another server")
 	o.Lease = cmp.Or(o.Lease, 5*time.Second)
+	o.Level = cmp.Or(o.Level, Level)
 	o.Retention = cmp.Or(o.Retention, 10*time.Minute)
 	o.TxnBytesMax = min(cmp.Or(o.TxnBytesMax, txnBytesMax), txnBytesMax)
 	o.ValueBytesMax = cmp.Or(o.ValueBytesMax, valueBytesMax)

@@ -28,6 +28,7 @@ type store struct {
 	heard     atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
 	slow      atomic.Int64  // until when commits have the long window, in nanoseconds
 	safePoint atomic.Uint64 // no state before it is read
+	level     atomic.Uint32 // at which this process writes; 0 until it knows
 
 	met       atomic.Uint64 // the newest oracle's time this process knows
 	logSeq    atomic.Uint32 // numbers the commits with log records

@@ -1,0 +1,87 @@
+package gateways
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv"
+)
+
+// Three servers are replaced one after another by such of a newer level, while clients that know all
+// three write: what was acknowledged is there and nothing was done twice, and afterwards servers of the
+// older level are kept out.
+func TestRollingUpgrade(t *testing.T) {
+	const writers = 3
+	c := newCluster(t)
+	var hosts []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		hosts = append(hosts, l.Addr().String())
+		must(t, l.Close())
+	}
+	var old []*gateway
+	for _, host := range hosts {
+		old = append(old, startAtLevel(t, c, 1, "--listen", host))
+	}
+	coll := connect(t, "mongodb://"+strings.Join(hosts, ",")+"/").Database("test").Collection("counters")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var group sync.WaitGroup
+	var acknowledged [writers]int
+	for w := range writers {
+		_, err := coll.InsertOne(t.Context(), bson.M{"_id": w, "n": 0})
+		must(t, err)
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := coll.UpdateByID(context.WithoutCancel(ctx), w, bson.M{"$inc": bson.M{"n": 1}}); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+				acknowledged[w]++
+			}
+		})
+	}
+	var young []*gateway
+	for i, host := range hosts {
+		old[i].stop()
+		young = append(young, startAtLevel(t, c, 2, "--listen", host))
+		must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // beside the older ones
+	}
+	for takesIn(t, c, 1) { // until one of them has noticed that no older one is left
+		<-time.After(lease / 4)
+	}
+	cancel()
+	group.Wait()
+	for w := range writers {
+		var doc struct{ N int }
+		must(t, young[w].coll("counters").FindOne(t.Context(), bson.M{"_id": w}).Decode(&doc))
+		want(t, "increments", doc.N, acknowledged[w])
+		if doc.N == 0 {
+			t.Error("a writer did nothing")
+		}
+	}
+}
+
+// takesIn reports whether a program of a level may use the keyspace.
+func takesIn(t *testing.T, c *tikvfake.Cluster, level uint32) bool {
+	kv, err := c.Client()
+	must(t, err)
+	s, err := tikvkv.OpenOn(t.Context(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Level: level})
+	if errors.Is(err, storage.ErrFormat) {
+		must(t, kv.Close())
+		return false
+	}
+	must(t, err)
+	must(t, s.Close())
+	return true
+}
