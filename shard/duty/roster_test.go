@@ -21,6 +21,10 @@ func (m *member) Members(context.Context) (storage.Timestamp, []storage.Member, 
 	return m.Latest(), []storage.Member{{ID: storage.MemberID{1}}, {ID: storage.MemberID{2}}}, nil
 }
 func (m *member) Rejoin(func(context.Context, storage.Reader) error) {}
+func (m *member) Introduce(func() []byte)                            {}
+func (m *member) Collect(context.Context) error                      { return nil }
+
+var _ storage.Shared = (*member)(nil) // or else it would be taken for a store that one process has alone
 
 func two(t *testing.T) (a, b *duty.Roster) {
 	store := memkv.Open(memkv.Options{})

@@ -19,9 +19,13 @@ type member struct {
 func (m member) Member() storage.MemberID                                 { return m.id }
 func (m member) Tell(context.Context, []byte) error                       { return nil }
 func (m member) Rejoin(func(ctx context.Context, r storage.Reader) error) {}
+func (m member) Introduce(func() []byte)                                  {}
+func (m member) Collect(context.Context) error                            { return nil }
 func (m member) Members(context.Context) (storage.Timestamp, []storage.Member, error) {
 	return m.Latest(), *m.alive, nil
 }
+
+var _ storage.Shared = member{} // or else it would be taken for a store that one server has alone
 
 // Of several servers each keeps its own history, and one that starts takes over that of a server
 // which is dead, once.
