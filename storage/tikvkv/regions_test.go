@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pingcap/kvproto/pkg/errorpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
@@ -47,8 +48,30 @@ func TestSeparate(t *testing.T) {
 		}
 		s.Separate(letters())
 	}
-	must(t, s.Close()) // which waits for that
+	must(t, s.Close()) // which ends that
 	storagetest.Conformance(t, func(tb testing.TB) storage.Store { return separated(tb, fake(tb), letters()) })
+}
+
+// A store whose regions cannot be split, because somebody is always faster, does not wait for that
+// when it is closed.
+func TestSeparateEnds(t *testing.T) {
+	c := fake(t)
+	s := openOn(t, c, forConformance)
+	met := make(chan struct{}, 1)
+	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type != tikvrpc.CmdSplitRegion {
+			return next()
+		}
+		select {
+		case met <- struct{}{}:
+		default:
+		}
+		return tikvrpc.GenRegionErrorResp(req, &errorpb.Error{EpochNotMatch: &errorpb.EpochNotMatch{}})
+	})
+	s.limits.read = time.Hour // until then the client tries
+	s.Separate(letters())
+	<-met
+	must(t, s.Close())
 }
 
 // moving makes requests meet regions that have moved, split or are busy, while concurrent

@@ -16,20 +16,35 @@ func (s *store) Separate(keys [][]byte) {
 	s.background(func() {
 		s.separating.Lock()
 		defer s.separating.Unlock()
+		ctx, end := s.whileOpen()
+		defer end()
 		for len(stored) > 0 {
 			part := stored[:min(len(stored), separateKeys)]
 			stored = stored[len(part):]
-			select {
-			case <-s.stop:
+			err := s.separate(ctx, part)
+			if ctx.Err() != nil {
 				return
-			default:
 			}
-			if err := s.separate(context.Background(), part); err != nil {
+			if err != nil {
 				s.o.Log(false, "regions are not split: "+err.Error())
 				return
 			}
 		}
 	})
+}
+
+// whileOpen is a context that ends with the store: the client tries for as long as it lasts, for example
+// while others split the same regions. end is to be called when it is needed no more.
+func (s *store) whileOpen() (ctx context.Context, end func()) {
+	ctx, end = context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-s.stop:
+			end()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, end
 }
 
 // separate splits regions at those of the cluster's keys where none begins; the client leaves
