@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,9 @@ func (f *Folder) readLogs() {
 		eachBatch(data, &l, nil)
 		f.logs = append(f.logs, l)
 	}
-	slices.SortFunc(f.logs, func(a, b logFile) int { return int(int64(a.number) - int64(b.number)) })
+	// By package sort, as the other short lists of this package: the code of slices.SortFunc comes once for
+	// each type, 15 KB of a program whose size is limited.
+	sort.Slice(f.logs, func(i, j int) bool { return f.logs[i].number < f.logs[j].number })
 	f.judgeLogs()
 }
 

@@ -53,8 +53,10 @@ func (f *Folder) Prepare() {
 		f.tombs = append(f.tombs, t.tombs...)
 		f.broken = append(f.broken, t.broken...)
 	}
-	slices.SortFunc(f.tombs, func(a, b tombstone) int { return bytes.Compare(a.start, b.start) })
-	slices.SortFunc(f.broken, func(a, b lost) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
+	sort.Slice(f.tombs, func(i, j int) bool { return bytes.Compare(f.tombs[i].start, f.tombs[j].start) < 0 })
+	sort.Slice(f.broken, func(i, j int) bool {
+		return bytes.Compare(f.broken[i].keys.Start, f.broken[j].keys.Start) < 0
+	})
 }
 
 // unflushed are the logs that hold what no table has, where no manifest tells. Every
