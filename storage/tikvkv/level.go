@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	clientkv "github.com/tikv/client-go/v2/kv"
-	"github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/txnkv/transaction"
 
 	"github.com/cantledb/cantle/storage"
@@ -82,25 +81,19 @@ func (s *store) rise(ctx context.Context) error {
 	if next <= s.level.Load() {
 		return nil
 	}
-	c, err := s.kv.Begin(tikv.WithStartTS(now))
-	if err != nil {
-		return translate(err)
-	}
-	f := &fence{bound: s.lease.until}
-	c.SetRPCInterceptor(f.wrap())
-	e := s.errand(ctx, s.limits.commit)
-	defer e.end()
-	if err := s.comply(e, c); err != nil || s.level.Load() >= next {
-		return e.fail(err)
-	}
-	if err := c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil)); err != nil {
-		return e.fail(err)
-	}
-	if err := c.Set(s.levelKey(), binary.BigEndian.AppendUint32(nil, next)); err != nil {
-		return translate(err)
-	}
-	if err := c.Commit(e); err != nil {
-		return f.fail(e, err)
+	risen := false
+	err = s.underLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
+		if err := s.comply(e, c); err != nil || s.level.Load() >= next {
+			return false, err
+		}
+		if err := c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil)); err != nil {
+			return false, err
+		}
+		risen = true
+		return true, c.Set(s.levelKey(), binary.BigEndian.AppendUint32(nil, next))
+	})
+	if err != nil || !risen {
+		return err
 	}
 	s.level.Store(next)
 	s.o.Log(false, fmt.Sprintf("all servers over the keyspace %s are of this version or newer: it is written at level %d, which older ones do not read", s.o.Keyspace, next))

@@ -63,25 +63,38 @@ func (s *store) want(ctx context.Context, point uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	err = s.underLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
+		was, err := s.wanted(e, c)
+		if err != nil || was >= point {
+			point = was
+			return false, err
+		}
+		return true, c.Set(s.pointKey(), binary.BigEndian.AppendUint64(nil, point))
+	})
+	if err != nil {
+		return 0, err
+	}
+	return point, nil
+}
+
+// underLease runs do in a transaction that began at a time, and commits it within the lease if do
+// wants that. Errors: those of do and of a commit.
+func (s *store) underLease(ctx context.Context, now uint64, do func(ctx context.Context, c *transaction.KVTxn) (commit bool, err error)) error {
 	c, err := s.kv.Begin(tikv.WithStartTS(now))
 	if err != nil {
-		return 0, translate(err)
+		return translate(err)
 	}
 	f := &fence{bound: s.lease.until}
 	c.SetRPCInterceptor(f.wrap())
 	e := s.errand(ctx, s.limits.commit)
 	defer e.end()
-	was, err := s.wanted(e, c)
-	if err != nil || was >= point {
-		return was, e.fail(err)
-	}
-	if err := c.Set(s.pointKey(), binary.BigEndian.AppendUint64(nil, point)); err != nil {
-		return 0, translate(err)
+	if commit, err := do(e, c); err != nil || !commit {
+		return e.fail(err)
 	}
 	if err := c.Commit(e); err != nil {
-		return 0, f.fail(e, err)
+		return f.fail(e, err)
 	}
-	return point, nil
+	return nil
 }
 
 // agreeEvery is how often one looks whether all members go by a safe point.
