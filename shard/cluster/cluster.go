@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/intents"
+	"github.com/cantledb/cantle/shard/survey"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 )
@@ -35,6 +36,8 @@ type Config struct {
 	Dropped func(ns collection.Namespace)
 	// Memory is what states of the past are held in; nil has no end.
 	Memory *ratelimit.Memory
+	// Others is where the other servers over the store are asked; nil if there can be none.
+	Others *survey.Desk
 }
 
 // Cluster runs commands. Safe for concurrent use.

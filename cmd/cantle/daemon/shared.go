@@ -12,8 +12,10 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/quota"
+	"github.com/cantledb/cantle/shard/survey"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command/shards"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -60,6 +62,20 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 		}
 		return err
 	})
+}
+
+// askOthers is where this server asks the others over the same store, nil if there can be none.
+func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.Desk {
+	shared := storage.AsShared(d.store)
+	if !storage.Several || shared == nil {
+		return nil
+	}
+	desk := survey.New(survey.Config{
+		Store: shared, Follow: cat.OnTopic, Name: shards.Host,
+		Failed: func(err error) { d.log.Warn().Err(err).Msg("what one server shows of all lacks a part") },
+	})
+	d.loop(ctx, desk.Run)
+	return desk
 }
 
 // poison ends the cursors on a collection that is gone.

@@ -121,6 +121,17 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 	return docs
 }
 
+// Host is how clients reach another server, as it says itself; one that has just begun is called
+// by its process.
+func Host(m storage.Member) string {
+	if told, err := bson.Parse(m.About, bson.Limits{}); err == nil {
+		if host, ok := told.Get("_id").Str(); ok {
+			return host
+		}
+	}
+	return m.Self
+}
+
 // introduce tells the other servers what this one is.
 func (s *State) introduce() {
 	if shared := storage.AsShared(s.Cluster.Store); shared != nil {

@@ -1,0 +1,326 @@
+package survey
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Topic is touched when there is a new question.
+const Topic = "survey"
+
+const (
+	// patience is how long the others have for an answer.
+	patience = 2 * time.Second
+	// lookFirst and lookLater are the pauses between looks for answers, of which all but the
+	// first few are looks of somebody who waits for a server that is asleep.
+	lookFirst = 10 * time.Millisecond
+	lookLater = 50 * time.Millisecond
+	firstOnes = 40
+	// leftOver is the age of rows whose asker has died.
+	leftOver = 60 // seconds
+	// askingMax is how many questions a server asks at a time, answeringMax how many it answers.
+	askingMax    = 8
+	answeringMax = 4
+	// waitingMax is how many questions of others wait for an answer; more are not answered.
+	waitingMax = 64
+	// answerMax is the most bytes of an answer.
+	answerMax = 4 << 20
+	errorMax  = 1 << 10
+)
+
+// Config is what a Desk is made of.
+type Config struct {
+	Store storage.Shared
+	// Follow has load called when others touch a topic.
+	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
+	// Name is what another server is called for people.
+	Name func(storage.Member) string
+	// Failed is told what went wrong here and what other servers said in place of an answer.
+	Failed func(error)
+}
+
+// Desk is where a server asks the others, and answers them. A nil Desk is that of a server
+// which has its store for itself.
+type Desk struct {
+	Config
+	asking chan struct{}
+	work   chan question
+
+	mu    sync.Mutex
+	kinds map[string]func(ctx context.Context, body []byte) ([]byte, error)
+	heard map[ticket]bool // questions that are there and were taken
+	last  storage.Timestamp
+}
+
+// question is one of another server's.
+type question struct {
+	ticket
+	kind string
+	body []byte
+}
+
+// Answer is what another server says.
+type Answer struct {
+	Member storage.MemberID
+	Host   string
+	Body   []byte
+}
+
+// New is a Desk that has answers for nobody; Run is to be called.
+func New(c Config) *Desk {
+	d := &Desk{Config: c, asking: make(chan struct{}, askingMax), work: make(chan question, waitingMax),
+		kinds: map[string]func(context.Context, []byte) ([]byte, error){}, heard: map[ticket]bool{}}
+	c.Follow(Topic, d.load)
+	return d
+}
+
+// Answer sets who answers questions of a kind, at most answeringMax at a time. What fn returns
+// has at most 4 MiB. A server that has nobody for a kind says so, and counts as silent.
+func (d *Desk) Answer(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
+	if !storage.Several || d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kinds[kind] = fn
+}
+
+// Ask asks all other servers that live, and waits two seconds at most. silent names those that have
+// not answered, or could not. With no other server it returns at once.
+// Errors: those of the store; ctx.Err().
+func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Answer, silent []string, err error) {
+	if !storage.Several || d == nil {
+		return nil, nil, nil
+	}
+	select {
+	case d.asking <- struct{}{}:
+		defer func() { <-d.asking }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	now, list, err := d.Store.Members(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	owing := map[storage.MemberID]string{}
+	for _, m := range list {
+		if m.ID != d.Store.Member() {
+			owing[m.ID] = d.Name(m)
+		}
+	}
+	if len(owing) == 0 {
+		return nil, nil, nil
+	}
+	t := d.ticket(now)
+	if err := d.post(ctx, question{t, kind, body}); err != nil {
+		return nil, nil, err
+	}
+	defer d.remove(context.WithoutCancel(ctx), t)
+	answers, err = d.await(ctx, t, owing)
+	for _, host := range owing {
+		silent = append(silent, host)
+	}
+	sort.Strings(silent)
+	return answers, silent, err
+}
+
+// ticket is one of a question that is asked now.
+func (d *Desk) ticket(now storage.Timestamp) ticket {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = max(now, d.last+1)
+	return ticket{d.Store.Member(), d.last}
+}
+
+// await reads answers until nobody owes one any more, or the time is over. Who has answered is
+// taken out of owing.
+func (d *Desk) await(ctx context.Context, t ticket, owing map[storage.MemberID]string) (answers []Answer, err error) {
+	end := time.Now().Add(patience)
+	answered := map[storage.MemberID]bool{}
+	for look := 0; len(answered) < len(owing) && time.Now().Before(end); look++ {
+		pause := lookFirst
+		if look >= firstOnes {
+			pause = lookLater
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		r, err := d.Store.Snapshot(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		err = each(ctx, r, t.answerRange(), func(name, value []byte) error {
+			_, _, by, err := readName(name)
+			if _, asked := owing[by]; err != nil || !asked || answered[by] {
+				return err
+			}
+			answered[by] = true
+			body, refused := decodeAnswer(bytes.Clone(value))
+			if refused != nil {
+				d.Failed(fmt.Errorf("the server %s: %w", owing[by], refused))
+				return nil
+			}
+			answers = append(answers, Answer{by, owing[by], body})
+			return nil
+		})
+		r.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range answers {
+		delete(owing, a.Member)
+	}
+	return answers, nil
+}
+
+// change runs a transaction of rows until it conflicts with nobody.
+func (d *Desk) change(ctx context.Context, fn func(t storage.Txn) error) error {
+	return storage.Again(ctx, func() error {
+		t, err := d.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := fn(t); err != nil {
+			return err
+		}
+		_, err = t.Commit(ctx, storage.Buffered)
+		return err
+	})
+}
+
+// post writes a question, and removes rows of askers that have died.
+func (d *Desk) post(ctx context.Context, q question) error {
+	return d.change(ctx, func(t storage.Txn) error {
+		var old [][]byte
+		err := each(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(name, _ []byte) error {
+			_, of, _, err := readName(name)
+			if err == nil && of.since.Seconds()+leftOver < q.since.Seconds() {
+				old = append(old, keyspace.AppendMeta(nil, keyspace.MetaSurvey, name))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, key := range old {
+			if err := t.Delete(key); err != nil {
+				return err
+			}
+		}
+		if err := t.Set(q.questionKey(), append(append([]byte(q.kind), 0), q.body...)); err != nil {
+			return err
+		}
+		return keyspace.TouchTopic(ctx, d.Store, t, Topic)
+	})
+}
+
+// remove removes a question and the answers that there are. One that comes at the same time
+// conflicts with it, or is removed with what is left over.
+func (d *Desk) remove(ctx context.Context, of ticket) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := d.change(ctx, func(t storage.Txn) error {
+		keys := [][]byte{of.questionKey()}
+		err := each(ctx, t, of.answerRange(), func(name, _ []byte) error {
+			keys = append(keys, keyspace.AppendMeta(nil, keyspace.MetaSurvey, name))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if err := t.Delete(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	d.report(ctx, err)
+}
+
+// load takes questions that others ask. It is called with a state that has them.
+func (d *Desk) load(ctx context.Context, r storage.Reader) error {
+	now := r.ReadTimestamp().Seconds()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	there := map[ticket]bool{}
+	err := each(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{questions}), func(name, value []byte) error {
+		_, t, _, err := readName(name)
+		if err != nil || t.asker == d.Store.Member() || t.since.Seconds()+leftOver < now {
+			return err
+		}
+		if !d.heard[t] {
+			kind, body, _ := bytes.Cut(value, []byte{0})
+			select {
+			case d.work <- question{t, string(kind), bytes.Clone(body)}:
+			default: // this server is named as silent
+			}
+		}
+		there[t] = true
+		return nil
+	})
+	if err == nil {
+		d.heard = there
+	}
+	return err
+}
+
+// Run answers questions until ctx ends.
+func (d *Desk) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range answeringMax {
+		all.Go(func() {
+			for {
+				select {
+				case q := <-d.work:
+					d.report(ctx, d.reply(ctx, q))
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+}
+
+// reply writes the answer to a question, if that is still there.
+func (d *Desk) reply(ctx context.Context, q question) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d.mu.Lock()
+	fn := d.kinds[q.kind]
+	d.mu.Unlock()
+	body, err := []byte(nil), error(fmt.Errorf("it does not know questions of the kind %q", q.kind))
+	if fn != nil {
+		body, err = fn(ctx, q.body)
+	}
+	row := encodeAnswer(body, err)
+	return d.change(ctx, func(t storage.Txn) error {
+		if _, err := t.Get(ctx, q.questionKey(), nil); err != nil {
+			if errors.Is(err, storage.ErrNotFound) {
+				return nil
+			}
+			return err
+		}
+		return t.Set(q.answerKey(d.Store.Member()), row)
+	})
+}
+
+// report tells of an error that is not the end of the server.
+func (d *Desk) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
+		d.Failed(fmt.Errorf("questions between servers over one store: %w", err))
+	}
+}

@@ -1,0 +1,98 @@
+package survey
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+const (
+	questions = 'q'
+	answers   = 'a'
+)
+
+// ticket names a question: who asks, and since when.
+type ticket struct {
+	asker storage.MemberID
+	since storage.Timestamp
+}
+
+// Names of rows, all under keyspace.MetaSurvey:
+//
+//	question  'q' ‖ asker(16) ‖ since(8)                → kind ‖ 0 ‖ body
+//	answer    'a' ‖ asker(16) ‖ since(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
+const ticketLen = 1 + len(storage.MemberID{}) + 8
+
+func (t ticket) name(of byte) []byte {
+	return binary.BigEndian.AppendUint64(append([]byte{of}, t.asker[:]...), uint64(t.since))
+}
+
+func (t ticket) questionKey() []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, t.name(questions))
+}
+
+func (t ticket) answerKey(by storage.MemberID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, append(t.name(answers), by[:]...))
+}
+
+// answerRange has all answers to a question.
+func (t ticket) answerRange() storage.Range {
+	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, t.name(answers))
+}
+
+// readName reads the name of a question or an answer; by is whose answer it is.
+// Errors: ErrCorruption.
+func readName(name []byte) (of byte, t ticket, by storage.MemberID, err error) {
+	if len(name) < ticketLen || len(name) != ticketLen && len(name) != ticketLen+len(by) {
+		return 0, t, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
+	}
+	copy(t.asker[:], name[1:])
+	t.since = storage.Timestamp(binary.BigEndian.Uint64(name[ticketLen-8:]))
+	copy(by[:], name[ticketLen:])
+	return name[0], t, by, nil
+}
+
+// each calls fn with the rows of a range until it returns an error; key and value are only
+// valid in the call. Errors: those of fn; those of the store.
+func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(name, value []byte) error) error {
+	it, err := r.Iter(ctx, in, storage.IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		_, name, _ := keyspace.SplitMeta(it.Key())
+		if err := fn(name, it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// encodeAnswer makes the row of what Answer's function returned.
+func encodeAnswer(body []byte, err error) []byte {
+	switch {
+	case err == nil && len(body) > answerMax:
+		err = fmt.Errorf("the answer has %d bytes, at most %d", len(body), answerMax)
+		fallthrough
+	case err != nil:
+		text := err.Error()
+		return append([]byte{1}, text[:min(len(text), errorMax)]...)
+	}
+	return append([]byte{0}, body...)
+}
+
+// decodeAnswer reads such a row; body aliases it. Errors: what the other server says.
+func decodeAnswer(v []byte) (body []byte, err error) {
+	switch {
+	case len(v) == 0:
+		return nil, errors.New("the answer has another form: it is of another release")
+	case v[0] == 0:
+		return v[1:], nil
+	}
+	return nil, errors.New(string(v[1:]))
+}

@@ -1,0 +1,199 @@
+package survey_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/memkv"
+)
+
+// crowd is some servers over one store.
+type crowd struct {
+	t     *testing.T
+	store storage.Store
+	mu    sync.Mutex
+	alive []*member
+}
+
+// member is the store as one of them uses it.
+type member struct {
+	storage.Store
+	*crowd
+	id   storage.MemberID
+	desk *survey.Desk
+	said []error
+}
+
+func (m *member) Member() storage.MemberID                           { return m.id }
+func (m *member) Tell(context.Context, []byte) error                 { return nil }
+func (m *member) Introduce(func() []byte)                            {}
+func (m *member) Collect(context.Context) error                      { return nil }
+func (m *member) Rejoin(func(context.Context, storage.Reader) error) {}
+func (m *member) name() string                                       { return fmt.Sprint("host", m.id[0]) }
+func (m *member) Members(ctx context.Context) (now storage.Timestamp, list []storage.Member, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range m.alive {
+		list = append(list, storage.Member{ID: o.id, Self: o.name()})
+	}
+	now, err = m.Now(ctx)
+	return now, list, err
+}
+
+// follow looks for changes of a topic every few milliseconds.
+func (m *member) follow(topic string, load func(ctx context.Context, r storage.Reader) error) {
+	ctx := m.t.Context()
+	go func() {
+		seen := ""
+		for ctx.Err() == nil {
+			r, err := m.Snapshot(ctx, 0)
+			if err != nil {
+				return
+			}
+			if v, err := r.Get(ctx, keyspace.TopicKey(topic), nil); err == nil && string(v) != seen {
+				seen = string(v)
+				if err := load(ctx, r); err != nil {
+					m.t.Error(err)
+				}
+			}
+			r.Close()
+			time.Sleep(2 * time.Millisecond)
+		}
+	}()
+}
+
+func newCrowd(t *testing.T, n int) *crowd {
+	c := &crowd{t: t, store: memkv.Open(memkv.Options{})}
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		running.Wait()
+		c.store.Close()
+	})
+	for i := range n {
+		m := &member{Store: c.store, crowd: c, id: storage.MemberID{byte(i + 1)}}
+		m.desk = survey.New(survey.Config{Store: m, Follow: m.follow, Name: func(o storage.Member) string { return o.Self },
+			Failed: func(err error) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				m.said = append(m.said, err)
+			}})
+		m.desk.Answer("double", func(_ context.Context, body []byte) ([]byte, error) {
+			return slices.Concat([]byte(m.name()), []byte(": "), body, body), nil
+		})
+		running.Go(func() { m.desk.Run(t.Context()) })
+		c.alive = append(c.alive, m)
+	}
+	return c
+}
+
+// rows counts what is stored.
+func (c *crowd) rows() (n int) {
+	r, err := c.store.Snapshot(c.t.Context(), 0)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer r.Close()
+	it, err := r.Iter(c.t.Context(), keyspace.MetaRange(keyspace.MetaSurvey), storage.IterOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer it.Close()
+	for it.Next() {
+		n++
+	}
+	return n
+}
+
+func (m *member) ask(kind, body string) (said, silent []string) {
+	m.t.Helper()
+	answers, silent, err := m.desk.Ask(m.t.Context(), kind, []byte(body))
+	if err != nil {
+		m.t.Error(err)
+	}
+	for _, a := range answers {
+		said = append(said, a.Host+" says "+string(a.Body))
+	}
+	slices.Sort(said)
+	return said, silent
+}
+
+func TestAsk(t *testing.T) {
+	c := newCrowd(t, 3)
+	var all sync.WaitGroup
+	for i, m := range c.alive { // several at a time, each more than once
+		for k := range 4 {
+			all.Go(func() {
+				said, silent := m.ask("double", fmt.Sprint(k))
+				var want []string
+				for o := range 3 {
+					if o != i {
+						want = append(want, fmt.Sprintf("host%d says host%d: %d%d", o+1, o+1, k, k))
+					}
+				}
+				if !slices.Equal(said, want) || silent != nil {
+					t.Errorf("%v, silent: %v; wanted %v", said, silent, want)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if n := c.rows(); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+// Who is asked and says nothing, or has no answer, is named; who is dead is not asked.
+func TestSilent(t *testing.T) {
+	c := newCrowd(t, 2)
+	asleep := &member{Store: c.store, crowd: c, id: storage.MemberID{9}}
+	c.mu.Lock()
+	c.alive = append(c.alive, asleep)
+	c.mu.Unlock()
+	said, silent := c.alive[0].ask("double", "x")
+	if !slices.Equal(said, []string{"host2 says host2: xx"}) || !slices.Equal(silent, []string{"host9"}) {
+		t.Errorf("%v, silent: %v", said, silent)
+	}
+	c.mu.Lock()
+	c.alive = c.alive[:2]
+	c.mu.Unlock()
+	c.alive[1].desk.Answer("broken", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no idea") })
+	c.alive[1].desk.Answer("large", func(context.Context, []byte) ([]byte, error) { return make([]byte, 5<<20), nil })
+	for kind, why := range map[string]string{"broken": "no idea", "large": "at most", "unknown": "does not know"} {
+		if said, silent := c.alive[0].ask(kind, ""); said != nil || !slices.Equal(silent, []string{"host2"}) {
+			t.Errorf("%s: %v, silent: %v", kind, said, silent)
+		}
+		c.mu.Lock()
+		if e := c.alive[0].said; len(e) != 1 || !strings.Contains(e[0].Error(), why) {
+			t.Errorf("%s: the log has %v", kind, e)
+		}
+		c.alive[0].said = nil
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	c.alive = c.alive[:1]
+	c.mu.Unlock()
+	if said, silent := c.alive[0].ask("double", "x"); said != nil || silent != nil {
+		t.Errorf("alone: %v, silent: %v", said, silent)
+	}
+	if n := c.rows(); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+// A server that can have no others asks nobody.
+func TestNobody(t *testing.T) {
+	var d *survey.Desk
+	d.Answer("x", nil)
+	if answers, silent, err := d.Ask(t.Context(), "x", nil); answers != nil || silent != nil || err != nil {
+		t.Error(answers, silent, err)
+	}
+}
