@@ -74,10 +74,32 @@ func (s *Sketch) Top(n int) []Hot {
 		out[i] = h.Hot
 	}
 	s.mu.Unlock()
-	slices.SortFunc(out, func(a, b Hot) int {
+	return heaviest(out, n)
+}
+
+// MergeHot adds up the heaviest keys of sketches, key by key, and lists the n heaviest. A key that one of the
+// sketches had no room for is too light by what that sketch's lightest key weighs at most.
+func MergeHot(n int, lists ...[]Hot) []Hot {
+	sum := map[string]Hot{}
+	for _, list := range lists {
+		for _, h := range list {
+			had := sum[h.Key]
+			sum[h.Key] = Hot{h.Key, int64(addSaturating(MicroRU(had.Weight), MicroRU(h.Weight))), int64(addSaturating(MicroRU(had.Error), MicroRU(h.Error)))}
+		}
+	}
+	out := make([]Hot, 0, len(sum))
+	for _, h := range sum {
+		out = append(out, h)
+	}
+	return heaviest(out, n)
+}
+
+// heaviest sorts keys, the heaviest first, equal weights by key, and keeps n of them.
+func heaviest(list []Hot, n int) []Hot {
+	slices.SortFunc(list, func(a, b Hot) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Key, b.Key))
 	})
-	return out[:max(0, min(n, len(out)))]
+	return list[:max(0, min(n, len(list)))]
 }
 
 // Halve halves all weights, so that a sketch halved every minute speaks of the last minutes.

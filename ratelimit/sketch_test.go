@@ -65,3 +65,21 @@ func TestHotKeysFollowTheMap(t *testing.T) {
 		t.Error("statistics of a gone shard remain")
 	}
 }
+
+// Sketches of two servers are added up key by key, and the heaviest of both together are told.
+func TestMergeHot(t *testing.T) {
+	a, b := NewSketch(4), NewSketch(4)
+	for key, w := range map[string]int64{"x": 5, "y": 4, "z": 1} {
+		a.Add([]byte(key), w)
+	}
+	for key, w := range map[string]int64{"y": 4, "v": 7, "w": 1} {
+		b.Add([]byte(key), w)
+	}
+	got := fmt.Sprint(MergeHot(3, a.Top(4), b.Top(4)))
+	if want := "[{y 8 0} {v 7 0} {x 5 0}]"; got != want {
+		t.Errorf("%s, wanted %s", got, want)
+	}
+	if got := MergeHot(3, a.Top(2)); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}

@@ -77,6 +77,19 @@ type BucketStats struct {
 	Waiting         int     // requests queued for server-side retry
 }
 
+// Add adds what the same shard used at another server. The limit is one for all servers, and what each says
+// of the busiest second has the others in it, as far as it has heard of them.
+func (s *BucketStats) Add(o BucketStats) {
+	s.Limit = max(s.Limit, o.Limit)
+	s.LastSecond = addSaturating(s.LastSecond, o.LastSecond)
+	s.LastMinute = addSaturating(s.LastMinute, o.LastMinute)
+	s.Total = addSaturating(s.Total, o.Total)
+	s.Normalized = max(s.Normalized, o.Normalized)
+	s.Throttled += o.Throttled
+	s.ThrottledMinute += o.ThrottledMinute
+	s.Waiting += o.Waiting
+}
+
 // stats reads the statistics; the bucket has been rolled and is locked.
 func (b *Bucket) stats() BucketStats {
 	u := &b.use

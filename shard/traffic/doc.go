@@ -13,6 +13,7 @@
 //
 //	recorder.go   what is kept
 //	values.go     the fields of filters and documents
+//	sample.go     what is known of a collection, of several servers too
 //	place.go      where a statement would go under a key
 //	replay.go     what partitions would have had to do
 //

@@ -39,15 +39,15 @@ type where struct {
 }
 
 // layoutOf prepares a key. Errors: InvalidOptions (72) for keys that are not hashed.
-func (r *Recorder) layoutOf(key shard.KeyPattern, partitions int) (*layout, error) {
+func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error) {
 	if key.IsZero() || key.Kind() == shard.Ranged {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Recorded traffic is replayed against hashed keys: under %s it depends on later splits where the ranges of values lie", key)
 	}
 	l := &layout{null: hashOf(bson.Null)}
-	l.id, l.hasID = r.paths.find("_id")
+	l.id, l.hasID = s.numbers["_id"]
 	for _, f := range key.Fields() {
 		x := field{}
-		x.path, x.known = r.paths.find(f.Path.String())
+		x.path, x.known = s.numbers[f.Path.String()]
 		if f.Buckets > 0 {
 			l.suffix, l.buckets = x, f.Buckets
 		} else {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/shard"
 )
 
@@ -39,57 +38,18 @@ type Heavy struct {
 // heavyMost is how many heavy values are told.
 const heavyMost = 5
 
-// weighed is a statement of the sample with what it stands for.
-type weighed struct {
-	*sample
-	ru    float64
-	texts map[value]string
-}
-
-// bins calls visit with what was kept of a collection from one second to another, minute by minute.
-func (r *Recorder) bins(ns collection.Namespace, from, to int64, visit func(at, count int64, list []weighed)) {
-	r.mu.Lock()
-	kept := slices.DeleteFunc(slices.Clone(r.kept[:]), func(m *minute) bool { return m == nil || m.at*60+60 <= from || m.at*60 >= to })
-	r.mu.Unlock()
-	slices.SortFunc(kept, func(a, b *minute) int { return cmp.Compare(a.at, b.at) })
-	for _, m := range kept {
-		b := (*m.bins.Load())[ns]
-		if b == nil {
-			continue
-		}
-		b.mu.Lock()
-		list := slices.Clone(b.list)
-		count, over := b.count.Load(), b.over
-		texts := make(map[value]string, len(b.texts))
-		for k, v := range b.texts {
-			texts[k] = v
-		}
-		b.mu.Unlock()
-		least := 0.0
-		if over && len(list) > 1 { // the lowest says what the others stand for
-			least, list = list[0].priority, list[1:]
-		}
-		out := make([]weighed, len(list))
-		for i := range list {
-			out[i] = weighed{&list[i], max(list[i].ru, least), texts}
-		}
-		visit(m.at*60, count, out)
-	}
-}
-
-// Replay lets what was recorded of a collection from one second to another fall on so many
-// partitions of a key. Partitions of a key of one level are parts of the line of equal size; those of
+// Replay lets what was recorded fall on so many partitions of a key. Partitions of a key of one level are parts of the line of equal size; those of
 // several are cut where splits would.
 // Errors: InvalidOptions (72) for a key that is not hashed.
-func (r *Recorder) Replay(ns collection.Namespace, key shard.KeyPattern, partitions int, from, to int64) (*Replay, error) {
-	l, err := r.layoutOf(key, partitions)
+func (s *Sample) Replay(key shard.KeyPattern, partitions int) (*Replay, error) {
+	l, err := s.layoutOf(key, partitions)
 	if err != nil {
 		return nil, err
 	}
 	var work []positioned
 	at := map[uint64]*tally{}
-	r.bins(ns, from, to, func(_, _ int64, list []weighed) {
-		for _, x := range list {
+	for _, m := range s.minutes {
+		for _, x := range m.list {
 			w := l.find(x.sample)
 			if !w.one {
 				continue
@@ -103,12 +63,12 @@ func (r *Recorder) Replay(ns collection.Namespace, key shard.KeyPattern, partiti
 			t.ru += x.ru
 			t.name(l, x)
 		}
-	})
+	}
 	l.cut(work)
 	out, cost := &Replay{Cost: 1}, 0.0
-	r.bins(ns, from, to, func(second, count int64, list []weighed) {
-		m := Minute{At: second, Loads: make([]float64, partitions)}
-		for _, x := range list {
+	for _, kept := range s.minutes {
+		m := Minute{At: kept.at, Loads: make([]float64, partitions)}
+		for _, x := range kept.list {
 			w := l.find(x.sample)
 			new := l.cost(x.sample, w, partitions) * x.ru / x.sample.ru
 			m.RU += x.ru
@@ -126,10 +86,10 @@ func (r *Recorder) Replay(ns collection.Namespace, key shard.KeyPattern, partiti
 			}
 		}
 		out.RU += m.RU
-		out.Statements += count
-		out.Samples += int64(len(list))
+		out.Statements += kept.count
+		out.Samples += int64(len(kept.list))
 		out.Minutes = append(out.Minutes, m)
-	})
+	}
 	if out.RU > 0 {
 		out.Cost = cost / out.RU
 		for _, part := range []*float64{&out.One, &out.Some, &out.All, &out.Unknown} {
@@ -197,16 +157,16 @@ type Field struct {
 }
 
 // Fields are the fields that recorded statements name, those that most work fixes first.
-func (r *Recorder) Fields(ns collection.Namespace, from, to int64, most int) (out []Field) {
+func (s *Sample) Fields(most int) (out []Field) {
 	by, all := map[uint16]map[uint32]float64{}, 0.0
-	r.bins(ns, from, to, func(_, _ int64, list []weighed) {
-		for _, x := range list {
+	for _, m := range s.minutes {
+		for _, x := range m.list {
 			all += x.ru
 			for _, v := range x.values {
-				m := by[v.path]
-				if m == nil {
-					m = map[uint32]float64{}
-					by[v.path] = m
+				hashes := by[v.path]
+				if hashes == nil {
+					hashes = map[uint32]float64{}
+					by[v.path] = hashes
 				}
 				same := 0
 				for _, o := range x.values {
@@ -214,12 +174,12 @@ func (r *Recorder) Fields(ns collection.Namespace, from, to int64, most int) (ou
 						same++
 					}
 				}
-				m[v.hash] += x.ru / float64(same)
+				hashes[v.hash] += x.ru / float64(same)
 			}
 		}
-	})
+	}
 	for path, m := range by {
-		f, sum, largest := Field{Path: r.paths.text(path), Values: len(m)}, 0.0, 0.0
+		f, sum, largest := Field{Path: s.paths[path], Values: len(m)}, 0.0, 0.0
 		for _, ru := range m {
 			sum += ru
 			largest = max(largest, ru)

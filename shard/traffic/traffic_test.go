@@ -39,7 +39,7 @@ func key(t testing.TB, text string) shard.KeyPattern {
 // replay lets all that was recorded fall on a key.
 func (r *Recorder) replay(t testing.TB, text string, partitions int) *Replay {
 	t.Helper()
-	out, err := r.Replay(orders, key(t, text), partitions, 0, math.MaxInt32)
+	out, err := r.Sample(orders, 0, math.MaxInt32).Replay(key(t, text), partitions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +100,11 @@ func TestReplay(t *testing.T) {
 	if by.One != 600/1400.0 || by.fullest() < 2 { // all documents lie together
 		t.Errorf("by what there is not: %+v", by)
 	}
-	fields := r.Fields(orders, 0, math.MaxInt32, 3)
+	fields := r.Sample(orders, 0, math.MaxInt32).Fields(3)
 	if len(fields) != 3 || fields[0].Path != "tenant" || fields[0].Fixed != 1 || fields[0].Values != 10 || fields[1].Path != "order" {
 		t.Errorf("%+v", fields)
 	}
-	if _, err := r.Replay(orders, key(t, `{order: 1}`), 8, 0, 1); err == nil || !strings.Contains(err.Error(), "hashed keys") {
+	if _, err := r.Sample(orders, 0, 1).Replay(key(t, `{order: 1}`), 8); err == nil || !strings.Contains(err.Error(), "hashed keys") {
 		t.Error(err)
 	}
 	r.Forget(func(ns collection.Namespace) bool { return ns == orders })
@@ -174,7 +174,7 @@ func TestBounds(t *testing.T) {
 		wide += fmt.Sprintf(", f%d: 1", i)
 	}
 	r.Note(&Statement{NS: orders, At: begun.Add(2 * time.Minute), RU: 5, Document: doc(t, "{%s}", wide)})
-	if by, _ := r.Replay(orders, key(t, `{f99: "hashed"}`), 4, begun.Unix()+120, math.MaxInt32); by.Unknown != 1 {
+	if by, _ := r.Sample(orders, begun.Unix()+120, math.MaxInt32).Replay(key(t, `{f99: "hashed"}`), 4); by.Unknown != 1 {
 		t.Errorf("a field that was not kept: %+v", by)
 	}
 	for i := range 70 { // an hour later nothing is left

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"maps"
 	"strings"
 	"sync"
 
@@ -76,19 +77,15 @@ func (p *paths) free(minute int64) int {
 	return -1
 }
 
-// find is the number of a path that was met.
-func (p *paths) find(path string) (uint16, bool) {
+// all copies the numbers of all paths, and the paths by their number.
+func (p *paths) all() (map[string]uint16, []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n, ok := p.by[path]
-	return n, ok
-}
-
-// text is the path with a number.
-func (p *paths) text(n uint16) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.list[n].text
+	list := make([]string, len(p.list))
+	for i := range p.list {
+		list[i] = p.list[i].text
+	}
+	return maps.Clone(p.by), list
 }
 
 // reading is a statement whose fields are being read.

@@ -74,10 +74,9 @@ func adviseVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// advise does the work of the verb. Errors: those of the server; a collection
-// without documents.
+// advise does the work of the verb. Errors: those of the server; a collection without documents.
 func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
-	requests, err := s.requests(ctx, db, coll)
+	requests, incomplete, err := s.requests(ctx, db, coll)
 	if err != nil {
 		return err
 	}
@@ -105,18 +104,19 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	r := ranking{db: db, coll: coll, args: a, docs: d, requests: requests, current: now}
 	r.rank()
 	r.print(out)
+	printIncomplete(out, incomplete)
 	return nil
 }
 
-// requests are the shapes that the server has recorded for a collection.
-func (s *server) requests(ctx context.Context, db, coll string) (out []request, err error) {
+// requests are the shapes that the server has recorded for a collection, and its reply.
+func (s *server) requests(ctx context.Context, db, coll string) (out []request, reply bson.Raw, err error) {
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "GetRequestReport")
 	b.String("collection", coll)
 	b.Int32("top", 1000)
-	reply, err := s.ask(ctx, db, b.Doc())
+	reply, err = s.ask(ctx, db, b.Doc())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	list, _ := reply.Get("requests").Array()
 	for it := list.Iter(); it.Next(); {
@@ -136,7 +136,7 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []request, 
 			out = append(out, r)
 		}
 	}
-	return out, nil
+	return out, reply, nil
 }
 
 // parseQuery is a request as a flag gives it.

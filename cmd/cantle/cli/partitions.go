@@ -92,6 +92,7 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	if hottest != "" && len(t.Rows) > 2 {
 		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)
 	}
+	printIncomplete(out, reply)
 	warnings, _ := reply.Get("warnings").Array()
 	for w := range warnings.Values() {
 		text, _ := w.Str()
@@ -99,6 +100,14 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	}
 	if top > 0 {
 		printHot(out, list, top)
+	}
+}
+
+// printIncomplete names the servers whose part is missing from what all of them are to tell.
+func printIncomplete(out io.Writer, reply bson.Raw) {
+	list, _ := reply.Get("incomplete").Array()
+	for v := range list.Values() {
+		fmt.Fprintf(out, "\nincomplete: the server %s did not answer, so its part is missing\n", v)
 	}
 }
 

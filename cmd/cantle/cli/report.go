@@ -58,6 +58,7 @@ func reportVerb(f *pflag.FlagSet) action {
 }
 
 func printReport(out io.Writer, reply bson.Raw) {
+	defer printIncomplete(out, reply)
 	list, _ := reply.Get("requests").Array()
 	if list.Len() == 0 {
 		fmt.Fprintln(out, "nothing has been run yet")

@@ -73,6 +73,9 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 	loads := k.fall(used, was, minutes, average)
 	goTo, _ := reply.Get("goTo").Doc()
 	k.explain(goTo, int(parts), spec.Len())
+	for _, host := range texts(reply.Get("incomplete")) {
+		k.Notes = append(k.Notes, fmt.Sprintf("The server %s did not answer: what was asked of it is missing.", host))
+	}
 	return k, loads, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/certificates"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/storage"
 )
@@ -28,6 +29,7 @@ const (
 	warnedCollections = 20
 	hotShare          = 0.5 // of a collection's work on one partition is worth a warning
 	hotLeast          = 10  // RU/s, below which nobody cares
+	largePart         = 0.8 // of what a shard key value may hold is worth a warning
 )
 
 // warnings answers what is wrong now. Who may not see a part of it, is not told that part.
@@ -151,12 +153,28 @@ func (q *query) partitionsOf(p *history.Part) int {
 	return 0
 }
 
+// mayHoldLarge reports a partition with so much in it that a value may be large. Others need not be asked
+// about, which takes a question to all servers where there are several.
+func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
+	limit := q.Server.Cluster.LogicalKeyBytes
+	if coll.Map == nil || limit <= 0 {
+		return false
+	}
+	counts := q.Server.Cluster.Tally.Of(coll.ID)
+	for _, d := range coll.Map.Shards() {
+		if counts.Shard(d.ID).Get().Bytes >= int64(largePart*float64(limit)) {
+			return true
+		}
+	}
+	return false
+}
+
 // largeValues finds shard key values that come near the size they may have, in collections
 // with provisioned throughput.
 func (q *query) largeValues() (out []warning) {
 	asked := 0
 	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
-		if coll.Throughput.RU == 0 || asked >= warnedCollections {
+		if coll.Throughput.RU == 0 || asked >= warnedCollections || !q.mayHoldLarge(coll) {
 			continue
 		}
 		asked++

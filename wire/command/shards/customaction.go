@@ -101,7 +101,7 @@ func (s *State) customActions() map[string]customAction {
 		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
 		"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
 		"GetDatabase":            {[]string{""}, getDatabase},
-		"GetPartitions":          {[]string{"collection", "top"}, getPartitions},
+		"GetPartitions":          {[]string{"collection", "top"}, s.getPartitions},
 		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, s.getRecordedTraffic},
 		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, s.getRequestReport},
 		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},

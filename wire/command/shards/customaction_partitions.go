@@ -18,8 +18,9 @@ const hotKeysMax = 64
 
 // getPartitions answers {customAction: "GetPartitions", collection: "c"}, an
 // extension of ours: what every partition holds and what its throughput is
-// spent on, to find the hot one.
-func getPartitions(c *command.Call, a *customArgs) error {
+// spent on, to find the hot one. Of several servers over one store it is about all of them, and those
+// that did not say what they know are named as incomplete.
+func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
 		return err
@@ -28,6 +29,10 @@ func getPartitions(c *command.Call, a *customArgs) error {
 		a.top = hotKeysDefault
 	}
 	a.top = min(a.top, hotKeysMax)
+	sum, incomplete, err := s.partitionsEverywhere(c.Ctx, coll)
+	if err != nil {
+		return err
+	}
 	b := c.Reply
 	b.String("database", c.DB)
 	b.String("collection", a.ns.Coll)
@@ -35,16 +40,11 @@ func getPartitions(c *command.Call, a *customArgs) error {
 		b.Raw("shardKeyDefinition", coll.Key.Spec())
 	}
 	b.String("mapVersion", coll.Map.Version().String())
-	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
-	if this, last := pool.Autoscaled(c.Cluster.Now()); this > 0 {
+	if sum.thisHour > 0 {
 		b.BeginDoc("autoscaledTo") // what would be billed
-		b.Int64("thisHour", this)
-		b.Int64("lastHour", last)
+		b.Int64("thisHour", sum.thisHour)
+		b.Int64("lastHour", sum.lastHour)
 		b.End()
-	}
-	stats := map[int]ratelimit.BucketStats{}
-	for _, s := range pool.Stats(c.Cluster.Now()) {
-		stats[s.Shard] = s
 	}
 	counts := c.Cluster.Tally.Of(coll.ID)
 	b.BeginArray("partitions")
@@ -60,22 +60,21 @@ func getPartitions(c *command.Call, a *customArgs) error {
 		n := counts.Shard(d.ID).Get()
 		b.Int64("documents", n.Docs)
 		b.Int64("bytes", n.Bytes)
-		appendLoad(b, stats[int(d.ID)])
-		hot := pool.Hot(int(d.ID))
-		if hot != nil {
-			appendHot(b, "hottestByRU", coll, hot.ByRU.Top(int(a.top)), true)
-			appendHot(b, "hottestByBytes", coll, hot.ByBytes.Top(int(a.top)), false)
-		}
+		p := sum.part(int(d.ID))
+		appendLoad(b, p.BucketStats)
+		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true)
+		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false)
 		b.End()
 	}
 	b.End()
-	appendLimits(c, b, coll)
+	appendLimits(c, b, coll, sum)
+	appendIncomplete(b, incomplete)
 	return nil
 }
 
 // appendLimits prints the limit on what one shard key value holds, and the values
 // that come near it.
-func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection) {
+func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum) {
 	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
 	if limit <= 0 || !pool.Limited() && !pool.Shared() {
@@ -93,16 +92,16 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection) {
 		}
 	} else {
 		b.BeginArray("largestValues")
-		for _, k := range counts.Heavy.List() {
+		for _, k := range sum.largest() {
 			b.BeginDoc("")
-			appendLogical(b, coll, k.Key)
-			b.String("partition", k.Shard().String())
-			b.Int64("bytes", k.Bytes())
-			b.Int32("percentOfLimit", percent(k.Bytes()))
+			appendLogical(b, coll, k.key)
+			b.String("partition", k.shard.String())
+			b.Int64("bytes", k.bytes)
+			b.Int32("percentOfLimit", percent(k.bytes))
 			b.End()
-			if percent(k.Bytes()) >= fullPercent {
+			if percent(k.bytes) >= fullPercent {
 				warnings = append(warnings, fmt.Sprintf("the shard key value %s has used %d%% of the %d bytes it may hold: writes beyond will be refused; choose a key of finer grain",
-					balance.LogicalText(coll, k.Key), percent(k.Bytes()), limit))
+					balance.LogicalText(coll, k.key), percent(k.bytes), limit))
 			}
 		}
 		b.End()

@@ -1,10 +1,14 @@
 package shards
 
 import (
+	"context"
+
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/traffic"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -46,7 +50,7 @@ func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (e
 // getRecordedTraffic answers {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"},
 // suffix, partitions, from, to}, an extension of ours: what a sample of the statements of the last
 // hour cost, and where they would go under another shard key. Without shardKey it lists the fields
-// that statements fix. Values are told to those who may read documents.
+// that statements fix. Of several servers over one store it is about what was recorded at all of them. Values are told to those who may read documents.
 // Errors: NamespaceNotFound (26), InvalidOptions (72), BadValue (2).
 func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
@@ -61,12 +65,25 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	if from >= to {
 		return mongoerr.New(mongoerr.BadValue, "from is before to")
 	}
+	recorded := s.traffic.Sample(a.ns, from, to)
+	var incomplete []string
+	if storage.Several {
+		q := bson.NewBuilder(nil)
+		q.String("db", a.ns.DB)
+		q.String("coll", a.ns.Coll)
+		q.Int64("from", from)
+		q.Int64("to", to)
+		incomplete, err = s.fromOthers(c.Ctx, askTraffic, q.Doc(), func(d bson.Raw) error { return traffic.Add(recorded, d) })
+		if err != nil {
+			return err
+		}
+	}
 	b := c.Reply
 	b.String("database", c.DB)
 	b.String("collection", a.ns.Coll)
 	if a.shardKey == nil {
 		b.BeginArray("fields")
-		for _, f := range s.traffic.Fields(a.ns, from, to, recordedFields) {
+		for _, f := range recorded.Fields(recordedFields) {
 			b.BeginDoc("")
 			b.String("path", f.Path)
 			b.Double("fixed", f.Fixed)
@@ -75,6 +92,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 			b.End()
 		}
 		b.End()
+		appendIncomplete(b, incomplete)
 		return nil
 	}
 	spec, err := shard.WithSuffix(a.shardKey, a.suffix)
@@ -89,14 +107,29 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	if n == 0 {
 		n = coll.Map.Len()
 	}
-	r, err := s.traffic.Replay(a.ns, key, n, from, to)
+	r, err := recorded.Replay(key, n)
 	if err != nil {
 		return err
 	}
 	b.Raw("shardKey", key.Spec())
 	b.Int32("partitions", int32(n))
 	appendReplay(b, r, key, !c.Server.RequireAuth || c.Peer.Login.Allows().May(auth.Find, a.ns))
+	appendIncomplete(b, incomplete)
 	return nil
+}
+
+// answerTraffic tells another server what this one has recorded.
+func (s *State) answerTraffic(_ context.Context, question []byte) ([]byte, error) {
+	q, err := bson.Parse(question, bson.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	var ns collection.Namespace
+	ns.DB, _ = q.Get("db").Str()
+	ns.Coll, _ = q.Get("coll").Str()
+	b := bson.NewBuilder(nil)
+	traffic.Tell(b, s.traffic.Sample(ns, whole(q, "from"), whole(q, "to")))
+	return b.Doc(), nil
 }
 
 // appendReplay prints where statements would go.

@@ -1,13 +1,11 @@
 package shards
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -27,45 +25,40 @@ const (
 // an extension of ours: what commands have cost by their shape, since the server
 // started or the last reset, the dearest first. Without collection it is about the
 // database, on admin about all of them. With history: true each shape has the minutes of the
-// last hour in which it ran.
+// last hour in which it ran. Of several servers over one store it is about all of them.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
 	}
-	wanted := func(ns collection.Namespace) bool {
-		return (c.DB == "admin" || ns.DB == c.DB) && (!a.hasColl || ns.Coll == a.ns.Coll)
+	w := reportWish{db: c.DB, coll: a.ns.Coll, one: a.hasColl, reset: a.reset, history: a.history}
+	if c.DB == "admin" {
+		w.db = ""
 	}
-	list := s.shapes.list(wanted)
-	slices.SortFunc(list, func(a, b shape) int {
-		return cmp.Or(cmp.Compare(b.charge, a.charge), strings.Compare(a.ns.String()+a.command+a.filter, b.ns.String()+b.command+b.filter))
-	})
-	var total ratelimit.MicroRU
-	for i := range list {
-		total += list[i].charge
+	sum, incomplete, err := s.reportEverywhere(c.Ctx, &w)
+	if err != nil {
+		return err
 	}
 	b := c.Reply
 	b.String("database", c.DB)
 	if a.hasColl {
 		b.String("collection", a.ns.Coll)
 	}
-	if !s.shapes.since.IsZero() {
-		b.DateTime("since", s.shapes.since.UnixMilli())
+	if !sum.since.IsZero() {
+		b.DateTime("since", sum.since.UnixMilli())
 	}
-	b.Double("ruTotal", total.Float())
-	b.Int32("shapes", int32(len(list)))
+	b.Double("ruTotal", sum.total.Float())
+	b.Int32("shapes", int32(sum.shapes))
 	b.BeginArray("requests")
-	for i := range list[:min(len(list), int(a.top))] {
+	for i := range sum.list[:min(len(sum.list), int(a.top))] {
 		b.BeginDoc("")
-		appendRequest(c, b, &list[i], total)
+		appendRequest(c, b, &sum.list[i], sum.total)
 		if a.history {
-			appendMinutes(b, &list[i])
+			appendMinutes(b, &sum.list[i])
 		}
 		b.End()
 	}
 	b.End()
-	if a.reset {
-		s.shapes.forget(wanted)
-	}
+	appendIncomplete(b, incomplete)
 	return nil
 }
 

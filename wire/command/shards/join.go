@@ -21,6 +21,7 @@ func (s *State) join() {
 	}
 	s.OnEnd(s.noteShape)
 	s.introduce()
+	s.answerOthers()
 	none := func() []bson.Raw { return nil }
 	s.Virtual.Add(
 		virtual.Collection{DB: "config", Coll: "changelog", Docs: none},

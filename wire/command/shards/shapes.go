@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -20,7 +21,7 @@ import (
 type shapes struct {
 	seed  maphash.Seed
 	once  sync.Once
-	since time.Time
+	since atomic.Int64 // in milliseconds since 1970, 0 before the first command
 	parts [shapeParts]struct {
 		mu sync.Mutex
 		by map[string]*shape
@@ -91,7 +92,7 @@ type shapeRun struct {
 // that is reused, and given back. usual is what runs of the shape cost that were not refused. warn is
 // a copy of a shape that has just reached fanOutsWarned.
 func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual usualRun, warn *shape) {
-	x.once.Do(func() { x.seed, x.since = maphash.MakeSeed(), now })
+	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
 	if d.Query != nil {
 		filter, sort = d.Query(body)
@@ -176,6 +177,14 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 		}
 	}
 	return nil
+}
+
+// begun is when the first command was counted, zero before.
+func (x *shapes) begun() time.Time {
+	if at := x.since.Load(); at != 0 {
+		return time.UnixMilli(at)
+	}
+	return time.Time{}
 }
 
 // evict removes the cheapest of a few shapes.

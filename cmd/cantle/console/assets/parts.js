@@ -4,6 +4,9 @@ import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
 // Problem tells an error in place of what was asked for.
 export const Problem = ({ error }) => error && html`<p class="problem" role="alert"><strong>${error.codeName || 'Error'}</strong> ${error.message}</p>`;
 
+// Missing names the servers that did not answer, whose part is not in a sum over all of them.
+export const Missing = ({ of = [] }) => of.map((host) => html`<p class="problem" key=${host}>The server ${host} did not answer: its part is missing.</p>`);
+
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 
 // Bar is a share of something as a bar with its number; hot is drawn to stand out.

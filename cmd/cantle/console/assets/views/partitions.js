@@ -1,7 +1,7 @@
 // Partitions: what each holds and what its throughput is spent on, and what can be done.
 import { html, useState } from '../vendor/htm-preact.js';
 import { bytes, get, getHeat, num, percent, post, short } from '../api.js';
-import { Bar, Confirm, Empty, Problem, Table } from '../parts.js';
+import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
 import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { sums } from './heat.js';
 
@@ -30,6 +30,7 @@ export default function Partitions() {
   };
   return html`
     <${Problem} error=${error}/>
+    <${Missing} of=${data.incomplete}/>
     ${(data.warnings ?? []).map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
     <div class="bar-of-controls">
       <span class="quiet">Shard key <code>${sharded ? short(data.shardKeyDefinition) : 'none'}</code> · map ${data.mapVersion}</span>

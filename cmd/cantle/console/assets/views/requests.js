@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { clock, get, num, percent, post, short } from '../api.js';
 import { Chart } from '../chart.js';
-import { Bar, Confirm, Empty, Problem, Table } from '../parts.js';
+import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
 import { go, link, useAsk, usePlace } from '../state.js';
 
 // within adds up what a shape did in the minutes of a time.
@@ -35,6 +35,7 @@ export default function Requests() {
   }
   return html`
     ${p.brush && html`<p class="pattern" data-selected>In the minutes from ${clock(p.brush[0])} to ${clock(p.brush[1])}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> by ${list.length} shapes. Minutes are remembered for an hour; milliseconds, partitions and documents are those of all runs.</p>`}
+    <${Missing} of=${data.incomplete}/>
     <p class="quiet">What commands have cost since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the start'}: <b>${num(data.ruTotal)} RU</b> by ${data.shapes} shapes. Values are left out of filters.</p>
     ${list.length === 0 ? html`<${Empty}>No requests were counted yet.</${Empty}>` : html`<${Table} caption="Shapes of requests" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
       { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.length > 0 && html` <span class="flag" title=${r.warnings.join('\n')}>${r.warnings[0].split(':')[0]}</span>`}</span>` },

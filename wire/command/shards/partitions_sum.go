@@ -1,0 +1,195 @@
+package shards
+
+import (
+	"context"
+	"sort"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// partitionsSum is what servers know of the partitions of a collection beside what the store has: of
+// this one, or of several together.
+type partitionsSum struct {
+	thisHour, lastHour int64 // what autoscale has reached
+	parts              map[int]*partitionSum
+	heavy              map[string]heavySum // by shard key value
+}
+
+// partitionSum is what one partition did.
+type partitionSum struct {
+	ratelimit.BucketStats
+	byRU, byBytes []ratelimit.Hot
+}
+
+// heavySum is a large shard key value.
+type heavySum struct {
+	key   string
+	shard shard.ID
+	bytes int64
+}
+
+// part is that of a partition, made when it is needed.
+func (s *partitionsSum) part(id int) *partitionSum {
+	p := s.parts[id]
+	if p == nil {
+		p = &partitionSum{}
+		s.parts[id] = p
+	}
+	return p
+}
+
+// partitionsHere is what this server knows, with so many hot keys of each partition.
+func (s *State) partitionsHere(coll *catalog.Collection, keys int) *partitionsSum {
+	now, pool := s.Cluster.Now(), s.Cluster.Budgets.Collection(uint64(coll.ID))
+	sum := &partitionsSum{parts: map[int]*partitionSum{}, heavy: map[string]heavySum{}}
+	sum.thisHour, sum.lastHour = pool.Autoscaled(now)
+	for _, b := range pool.Stats(now) {
+		sum.part(b.Shard).BucketStats = b
+	}
+	for _, d := range coll.Map.Shards() {
+		p, hot := sum.part(int(d.ID)), pool.Hot(int(d.ID))
+		p.byRU, p.byBytes = hot.ByRU.Top(keys), hot.ByBytes.Top(keys)
+	}
+	for _, k := range s.Cluster.Tally.Of(coll.ID).Heavy.List() {
+		sum.heavy[k.Key] = heavySum{k.Key, k.Shard(), k.Bytes()}
+	}
+	return sum
+}
+
+// partitionsEverywhere is what all servers know together; incomplete are those that do not say.
+func (s *State) partitionsEverywhere(ctx context.Context, coll *catalog.Collection) (sum *partitionsSum, incomplete []string, err error) {
+	if !storage.Several {
+		return s.partitionsHere(coll, hotKeysMax), nil, nil
+	}
+	q := bson.NewBuilder(nil)
+	q.Int64("id", int64(coll.ID))
+	var others []bson.Raw
+	incomplete, err = s.fromOthers(ctx, askPartitions, q.Doc(), func(d bson.Raw) error {
+		others = append(others, d)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	sum = s.partitionsHere(coll, hotKeysMax)
+	for _, d := range others {
+		sum.add(d)
+	}
+	return sum, incomplete, nil
+}
+
+// hotKeysTold is how many hot keys of a collection one server tells another, of each kind: two megabytes if
+// they are as long as they get.
+const hotKeysTold = 2048
+
+// answerPartitions tells another server what this one knows of a collection.
+func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, error) {
+	q, err := bson.Parse(question, bson.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	coll := s.Cluster.Catalog.Peek().ByID(keyspace.CollectionID(whole(q, "id")))
+	if coll == nil || coll.Map == nil {
+		return bson.Empty, nil
+	}
+	return s.partitionsHere(coll, max(1, min(hotKeysMax, hotKeysTold/coll.Map.Len()))).doc(), nil
+}
+
+// doc is the sum as another server is told it. Partitions of which there is nothing to say are left out.
+func (s *partitionsSum) doc() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int64("thisHour", s.thisHour)
+	b.Int64("lastHour", s.lastHour)
+	b.BeginArray("parts")
+	for id, p := range s.parts {
+		if p.Total == 0 && p.Throttled == 0 && p.Waiting == 0 && p.Normalized == 0 {
+			continue
+		}
+		b.BeginDoc("")
+		b.Int64("id", int64(id))
+		for _, n := range []struct {
+			name string
+			n    int64
+		}{{"second", int64(p.LastSecond)}, {"minute", int64(p.LastMinute)}, {"total", int64(p.Total)}, {"busy", int64(p.Normalized)},
+			{"refused", p.Throttled}, {"refusedMinute", p.ThrottledMinute}, {"waiting", int64(p.Waiting)}} {
+			b.Int64(n.name, n.n)
+		}
+		appendHotTold(b, "byRU", p.byRU)
+		appendHotTold(b, "byBytes", p.byBytes)
+		b.End()
+	}
+	b.End()
+	b.BeginArray("heavy")
+	for _, h := range s.heavy {
+		b.BeginDoc("")
+		b.Binary("key", 0, []byte(h.key))
+		b.Int64("shard", int64(h.shard))
+		b.Int64("bytes", h.bytes)
+		b.End()
+	}
+	b.End()
+	return b.Doc()
+}
+
+func appendHotTold(b *bson.Builder, name string, keys []ratelimit.Hot) {
+	b.BeginArray(name)
+	for _, k := range keys {
+		b.BeginDoc("")
+		b.Binary("key", 0, []byte(k.Key))
+		b.Int64("weight", k.Weight)
+		b.Int64("error", k.Error)
+		b.End()
+	}
+	b.End()
+}
+
+// add adds what another server knows. What autoscale has reached each server knows of all of them, and
+// of a large value knows most who has measured it.
+func (s *partitionsSum) add(d bson.Raw) {
+	s.thisHour = max(s.thisHour, whole(d, "thisHour"))
+	s.lastHour = max(s.lastHour, whole(d, "lastHour"))
+	each(d, "parts", func(d bson.Raw) {
+		p := s.part(int(whole(d, "id")))
+		p.Add(ratelimit.BucketStats{
+			LastSecond: ratelimit.MicroRU(whole(d, "second")), LastMinute: ratelimit.MicroRU(whole(d, "minute")), Total: ratelimit.MicroRU(whole(d, "total")),
+			Normalized: int(whole(d, "busy")), Throttled: whole(d, "refused"), ThrottledMinute: whole(d, "refusedMinute"), Waiting: int(whole(d, "waiting")),
+		})
+		p.byRU = ratelimit.MergeHot(len(p.byRU)+hotKeysMax, p.byRU, hotTold(d, "byRU"))
+		p.byBytes = ratelimit.MergeHot(len(p.byBytes)+hotKeysMax, p.byBytes, hotTold(d, "byBytes"))
+	})
+	each(d, "heavy", func(d bson.Raw) {
+		_, key, _ := d.Get("key").Binary()
+		h := heavySum{string(key), shard.ID(whole(d, "shard")), whole(d, "bytes")}
+		if s.heavy[h.key].bytes < h.bytes {
+			s.heavy[h.key] = h
+		}
+	})
+}
+
+func hotTold(d bson.Raw, name string) (keys []ratelimit.Hot) {
+	each(d, name, func(d bson.Raw) {
+		_, key, _ := d.Get("key").Binary()
+		keys = append(keys, ratelimit.Hot{Key: string(key), Weight: whole(d, "weight"), Error: whole(d, "error")})
+	})
+	return keys
+}
+
+// largest are the large values, the largest first.
+func (s *partitionsSum) largest() []heavySum {
+	list := make([]heavySum, 0, len(s.heavy))
+	for _, h := range s.heavy {
+		list = append(list, h)
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].bytes != list[j].bytes {
+			return list[i].bytes > list[j].bytes
+		}
+		return list[i].key < list[j].key
+	})
+	return list
+}

@@ -1,0 +1,264 @@
+package shards
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"sort"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+)
+
+// reportSum is what commands have cost by their shape at one server, or at several together.
+type reportSum struct {
+	since  time.Time // of the first of them
+	total  ratelimit.MicroRU
+	shapes int
+	list   []shape // the dearest first
+}
+
+// reportWish says which shapes a report is about.
+type reportWish struct {
+	db, coll string // db "" is all
+	one      bool   // only those of coll
+	reset    bool   // they are forgotten
+	history  bool   // with their minutes
+}
+
+func (w *reportWish) wants(ns collection.Namespace) bool {
+	return (w.db == "" || ns.DB == w.db) && (!w.one || ns.Coll == w.coll)
+}
+
+func (w *reportWish) doc() bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("db", w.db)
+	b.String("coll", w.coll)
+	b.Bool("one", w.one)
+	b.Bool("reset", w.reset)
+	b.Bool("history", w.history)
+	return b.Doc()
+}
+
+func parseReportWish(d bson.Raw) (w reportWish) {
+	w.db, _ = d.Get("db").Str()
+	w.coll, _ = d.Get("coll").Str()
+	w.one, w.reset, w.history = d.Get("one").Truthy(), d.Get("reset").Truthy(), d.Get("history").Truthy()
+	return w
+}
+
+// reportHere is what this server knows.
+func (s *State) reportHere(w *reportWish) *reportSum {
+	sum := &reportSum{since: s.shapes.begun(), list: s.shapes.list(w.wants)}
+	for i := range sum.list {
+		sum.total += sum.list[i].charge
+	}
+	sum.shapes = len(sum.list)
+	sum.sort()
+	if w.reset {
+		s.shapes.forget(w.wants)
+	}
+	return sum
+}
+
+// sort puts the dearest first.
+func (r *reportSum) sort() {
+	name := func(s *shape) string { return s.ns.String() + s.command + s.filter }
+	sort.Slice(r.list, func(i, j int) bool {
+		a, b := &r.list[i], &r.list[j]
+		if a.charge != b.charge {
+			return a.charge > b.charge
+		}
+		return name(a) < name(b)
+	})
+}
+
+// reportEverywhere is what all servers know together; incomplete are those that do not say.
+func (s *State) reportEverywhere(ctx context.Context, w *reportWish) (sum *reportSum, incomplete []string, err error) {
+	if !storage.Several {
+		return s.reportHere(w), nil, nil
+	}
+	var others []bson.Raw
+	incomplete, err = s.fromOthers(ctx, askReport, w.doc(), func(d bson.Raw) error {
+		others = append(others, d)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	sum = s.reportHere(w)
+	if len(others) > 0 {
+		sum.add(others)
+	}
+	return sum, incomplete, nil
+}
+
+// answerReport tells another server what this one knows.
+func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error) {
+	q, err := bson.Parse(question, bson.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	w := parseReportWish(q)
+	return s.reportHere(&w).doc(w.history), nil
+}
+
+// reportBytesTold is how long the list of shapes gets that one server tells another. Of what there is no
+// room for, the cheapest, only the sums are told.
+const reportBytesTold = 2 << 20
+
+// doc is the sum as another server is told it.
+func (r *reportSum) doc(history bool) bson.Raw {
+	b := bson.NewBuilder(nil)
+	if !r.since.IsZero() {
+		b.DateTime("since", r.since.UnixMilli())
+	}
+	b.Int64("total", int64(r.total))
+	b.Int64("shapes", int64(r.shapes))
+	b.BeginArray("list")
+	for i := 0; i < len(r.list) && b.Len() < reportBytesTold; i++ {
+		r.list[i].appendTold(b, history)
+	}
+	b.End()
+	return b.Doc()
+}
+
+// add adds what other servers have told. Shapes are the same that have the same text.
+func (r *reportSum) add(others []bson.Raw) {
+	type key struct {
+		ns                    collection.Namespace
+		command, filter, sort string
+	}
+	keyOf := func(s *shape) key { return key{s.ns, s.command, s.filter, s.sort} }
+	at := map[key]int{}
+	for i := range r.list {
+		at[keyOf(&r.list[i])] = i
+	}
+	for _, d := range others {
+		if ms, ok := d.Get("since").DateTime(); ok && (r.since.IsZero() || ms < r.since.UnixMilli()) {
+			r.since = time.UnixMilli(ms)
+		}
+		r.total += ratelimit.MicroRU(whole(d, "total"))
+		r.shapes += int(whole(d, "shapes"))
+		each(d, "list", func(d bson.Raw) {
+			s := parseTold(d)
+			if i, ok := at[keyOf(&s)]; ok {
+				r.list[i].merge(&s)
+				r.shapes--
+				return
+			}
+			at[keyOf(&s)] = len(r.list)
+			r.list = append(r.list, s)
+		})
+	}
+	r.sort()
+}
+
+// counters are the counts of a shape that are added up, by what they are called between servers.
+func (s *shape) counters() map[string]*int64 {
+	return map[string]*int64{
+		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
+		"loaded": &s.loaded, "visited": &s.visited, "visits": &s.visits, "paid": &s.paid, "fanOuts": &s.fanOuts, "fanned": (*int64)(&s.fanned),
+	}
+}
+
+// merge adds what the same shape did at another server.
+func (s *shape) merge(o *shape) {
+	theirs := o.counters()
+	for name, n := range s.counters() {
+		*n += *theirs[name]
+	}
+	s.most, s.slowest = max(s.most, o.most), max(s.slowest, o.slowest)
+	s.partitions = max(s.partitions, o.partitions)
+	if o.last.After(s.last) {
+		s.last = o.last
+	}
+	for i := range s.times {
+		s.times[i] += o.times[i]
+	}
+	for i := range s.minutes {
+		switch m, n := &s.minutes[i], &o.minutes[i]; {
+		case n.at > m.at:
+			*m = *n
+		case n.at == m.at:
+			m.runs, m.refused, m.ru = m.runs+n.runs, m.refused+n.refused, m.ru+n.ru
+		}
+	}
+}
+
+// appendTold appends the shape as another server is told it.
+func (s *shape) appendTold(b *bson.Builder, history bool) {
+	b.BeginDoc("")
+	b.String("db", s.ns.DB)
+	b.String("coll", s.ns.Coll)
+	b.String("command", s.command)
+	b.String("filter", s.filter)
+	b.String("sort", s.sort)
+	b.BeginArray("fields")
+	for _, f := range s.fields {
+		b.BeginDoc("")
+		b.String("path", f.path)
+		b.String("by", f.by)
+		b.End()
+	}
+	b.End()
+	for name, n := range s.counters() {
+		b.Int64(name, *n)
+	}
+	b.Int64("most", int64(s.most))
+	b.Int64("slowest", int64(s.slowest))
+	b.Int64("partitions", int64(s.partitions))
+	b.DateTime("last", s.last.UnixMilli())
+	var packed []byte
+	for at, n := range s.times {
+		if n > 0 {
+			packed = binary.BigEndian.AppendUint32(append(packed, byte(at)), n)
+		}
+	}
+	b.Binary("times", 0, packed)
+	if history {
+		packed = packed[:0]
+		for _, m := range s.minutes {
+			if m.at != 0 {
+				for _, n := range [...]uint32{uint32(m.at), m.runs, m.refused, math.Float32bits(m.ru)} {
+					packed = binary.BigEndian.AppendUint32(packed, n)
+				}
+			}
+		}
+		b.Binary("minutes", 0, packed)
+	}
+	b.End()
+}
+
+// parseTold reads what appendTold has appended.
+func parseTold(d bson.Raw) (s shape) {
+	text := func(name string) string { t, _ := d.Get(name).Str(); return t }
+	s.ns = collection.Namespace{DB: text("db"), Coll: text("coll")}
+	s.command, s.filter, s.sort = text("command"), text("filter"), text("sort")
+	each(d, "fields", func(d bson.Raw) {
+		path, _ := d.Get("path").Str()
+		by, _ := d.Get("by").Str()
+		s.fields = append(s.fields, filterField{path, by})
+	})
+	for name, n := range s.counters() {
+		*n = whole(d, name)
+	}
+	s.most, s.slowest = ratelimit.MicroRU(whole(d, "most")), time.Duration(whole(d, "slowest"))
+	s.partitions = int(whole(d, "partitions"))
+	if ms, ok := d.Get("last").DateTime(); ok {
+		s.last = time.UnixMilli(ms)
+	}
+	_, packed, _ := d.Get("times").Binary()
+	for ; len(packed) >= 5; packed = packed[5:] {
+		s.times[packed[0]%byte(len(s.times))] = binary.BigEndian.Uint32(packed[1:])
+	}
+	_, packed, _ = d.Get("minutes").Binary()
+	for ; len(packed) >= 16; packed = packed[16:] {
+		u := func(i int) uint32 { return binary.BigEndian.Uint32(packed[4*i:]) }
+		s.minutes[u(0)%shapeMinutes] = shapeMinute{at: int32(u(0)), runs: u(1), refused: u(2), ru: math.Float32frombits(u(3))}
+	}
+	return s
+}
