@@ -125,6 +125,9 @@ func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Ans
 	}
 	defer d.remove(context.WithoutCancel(ctx), t)
 	answers, err = d.await(ctx, t, owing)
+	for _, a := range answers {
+		delete(owing, a.Member)
+	}
 	for _, host := range owing {
 		silent = append(silent, host)
 	}
@@ -140,48 +143,58 @@ func (d *Desk) ticket(now storage.Timestamp) ticket {
 	return ticket{d.Store.Member(), d.last}
 }
 
-// await reads answers until nobody owes one any more, or the time is over. Who has answered is
-// taken out of owing.
+// await reads answers until nobody owes one any more, or the time is over.
 func (d *Desk) await(ctx context.Context, t ticket, owing map[storage.MemberID]string) (answers []Answer, err error) {
-	end := time.Now().Add(patience)
+	over := time.NewTimer(patience)
+	defer over.Stop()
 	answered := map[storage.MemberID]bool{}
-	for look := 0; len(answered) < len(owing) && time.Now().Before(end); look++ {
+	for look := 0; len(answered) < len(owing); look++ {
 		pause := lookFirst
 		if look >= firstOnes {
 			pause = lookLater
 		}
 		select {
 		case <-time.After(pause):
+		case <-over.C:
+			return answers, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		r, err := d.Store.Snapshot(ctx, 0)
+		found, err := d.read(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		err = each(ctx, r, t.answerRange(), func(name, value []byte) error {
-			_, _, by, err := readName(name)
-			if _, asked := owing[by]; err != nil || !asked || answered[by] {
-				return err
+		for by, row := range found {
+			host, asked := owing[by]
+			if !asked || answered[by] {
+				continue
 			}
 			answered[by] = true
-			body, refused := decodeAnswer(bytes.Clone(value))
+			body, refused := decodeAnswer(row)
 			if refused != nil {
-				d.Failed(fmt.Errorf("the server %s: %w", owing[by], refused))
-				return nil
+				d.Failed(fmt.Errorf("the server %s: %w", host, refused))
+				continue
 			}
-			answers = append(answers, Answer{by, owing[by], body})
-			return nil
-		})
-		r.Close()
-		if err != nil {
-			return nil, err
+			answers = append(answers, Answer{by, host, body})
 		}
 	}
-	for _, a := range answers {
-		delete(owing, a.Member)
-	}
 	return answers, nil
+}
+
+// read reads the rows of all answers that are there.
+func (d *Desk) read(ctx context.Context, t ticket) (map[storage.MemberID][]byte, error) {
+	r, err := d.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	rows := map[storage.MemberID][]byte{}
+	err = each(ctx, r, t.answerRange(), func(name, value []byte) error {
+		_, _, by, err := readName(name)
+		rows[by] = bytes.Clone(value)
+		return err
+	})
+	return rows, err
 }
 
 // change runs a transaction of rows until it conflicts with nobody.

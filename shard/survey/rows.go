@@ -21,7 +21,7 @@ type ticket struct {
 	since storage.Timestamp
 }
 
-// Names of rows, all under keyspace.MetaSurvey:
+// ticketLen is the length of what the names of all rows begin with, under keyspace.MetaSurvey:
 //
 //	question  'q' ‖ asker(16) ‖ since(8)                → kind ‖ 0 ‖ body
 //	answer    'a' ‖ asker(16) ‖ since(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none

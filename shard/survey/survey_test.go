@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cantledb/cantle/shard/survey"
@@ -20,6 +21,7 @@ import (
 type crowd struct {
 	t     *testing.T
 	store storage.Store
+	runs  sync.WaitGroup
 	mu    sync.Mutex
 	alive []*member
 }
@@ -52,7 +54,7 @@ func (m *member) Members(ctx context.Context) (now storage.Timestamp, list []sto
 // follow looks for changes of a topic every few milliseconds.
 func (m *member) follow(topic string, load func(ctx context.Context, r storage.Reader) error) {
 	ctx := m.t.Context()
-	go func() {
+	m.runs.Go(func() {
 		seen := ""
 		for ctx.Err() == nil {
 			r, err := m.Snapshot(ctx, 0)
@@ -68,14 +70,13 @@ func (m *member) follow(topic string, load func(ctx context.Context, r storage.R
 			r.Close()
 			time.Sleep(2 * time.Millisecond)
 		}
-	}()
+	})
 }
 
 func newCrowd(t *testing.T, n int) *crowd {
 	c := &crowd{t: t, store: memkv.Open(memkv.Options{})}
-	var running sync.WaitGroup
 	t.Cleanup(func() {
-		running.Wait()
+		c.runs.Wait()
 		c.store.Close()
 	})
 	for i := range n {
@@ -89,7 +90,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 		m.desk.Answer("double", func(_ context.Context, body []byte) ([]byte, error) {
 			return slices.Concat([]byte(m.name()), []byte(": "), body, body), nil
 		})
-		running.Go(func() { m.desk.Run(t.Context()) })
+		c.runs.Go(func() { m.desk.Run(t.Context()) })
 		c.alive = append(c.alive, m)
 	}
 	return c
@@ -126,7 +127,9 @@ func (m *member) ask(kind, body string) (said, silent []string) {
 	return said, silent
 }
 
-func TestAsk(t *testing.T) {
+func TestAsk(t *testing.T) { synctest.Test(t, testAsk) }
+
+func testAsk(t *testing.T) {
 	c := newCrowd(t, 3)
 	var all sync.WaitGroup
 	for i, m := range c.alive { // several at a time, each more than once
@@ -152,7 +155,9 @@ func TestAsk(t *testing.T) {
 }
 
 // Who is asked and says nothing, or has no answer, is named; who is dead is not asked.
-func TestSilent(t *testing.T) {
+func TestSilent(t *testing.T) { synctest.Test(t, testSilent) }
+
+func testSilent(t *testing.T) {
 	c := newCrowd(t, 2)
 	asleep := &member{Store: c.store, crowd: c, id: storage.MemberID{9}}
 	c.mu.Lock()
