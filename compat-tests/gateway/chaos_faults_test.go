@@ -38,9 +38,10 @@ func (c *chaos) strike(ctx context.Context) {
 	}
 	for wait(ctx, time.Second) {
 		for _, i := range r.Perm(len(kinds)) {
+			begun := time.Since(c.began)
 			kinds[i].do(ctx, r)
 			c.mu.Lock()
-			c.blows = append(c.blows, blow{kinds[i].what, time.Since(c.began)})
+			c.blows = append(c.blows, blow{kinds[i].what, begun, time.Since(c.began)})
 			if kinds[i].what != "kill" { // which counts itself
 				c.struck[kinds[i].what]++
 			}

@@ -27,6 +27,8 @@ const (
 	chaosServers = 3
 	// chaosRound is how long the load of a round lasts; the checkers take more time the longer it is.
 	chaosRound = 22 * time.Second
+	// chaosCalm is how long it goes on without faults in a long run, which shows how soon all is well.
+	chaosCalm = 8 * time.Second
 	// patience is how long a client waits for an answer: longer than a server sleeps.
 	patience = 12 * time.Second
 	// silenceMax bounds the time in which no write of any client succeeds.
@@ -54,10 +56,10 @@ type chaos struct {
 	silence time.Duration // the longest without one
 }
 
-// blow is a fault: what, and when it was over.
+// blow is a fault: what, and from when to when.
 type blow struct {
-	what string
-	over time.Duration
+	what        string
+	begun, over time.Duration
 }
 
 // chaosSeed is CANTLE_SEED or one that nobody chose.
@@ -144,9 +146,11 @@ func TestChaos(t *testing.T) {
 func (c *chaos) round() (docs, events int) {
 	c.began, c.blows, c.took, c.last = time.Now(), nil, nil, time.Now()
 	bank, lists, registers, log := c.newBank(), &listClients{chaos: c}, &registerClients{chaos: c}, c.newInserts()
-	ctx, cancel := context.WithTimeout(c.Context(), chaosRound)
+	striking, cancel := context.WithTimeout(c.Context(), chaosRound)
 	defer cancel()
-	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	var wg, blows sync.WaitGroup
 	work := func(n int, do func(ctx context.Context, r *rand.Rand, who int)) {
 		for who := range n {
 			r := rand.New(rand.NewPCG(c.seed, rand.Uint64()))
@@ -163,8 +167,13 @@ func (c *chaos) round() (docs, events int) {
 	work(2, registers.transact)
 	work(3, log.insert)
 	work(1, log.follow)
-	wg.Go(func() { c.strike(ctx) })
+	blows.Go(func() { c.strike(striking) })
 	wg.Go(func() { c.reshape(ctx) })
+	blows.Wait()
+	if chaosTime(c.T) > 0 {
+		wait(ctx, chaosCalm)
+	}
+	cancel()
 	wg.Wait()
 	c.latencies()
 	c.agree()
@@ -244,7 +253,7 @@ func percentile(list []time.Duration, p int) time.Duration {
 }
 
 // latencies prints the 99th percentile of the writes of each second, and how long after each
-// fault it was below a bound again.
+// fault it was below a bound again, if no other fault came before.
 func (c *chaos) latencies() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,16 +266,23 @@ func (c *chaos) latencies() {
 		seconds = append(seconds, fmt.Sprintf("%d:%d/%v", i, len(list), p99.Round(time.Millisecond)))
 	}
 	c.Logf("inserts of each second and their p99: %s", strings.Join(seconds, " "))
-	for _, b := range c.blows {
+	for i, b := range c.blows {
 		at := int(b.over / time.Second)
 		for at < len(good) && !good[at] {
 			at++
 		}
-		if at == len(good) {
-			c.Logf("after %s at %v: not below %v before the end", b.what, b.over.Round(time.Millisecond), bound)
-			continue
+		back, next := time.Duration(at)*time.Second, time.Duration(0)
+		if i+1 < len(c.blows) {
+			next = c.blows[i+1].begun
 		}
-		c.Logf("after %s at %v: below %v within %v", b.what, b.over.Round(time.Millisecond), bound, max(0, time.Duration(at)*time.Second-b.over).Round(time.Millisecond))
+		switch {
+		case next > 0 && back > next:
+			c.Logf("after %s until %v: not below %v before the next fault at %v", b.what, b.over.Round(time.Millisecond), bound, next.Round(time.Millisecond))
+		case at == len(good):
+			c.Logf("after %s until %v: not below %v before the end", b.what, b.over.Round(time.Millisecond), bound)
+		default:
+			c.Logf("after %s until %v: below %v within %v", b.what, b.over.Round(time.Millisecond), bound, max(0, back-b.over).Round(time.Millisecond))
+		}
 	}
 	if c.silence > silenceMax {
 		c.Errorf("no write succeeded for %v", c.silence)
