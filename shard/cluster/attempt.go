@@ -51,6 +51,7 @@ type attempt struct {
 	common  write.Line    // what the transaction has read of it, where other processes write too
 	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
 	grown   []growth      // of shard key values near their limit
+	key     [1][]byte     // memory of its record key, where a statement names it
 	old     exec.Row      // memory of the row to be changed
 	fresh   *bson.Builder // memory of what becomes of its document
 	delta   *bson.Builder // memory of what that changes
@@ -348,6 +349,9 @@ func (a *attempt) end() {
 	a.leaveLine()
 	a.pinned.Unpin()
 	a.one.Reset()
+	if cap(a.key[0]) > keepBytes {
+		a.key[0] = nil
+	}
 	if cap(a.old.Doc) > keepBytes {
 		a.old.Doc = nil
 	}
@@ -357,6 +361,6 @@ func (a *attempt) end() {
 	if cap(a.delta.Since(0)) > keepBytes {
 		a.delta.Reset(nil)
 	}
-	*a = attempt{one: a.one, old: exec.Row{Doc: a.old.Doc[:0], ID: a.old.ID[:0]}, fresh: a.fresh, delta: a.delta}
+	*a = attempt{one: a.one, key: a.key, old: exec.Row{Doc: a.old.Doc[:0], ID: a.old.ID[:0]}, fresh: a.fresh, delta: a.delta}
 	attempts.Put(a)
 }

@@ -103,15 +103,22 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		if err := a.admit(w.shards); err != nil {
 			return err
 		}
-		var latch [][]byte
 		p, byKey := point(w.sol)
 		if byKey {
-			latch = [][]byte{keyspace.AppendRecord(make([]byte, 0, 64), a.coll.ID, p.Hash, p.ID)}
+			a.key[0] = keyspace.AppendRecord(a.key[0][:0], a.coll.ID, p.Hash, p.ID)
+			err = a.begin(a.key[:]...)
+		} else {
+			err = a.begin()
 		}
-		if err := a.begin(latch...); err != nil {
+		if err != nil {
 			return err
 		}
-		row, err := a.first(w.sol, w.shards)
+		var row *exec.Row
+		if w.express {
+			row, err = a.named(p, w.shards[0])
+		} else {
+			row, err = a.first(w.sol, w.shards)
+		}
 		if err != nil {
 			return err
 		}
@@ -141,6 +148,8 @@ type located struct {
 	sol    *plan.Solution
 	shards []*shard.Descriptor
 	filter match.Node // nil when nothing needs it
+	// express says that the filter is no more than the _id.
+	express bool
 }
 
 // locate plans a single-document statement.
@@ -149,7 +158,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
 	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
 		c.Uses.Count(a.coll, n)
-		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash, n.ID)}}, nil
+		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash, n.ID)}, express: true}, nil
 	}
 	f := m.Find
 	f.Limit = 1
@@ -164,7 +173,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	if err != nil {
 		return located{}, err
 	}
-	return located{sol, router.Targets(a.coll, q.Match, o.Env.Collation == nil), q.Match}, nil
+	return located{sol: sol, shards: router.Targets(a.coll, q.Match, o.Env.Collation == nil), filter: q.Match}, nil
 }
 
 // point returns the single record a solution reads by key.
@@ -201,6 +210,23 @@ func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.R
 	old := &a.old
 	*old = exec.Row{Doc: append(old.Doc[:0], row.Doc...), Hash: row.Hash, ID: append(old.ID[:0], row.ID...),
 		Meta: append(old.Meta[:0], row.Meta...), Shard: row.Shard}
+	return old, nil
+}
+
+// named is first for the record of an _id, whose key is the attempt's: it reads it where it is
+// to lie, without operators.
+func (a *attempt) named(p *plan.PointRead, d *shard.Descriptor) (*exec.Row, error) {
+	env, old := a.op.Env, &a.old
+	doc, err := a.txn.Get(env.Context(), a.key[0], old.Doc[:0])
+	if isNotFound(err) {
+		env.Meter.PointRead(int(d.ID), 0)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	env.Meter.PointRead(int(d.ID), len(doc))
+	*old = exec.Row{Doc: doc, Hash: p.Hash, ID: append(old.ID[:0], p.ID...), Shard: int(d.ID)}
 	return old, nil
 }
 

@@ -212,13 +212,12 @@ func (c *counts) settle(open *commitCounts) {
 	open.records = open.records[:0]
 }
 
-// follow reads the durable log after a timestamp.
+// follow reads the durable log after a timestamp. A record is visit's until it returns.
 func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func(ts storage.Timestamp, rec *changelog.Record, size int)) (storage.Timestamp, error) {
 	var bad error
+	var d changelog.Record // one for all: each takes 300 bytes, and the log is long
 	next, err := r.Store.ReadLog(ctx, changelog.Stream, after, func(ts, _ storage.Timestamp, rec []byte) bool {
-		d, err := changelog.Decode(rec)
-		if err != nil {
-			bad = err
+		if d, bad = changelog.Decode(rec); bad != nil {
 			return false
 		}
 		visit(ts, &d, len(rec))
