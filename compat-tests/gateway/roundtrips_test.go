@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tikv/client-go/v2/tikvrpc"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -169,6 +170,10 @@ var unique = []charge{
 // too: times for reads, and what it looks up of its session.
 const severalMore = 4
 
+// lookedRarely is how long after a change of a collection a server looks for more of them ten times as
+// often as later, with requests that are not those of a command.
+const lookedRarely = 3 * time.Second
+
 // What commands cost in requests to the cluster, and that docs/scale-out.md says so: of a server that
 // has its keyspace alone, and of one of several.
 func TestRoundTrips(t *testing.T) {
@@ -211,6 +216,9 @@ func costs(t *testing.T, exclusive bool) (list []cost) {
 		index := mongo.IndexModel{Keys: bson.D{{Key: group.key, Value: 1}}, Options: options.Index().SetUnique(group.unique)}
 		if _, err := b.Indexes().CreateOne(t.Context(), index); err != nil {
 			t.Fatal(err)
+		}
+		if !exclusive {
+			wait(t.Context(), lookedRarely)
 		}
 		for _, x := range group.charges {
 			least := cost{times: 1 << 20}
