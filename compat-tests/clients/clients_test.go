@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -91,6 +92,9 @@ func (p *program) test(t *testing.T, found *findings) {
 		t.Fatal(err)
 	}
 	for _, v := range variants {
+		if v == several && p.alone {
+			continue
+		}
 		t.Run(v, func(t *testing.T) { p.against(t, v, root, dir, found) })
 	}
 }
@@ -110,11 +114,15 @@ func (f *findings) set(row, area, variant, result string) {
 // against runs the program once and makes a subtest of every area.
 func (p *program) against(t *testing.T, variant, root, dir string, found *findings) {
 	t.Parallel()
-	uri, personality, authority := "", variant, ""
-	if variant == "secure" {
+	uri, one, personality, authority := "", "", variant, ""
+	switch variant {
+	case "secure":
 		uri, authority = harness.StartSecure(t, "--enable-test-commands")
 		personality = "mongodb"
-	} else {
+	case several:
+		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}, Servers: 3})
+		uri, one, personality = s.URI, "mongodb://"+s.Addr+"/", "mongodb"
+	default:
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})
 		uri = s.URI
 		if variant == "cosmos" {
@@ -123,11 +131,14 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), runMinutesMax*time.Minute)
 	defer cancel()
-	out, err := harness.Shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_PERSONALITY=" + personality,
+	out, err := harness.Shell(ctx, dir, p.run, []string{"CANTLE_URI=" + uri, "CANTLE_ONE_URI=" + cmp.Or(one, uri), "CANTLE_PERSONALITY=" + personality,
 		"CANTLE_CA_FILE=" + authority, "CANTLE_ROOT=" + root})
 	for _, r := range p.rows {
 		results := report(r.name, out)
 		for _, area := range r.areas {
+			if area == hosts && variant != several {
+				continue
+			}
 			t.Run(r.name+"/"+area, func(t *testing.T) {
 				result, reason, _ := strings.Cut(results[area], " ")
 				if result == "" {

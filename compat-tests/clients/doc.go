@@ -1,11 +1,13 @@
 // Package clients runs the official drivers, and a mapper or two, against the
 // server: one folder per client, each with a program that its community would
 // recognise. Each runs against both personalities, and against the first of them with
-// authentication and TLS (the variant secure). The programs know nothing of the server but a connection string.
+// authentication and TLS (the variant secure), and against three servers over one store (several). The programs know nothing of the server but a connection string.
 //
 // A program reads
 //
 //	CANTLE_URI          the connection string
+//	CANTLE_ONE_URI      the connection string of one of several servers, for what is about a
+//	                    single one (fail points, pools); else the same
 //	CANTLE_PERSONALITY  mongodb or cosmos: what the server looks like
 //	CANTLE_CA_FILE      the authority to trust, for drivers that ignore tlsCAFile in a
 //	                    connection string; empty without TLS
@@ -32,6 +34,8 @@
 //	errors        codes and what drivers make of them
 //	compression   of messages, by every method the driver has
 //	pool          more operations than connections; clients that come and go
+//	hosts         of several servers all are found, work goes to more than one, and goes on at
+//	              another one where one drops its connections
 //
 // Folders are copied to .cache/clients and their dependencies installed there, once per
 // content. What was found is compared with matrix.txt, which scripts/gendocs

@@ -7,8 +7,11 @@ import (
 )
 
 // variants are the ways in which the server is run: the two personalities, and the
-// first of them with authentication and TLS.
-var variants = []string{"mongodb", "cosmos", "secure"}
+// first of them with authentication and TLS, and as three servers over one store.
+var variants = []string{"mongodb", "cosmos", "secure", several}
+
+// several is the variant with more than one server.
+const several = "several"
 
 // matrix holds what was found: row, area and variant to "ok", "skip" or "FAIL". A
 // row that was not run is missing.

@@ -9,15 +9,18 @@ import (
 // areas in the order of the matrix; doc.go says what each is.
 var areas = []string{
 	"connect", "crud", "bulk", "bulkwrite", "cursors", "indexes", "aggregation", "gridfs", "sessions", "transactions", "retryable",
-	"changestreams", "throttling", "errors", "compression", "pool",
+	"changestreams", "throttling", "errors", "compression", "pool", hosts,
 }
+
+// hosts is the area that only the variant several has.
+const hosts = "hosts"
 
 // mapped are the areas in which an object mapper adds something to its driver.
 var mapped = []string{"connect", "crud", "bulk", "cursors", "indexes", "aggregation", "transactions", "changestreams"}
 
-// allBut are the areas without one that a client does not have.
-func allBut(missing string) []string {
-	return slices.DeleteFunc(slices.Clone(areas), func(area string) bool { return area == missing })
+// allBut are the areas without those that a client does not have.
+func allBut(missing ...string) []string {
+	return slices.DeleteFunc(slices.Clone(areas), func(area string) bool { return slices.Contains(missing, area) })
 }
 
 // program is one folder with what installs and runs it.
@@ -31,6 +34,7 @@ type program struct {
 	run     string   // shell command, run in the copied folder
 	rows    []row
 	always  bool // its toolchain is a prerequisite of the tests: missing, it fails
+	alone   bool // runs against one server only: it asks what one of several cannot answer, such as fail points of whichever server comes
 	long    bool // installing takes more than a minute: only with CANTLE_LONG
 }
 
@@ -58,7 +62,7 @@ var programs = []program{
 		folder: "python", needs: []string{"python3"},
 		fetch: []string{"rm -rf venv", "python3 -m venv venv", "venv/bin/pip install -q --disable-pip-version-check -r requirements.txt"},
 		run:   "venv/bin/python -m pytest -q -s -p no:cacheprovider --timeout=120 --tb=short .",
-		rows: []row{{"pymongo", "PyMongo", areas}, {"pymongo-async", "PyMongo, async", areas}, {"mongoengine", "MongoEngine", mapped[:6]},
+		rows: []row{{"pymongo", "PyMongo", areas}, {"pymongo-async", "PyMongo, async", allBut(hosts)}, {"mongoengine", "MongoEngine", mapped[:6]},
 			{"beanie", "Beanie", mapped}},
 	},
 	{
@@ -69,8 +73,8 @@ var programs = []program{
 	{
 		folder: "c", needs: []string{"cc", "pkg-config"}, hint: "; Debian: apt install gcc pkg-config libmongoc-dev",
 		build: []string{"cc -O1 -Wall -Werror -o client client.c $(pkg-config --cflags --libs libmongoc-1.0) -lpthread"},
-		run:   "./client", library: "libmongoc-1.0",
-		rows: []row{{"c", "C driver", allBut("bulkwrite")}}, // there since libmongoc 1.29, newer than Debian's
+		run:   "./client", library: "libmongoc-1.0", alone: true,
+		rows: []row{{"c", "C driver", allBut("bulkwrite", hosts)}}, // there since libmongoc 1.29, newer than Debian's
 	},
 	{
 		folder: "java", needs: []string{"javac", "mvn"}, hint: "; Debian: apt install openjdk-17-jdk maven",
@@ -81,10 +85,10 @@ var programs = []program{
 			[]string{"connect", "crud", "cursors", "indexes", "aggregation", "transactions"}}, {"spring", "Spring Data MongoDB", mapped}},
 	},
 	{
-		folder: "rust", needs: []string{"cargo"}, long: true,
+		folder: "rust", needs: []string{"cargo"}, long: true, alone: true,
 		fetch: []string{"cargo fetch -q"},
 		build: []string{"cargo build -q --offline"},
 		run:   "target/debug/client",
-		rows:  []row{{"rust", "Rust driver", areas}},
+		rows:  []row{{"rust", "Rust driver", allBut(hosts)}},
 	},
 }

@@ -47,12 +47,16 @@ func storageWanted() (string, error) {
 func stored(binary string, o Options) (program string, changed Options, leave func(), err error) {
 	leave = func() {}
 	wanted, err := storageWanted()
+	if err == nil && o.Servers > 1 {
+		program, err = withinProgram()
+		return program, o, leave, err
+	}
 	if err != nil || wanted == "" || o.Storage != "" {
 		return binary, o, leave, err
 	}
 	if o.Data == "" && (wanted == within || wanted == severalWithin) {
 		if wanted == severalWithin {
-			o.servers = 3
+			o.Servers = 3
 		}
 		program, err = withinProgram()
 		return program, o, leave, err

@@ -35,8 +35,7 @@ type Options struct {
 	Storage string   // the place of a cluster that keeps everything, for --storage; "" for Data
 	Args    []string // further flags of `cantle serve`
 	Env     []string // further NAME=value pairs for the server's environment
-
-	servers int // that share the store and are in the process; 0 is one
+	Servers int      // in the process that share a simulated TiKV cluster, whatever CANTLE_STORAGE says; 0 is one
 }
 
 // Server is one running server process.
@@ -153,8 +152,8 @@ func Launch(o Options) (*Server, error) {
 // it is ready.
 func LaunchBinary(binary string, o Options) (*Server, error) {
 	args := []string{"serve", "--listen", "127.0.0.1:0"}
-	if o.servers > 0 {
-		args = append([]string{fmt.Sprintf("--servers=%d", o.servers)}, args...)
+	if o.Servers > 0 {
+		args = append([]string{fmt.Sprintf("--servers=%d", o.Servers)}, args...)
 	}
 	switch {
 	case o.Storage != "":
@@ -179,7 +178,7 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 		wanted = append(wanted, &s.CosmosURI)
 	}
 	others := ""
-	if o.servers > 0 {
+	if o.Servers > 0 {
 		wanted = append(wanted, &others)
 	}
 	ready := make(chan []string, len(wanted))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,11 @@ func try(name string, check func(*area)) (err error) {
 		}
 	}()
 	a := &area{ctx: ctx}
-	a.client = a.open(options.Client().ApplyURI(uri).SetAppName("go_" + name))
+	where := uri
+	if slices.Contains([]string{"retryable", "throttling", "pool"}, name) { // which are about one server
+		where = one
+	}
+	a.client = a.open(options.Client().ApplyURI(where).SetAppName("go_" + name))
 	defer a.client.Disconnect(context.WithoutCancel(ctx))
 	a.db = a.client.Database("clients_go")
 	a.coll = a.db.Collection(name)

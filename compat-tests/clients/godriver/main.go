@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 
 var (
 	uri    = os.Getenv("CANTLE_URI")
+	one    = cmp.Or(os.Getenv("CANTLE_ONE_URI"), uri) // of one server, where there are several
 	cosmos = os.Getenv("CANTLE_PERSONALITY") == "cosmos"
 )
 
@@ -42,7 +44,7 @@ func main() {
 	}{
 		{"connect", connect}, {"crud", crud}, {"bulk", bulk}, {"bulkwrite", bulkWrite}, {"cursors", cursors}, {"indexes", indexes}, {"aggregation", aggregation},
 		{"gridfs", files}, {"sessions", sessions}, {"transactions", transactions}, {"retryable", retryable},
-		{"changestreams", changeStreams}, {"throttling", throttling}, {"errors", refusals}, {"compression", compression}, {"pool", pool},
+		{"changestreams", changeStreams}, {"throttling", throttling}, {"errors", refusals}, {"compression", compression}, {"pool", pool}, {"hosts", hosts},
 	} {
 		if err := try(a.name, a.check); errors.As(err, new(skipped)) {
 			fmt.Println("go", a.name, "skip", err)
@@ -60,7 +62,7 @@ func main() {
 }
 
 func connect(a *area) {
-	u, err := url.Parse(uri)
+	u, err := url.Parse(one)
 	a.ok(err)
 	join := "?"
 	if u.RawQuery != "" {
@@ -316,19 +318,25 @@ func transactions(a *area) {
 		a.ok(err)
 	}
 	a.equal(a.count(d("n", 8)), 1)
-	one, err := a.client.StartSession()
+	single := a.open(options.Client().ApplyURI(one))
+	defer single.Disconnect(a.ctx)
+	here := single.Database(a.db.Name()).Collection(a.coll.Name())
+	increment := func(s *mongo.Session) error {
+		_, err := here.UpdateOne(mongo.NewSessionContext(a.ctx, s), d("_id", "a"), d("$inc", d("n", 1)))
+		return err
+	}
+	first, err := single.StartSession()
 	a.ok(err)
-	two, err := a.client.StartSession()
+	second, err := single.StartSession()
 	a.ok(err)
-	a.ok(one.StartTransaction())
-	a.ok(two.StartTransaction())
-	_, err = move(mongo.NewSessionContext(a.ctx, one))
-	a.ok(err)
-	_, err = move(mongo.NewSessionContext(a.ctx, two))
+	a.ok(first.StartTransaction())
+	a.ok(second.StartTransaction())
+	a.ok(increment(first))
+	err = increment(second)
 	a.refused(112, err)
 	var e mongo.ServerError
 	a.equal(errors.As(err, &e) && e.HasErrorLabel("TransientTransactionError"), true)
-	a.ok(one.AbortTransaction(a.ctx))
+	a.ok(first.AbortTransaction(a.ctx))
 	a.equal(a.count(d("n", 8)), 1)
 }
 
@@ -446,7 +454,7 @@ func retriesByLabels(a *area) {
 		{"read", "find", 2, find, 3}, {"write", "insert", 2, insert(5001), 3}, {"write", "update", 2, update, 3}, {"write", "insert", 9, insert(5002), 3},
 	} {
 		sent := 0
-		client := a.open(options.Client().ApplyURI(uri).SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+		client := a.open(options.Client().ApplyURI(one).SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
 			if e.CommandName == x.command {
 				sent++
 			}
@@ -513,7 +521,7 @@ func compression(a *area) {
 func pool(a *area) {
 	a.fill(50)
 	var made atomic.Int64
-	few := a.open(options.Client().ApplyURI(uri).SetMaxPoolSize(5).SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
+	few := a.open(options.Client().ApplyURI(one).SetMaxPoolSize(5).SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		if e.Type == event.ConnectionCreated {
 			made.Add(1)
 		}
@@ -531,7 +539,7 @@ func pool(a *area) {
 	a.equal(made.Load() <= 5, true)
 	a.ok(few.Disconnect(a.ctx))
 	for range 30 {
-		c := a.open(options.Client().ApplyURI(uri))
+		c := a.open(options.Client().ApplyURI(one))
 		a.ok(c.Ping(a.ctx, readpref.Nearest()))
 		a.ok(c.Disconnect(a.ctx))
 	}
@@ -546,4 +554,41 @@ func pool(a *area) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+func hosts(a *area) {
+	list := strings.Split(strings.Trim(strings.TrimPrefix(uri, "mongodb://"), "/"), ",")
+	if len(list) == 1 {
+		panic(stopped{skipped("there is one server")})
+	}
+	single := a.open(options.Client().ApplyURI("mongodb://" + list[0] + "/"))
+	defer single.Disconnect(a.ctx)
+	admin := single.Database("admin")
+	a.ok(admin.RunCommand(a.ctx, d("configureFailPoint", "failCommand", "mode", "alwaysOn",
+		"data", d("failCommands", bson.A{"insert", "find"}, "closeConnection", true, "appName", "hosts"))).Err())
+	defer admin.RunCommand(a.ctx, d("configureFailPoint", "failCommand", "mode", "off"))
+	address := func(connection string) string { return strings.SplitN(connection, "[", 2)[0] }
+	answered, failed := map[string]bool{}, 0
+	c := a.open(options.Client().ApplyURI(uri).SetAppName("hosts").SetMonitor(&event.CommandMonitor{
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			if e.CommandName == "insert" {
+				answered[address(e.ConnectionID)] = true
+			}
+		},
+		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
+			if address(e.ConnectionID) == list[0] {
+				failed++
+			}
+		},
+	}))
+	defer c.Disconnect(a.ctx)
+	coll := c.Database(a.db.Name()).Collection("hosts")
+	for i := range 40 {
+		_, err := coll.InsertOne(a.ctx, d("_id", i))
+		a.ok(err)
+		a.ok(coll.FindOne(a.ctx, d("_id", i)).Err())
+	}
+	a.equal(failed > 0, true)
+	a.equal(answered, map[string]bool{list[1]: true, list[2]: true})
+	a.equal(a.count(d()), 40)
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 
 export const uri = process.env.CANTLE_URI;
+export const one = process.env.CANTLE_ONE_URI ?? uri;
 export const cosmos = process.env.CANTLE_PERSONALITY === 'cosmos';
 
 // area runs the checks of one area. A function that returns {skip: reason} did not apply.
@@ -43,7 +44,7 @@ export function withOptions(more, string = uri) {
 // elsewhere is a connection string of the same server with nothing but who logs in, what is
 // trusted, and these options.
 export function elsewhere(host, database, options) {
-  const { username, password, searchParams } = new URL(uri);
+  const { username, password, searchParams } = new URL(one);
   const kept = [...searchParams].filter(([name]) => /^(tls|auth)/.test(name));
   return `mongodb://${username && `${username}:${password}@`}${host}/${database}?${new URLSearchParams([...kept, ...Object.entries(options)])}`;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GridFSBucket, MongoBulkWriteError, MongoClientBulkWriteError, MongoServerError, ObjectId, ReadPreference } from 'mongodb';
-import { area, connected, cosmos, elsewhere, refused, uri, withOptions } from './area.mjs';
+import { area, connected, cosmos, elsewhere, one, refused, uri, withOptions } from './area.mjs';
 
 const check = (name, f) => area('node', name, f);
 const dbName = 'clients_node';
@@ -18,7 +18,7 @@ async function within(name, use, options = {}, string = uri) {
 }
 
 check('connect', async () => {
-  const host = new URL(uri).host;
+  const host = new URL(one).host;
   for (const string of [
     uri,
     withOptions('appName=clients&maxPoolSize=3&w=majority&journal=true'),
@@ -210,16 +210,17 @@ check('transactions', () => within('transactions', async (coll, db, client) => {
   // Ten at a time on the same two documents: conflicts are retried by withTransaction.
   await Promise.all(Array.from({ length: 10 }, () => client.withSession((s) => s.withTransaction(() => move(s, 1)))));
   assert.deepEqual(await coll.find().sort({ _id: 1 }).toArray(), [{ _id: 'a', n: 80 }, { _id: 'b', n: 20 }]);
-  await client.withSession(async (session) => {
+  await connected({}, (single) => single.withSession(async (session) => {
+    const same = single.db(dbName).collection('transactions');
     session.startTransaction();
-    await coll.updateOne({ _id: 'a' }, { $inc: { n: 1 } }, { session });
-    const other = client.startSession();
+    await same.updateOne({ _id: 'a' }, { $inc: { n: 1 } }, { session });
+    const other = single.startSession();
     other.startTransaction();
-    const conflict = await refused(112, coll.updateOne({ _id: 'a' }, { $inc: { n: 1 } }, { session: other }));
+    const conflict = await refused(112, same.updateOne({ _id: 'a' }, { $inc: { n: 1 } }, { session: other }));
     assert.ok(conflict.hasErrorLabel('TransientTransactionError'));
     await other.endSession();
     await session.abortTransaction();
-  });
+  }), one);
 }));
 
 check('retryable', () => within('retryable', async (coll, db, client) => {
@@ -240,7 +241,7 @@ check('retryable', () => within('retryable', async (coll, db, client) => {
   } finally {
     await client.db('admin').command({ configureFailPoint: 'failCommand', mode: 'off' });
   }
-}, { appName: 'retryable' }));
+}, { appName: 'retryable' }, one));
 
 check('changestreams', () => within('changestreams', async (coll, db) => {
   await db.createCollection('changestreams');
@@ -313,10 +314,10 @@ check('throttling', () => within('throttling', async (coll, db, client) => {
       }
       await db.command({ customAction: 'InjectThrottle', off: true });
       assert.equal(sent, expected, command);
-    });
+    }, one);
   }
   assert.equal(await coll.countDocuments({ _id: { $gte: 5000 } }), cosmos ? 1 : 2);
-}));
+}, {}, one));
 
 check('errors', () => within('errors', async (coll, db) => {
   await coll.insertOne({ _id: 1 });
@@ -358,9 +359,9 @@ check('pool', async () => {
     const got = await Promise.all(Array.from({ length: 200 }, (_, i) => coll.findOne({ _id: i % 50 })));
     assert.equal(got.filter((d) => d).length, 200);
     assert.ok(created <= 5);
-  }, { maxPoolSize: 5 });
+  }, { maxPoolSize: 5 }, one);
   for (let i = 0; i < 30; i++) {
-    await connected({ maxIdleTimeMS: 100 }, (c) => c.db(dbName).collection('pool').findOne({ _id: i }, { readPreference: ReadPreference.NEAREST }));
+    await connected({ maxIdleTimeMS: 100 }, (c) => c.db(dbName).collection('pool').findOne({ _id: i }, { readPreference: ReadPreference.NEAREST }), one);
   }
   await connected({}, async (client) => {
     for (let tries = 0; ; tries++) {
@@ -370,5 +371,29 @@ check('pool', async () => {
       await new Promise((done) => setTimeout(done, 100));
     }
     await client.db(dbName).dropDatabase();
-  });
+  }, one);
+});
+
+check('hosts', async () => {
+  const hosts = uri.match(/\/\/([^/]+)/)[1].split(',');
+  if (hosts.length === 1) return { skip: 'there is one server' };
+  const first = (command) => connected({}, (c) => c.db('admin').command({ configureFailPoint: 'failCommand', ...command }), `mongodb://${hosts[0]}/`);
+  await first({ mode: 'alwaysOn', data: { failCommands: ['insert', 'find'], closeConnection: true, appName: 'hosts' } });
+  try {
+    await within('hosts', async (coll, db, client) => {
+      const answered = new Set();
+      let failed = 0;
+      client.on('commandSucceeded', (e) => { if (e.commandName === 'insert') answered.add(e.address); });
+      client.on('commandFailed', (e) => { if (e.address === hosts[0]) failed++; });
+      for (let i = 0; i < 40; i++) {
+        await coll.insertOne({ _id: i });
+        assert.equal((await coll.findOne({ _id: i }))._id, i);
+      }
+      assert.ok(failed > 0, 'nothing went to the server that drops connections');
+      assert.deepEqual([...answered].sort(), hosts.slice(1).sort());
+      assert.equal(await coll.countDocuments(), 40);
+    }, { appName: 'hosts', monitorCommands: true });
+  } finally {
+    await first({ mode: 'off' });
+  }
 });

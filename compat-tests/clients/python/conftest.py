@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 URI = os.environ["CANTLE_URI"]
+ONE = os.environ.get("CANTLE_ONE_URI", URI)
 COSMOS = os.environ.get("CANTLE_PERSONALITY") == "cosmos"
 
 
@@ -25,7 +26,7 @@ def pytest_runtest_logreport(report):
 
 def elsewhere(host, path, **options):
     """A connection string of the same server with nothing but who logs in, what is trusted, and these options."""
-    parts = urlsplit(URI)
+    parts = urlsplit(ONE)
     login = parts.netloc.rpartition("@")
     kept = [o for o in parts.query.split("&") if o.startswith(("tls", "auth"))]
     return f"mongodb://{login[0]}{login[1]}{host}:{parts.port}/{path}?" + "&".join(kept + [f"{k}={v}" for k, v in options.items()])

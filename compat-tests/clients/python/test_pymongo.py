@@ -8,7 +8,7 @@ import gridfs
 import pymongo
 import pytest
 from bson import Decimal128, Int64, ObjectId
-from conftest import COSMOS, URI, elsewhere, with_options
+from conftest import COSMOS, ONE, URI, elsewhere, with_options
 from pymongo import DeleteOne, IndexModel, InsertOne, MongoClient, ReadPreference, ReplaceOne, UpdateMany, UpdateOne
 from pymongo import errors, monitoring
 from pymongo.read_concern import ReadConcern
@@ -22,6 +22,21 @@ def client():
     with MongoClient(URI, appname="pymongo") as c:
         yield c
         c.drop_database(DB)
+
+
+@pytest.fixture
+def single():
+    """A client of one server, where there are several."""
+    with MongoClient(ONE, appname="pymongo") as c:
+        yield c
+
+
+@pytest.fixture
+def alone(single, request):
+    c = single[DB][request.node.name]
+    c.drop()
+    yield c
+    single.drop_database(DB)
 
 
 @pytest.fixture
@@ -199,7 +214,7 @@ def test_sessions(client, coll):
         client.admin.command("killSessions", [session.session_id])
 
 
-def test_transactions(client, coll):
+def test_transactions(client, coll, single):
     coll.insert_many([{"_id": "a", "n": 100}, {"_id": "b", "n": 0}])
 
     def move(session, amount=1):
@@ -223,16 +238,19 @@ def test_transactions(client, coll):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert coll.find_one({"_id": "b"})["n"] == 18
-    with client.start_session() as one, client.start_session() as two:
+    with single.start_session() as one, single.start_session() as two:
+        same = single[DB][coll.name]
         one.start_transaction()
         two.start_transaction()
-        coll.update_one({"_id": "a"}, {"$inc": {"n": 1}}, session=one)
-        conflict = refused(112, coll.update_one, {"_id": "a"}, {"$inc": {"n": 1}}, session=two)
+        same.update_one({"_id": "a"}, {"$inc": {"n": 1}}, session=one)
+        conflict = refused(112, same.update_one, {"_id": "a"}, {"$inc": {"n": 1}}, session=two)
         assert conflict.has_error_label("TransientTransactionError")
         one.abort_transaction()
 
 
-def test_retryable(client, coll):
+def test_retryable(single, alone):
+    client, coll = single, alone
+
     def fail(commands, times=1, **data):
         client.admin.command("configureFailPoint", "failCommand", mode={"times": times},
                              data={"failCommands": commands, "appName": "pymongo", **data})
@@ -277,7 +295,8 @@ def test_changestreams(coll):
             assert [stream.next()["operationType"] for _ in range(2)] == ["delete", "drop"]
 
 
-def test_throttling(coll):
+def test_throttling(alone):
+    coll = alone
     db = coll.database
     db.command("customAction", "CreateCollection", collection=coll.name, shardKey="k", offerThroughput=400)
     docs = [{"_id": i, "k": f"k{i}", "pad": "x" * 900} for i in range(1000)]
@@ -360,19 +379,61 @@ class Connections(monitoring.ConnectionPoolListener):
     connection_check_out_started = connection_check_out_failed = connection_checked_out = connection_checked_in = ignore
 
 
-def test_pool(client, coll):
+def test_pool(single, alone):
+    client, coll = single, alone
     coll.insert_many([{"_id": i} for i in range(50)])
     counted = Connections()
-    with MongoClient(URI, maxPoolSize=5, event_listeners=[counted]) as busy:
+    with MongoClient(ONE, maxPoolSize=5, event_listeners=[counted]) as busy:
         got = []
         threads = [threading.Thread(target=lambda: got.extend(busy[DB][coll.name].find_one({"_id": i}) for i in range(20))) for _ in range(20)]
         [t.start() for t in threads]
         [t.join() for t in threads]
         assert len(got) == 400 and None not in got and counted.made <= 5
     for i in range(30):
-        with MongoClient(URI) as c:
+        with MongoClient(ONE) as c:
             c[DB].get_collection(coll.name, read_preference=ReadPreference.NEAREST).find_one({"_id": i})
     deadline = time.time() + 10
     while client.admin.command("serverStatus")["connections"]["current"] >= 20:
         assert time.time() < deadline
         time.sleep(0.1)
+
+
+class Commands(monitoring.CommandListener):
+    """Which servers answered an insert, and how often one failed."""
+
+    def __init__(self):
+        self.answered, self.failures = set(), []
+
+    def started(self, event):
+        """Nothing to note."""
+
+    def succeeded(self, event):
+        if event.command_name == "insert":
+            self.answered.add(event.connection_id)
+
+    def failed(self, event):
+        self.failures.append(event.connection_id)
+
+
+def test_hosts(single):
+    hosts = sorted(pymongo.uri_parser.parse_uri(URI)["nodelist"])
+    if len(hosts) == 1:
+        pytest.skip("there is one server")
+    first = single.address
+    single.admin.command("configureFailPoint", "failCommand", mode="alwaysOn",
+                         data={"failCommands": ["insert", "find"], "closeConnection": True, "appName": "hosts"})
+    seen = Commands()
+    try:
+        with MongoClient(URI, appname="hosts", event_listeners=[seen]) as c:
+            coll = c[DB].hosts
+            coll.drop()
+            for i in range(40):
+                coll.insert_one({"_id": i})
+                assert coll.find_one({"_id": i}) == {"_id": i}
+            assert first in seen.failures
+            assert sorted(seen.answered) == [h for h in hosts if h != first]
+            assert coll.count_documents({}) == 40
+            assert c.topology_description.topology_type_name == "Sharded"
+            c.drop_database(DB)
+    finally:
+        single.admin.command("configureFailPoint", "failCommand", mode="off")

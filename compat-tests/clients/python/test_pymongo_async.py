@@ -4,17 +4,22 @@ import re
 
 import gridfs.asynchronous as gridfs
 import pytest
-from conftest import COSMOS, URI, with_options
+from conftest import COSMOS, ONE, URI, with_options
 from pymongo import AsyncMongoClient, InsertOne, UpdateOne, errors
 
 DB = "clients_pymongo_async"
 
 
-def inside(test):
+def alone(test):
+    """The same with a client of one server, where there are several."""
+    return inside(test, ONE)
+
+
+def inside(test, uri=URI):
     """Runs a coroutine with a client and an empty collection."""
 
     async def whole():
-        async with AsyncMongoClient(URI, appname="pymongo-async") as client:
+        async with AsyncMongoClient(uri, appname="pymongo-async") as client:
             coll = client[DB][test.__name__]
             await coll.drop()
             await test(client, coll)
@@ -139,7 +144,7 @@ async def test_transactions(client, coll):
     assert (await coll.find_one())["n"] == 8
 
 
-@inside
+@alone
 async def test_retryable(client, coll):
     try:
         await client.admin.command("configureFailPoint", "failCommand", mode={"times": 1},
@@ -161,7 +166,7 @@ async def test_changestreams(client, coll):
         assert (await stream.next())["documentKey"] == {"_id": 1}
 
 
-@inside
+@alone
 async def test_throttling(client, coll):
     db = client[DB]
     await db.command("customAction", "CreateCollection", collection=coll.name, shardKey="k", offerThroughput=400)
@@ -201,9 +206,9 @@ async def test_compression(client, coll):
             assert (await c[DB][coll.name].find_one())["text"] == text
 
 
-@inside
+@alone
 async def test_pool(client, coll):
     await coll.insert_many([{"_id": i} for i in range(50)])
-    async with AsyncMongoClient(URI, maxPoolSize=5) as c:
+    async with AsyncMongoClient(ONE, maxPoolSize=5) as c:
         got = await asyncio.gather(*[c[DB][coll.name].find_one({"_id": i % 50}) for i in range(300)])
     assert None not in got

@@ -11,10 +11,14 @@ import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
+import java.util.List;
 
 /** The line of output per area that the runner reads, and what the programs share. */
 final class Areas {
   static final String URI = System.getenv("CANTLE_URI");
+  /** Of one server, where there are several. */
+  static final String ONE = System.getenv().getOrDefault("CANTLE_ONE_URI", URI);
+  private static final List<String> ABOUT_ONE = List.of("retryable", "throttling", "pool");
   static final boolean COSMOS = "cosmos".equals(System.getenv("CANTLE_PERSONALITY"));
   static int failures;
 
@@ -34,7 +38,7 @@ final class Areas {
   }
 
   static void area(String client, String name, Check check) {
-    var settings = MongoClientSettings.builder().applyConnectionString(new ConnectionString(URI)).applicationName(client + "_" + name);
+    var settings = MongoClientSettings.builder().applyConnectionString(new ConnectionString(ABOUT_ONE.contains(name) ? ONE : URI)).applicationName(client + "_" + name);
     try (var connected = MongoClients.create(settings.build())) {
       connected.getDatabase("clients_" + client).drop();
       check.run(connected);
@@ -70,7 +74,11 @@ final class Areas {
   }
 
   static String with(String more) {
-    return URI + (URI.contains("?") ? "&" : "?") + more;
+    return with(URI, more);
+  }
+
+  static String with(String uri, String more) {
+    return uri + (uri.contains("?") ? "&" : "?") + more;
   }
 
   /** Java reads no authority from a connection string: it is what the process trusts. */

@@ -1,6 +1,7 @@
 package client;
 
 import static client.Areas.COSMOS;
+import static client.Areas.ONE;
 import static client.Areas.URI;
 import static client.Areas.equal;
 import static client.Areas.refused;
@@ -59,6 +60,9 @@ import com.mongodb.client.model.bulk.ClientNamespacedWriteModel;
 import com.mongodb.client.model.bulk.ClientReplaceOneOptions;
 import com.mongodb.client.model.bulk.ClientUpdateOneOptions;
 import com.mongodb.client.model.changestream.FullDocument;
+import com.mongodb.event.CommandFailedEvent;
+import com.mongodb.event.CommandListener;
+import com.mongodb.event.CommandSucceededEvent;
 import com.mongodb.event.ConnectionCreatedEvent;
 import com.mongodb.event.ConnectionPoolListener;
 import java.io.ByteArrayInputStream;
@@ -105,7 +109,7 @@ final class Driver {
   static void all() {
     Areas.area("java", "connect", client -> {
       // Another database, and nothing that says whether there are several servers.
-      var direct = Areas.with("directConnection=true").replace("/?", "/admin?").replaceAll("replicaSet=\\w+&", "");
+      var direct = Areas.with(ONE, "directConnection=true").replace("/?", "/admin?").replaceAll("replicaSet=\\w+&", "");
       for (var form : List.of(URI, Areas.with("maxPoolSize=3&w=majority&journal=true"), Areas.with("retryWrites=false&readPreference=primaryPreferred"),
           direct, URI.replace("127.0.0.1", "localhost"))) {
         try (var c = MongoClients.create(form)) {
@@ -259,11 +263,12 @@ final class Driver {
         }
       });
       equal(c.find(eq("_id", "b")).first().get("n"), 8);
-      try (var one = client.startSession(); var two = client.startSession()) {
+      try (var single = MongoClients.create(ONE); var one = single.startSession(); var two = single.startSession()) {
+        var same = coll(single, "transactions");
         one.startTransaction();
         two.startTransaction();
-        move(one, c);
-        that(refused(112, () -> move(two, c)).hasErrorLabel(MongoException.TRANSIENT_TRANSACTION_ERROR_LABEL));
+        move(one, same);
+        that(refused(112, () -> move(two, same)).hasErrorLabel(MongoException.TRANSIENT_TRANSACTION_ERROR_LABEL));
         one.abortTransaction();
       }
       equal(c.find(eq("_id", "b")).first().get("n"), 8);
@@ -374,7 +379,7 @@ final class Driver {
     Areas.area("java", "pool", client -> {
       coll(client, "pool").insertMany(docs(0, 50));
       var made = new AtomicInteger();
-      var settings = MongoClientSettings.builder().applyConnectionString(new ConnectionString(URI))
+      var settings = MongoClientSettings.builder().applyConnectionString(new ConnectionString(ONE))
           .applyToConnectionPoolSettings(b -> b.maxSize(5).addConnectionPoolListener(new ConnectionPoolListener() {
             @Override public void connectionCreated(ConnectionCreatedEvent event) {
               made.incrementAndGet();
@@ -388,8 +393,42 @@ final class Driver {
       }
       that(made.get() <= 5);
       for (int i = 0; i < 30; i++) {
-        try (var one = MongoClients.create(URI)) {
+        try (var one = MongoClients.create(ONE)) {
           coll(one, "pool").withReadPreference(ReadPreference.nearest()).find().first();
+        }
+      }
+    });
+
+    Areas.area("java", "hosts", client -> {
+      var hosts = new ConnectionString(URI).getHosts();
+      if (hosts.size() == 1) throw new Areas.Skip("there is one server");
+      var answered = new java.util.concurrent.ConcurrentSkipListSet<String>();
+      var failed = new AtomicInteger();
+      var settings = MongoClientSettings.builder().applyConnectionString(new ConnectionString(URI)).applicationName("hosts")
+          .addCommandListener(new CommandListener() {
+            @Override public void commandSucceeded(CommandSucceededEvent e) {
+              if (e.getCommandName().equals("insert")) answered.add(e.getConnectionDescription().getServerAddress().toString());
+            }
+
+            @Override public void commandFailed(CommandFailedEvent e) {
+              if (e.getConnectionDescription().getServerAddress().toString().equals(hosts.get(0))) failed.incrementAndGet();
+            }
+          });
+      try (var single = MongoClients.create("mongodb://" + hosts.get(0) + "/"); var all = MongoClients.create(settings.build())) {
+        var admin = single.getDatabase("admin");
+        admin.runCommand(doc("configureFailPoint", "failCommand", "mode", "alwaysOn",
+            "data", doc("failCommands", List.of("insert", "find"), "closeConnection", true, "appName", "hosts")));
+        try {
+          var c = coll(all, "hosts");
+          for (int i = 0; i < 40; i++) {
+            c.insertOne(doc("_id", i));
+            that(c.find(eq("_id", i)).first() != null);
+          }
+          that(failed.get() > 0);
+          equal(answered, hosts.subList(1, hosts.size()).stream().sorted().toList());
+          equal(c.countDocuments(), 40);
+        } finally {
+          admin.runCommand(doc("configureFailPoint", "failCommand", "mode", "off"));
         }
       }
     });
