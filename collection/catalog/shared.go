@@ -245,15 +245,16 @@ func (c *Catalog) Everywhere(ctx context.Context, at storage.Timestamp) error {
 	return c.await(ctx, at, false)
 }
 
-// tellFollowed calls what OnFollowed was given, beside the caller, who may hold mu.
+// tellFollowed calls what OnFollowed was given; the caller may hold mu.
 func (o *others) tellFollowed(before, now *Snapshot) {
 	if f := o.followed.Load(); f != nil {
-		go (*f)(before, now)
+		(*f)(before, now)
 	}
 }
 
-// OnFollowed sets what is called after changes of other processes were taken over, each time in
-// a goroutine of its own.
+// OnFollowed sets what is called after changes of other processes were taken over, and before they
+// are told so: before a command that has changed something returns to its client. It must be quick, and
+// wait for nothing of the catalog.
 func (c *Catalog) OnFollowed(f func(before, now *Snapshot)) {
 	if c.others != nil {
 		c.others.followed.Store(&f)

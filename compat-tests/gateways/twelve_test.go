@@ -352,3 +352,83 @@ func TestCapped(t *testing.T) {
 	must(t, err)
 	want(t, "documents after some were deleted", left, 20)
 }
+
+// A cursor on a collection that has taken the name of another one is not ended because that one is
+// gone: every gateway has ended the cursors of before when the command returns.
+func TestCursorOnNext(t *testing.T) {
+	g := several(t, 2)
+	admin := g[0].Database("admin")
+	for _, name := range []string{"x", "y"} {
+		for i := range 5 {
+			insert(t, g[0].coll(name), bson.M{"_id": i})
+		}
+	}
+	for try := range 10 {
+		for _, names := range [][2]string{{"x", "z"}, {"y", "x"}, {"z", "y"}} {
+			must(t, admin.RunCommand(t.Context(), bson.D{{Key: "renameCollection", Value: "test." + names[0]}, {Key: "to", Value: "test." + names[1]}}).Err())
+		}
+		c, err := g[1].coll("x").Find(t.Context(), bson.M{}, options.Find().SetBatchSize(2))
+		must(t, err)
+		var found []bson.M
+		if err := c.All(t.Context(), &found); err != nil || len(found) != 5 {
+			t.Fatalf("after %d exchanges: %d documents, %v", try, len(found), err)
+		}
+	}
+}
+
+// A cursor goes on over a collection that gets another shard key at another gateway.
+func TestCursorThroughReshard(t *testing.T) {
+	g := several(t, 2)
+	admin := g[0].Database("admin")
+	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}).Err())
+	for i := range 9 {
+		insert(t, g[0].coll("x"), bson.M{"_id": i, "k": i})
+	}
+	c, err := g[1].coll("x").Find(t.Context(), bson.M{}, options.Find().SetBatchSize(2))
+	must(t, err)
+	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}}).Err())
+	var found []bson.M
+	if err := c.All(t.Context(), &found); err != nil || len(found) != 9 {
+		t.Errorf("%d documents, %v", len(found), err)
+	}
+}
+
+// Counts have what was written at another gateway, and those of its partitions, as soon as that was
+// acknowledged.
+func TestCountsElsewhere(t *testing.T) {
+	g := several(t, 3)
+	admin := g[0].Database("admin")
+	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}}).Err())
+	parts := func(g *gateway) (counts []int32) {
+		c, err := g.coll("x").Aggregate(t.Context(), mongo.Pipeline{{{Key: "$collStats", Value: bson.M{"count": bson.M{}}}}})
+		must(t, err)
+		var docs []struct{ Count int32 }
+		must(t, c.All(t.Context(), &docs))
+		for _, d := range docs {
+			counts = append(counts, d.Count)
+		}
+		return counts
+	}
+	n := int32(0)
+	for round := range 5 {
+		for i, at := range g {
+			for range 7 {
+				insert(t, at.coll("x"), bson.M{"_id": n, "k": n})
+				n++
+			}
+			var stats struct{ Count int32 }
+			must(t, g[(i+1)%3].Database("test").RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "x"}}).Decode(&stats))
+			want(t, "collStats at another gateway", stats.Count, n)
+		}
+		must(t, g[round%3].Database("admin").RunCommand(t.Context(), bson.D{{Key: "split", Value: "test.x"}, {Key: "middle", Value: bson.D{{Key: "k", Value: round*10 + 5}}}}).Err())
+		for i := range g {
+			counts, sum := parts(g[i]), int32(0)
+			for _, c := range counts {
+				sum += c
+			}
+			if len(counts) != round+2 || sum != n || counts[0] != 5 {
+				t.Errorf("gateway %d shows partitions of %v documents, of %d in all", i, counts, n)
+			}
+		}
+	}
+}

@@ -92,7 +92,7 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 	b.Write(prelude)
 	for _, s := range batch {
 		s.server = harness.Start(t, harness.Options{Args: s.flags})
-		uri, _ := json.Marshal(strings.Replace(s.server.URI, s.server.Addr+"/", s.server.Addr+"/test", 1))
+		uri, _ := json.Marshal(withDatabase(s.server.URI))
 		fmt.Fprintf(&b, "\nprint(%q);\ntry {\n  db = connect(%s);\n  (() => {\n%s\n  })();\n} catch (error) {\n  print(`uncaught: ${error}`);\n}\nprint(%q);\n",
 			beginMark+s.name, uri, s.source, endMark+s.name)
 	}
@@ -113,6 +113,12 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 		rest += fmt.Sprintf("\nmongosh: %v", err)
 	}
 	return rest
+}
+
+// withDatabase is a connection string with the database test, of any number of hosts.
+func withDatabase(uri string) string {
+	at := strings.LastIndex(uri, "/") + 1
+	return uri[:at] + "test" + uri[at:]
 }
 
 // split hands each script what it printed between its marks and returns the rest.

@@ -33,6 +33,7 @@ var clusterShare = []clusterRun{
 var severalShare = []clusterRun{
 	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
 	{"mock-3", []string{"metamorphic"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
+	{"mock-3", []string{"mongosh"}, []string{"-run", "Scripts/shell[24]$"}, nil}, // sharding, transactions and the tutorials; a minute for all
 	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
 }
 

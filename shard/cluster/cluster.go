@@ -36,6 +36,9 @@ type Config struct {
 	Dropped func(ns collection.Namespace)
 	// Memory is what states of the past are held in; nil has no end.
 	Memory *ratelimit.Memory
+	// Recount makes the counts of Tally those of all that other processes have committed as well;
+	// nil if there can be none.
+	Recount func(ctx context.Context) error
 	// Others is where the other servers over the store are asked; nil if there can be none.
 	Others *survey.Desk
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
@@ -12,6 +13,15 @@ import (
 )
 
 func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
+
+// Recounted makes the counts of Tally those of what all processes over the store have committed before
+// the call. Errors: those of the store, ctx.Err().
+func (c *Cluster) Recounted(ctx context.Context) error {
+	if !storage.Several || !c.shared || c.Recount == nil {
+		return nil
+	}
+	return c.Recount(ctx)
+}
 
 // Count counts matches, after skip and up to limit. Without a filter it answers
 // from the counters of the shards, unless other processes write as well.

@@ -2,9 +2,13 @@ package jobs
 
 import (
 	"context"
+	"math"
+	"time"
 
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
 )
 
 // shareCounts keeps the counts where several processes write: the one whose duty it is follows
@@ -27,6 +31,80 @@ func (r *Runner) shareCounts(ctx context.Context) error {
 		}
 	}
 	r.showCounts()
+	return nil
+}
+
+// recountDocsMax is how many documents one call of Recount reads of shards that nobody has counted.
+const recountDocsMax = 20_000
+
+// Recount makes the tally what was committed anywhere before the call, as far as shards have been counted:
+// what was stored a moment ago, and the change log since. It costs that and stores nothing.
+// Errors: those of the store.
+func (r *Runner) Recount(ctx context.Context) error {
+	if !storage.Several || r.Duties == nil {
+		return nil
+	}
+	if !r.Duties.Has(dutyCounts) {
+		if err := r.readCounts(ctx); err != nil {
+			return err
+		}
+	}
+	at, err := r.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.followTo(ctx, at); err != nil {
+		return err
+	}
+	if err := r.countFew(ctx); err != nil {
+		return err
+	}
+	r.showCounts()
+	return nil
+}
+
+// countFew counts shards that nobody has counted yet, which one server does in time, as long as they are
+// small.
+func (r *Runner) countFew(ctx context.Context) error {
+	left := int64(recountDocsMax)
+	for _, coll := range r.Catalog.Peek().Collections("") {
+		missing := r.uncounted(coll)
+		if len(missing) == 0 || left == 0 {
+			continue
+		}
+		docs, err := r.countShards(ctx, coll, missing, left)
+		if err != nil {
+			return err
+		}
+		left -= docs
+	}
+	if left == recountDocsMax {
+		return nil
+	}
+	at, err := r.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return r.followTo(ctx, at)
+}
+
+// followTo applies the log up to a time that has passed.
+func (r *Runner) followTo(ctx context.Context, at storage.Timestamp) error {
+	c := &r.counts
+	c.pass.Lock()
+	defer c.pass.Unlock()
+	for c.at < at {
+		before := c.at
+		if err := c.advance(ctx, r); err != nil {
+			return err
+		}
+		if c.at == before { // commits that may be before it are under way
+			sleep(ctx, time.Millisecond, nil)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -54,36 +132,51 @@ func (r *Runner) readCounts(ctx context.Context) error {
 // them. It is done again for the next one two seconds later.
 func (r *Runner) countUnknown(ctx context.Context) error {
 	for _, coll := range r.Catalog.Peek().Collections("") {
-		if coll.IsView() || len(unsettled(coll.Map)) > 0 {
-			continue
-		}
-		r.counts.pass.Lock()
-		k := r.counts.entry(coll)
-		var missing []*shard.Descriptor
-		for _, d := range coll.Map.Shards() {
-			if k.shards[d.ID] == nil {
-				missing = append(missing, d)
-			}
-		}
-		r.counts.pass.Unlock()
-		if len(missing) == 0 {
-			continue
-		}
-		snap, err := r.Store.Snapshot(ctx, 0)
-		if err != nil {
+		if missing := r.uncounted(coll); len(missing) > 0 {
+			_, err := r.countShards(ctx, coll, missing, math.MaxInt64)
 			return err
 		}
-		defer snap.Close()
-		found := known{id: coll.ID, epoch: coll.Map.Version().Epoch, at: snap.ReadTimestamp(), shards: map[shard.ID]tally.Count{}}
-		for _, d := range missing {
-			if found.shards[d.ID], err = scanCount(ctx, snap, coll.ID, d); err != nil {
-				return err
-			}
-		}
-		r.counts.learn(found)
-		return nil
 	}
 	return nil
+}
+
+// uncounted are the shards of a collection whose counts are not known; none while it is changed.
+func (r *Runner) uncounted(coll *catalog.Collection) (missing []*shard.Descriptor) {
+	if coll.IsView() || len(unsettled(coll.Map)) > 0 {
+		return nil
+	}
+	r.counts.pass.Lock()
+	defer r.counts.pass.Unlock()
+	k := r.counts.entry(coll)
+	for _, d := range coll.Map.Shards() {
+		if k.shards[d.ID] == nil {
+			missing = append(missing, d)
+		}
+	}
+	return missing
+}
+
+// countShards scans shards that have at most so many documents together, and returns how many these
+// are; what is left keeps unknown.
+func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list []*shard.Descriptor, most int64) (docs int64, err error) {
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer snap.Close()
+	found := known{id: coll.ID, epoch: coll.Map.Version().Epoch, at: snap.ReadTimestamp(), shards: map[shard.ID]tally.Count{}}
+	for _, d := range list {
+		n, all, err := scanCountUpTo(ctx, snap, coll.ID, d, most-docs)
+		if err != nil {
+			return docs, err
+		}
+		docs += n.Docs
+		if all {
+			found.shards[d.ID] = n
+		}
+	}
+	r.counts.learn(found)
+	return docs, nil
 }
 
 // showCounts makes the tally what the counts are, for collections of which all is known.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -228,19 +229,28 @@ func (r *Runner) recount(ctx context.Context, coll *catalog.Collection, carried 
 
 // scanCount counts the documents of a shard and their bytes.
 func scanCount(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, d *shard.Descriptor) (n tally.Count, err error) {
+	n, _, err = scanCountUpTo(ctx, snap, id, d, math.MaxInt64)
+	return n, err
+}
+
+// scanCountUpTo is scanCount of a shard that has at most so many documents; all is false if it has more.
+func scanCountUpTo(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, d *shard.Descriptor, most int64) (n tally.Count, all bool, err error) {
 	it, err := snap.Iter(ctx, keyspace.RecordSpan(id, d.Lo, d.Hi), storage.IterOptions{})
 	if err != nil {
-		return n, err
+		return n, false, err
 	}
 	defer it.Close()
 	for it.Next() {
+		if n.Docs == most {
+			return n, false, nil
+		}
 		n.Docs++
 		n.Bytes += int64(len(it.Value()))
 		if n.Docs&1023 == 0 && ctx.Err() != nil {
-			return n, context.Cause(ctx)
+			return n, false, context.Cause(ctx)
 		}
 	}
-	return n, it.Err()
+	return n, true, it.Err()
 }
 
 // settle moves the entries of a shard into its newest partition, index by index.

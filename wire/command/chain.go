@@ -151,6 +151,9 @@ func (s *Server) run(c *Call) error {
 	if err == nil {
 		err = c.fixReadTime()
 	}
+	if err == nil && c.Def.Facts.Has(Counts) {
+		err = c.Cluster.Recounted(c.Ctx)
+	}
 	if err == nil {
 		err = c.Def.Run(c)
 		err = s.harden(c, err)

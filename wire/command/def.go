@@ -83,7 +83,7 @@ var ManyNamespaces = collection.Namespace{DB: "admin", Coll: "$cmd.bulkWrite"}
 
 // Facts are what is true of a command or not. The chain acts on them, but where it
 // says so.
-type Facts uint16
+type Facts uint32
 
 // The facts.
 const (
@@ -133,6 +133,8 @@ const (
 	// Survey commands read all there is and change nothing, for hours where there is much: the
 	// end of the server does not wait for them as it does for others.
 	Survey
+	// Counts commands show counts of documents, or decide by them: those of all servers.
+	Counts
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

@@ -194,7 +194,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
 		Dropped: d.poison,
 		Memory:  d.shares.queries,
-		Others:  d.askOthers(ctx, cat),
+		Others:  d.askOthers(ctx, cat), Recount: d.runner.Recount,
 	})
 	definer := ddl.New(d.cluster, ddl.Config{
 		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,

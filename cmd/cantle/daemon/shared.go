@@ -29,7 +29,7 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 	cat.OnFollowed(func(before, now *catalog.Snapshot) {
 		for _, coll := range before.Collections("") {
 			same := now.ByID(coll.ID)
-			if same == nil || same.Namespace != coll.Namespace {
+			if next := now.Collection(coll.Namespace); next == nil || next.UUID != coll.UUID { // another shard key keeps it
 				d.poison(coll.Namespace)
 			}
 			if same == nil && !coll.IsView() {
@@ -37,7 +37,7 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 				d.cluster.Tally.Drop(coll.ID)
 			}
 		}
-		definer.RestoreBudgets()
+		go definer.RestoreBudgets()
 	})
 	users.Everywhere = cat.Everywhere
 	cat.OnTopic(auth.Topic, users.Reload)

@@ -54,6 +54,9 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 	if coll.IsView() {
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
+	if err := s.Cluster.Recounted(o.Env.Context()); err != nil {
+		return nil, err
+	}
 	total := s.Cluster.Tally.Of(coll.ID).Total(coll.Map)
 	if wantStorage {
 		if z, err = s.sizes(o, coll, total); err != nil {

@@ -46,6 +46,9 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		b.Int64("lastHour", sum.lastHour)
 		b.End()
 	}
+	if err := c.Cluster.Recounted(c.Ctx); err != nil {
+		return err
+	}
 	counts := c.Cluster.Tally.Of(coll.ID)
 	b.BeginArray("partitions")
 	for _, d := range coll.Map.Shards() {

@@ -10,7 +10,10 @@ import (
 
 // distributionDocs is $shardedDataDistribution.
 // Manual: reference/operator/aggregation/shardedDataDistribution.
-func (s *State) distributionDocs(*cluster.Op, collection.Namespace, bson.Raw) (docs []bson.Raw, err error) {
+func (s *State) distributionDocs(o *cluster.Op, _ collection.Namespace, _ bson.Raw) (docs []bson.Raw, err error) {
+	if err := s.Cluster.Recounted(o.Env.Context()); err != nil {
+		return nil, err
+	}
 	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
 		b.String("ns", coll.Namespace.String())
