@@ -53,6 +53,9 @@ type Config struct {
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
+	// Reached is where clients reach the server, as it is told to; nil, or "", is where they have
+	// found it.
+	Reached func() string
 	// ReadOnly says that the store takes no writes, for hello.
 	ReadOnly bool
 	// ChargeStrongReads doubles the price of reads with read concern majority,

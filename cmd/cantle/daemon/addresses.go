@@ -57,7 +57,7 @@ func (d *Daemon) address() string {
 	return ""
 }
 
-// advertised is the address that other servers are told, "" before there is one.
+// advertised is the address that clients and other servers are told, "" before there is one.
 func (d *Daemon) advertised() string {
 	address, _ := d.reached.Load().(string)
 	return address

@@ -283,14 +283,14 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}
 	return rooms.New(rooms.Config{
 		Config: command.Config{
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
 		},
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
-		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Address: d.advertised, Connections: d.connections, Draining: d.stopping.Load}},
+		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Connections: d.connections, Draining: d.stopping.Load}},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
 			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups},
 	}), nil

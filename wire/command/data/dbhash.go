@@ -62,7 +62,7 @@ func runDBHash(c *command.Call) error {
 	}
 
 	b := c.Reply
-	b.String("host", command.Hostname())
+	b.String("host", c.Server.Address())
 	b.BeginDoc("collections")
 	for _, x := range list {
 		b.String(x.name, x.sum)

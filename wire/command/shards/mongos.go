@@ -12,8 +12,6 @@ import (
 
 // Advertised is what a server tells of itself where it is one of several.
 type Advertised struct {
-	// Address is where clients find it; nil, or "", is where they have found it.
-	Address func() string
 	// Connections are those of its clients; nil = nothing is known of them.
 	Connections func() wire.ConnStats
 	// Draining says that it takes no new commands; nil = it always does.
@@ -44,14 +42,7 @@ func (p *pace) look(now time.Time, done int64) (rate float64) {
 func (s *State) mongosDoc() bson.Raw {
 	b := bson.NewBuilder(nil)
 	now := s.Cluster.Now()
-	address := ""
-	if s.Advertised.Address != nil {
-		address = s.Advertised.Address()
-	}
-	if address == "" {
-		address = s.Address()
-	}
-	b.String("_id", address)
+	b.String("_id", s.Address())
 	b.BeginArray("advisoryHostFQDNs")
 	b.End()
 	b.DateTime("created", s.Started.UnixMilli())

@@ -104,7 +104,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 		sort.Slice(idle, func(i, j int) bool { return idle[i].Conn.ID() < idle[j].Conn.ID() })
 		for _, c := range idle {
 			b := bson.NewBuilder(nil)
-			appendConnection(b, c.Conn, c.Peer.Client.Load())
+			s.appendConnection(b, c.Conn, c.Peer.Client.Load())
 			b.Bool("active", false)
 			b.String("currentOpTime", isoTime(now))
 			docs = append(docs, b.Doc())
@@ -122,7 +122,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 			}
 			b := bson.NewBuilder(nil)
 			b.String("type", "idleCursor")
-			b.String("host", command.Hostname())
+			b.String("host", s.Address())
 			b.String("ns", i.Options.Namespace.String())
 			if !i.Options.Session.IsZero() {
 				i.Options.Session.Append(b, "lsid")
@@ -149,7 +149,7 @@ func (s *State) idleTxns(now time.Time) []bson.Raw {
 		}
 		b := bson.NewBuilder(nil)
 		b.String("type", "idleSession")
-		b.String("host", command.Hostname())
+		b.String("host", s.Address())
 		b.String("desc", "inactive transaction")
 		b.Bool("active", false)
 		b.BeginDoc("lsid")
@@ -170,9 +170,9 @@ func (s *State) idleTxns(now time.Time) []bson.Raw {
 }
 
 // appendConnection appends the fields that tell of the client.
-func appendConnection(b *bson.Builder, conn wire.Conn, client *operations.Client) {
+func (s *State) appendConnection(b *bson.Builder, conn wire.Conn, client *operations.Client) {
 	b.String("type", "op")
-	b.String("host", command.Hostname()+":"+port(conn.Local()))
+	b.String("host", s.Address())
 	b.String("desc", connName(conn.ID()))
 	b.Int64("connectionId", conn.ID())
 	b.String("client", conn.Remote().String())
@@ -187,7 +187,7 @@ func appendConnection(b *bson.Builder, conn wire.Conn, client *operations.Client
 // describeOp describes a running command.
 func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Time, a currentOpArgs) bson.Raw {
 	b, kind := bson.NewBuilder(nil), s.Lookup(op.Name).Op
-	appendConnection(b, op.Conn, op.Client)
+	s.appendConnection(b, op.Conn, op.Client)
 	b.Bool("active", true)
 	b.String("currentOpTime", isoTime(now))
 	auth.AppendNames(b, "effectiveUsers", "user", userNames(op.User))
@@ -271,7 +271,7 @@ func (s *State) jobOps(now time.Time) []bson.Raw {
 	for _, r := range s.Jobs.InProgress() {
 		b := bson.NewBuilder(nil)
 		b.String("type", "op")
-		b.String("host", cmp.Or(r.Server, command.Hostname()))
+		b.String("host", cmp.Or(r.Server, s.Address()))
 		b.String("desc", r.Kind)
 		b.Bool("active", true)
 		b.String("currentOpTime", isoTime(now))

@@ -2,7 +2,6 @@ package status
 
 import (
 	"bufio"
-	"net"
 	"os"
 	"runtime"
 	"strconv"
@@ -54,14 +53,6 @@ func runHostInfo(c *command.Call) error {
 	b.Int32("maxOpenFiles", 1024)
 	b.End()
 	return nil
-}
-
-// port is the port of an address, "0" if it has none.
-func port(a net.Addr) string {
-	if _, p, err := net.SplitHostPort(a.String()); err == nil {
-		return p
-	}
-	return "0"
 }
 
 // connName is what the log calls a connection.

@@ -15,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/operations"
 )
@@ -155,6 +156,9 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", float64(c.Op.Waited)/float64(time.Millisecond))
 	}
 	b.DateTime("ts", c.Cluster.Now().UnixMilli())
+	if storage.AsShared(c.Cluster.Store) != nil {
+		b.String("host", c.Server.Address()) // the entries of all servers lie in one collection
+	}
 	b.String("client", clientHost(c.Conn.Remote().String()))
 	if c.Peer.AppName != "" {
 		b.String("appName", c.Peer.AppName)

@@ -255,7 +255,7 @@ func (s *State) setDocs() []bson.Raw {
 		return nil
 	}
 	if r.Member == "" {
-		r.Member = s.Address()
+		r.Member = s.Found()
 	}
 	return []bson.Raw{config(r)}
 }

@@ -62,7 +62,7 @@ func (s *State) runServerStatus(c *command.Call) error {
 	b := c.Reply
 	now := c.Cluster.Now()
 	up := now.Sub(c.Server.Started)
-	b.String("host", command.Hostname()+":"+port(c.Conn.Local()))
+	b.String("host", c.Server.Address())
 	b.String("version", c.Release().Version())
 	b.String("process", process(c))
 	b.Int64("pid", int64(os.Getpid()))
