@@ -3,6 +3,7 @@ package tikvfake
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -153,6 +154,9 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 	if req.Type == tikvrpc.CmdSplitRegion {
 		return c.split(ctx, to, addr, req, timeout)
 	}
+	if req.Type == tikvrpc.CmdResolveLock && len(req.ResolveLock().Keys) > 0 {
+		return c.resolve(ctx, to, addr, req, timeout)
+	}
 	return to.SendRequest(ctx, addr, req, timeout)
 }
 
@@ -180,6 +184,28 @@ func (c *Cluster) split(ctx context.Context, to tikv.Client, addr string, req *t
 		c.renew(ids...)
 	}
 	return resp, err
+}
+
+// resolve resolves the locks of some keys, as a client wants that met one of a small transaction. The simulator
+// looks through all versions in the region for them: milliseconds after a few thousand writes, in
+// which it does nothing else. Whether the store and the region are the right ones it is asked by a read.
+func (c *Cluster) resolve(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
+	in, out := req.ResolveLock(), &kvrpcpb.ResolveLockResponse{}
+	for _, key := range in.Keys {
+		read := tikvrpc.NewRequest(tikvrpc.CmdGet, &kvrpcpb.GetRequest{Key: key, Version: math.MaxUint64}, req.Context)
+		resp, err := to.SendRequest(ctx, addr, read, timeout)
+		if err != nil {
+			return nil, err
+		}
+		if wrong, err := resp.GetRegionError(); err != nil || wrong != nil {
+			out.RegionError = wrong
+			return &tikvrpc.Response{Resp: out}, err
+		}
+		if err := c.rpc.MvccStore.ResolveLock(key, append(bytes.Clone(key), 0), in.StartVersion, in.CommitVersion); err != nil {
+			return nil, err
+		}
+	}
+	return &tikvrpc.Response{Resp: out}, nil
 }
 
 // renew makes regions newer than all others, as those are that have split or merged. The simulator

@@ -33,7 +33,6 @@ var clusterShare = []clusterRun{
 var severalShare = []clusterRun{
 	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
 	{"mock-3", []string{"metamorphic"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
-	{"mock-3", []string{"mongosh"}, []string{"-run", "Scripts/shell[24]$"}, nil}, // sharding, transactions and the tutorials; a minute for all
 	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
 }
 
@@ -42,6 +41,7 @@ var clusterAll = []clusterRun{
 	{"mock", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
 	{"tikv", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
 	{"tikv-faults", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
+	{"mock-3", []string{"mongosh"}, []string{"-run", "Scripts/shell[24]$"}, nil}, // sharding, shard keys changed under writers
 }
 
 // cluster runs suites over simulated clusters.
