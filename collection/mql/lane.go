@@ -2,6 +2,7 @@ package mql
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/ratelimit"
@@ -21,6 +22,7 @@ type Processor struct {
 	// crowded is told, when long work takes a lane, that it holds many of them.
 	crowded func(still func() bool)
 	many    int
+	begun   atomic.Int64 // commands, ever
 }
 
 // NewProcessor bounds long work to so many goroutines at once: those that can be
@@ -49,6 +51,10 @@ const laneTime = 10 * time.Millisecond
 // lanePatience is how long a command waits for a lane whose holder may be blocked.
 const lanePatience = 200 * time.Millisecond
 
+// aloneMax is how many commands begin within laneTime beside one that computes alone: a
+// cursor's next batch, and what a quiet client asks now and then.
+const aloneMax = 2
+
 // quickMax is the mean time of solid pieces of work that go before others.
 const quickMax = 5 * time.Millisecond
 
@@ -61,12 +67,19 @@ type Lane struct {
 	since     time.Time     // the beginning of what is not in used; zero before a look
 	used      time.Duration // computed without a lane
 	holds     bool
+	begun     int64         // the processor's, when laneTime began
+	alone     bool          // few others have begun in the laneTime before
 	pieces    int64         // of solid work so far
 	solid     time.Duration // that they took
 }
 
 // Begin makes l a fresh lane of a user on p, which may be nil.
-func (l *Lane) Begin(p *Processor, user string) { *l = Lane{processor: p, user: user} }
+func (l *Lane) Begin(p *Processor, user string) {
+	*l = Lane{processor: p, user: user}
+	if p != nil {
+		l.begun = p.begun.Add(1)
+	}
+}
 
 // Long makes the command need a lane from the beginning: it is known to compute for
 // long before it looks whether it is to end. Errors: the context's cause.
@@ -83,7 +96,11 @@ func (l *Lane) fork() *Lane {
 	if l == nil {
 		return nil
 	}
-	return &Lane{processor: l.processor, user: l.user}
+	f := &Lane{processor: l.processor, user: l.user}
+	if f.processor != nil {
+		f.begun = f.processor.begun.Load()
+	}
+	return f
 }
 
 // look is called where a command could stop. Errors: the context's cause.
@@ -98,13 +115,16 @@ func (l *Lane) look(e *Env) error {
 		return nil
 	}
 	if l.used+now.Sub(l.since) < laneTime {
-		if l.holds {
+		if l.holds && !l.alone {
 			// Short commands that could run now do not wait for the end of a time slice of
-			// Go's scheduler, which is a hundred times what they take.
+			// Go's scheduler, which is a hundred times what they take. Where there are none it
+			// wakes a thread for nothing and goes on upon another processor.
 			runtime.Gosched()
 		}
 		return nil
 	}
+	begun := p.begun.Load()
+	l.alone, l.begun = begun-l.begun <= aloneMax, begun
 	if l.holds {
 		if !p.Lanes.Wanted() {
 			l.since = now

@@ -168,3 +168,29 @@ func TestCrowded(t *testing.T) {
 		first.Pause()
 	})
 }
+
+// TestAlone: who computes beside commands that begin lets them go first, and who computes
+// with next to none beside does not: each turn that is given for nothing costs a wake-up.
+func TestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProcessor(1, time.Now, nil)
+		long := computing(t.Context(), p)
+		compute(t, long, 15*time.Millisecond)
+		if !long.Lane.holds || !long.Lane.alone {
+			t.Errorf("holds %v, alone %v with nobody beside", long.Lane.holds, long.Lane.alone)
+		}
+		for range aloneMax + 1 {
+			computing(t.Context(), p)
+		}
+		compute(t, long, 15*time.Millisecond)
+		if long.Lane.alone {
+			t.Error("alone beside commands that have begun")
+		}
+		forked := long.Fork(t.Context())
+		compute(t, forked, 15*time.Millisecond)
+		compute(t, long, 25*time.Millisecond)
+		if !forked.Lane.alone || !long.Lane.alone {
+			t.Errorf("forked alone %v, long alone %v after the others", forked.Lane.alone, long.Lane.alone)
+		}
+	})
+}
