@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+)
 
 // The heap grows fivefold while it is small, to the goal when it is not, and by half
 // beyond.
@@ -12,5 +15,30 @@ func TestPercentFor(t *testing.T) {
 		if got := percentFor(c.live); got != c.want {
 			t.Errorf("%d MB live: %d %%, want %d %%", c.live>>20, got, c.want)
 		}
+	}
+}
+
+// A heap that garbage has made large is given back when nothing is allocated any more, and
+// not while work goes on or when there is little to give.
+func TestHeapRests(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	debug.FreeOSMemory()
+	small := readHeap()
+	if small.rests(small) {
+		t.Errorf("%d bytes are worth giving back", small.spare)
+	}
+	for range 64 {
+		_ = append([]byte(nil), make([]byte, 1<<20)...)
+	}
+	large := readHeap()
+	if large.rests(small) {
+		t.Errorf("a heap rests that allocated %d bytes", large.allocated-small.allocated)
+	}
+	if !large.rests(large) {
+		t.Fatalf("of 64 MB of garbage %d bytes are worth giving back", large.spare)
+	}
+	debug.FreeOSMemory()
+	if after := readHeap(); after.rests(after) {
+		t.Errorf("%d bytes are left", after.spare)
 	}
 }

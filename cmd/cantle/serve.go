@@ -40,6 +40,7 @@ func serve(args []string, s cli.Streams) int {
 	}
 	if os.Getenv("GOGC") == "" {
 		tuneHeap()
+		easeHeap()
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		cfg.Crowded = spareProcessors().crowded
