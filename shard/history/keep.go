@@ -190,6 +190,15 @@ func (r *Recorder) Load(ctx context.Context) error {
 			return err
 		}
 	}
+	old, err := r.load(ctx, owner(r.Store))
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	return save(ctx, r.Store, old)
+}
+
+// load reads the records whose names begin with prefix, and returns those that are of no more interest.
+func (r *Recorder) load(ctx context.Context, prefix []byte) (old []record, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	second := r.Now().Unix()
@@ -197,16 +206,14 @@ func (r *Recorder) Load(ctx context.Context) error {
 	r.kept = r.rings[Fives].newest
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer snap.Close()
-	prefix := owner(r.Store)
 	it, err := snap.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, prefix), storage.IterOptions{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer it.Close()
-	var old []record
 	for it.Next() {
 		_, name, _ := keyspace.SplitMeta(it.Key())
 		if len(prefix) == 0 && name[0] == ofMember {
@@ -219,10 +226,7 @@ func (r *Recorder) Load(ctx context.Context) error {
 			old = append(old, record{bytes.Clone(name), nil})
 		}
 	}
-	if err := it.Err(); err != nil || len(old) == 0 {
-		return err
-	}
-	return save(ctx, r.Store, old)
+	return old, it.Err()
 }
 
 // loadRows reads the table of rows. One that cannot be read is as if there were none.

@@ -12,7 +12,8 @@ import (
 
 // Where several servers use a store each keeps its own history, under its name. A server has another
 // name after a restart, so one that starts takes over the history of a server that is dead; what
-// nobody takes over goes when it is as old as the oldest column.
+// nobody takes over is shown with that of the living (Everywhere), and goes when it is as old as the oldest
+// column.
 
 // ofMember begins the keys of a server's records, before its name.
 const ofMember = 'm'
@@ -30,22 +31,14 @@ func owner(s storage.Store) []byte {
 // inherit makes the newest of the histories that servers have left which are dead this server's, and
 // removes those that are too old. Of two servers that want the same one conflicts, and has none.
 func (r *Recorder) inherit(ctx context.Context) error {
-	shared := storage.AsShared(r.Store)
 	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	left, err := leftBehind(ctx, t)
+	left, err := r.dead(ctx, t)
 	if err != nil || len(left) == 0 {
 		return err
-	}
-	_, alive, err := shared.Members(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range alive {
-		delete(left, m.ID)
 	}
 	var heir storage.MemberID
 	newest, oldest := int64(0), r.Now().Unix()-Span(Fives)
@@ -63,6 +56,101 @@ func (r *Recorder) inherit(ctx context.Context) error {
 	}
 	if _, err = t.Commit(ctx, storage.Buffered); errors.Is(err, storage.ErrConflict) {
 		return nil
+	}
+	return err
+}
+
+// dead lists the servers with a history in the store that do not live, and the last second in which a
+// partition of it did something.
+func (r *Recorder) dead(ctx context.Context, in storage.Reader) (map[storage.MemberID]int64, error) {
+	left, err := leftBehind(ctx, in)
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	_, alive, err := storage.AsShared(r.Store).Members(ctx)
+	for _, m := range alive {
+		delete(left, m.ID)
+	}
+	return left, err
+}
+
+// pastsMax bounds how many servers that are dead are shown: the latest. A server that starts takes over
+// one of them, so there are about as many as servers ever ran at a time.
+const pastsMax = 8
+
+// pasts reads the histories of servers that are dead.
+func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	left, err := r.dead(ctx, snap)
+	for len(left) > 0 && err == nil && len(list) < pastsMax {
+		var id storage.MemberID
+		newest := int64(-1)
+		for m, saved := range left {
+			if saved > newest {
+				id, newest = m, saved
+			}
+		}
+		delete(left, id)
+		past := New(Config{Store: r.Store, Now: r.Now})
+		if _, err = past.load(ctx, append([]byte{ofMember}, id[:]...)); err == nil {
+			past.over = id
+			list = append(list, past)
+		}
+	}
+	return list, err
+}
+
+// stillThere are those of the pasts that nobody has taken over.
+func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list []*Recorder, err error) {
+	if len(pasts) == 0 {
+		return nil, nil
+	}
+	snap, err := s.Snapshot(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	for _, past := range pasts {
+		name := append(append([]byte{ofMember}, past.over[:]...), rowsName...)
+		there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, name))
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			list = append(list, past)
+		}
+	}
+	return list, nil
+}
+
+// Forget removes the histories of servers that are dead once they are older than the oldest column. One
+// server is to do it now and then. Errors: those of the store.
+func (r *Recorder) Forget(ctx context.Context) error {
+	if !storage.Several || r.Store == nil || storage.AsShared(r.Store) == nil {
+		return nil
+	}
+	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	left, err := r.dead(ctx, t)
+	if err != nil {
+		return err
+	}
+	for id, saved := range left {
+		if saved <= r.Now().Unix()-Span(Fives) {
+			if err := move(ctx, t, id, nil, false); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err = t.Commit(ctx, storage.Buffered); errors.Is(err, storage.ErrConflict) {
+		return nil // the server is back, or another one has taken it over
 	}
 	return err
 }

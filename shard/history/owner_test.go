@@ -27,47 +27,121 @@ func (m member) Members(context.Context) (storage.Timestamp, []storage.Member, e
 
 var _ storage.Shared = member{} // or else it would be taken for a store that one server has alone
 
+// owners are servers over the store of a world, which has one partition that all write to.
+type owners struct {
+	*world
+	alive []storage.Member
+}
+
+func newOwners(t *testing.T) *owners {
+	w := newWorld(t)
+	w.shard(1)
+	return &owners{world: w}
+}
+
+// open starts a server.
+func (o *owners) open(id byte) *history.Recorder {
+	o.t.Helper()
+	o.alive = append(o.alive, storage.Member{ID: storage.MemberID{id}})
+	r := history.New(history.Config{Catalog: o.cluster.Catalog, Budgets: o.cluster.Budgets, Store: member{o.store, storage.MemberID{id}, &o.alive},
+		Now: o.clock.Now, Failed: func(err error) { o.t.Error(err) }})
+	o.must(r.Load(context.Background()))
+	return r
+}
+
+// work does n writes at a server, which stores its history then.
+func (o *owners) work(r *history.Recorder, n int) {
+	r.Look()
+	for range n {
+		o.write(o.shards()[0], 1)
+		r.Ended(history.DidWrite, time.Millisecond)
+	}
+	o.clock.Advance(2 * time.Second)
+	r.Save(context.Background())
+}
+
+// writesIn adds up the writes of all seconds.
+func writesIn(l history.Lines) (sum float32) {
+	for _, c := range l.Totals {
+		sum += c.Writes
+	}
+	return sum
+}
+
+func writes(r *history.Recorder) float32 {
+	return writesIn(r.Lines(history.Seconds, start.Unix(), start.Unix()+300))
+}
+
 // Of several servers each keeps its own history, and one that starts takes over that of a server
 // which is dead, once.
 func TestSeveralOwners(t *testing.T) {
-	w := newWorld(t)
-	w.shard(1)
-	var alive []storage.Member
-	open := func(id byte) *history.Recorder {
-		t.Helper()
-		alive = append(alive, storage.Member{ID: storage.MemberID{id}})
-		r := history.New(history.Config{Catalog: w.cluster.Catalog, Budgets: w.cluster.Budgets, Store: member{w.store, storage.MemberID{id}, &alive},
-			Now: w.clock.Now, Failed: func(err error) { t.Error(err) }})
-		w.must(r.Load(t.Context()))
-		return r
-	}
-	writes := func(r *history.Recorder) (sum float32) {
-		for _, c := range r.Lines(history.Seconds, start.Unix(), start.Unix()+300).Totals {
-			sum += c.Writes
-		}
-		return sum
-	}
-	work := func(r *history.Recorder, n int) {
-		r.Look()
-		for range n {
-			w.write(w.shards()[0], 1)
-			r.Ended(history.DidWrite, time.Millisecond)
-		}
-		w.clock.Advance(2 * time.Second)
-		r.Save(t.Context())
-	}
-	a := open(1)
-	work(a, 5)
-	b := open(2)
-	work(b, 7)
+	o := newOwners(t)
+	a := o.open(1)
+	o.work(a, 5)
+	b := o.open(2)
+	o.work(b, 7)
 	if x, y := writes(a), writes(b); x != 5 || y != 7 {
 		t.Errorf("%v and %v writes", x, y)
 	}
-	alive = alive[1:] // the first one dies
-	if got := writes(open(3)); got != 5 {
+	o.alive = o.alive[1:] // the first one dies
+	if got := writes(o.open(3)); got != 5 {
 		t.Errorf("the heir knows of %v writes", got)
 	}
-	if got := writes(open(4)); got != 0 {
+	if got := writes(o.open(4)); got != 0 {
 		t.Errorf("one that comes later knows of %v writes", got)
+	}
+}
+
+// What a server has left that is dead is shown beside what the living know, until one takes it over, and goes when
+// it is too old for anybody.
+func TestDeadOwner(t *testing.T) {
+	o := newOwners(t)
+	a, b := o.open(1), o.open(2)
+	o.work(a, 5)
+	o.work(b, 7)
+	all := history.NewEverywhere(b, nil)
+	seen := func() (lines, heat float32) {
+		t.Helper()
+		l, silent, err := all.Lines(t.Context(), history.Seconds, start.Unix(), start.Unix()+300)
+		if err != nil || silent != nil {
+			t.Errorf("%v is silent, %v", silent, err)
+		}
+		h, _, err := all.Heat(t.Context(), history.Seconds, history.Writes, "", start.Unix(), start.Unix()+300)
+		o.must(err)
+		for _, r := range h.Rows {
+			for _, c := range r.Cells {
+				heat += float32(history.Value(c))
+			}
+		}
+		return writesIn(l), heat
+	}
+	if lines, _ := seen(); lines != 7 {
+		t.Errorf("%v writes while the other one lives and is not asked", lines)
+	}
+	o.alive = o.alive[1:] // the first one dies
+	o.clock.Advance(time.Minute)
+	lines, heat := seen()
+	if lines != 12 {
+		t.Errorf("%v writes with those of the dead", lines)
+	}
+	own := b.Heat(history.Seconds, history.Writes, "", start.Unix(), start.Unix()+300)
+	if len(own.Rows) != 1 || heat < 11 {
+		t.Errorf("%d rows, %v writes in all of them", len(own.Rows), heat)
+	}
+	heir := o.open(3)
+	if lines, _ := seen(); lines != 7 || writes(heir) != 5 {
+		t.Errorf("%v writes, and the heir knows of %v", lines, writes(heir))
+	}
+	o.alive = o.alive[:1] // and so does the heir
+	heir.Save(t.Context())
+	o.clock.Advance(time.Minute)
+	if lines, _ := seen(); lines != 12 {
+		t.Errorf("%v writes with those that the dead had taken over", lines)
+	}
+	o.clock.Advance(8 * 24 * time.Hour)
+	o.must(b.Forget(t.Context()))
+	o.alive = nil
+	if got := writes(o.open(4)); got != 0 {
+		t.Errorf("%v writes after eight days", got)
 	}
 }

@@ -34,8 +34,9 @@ type Recorder struct {
 	rows   rows
 	seen   map[ratelimit.Place]seen
 	census census
-	events []Event // the oldest first
-	kept   int64   // number of the newest of the Fives that is stored
+	events []Event          // the oldest first
+	over   storage.MemberID // the server that is dead whose history it is: nothing comes to it
+	kept   int64            // number of the newest of the Fives that is stored
 }
 
 // seen is what a partition had done at the last look.
@@ -65,6 +66,9 @@ func (r *Recorder) Look() {
 }
 
 func (r *Recorder) look() {
+	if r.over != (storage.MemberID{}) {
+		return
+	}
 	second := r.Now().Unix()
 	if r.open == 0 {
 		r.begin(second)

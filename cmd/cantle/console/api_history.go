@@ -22,6 +22,7 @@ type linesReply struct {
 	P50         []float32 `json:"p50"`
 	P99         []float32 `json:"p99"`
 	Connections []float32 `json:"connections"`
+	Incomplete  []string  `json:"incomplete,omitempty"` // servers whose part is missing
 }
 
 // newLines turns columns into a list for each number.
@@ -73,19 +74,26 @@ func lines(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLines(q.History.Lines(level, from, to)), nil
+	l, silent, err := q.History.Lines(q.Context(), level, from, to)
+	if err != nil {
+		return nil, err
+	}
+	out := newLines(l)
+	out.Incomplete = silent
+	return out, nil
 }
 
 // heatReply is one metric of the partitions of a collection.
 type heatReply struct {
-	Step    int64     `json:"step"`
-	From    int64     `json:"from"`
-	Columns int       `json:"columns"`
-	Metric  string    `json:"metric"`
-	Least   float64   `json:"least"` // what the cell 1 stands for
-	Ratio   float64   `json:"ratio"` // of one cell to the cell before
-	Rows    []heatRow `json:"rows"`
-	Pattern pattern   `json:"pattern"`
+	Step       int64     `json:"step"`
+	From       int64     `json:"from"`
+	Columns    int       `json:"columns"`
+	Metric     string    `json:"metric"`
+	Least      float64   `json:"least"` // what the cell 1 stands for
+	Ratio      float64   `json:"ratio"` // of one cell to the cell before
+	Rows       []heatRow `json:"rows"`
+	Pattern    pattern   `json:"pattern"`
+	Incomplete []string  `json:"incomplete,omitempty"` // servers whose part is missing
 }
 
 // heatRow is one partition.
@@ -130,8 +138,11 @@ func heat(q *query) (any, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "metric is ru, reads, writes, refused, failed, kib or latency")
 		}
 	}
-	h := q.History.Heat(level, m, name, from, to)
-	out := heatReply{Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
+	h, silent, err := q.History.Heat(q.Context(), level, m, name, from, to)
+	if err != nil {
+		return nil, err
+	}
+	out := heatReply{Incomplete: silent, Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
 		Rows: []heatRow{}, Pattern: patternOf(&h, m)}
 	for i := range h.Rows {
 		r, p := &h.Rows[i], h.Rows[i].Part

@@ -64,10 +64,16 @@ func replay(q *query) (any, error) {
 		from = max(from, to-recordedSeconds)
 		level = history.LevelFor(q.History.Second() - from)
 	}
-	used := q.History.Heat(level, history.RU, ns.String(), from, to)
+	var used history.Heat
 	t := traffic{used: &used}
-	t.reads, t.writes = q.History.Heat(level, history.Reads, ns.String(), from, to), q.History.Heat(level, history.Writes, ns.String(), from, to)
-	t.refused = q.History.Heat(level, history.Refused, ns.String(), from, to)
+	for _, x := range []struct {
+		m    history.Metric
+		into *history.Heat
+	}{{history.RU, &used}, {history.Reads, &t.reads}, {history.Writes, &t.writes}, {history.Refused, &t.refused}} {
+		if *x.into, _, err = q.History.Heat(q.Context(), level, x.m, ns.String(), from, to); err != nil {
+			return nil, err
+		}
+	}
 	parts := int(n)
 	if other {
 		parts = 0

@@ -16,7 +16,7 @@ import (
 // Config is what a Console is made of.
 type Config struct {
 	Server  *command.Server
-	History *history.Recorder
+	History *history.Everywhere
 	// Now is the clock of the budgets and of the history.
 	Now func() time.Time
 	// Writable lets users change documents, as far as their roles allow.
@@ -47,6 +47,7 @@ type Console struct {
 	callers  callers
 	sessions sessions
 	viewers  chan struct{} // a place for each live stream
+	frames   frames
 	local    net.Addr
 	loopback bool // nobody from another machine reaches it
 	secure   bool // it speaks TLS

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -65,7 +67,11 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		second := c.History.Second()
 		text := ""
 		if second > last {
-			body, err := json.Marshal(c.frame(last, second))
+			f, err := c.frames.of(r.Context(), last, second, c.frame)
+			if err != nil {
+				return
+			}
+			body, err := json.Marshal(f)
 			if err != nil {
 				return
 			}
@@ -93,10 +99,40 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// frames is the newest frame, which all viewers are sent: where there are several servers it takes a
+// question to all of them.
+type frames struct {
+	mu       sync.Mutex
+	from, to int64
+	newest   *frame
+}
+
+// of is the frame from one second to another, which is made if it is not the newest.
+func (x *frames) of(ctx context.Context, from, to int64, make func(ctx context.Context, from, to int64) (*frame, error)) (*frame, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.newest != nil && x.from == from && x.to == to {
+		return x.newest, nil
+	}
+	f, err := make(ctx, from, to)
+	if err == nil {
+		x.from, x.to, x.newest = from, to, f
+	}
+	return f, err
+}
+
 // frame is what happened from one second to another.
-func (c *Console) frame(from, to int64) *frame {
-	f := &frame{Second: to - 1, Lines: newLines(c.History.Lines(history.Seconds, from, to)), Hot: []hotNow{}, Events: newEvents(c.History.Events("", from, to))}
-	h := c.History.Heat(history.Seconds, history.RU, "", to-1, to)
+func (c *Console) frame(ctx context.Context, from, to int64) (*frame, error) {
+	l, silent, err := c.History.Lines(ctx, history.Seconds, from, to)
+	if err != nil {
+		return nil, err
+	}
+	h, _, err := c.History.Heat(ctx, history.Seconds, history.RU, "", to-1, to)
+	if err != nil {
+		return nil, err
+	}
+	f := &frame{Second: to - 1, Lines: newLines(l), Hot: []hotNow{}, Events: newEvents(c.History.Events("", from, to))}
+	f.Lines.Incomplete = silent
 	all := 0.0
 	for i := range h.Rows {
 		if v := sum(h.Rows[i].Cells); v > 0 {
@@ -117,5 +153,5 @@ func (c *Console) frame(from, to int64) *frame {
 	for i := range f.Hot {
 		f.Hot[i].Share = f.Hot[i].RU / all
 	}
-	return f
+	return f, nil
 }

@@ -103,8 +103,14 @@ func texts(v bson.Value) (out []string) {
 // most of their collection's work.
 func (q *query) hotPartitions() (out []warning) {
 	now := q.History.Second()
-	ru := q.History.Heat(history.Seconds, history.RU, "", now-warnedSeconds, now)
-	refused := q.History.Heat(history.Seconds, history.Refused, "", now-warnedSeconds, now)
+	ru, _, err := q.History.Heat(q.Context(), history.Seconds, history.RU, "", now-warnedSeconds, now)
+	if err != nil {
+		return nil
+	}
+	refused, _, err := q.History.Heat(q.Context(), history.Seconds, history.Refused, "", now-warnedSeconds, now)
+	if err != nil {
+		return nil
+	}
 	all, parts := map[string]float64{}, map[string]int{}
 	sums := make([]float64, len(ru.Rows))
 	for i := range ru.Rows {

@@ -66,6 +66,8 @@ type Daemon struct {
 	sessions *session.Registry
 	server   *server.Server
 	history  *history.Recorder
+	// everywhere is what all servers over the store remember.
+	everywhere *history.Everywhere
 	// processor is shared by all that compute for long.
 	processor *mql.Processor
 	addrs     []net.Addr

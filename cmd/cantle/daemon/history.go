@@ -24,15 +24,19 @@ func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	if err := d.history.Load(ctx); err != nil {
 		d.log.Warn().Err(err).Msg("the history of partitions cannot be read: it begins anew")
 	}
+	d.everywhere = history.NewEverywhere(d.history, d.cluster.Others)
 	s.OnEnd(func(c *command.Call, e command.Ended) { noteEnded(d.history, c, e) })
 }
+
+// forgetSeconds is how often one server removes what others have left that are long gone.
+const forgetSeconds = 600
 
 // watch looks at what partitions do at the beginning of each second until ctx ends, and
 // stores it every five minutes and at the end.
 func (d *Daemon) watch(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for second := 1; ; second++ {
 		select {
 		case <-ctx.Done():
 			d.history.Save(context.WithoutCancel(ctx))
@@ -41,6 +45,11 @@ func (d *Daemon) watch(ctx context.Context) {
 		}
 		d.history.Look()
 		d.history.Keep(ctx)
+		if second%forgetSeconds == 0 && d.runner.Duties != nil && d.runner.Turn(ctx, "history") {
+			if err := d.history.Forget(ctx); err != nil && ctx.Err() == nil {
+				d.log.Warn().Err(err).Msg("what servers have left that are long gone stays for some minutes more")
+			}
+		}
 		timer.Reset(time.Second - time.Duration(time.Now().Nanosecond()))
 	}
 }

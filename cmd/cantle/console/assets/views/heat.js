@@ -2,7 +2,7 @@
 import { html, useMemo, useState } from '../vendor/htm-preact.js';
 import { clock, get, getHeat, num, percent, post, short } from '../api.js';
 import { HeatMap } from '../heat.js';
-import { Bar, Empty, Problem, Table } from '../parts.js';
+import { Bar, Empty, Missing, Problem, Table } from '../parts.js';
 import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
 
 const metrics = [['ru', 'Request units'], ['reads', 'Reads'], ['writes', 'Writes'], ['refused', 'Refusals'], ['failed', 'Failures'], ['kib', 'Bytes'], ['latency', 'Latency']];
@@ -46,6 +46,7 @@ export default function Heat() {
     <div class="bar-of-controls" role="group" aria-label="What is shown">
       ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => go({ metric: name })}>${title}</button>`)}
     </div>
+    <${Missing} of=${h.incomplete}/>
     <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'Nothing', one: 'One partition', even: 'Even', hot: 'Hot line', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${h.pattern.text}
       ${h.pattern.kind === 'hot' && hotKeys?.length > 0 && html` Its costliest value is <code>${short(hotKeys[0].key)}</code>.`}
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>

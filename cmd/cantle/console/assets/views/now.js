@@ -3,7 +3,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { clock, get, num, percent } from '../api.js';
 import { Chart } from '../chart.js';
 import { live, names } from '../live.js';
-import { Bar, Empty, Problem } from '../parts.js';
+import { Bar, Empty, Missing, Problem } from '../parts.js';
 import { link, useAsk, usePlace } from '../state.js';
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);
@@ -34,6 +34,7 @@ export default function Now({ about }) {
   const busiest = Math.max(0, ...live.last('busiest', 60));
   const marks = live.events.filter((e) => e.kind !== 'create');
   return html`
+    <${Missing} of=${(own ? live.lines : past.data).incomplete}/>
     <section class="numbers" aria-label="This second">
       <div><b data-number="ru">${num(ru)}</b><span>RU/s${provisioned > 0 ? ` of ${num(provisioned)}` : ''}</span></div>
       <div><b>${num((live.last('reads')[0] ?? 0) + (live.last('writes')[0] ?? 0))}</b><span>requests/s</span></div>

@@ -1,0 +1,164 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/storage"
+)
+
+// Everywhere is the history of all servers over a store. Each remembers what it did itself, so whoever
+// reads asks all that live, adds what those have left that are dead, and is told who did not answer. Of one
+// server alone it is what that one remembers.
+//
+// What is added up: everything but latencies, the provisioned throughput and the part of it that the busiest
+// partition used, of which the greatest counts. Columns are those of this server; another one whose clock is
+// behind may not have filled the newest yet.
+type Everywhere struct {
+	own    *Recorder
+	others *survey.Desk
+
+	mu    sync.Mutex
+	pasts []*Recorder // of servers that are dead
+	read  int64       // the second in which they were looked for; 0 = never
+}
+
+// NewEverywhere is the history of this server and of those that others asks, which may be nil.
+func NewEverywhere(own *Recorder, others *survey.Desk) *Everywhere {
+	e := &Everywhere{own: own, others: others}
+	others.Answer(kind, e.answer)
+	return e
+}
+
+// kind of the questions that servers ask each other.
+const kind = "history"
+
+// question is what one server asks another.
+type question struct {
+	Level     int
+	Metric    *Metric // of a Heat; nil for Lines
+	Namespace string
+	From, To  int64
+}
+
+// reply is the answer.
+type reply struct {
+	Lines *Lines   `json:",omitempty"`
+	Heat  *Heat    `json:",omitempty"`
+	Sorts [][]byte // of the rows' parts, which need not be text
+}
+
+// ask is what a Recorder has for a question.
+func (r *Recorder) ask(q question) (a reply) {
+	if q.Metric == nil {
+		l := r.Lines(q.Level, q.From, q.To)
+		return reply{Lines: &l}
+	}
+	h := r.Heat(q.Level, *q.Metric, q.Namespace, q.From, q.To)
+	return reply{Heat: &h}
+}
+
+// answer answers a question of another server.
+func (e *Everywhere) answer(_ context.Context, body []byte) ([]byte, error) {
+	var q question
+	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || q.Metric != nil && *q.Metric >= metricCount {
+		return nil, fmt.Errorf("the question about the history cannot be read: %w", storage.ErrCorruption)
+	}
+	a := e.own.ask(q)
+	if a.Heat != nil {
+		a.Heat.Rows = slices.DeleteFunc(a.Heat.Rows, func(r HeatRow) bool { return !slices.ContainsFunc(r.Cells, func(c byte) bool { return c != 0 }) })
+		for _, r := range a.Heat.Rows {
+			a.Sorts = append(a.Sorts, []byte(r.Part.Sort))
+		}
+	}
+	return json.Marshal(a)
+}
+
+// parts are what others know of a question. Errors: those of the store, ctx.Err().
+func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silent []string, err error) {
+	if !storage.Several {
+		return nil, nil, nil
+	}
+	for _, past := range e.left(ctx) {
+		list = append(list, past.ask(q))
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, silent, err := e.others.Ask(ctx, kind, body)
+	for _, a := range answers {
+		var r reply
+		if json.Unmarshal(a.Body, &r) != nil || r.Heat != nil && len(r.Sorts) != len(r.Heat.Rows) {
+			silent = append(silent, a.Host) // of another release
+			continue
+		}
+		for i, sort := range r.Sorts {
+			r.Heat.Rows[i].Part.Sort = string(sort)
+		}
+		list = append(list, r)
+	}
+	return list, silent, err
+}
+
+// leftSeconds is how often the histories of servers that are dead are looked for, while somebody looks at them.
+const leftSeconds = 10
+
+// left are the histories of servers that are dead. One that a server has taken over meanwhile is
+// that server's.
+func (e *Everywhere) left(ctx context.Context) []*Recorder {
+	if e.own.Store == nil || storage.AsShared(e.own.Store) == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now, err := e.own.Now().Unix(), error(nil)
+	if e.read == 0 || now-e.read >= leftSeconds {
+		if e.pasts, err = e.own.pasts(ctx); err == nil {
+			e.read = now
+		}
+	} else {
+		e.pasts, err = stillThere(ctx, e.own.Store, e.pasts)
+	}
+	if err != nil {
+		e.own.Failed(fmt.Errorf("the history of servers that are gone cannot be read: %w", err))
+	}
+	return e.pasts
+}
+
+// Lines see Recorder.Lines; silent are the servers whose part is missing.
+// Errors: those of the store, ctx.Err().
+func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
+	list, silent, err := e.parts(ctx, question{Level: level, From: from, To: to})
+	l = e.own.Lines(level, from, to)
+	for _, o := range list {
+		if o.Lines != nil {
+			l.add(o.Lines)
+		}
+	}
+	return l, silent, err
+}
+
+// Heat see Recorder.Heat, and Lines.
+func (e *Everywhere) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
+	list, silent, err := e.parts(ctx, question{Level: level, Metric: &m, Namespace: namespace, From: from, To: to})
+	h = e.own.Heat(level, m, namespace, from, to)
+	for _, o := range list {
+		if o.Heat != nil {
+			h.add(o.Heat, m)
+		}
+	}
+	return h, silent, err
+}
+
+// Events see Recorder.Events: every server sees all changes of the catalog while it lives.
+func (e *Everywhere) Events(namespace string, from, to int64) []Event {
+	return e.own.Events(namespace, from, to)
+}
+
+// Second see Recorder.Second.
+func (e *Everywhere) Second() int64 { return e.own.Second() }
