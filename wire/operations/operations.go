@@ -4,6 +4,7 @@ package operations
 
 import (
 	"context"
+	"math/rand/v2"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -129,14 +130,20 @@ func (r *Registry) List() []*Operation {
 	return list
 }
 
-// Kill interrupts an operation, if it still runs.
-func (r *Registry) Kill(id int64, cause error) {
+// Kill interrupts an operation, if it still runs; found says so.
+func (r *Registry) Kill(id int64, cause error) (found bool) {
 	for _, op := range r.List() {
 		if op.ID == id {
 			op.Interrupt(cause)
+			found = true
 		}
 	}
+	return found
 }
+
+// Scatter begins to number operations at a random number, where several servers share a store: one that is
+// not an operation's here is then hardly that of another one elsewhere.
+func (r *Registry) Scatter() { r.next.Store(rand.Int64N(1 << 30)) }
 
 // Redact hides passwords and proofs of them in a command that somebody else may see. secret
 // says that the command has some; a hello may have some that is none of those.

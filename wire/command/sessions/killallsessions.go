@@ -9,7 +9,7 @@ import (
 
 // runKillAllSessions aborts what the sessions of users do now; without any user,
 // what all do. Manual: reference/command/killAllSessions.
-func runKillAllSessions(c *command.Call) error {
+func (s *State) runKillAllSessions(c *command.Call) error {
 	const field = "KillAllSessionsCmd.killAllSessions"
 	list, err := sessionList(c, field)
 	if err != nil {
@@ -19,8 +19,11 @@ func runKillAllSessions(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	killSessions(c, func(id session.ID) bool { return list.IsEmpty() || owners[id.Owner] })
-	return nil
+	var patterns []sessionPattern
+	if !list.IsEmpty() {
+		patterns = []sessionPattern{{users: owners}}
+	}
+	return s.killSessions(c, patterns)
 }
 
 // parseUsers reads a list of {user, db}; nulls in it are skipped.
@@ -81,7 +84,7 @@ func (p *sessionPattern) fits(id session.ID) bool {
 // runKillAllSessionsByPattern aborts what the sessions that fit one of the
 // patterns do now; without any, what all do.
 // Manual: reference/command/killAllSessionsByPattern.
-func runKillAllSessionsByPattern(c *command.Call) error {
+func (s *State) runKillAllSessionsByPattern(c *command.Call) error {
 	const field = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"
 	list, err := sessionList(c, field)
 	if err != nil {
@@ -102,15 +105,10 @@ func runKillAllSessionsByPattern(c *command.Call) error {
 		}
 		patterns = append(patterns, p)
 	}
-	killSessions(c, func(id session.ID) bool {
-		for i := range patterns {
-			if patterns[i].fits(id) {
-				return true
-			}
-		}
-		return list.IsEmpty()
-	})
-	return nil
+	if patterns == nil && !list.IsEmpty() {
+		return nil // nulls, which are about nobody
+	}
+	return s.killSessions(c, patterns)
 }
 
 // parseSessionPattern reads {lsid, uid, users, roles}.

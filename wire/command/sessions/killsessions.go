@@ -7,33 +7,42 @@ import (
 
 // runKillSessions aborts what sessions do now; without any, all of the user's.
 // Manual: reference/command/killSessions.
-func runKillSessions(c *command.Call) error {
+func (s *State) runKillSessions(c *command.Call) error {
 	ids, err := sessionIDs(c, "killSessionsFromClient")
 	if err != nil {
 		return err
 	}
-	own := c.Peer.Owner
-	killSessions(c, func(id session.ID) bool {
-		if len(ids) == 0 {
-			return id.Owner == own
+	patterns := []sessionPattern{{owner: c.Peer.Owner, hasUID: true}}
+	if len(ids) > 0 {
+		patterns = make([]sessionPattern, len(ids))
+		for i := range ids {
+			patterns[i].id = ids[i]
 		}
-		for _, k := range ids {
-			if k == id {
+	}
+	return s.killSessions(c, patterns)
+}
+
+// killSessions aborts the transactions, commands and cursors of the sessions that fit one of the patterns, of
+// all without any, at all servers; the command that asks for it goes on. Errors: those of killElsewhere.
+func (s *State) killSessions(c *command.Call, patterns []sessionPattern) error {
+	s.kill(patterns, c.Running.ID)
+	return killElsewhere(c, patterns)
+}
+
+// kill does so at this server, but for one operation.
+func (s *State) kill(patterns []sessionPattern, but int64) {
+	match := func(id session.ID) bool {
+		for i := range patterns {
+			if patterns[i].fits(id) {
 				return true
 			}
 		}
-		return false
-	})
-	return nil
-}
-
-// killSessions aborts the transactions, commands and cursors of sessions; the
-// command that asks for it goes on.
-func killSessions(c *command.Call, match func(session.ID) bool) {
-	for _, op := range c.Server.Ops.List() {
-		if op.ID != c.Running.ID && !op.Session.IsZero() && match(op.Session) {
+		return len(patterns) == 0
+	}
+	for _, op := range s.Ops.List() {
+		if op.ID != but && !op.Session.IsZero() && match(op.Session) {
 			op.Interrupt(session.ErrKilled)
 		}
 	}
-	c.Server.Sessions.Kill(match)
+	s.Sessions.Kill(match)
 }

@@ -10,9 +10,9 @@ func (s *State) Commands() []command.Def {
 		{Name: "commitTransaction", Run: runCommit, Action: "user",
 			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Stable, Kind: command.KindTxn, Since: "4.0", Doc: "reference/command/commitTransaction"},
 		{Name: "endSessions", Run: runEndSessions, Facts: command.Stable | command.Silent, Since: "3.6", Doc: "reference/command/endSessions"},
-		{Name: "killAllSessions", Run: runKillAllSessions, Action: "killAnySession", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killAllSessions"},
-		{Name: "killAllSessionsByPattern", Run: runKillAllSessionsByPattern, Action: "killAnySession", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killAllSessionsByPattern"},
-		{Name: "killSessions", Run: runKillSessions, Action: "user", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killSessions"},
+		{Name: "killAllSessions", Run: s.runKillAllSessions, Action: "killAnySession", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killAllSessions"},
+		{Name: "killAllSessionsByPattern", Run: s.runKillAllSessionsByPattern, Action: "killAnySession", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killAllSessionsByPattern"},
+		{Name: "killSessions", Run: s.runKillSessions, Action: "user", Facts: command.Silent, Since: "3.6", Doc: "reference/command/killSessions"},
 		{Name: "refreshSessions", Run: runRefreshSessions, Action: "user", Facts: command.Stable | command.Silent, Since: "3.6", Doc: "reference/command/refreshSessions"},
 		{Name: "startSession", Run: runStartSession, Action: "user", Facts: command.Silent, Since: "3.6", Doc: "reference/command/startSession"},
 	}

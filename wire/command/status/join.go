@@ -2,6 +2,7 @@ package status
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/virtual"
 )
@@ -11,6 +12,10 @@ func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
 	s.Keep("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.take)
 	s.Hooks.Begin = s.watch
+	s.Cluster.Others.Answer(killKind, s.answerKill)
+	if storage.AsShared(s.Cluster.Store) != nil {
+		s.Ops.Scatter()
+	}
 	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
 	s.profiler.init()
 	s.slowWatch.look = s.logInProgress

@@ -1,15 +1,18 @@
 package status
 
 import (
+	"context"
 	"math"
+	"strconv"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runKillOp interrupts a command. Whether there is one makes no difference to
+// runKillOp interrupts a command, of whichever server over the store. Whether there is one makes no difference to
 // the answer, and unknown arguments are ignored.
 // Manual: reference/command/killOp.
 func runKillOp(c *command.Call) error {
@@ -32,8 +35,23 @@ func runKillOp(c *command.Call) error {
 		return mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
 	}
 	c.Reply.String("info", "attempting to kill op")
-	c.Server.Ops.Kill(n, cluster.ErrKilled)
-	return nil
+	if c.Server.Ops.Kill(n, cluster.ErrKilled) || !storage.Several {
+		return nil
+	}
+	_, _, err := c.Cluster.Others.Ask(c.Ctx, killKind, strconv.AppendInt(nil, n, 10))
+	return err
+}
+
+// killKind of what servers over one store are asked: to end an operation, if it is theirs.
+const killKind = "killOp"
+
+// answerKill ends an operation here, for another server.
+func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
+	n, err := strconv.ParseInt(string(body), 10, 64)
+	if err == nil {
+		s.Ops.Kill(n, cluster.ErrKilled)
+	}
+	return nil, err
 }
 
 // killOpPrivileges notes what is needed to end what others do; everybody may end what it does
