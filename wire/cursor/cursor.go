@@ -73,6 +73,8 @@ type Cursor struct {
 	ID      ID
 	Options Options
 	Opened  time.Time
+	// Answered is when a getMore brought something last, which its command notes and asks.
+	Answered time.Time
 
 	registry *Registry
 	source   Source

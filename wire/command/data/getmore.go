@@ -19,7 +19,7 @@ const awaitDefault = time.Second
 // runGetMore answers getMore. A cursor's commands share the maxTimeMS it was opened
 // with. If the client allows it, batches follow until the cursor is at its end.
 // Manual: reference/command/getMore, reference/operator/meta/maxTimeMS.
-func runGetMore(c *command.Call) error {
+func (s *State) runGetMore(c *command.Call) error {
 	a, err := parseGetMore(c)
 	if err != nil {
 		return err
@@ -31,11 +31,16 @@ func runGetMore(c *command.Call) error {
 	if err != nil {
 		return err
 	}
+	s.gather(c, cur)
 	b := c.Reply
 	b.BeginDoc("cursor")
 	n, more, err := appendBatch(c, b, cur, a.size)
 	if err != nil {
 		return err
+	}
+	if n > 0 && c.Page.OfStream {
+		cur.Answered = time.Now()
+		s.pace.answered(cur.Answered)
 	}
 	left := cur.Checkin(n, more)
 	if c.Peer.Streamed = 0; left != 0 && c.Out.Exhausts() { // Spec: OP_MSG (exhaustAllowed)

@@ -34,7 +34,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "getFreeMonitoringStatus", Run: runFreeMonitoring, Action: "checkFreeMonitoringStatus", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/getFreeMonitoringStatus"},
 		{Name: "getLastError", Aliases: []string{"getlasterror"}, Run: runGetLastError, Action: "user", Facts: command.Silent, Doc: "reference/command/getLastError"},
 		{Name: "getLastRequestStatistics", Run: runLastRequestStatistics, Action: "user", Facts: command.Silent, Doc: "cosmos"},
-		{Name: "getMore", Run: runGetMore, Namespace: command.CollectionField, Action: "user",
+		{Name: "getMore", Run: s.runGetMore, Namespace: command.CollectionField, Action: "user",
 			Facts: command.InTxn | command.Stable, Kind: command.KindRead, Op: command.OpGetMore, Doc: "reference/command/getMore"},
 		{Name: "insert", Run: runInsert, Namespace: command.FirstField, Action: "insert", Privileges: bypassPrivileges,
 			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable, Kind: command.KindWrite, Op: command.OpInsert,
