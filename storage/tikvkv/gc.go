@@ -28,7 +28,7 @@ const (
 )
 
 // collector collects garbage until the store is closed.
-func (s *store) collector(ctx context.Context) {
+func (s *store) collector() {
 	every := time.NewTicker(collectEvery)
 	defer every.Stop()
 	for {
@@ -37,9 +37,17 @@ func (s *store) collector(ctx context.Context) {
 		case <-s.stop:
 			return
 		}
-		if err := s.Collect(ctx); err != nil && !errors.Is(err, storage.ErrClosed) {
-			s.o.Log(true, "the garbage of the cluster is not collected: "+err.Error())
-		}
+		s.collectWhileOpen()
+	}
+}
+
+// collectWhileOpen is Collect for as long as the store is open: on a large cluster, or one that does not
+// answer, it takes up to a minute, for which nobody who stops a server waits.
+func (s *store) collectWhileOpen() {
+	ctx, end := s.whileOpen()
+	defer end()
+	if err := s.Collect(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
+		s.o.Log(true, "the garbage of the cluster is not collected: "+err.Error())
 	}
 }
 

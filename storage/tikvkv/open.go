@@ -47,7 +47,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	life := context.WithoutCancel(ctx)
 	s.stopped.Go(func() { s.lease.renew(life, s) })
 	if !o.Several {
-		s.stopped.Go(func() { s.collector(life) })
+		s.stopped.Go(func() { s.collector() })
 	}
 	if o.Several {
 		return &member{s}, nil

@@ -1,10 +1,14 @@
 package tikvkv
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -59,6 +63,37 @@ func TestCollectAmongMembers(t *testing.T) {
 	for _, m := range []*member{a, b, d} {
 		must(t, m.Close())
 	}
+}
+
+// A store that is closed does not wait for the cluster to remove what nobody reads.
+func TestCloseWhileCollecting(t *testing.T) {
+	c := fake(t)
+	a := openOn(t, c, quick("a"))
+	_, err := commit(t, a, set("k", "1"))
+	must(t, err)
+	pass(t, a)
+	begun := make(chan struct{})
+	var once sync.Once
+	c.SetHook(func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+		if req.Type == tikvrpc.CmdScanLock {
+			once.Do(func() { close(begun) })
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return next()
+	})
+	ended := make(chan struct{})
+	go func() {
+		a.collectWhileOpen()
+		close(ended)
+	}()
+	select {
+	case <-begun:
+	case <-ended:
+		t.Fatal("nothing was to collect")
+	}
+	must(t, a.Close())
+	<-ended
 }
 
 // A member that is asleep holds nothing back once its lease is over, and then reads nothing of what was
