@@ -30,7 +30,9 @@ type Everywhere struct {
 // NewEverywhere is the history of this server and of those that others asks, which may be nil.
 func NewEverywhere(own *Recorder, others *survey.Desk) *Everywhere {
 	e := &Everywhere{own: own, others: others}
-	others.Answer(kind, e.answer)
+	if storage.Several {
+		others.Answer(kind, e.answer)
+	}
 	return e
 }
 
@@ -80,9 +82,6 @@ func (e *Everywhere) answer(_ context.Context, body []byte) ([]byte, error) {
 
 // parts are what others know of a question. Errors: those of the store, ctx.Err().
 func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silent []string, err error) {
-	if !storage.Several {
-		return nil, nil, nil
-	}
 	for _, past := range e.left(ctx) {
 		list = append(list, past.ask(q))
 	}
@@ -133,6 +132,9 @@ func (e *Everywhere) left(ctx context.Context) []*Recorder {
 // Lines see Recorder.Lines; silent are the servers whose part is missing.
 // Errors: those of the store, ctx.Err().
 func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
+	if !storage.Several {
+		return e.own.Lines(level, from, to), nil, nil
+	}
 	list, silent, err := e.parts(ctx, question{Level: level, From: from, To: to})
 	l = e.own.Lines(level, from, to)
 	for _, o := range list {
@@ -145,6 +147,9 @@ func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Li
 
 // Heat see Recorder.Heat, and Lines.
 func (e *Everywhere) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
+	if !storage.Several {
+		return e.own.Heat(level, m, namespace, from, to), nil, nil
+	}
 	list, silent, err := e.parts(ctx, question{Level: level, Metric: &m, Namespace: namespace, From: from, To: to})
 	h = e.own.Heat(level, m, namespace, from, to)
 	for _, o := range list {

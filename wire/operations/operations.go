@@ -4,6 +4,7 @@ package operations
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"sort"
 	"sync"
@@ -73,7 +74,7 @@ func (r *Registry) Close(conn int64) {
 // Enter lists a command in the slot of its connection, and gives op its number. It returns
 // the context of the slot, under which the command is to run.
 func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.Raw) context.Context {
-	op.ID, op.slot = r.next.Add(1), s
+	op.ID, op.slot = r.number(), s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == nil || s.ctx.Err() != nil {
@@ -81,6 +82,15 @@ func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.
 	}
 	s.op, s.body = *op, body
 	return s.ctx
+}
+
+// number is the next number: clients see, and kill by, one that has 31 bits, and is not 0.
+func (r *Registry) number() int64 {
+	for {
+		if n := r.next.Add(1) & math.MaxInt32; n != 0 {
+			return n
+		}
+	}
 }
 
 // Leave ends the listing, and waits for whoever looks at the command's bytes.

@@ -12,8 +12,8 @@ func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
 	s.Keep("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.take)
 	s.Hooks.Begin = s.watch
-	s.Cluster.Others.Answer(killKind, s.answerKill)
-	if storage.AsShared(s.Cluster.Store) != nil {
+	if storage.Several && storage.AsShared(s.Cluster.Store) != nil {
+		s.Cluster.Others.Answer(killKind, s.answerKill)
 		s.Ops.Scatter()
 	}
 	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
