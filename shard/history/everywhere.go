@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/cantledb/cantle/shard/survey"
@@ -72,7 +71,6 @@ func (e *Everywhere) answer(_ context.Context, body []byte) ([]byte, error) {
 	}
 	a := e.own.ask(q)
 	if a.Heat != nil {
-		a.Heat.Rows = slices.DeleteFunc(a.Heat.Rows, func(r HeatRow) bool { return !slices.ContainsFunc(r.Cells, func(c byte) bool { return c != 0 }) })
 		for _, r := range a.Heat.Rows {
 			a.Sorts = append(a.Sorts, []byte(r.Part.Sort))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -97,14 +98,25 @@ func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
 		delete(left, id)
 		past := New(Config{Store: r.Store, Now: r.Now})
 		if _, err = past.load(ctx, append([]byte{ofMember}, id[:]...)); err == nil {
-			past.over = id
+			past.end(id)
 			list = append(list, past)
 		}
 	}
 	return list, err
 }
 
-// stillThere are those of the pasts that nobody has taken over.
+// end makes a history that of a server which is dead: what lasted ended with its work.
+func (r *Recorder) end(id storage.MemberID) {
+	r.over = id
+	for i := range r.rows.list {
+		w := &r.rows.list[i]
+		if s := w.now(); s != nil {
+			s.until = max(s.from, w.used) + 1
+		}
+	}
+}
+
+// stillThere are those of the pasts that nobody has taken over and whose servers have not come back.
 func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list []*Recorder, err error) {
 	if len(pasts) == 0 {
 		return nil, nil
@@ -114,7 +126,14 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 		return nil, err
 	}
 	defer snap.Close()
+	_, alive, err := storage.AsShared(s).Members(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, past := range pasts {
+		if slices.ContainsFunc(alive, func(m storage.Member) bool { return m.ID == past.over }) {
+			continue
+		}
 		name := append(append([]byte{ofMember}, past.over[:]...), rowsName...)
 		there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, name))
 		if err != nil {

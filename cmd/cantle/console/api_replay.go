@@ -33,6 +33,8 @@ type replayReply struct {
 	Recorded bool `json:"recorded"`
 	// Key is what another shard key would change, nil if none was asked for.
 	Key *otherKey `json:"key,omitempty"`
+	// Incomplete are servers whose part is missing.
+	Incomplete []string `json:"incomplete,omitempty"`
 }
 
 // partitionsMost bounds a replay.
@@ -65,12 +67,13 @@ func replay(q *query) (any, error) {
 		level = history.LevelFor(q.History.Second() - from)
 	}
 	var used history.Heat
+	var silent []string
 	t := traffic{used: &used}
 	for _, x := range []struct {
 		m    history.Metric
 		into *history.Heat
 	}{{history.RU, &used}, {history.Reads, &t.reads}, {history.Writes, &t.writes}, {history.Refused, &t.refused}} {
-		if *x.into, _, err = q.History.Heat(q.Context(), level, x.m, ns.String(), from, to); err != nil {
+		if *x.into, silent, err = q.History.Heat(q.Context(), level, x.m, ns.String(), from, to); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +92,7 @@ func replay(q *query) (any, error) {
 		}
 	}
 	out := meet(loads, used.Columns, float64(ru))
-	out.Key = key
+	out.Key, out.Incomplete = key, silent
 	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0 && !other
 	hours := float64(used.Step) / 3600
 	out.Manual = float64(ru) * hours * float64(used.Columns)
