@@ -10,6 +10,23 @@ import (
 // againMax bounds how often Again runs a transaction.
 const againMax = 64
 
+// Update runs fn in a transaction and commits it, again from the beginning after a conflict.
+// Errors: those of fn, which commits nothing; those of Begin, Commit and Again.
+func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t Txn) error) error {
+	return Again(ctx, func() error {
+		t, err := s.Begin(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := fn(t); err != nil {
+			return err
+		}
+		_, err = t.Commit(ctx, d)
+		return err
+	})
+}
+
 // Again runs fn, a whole transaction that begins from nothing each time, until it does not
 // end with ErrConflict. Where there is one writer of a key nobody is faster, but an engine may
 // refuse a commit for reasons of its own: one over a cluster does when a commit took too long.

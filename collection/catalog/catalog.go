@@ -77,17 +77,12 @@ func eachMeta(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, vis
 
 // eachRow visits the rows of a range; keys and values are valid until the visit returns.
 func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit func(key, value []byte) error) error {
-	it, err := r.Iter(ctx, within, storage.IterOptions{})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.Next() {
-		if err := visit(it.Key(), it.Value()); err != nil {
-			return fmt.Errorf("%s: %w", keyspace.Pretty(it.Key()), err)
+	return storage.Each(ctx, r, within, func(key, value []byte) error {
+		if err := visit(key, value); err != nil {
+			return fmt.Errorf("%s: %w", keyspace.Pretty(key), err)
 		}
-	}
-	return it.Err()
+		return nil
+	})
 }
 
 // Peek returns the current snapshot without holding anything of it: good for a look,

@@ -178,21 +178,10 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 			return err
 		}
 	}
-	return storage.Again(ctx, func() error {
-		txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
-		if err != nil {
+	return storage.Update(ctx, r.Store, storage.TxnOptions{Essential: true}, storage.Synced, func(txn storage.Txn) error {
+		if err := txn.Delete(d.key); err != nil || d.ix != 0 || storage.AsShared(r.Store) == nil {
 			return err
 		}
-		defer txn.Close()
-		if err := txn.Delete(d.key); err != nil {
-			return err
-		}
-		if d.ix == 0 && storage.AsShared(r.Store) != nil {
-			if err := txn.Delete(write.LineKey(d.id)); err != nil {
-				return err
-			}
-		}
-		_, err = txn.Commit(ctx, storage.Synced)
-		return err
+		return txn.Delete(write.LineKey(d.id))
 	})
 }

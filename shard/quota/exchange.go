@@ -87,42 +87,30 @@ func rowKey(id storage.MemberID) []byte {
 
 // readRows reads the rows of all servers.
 func readRows(ctx context.Context, r storage.Reader) (map[storage.MemberID]row, error) {
-	it, err := r.Iter(ctx, keyspace.MetaRange(keyspace.MetaQuota), storage.IterOptions{})
+	rows := map[storage.MemberID]row{}
+	err := storage.Each(ctx, r, keyspace.MetaRange(keyspace.MetaQuota), func(key, value []byte) (err error) {
+		_, name, _ := keyspace.SplitMeta(key)
+		var id storage.MemberID
+		if len(name) != len(id) {
+			return fmt.Errorf("the name of what a server needs of the budgets: %w", storage.ErrCorruption)
+		}
+		copy(id[:], name)
+		rows[id], err = decodeRow(value)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer it.Close()
-	rows := map[storage.MemberID]row{}
-	for it.Next() {
-		_, name, _ := keyspace.SplitMeta(it.Key())
-		var id storage.MemberID
-		if len(name) != len(id) {
-			return nil, fmt.Errorf("the name of what a server needs of the budgets: %w", storage.ErrCorruption)
-		}
-		copy(id[:], name)
-		if rows[id], err = decodeRow(it.Value()); err != nil {
-			return nil, err
-		}
-	}
-	return rows, it.Err()
+	return rows, nil
 }
 
 // change adds or removes rows, and tells all servers.
 func (x *Exchange) change(ctx context.Context, fn func(t storage.Txn) error) error {
-	return storage.Again(ctx, func() error {
-		t, err := x.Store.Begin(ctx, storage.TxnOptions{Essential: true})
-		if err != nil {
-			return err
-		}
-		defer t.Close()
+	return storage.Update(ctx, x.Store, storage.TxnOptions{Essential: true}, storage.Buffered, func(t storage.Txn) error {
 		if err := fn(t); err != nil {
 			return err
 		}
-		if err := keyspace.TouchTopic(ctx, x.Store, t, Topic); err != nil {
-			return err
-		}
-		_, err = t.Commit(ctx, storage.Buffered)
-		return err
+		return keyspace.TouchTopic(ctx, x.Store, t, Topic)
 	})
 }
 

@@ -123,7 +123,7 @@ func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Ans
 	if err := d.post(ctx, question{t, kind, body}); err != nil {
 		return nil, nil, err
 	}
-	defer d.remove(context.WithoutCancel(ctx), t)
+	defer d.withdraw(context.WithoutCancel(ctx), t)
 	answers, err = d.await(ctx, t, owing)
 	for _, a := range answers {
 		delete(owing, a.Member)
@@ -189,48 +189,24 @@ func (d *Desk) read(ctx context.Context, t ticket) (map[storage.MemberID][]byte,
 	}
 	defer r.Close()
 	rows := map[storage.MemberID][]byte{}
-	err = each(ctx, r, t.answerRange(), func(name, value []byte) error {
-		_, _, by, err := readName(name)
+	err = each(ctx, r, t.answerRange(), func(_ ticket, by storage.MemberID, value []byte) error {
 		rows[by] = bytes.Clone(value)
-		return err
+		return nil
 	})
 	return rows, err
 }
 
-// change runs a transaction of rows until it conflicts with nobody.
+// change changes rows, also on a disk that is almost full.
 func (d *Desk) change(ctx context.Context, fn func(t storage.Txn) error) error {
-	return storage.Again(ctx, func() error {
-		t, err := d.Store.Begin(ctx, storage.TxnOptions{Essential: true})
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		if err := fn(t); err != nil {
-			return err
-		}
-		_, err = t.Commit(ctx, storage.Buffered)
-		return err
-	})
+	return storage.Update(ctx, d.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }
 
 // post writes a question, and removes rows of askers that have died.
 func (d *Desk) post(ctx context.Context, q question) error {
 	return d.change(ctx, func(t storage.Txn) error {
-		var old [][]byte
-		err := each(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(name, _ []byte) error {
-			_, of, _, err := readName(name)
-			if err == nil && of.since.Seconds()+leftOver < q.since.Seconds() {
-				old = append(old, keyspace.AppendMeta(nil, keyspace.MetaSurvey, name))
-			}
-			return err
-		})
+		err := remove(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(of ticket) bool { return of.since.Seconds()+leftOver < q.since.Seconds() })
 		if err != nil {
 			return err
-		}
-		for _, key := range old {
-			if err := t.Delete(key); err != nil {
-				return err
-			}
 		}
 		if err := t.Set(q.questionKey(), append(append([]byte(q.kind), 0), q.body...)); err != nil {
 			return err
@@ -239,26 +215,16 @@ func (d *Desk) post(ctx context.Context, q question) error {
 	})
 }
 
-// remove removes a question and the answers that there are. One that comes at the same time
-// conflicts with it, or is removed with what is left over.
-func (d *Desk) remove(ctx context.Context, of ticket) {
+// withdraw removes a question and the answers that there are. One that comes at the same time is removed with
+// what is left over.
+func (d *Desk) withdraw(ctx context.Context, q ticket) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := d.change(ctx, func(t storage.Txn) error {
-		keys := [][]byte{of.questionKey()}
-		err := each(ctx, t, of.answerRange(), func(name, _ []byte) error {
-			keys = append(keys, keyspace.AppendMeta(nil, keyspace.MetaSurvey, name))
-			return nil
-		})
-		if err != nil {
+		if err := t.Delete(q.questionKey()); err != nil {
 			return err
 		}
-		for _, key := range keys {
-			if err := t.Delete(key); err != nil {
-				return err
-			}
-		}
-		return nil
+		return remove(ctx, t, q.answerRange(), func(ticket) bool { return true })
 	})
 	d.report(ctx, err)
 }
@@ -269,10 +235,9 @@ func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	there := map[ticket]bool{}
-	err := each(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{questions}), func(name, value []byte) error {
-		_, t, _, err := readName(name)
-		if err != nil || t.asker == d.Store.Member() || t.since.Seconds()+leftOver < now {
-			return err
+	err := each(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{questions}), func(t ticket, _ storage.MemberID, value []byte) error {
+		if t.asker == d.Store.Member() || t.since.Seconds()+leftOver < now {
+			return nil
 		}
 		if !d.heard[t] {
 			kind, body, _ := bytes.Cut(value, []byte{0})

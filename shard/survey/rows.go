@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,31 +47,44 @@ func (t ticket) answerRange() storage.Range {
 
 // readName reads the name of a question or an answer; by is whose answer it is.
 // Errors: ErrCorruption.
-func readName(name []byte) (of byte, t ticket, by storage.MemberID, err error) {
+func readName(name []byte) (t ticket, by storage.MemberID, err error) {
 	if len(name) < ticketLen || len(name) != ticketLen && len(name) != ticketLen+len(by) {
-		return 0, t, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
+		return t, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
 	}
 	copy(t.asker[:], name[1:])
 	t.since = storage.Timestamp(binary.BigEndian.Uint64(name[ticketLen-8:]))
 	copy(by[:], name[ticketLen:])
-	return name[0], t, by, nil
+	return t, by, nil
 }
 
-// each calls fn with the rows of a range until it returns an error; key and value are only
-// valid in the call. Errors: those of fn; those of the store.
-func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(name, value []byte) error) error {
-	it, err := r.Iter(ctx, in, storage.IterOptions{})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.Next() {
-		_, name, _ := keyspace.SplitMeta(it.Key())
-		if err := fn(name, it.Value()); err != nil {
+// each calls fn with the names and rows of a range until it returns an error; both are only valid in
+// the call. Errors: ErrCorruption; those of fn; those of the store.
+func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t ticket, by storage.MemberID, value []byte) error) error {
+	return storage.Each(ctx, r, in, func(key, value []byte) error {
+		_, name, _ := keyspace.SplitMeta(key)
+		t, by, err := readName(name)
+		if err != nil {
 			return err
 		}
+		return fn(t, by, value)
+	})
+}
+
+// remove removes the rows of a range that belong to some questions. Errors: those of each.
+func remove(ctx context.Context, t storage.Txn, in storage.Range, which func(ticket) bool) error {
+	var keys [][]byte
+	err := storage.Each(ctx, t, in, func(key, _ []byte) error {
+		_, name, _ := keyspace.SplitMeta(key)
+		of, _, err := readName(name)
+		if err == nil && which(of) {
+			keys = append(keys, bytes.Clone(key))
+		}
+		return err
+	})
+	for i := 0; i < len(keys) && err == nil; i++ {
+		err = t.Delete(keys[i])
 	}
-	return it.Err()
+	return err
 }
 
 // encodeAnswer makes the row of what Answer's function returned.

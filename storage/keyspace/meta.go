@@ -23,9 +23,9 @@ const (
 	MetaRole        MetaKind = 'r'
 	MetaSetting     MetaKind = 's' // server-wide settings and identity
 	MetaTransaction MetaKind = 't' // retryable-write and transaction records, by session
-	MetaSurvey      MetaKind = 'y' // what servers over one store ask each other, and answers
 	MetaUser        MetaKind = 'u'
 	MetaVersion     MetaKind = 'v' // catalog version
+	MetaSurvey      MetaKind = 'y' // what servers over one store ask each other, and answers
 )
 
 // AppendMeta appends the key of a metadata value.

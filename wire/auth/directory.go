@@ -71,17 +71,7 @@ func Open(ctx context.Context, s storage.Store) (*Directory, error) {
 }
 
 func each(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit func(bson.Raw) error) error {
-	it, err := r.Iter(ctx, keyspace.MetaRange(kind), storage.IterOptions{})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.Next() {
-		if err := visit(bson.Raw(slices.Clone(it.Value()))); err != nil {
-			return err
-		}
-	}
-	return it.Err()
+	return storage.Each(ctx, r, keyspace.MetaRange(kind), func(_, value []byte) error { return visit(bson.Raw(slices.Clone(value))) })
 }
 
 // Version changes with every change of the directory; it is never 0.

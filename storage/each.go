@@ -1,0 +1,19 @@
+package storage
+
+import "context"
+
+// Each visits the rows of a range, in the order of their keys, until a visit fails. Keys and values are
+// valid until the visit returns. Errors: those of visit, and of the reader.
+func Each(ctx context.Context, r Reader, within Range, visit func(key, value []byte) error) error {
+	it, err := r.Iter(ctx, within, IterOptions{})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.Next() {
+		if err := visit(it.Key(), it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
