@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cantledb/cantle/shard/survey"
@@ -41,7 +42,7 @@ const kind = "history"
 // question is what one server asks another.
 type question struct {
 	Level     int
-	Metric    *Metric // of a Heat; nil for Lines
+	Metrics   []Metric // of Heats; none for Lines
 	Namespace string
 	From, To  int64
 }
@@ -49,33 +50,54 @@ type question struct {
 // reply is the answer.
 type reply struct {
 	Lines *Lines   `json:",omitempty"`
-	Heat  *Heat    `json:",omitempty"`
-	Sorts [][]byte // of the rows' parts, which need not be text
+	Heats []Heat   `json:",omitempty"`
+	Sorts [][]byte // of the parts of all rows, which need not be text
 }
 
 // ask is what a Recorder has for a question.
-func (r *Recorder) ask(q question) (a reply) {
-	if q.Metric == nil {
+func (r *Recorder) ask(q question) reply {
+	if len(q.Metrics) == 0 {
 		l := r.Lines(q.Level, q.From, q.To)
 		return reply{Lines: &l}
 	}
-	h := r.Heat(q.Level, *q.Metric, q.Namespace, q.From, q.To)
-	return reply{Heat: &h}
+	return reply{Heats: r.Heats(q.Level, q.Namespace, q.From, q.To, q.Metrics...)}
+}
+
+// rows visits the rows of all heats.
+func (a *reply) rows(visit func(i int, r *HeatRow)) (n int) {
+	for h := range a.Heats {
+		for i := range a.Heats[h].Rows {
+			visit(n, &a.Heats[h].Rows[i])
+			n++
+		}
+	}
+	return n
 }
 
 // answer answers a question of another server.
 func (e *Everywhere) answer(_ context.Context, body []byte) ([]byte, error) {
 	var q question
-	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || q.Metric != nil && *q.Metric >= metricCount {
+	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || len(q.Metrics) > int(metricCount) ||
+		slices.ContainsFunc(q.Metrics, func(m Metric) bool { return m >= metricCount }) {
 		return nil, fmt.Errorf("the question about the history cannot be read: %w", storage.ErrCorruption)
 	}
 	a := e.own.ask(q)
-	if a.Heat != nil {
-		for _, r := range a.Heat.Rows {
-			a.Sorts = append(a.Sorts, []byte(r.Part.Sort))
-		}
-	}
+	a.rows(func(_ int, r *HeatRow) { a.Sorts = append(a.Sorts, []byte(r.Part.Sort)) })
 	return json.Marshal(a)
+}
+
+// readReply reads such an answer; ok is false for one of another form.
+func readReply(body []byte, q question) (a reply, ok bool) {
+	if json.Unmarshal(body, &a) != nil || len(a.Heats) != len(q.Metrics) || (a.Lines == nil) != (len(q.Metrics) > 0) {
+		return a, false
+	}
+	ok = true
+	n := a.rows(func(i int, r *HeatRow) {
+		if ok = ok && r.Part != nil && i < len(a.Sorts); ok {
+			r.Part.Sort = string(a.Sorts[i])
+		}
+	})
+	return a, ok && n == len(a.Sorts)
 }
 
 // parts are what others know of a question. Errors: those of the store, ctx.Err().
@@ -89,15 +111,11 @@ func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silen
 	}
 	answers, silent, err := e.others.Ask(ctx, kind, body)
 	for _, a := range answers {
-		var r reply
-		if json.Unmarshal(a.Body, &r) != nil || r.Heat != nil && len(r.Sorts) != len(r.Heat.Rows) {
+		if r, ok := readReply(a.Body, q); ok {
+			list = append(list, r)
+		} else {
 			silent = append(silent, a.Host) // of another release
-			continue
 		}
-		for i, sort := range r.Sorts {
-			r.Heat.Rows[i].Part.Sort = string(sort)
-		}
-		list = append(list, r)
 	}
 	return list, silent, err
 }
@@ -136,26 +154,30 @@ func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Li
 	list, silent, err := e.parts(ctx, question{Level: level, From: from, To: to})
 	l = e.own.Lines(level, from, to)
 	for _, o := range list {
-		if o.Lines != nil {
-			l.add(o.Lines)
-		}
+		l.add(o.Lines)
 	}
 	return l, silent, err
 }
 
-// Heat see Recorder.Heat, and Lines.
-func (e *Everywhere) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
+// Heats see Recorder.Heats, and Lines. All have the same rows.
+func (e *Everywhere) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, silent []string, err error) {
 	if !storage.Several {
-		return e.own.Heat(level, m, namespace, from, to), nil, nil
+		return e.own.Heats(level, namespace, from, to, metrics...), nil, nil
 	}
-	list, silent, err := e.parts(ctx, question{Level: level, Metric: &m, Namespace: namespace, From: from, To: to})
-	h = e.own.Heat(level, m, namespace, from, to)
-	for _, o := range list {
-		if o.Heat != nil {
-			h.add(o.Heat, m)
+	parts, silent, err := e.parts(ctx, question{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
+	list = e.own.Heats(level, namespace, from, to, metrics...)
+	for _, o := range parts {
+		for i := range list {
+			list[i].add(&o.Heats[i], metrics[i])
 		}
 	}
-	return h, silent, err
+	return list, silent, err
+}
+
+// Heat is the one of Heats.
+func (e *Everywhere) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
+	list, silent, err := e.Heats(ctx, level, namespace, from, to, m)
+	return list[0], silent, err
 }
 
 // Events see Recorder.Events: every server sees all changes of the catalog while it lives.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sort"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -25,32 +26,42 @@ func owner(s storage.Store) []byte {
 	if !storage.Several || shared == nil {
 		return nil
 	}
-	id := shared.Member()
-	return append([]byte{ofMember}, id[:]...)
+	return ownedBy(shared.Member())
 }
+
+// ownedBy begins the names of a server's records.
+func ownedBy(id storage.MemberID) []byte { return append([]byte{ofMember}, id[:]...) }
 
 // inherit makes the newest of the histories that servers have left which are dead this server's, and
 // removes those that are too old. Of two servers that want the same one conflicts, and has none.
-func (r *Recorder) inherit(ctx context.Context) error {
+func (r *Recorder) inherit(ctx context.Context) error { return r.clear(ctx, true) }
+
+// Forget removes the histories of servers that are dead once they are older than the oldest column. One
+// server is to do it now and then. Errors: those of the store.
+func (r *Recorder) Forget(ctx context.Context) error {
+	if !storage.Several || r.Store == nil || storage.AsShared(r.Store) == nil {
+		return nil
+	}
+	return r.clear(ctx, false)
+}
+
+// clear removes what is too old of what dead servers have left, and may take over the newest of the rest. If
+// another one does, or the server is back, it does nothing. Errors: those of the store.
+func (r *Recorder) clear(ctx context.Context, takes bool) error {
 	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	left, err := r.dead(ctx, t)
-	if err != nil || len(left) == 0 {
+	dead, err := r.dead(ctx, t)
+	if err != nil || len(dead) == 0 {
 		return err
 	}
-	var heir storage.MemberID
-	newest, oldest := int64(0), r.Now().Unix()-Span(Fives)
-	for id, saved := range left {
-		if saved > newest && saved > oldest {
-			heir, newest = id, saved
-		}
-	}
-	for id, saved := range left {
-		if id == heir && newest > 0 || saved <= oldest {
-			if err := move(ctx, t, id, owner(r.Store), id == heir && newest > 0); err != nil {
+	for i, d := range dead {
+		old := d.saved <= r.Now().Unix()-Span(Fives)
+		take := takes && i == 0 && d.saved > 0 && !old
+		if take || old {
+			if err := move(ctx, t, d.id, owner(r.Store), take); err != nil {
 				return err
 			}
 		}
@@ -61,18 +72,31 @@ func (r *Recorder) inherit(ctx context.Context) error {
 	return err
 }
 
-// dead lists the servers with a history in the store that do not live, and the last second in which a
+// deadOwner is a server with a history in the store that does not live, and the last second in which a
 // partition of it did something.
-func (r *Recorder) dead(ctx context.Context, in storage.Reader) (map[storage.MemberID]int64, error) {
+type deadOwner struct {
+	id    storage.MemberID
+	saved int64
+}
+
+// dead lists them, the latest first.
+func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwner, err error) {
 	left, err := leftBehind(ctx, in)
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
 	_, alive, err := storage.AsShared(r.Store).Members(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range alive {
 		delete(left, m.ID)
 	}
-	return left, err
+	for id, saved := range left {
+		list = append(list, deadOwner{id, saved})
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].saved > list[j].saved })
+	return list, nil
 }
 
 // pastsMax bounds how many servers that are dead are shown: the latest. A server that starts takes over
@@ -86,23 +110,19 @@ func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
 		return nil, err
 	}
 	defer snap.Close()
-	left, err := r.dead(ctx, snap)
-	for len(left) > 0 && err == nil && len(list) < pastsMax {
-		var id storage.MemberID
-		newest := int64(-1)
-		for m, saved := range left {
-			if saved > newest {
-				id, newest = m, saved
-			}
-		}
-		delete(left, id)
-		past := New(Config{Store: r.Store, Now: r.Now})
-		if _, err = past.load(ctx, append([]byte{ofMember}, id[:]...)); err == nil {
-			past.end(id)
-			list = append(list, past)
-		}
+	dead, err := r.dead(ctx, snap)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	for _, d := range dead[:min(len(dead), pastsMax)] {
+		past := New(Config{Store: r.Store, Now: r.Now})
+		if _, err := past.load(ctx, ownedBy(d.id)); err != nil {
+			return nil, err
+		}
+		past.end(d.id)
+		list = append(list, past)
+	}
+	return list, nil
 }
 
 // end makes a history that of a server which is dead: what lasted ended with its work.
@@ -134,8 +154,7 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 		if slices.ContainsFunc(alive, func(m storage.Member) bool { return m.ID == past.over }) {
 			continue
 		}
-		name := append(append([]byte{ofMember}, past.over[:]...), rowsName...)
-		there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, name))
+		there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, append(ownedBy(past.over), rowsName...)))
 		if err != nil {
 			return nil, err
 		}
@@ -144,34 +163,6 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 		}
 	}
 	return list, nil
-}
-
-// Forget removes the histories of servers that are dead once they are older than the oldest column. One
-// server is to do it now and then. Errors: those of the store.
-func (r *Recorder) Forget(ctx context.Context) error {
-	if !storage.Several || r.Store == nil || storage.AsShared(r.Store) == nil {
-		return nil
-	}
-	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	left, err := r.dead(ctx, t)
-	if err != nil {
-		return err
-	}
-	for id, saved := range left {
-		if saved <= r.Now().Unix()-Span(Fives) {
-			if err := move(ctx, t, id, nil, false); err != nil {
-				return err
-			}
-		}
-	}
-	if _, err = t.Commit(ctx, storage.Buffered); errors.Is(err, storage.ErrConflict) {
-		return nil // the server is back, or another one has taken it over
-	}
-	return err
 }
 
 // leftBehind lists the servers with a history in the store, and the last second in which a
@@ -206,7 +197,7 @@ func leftBehind(ctx context.Context, r storage.Reader) (map[storage.MemberID]int
 
 // move removes the records of a server, and writes them under other names if they are to be kept.
 func move(ctx context.Context, t storage.Txn, from storage.MemberID, to []byte, keep bool) error {
-	prefix := append([]byte{ofMember}, from[:]...)
+	prefix := ownedBy(from)
 	it, err := t.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, prefix), storage.IterOptions{})
 	if err != nil {
 		return err

@@ -49,9 +49,23 @@ type HeatRow struct {
 // within [from, to). A row has cells from the first to the last column in which it was
 // known.
 func (r *Recorder) Heat(level int, m Metric, namespace string, from, to int64) Heat {
+	return r.Heats(level, namespace, from, to, m)[0]
+}
+
+// Heats are several metrics of the same moment: all have the same rows.
+func (r *Recorder) Heats(level int, namespace string, from, to int64, metrics ...Metric) []Heat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.look()
+	out := make([]Heat, len(metrics))
+	for i, m := range metrics {
+		out[i] = r.heat(level, m, namespace, from, to)
+	}
+	return out
+}
+
+// heat is Heat after a look, under the lock.
+func (r *Recorder) heat(level int, m Metric, namespace string, from, to int64) Heat {
 	first, last := r.window(level, from, to)
 	ring := &r.rings[level]
 	out := Heat{Step: ring.step, From: first * ring.step, Columns: int(max(0, last-first+1)), Rows: []HeatRow{}}

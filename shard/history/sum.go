@@ -50,7 +50,7 @@ func (h *Heat) add(o *Heat, m Metric) {
 	end := h.From + int64(h.Columns)*h.Step
 	for i := range o.Rows {
 		r := o.Rows[i]
-		if r.Part == nil || r.First >= end || r.First+int64(len(r.Cells))*h.Step <= h.From {
+		if r.First >= end || r.First+int64(len(r.Cells))*h.Step <= h.From {
 			continue
 		}
 		at, ok := known[r.name()]

@@ -66,17 +66,12 @@ func replay(q *query) (any, error) {
 		from = max(from, to-recordedSeconds)
 		level = history.LevelFor(q.History.Second() - from)
 	}
-	var used history.Heat
-	var silent []string
-	t := traffic{used: &used}
-	for _, x := range []struct {
-		m    history.Metric
-		into *history.Heat
-	}{{history.RU, &used}, {history.Reads, &t.reads}, {history.Writes, &t.writes}, {history.Refused, &t.refused}} {
-		if *x.into, silent, err = q.History.Heat(q.Context(), level, x.m, ns.String(), from, to); err != nil {
-			return nil, err
-		}
+	heats, silent, err := q.History.Heats(q.Context(), level, ns.String(), from, to, history.RU, history.Reads, history.Writes, history.Refused)
+	if err != nil {
+		return nil, err
 	}
+	used := heats[0]
+	t := traffic{used: &used, reads: heats[1], writes: heats[2], refused: heats[3]}
 	parts := int(n)
 	if other {
 		parts = 0

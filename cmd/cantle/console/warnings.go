@@ -103,14 +103,11 @@ func texts(v bson.Value) (out []string) {
 // most of their collection's work.
 func (q *query) hotPartitions() (out []warning) {
 	now := q.History.Second()
-	ru, _, err := q.History.Heat(q.Context(), history.Seconds, history.RU, "", now-warnedSeconds, now)
+	heats, _, err := q.History.Heats(q.Context(), history.Seconds, "", now-warnedSeconds, now, history.RU, history.Refused)
 	if err != nil {
 		return nil
 	}
-	refused, _, err := q.History.Heat(q.Context(), history.Seconds, history.Refused, "", now-warnedSeconds, now)
-	if err != nil {
-		return nil
-	}
+	ru, refused := heats[0], heats[1]
 	all, parts := map[string]float64{}, map[string]int{}
 	sums := make([]float64, len(ru.Rows))
 	for i := range ru.Rows {
