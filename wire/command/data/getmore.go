@@ -192,16 +192,12 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 			limit = time.Duration(ms) * time.Millisecond
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.Ctx, limit)
+	ctx, cancel := untilStopped(c, limit)
 	defer cancel()
 	stopping := c.Conn.Draining()
-	defer context.AfterFunc(stopping, cancel)()
 	for {
-		c.Out.LeaveRoom()
-		idle := &c.Progress().Idle
-		idle.Begin(c.Cluster.Now())
-		err := w.Wait(ctx)
-		idle.End(c.Cluster.Now())
+		var err error
+		rest(c, func() { err = w.Wait(ctx) })
 		if err != nil {
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
@@ -215,6 +211,22 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 			return n, more, err
 		}
 	}
+}
+
+// untilStopped is a context that ends after a time, or when the server does not take new commands any more.
+func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithTimeout(c.Ctx, d)
+	stop := context.AfterFunc(c.Conn.Draining(), cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// rest waits, without the memory of the connection's reply, and as long as that takes the command is idle.
+func rest(c *command.Call, wait func()) {
+	c.Out.LeaveRoom()
+	idle := &c.Progress().Idle
+	idle.Begin(c.Cluster.Now())
+	wait()
+	idle.End(c.Cluster.Now())
 }
 
 // receiptOf is what a cursor has cost so far, in micro request units; 0 if nobody counts.

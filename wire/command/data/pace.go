@@ -1,7 +1,6 @@
 package data
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -60,17 +59,7 @@ func (s *State) gather(c *command.Call, cur *cursor.Cursor) {
 	if left <= paceEach {
 		return
 	}
-	c.Out.LeaveRoom()
-	idle := &c.Progress().Idle
-	idle.Begin(c.Cluster.Now())
-	defer func() { idle.End(c.Cluster.Now()) }()
-	ctx, cancel := context.WithCancel(c.Ctx)
-	defer cancel()
-	defer context.AfterFunc(c.Conn.Draining(), cancel)()
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	ctx, end := untilStopped(c, left)
+	defer end()
+	rest(c, func() { <-ctx.Done() })
 }

@@ -50,7 +50,8 @@ func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (e
 // getRecordedTraffic answers {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"},
 // suffix, partitions, from, to}, an extension of ours: what a sample of the statements of the last
 // hour cost, and where they would go under another shard key. Without shardKey it lists the fields
-// that statements fix. Of several servers over one store it is about what was recorded at all of them. Values are told to those who may read documents.
+// that statements fix. Of several servers over one store it is about what was recorded at all of
+// them. Values are told to those who may read documents.
 // Errors: NamespaceNotFound (26), InvalidOptions (72), BadValue (2).
 func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
@@ -73,7 +74,11 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 		q.String("coll", a.ns.Coll)
 		q.Int64("from", from)
 		q.Int64("to", to)
-		incomplete, err = s.fromOthers(c.Ctx, askTraffic, q.Doc(), func(d bson.Raw) error { return traffic.Add(recorded, d) })
+		var told []bson.Raw
+		told, incomplete, err = s.fromOthers(c.Ctx, askTraffic, q.Doc())
+		for i := 0; i < len(told) && err == nil; i++ {
+			err = traffic.Add(recorded, told[i])
+		}
 		if err != nil {
 			return err
 		}

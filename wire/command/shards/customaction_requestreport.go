@@ -62,14 +62,8 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// appendRequest prints one shape.
-func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.MicroRU) {
-	b.String("ns", s.ns.String())
-	b.String("command", s.command)
-	b.String("filter", s.filter)
-	if s.sort != "" {
-		b.String("sort", s.sort)
-	}
+// appendFields appends the fields that the filter of a shape names.
+func (s *shape) appendFields(b *bson.Builder) {
 	b.BeginArray("fields")
 	for _, f := range s.fields {
 		b.BeginDoc("")
@@ -78,6 +72,17 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 		b.End()
 	}
 	b.End()
+}
+
+// appendRequest prints one shape.
+func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.MicroRU) {
+	b.String("ns", s.ns.String())
+	b.String("command", s.command)
+	b.String("filter", s.filter)
+	if s.sort != "" {
+		b.String("sort", s.sort)
+	}
+	s.appendFields(b)
 	runs := max(1, s.runs)
 	average := s.charge / ratelimit.MicroRU(runs)
 	b.Int64("count", s.runs)

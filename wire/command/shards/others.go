@@ -24,17 +24,21 @@ func (s *State) answerOthers() {
 	s.Cluster.Others.Answer(askTraffic, s.answerTraffic)
 }
 
-// fromOthers asks the other servers and calls add with what each of them answers. incomplete are those that
-// did not answer, which the reply is to name. Errors: those of the store and of add.
-func (s *State) fromOthers(ctx context.Context, kind string, question bson.Raw, add func(bson.Raw) error) (incomplete []string, err error) {
+// fromOthers asks the other servers, and returns what each of them answers. incomplete are those that
+// did not answer, which the reply is to name. Errors: those of the store; what is no document.
+func (s *State) fromOthers(ctx context.Context, kind string, question bson.Raw) (told []bson.Raw, incomplete []string, err error) {
 	answers, incomplete, err := s.Cluster.Others.Ask(ctx, kind, question)
-	for i := 0; i < len(answers) && err == nil; i++ {
-		var d bson.Raw
-		if d, err = bson.Parse(answers[i].Body, bson.Limits{}); err == nil {
-			err = add(d)
-		}
+	if err != nil {
+		return nil, nil, err
 	}
-	return incomplete, err
+	for _, a := range answers {
+		d, err := bson.Parse(a.Body, bson.Limits{})
+		if err != nil {
+			return nil, nil, err
+		}
+		told = append(told, d)
+	}
+	return told, incomplete, nil
 }
 
 // appendIncomplete names the servers whose part is missing from a sum.

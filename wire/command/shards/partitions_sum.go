@@ -68,11 +68,7 @@ func (s *State) partitionsEverywhere(ctx context.Context, coll *catalog.Collecti
 	}
 	q := bson.NewBuilder(nil)
 	q.Int64("id", int64(coll.ID))
-	var others []bson.Raw
-	incomplete, err = s.fromOthers(ctx, askPartitions, q.Doc(), func(d bson.Raw) error {
-		others = append(others, d)
-		return nil
-	})
+	others, incomplete, err := s.fromOthers(ctx, askPartitions, q.Doc())
 	if err != nil {
 		return nil, nil, err
 	}

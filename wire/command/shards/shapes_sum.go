@@ -81,11 +81,7 @@ func (s *State) reportEverywhere(ctx context.Context, w *reportWish) (sum *repor
 	if !storage.Several {
 		return s.reportHere(w), nil, nil
 	}
-	var others []bson.Raw
-	incomplete, err = s.fromOthers(ctx, askReport, w.doc(), func(d bson.Raw) error {
-		others = append(others, d)
-		return nil
-	})
+	others, incomplete, err := s.fromOthers(ctx, askReport, w.doc())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,14 +193,7 @@ func (s *shape) appendTold(b *bson.Builder, history bool) {
 	b.String("command", s.command)
 	b.String("filter", s.filter)
 	b.String("sort", s.sort)
-	b.BeginArray("fields")
-	for _, f := range s.fields {
-		b.BeginDoc("")
-		b.String("path", f.path)
-		b.String("by", f.by)
-		b.End()
-	}
-	b.End()
+	s.appendFields(b)
 	for name, n := range s.counters() {
 		b.Int64(name, *n)
 	}
