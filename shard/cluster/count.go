@@ -17,7 +17,7 @@ func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 // Recounted makes the counts of Tally those of what all processes over the store have committed before
 // the call. Errors: those of the store, ctx.Err().
 func (c *Cluster) Recounted(ctx context.Context) error {
-	if !storage.Several || !c.shared || c.Recount == nil {
+	if c.Recount == nil {
 		return nil
 	}
 	return c.Recount(ctx)

@@ -49,14 +49,14 @@ func (r *Runner) Recount(ctx context.Context) error {
 			return err
 		}
 	}
-	at, err := r.Store.Now(ctx)
+	if err := r.followToNow(ctx); err != nil {
+		return err
+	}
+	counted, err := r.countFew(ctx)
+	if err == nil && counted {
+		err = r.followToNow(ctx)
+	}
 	if err != nil {
-		return err
-	}
-	if err := r.followTo(ctx, at); err != nil {
-		return err
-	}
-	if err := r.countFew(ctx); err != nil {
 		return err
 	}
 	r.showCounts()
@@ -64,8 +64,8 @@ func (r *Runner) Recount(ctx context.Context) error {
 }
 
 // countFew counts shards that nobody has counted yet, which one server does in time, as long as they are
-// small.
-func (r *Runner) countFew(ctx context.Context) error {
+// small. It reports that there were some.
+func (r *Runner) countFew(ctx context.Context) (some bool, err error) {
 	left := int64(recountDocsMax)
 	for _, coll := range r.Catalog.Peek().Collections("") {
 		missing := r.uncounted(coll)
@@ -74,22 +74,20 @@ func (r *Runner) countFew(ctx context.Context) error {
 		}
 		docs, err := r.countShards(ctx, coll, missing, left)
 		if err != nil {
-			return err
+			return some, err
 		}
 		left -= docs
+		some = true
 	}
-	if left == recountDocsMax {
-		return nil
-	}
+	return some, nil
+}
+
+// followToNow applies the log up to the present time.
+func (r *Runner) followToNow(ctx context.Context) error {
 	at, err := r.Store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	return r.followTo(ctx, at)
-}
-
-// followTo applies the log up to a time that has passed.
-func (r *Runner) followTo(ctx context.Context, at storage.Timestamp) error {
 	c := &r.counts
 	c.pass.Lock()
 	defer c.pass.Unlock()
