@@ -47,17 +47,13 @@ func storageWanted() (string, error) {
 func stored(binary string, o Options) (program string, changed Options, leave func(), err error) {
 	leave = func() {}
 	wanted, err := storageWanted()
-	if err == nil && o.Servers > 1 {
-		program, err = withinProgram()
-		return program, o, leave, err
-	}
-	if err != nil || wanted == "" || o.Storage != "" {
+	if err != nil || o.Storage != "" || wanted == "" && o.Servers == 0 {
 		return binary, o, leave, err
 	}
-	if o.Data == "" && (wanted == within || wanted == severalWithin) {
-		if wanted == severalWithin {
-			o.Servers = 3
-		}
+	if o.Data == "" && wanted == severalWithin {
+		o.Servers = 3
+	}
+	if o.Servers > 0 || o.Data == "" && wanted == within {
 		program, err = withinProgram()
 		return program, o, leave, err
 	}

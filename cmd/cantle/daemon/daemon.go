@@ -191,12 +191,11 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 		},
 	})
-	d.cursors, d.sessions = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()}), d.newSessions()
+	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
+	d.sessions = d.newSessions()
 	d.cluster = cluster.New(cluster.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
-		Dropped: d.poison,
-		Memory:  d.shares.queries,
-		Others:  d.askOthers(ctx, cat), Recount: d.runner.Recount,
+		Dropped: d.poison, Memory: d.shares.queries, Others: d.askOthers(ctx, cat), Recount: d.runner.Recount,
 	})
 	definer := ddl.New(d.cluster, ddl.Config{
 		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,

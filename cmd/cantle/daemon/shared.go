@@ -27,8 +27,10 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 	}
 	d.cluster.Tally.Doubt() // it does not know what others write
 	cat.OnFollowed(func(before, now *catalog.Snapshot) {
-		for _, coll := range before.Collections("") {
-			same := now.ByID(coll.ID)
+		now.Changes(before, func(coll, same *catalog.Collection) {
+			if coll == nil {
+				return
+			}
 			if next := now.Collection(coll.Namespace); next == nil || next.UUID != coll.UUID { // another shard key keeps it
 				d.poison(coll.Namespace)
 			}
@@ -36,7 +38,7 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 				d.cluster.Budgets.Drop(uint64(coll.ID))
 				d.cluster.Tally.Drop(coll.ID)
 			}
-		}
+		})
 		go definer.RestoreBudgets()
 	})
 	users.Everywhere = cat.Everywhere
