@@ -92,9 +92,6 @@ func (p *program) test(t *testing.T, found *findings) {
 		t.Fatal(err)
 	}
 	for _, v := range variants {
-		if v == several && p.alone {
-			continue
-		}
 		t.Run(v, func(t *testing.T) { p.against(t, v, root, dir, found) })
 	}
 }

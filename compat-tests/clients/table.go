@@ -34,7 +34,6 @@ type program struct {
 	run     string   // shell command, run in the copied folder
 	rows    []row
 	always  bool // its toolchain is a prerequisite of the tests: missing, it fails
-	alone   bool // runs against one server only: it asks what one of several cannot answer, such as fail points of whichever server comes
 	long    bool // installing takes more than a minute: only with CANTLE_LONG
 }
 
@@ -73,8 +72,8 @@ var programs = []program{
 	{
 		folder: "c", needs: []string{"cc", "pkg-config"}, hint: "; Debian: apt install gcc pkg-config libmongoc-dev",
 		build: []string{"cc -O1 -Wall -Werror -o client client.c $(pkg-config --cflags --libs libmongoc-1.0) -lpthread"},
-		run:   "./client", library: "libmongoc-1.0", alone: true,
-		rows: []row{{"c", "C driver", allBut("bulkwrite", hosts)}}, // there since libmongoc 1.29, newer than Debian's
+		run:   "./client", library: "libmongoc-1.0",
+		rows: []row{{"c", "C driver", allBut("bulkwrite")}}, // there since libmongoc 1.29, newer than Debian's
 	},
 	{
 		folder: "java", needs: []string{"javac", "mvn"}, hint: "; Debian: apt install openjdk-17-jdk maven",
@@ -85,10 +84,10 @@ var programs = []program{
 			[]string{"connect", "crud", "cursors", "indexes", "aggregation", "transactions"}}, {"spring", "Spring Data MongoDB", mapped}},
 	},
 	{
-		folder: "rust", needs: []string{"cargo"}, long: true, alone: true,
+		folder: "rust", needs: []string{"cargo"}, long: true,
 		fetch: []string{"cargo fetch -q"},
 		build: []string{"cargo build -q --offline"},
 		run:   "target/debug/client",
-		rows:  []row{{"rust", "Rust driver", allBut(hosts)}},
+		rows:  []row{{"rust", "Rust driver", areas}},
 	},
 }

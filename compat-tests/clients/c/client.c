@@ -11,10 +11,11 @@
 
 #define DB "clients_c"
 
-static const char *uri_text;
+static const char *uri_text; /* of all servers, or of one of them in areas about a single one */
 static bool cosmos;
 static jmp_buf failed;
 static char why[2048];
+enum { FAILED = 1, SKIPPED };
 
 /* FAIL ends the area. What it had open is left to the end of the process. */
 static void fail(int line, const char *format, ...) {
@@ -24,8 +25,15 @@ static void fail(int line, const char *format, ...) {
   vsnprintf(said, sizeof said, format, args);
   va_end(args);
   snprintf(why, sizeof why, "client.c:%d: %s", line, said);
-  longjmp(failed, 1);
+  longjmp(failed, FAILED);
 }
+
+/* skip says why an area does not apply. */
+static void skip(const char *reason) {
+  snprintf(why, sizeof why, "%s", reason);
+  longjmp(failed, SKIPPED);
+}
+
 #define CHECK(cond) do { if (!(cond)) fail(__LINE__, "%s", #cond); } while (0)
 #define OK(call) do { if (!(call)) fail(__LINE__, "%s: %s", #call, error.message); } while (0)
 #define REFUSED(want, call) do { if (call) fail(__LINE__, "%s succeeded", #call); \
@@ -449,21 +457,72 @@ static void pool_area(void) {
   mongoc_client_destroy(client);
 }
 
+/* What a client saw of the servers: who answered its inserts, and how often the first one failed. */
+struct seen { char first[BSON_HOST_NAME_MAX], answered[10][BSON_HOST_NAME_MAX]; int distinct, failures; };
+
+static void succeeded(const mongoc_apm_command_succeeded_t *event) {
+  struct seen *seen = mongoc_apm_command_succeeded_get_context(event);
+  const char *host = mongoc_apm_command_succeeded_get_host(event)->host_and_port;
+  if (strcmp(mongoc_apm_command_succeeded_get_command_name(event), "insert")) return;
+  for (int i = 0; i < seen->distinct; i++) if (!strcmp(seen->answered[i], host)) return;
+  if (seen->distinct < 10) strcpy(seen->answered[seen->distinct++], host);
+}
+
+static void refused_by(const mongoc_apm_command_failed_t *event) {
+  struct seen *seen = mongoc_apm_command_failed_get_context(event);
+  if (!strcmp(mongoc_apm_command_failed_get_host(event)->host_and_port, seen->first)) seen->failures++;
+}
+
+static void hosts_area(void) {
+  mongoc_uri_t *uri = mongoc_uri_new(uri_text);
+  const mongoc_host_list_t *hosts = mongoc_uri_get_hosts(uri);
+  if (!hosts->next) skip("there is one server");
+  static struct seen seen;
+  strcpy(seen.first, hosts->host_and_port);
+  char text[300];
+  snprintf(text, sizeof text, "mongodb://%s/", seen.first);
+  mongoc_client_t *first = mongoc_client_new(text);
+  OK(run(first, "admin", json("{\"configureFailPoint\": \"failCommand\", \"mode\": \"alwaysOn\", \"data\": {\"appName\": \"c_hosts\", "
+    "\"failCommands\": [\"insert\", \"find\"], \"closeConnection\": true}}"), NULL));
+  mongoc_client_t *client = connect_with("appName=c_hosts&heartbeatFrequencyMS=500");
+  mongoc_apm_callbacks_t *watch = mongoc_apm_callbacks_new();
+  mongoc_apm_set_command_succeeded_cb(watch, succeeded);
+  mongoc_apm_set_command_failed_cb(watch, refused_by);
+  CHECK(mongoc_client_set_apm_callbacks(client, watch, &seen));
+  mongoc_collection_t *coll = empty(client, "hosts");
+  for (int i = 0; i < 40; i++) {
+    char doc[32];
+    snprintf(doc, sizeof doc, "{\"_id\": %d}", i);
+    OK(insert(coll, doc));
+    CHECK(drain(mongoc_collection_find_with_opts(coll, json("%s", doc), NULL, NULL), NULL) == 1);
+  }
+  OK(run(first, "admin", json("{\"configureFailPoint\": \"failCommand\", \"mode\": \"off\"}"), NULL));
+  CHECK(seen.failures > 0);
+  CHECK(seen.distinct == 2);
+  for (int i = 0; i < seen.distinct; i++) CHECK(strcmp(seen.answered[i], seen.first));
+  CHECK(count(coll, "{}", NULL) == 40);
+  mongoc_client_destroy(client);
+  mongoc_client_destroy(first);
+}
+
 int main(void) {
-  static const struct { const char *name; void (*check)(void); } areas[] = {
+  static const struct { const char *name; void (*check)(void); bool one; } areas[] = {
     {"connect", connect_area}, {"crud", crud_area}, {"bulk", bulk_area}, {"cursors", cursors_area}, {"indexes", indexes_area},
-    {"aggregation", aggregation_area}, {"gridfs", gridfs_area}, {"sessions", sessions_area}, {"transactions", transactions_area},
-    {"retryable", retryable_area}, {"changestreams", changestreams_area}, {"throttling", throttling_area}, {"errors", errors_area},
-    {"compression", compression_area}, {"pool", pool_area}};
-  uri_text = getenv("CANTLE_URI");
+    {"aggregation", aggregation_area}, {"gridfs", gridfs_area}, {"sessions", sessions_area}, {"transactions", transactions_area, true},
+    {"retryable", retryable_area, true}, {"changestreams", changestreams_area}, {"throttling", throttling_area, true}, {"errors", errors_area},
+    {"compression", compression_area}, {"pool", pool_area, true}, {"hosts", hosts_area}};
   const char *personality = getenv("CANTLE_PERSONALITY");
   cosmos = personality && !strcmp(personality, "cosmos");
   int failures = 0;
   mongoc_init();
   for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
-    if (setjmp(failed) == 0) {
+    uri_text = getenv(areas[i].one && getenv("CANTLE_ONE_URI") ? "CANTLE_ONE_URI" : "CANTLE_URI");
+    int ended = setjmp(failed);
+    if (ended == 0) {
       areas[i].check();
       printf("c %s ok\n", areas[i].name);
+    } else if (ended == SKIPPED) {
+      printf("c %s skip %s\n", areas[i].name, why);
     } else {
       printf("c %s FAIL %s\n", areas[i].name, why);
       failures++;

@@ -1,7 +1,7 @@
 //! The official Rust driver: one function per area, and the line per area that the runner reads.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::error::{Error, ErrorKind, WriteFailure};
 use mongodb::event::EventHandler;
+use mongodb::event::command::CommandEvent;
 use mongodb::options::{
     ClientOptions, DeleteOneModel, FullDocumentType, GridFsBucketOptions, IndexOptions, InsertOneModel, ReadConcern, ReplaceOneModel, ReturnDocument,
     UpdateOneModel, WriteConcern, WriteModel,
@@ -32,6 +33,14 @@ impl std::error::Error for Skip {}
 
 fn uri() -> String {
     std::env::var("CANTLE_URI").expect("CANTLE_URI")
+}
+
+/// The areas that are about a single server, one of several where there are several.
+const ALONE: [&str; 4] = ["transactions", "retryable", "throttling", "pool"];
+
+/// The connection string for an area.
+fn uri_for(area: &str) -> String {
+    if ALONE.contains(&area) { std::env::var("CANTLE_ONE_URI").unwrap_or_else(|_| uri()) } else { uri() }
 }
 
 fn cosmos() -> bool {
@@ -312,7 +321,7 @@ async fn compression(a: &Area) -> Outcome {
 async fn pool(a: &Area) -> Outcome {
     a.coll.insert_many(docs(0, 50)).await?;
     let made = Arc::new(AtomicU32::new(0));
-    let mut options = ClientOptions::parse(uri()).await?;
+    let mut options = ClientOptions::parse(uri_for("pool")).await?;
     options.max_pool_size = Some(5);
     let counter = made.clone();
     options.cmap_event_handler = Some(EventHandler::callback(move |e| {
@@ -325,15 +334,49 @@ async fn pool(a: &Area) -> Outcome {
     assert!(found.iter().all(Option::is_some));
     assert!(made.load(Ordering::Relaxed) <= 5);
     for _ in 0..30 {
-        let client = Client::with_uri_str(uri()).await?;
+        let client = Client::with_uri_str(uri_for("pool")).await?;
         client.database("admin").run_command(doc! {"ping": 1}).await?;
         client.shutdown().await;
     }
     Ok(())
 }
 
-async fn prepared(name: &str) -> Result<Area, Error> {
+async fn hosts(a: &Area) -> Outcome {
     let mut options = ClientOptions::parse(uri()).await?;
+    let all: Vec<String> = options.hosts.iter().map(ToString::to_string).collect();
+    if all.len() == 1 {
+        return Err(Skip("there is one server").into());
+    }
+    let single = Client::with_uri_str(format!("mongodb://{}/", all[0])).await?.database("admin");
+    let fail = doc! {"configureFailPoint": "failCommand", "mode": "alwaysOn",
+        "data": {"appName": "rust_hosts_watched", "failCommands": ["insert", "find"], "closeConnection": true}};
+    single.run_command(fail).await?;
+    let (answered, failures) = (Arc::new(Mutex::new(BTreeSet::new())), Arc::new(AtomicU32::new(0)));
+    let (answering, failing, first) = (answered.clone(), failures.clone(), all[0].clone());
+    options.app_name = Some("rust_hosts_watched".into());
+    options.command_event_handler = Some(EventHandler::callback(move |e| match e {
+        CommandEvent::Succeeded(e) if e.command_name == "insert" => {
+            answering.lock().unwrap().insert(e.connection.address.to_string());
+        }
+        CommandEvent::Failed(e) if e.connection.address.to_string() == first => {
+            failing.fetch_add(1, Ordering::Relaxed);
+        }
+        _ => {}
+    }));
+    let coll = Client::with_options(options)?.database(a.db.name()).collection::<Document>("hosts");
+    for i in 0..40 {
+        coll.insert_one(doc! {"_id": i}).await?;
+        assert_eq!(coll.find_one(doc! {"_id": i}).await?, Some(doc! {"_id": i}));
+    }
+    single.run_command(doc! {"configureFailPoint": "failCommand", "mode": "off"}).await?;
+    assert!(failures.load(Ordering::Relaxed) > 0);
+    assert_eq!(*answered.lock().unwrap(), all[1..].iter().cloned().collect());
+    assert_eq!(coll.count_documents(doc! {}).await?, 40);
+    Ok(())
+}
+
+async fn prepared(name: &str) -> Result<Area, Error> {
+    let mut options = ClientOptions::parse(uri_for(name)).await?;
     options.app_name = Some(format!("rust_{name}"));
     let client = Client::with_options(options)?;
     let db = client.database("clients_rust");
@@ -370,4 +413,4 @@ macro_rules! areas {
     };
 }
 
-areas!(connect, crud, bulk, bulkwrite, cursors, indexes, aggregation, gridfs, sessions, transactions, retryable, changestreams, throttling, errors, compression, pool);
+areas!(connect, crud, bulk, bulkwrite, cursors, indexes, aggregation, gridfs, sessions, transactions, retryable, changestreams, throttling, errors, compression, pool, hosts);
