@@ -48,19 +48,22 @@ func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error)
 	return &Oplog{s: s, begun: !spec.oldest}, nil
 }
 
-// Next returns the next entry, valid until the next call, or nil when there is
-// none now.
+// Next returns the next entry, valid until the next call, or nil when there was
+// none at the last look at the log, as Stream.Next.
 // Errors: those of env and of the store.
 func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	s := o.s
 	for {
 		for s.at == len(s.items) {
-			if err := s.look(env); err != nil {
-				return nil, err
+			if !s.whole {
+				if err := s.look(env); err != nil {
+					return nil, err
+				}
+				if s.at < len(s.items) || s.behind {
+					continue
+				}
 			}
-			if s.at < len(s.items) || s.behind {
-				continue
-			}
+			s.whole = false
 			if o.group.open() {
 				return o.groupEntry(false), nil
 			}

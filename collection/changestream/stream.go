@@ -46,7 +46,9 @@ type Stream struct {
 	read place
 	// behind says that the last look at the log stopped before its end.
 	behind bool
-	room   int // bytes of records to take in one look
+	// whole says that it came to its end, and what it found has not been told to be all yet.
+	whole bool
+	room  int // bytes of records to take in one look
 
 	items []item
 	at    int
@@ -199,17 +201,24 @@ func (s *Stream) watch(env *mql.Env) {
 	}
 }
 
-// Next returns the next event, valid until the next call, or nil when there is
-// none now. Token then is a mark.
+// Next returns the next event, valid until the next call, or nil when there was
+// none at the last look at the log; the call after that looks again. So a batch ends
+// also where changes come faster than the log can be looked at. Token then is a mark.
 // Errors: ChangeStreamHistoryLost (286), ChangeStreamFatalError (280),
 // NoMatchingDocument (47), those of env and of the store.
 func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	for !s.ended {
 		if s.at == len(s.items) {
+			if s.whole {
+				s.whole = false
+				s.mark()
+				break
+			}
 			if err := s.look(env); err != nil {
 				return nil, err
 			}
 			if s.at == len(s.items) {
+				s.whole = false
 				break
 			}
 		}
@@ -313,7 +322,8 @@ func (s *Stream) look(env *mql.Env) error {
 	case failed != nil:
 		return failed
 	}
-	if s.behind = full; !full {
+	s.behind, s.whole = full, !full
+	if !full {
 		s.read = place{max(next, s.read.ts), wholeCommit}
 	}
 	if s.room = roomMin; s.read.ordinal != wholeCommit {

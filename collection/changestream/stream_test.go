@@ -220,6 +220,30 @@ func TestHistoryLost(t *testing.T) {
 	}
 }
 
+// TestEndOfLook proves that a stream tells that it has delivered all that was there, also while more comes: what reads it
+// makes a batch of that and does not go on for as long as there are writers.
+func TestEndOfLook(t *testing.T) {
+	w := newWorld(t)
+	id := w.create("c")
+	s := w.open("c", Spec{})
+	env := mql.NewEnv(t.Context())
+	w.commit(insert(id, 0))
+	for i := range 3 {
+		event, err := s.Next(env)
+		w.ok(err)
+		if event == nil {
+			t.Fatalf("no event %d", i)
+		}
+		last := w.commit(insert(id, i+1))
+		if event, err = s.Next(env); event != nil || err != nil {
+			t.Errorf("after event %d: %s, %v", i, event, err)
+		}
+		if at := s.Token(); !at.Mark || at.Time >= last {
+			t.Errorf("the stream is at %+v, and the next event at %d", at, last)
+		}
+	}
+}
+
 // TestLargeCommit proves that a commit larger than one look at the log arrives
 // whole and in order.
 func TestLargeCommit(t *testing.T) {

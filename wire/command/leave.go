@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// lookEvery is how often Leave looks whether all has gone.
+const lookEvery = 10 * time.Millisecond
+
+// How long a cursor counts as one that somebody reads: after the last getMore, and, of a change
+// stream, after it was sent on, as its driver may resume here again.
+const (
+	usedLately = time.Second
+	sentLately = 200 * time.Millisecond
+)
+
+// Leave has go what is bound to this server while others over the same data are there: no
+// transaction begins any more, which drivers try elsewhere, change streams are told to be resumed,
+// again if a driver resumes here, and cursors are opened only for what one reply cannot hold. It
+// returns when the transactions that were open have ended and nobody reads a cursor, or when ctx
+// ends. It comes before hello says that the server stops: drivers reach it no more from then on,
+// so that cursors fail, and transactions too, after half a minute in which their server was
+// waited for.
+func (s *Server) Leave(ctx context.Context) {
+	s.leave()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for s.bound() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// Leaving ends when Leave begins.
+func (s *Server) Leaving() context.Context { return s.leaving }
+
+// bound reports whether something is left that another server cannot take over.
+func (s *Server) bound() bool {
+	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.sentOn.Load())) < sentLately {
+		return true
+	}
+	for _, op := range s.Ops.List() {
+		if op.Name == "aggregate" && watches(op.Command()) {
+			return true
+		}
+	}
+	for _, c := range s.Cursors.List() {
+		ends := c.Options.OfStream() || !c.Options.Tailable
+		if ends && (c.Pinned || time.Since(c.Used) < usedLately) {
+			return true
+		}
+	}
+	return false
+}
+
+// watches reports whether an aggregate opens a change stream.
+func watches(body bson.Raw) bool {
+	list, _ := body.Get("pipeline").Array()
+	for v := range list.Values() {
+		var first agg.Outline
+		stage, _ := v.Doc()
+		first.Read([]bson.Raw{stage})
+		return first.Watches()
+	}
+	return false
+}
+
+// goElsewhere refuses to begin a transaction at a server that is left.
+// Errors: NoSuchTransaction (251), which drivers take for a reason to try all of it again, and not for
+// one to leave a server at which others have yet to end.
+func (c *Call) goElsewhere() error {
+	if !c.Args.Start || c.Server.leaving.Err() == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.NoSuchTransaction, "The server is shutting down and begins no transaction; try the transaction again, and it runs at another server")
+}
+
+// SendOn is the error of a getMore of a change stream that another server is to go on with. No
+// driver takes it for a fault of the server, and all resume. Spec: change-streams.
+func (s *Server) SendOn() *mongoerr.Error {
+	s.sentOn.Store(time.Now().UnixNano())
+	return mongoerr.New(mongoerr.CursorNotFound, "The server is shutting down; resume the change stream, and another server goes on with it").
+		With(mongoerr.ResumableChangeStreamError)
+}
