@@ -29,8 +29,8 @@ type Conn interface {
 	Close(cause error)
 
 	// Draining ends when the server begins to stop: running commands may finish, but
-	// one that waits for something that may never come should not go on. Safe to call
-	// from any goroutine.
+	// one that waits for something that may never come should not go on, and hello says
+	// so. Its cause is a Stopping. Safe to call from any goroutine.
 	Draining() context.Context
 
 	// HangUpAfterReply closes the connection once the running command's reply is sent.
@@ -53,6 +53,13 @@ type Conn interface {
 	// TLS returns the state of an encrypted connection, nil if it is not.
 	TLS() *tls.ConnectionState
 }
+
+// Stopping is the cause with which Conn.Draining ends.
+type Stopping struct {
+	Until time.Time // when the server ends, running commands or not
+}
+
+func (Stopping) Error() string { return ErrShutdown.Error() }
 
 // Causes of the end of a connection's context, and ErrHangUp for handlers.
 var (

@@ -41,10 +41,11 @@ func (m *Message) parseQuery(b []byte) error {
 	return nil
 }
 
-// IsHello reports an OP_QUERY that opens a connection, the only use of it still served.
+// IsHello reports a command that opens a connection or watches the server: the only one that
+// is still served as an OP_QUERY.
 // Manual: reference/command/hello. Spec: mongodb-handshake.
 func (m *Message) IsHello() bool {
-	if m.Header.OpCode != OpQuery || !bytes.HasSuffix(m.Namespace, []byte(".$cmd")) {
+	if m.Header.OpCode == OpQuery && !bytes.HasSuffix(m.Namespace, []byte(".$cmd")) {
 		return false
 	}
 	f, ok := m.Body.First()

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -80,5 +81,77 @@ func TestDrainWakesWaiters(t *testing.T) {
 	}
 	for range opens {
 		f.code(<-answers, 11600)
+	}
+}
+
+// A command that runs when the time to stop is over is ended, and its client is told so, with the labels by which
+// drivers know what to do again elsewhere.
+func TestDrainGivesUp(t *testing.T) {
+	server, err := harness.Launch(harness.Options{Args: []string{"--drain", "1s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	ask := func(c *harness.Conn, command bson.D) error {
+		raw, err := bson.Marshal(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Send("driver", raw, 0)
+	}
+	setup := server.Dial(t)
+	if err := ask(setup, d("insert", "c", "documents", bson.A{d("_id", 1)})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := setup.Receive(); err != nil {
+		t.Fatal(err)
+	}
+	session := func(n byte) bson.D { return d("id", bson.Binary{Subtype: 4, Data: append(make([]byte, 15), n)}) }
+	long := d("$where", "while (true) {}") // asks whether it is to end, as all scripts
+	cases := map[string]struct {
+		command bson.D
+		labels  bson.A
+	}{
+		"read":        {command: d("find", "c", "filter", long)},
+		"transaction": {d("find", "c", "filter", long, "lsid", session(1), "txnNumber", int64(1), "startTransaction", true, "autocommit", false), bson.A{"TransientTransactionError"}},
+		"write":       {d("update", "c", "updates", bson.A{d("q", long, "u", d("$set", d("a", 1)))}, "lsid", session(2), "txnNumber", int64(1)), bson.A{"RetryableWriteError"}},
+	}
+	conns := map[string]*harness.Conn{}
+	for name, c := range cases {
+		conns[name] = server.Dial(t)
+		if err := ask(conns[name], c.command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for running := 0; running < len(cases); time.Sleep(10 * time.Millisecond) {
+		if err := ask(setup, d("currentOp", 1, "ns", "driver.c", "$db", "admin")); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := setup.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops, err := reply.Lookup("inprog").Array().Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		running = len(ops)
+	}
+	if err := server.Stop(); err == nil {
+		t.Error("that commands had to be interrupted is no failure of the process")
+	}
+	for name, c := range cases {
+		reply, err := conns[name].Receive()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var told struct {
+			Code   int32
+			Labels bson.A `bson:"errorLabels"`
+		}
+		if err := bson.Unmarshal(reply, &told); err != nil || told.Code != 11600 || !reflect.DeepEqual(told.Labels, c.labels) {
+			t.Errorf("%s: %v", name, reply)
+		}
 	}
 }

@@ -3,12 +3,16 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // duties are the work that the server at an address does for all.
@@ -34,7 +38,9 @@ const loops = 5
 // lookEvery is how often it is asked who has which work.
 const lookEvery = 50 * time.Millisecond
 
-// A server that is asked to end hands its work back: another one takes it over at once, not when a lease is over. Clients that know both see nothing of it.
+// A server that is asked to end hands its work back: another one takes it over at once, not when a
+// lease is over. Clients that know both see nothing of it, not even where no driver retries: those
+// are served until they have gone elsewhere.
 func TestDrain(t *testing.T) {
 	_, place := cluster(t)
 	first := mustLaunch(t, place)
@@ -52,6 +58,95 @@ func TestDrain(t *testing.T) {
 	for w := range counts {
 		wg.Go(func() { counts[w] = increment(ctx, t, coll, w) })
 	}
+	const pads = 300 // more than one batch
+	pad := make([]bson.M, pads)
+	for i := range pad {
+		pad[i] = bson.M{"pad": true}
+	}
+	if _, err := coll.InsertMany(t.Context(), pad); err != nil {
+		t.Fatal(err)
+	}
+	// Each of these has a document to add to, and may not fail once.
+	kinds := map[string]func(id string) error{
+		"updateMany": func(id string) error {
+			_, err := coll.UpdateMany(t.Context(), bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}})
+			return err
+		},
+		"find": func(id string) error {
+			if _, err := coll.UpdateOne(t.Context(), bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}}); err != nil {
+				return err
+			}
+			var docs []bson.D
+			found, err := coll.Find(t.Context(), bson.M{"pad": true})
+			if err == nil {
+				err = found.All(t.Context(), &docs)
+			}
+			if err == nil && len(docs) != pads {
+				err = fmt.Errorf("%d documents of %d", len(docs), pads)
+			}
+			return err
+		},
+		"transaction": func(id string) error {
+			return coll.Database().Client().UseSession(t.Context(), func(ctx context.Context) error {
+				_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+					if err := coll.FindOne(ctx, bson.M{"_id": id}).Err(); err != nil {
+						return nil, err
+					}
+					return coll.UpdateOne(ctx, bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}})
+				})
+				return err
+			})
+		},
+	}
+	type tally struct {
+		atomic.Int64
+		slowest time.Duration
+	}
+	done := map[string]*tally{}
+	for id, add := range kinds {
+		n := &tally{}
+		done[id] = n
+		if _, err := coll.InsertOne(t.Context(), bson.M{"_id": id, "n": 0}); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				begun := time.Now()
+				if err := add(id); err != nil {
+					t.Errorf("%s: %v", id, err)
+					return
+				}
+				n.Add(1)
+				n.slowest = max(n.slowest, time.Since(begun))
+			}
+		})
+	}
+	stream, err := coll.Watch(t.Context(), mongo.Pipeline{{{Key: "$match", Value: bson.M{"documentKey._id": "updateMany"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close(t.Context())
+	from := done["updateMany"].Load()
+	events := make(chan int64)
+	go func() {
+		last := int64(0)
+		for stream.Next(t.Context()) {
+			var e struct {
+				Description struct {
+					Fields struct{ N int64 } `bson:"updatedFields"`
+				} `bson:"updateDescription"`
+				Type string `bson:"operationType"`
+			}
+			if err := stream.Decode(&e); err != nil || e.Type == "delete" {
+				break
+			}
+			if n := e.Description.Fields.N; last != 0 && n != last+1 {
+				t.Errorf("the stream goes on with %d after %d", n, last)
+			}
+			last = e.Description.Fields.N
+		}
+		events <- last
+	}()
 	select {
 	case <-time.After(500 * time.Millisecond):
 	case <-t.Context().Done():
@@ -74,7 +169,122 @@ func TestDrain(t *testing.T) {
 			t.Errorf("writer %d: %d increments, and of %d nobody was told", w, c.acknowledged, c.unknown)
 		}
 	}
+	for id, n := range done {
+		var doc struct{ N int64 }
+		if err := coll.FindOne(t.Context(), bson.M{"_id": id}).Decode(&doc); err != nil || doc.N != n.Load() || doc.N == 0 {
+			t.Errorf("%s: %d are there of %d, %v", id, doc.N, n.Load(), err)
+		}
+		t.Logf("%s: %d, the slowest in %v", id, doc.N, n.slowest)
+	}
+	if _, err := coll.DeleteOne(t.Context(), bson.M{"_id": "updateMany"}); err != nil {
+		t.Fatal(err)
+	}
+	if last := <-events; last != done["updateMany"].Load() || last <= from {
+		t.Errorf("the stream saw %d of %d: %v", last, done["updateMany"].Load(), stream.Err())
+	}
 	if err := second.Stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+// While a server waits for its clients to go, probes are told at once, hello says where it stands, new
+// and running commands are done, and who comes new is sent on.
+func TestDrainServes(t *testing.T) {
+	_, place := cluster(t)
+	console := freePort(t)
+	first := mustLaunch(t, place, "--console-listen", console)
+	second := mustLaunch(t, place)
+	coll := connect(t, second.URI).Database("test").Collection("c")
+	if _, err := coll.InsertOne(t.Context(), bson.M{"_id": 1}); err != nil {
+		t.Fatal(err)
+	}
+	long, short, watching := first.Dial(t), first.Dial(t), first.Dial(t)
+	hello := ask(t, watching, bson.D{{Key: "hello", Value: 1}})
+	var seen struct {
+		TopologyVersion bson.Raw `bson:"topologyVersion"`
+	}
+	if err := bson.Unmarshal(hello, &seen); err != nil {
+		t.Fatal(err)
+	}
+	waits := bson.D{{Key: "hello", Value: 1}, {Key: "topologyVersion", Value: seen.TopologyVersion}, {Key: "maxAwaitTimeMS", Value: 60_000}}
+	send(t, watching, waits)
+	const sleeps = 2 * time.Second
+	send(t, long, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.M{"$where": fmt.Sprintf("sleep(%d) || true", sleeps.Milliseconds())}}})
+	for op := ""; op != "find"; time.Sleep(lookEvery) { // until it runs
+		var ops struct {
+			Inprog []struct {
+				Command bson.Raw
+				Host    string
+			}
+		}
+		if err := bson.Unmarshal(ask(t, short, bson.D{{Key: "currentOp", Value: 1}, {Key: "ns", Value: "test.c"}, {Key: "$db", Value: "admin"}}), &ops); err != nil {
+			t.Fatal(err)
+		}
+		if len(ops.Inprog) > 0 {
+			op = "find"
+		}
+	}
+	stopped := make(chan error)
+	go func() { stopped <- first.Stop() }()
+
+	told := receive(t, watching)
+	if code, ms := told.Lookup("code").AsInt64(), told.Lookup("remainingQuiesceTimeMillis").AsInt64(); code != 91 || ms <= 0 || ms > 15_000 {
+		t.Errorf("who watches is told %v", told)
+	}
+	if counter := told.Lookup("topologyVersion", "counter").AsInt64(); counter != 1 {
+		t.Errorf("what it is told is no newer than before: %v", told)
+	}
+	if got := get(t, "http://"+console+"/readyz"); !strings.Contains(got, "stopping") {
+		t.Errorf("/readyz says %q", got)
+	}
+	if doc := ask(t, short, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.M{"_id": 2}}}}); doc.Lookup("n").AsInt64() != 1 {
+		t.Errorf("a write on an open connection: %v", doc)
+	}
+	if doc := ask(t, first.Dial(t), bson.D{{Key: "hello", Value: 1}}); doc.Lookup("code").AsInt64() != 91 {
+		t.Errorf("a new connection: %v", doc)
+	}
+	select {
+	case err := <-stopped:
+		t.Errorf("the server did not wait for a command: %v", err)
+	default:
+	}
+	if batch, err := receive(t, long).LookupErr("cursor", "firstBatch", "0", "_id"); err != nil || batch.AsInt64() != 1 {
+		t.Errorf("the command that ran got %v, %v", batch, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if n, err := coll.CountDocuments(t.Context(), bson.M{}); n != 2 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	if err := second.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func send(t *testing.T, c *harness.Conn, command bson.D) {
+	t.Helper()
+	raw, err := bson.Marshal(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send("test", raw, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(t *testing.T, c *harness.Conn) bson.Raw {
+	t.Helper()
+	doc, err := c.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// ask runs a command and returns its answer, good or bad.
+func ask(t *testing.T, c *harness.Conn, command bson.D) bson.Raw {
+	t.Helper()
+	send(t, c, command)
+	return receive(t, c)
 }

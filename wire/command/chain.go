@@ -137,6 +137,9 @@ func (s *Server) run(c *Call) error {
 		c.inWrite = true
 		defer c.LeaveWrite()
 	}
+	if err := c.goElsewhere(); err != nil {
+		return err
+	}
 	if err := s.enterSession(c); err != nil {
 		return err
 	}

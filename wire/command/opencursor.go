@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/cursor"
 )
@@ -8,9 +10,15 @@ import (
 // Tokened is a source that tells where to go on after its last batch.
 type Tokened interface{ AppendToken(b *bson.Builder) }
 
-// FirstBatch is how many documents a find or aggregate returns at first when
-// nobody says. Manual: reference/method/cursor.batchSize.
-const FirstBatch = 101
+// FirstBatch is how many documents a find or aggregate returns at first when its client does not
+// say: 101, but from a server that is left (see Leave) all that a batch may have, so that no
+// cursor stays behind. Manual: tutorial/iterate-a-cursor.
+func (c *Call) FirstBatch() int {
+	if c.Server.leaving.Err() != nil {
+		return math.MaxInt32
+	}
+	return 101
+}
 
 // batchBytesMax is how many bytes of documents one reply holds.
 const batchBytesMax = 16 << 20

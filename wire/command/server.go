@@ -104,6 +104,10 @@ type Server struct {
 	seenAt        atomic.Value           // string: the address of the first connection
 	away          zerolog.Logger         // of what keeps the data and does not answer: the first of each second
 	conns         sync.Map               // int64 → *Connection
+
+	leaving context.Context // see Leave
+	leave   context.CancelFunc
+	sentOn  atomic.Int64 // when a change stream was sent on last, in ns since 1970
 }
 
 // Counter counts the runs of one command.
@@ -133,6 +137,7 @@ type Room interface {
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
+	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.away = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	return s
 }

@@ -57,6 +57,9 @@ type Options struct {
 	Values any
 }
 
+// OfStream says that the cursor is that of a change stream.
+func (o *Options) OfStream() bool { return o.Outlives && o.Tailable }
+
 // Access is who asks for a cursor.
 type Access struct {
 	Namespace collection.Namespace

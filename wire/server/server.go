@@ -63,13 +63,17 @@ type Server struct {
 	mu        sync.Mutex
 	conns     map[*Conn]struct{}
 	listeners map[net.Listener]struct{}
+	quiescing atomic.Bool
 	draining  atomic.Bool
 	watching  bool
 	hangups   *hangups // nil before the watcher starts
-	// stopping ends when draining begins: the watcher stops, and commands that wait
-	// for something to happen.
+	// stopping ends when the server begins to stop, with wire.Stopping as its cause.
 	stopping context.Context
-	stop     context.CancelFunc
+	stop     context.CancelCauseFunc
+	// drained is closed when draining begins: the watcher ends.
+	drained chan struct{}
+	// worked counts commands that began while the server quiesced; hello is none.
+	worked atomic.Int64
 
 	rejected  atomic.Int64
 	places    places    // guarded by mu
@@ -102,9 +106,10 @@ func New(h Handler, cfg Config) *Server {
 		cfg:       cfg,
 		conns:     map[*Conn]struct{}{},
 		listeners: map[net.Listener]struct{}{},
+		drained:   make(chan struct{}),
 	}
 	s.pool.Messages, s.pool.Replies = cfg.Messages, cfg.Replies
-	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.stopping, s.stop = context.WithCancelCause(context.Background())
 	return s
 }
 
@@ -236,15 +241,54 @@ func (s *Server) remove(c *Conn) {
 	s.places.leave(c.remote, &s.cfg)
 }
 
+// Quiesce has clients go to other servers before Shutdown: hello tells them that this one
+// stops (wire.Conn.Draining), and all else is done as before, for those who have not heard of
+// it yet. It returns when no command runs and none but hello has come for quiet, or when ctx
+// ends. Manual: reference/command/shutdown.
+func (s *Server) Quiesce(ctx context.Context, quiet time.Duration) {
+	s.quiescing.Store(true)
+	s.stopBy(ctx)
+	look := time.NewTicker(max(quiet/10, time.Millisecond))
+	defer look.Stop()
+	for since, worked := time.Now(), s.worked.Load(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-look.C:
+			if n := s.worked.Load(); n != worked || s.Stats().Active > 0 {
+				since, worked = now, n
+			}
+			if now.Sub(since) >= quiet {
+				return
+			}
+		}
+	}
+}
+
+// stopBy tells running commands that the server stops, at the end of ctx at the latest.
+func (s *Server) stopBy(ctx context.Context) {
+	until, ok := ctx.Deadline()
+	if !ok {
+		until = time.Now()
+	}
+	s.stop(wire.Stopping{Until: until})
+}
+
+// goodbyeMax is how long interrupted commands have to tell their clients why they ended.
+const goodbyeMax = time.Second
+
 // Shutdown stops accepting, closes idle connections and waits for running commands to
-// finish and their replies to be written. When ctx ends first, commands are interrupted
-// and connections cut. It may be called again and while another call waits.
+// finish and their replies to be written. When ctx ends first, commands are interrupted,
+// their clients are told, and connections are cut a second later. It may be called again and
+// while another call waits.
 //
 // Errors: ctx.Err() if commands had to be interrupted.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.stopBy(ctx)
 	s.mu.Lock()
-	s.draining.Store(true)
-	s.stop()
+	if !s.draining.Swap(true) {
+		close(s.drained)
+	}
 	for l := range s.listeners {
 		l.Close()
 	}
@@ -267,14 +311,23 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	for c := range s.conns {
-		c.cancel(wire.ErrShutdown)
-		c.nc.Close()
+	s.each(func(c *Conn) { c.cancel(wire.ErrShutdown) })
+	select {
+	case <-done:
+	case <-time.After(goodbyeMax):
+		s.each(func(c *Conn) { c.nc.Close() })
+		<-done // handlers promise to end soon after their context
 	}
-	s.mu.Unlock()
-	<-done // handlers promise to end soon after their context
 	return ctx.Err()
+}
+
+// each calls f for the open connections.
+func (s *Server) each(f func(c *Conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		f(c)
+	}
 }
 
 // past is a deadline that is over.

@@ -54,7 +54,7 @@ func (s *Server) watch() {
 			t.Reset(next)
 			select {
 			case <-t.C:
-			case <-s.stopping.Done():
+			case <-s.drained:
 				return
 			}
 			w.clock += next

@@ -65,6 +65,7 @@ type Daemon struct {
 	cursors  *cursor.Registry
 	sessions *session.Registry
 	server   *server.Server
+	commands *command.Server
 	history  *history.Recorder
 	// everywhere is what all servers over the store remember.
 	everywhere *history.Everywhere
@@ -222,6 +223,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, err
 	}
+	d.commands = handler.Server
 	handler.Attach()
 	d.follow(ctx, cat, definer, handler.Auth)
 	d.record(ctx, handler.Server)
@@ -436,29 +438,3 @@ func HeapLimit() int64 {
 
 // Failed delivers the error of a listener that broke.
 func (d *Daemon) Failed() <-chan error { return d.failed }
-
-// Stop drains: it stops listening, lets running commands finish for at most the
-// configured time, closes cursors, stops background work and flushes the store.
-func (d *Daemon) Stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
-	defer cancel()
-	begun := time.Now()
-	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end, new ones are refused")
-	d.stopping.Store(true)
-	err := d.server.Shutdown(ctx)
-	if d.console != nil {
-		err = errors.Join(err, d.console.Stop(ctx))
-	}
-	if d.metrics != nil {
-		err = errors.Join(err, d.metrics.stop(ctx))
-	}
-	d.stop()
-	d.runner.Stop()
-	d.loops.Wait()
-	d.cursors.Close()
-	d.cluster.Close()
-	d.sessions.Kill(func(session.ID) bool { return true })
-	err = errors.Join(err, d.store.Close())
-	d.log.Info().Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("stopped")
-	return err
-}

@@ -111,7 +111,7 @@ func (c *Config) limitsFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.AddressConns, "max-connections-per-address", 0, "connections of one address beyond this `number` are closed at once; 0 is no bound")
 	f.IntVar(&c.AddressRate, "connection-rate", -1, "`number` of connections one address may open per second, with twice as many at once; 0 is no bound, -1 is 1000 for addresses of other machines and no bound for this one's")
 	f.DurationVar(&c.Idle, "idle-timeout", 0, "close connections that are silent for so long; 0 never does. Before a first message it is a minute, before a login (--auth) five")
-	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM")
+	f.DurationVar(&c.Drain, "drain", 15*time.Second, "how long running commands may take to finish after SIGTERM, and clients to go to other servers if there are any")
 }
 
 func (c *Config) programFlags(f *pflag.FlagSet) {

@@ -60,7 +60,7 @@ func runAggregate(c *command.Call) error {
 			return err
 		}
 	}
-	size := command.FirstBatch
+	size := c.FirstBatch()
 	if a.hasBatch {
 		size = int(a.batch)
 	}
@@ -188,7 +188,7 @@ func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(), a.single)
+	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(c), a.single)
 }
 
 // countOnView answers a count on a view, which is an aggregate there.

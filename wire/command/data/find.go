@@ -56,13 +56,13 @@ func runFind(c *command.Call) error {
 		return err
 	}
 	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}
-	return c.OpenCursor(o, &streamSource{s: s, op: &c.Op, limit: a.limitOf(s)}, a.batchSize(), a.single)
+	return c.OpenCursor(o, &streamSource{s: s, op: &c.Op, limit: a.limitOf(s)}, a.batchSize(c), a.single)
 }
 
 // batchSize is how many documents the first batch has at most.
-func (a *findArgs) batchSize() int {
+func (a *findArgs) batchSize(c *command.Call) int {
 	if !a.hasBatch {
-		return command.FirstBatch
+		return c.FirstBatch()
 	}
 	return int(a.batch)
 }

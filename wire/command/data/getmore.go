@@ -117,12 +117,16 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		err = mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
 	if err == nil {
-		c.Page.OfStream = cur.Options.Outlives && cur.Options.Tailable
+		c.Page.OfStream = cur.Options.OfStream()
 		err = c.Server.Hooks.Fail(c, command.FailGetMore)
 	}
 	if err != nil {
 		cur.Checkin(0, true)
 		return nil, err
+	}
+	if c.Page.OfStream && c.Server.Leaving().Err() != nil {
+		cur.Checkin(0, false)
+		return nil, c.Server.SendOn()
 	}
 	return cur, nil
 }
@@ -184,7 +188,7 @@ func mayStill(c *command.Call, opened bson.Raw) error {
 
 // await waits for something new, at most as long as the getMore allows and the server
 // does not stop: drivers go on with a change stream elsewhere then.
-// Errors: InterruptedAtShutdown (11600).
+// Errors: InterruptedAtShutdown (11600), CursorNotFound (43).
 func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok {
@@ -194,11 +198,14 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	}
 	ctx, cancel := untilStopped(c, limit)
 	defer cancel()
-	stopping := c.Conn.Draining()
+	stopping, leaving := c.Conn.Draining(), c.Server.Leaving()
 	for {
 		var err error
 		rest(c, func() { err = w.Wait(ctx) })
 		if err != nil {
+			if c.Page.OfStream && leaving.Err() != nil {
+				return 0, false, c.Server.SendOn()
+			}
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
 			}
@@ -213,11 +220,16 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	}
 }
 
-// untilStopped is a context that ends after a time, or when the server does not take new commands any more.
+// untilStopped is a context that ends after a time, or when the server begins to stop: for a change stream, when it is to
+// go on elsewhere.
 func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithTimeout(c.Ctx, d)
 	stop := context.AfterFunc(c.Conn.Draining(), cancel)
-	return ctx, func() { stop(); cancel() }
+	if !c.Page.OfStream {
+		return ctx, func() { stop(); cancel() }
+	}
+	stay := context.AfterFunc(c.Server.Leaving(), cancel)
+	return ctx, func() { stay(); stop(); cancel() }
 }
 
 // rest waits, without the memory of the connection's reply, and as long as that takes the command is idle.

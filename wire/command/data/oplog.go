@@ -20,7 +20,7 @@ func tailOplog(c *command.Call, a findArgs) error {
 		return err
 	}
 	o := cursor.Options{Namespace: ns, NoTimeout: a.noTimeout, Tailable: true, AwaitData: a.awaitData}
-	return c.OpenCursor(o, &oplogSource{streamSource{s: s, op: &c.Op}}, a.batchSize(), false)
+	return c.OpenCursor(o, &oplogSource{streamSource{s: s, op: &c.Op}}, a.batchSize(c), false)
 }
 
 // oplogSource makes a cursor's source of the change log: it has no end.

@@ -35,12 +35,12 @@ func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
 		if err != nil {
 			return err
 		}
-		return c.OpenCursor(o, &streamSource{s: s, op: &c.Op}, max(a.batchSize(), 1), false)
+		return c.OpenCursor(o, &streamSource{s: s, op: &c.Op}, max(a.batchSize(c), 1), false)
 	}
-	if a.batchSize() == 0 {
+	if a.batchSize(c) == 0 {
 		t.Pause()
 	}
-	return c.OpenCursor(o, &tailSource{t, &c.Op}, a.batchSize(), false)
+	return c.OpenCursor(o, &tailSource{t, &c.Op}, a.batchSize(c), false)
 }
 
 // tailSource makes a cursor's source of a tail: every batch is a turn.

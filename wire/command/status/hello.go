@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -34,8 +35,8 @@ type helloArgs struct {
 
 // runHello answers hello, and isMaster with the old spelling of one field. It
 // opens a connection (metadata, compression) and watches a server: with
-// topologyVersion and maxAwaitTimeMS it waits for a change, which never comes
-// because the topology of one server does not change.
+// topologyVersion and maxAwaitTimeMS it waits for a change, of which there is one:
+// the server stops.
 // Manual: reference/command/hello. Spec: mongodb-handshake,
 // server-discovery-and-monitoring, server-monitoring.
 func (s *State) runHello(c *command.Call) error {
@@ -61,6 +62,9 @@ func (s *State) runHello(c *command.Call) error {
 				return err
 			}
 		}
+	}
+	if err := s.stopping(c); err != nil {
+		return err
 	}
 	return s.replyHello(c, a)
 }
@@ -156,13 +160,36 @@ func topologyVersion(c *command.Call, v bson.Value) (process [12]byte, counter i
 	return process, counter, nil
 }
 
-// waitRunning is wait, which the end of the server cuts short.
-// Errors: InterruptedAtShutdown (11600).
+// waitRunning is wait, which the beginning of the server's end cuts short.
 func waitRunning(c *command.Call, d time.Duration) error {
-	ctx, cancel := context.WithCancelCause(c.Ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.Conn.Draining(), func() { cancel(command.ShutDown()) })()
-	return command.Wait(ctx, d)
+	ctx, cancel := context.WithCancel(c.Ctx)
+	defer cancel()
+	defer context.AfterFunc(c.Conn.Draining(), cancel)()
+	err := command.Wait(ctx, d)
+	if c.Conn.Draining().Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// stopping has a client go to another server: this one stops. What it says of the topology is
+// newer than what was said before.
+// Manual: reference/command/shutdown. Errors: ShutdownInProgress (91).
+func (s *State) stopping(c *command.Call) error {
+	draining := c.Conn.Draining()
+	if draining.Err() == nil {
+		return nil
+	}
+	b := bson.NewBuilder(nil)
+	s.appendTopologyVersion(c, b)
+	var why wire.Stopping
+	if errors.As(context.Cause(draining), &why) {
+		b.Int64("remainingQuiesceTimeMillis", max(0, time.Until(why.Until).Milliseconds()))
+	}
+	// The label is for Go's driver, which gives this error to whatever waits for a connection
+	// to this server, and change streams look for it there.
+	return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down; others over the same data take its clients, if there are any").
+		With(mongoerr.ResumableChangeStreamError).WithFields(b.Doc().Elements())
 }
 
 // replyHello writes what a client learns of the server: a mongos, or the only
@@ -205,9 +232,13 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 // appendTopologyVersion appends which topology the client has seen: the one there
 // is while the process lives. Spec: server-discovery-and-monitoring (topologyVersion).
 func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
+	counter := int64(0)
+	if c.Conn.Draining().Err() != nil {
+		counter = 1
+	}
 	b.BeginDoc("topologyVersion")
 	b.ObjectID("processId", s.processID)
-	b.Int64("counter", 0)
+	b.Int64("counter", counter)
 	b.End()
 }
 
