@@ -34,8 +34,9 @@
 //	errors        codes and what drivers make of them
 //	compression   of messages, by every method the driver has
 //	pool          more operations than connections; clients that come and go
-//	hosts         of several servers all are found, work goes to more than one, and goes on at
-//	              another one where one drops its connections
+//	hosts         of several servers all are found, work goes to more than one, goes on at
+//	              another one where one drops its connections, and meets no error when one is
+//	              told to end, also where drivers do not retry. The last server is gone then
 //
 // Folders are copied to .cache/clients and their dependencies installed there, once per
 // content. What was found is compared with matrix.txt, which scripts/gendocs

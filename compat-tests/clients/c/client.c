@@ -501,6 +501,24 @@ static void hosts_area(void) {
   CHECK(seen.distinct == 2);
   for (int i = 0; i < seen.distinct; i++) CHECK(strcmp(seen.answered[i], seen.first));
   CHECK(count(coll, "{}", NULL) == 40);
+
+  while (hosts->next) hosts = hosts->next;
+  snprintf(text, sizeof text, "mongodb://%s/", hosts->host_and_port);
+  mongoc_client_t *last = mongoc_client_new(text);
+  OK(run(last, "admin", json("{\"shutdown\": 1}"), NULL));
+  mongoc_client_destroy(last);
+  int n = 40, left = 30;
+  for (int64_t end = bson_get_monotonic_time() + 1500000; left > 0; n++) {
+    char doc[32], updated[48];
+    snprintf(doc, sizeof doc, "{\"_id\": %d}", n);
+    snprintf(updated, sizeof updated, "{\"_id\": %d, \"seen\": true}", n);
+    OK(insert(coll, doc));
+    OK(mongoc_collection_update_many(coll, json("%s", doc), json("{\"$set\": {\"seen\": true}}"), NULL, NULL, &error)); /* which no driver retries */
+    CHECK(count(coll, updated, NULL) == 1);
+    if (bson_get_monotonic_time() < end) seen.distinct = 0; else left--;
+  }
+  for (int i = 0; i < seen.distinct; i++) CHECK(strcmp(seen.answered[i], hosts->host_and_port));
+  CHECK(count(coll, "{}", NULL) == n);
   mongoc_client_destroy(client);
   mongoc_client_destroy(first);
 }

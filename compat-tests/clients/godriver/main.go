@@ -591,4 +591,27 @@ func hosts(a *area) {
 	a.equal(failed > 0, true)
 	a.equal(answered, map[string]bool{list[1]: true, list[2]: true})
 	a.equal(a.count(d()), 40)
+
+	a.ok(admin.RunCommand(a.ctx, d("configureFailPoint", "failCommand", "mode", "off")).Err())
+	last := a.open(options.Client().ApplyURI("mongodb://" + list[2] + "/"))
+	defer last.Disconnect(a.ctx)
+	a.ok(last.Database("admin").RunCommand(a.ctx, d("shutdown", 1)).Err())
+	n := 40
+	work := func() {
+		_, err := coll.InsertOne(a.ctx, d("_id", n))
+		a.ok(err)
+		_, err = coll.UpdateMany(a.ctx, d("_id", n), d("$set", d("seen", true))) // which no driver retries
+		a.ok(err)
+		a.ok(coll.FindOne(a.ctx, d("_id", n, "seen", true)).Err())
+		n++
+	}
+	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+		work()
+	}
+	clear(answered)
+	for range 30 {
+		work()
+	}
+	a.equal(answered[list[2]], false)
+	a.equal(a.count(d()), n)
 }

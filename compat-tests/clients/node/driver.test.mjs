@@ -392,6 +392,21 @@ check('hosts', async () => {
       assert.ok(failed > 0, 'nothing went to the server that drops connections');
       assert.deepEqual([...answered].sort(), hosts.slice(1).sort());
       assert.equal(await coll.countDocuments(), 40);
+
+      await first({ mode: 'off' });
+      await connected({}, (c) => c.db('admin').command({ shutdown: 1 }), `mongodb://${hosts.at(-1)}/`);
+      let n = 40;
+      const work = async () => {
+        await coll.insertOne({ _id: n });
+        await coll.updateMany({ _id: n }, { $set: { seen: true } }); // which no driver retries
+        assert.deepEqual(await coll.findOne({ _id: n }), { _id: n, seen: true });
+        n++;
+      };
+      for (const end = Date.now() + 1500; Date.now() < end;) await work();
+      answered.clear();
+      for (let i = 0; i < 30; i++) await work();
+      assert.ok(!answered.has(hosts.at(-1)));
+      assert.equal(await coll.countDocuments(), n);
     }, { appName: 'hosts', monitorCommands: true });
   } finally {
     await first({ mode: 'off' });

@@ -434,6 +434,27 @@ def test_hosts(single):
             assert sorted(seen.answered) == [h for h in hosts if h != first]
             assert coll.count_documents({}) == 40
             assert c.topology_description.topology_type_name == "Sharded"
+
+            single.admin.command("configureFailPoint", "failCommand", mode="off")
+            last = [h for h in hosts if h != first][-1]
+            with MongoClient(*last) as c2:
+                c2.admin.command("shutdown")
+            n = 40
+
+            def work(n):
+                coll.insert_one({"_id": n})
+                coll.update_many({"_id": n}, {"$set": {"seen": True}})  # which no driver retries
+                assert coll.find_one({"_id": n}) == {"_id": n, "seen": True}
+                return n + 1
+
+            end = time.time() + 1.5
+            while time.time() < end:
+                n = work(n)
+            seen.answered.clear()
+            for _ in range(30):
+                n = work(n)
+            assert last not in seen.answered
+            assert coll.count_documents({}) == n
             c.drop_database(DB)
     finally:
         single.admin.command("configureFailPoint", "failCommand", mode="off")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
@@ -19,11 +20,13 @@ import (
 type Several struct {
 	cluster *tikvfake.Cluster
 	servers []*daemon.Daemon
+	stops   []func() error
 }
 
 // Start starts n servers with the arguments of cantle serve, of which all but the first have an
 // address of their own choice and no other listeners. shutdown, if not nil, is what a client's
-// command for the end of one calls, and out receives their logs.
+// command for the end of the first one calls; the others end by themselves then. out receives
+// their logs.
 func Start(ctx context.Context, n int, args []string, shutdown func(), out io.Writer) (*Several, error) {
 	c, err := tikvfake.New()
 	if err != nil {
@@ -45,6 +48,11 @@ func (s *Several) start(ctx context.Context, i int, args []string, shutdown func
 	if i > 0 {
 		args = append(deaf(args), "--listen", "127.0.0.1:0")
 	}
+	started := make(chan *daemon.Daemon, 1)
+	stop := sync.OnceValue(func() error { return (<-started).Stop() })
+	if i > 0 && shutdown != nil {
+		shutdown = func() { go stop() } // what it returns is told at the end
+	}
 	cfg := daemon.Config{Shutdown: shutdown, Wrap: func(of storage.Store) storage.Store {
 		on, err := s.member(i)
 		if err = errors.Join(err, of.Close()); err != nil {
@@ -57,7 +65,12 @@ func (s *Several) start(ctx context.Context, i int, args []string, shutdown func
 	if err := flags.Parse(set, args); err != nil {
 		return nil, err
 	}
-	return daemon.Start(ctx, cfg, out)
+	d, err := daemon.Start(ctx, cfg, out)
+	if err == nil {
+		started <- d
+		s.stops = append(s.stops, stop)
+	}
+	return d, err
 }
 
 // member is the store of the i-th server.
@@ -82,13 +95,13 @@ func deaf(args []string) (out []string) {
 	return out
 }
 
-// Servers are those that run, in the order of their start.
+// Servers are all of them, in the order of their start.
 func (s *Several) Servers() []*daemon.Daemon { return s.servers }
 
 // Stop ends them one after the other, and the cluster.
 func (s *Several) Stop() (err error) {
-	for _, d := range s.servers {
-		err = errors.Join(err, d.Stop())
+	for _, stop := range s.stops {
+		err = errors.Join(err, stop())
 	}
 	return errors.Join(err, s.cluster.Close())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::io::{AsyncReadExt, AsyncWriteExt};
 use futures::{FutureExt, StreamExt, TryStreamExt};
@@ -372,6 +372,24 @@ async fn hosts(a: &Area) -> Outcome {
     assert!(failures.load(Ordering::Relaxed) > 0);
     assert_eq!(*answered.lock().unwrap(), all[1..].iter().cloned().collect());
     assert_eq!(coll.count_documents(doc! {}).await?, 40);
+
+    let last = &all[all.len() - 1];
+    Client::with_uri_str(format!("mongodb://{last}/")).await?.database("admin").run_command(doc! {"shutdown": 1}).await?;
+    let mut n = 40;
+    let (end, mut left) = (Instant::now() + Duration::from_millis(1500), 30);
+    while left > 0 {
+        coll.insert_one(doc! {"_id": n}).await?;
+        coll.update_many(doc! {"_id": n}, doc! {"$set": {"seen": true}}).await?; // which no driver retries
+        assert_eq!(coll.find_one(doc! {"_id": n}).await?, Some(doc! {"_id": n, "seen": true}));
+        n += 1;
+        if Instant::now() < end {
+            answered.lock().unwrap().clear();
+        } else {
+            left -= 1;
+        }
+    }
+    assert!(!answered.lock().unwrap().contains(last));
+    assert_eq!(coll.count_documents(doc! {}).await?, n as u64);
     Ok(())
 }
 

@@ -427,6 +427,24 @@ final class Driver {
           that(failed.get() > 0);
           equal(answered, hosts.subList(1, hosts.size()).stream().sorted().toList());
           equal(c.countDocuments(), 40);
+
+          admin.runCommand(doc("configureFailPoint", "failCommand", "mode", "off"));
+          var end = hosts.get(hosts.size() - 1);
+          try (var last = MongoClients.create("mongodb://" + end + "/")) {
+            last.getDatabase("admin").runCommand(doc("shutdown", 1));
+          }
+          var n = new AtomicInteger(40);
+          Runnable work = () -> {
+            var byId = eq("_id", n.getAndIncrement());
+            c.insertOne(doc("_id", n.get() - 1));
+            c.updateMany(byId, set("seen", true)); // which no driver retries
+            that(c.find(byId).first().getBoolean("seen"));
+          };
+          for (long until = System.nanoTime() + 1_500_000_000L; System.nanoTime() < until; ) work.run();
+          answered.clear();
+          for (int i = 0; i < 30; i++) work.run();
+          that(!answered.contains(end));
+          equal(c.countDocuments(), n.get());
         } finally {
           admin.runCommand(doc("configureFailPoint", "failCommand", "mode", "off"));
         }
