@@ -75,11 +75,14 @@ func (a *reply) rows(visit func(i int, r *HeatRow)) (n int) {
 }
 
 // answer answers a question of another server.
-func (e *Everywhere) answer(_ context.Context, body []byte) ([]byte, error) {
+func (e *Everywhere) answer(ctx context.Context, body []byte) ([]byte, error) {
 	var q question
 	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || len(q.Metrics) > int(metricCount) ||
 		slices.ContainsFunc(q.Metrics, func(m Metric) bool { return m >= metricCount }) {
 		return nil, fmt.Errorf("the question about the history cannot be read: %w", storage.ErrCorruption)
+	}
+	if err := e.own.concede(ctx); err != nil {
+		return nil, err
 	}
 	a := e.own.ask(q)
 	a.rows(func(_ int, r *HeatRow) { a.Sorts = append(a.Sorts, []byte(r.Part.Sort)) })
@@ -102,6 +105,9 @@ func readReply(body []byte, q question) (a reply, ok bool) {
 
 // parts are what others know of a question. Errors: those of the store, ctx.Err().
 func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silent []string, err error) {
+	if err := e.own.concede(ctx); err != nil {
+		return nil, nil, err
+	}
 	for _, past := range e.left(ctx) {
 		list = append(list, past.ask(q))
 	}

@@ -76,9 +76,16 @@ func (r *Recorder) keep(ctx context.Context, final bool) {
 	if r.Store == nil {
 		return
 	}
-	records, err := r.records(final)
+	err := r.concede(ctx)
+	var records []record
+	if err == nil {
+		records, err = r.records(final)
+	}
 	if err == nil {
 		err = save(ctx, r.Store, records)
+	}
+	if err == nil {
+		r.noteStored()
 	}
 	if err != nil && ctx.Err() == nil {
 		r.Failed(fmt.Errorf("the history of partitions was not stored: %w", err))
@@ -87,6 +94,14 @@ func (r *Recorder) keep(ctx context.Context, final bool) {
 
 // Save stores all there is, for a start later on.
 func (r *Recorder) Save(ctx context.Context) { r.keep(ctx, true) }
+
+// noteStored remembers that all that is full but for the seconds is in the store.
+func (r *Recorder) noteStored() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stored[Fives] = r.kept
+	r.stored[Tens] = (r.kept+1)*idleSeconds/Step(Tens) - 1
+}
 
 // record is a value to store, nil to remove.
 type record struct{ name, value []byte }
@@ -191,8 +206,12 @@ func (r *Recorder) Load(ctx context.Context) error {
 		}
 	}
 	old, err := r.load(ctx, owner(r.Store))
-	if err != nil || len(old) == 0 {
+	if err != nil {
 		return err
+	}
+	r.noteStored()
+	if len(old) == 0 {
+		return nil
 	}
 	return save(ctx, r.Store, old)
 }

@@ -45,6 +45,37 @@ func (r *Recorder) Forget(ctx context.Context) error {
 	return r.clear(ctx, false)
 }
 
+// concede forgets what this server had stored, if another one has taken that over: this one slept for longer
+// than its lease, and was thought dead. From then on that is the other one's. Errors: those of the store.
+func (r *Recorder) concede(ctx context.Context) error {
+	if !storage.Several {
+		return nil
+	}
+	own := owner(r.Store)
+	r.mu.Lock()
+	stored := r.stored
+	r.mu.Unlock()
+	if own == nil || stored == ([levelCount]int64{}) {
+		return nil
+	}
+	snap, err := r.Store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, append(own, rowsName...)))
+	if err != nil || there {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for l := range r.rings {
+		r.rings[l].forget(stored[l])
+	}
+	r.stored = [levelCount]int64{}
+	return nil
+}
+
 // clear removes what is too old of what dead servers have left, and may take over the newest of the rest. If
 // another one does, or the server is back, it does nothing. Errors: those of the store.
 func (r *Recorder) clear(ctx context.Context, takes bool) error {

@@ -145,3 +145,47 @@ func TestDeadOwner(t *testing.T) {
 		t.Errorf("%v writes after eight days", got)
 	}
 }
+
+// A server that slept beyond its lease, and whose history another one took over meanwhile, no longer has that
+// when it wakes: what it did counts once.
+func TestSleepingOwner(t *testing.T) {
+	o := newOwners(t)
+	a := o.open(1)
+	work := func(r *history.Recorder, n int) {
+		r.Look()
+		for range n {
+			o.write(o.shards()[0], 1)
+			r.Ended(history.DidWrite, time.Millisecond)
+		}
+		for range 2 { // until the columns are full, and others after them
+			o.clock.Advance(5 * time.Minute)
+			r.Look()
+		}
+		r.Keep(t.Context())
+	}
+	all := history.NewEverywhere(a, nil)
+	count := func(r *history.Everywhere, level int) float32 {
+		t.Helper()
+		l, _, err := r.Lines(t.Context(), level, start.Unix(), start.Unix()+3600)
+		o.must(err)
+		return writesIn(l) * float32(history.Step(level))
+	}
+	work(a, 300)
+	asleep := o.alive
+	o.alive = nil
+	heir := history.NewEverywhere(o.open(2), nil)
+	o.alive = append(asleep, o.alive...)
+	for _, level := range []int{history.Tens, history.Fives} {
+		if got, other := count(all, level), count(heir, level); got != 0 || other != 300 {
+			t.Errorf("level %d: %v writes at the one that slept, %v at its heir", level, got, other)
+		}
+	}
+	work(a, 600)
+	if got := count(all, history.Fives); got != 600 {
+		t.Errorf("%v writes after it woke", got)
+	}
+	work(a, 0)
+	if got, other := count(all, history.Fives), count(heir, history.Fives); got != 600 || other != 300 {
+		t.Errorf("%v writes, and %v, once it had stored again", got, other)
+	}
+}

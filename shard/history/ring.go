@@ -147,6 +147,13 @@ func (r *ring) close(n int64) {
 	r.busy, r.sum = 0, sums{}
 }
 
+// forget empties the columns up to n.
+func (r *ring) forget(n int64) {
+	for i := max(r.newest-int64(len(r.columns)), 0) + 1; i <= min(n, r.newest); i++ {
+		r.columns[r.slot(i)], r.totals[r.slot(i)] = column{}, Total{}
+	}
+}
+
 // skipTo makes all columns up to n empty that are not full yet.
 func (r *ring) skipTo(n int64) {
 	for i := max(r.newest+1, n-int64(len(r.columns))+1); i <= n; i++ {
