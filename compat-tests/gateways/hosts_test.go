@@ -40,9 +40,15 @@ func TestHosts(t *testing.T) {
 			found, err := one.coll("x").Aggregate(t.Context(), bson.A{stage})
 			want(t, fmt.Sprint(stage), hosts(t, found, err), names[i])
 		}
-		found, err := one.Database("admin").Aggregate(t.Context(), bson.A{bson.M{"$currentOp": bson.M{"idleConnections": true}},
-			bson.M{"$match": bson.M{"connectionId": bson.M{"$exists": true}}}})
-		want(t, "$currentOp", hosts(t, found, err), names[i])
+		for _, local := range []bool{true, false} {
+			found, err := one.Database("admin").Aggregate(t.Context(), bson.A{bson.M{"$currentOp": bson.M{"idleConnections": true, "localOps": local}},
+				bson.M{"$match": bson.M{"connectionId": bson.M{"$exists": true}}}})
+			all := names[i]
+			if !local {
+				all += " " + names[1-i]
+			}
+			want(t, fmt.Sprint("$currentOp, local ", local), hosts(t, found, err), all)
+		}
 		var plan struct {
 			ServerInfo struct {
 				Host string

@@ -7,17 +7,21 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// currentOpDocs is $currentOp. Manual: reference/operator/aggregation/currentOp.
+// currentOpDocs is $currentOp: of all servers over the store, or with localOps of this one. Manual: reference/operator/aggregation/currentOp.
 func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	flag := func(name string) bool { return spec.Get(name).Truthy() }
 	if flag("targetAllNodes") && s.ReplicaSet.Name != "" {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'targetAllNodes' parameter of the $currentOp stage is for a mongos only")
 	}
-	return s.currentOps(currentOpArgs{
-		idle: flag("idleConnections"), cursors: flag("idleCursors"), truncate: flag("truncateOps"),
-		sessions: !spec.Has("idleSessions") || flag("idleSessions"),
-		own:      s.RequireAuth && !flag("allUsers"), user: o.User,
-	}), nil
+	a := currentOpArgs{
+		Idle: flag("idleConnections"), Cursors: flag("idleCursors"), Truncate: flag("truncateOps"),
+		Sessions: !spec.Has("idleSessions") || flag("idleSessions"),
+		Own:      s.RequireAuth && !flag("allUsers"), User: o.User,
+	}
+	if flag("localOps") {
+		return s.currentOps(a), nil
+	}
+	return s.everywhere(o.Env.Context(), a)
 }
 
 // queryStatsDocs is $queryStats: there are none.

@@ -18,14 +18,15 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// currentOpArgs says what currentOp lists.
+// currentOpArgs says what currentOp lists. Servers tell each other.
 type currentOpArgs struct {
-	idle     bool // connections without a command too
-	cursors  bool // idle cursors too
-	sessions bool // transactions between two commands too
-	truncate bool // long commands
-	own      bool // nothing of other users
-	user     string
+	Idle     bool // connections without a command too
+	Cursors  bool // idle cursors too
+	Sessions bool // transactions between two commands too
+	Truncate bool // long commands
+	NoJobs   bool
+	Own      bool // nothing of other users
+	User     string
 }
 
 // userNames takes "name@db" apart.
@@ -37,19 +38,19 @@ func userNames(user string) []auth.Name {
 	return []auth.Name{{Name: user[:i], DB: user[i+1:]}}
 }
 
-// runCurrentOp lists what the server does, filtered by its other fields.
+// runCurrentOp lists what all servers over the store do, filtered by its other fields.
 // Manual: reference/command/currentOp.
 func (s *State) runCurrentOp(c *command.Call) error {
-	a := currentOpArgs{sessions: true, truncate: true, user: c.Peer.User}
+	a := currentOpArgs{Sessions: true, Truncate: true, User: c.Peer.User}
 	filter := bson.NewBuilder(nil)
 	it := c.Body.Iter()
 	it.Next()
 	for it.Next() {
 		switch name := string(it.Name); name {
 		case "$all":
-			a.idle = it.Value.Truthy()
+			a.Idle = it.Value.Truthy()
 		case "$ownOps":
-			a.own = it.Value.Truthy()
+			a.Own = it.Value.Truthy()
 		case "$truncateOps":
 		default:
 			if !arguments.Generic(name) {
@@ -57,7 +58,10 @@ func (s *State) runCurrentOp(c *command.Call) error {
 			}
 		}
 	}
-	docs, err := match.Keep(c.Env(), s.currentOps(a), filter.Doc())
+	docs, err := s.everywhere(c.Ctx, a)
+	if err == nil {
+		docs, err = match.Keep(c.Env(), docs, filter.Doc())
+	}
 	if err != nil {
 		return err
 	}
@@ -82,18 +86,20 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	busy := map[int64]bool{}
 	for _, op := range s.Ops.List() {
 		busy[op.Conn.ID()] = true
-		if a.own && op.User != a.user {
+		if a.Own && op.User != a.User {
 			continue
 		}
 		if body := op.Command(); body != nil {
 			docs = append(docs, s.describeOp(op, body, now, a))
 		}
 	}
-	if a.own {
+	if a.Own {
 		return docs
 	}
-	docs = append(docs, s.jobOps(now)...)
-	if a.idle {
+	if !a.NoJobs {
+		docs = append(docs, s.jobOps(now)...)
+	}
+	if a.Idle {
 		var idle []*command.Connection
 		s.EachConn(func(c *command.Connection) bool {
 			if !busy[c.Conn.ID()] {
@@ -110,10 +116,10 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 			docs = append(docs, b.Doc())
 		}
 	}
-	if a.sessions {
+	if a.Sessions {
 		docs = append(docs, s.idleTxns(now)...)
 	}
-	if a.cursors {
+	if a.Cursors {
 		list := s.Cursors.List()
 		sort.Slice(list, func(i, j int) bool { return list[i].Opened.Before(list[j].Opened) })
 		for _, i := range list {
@@ -210,7 +216,7 @@ func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Tim
 	}
 	b.String("ns", ns)
 	b.Bool("redacted", false)
-	appendCommand(b, body, a.truncate)
+	appendCommand(b, body, a.Truncate)
 	if kind == command.OpGetMore {
 		first, _ := body.First()
 		if id, ok := first.Value.Int64(); ok {

@@ -14,6 +14,7 @@ func (s *State) join() {
 	s.Hooks.Begin = s.watch
 	if storage.Several && storage.AsShared(s.Cluster.Store) != nil {
 		s.Cluster.Others.Answer(killKind, s.answerKill)
+		s.Cluster.Others.Answer(currentOpKind, s.answerCurrentOp)
 		s.Ops.Scatter()
 	}
 	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
