@@ -48,7 +48,7 @@ func (s *Server) bound() bool {
 		return true
 	}
 	for _, op := range s.Ops.List() {
-		if op.Name == "aggregate" && watches(op.Command()) {
+		if s.Lookup(op.Name).Kind == KindRead && watches(op.Command()) {
 			return true
 		}
 	}
