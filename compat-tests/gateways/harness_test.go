@@ -9,11 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/compat-tests/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
@@ -25,14 +28,17 @@ type gateway struct {
 	URI   string
 	c     *tikvfake.Cluster
 	d     *daemon.Daemon
-	away  atomic.Bool // cut off from the cluster
+	away  atomic.Bool  // cut off from the cluster
+	asked atomic.Int64 // how often it has asked for a time
+	lasts atomic.Int64 // how often it may before it is cut off; 0 = for ever
 	ended bool
 }
 
 // oracle says whether the gateway gets times of the cluster: without new ones it neither renews
 // its lease nor does anything else, as one that is asleep.
 func (g *gateway) oracle() error {
-	if g.away.Load() {
+	n, last := g.asked.Add(1), g.lasts.Load()
+	if g.away.Load() || last > 0 && n > last {
 		return errors.New("this gateway is cut off")
 	}
 	return nil
@@ -132,6 +138,17 @@ func several(t *testing.T, n int, args ...string) (list []*gateway) {
 
 // coll is a collection as a gateway sees it.
 func (g *gateway) coll(name string) *mongo.Collection { return g.Database("test").Collection(name) }
+
+// state is a collection as a gateway knows it, nil if there is none.
+func (g *gateway) state(name string) *catalog.Collection {
+	return g.d.Jobs().Catalog.Peek().Collection(collection.Namespace{DB: "test", Coll: name})
+}
+
+// replace writes a document, whatever was there under its _id.
+func (g *gateway) replace(t *testing.T, coll string, doc bson.M) error {
+	_, err := g.coll(coll).ReplaceOne(t.Context(), bson.M{"_id": doc["_id"]}, doc, options.Replace().SetUpsert(true))
+	return err
+}
 
 // must ends the test at an error.
 func must(t *testing.T, err error) {

@@ -130,7 +130,8 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 	// Durable with the change that makes the indexes ready: of a build that a crash ends before,
 	// nothing may be left.
 	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {
-		coll := m.Snapshot().ByID(id)
+		was := m.Snapshot().ByID(id)
+		coll := was
 		if coll == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while its indexes were created")
 		}
@@ -151,6 +152,9 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 				build.Indexes = append(build.Indexes, coll.NextIndex)
 				coll = withNewIndex(coll, spec, catalog.IndexBuilding)
 				added = append(added, spec)
+			} else if ix := coll.Index(spec.Name); ix != nil && ix.State == catalog.IndexBuilding {
+				build.Indexes = append(build.Indexes, ix.ID) // by a server that is dead: who builds it has the lock
+				added = append(added, spec)
 			}
 		}
 		if len(added) == 0 {
@@ -161,6 +165,9 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 		made := build.Indexes
 		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error {
 			return logIndexes(o, m.Txn(), coll, numbered(coll, made), docs > 0)
+		}
+		if coll == was {
+			return nil
 		}
 		return m.Put(coll)
 	})
