@@ -19,6 +19,10 @@ const (
 	sentLately = 200 * time.Millisecond
 )
 
+// bouncesMax is how long drivers may resume change streams at any server, this one included, before
+// they are told in a way that has them leave it: they prefer the server that answers fastest.
+const bouncesMax = time.Second
+
 // Leave has go what is bound to this server while others over the same data are there: no
 // transaction begins any more, which drivers try elsewhere, change streams are told to be resumed,
 // again if a driver resumes here, and cursors are opened only for what one reply cannot hold. It
@@ -27,6 +31,7 @@ const (
 // so that cursors fail, and transactions too, after half a minute in which their server was
 // waited for.
 func (s *Server) Leave(ctx context.Context) {
+	s.leftAt.Store(time.Now().UnixNano())
 	s.leave()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -73,11 +78,18 @@ func watches(body bson.Raw) bool {
 	return false
 }
 
-// goElsewhere refuses to begin a transaction at a server that is left.
+// goElsewhere refuses what a server that is left does not begin any more: transactions, and after a while change streams.
 // Errors: NoSuchTransaction (251), which drivers take for a reason to try all of it again, and not for
-// one to leave a server at which others have yet to end.
+// one to leave a server at which others have yet to end; ShutdownInProgress (91), at which they leave it.
 func (c *Call) goElsewhere() error {
-	if !c.Args.Start || c.Server.leaving.Err() == nil {
+	s := c.Server
+	switch {
+	case s.leaving.Err() == nil:
+		return nil
+	case !c.Args.Start:
+		if time.Since(time.Unix(0, s.leftAt.Load())) > bouncesMax && c.opensStream() {
+			return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down and opens no change stream; try it again at another server")
+		}
 		return nil
 	}
 	return mongoerr.New(mongoerr.NoSuchTransaction, "The server is shutting down and begins no transaction; try the transaction again, and it runs at another server")

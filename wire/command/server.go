@@ -107,7 +107,8 @@ type Server struct {
 
 	leaving context.Context // see Leave
 	leave   context.CancelFunc
-	sentOn  atomic.Int64 // when a change stream was sent on last, in ns since 1970
+	leftAt  atomic.Int64 // when it began, in ns since 1970
+	sentOn  atomic.Int64 // when a change stream was sent on last, likewise
 }
 
 // Counter counts the runs of one command.
