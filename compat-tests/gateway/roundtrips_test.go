@@ -287,7 +287,7 @@ func TestOrderedInsertTrips(t *testing.T) {
 	}
 	b := &bill{Collection: client.Database("test").Collection("spread")}
 	least := cost{times: 1 << 20}
-	for range 4 {
+	for range 8 {
 		c.Count()
 		if err := b.insertMany(t.Context(), 1000); err != nil {
 			t.Fatal(err)

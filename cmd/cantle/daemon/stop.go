@@ -34,7 +34,11 @@ func (d *Daemon) handOver(ctx context.Context) {
 	if err != nil || len(list) < 2 {
 		return
 	}
+	d.log.Info().Int("others", len(list)-1).Msg("clients are sent on to the other servers")
 	d.commands.Leave(leave)
+	if n := d.sessions.Stats().Open; n > 0 {
+		d.log.Warn().Int("transactions", n).Msg("transactions are still open; they end with this server")
+	}
 	end, _ := ctx.Deadline()
 	quiesce, cancel := context.WithDeadline(ctx, end.Add(-d.cfg.Drain/goodbyeShare))
 	defer cancel()
@@ -48,7 +52,7 @@ func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()
 	begun := time.Now()
-	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end, new ones are refused")
+	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end")
 	d.stopping.Store(true)
 	d.handOver(ctx)
 	err := d.server.Shutdown(ctx)
