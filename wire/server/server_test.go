@@ -469,7 +469,8 @@ func TestShutdownDrains(t *testing.T) {
 	}
 }
 
-// TestShutdownInterrupts proves that commands are cut when patience ends.
+// TestShutdownInterrupts proves that commands are ended when patience ends, and that their clients
+// are told.
 func TestShutdownInterrupts(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -484,6 +485,53 @@ func TestShutdownInterrupts(t *testing.T) {
 	if err := <-h.causes; err != wire.ErrShutdown {
 		t.Errorf("cause %v", err)
 	}
+	if m := c.read(); num(m, "ok") != 1 {
+		t.Errorf("%+v", m)
+	}
+	c.closed()
+}
+
+// TestQuiesce proves that a server which quiesces says so to commands that ask, does all as before, also
+// for who comes new, and has done with it when nothing but hello has come for a while.
+func TestQuiesce(t *testing.T) {
+	h := newStub()
+	s, addr := start(t, h, Config{})
+	idle, busy := dial(t, addr), dial(t, addr)
+	busy.send(wire.AppendMsg(nil, 1, 0, cmd("finish", 1)))
+	<-h.started
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		s.Quiesce(ctx, 50*time.Millisecond)
+		close(done)
+	}()
+	<-s.stopping.Done()
+	var why wire.Stopping
+	if until, _ := ctx.Deadline(); !errors.As(context.Cause(s.stopping), &why) || !why.Until.Equal(until) {
+		t.Errorf("commands are told %v", context.Cause(s.stopping))
+	}
+	idle.run("ping", 1)
+	dial(t, addr).run("ping", 1)
+	select {
+	case <-done:
+		t.Error("it does not wait for a command that runs")
+	default:
+	}
+	close(h.release)
+	busy.read()
+	for waiting := true; waiting; {
+		idle.run("hello", 1)
+		select {
+		case <-done:
+			waiting = false
+		default:
+		}
+	}
+	if ctx.Err() != nil {
+		t.Error("it waits for hello")
+	}
+	idle.run("ping", 1)
 }
 
 // TestShutdownEndsStreams proves that a shutdown does not wait for a command that answers
