@@ -120,17 +120,25 @@ func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) er
 // changeSoon commits a change, again after a conflict, and reports when; 0 if nothing was changed.
 func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	err = storage.Again(ctx, func() error {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
-		if err != nil {
-			return err
+		at, err = c.changeOnce(storage.AtOnce(ctx), fn)
+		if storage.Several && errors.Is(err, storage.ErrLapsed) {
+			return c.outlast(ctx, err)
 		}
-		defer txn.Close()
-		at, err = c.change(ctx, txn, storage.Buffered, false, fn)
 		return err
 	})
 	return at, err
+}
+
+// changeOnce is one try of a change.
+func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (storage.Timestamp, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	txn, err := c.store.Begin(ctx, storage.TxnOptions{Essential: true})
+	if err != nil {
+		return 0, err
+	}
+	defer txn.Close()
+	return c.change(ctx, txn, storage.Buffered, false, fn)
 }
 
 // ChangeIn is a Change that is part of a larger transaction, which it commits:
@@ -139,8 +147,8 @@ func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (a
 // once: whoever began the transaction begins it again after a conflict.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	c.mu.Lock()
-	if err = c.catchUp(ctx, txn); err == nil {
-		at, err = c.change(ctx, txn, d, true, fn)
+	if err = c.catchUp(storage.AtOnce(ctx), txn); err == nil {
+		at, err = c.change(storage.AtOnce(ctx), txn, d, true, fn)
 	}
 	c.mu.Unlock()
 	if err == nil {

@@ -185,6 +185,17 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	return err
 }
 
+// outlast waits, without mu, which that takes, until this process has a lease again, and turns the error of
+// who was not to wait for it into one to try again at. Errors: ErrConflict; those of the store.
+func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
+	r, err := c.store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	r.Close()
+	return fmt.Errorf("%w: %w", storage.ErrConflict, lapsed)
+}
+
 // look takes over what others have changed by now. Errors: those of refresh.
 func (c *Catalog) look(ctx context.Context) error {
 	r, err := c.store.Snapshot(ctx, 0)
@@ -194,7 +205,7 @@ func (c *Catalog) look(ctx context.Context) error {
 	defer r.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, err := c.refresh(ctx, r)
+	before, err := c.refresh(storage.AtOnce(ctx), r)
 	if before != nil {
 		c.others.tellFollowed(before, c.current.Load())
 	}
@@ -486,7 +497,7 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	}
 	defer r.Close()
 	c.mu.Lock()
-	before, err := c.refresh(ctx, r)
+	before, err := c.refresh(storage.AtOnce(ctx), r)
 	now := c.current.Load()
 	c.mu.Unlock()
 	if err != nil && !errors.Is(err, storage.ErrConflict) { // a change has come between: the next look takes over the rest

@@ -62,10 +62,13 @@ func (l *lease) until() uint64 { return l.tenure.Load().end.Load() }
 // over reports that the lease has ended by a time of the oracle.
 func (l *lease) over(ts uint64) bool { return ts > l.until() }
 
-// covers waits until the lease reaches to a time. Errors: ErrUnavailable, ctx.Err().
+// covers waits until the lease reaches to a time. Errors: ErrUnavailable, ErrLapsed, ctx.Err().
 func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 	if !l.over(ts) {
 		return nil
+	}
+	if !storage.MayWait(ctx) {
+		return storage.ErrLapsed
 	}
 	deadline := time.NewTimer(s.limits.read)
 	defer deadline.Stop()

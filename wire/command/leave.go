@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
 )
 
 // lookEvery is how often Leave looks whether all has gone.
@@ -30,7 +31,7 @@ const bouncesMax = time.Second
 // ends. It comes before hello says that the server stops: drivers reach it no more from then on,
 // so that cursors fail, and transactions too, after half a minute in which their server was
 // waited for.
-func (s *Server) Leave(ctx context.Context) {
+func Leave(ctx context.Context, s *Server) {
 	s.leftAt.Store(time.Now().UnixNano())
 	s.leave()
 	look := time.NewTicker(lookEvery)
@@ -44,8 +45,11 @@ func (s *Server) Leave(ctx context.Context) {
 	}
 }
 
-// Leaving ends when Leave begins.
-func (s *Server) Leaving() context.Context { return s.leaving }
+// Leaving reports that Leave has begun.
+func (c *Call) Leaving() bool { return storage.Several && c.Server.leaving.Err() != nil }
+
+// OnLeave has fn called in its own goroutine when Leave begins; stop has it not called any more.
+func (c *Call) OnLeave(fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
 
 // bound reports whether something is left that another server cannot take over.
 func (s *Server) bound() bool {
@@ -82,23 +86,22 @@ func watches(body bson.Raw) bool {
 // Errors: NoSuchTransaction (251), which drivers take for a reason to try all of it again, and not for
 // one to leave a server at which others have yet to end; ShutdownInProgress (91), at which they leave it.
 func (c *Call) goElsewhere() error {
-	s := c.Server
-	switch {
-	case s.leaving.Err() == nil:
-		return nil
-	case !c.Args.Start:
-		if time.Since(time.Unix(0, s.leftAt.Load())) > bouncesMax && c.opensStream() {
-			return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down and opens no change stream; try it again at another server")
-		}
+	if !storage.Several || !c.Leaving() {
 		return nil
 	}
-	return mongoerr.New(mongoerr.NoSuchTransaction, "The server is shutting down and begins no transaction; try the transaction again, and it runs at another server")
+	switch {
+	case c.Args.Start:
+		return mongoerr.New(mongoerr.NoSuchTransaction, "The server is shutting down and begins no transaction; try the transaction again, and it runs at another server")
+	case time.Since(time.Unix(0, c.Server.leftAt.Load())) > bouncesMax && c.opensStream():
+		return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down and opens no change stream; try it again at another server")
+	}
+	return nil
 }
 
 // SendOn is the error of a getMore of a change stream that another server is to go on with. No
 // driver takes it for a fault of the server, and all resume. Spec: change-streams.
-func (s *Server) SendOn() *mongoerr.Error {
-	s.sentOn.Store(time.Now().UnixNano())
+func (c *Call) SendOn() *mongoerr.Error {
+	c.Server.sentOn.Store(time.Now().UnixNano())
 	return mongoerr.New(mongoerr.CursorNotFound, "The server is shutting down; resume the change stream, and another server goes on with it").
 		With(mongoerr.ResumableChangeStreamError)
 }

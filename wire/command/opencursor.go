@@ -14,7 +14,7 @@ type Tokened interface{ AppendToken(b *bson.Builder) }
 // say: 101, but from a server that is left (see Leave) all that a batch may have, so that no
 // cursor stays behind. Manual: tutorial/iterate-a-cursor.
 func (c *Call) FirstBatch() int {
-	if c.Server.leaving.Err() != nil {
+	if c.Leaving() {
 		return math.MaxInt32
 	}
 	return 101

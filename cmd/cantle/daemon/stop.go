@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -35,7 +36,7 @@ func (d *Daemon) handOver(ctx context.Context) {
 		return
 	}
 	d.log.Info().Int("others", len(list)-1).Msg("clients are sent on to the other servers")
-	d.commands.Leave(leave)
+	command.Leave(leave, d.commands)
 	if n := d.sessions.Stats().Open; n > 0 {
 		d.log.Warn().Int("transactions", n).Msg("transactions are still open; they end with this server")
 	}

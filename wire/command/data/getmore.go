@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/operations"
@@ -124,9 +125,9 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		cur.Checkin(0, true)
 		return nil, err
 	}
-	if c.Page.OfStream && c.Server.Leaving().Err() != nil {
+	if storage.Several && c.Page.OfStream && c.Leaving() {
 		cur.Checkin(0, false)
-		return nil, c.Server.SendOn()
+		return nil, c.SendOn()
 	}
 	return cur, nil
 }
@@ -198,13 +199,13 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	}
 	ctx, cancel := untilStopped(c, limit)
 	defer cancel()
-	stopping, leaving := c.Conn.Draining(), c.Server.Leaving()
+	stopping := c.Conn.Draining()
 	for {
 		var err error
 		rest(c, func() { err = w.Wait(ctx) })
 		if err != nil {
-			if c.Page.OfStream && leaving.Err() != nil {
-				return 0, false, c.Server.SendOn()
+			if storage.Several && c.Page.OfStream && c.Leaving() {
+				return 0, false, c.SendOn()
 			}
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
@@ -225,10 +226,10 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithTimeout(c.Ctx, d)
 	stop := context.AfterFunc(c.Conn.Draining(), cancel)
-	if !c.Page.OfStream {
+	if !storage.Several || !c.Page.OfStream {
 		return ctx, func() { stop(); cancel() }
 	}
-	stay := context.AfterFunc(c.Server.Leaving(), cancel)
+	stay := c.OnLeave(cancel)
 	return ctx, func() { stay(); stop(); cancel() }
 }
 
