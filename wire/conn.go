@@ -56,7 +56,7 @@ type Conn interface {
 
 // Stopping is the cause with which Conn.Draining ends.
 type Stopping struct {
-	Until time.Time // when the server ends, running commands or not
+	Until time.Time // when the server takes no more commands at the latest
 }
 
 func (Stopping) Error() string { return ErrShutdown.Error() }

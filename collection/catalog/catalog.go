@@ -141,6 +141,17 @@ func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (s
 	return c.change(ctx, txn, storage.Buffered, false, fn)
 }
 
+// outlast waits, without mu, which that takes, until this process has a lease again, and turns the error of
+// who was not to wait for it into one to try again at. Errors: ErrConflict; those of the store.
+func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
+	r, err := c.store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	r.Close()
+	return fmt.Errorf("%w: %w", storage.ErrConflict, lapsed)
+}
+
 // ChangeIn is a Change that is part of a larger transaction, which it commits:
 // the change and all else in txn take effect together. at is the time of the
 // commit, 0 if nothing was changed, and then nothing is committed. fn is called

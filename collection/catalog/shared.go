@@ -185,17 +185,6 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	return err
 }
 
-// outlast waits, without mu, which that takes, until this process has a lease again, and turns the error of
-// who was not to wait for it into one to try again at. Errors: ErrConflict; those of the store.
-func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
-	r, err := c.store.Snapshot(ctx, 0)
-	if err != nil {
-		return err
-	}
-	r.Close()
-	return fmt.Errorf("%w: %w", storage.ErrConflict, lapsed)
-}
-
 // look takes over what others have changed by now. Errors: those of refresh.
 func (c *Catalog) look(ctx context.Context) error {
 	r, err := c.store.Snapshot(ctx, 0)

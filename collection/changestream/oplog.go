@@ -63,10 +63,10 @@ func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 					continue
 				}
 			}
-			s.whole = false
 			if o.group.open() {
-				return o.groupEntry(false), nil
+				return o.groupEntry(false), nil // and that was all, says the next call
 			}
+			s.whole = false
 			return o.first(), nil
 		}
 		o.begun = true

@@ -152,9 +152,10 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 				build.Indexes = append(build.Indexes, coll.NextIndex)
 				coll = withNewIndex(coll, spec, catalog.IndexBuilding)
 				added = append(added, spec)
-			} else if ix := coll.Index(spec.Name); ix != nil && ix.State == catalog.IndexBuilding {
+			} else if ix := was.Index(spec.Name); ix != nil && ix.State == catalog.IndexBuilding && !slices.Contains(build.Indexes, ix.ID) {
 				build.Indexes = append(build.Indexes, ix.ID) // by a server that is dead: who builds it has the lock
 				added = append(added, spec)
+				r.Before--
 			}
 		}
 		if len(added) == 0 {

@@ -56,8 +56,12 @@ func (s *Server) bound() bool {
 	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.sentOn.Load())) < sentLately {
 		return true
 	}
+	left := time.Unix(0, s.leftAt.Load())
 	for _, op := range s.Ops.List() {
-		if s.Lookup(op.Name).Kind == KindRead && watches(op.Command()) {
+		if s.Lookup(op.Name).Kind != KindRead {
+			continue
+		}
+		if op.Start.Before(left) && time.Since(left) < usedLately || watches(op.Command()) { // it is about to open a cursor
 			return true
 		}
 	}
@@ -84,7 +88,8 @@ func watches(body bson.Raw) bool {
 
 // goElsewhere refuses what a server that is left does not begin any more: transactions, and after a while change streams.
 // Errors: NoSuchTransaction (251), which drivers take for a reason to try all of it again, and not for
-// one to leave a server at which others have yet to end; ShutdownInProgress (91), at which they leave it.
+// one to leave a server at which others have yet to end; ShutdownInProgress (91), at which
+// they leave it, once no transaction is open.
 func (c *Call) goElsewhere() error {
 	if !storage.Several || !c.Leaving() {
 		return nil
@@ -92,7 +97,7 @@ func (c *Call) goElsewhere() error {
 	switch {
 	case c.Args.Start:
 		return mongoerr.New(mongoerr.NoSuchTransaction, "The server is shutting down and begins no transaction; try the transaction again, and it runs at another server")
-	case time.Since(time.Unix(0, c.Server.leftAt.Load())) > bouncesMax && c.opensStream():
+	case time.Since(time.Unix(0, c.Server.leftAt.Load())) > bouncesMax && c.Server.Sessions.Stats().Open == 0 && c.opensStream():
 		return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down and opens no change stream; try it again at another server")
 	}
 	return nil

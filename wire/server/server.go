@@ -242,8 +242,8 @@ func (s *Server) remove(c *Conn) {
 }
 
 // Quiesce has clients go to other servers before Shutdown: hello tells them that this one
-// stops (wire.Conn.Draining), and all else is done as before, for those who have not heard of
-// it yet. It returns when no command runs and none but hello has come for quiet, or when ctx
+// stops, commands that wait for something that may never come end (wire.Conn.Draining), and all
+// else is done as before, for those who have not heard of it yet. It returns when no command runs and none but hello has come for quiet, or when ctx
 // ends. Manual: reference/command/shutdown.
 func (s *Server) Quiesce(ctx context.Context, quiet time.Duration) {
 	s.quiescing.Store(true)

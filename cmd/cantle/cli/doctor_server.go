@@ -164,7 +164,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 		return nil, err
 	}
 	type seen struct {
-		conns map[int64]bool
+		conns map[string]bool // by server and number
 		apps  map[string]bool
 	}
 	all := map[string]seen{}
@@ -182,9 +182,9 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 			name = driver + " " + version
 		}
 		if all[name].conns == nil {
-			all[name] = seen{map[int64]bool{}, map[string]bool{}}
+			all[name] = seen{map[string]bool{}, map[string]bool{}}
 		}
-		all[name].conns[whole(op, "connectionId")] = true
+		all[name].conns[fmt.Sprint(op.Get("host"), whole(op, "connectionId"))] = true
 		if app, _ := op.Get("appName").Str(); app != "" {
 			all[name].apps[app] = true
 		}

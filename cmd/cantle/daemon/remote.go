@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// errStopping says that the server takes no commands any more.
+// errStopping says that the server is ending, and that who looks for one is to take another.
 var errStopping = errors.New("stopping")
 
-// ready says why the server takes no commands, nil if it does.
+// ready says why the server is not one to send commands to, nil if it is.
 func (d *Daemon) ready() error {
 	if d.stopping.Load() {
 		return errStopping

@@ -18,8 +18,8 @@ const (
 	goodbyeShare = 10
 )
 
-// quietFor is how long no command must have come for a server of several to end: clients have
-// heard by then that it does.
+// quietFor is how long no command must have come for a server of several to end. Drivers that watch
+// it have heard by then, which is the way of all but those of one thread, and those that were set to poll.
 const quietFor = 250 * time.Millisecond
 
 // handOver has clients go to the other servers over the store, if there are any, while what

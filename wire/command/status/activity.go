@@ -21,7 +21,7 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	if flag("localOps") {
 		return s.currentOps(a), nil
 	}
-	return s.everywhere(o.Env.Context(), a)
+	return s.everywhere(o.Env.Context(), a), nil
 }
 
 // queryStatsDocs is $queryStats: there are none.

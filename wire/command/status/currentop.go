@@ -58,10 +58,7 @@ func (s *State) runCurrentOp(c *command.Call) error {
 			}
 		}
 	}
-	docs, err := s.everywhere(c.Ctx, a)
-	if err == nil {
-		docs, err = match.Keep(c.Env(), docs, filter.Doc())
-	}
+	docs, err := match.Keep(c.Env(), s.everywhere(c.Ctx, a), filter.Doc())
 	if err != nil {
 		return err
 	}

@@ -3,32 +3,40 @@ package status
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/survey"
 	"github.com/cantledb/cantle/storage"
 )
 
 // currentOpKind of what servers over one store are asked: what they do.
 const currentOpKind = "currentOp"
 
-// currentOpBytesMax bounds what one server tells another of what it does; the rest is left out, the youngest first.
+// currentOpBytesMax bounds what one server tells another of what it does; what does not fit is left out.
 const currentOpBytesMax = 3 << 20
 
-// everywhere is currentOps of all servers over the store: this one's first, and a document for each of those that do
-// not answer. Jobs are in the store, so every server lists all of them.
-// Errors: those of the store, ctx.Err().
-func (s *State) everywhere(ctx context.Context, a currentOpArgs) ([]bson.Raw, error) {
+// othersMax bounds how long others are asked: where the store is away, what this server does is to be seen all the same.
+const othersMax = 3 * time.Second
+
+// everywhere is currentOps of all servers over the store: this one's first, and a document that says so where
+// some are missing. Jobs are in the store, so every server lists all of them.
+func (s *State) everywhere(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
-	if !storage.Several {
-		return docs, nil
+	if !storage.Several || s.Cluster.Others == nil {
+		return docs
 	}
+	ctx, cancel := context.WithTimeout(ctx, othersMax)
+	defer cancel()
+	var answers []survey.Answer
+	var silent []string
 	body, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		answers, silent, err = s.Cluster.Others.Ask(ctx, currentOpKind, body)
 	}
-	answers, silent, err := s.Cluster.Others.Ask(ctx, currentOpKind, body)
 	if err != nil {
-		return nil, err
+		docs = append(docs, missing("", "what other servers do is missing: the store that they share does not answer"))
 	}
 	for _, other := range answers {
 		if d, err := bson.Parse(other.Body, bson.Limits{Depth: bson.MaxDepth + 10}); err == nil {
@@ -41,13 +49,20 @@ func (s *State) everywhere(ctx context.Context, a currentOpArgs) ([]bson.Raw, er
 		}
 	}
 	for _, host := range silent {
-		b := bson.NewBuilder(nil)
-		b.String("type", "silentServer")
-		b.String("host", host)
-		b.String("desc", "what this server does is missing: it did not answer in time")
-		docs = append(docs, b.Doc())
+		docs = append(docs, missing(host, "what this server does is missing: it did not answer in time"))
 	}
-	return docs, nil
+	return docs
+}
+
+// missing says that something is not listed, of a server or of all others.
+func missing(host, why string) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("type", "missing")
+	if host != "" {
+		b.String("host", host)
+	}
+	b.String("desc", why)
+	return b.Doc()
 }
 
 // answerCurrentOp tells another server what this one does.
@@ -59,11 +74,16 @@ func (s *State) answerCurrentOp(_ context.Context, body []byte) ([]byte, error) 
 	a.NoJobs = true
 	b := bson.NewBuilder(nil)
 	b.BeginArray("ops")
+	left := 0
 	for _, d := range s.currentOps(a) {
 		if b.Len()+len(d) > currentOpBytesMax {
-			break
+			left++
+			continue
 		}
 		b.Value("", d.Value())
+	}
+	if left > 0 {
+		b.Value("", missing(s.Address(), strconv.Itoa(left)+" of what this server does are missing: they are too large to be told; ask it with localOps").Value())
 	}
 	b.End()
 	return b.Doc(), nil

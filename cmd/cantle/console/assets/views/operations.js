@@ -19,8 +19,10 @@ export default function Operations() {
   const all = data.operations.filter((o) => (mine || o.appName !== 'cantle console') && (mine || !waits(o)) && (!p.ns || !o.ns || o.ns === p.ns || o.ns.endsWith('.$cmd')));
   const running = all.filter((o) => o.active && o.type !== 'idleCursor' && o.type !== 'idleSession');
   const cursors = all.filter((o) => o.type === 'idleCursor'), sessions = all.filter((o) => o.type === 'idleSession');
+  const missing = data.operations.filter((o) => o.type === 'missing'), several = new Set(running.map((o) => o.host)).size > 1;
   return html`
     <${Problem} error=${error}/>
+    ${missing.length > 0 && html`<ul class="warnings">${missing.map((o) => html`<li key=${o.host ?? ''}><b>${o.host ?? ''}</b> ${o.desc}</li>`)}</ul>`}
     ${!data.all && html`<p class="quiet">You see your own operations; those of others need the role clusterMonitor.</p>`}
     <div class="bar-of-controls"><label><input type="checkbox" checked=${mine} onChange=${(e) => setMine(e.target.checked)}/> with the console's own</label></div>
     <section><h2>Running <span class="quiet">${running.length}</span></h2>
@@ -31,6 +33,7 @@ export default function Operations() {
         { name: 'app', title: 'Application', value: (o) => o.appName ?? '' },
         { name: 'user', title: 'User', value: who },
         { name: 'client', title: 'Client', value: (o) => o.client ?? '' },
+        ...(several ? [{ name: 'host', title: 'Server', value: (o) => o.host ?? '' }] : []),
         { name: 'waits', title: 'Waits', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waits</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
         { name: 'kill', title: 'End', value: () => '', show: (o) => o.opid !== undefined && html`<button class="small danger" onClick=${() => ask(o)}>Kill…</button>` },
       ]}/>`}</section>

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/wire"
+)
+
+// TestShutdownDrains proves that idle connections close, a running command finishes and
+// its reply arrives.
+func TestShutdownDrains(t *testing.T) {
+	h := newStub()
+	s, addr := start(t, h, Config{})
+	idle, busy := dial(t, addr), dial(t, addr)
+	idle.run("ping", 1)
+	busy.send(wire.AppendMsg(nil, 1, 0, cmd("finish", 1)))
+	<-h.started
+	done := make(chan error)
+	go func() { done <- s.Shutdown(context.Background()) }()
+	idle.closed()
+	select {
+	case err := <-done:
+		t.Fatalf("Shutdown returned %v before the command ended", err)
+	default:
+	}
+	close(h.release)
+	if m := busy.read(); num(m, "ok") != 1 {
+		t.Errorf("%+v", m)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	busy.closed()
+	if _, err := net.Dial("tcp", addr); err == nil {
+		t.Error("still accepting")
+	}
+}
+
+// TestShutdownInterrupts proves that commands are ended when patience ends, and that their clients
+// are told.
+func TestShutdownInterrupts(t *testing.T) {
+	h := newStub()
+	s, addr := start(t, h, Config{})
+	c := dial(t, addr)
+	c.send(wire.AppendMsg(nil, 1, 0, cmd("wait", 1)))
+	<-h.started
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Shutdown(ctx); err != context.Canceled {
+		t.Error(err)
+	}
+	if err := <-h.causes; err != wire.ErrShutdown {
+		t.Errorf("cause %v", err)
+	}
+	if m := c.read(); num(m, "ok") != 1 {
+		t.Errorf("%+v", m)
+	}
+	c.closed()
+}
+
+// TestQuiesce proves that a server which quiesces says so to commands that ask, does all as before, also
+// for who comes new, and has done with it when nothing but hello has come for a while.
+func TestQuiesce(t *testing.T) {
+	h := newStub()
+	s, addr := start(t, h, Config{})
+	idle, busy := dial(t, addr), dial(t, addr)
+	busy.send(wire.AppendMsg(nil, 1, 0, cmd("finish", 1)))
+	<-h.started
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		s.Quiesce(ctx, 50*time.Millisecond)
+		close(done)
+	}()
+	<-s.stopping.Done()
+	var why wire.Stopping
+	if until, _ := ctx.Deadline(); !errors.As(context.Cause(s.stopping), &why) || !why.Until.Equal(until) {
+		t.Errorf("commands are told %v", context.Cause(s.stopping))
+	}
+	idle.run("ping", 1)
+	dial(t, addr).run("ping", 1)
+	select {
+	case <-done:
+		t.Error("it does not wait for a command that runs")
+	default:
+	}
+	close(h.release)
+	busy.read()
+	for waiting := true; waiting; {
+		idle.run("hello", 1)
+		select {
+		case <-done:
+			waiting = false
+		default:
+		}
+	}
+	if ctx.Err() != nil {
+		t.Error("it waits for hello")
+	}
+	idle.run("ping", 1)
+}
+
+// TestShutdownEndsStreams proves that a shutdown does not wait for a command that answers
+// an exhaust request: drivers keep a hello of ten seconds running all the time.
+func TestShutdownEndsStreams(t *testing.T) {
+	h := newStub()
+	s, addr := start(t, h, Config{})
+	c := dial(t, addr)
+	c.send(wire.AppendMsg(nil, 1, wire.ExhaustAllowed, cmd("wait", 1)))
+	<-h.started
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := <-h.causes; err != wire.ErrShutdown {
+		t.Errorf("cause %v", err)
+	}
+}
