@@ -257,6 +257,9 @@ func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 
 // Run answers questions until ctx ends.
 func (d *Desk) Run(ctx context.Context) {
+	if !storage.Several {
+		return
+	}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range answeringMax {

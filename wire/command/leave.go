@@ -49,7 +49,7 @@ func Leave(ctx context.Context, s *Server) {
 func (c *Call) Leaving() bool { return storage.Several && c.Server.leaving.Err() != nil }
 
 // OnLeave has fn called in its own goroutine when Leave begins; stop has it not called any more.
-func (c *Call) OnLeave(fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
+func OnLeave(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
 
 // bound reports whether something is left that another server cannot take over.
 func (s *Server) bound() bool {
@@ -105,7 +105,7 @@ func (c *Call) goElsewhere() error {
 
 // SendOn is the error of a getMore of a change stream that another server is to go on with. No
 // driver takes it for a fault of the server, and all resume. Spec: change-streams.
-func (c *Call) SendOn() *mongoerr.Error {
+func SendOn(c *Call) *mongoerr.Error {
 	c.Server.sentOn.Store(time.Now().UnixNano())
 	return mongoerr.New(mongoerr.CursorNotFound, "The server is shutting down; resume the change stream, and another server goes on with it").
 		With(mongoerr.ResumableChangeStreamError)

@@ -245,7 +245,7 @@ func (s *Server) remove(c *Conn) {
 // stops, commands that wait for something that may never come end (wire.Conn.Draining), and all
 // else is done as before, for those who have not heard of it yet. It returns when no command runs and none but hello has come for quiet, or when ctx
 // ends. Manual: reference/command/shutdown.
-func (s *Server) Quiesce(ctx context.Context, quiet time.Duration) {
+func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	s.quiescing.Store(true)
 	s.stopBy(ctx)
 	look := time.NewTicker(max(quiet/10, time.Millisecond))

@@ -74,7 +74,7 @@ func TestQuiesce(t *testing.T) {
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
-		s.Quiesce(ctx, 50*time.Millisecond)
+		Quiesce(ctx, s, 50*time.Millisecond)
 		close(done)
 	}()
 	<-s.stopping.Done()

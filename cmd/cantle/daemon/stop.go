@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/server"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -43,7 +44,7 @@ func (d *Daemon) handOver(ctx context.Context) {
 	end, _ := ctx.Deadline()
 	quiesce, cancel := context.WithDeadline(ctx, end.Add(-d.cfg.Drain/goodbyeShare))
 	defer cancel()
-	d.server.Quiesce(quiesce, quietFor)
+	server.Quiesce(quiesce, d.server, quietFor)
 }
 
 // Stop drains: it has clients go elsewhere if there are other servers, stops listening, lets

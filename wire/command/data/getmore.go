@@ -127,7 +127,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 	}
 	if storage.Several && c.Page.OfStream && c.Leaving() {
 		cur.Checkin(0, false)
-		return nil, c.SendOn()
+		return nil, command.SendOn(c)
 	}
 	return cur, nil
 }
@@ -205,7 +205,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 		rest(c, func() { err = w.Wait(ctx) })
 		if err != nil {
 			if storage.Several && c.Page.OfStream && c.Leaving() {
-				return 0, false, c.SendOn()
+				return 0, false, command.SendOn(c)
 			}
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
@@ -229,7 +229,7 @@ func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end fu
 	if !storage.Several || !c.Page.OfStream {
 		return ctx, func() { stop(); cancel() }
 	}
-	stay := c.OnLeave(cancel)
+	stay := command.OnLeave(c, cancel)
 	return ctx, func() { stay(); stop(); cancel() }
 }
 
