@@ -296,6 +296,9 @@ func (r *Roster) change(ctx context.Context, name string, h *held, note func(was
 
 // Note changes the note of a duty of this process. Errors: ErrLost; those of the store.
 func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []byte) error {
+	if !storage.Several {
+		return nil
+	}
 	r.mu.Lock()
 	h := r.held[name]
 	r.mu.Unlock()
@@ -307,6 +310,9 @@ func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []
 
 // Wish changes the note of a duty whoever has it; false if nobody has.
 func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
+	if !storage.Several {
+		return false, nil
+	}
 	err = storage.Again(ctx, func() error {
 		t, err := r.store.Begin(ctx, storage.TxnOptions{})
 		if err != nil {
@@ -329,6 +335,9 @@ func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []
 
 // List reads the duties whose names begin with a prefix, with who has them.
 func (r *Roster) List(ctx context.Context, prefix string) (list []Row, err error) {
+	if !storage.Several {
+		return nil, nil
+	}
 	s, err := r.store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
