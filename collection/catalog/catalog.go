@@ -157,9 +157,10 @@ func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
 // commit, 0 if nothing was changed, and then nothing is committed. fn is called
 // once: whoever began the transaction begins it again after a conflict.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
+	locked := storage.AtOnce(ctx)
 	c.mu.Lock()
-	if err = c.catchUp(storage.AtOnce(ctx), txn); err == nil {
-		at, err = c.change(storage.AtOnce(ctx), txn, d, true, fn)
+	if err = c.catchUp(locked, txn); err == nil {
+		at, err = c.change(locked, txn, d, true, fn)
 	}
 	c.mu.Unlock()
 	if err == nil {

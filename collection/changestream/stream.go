@@ -210,11 +210,8 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	for !s.ended {
 		if s.at == len(s.items) {
 			if s.whole {
-				s.whole = false
 				s.mark()
-				break
-			}
-			if err := s.look(env); err != nil {
+			} else if err := s.look(env); err != nil {
 				return nil, err
 			}
 			if s.at == len(s.items) {

@@ -92,18 +92,15 @@ func TestDrainGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Kill()
-	ask := func(c *harness.Conn, command bson.D) error {
-		raw, err := bson.Marshal(command)
+	raw := func(command bson.D) bson.Raw {
+		b, err := bson.Marshal(command)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.Send("driver", raw, 0)
+		return b
 	}
 	setup := server.Dial(t)
-	if err := ask(setup, d("insert", "c", "documents", bson.A{d("_id", 1)})); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := setup.Receive(); err != nil {
+	if _, err := setup.Command("driver", raw(d("insert", "c", "documents", bson.A{d("_id", 1)}))); err != nil {
 		t.Fatal(err)
 	}
 	session := func(n byte) bson.D { return d("id", bson.Binary{Subtype: 4, Data: append(make([]byte, 15), n)}) }
@@ -119,15 +116,12 @@ func TestDrainGivesUp(t *testing.T) {
 	conns := map[string]*harness.Conn{}
 	for name, c := range cases {
 		conns[name] = server.Dial(t)
-		if err := ask(conns[name], c.command); err != nil {
+		if err := conns[name].Send("driver", raw(c.command), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for running := 0; running < len(cases); time.Sleep(10 * time.Millisecond) {
-		if err := ask(setup, d("currentOp", 1, "ns", "driver.c", "$db", "admin")); err != nil {
-			t.Fatal(err)
-		}
-		reply, err := setup.Receive()
+		reply, err := setup.Command("admin", raw(d("currentOp", 1, "ns", "driver.c")))
 		if err != nil {
 			t.Fatal(err)
 		}

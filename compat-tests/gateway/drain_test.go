@@ -210,19 +210,12 @@ func TestDrainServes(t *testing.T) {
 	send(t, watching, waits)
 	const sleeps = 2 * time.Second
 	send(t, long, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.M{"$where": fmt.Sprintf("sleep(%d) || true", sleeps.Milliseconds())}}})
-	for op := ""; op != "find"; time.Sleep(lookEvery) { // until it runs
-		var ops struct {
-			Inprog []struct {
-				Command bson.Raw
-				Host    string
-			}
+	running := bson.D{{Key: "currentOp", Value: 1}, {Key: "ns", Value: "test.c"}, {Key: "$db", Value: "admin"}}
+	for {
+		if _, err := ask(t, short, running).LookupErr("inprog", "0"); err == nil {
+			break
 		}
-		if err := bson.Unmarshal(ask(t, short, bson.D{{Key: "currentOp", Value: 1}, {Key: "ns", Value: "test.c"}, {Key: "$db", Value: "admin"}}), &ops); err != nil {
-			t.Fatal(err)
-		}
-		if len(ops.Inprog) > 0 {
-			op = "find"
-		}
+		time.Sleep(lookEvery)
 	}
 	stopped := make(chan error)
 	go func() { stopped <- first.Stop() }()

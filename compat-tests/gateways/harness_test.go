@@ -15,8 +15,6 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
-	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/compat-tests/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
@@ -138,11 +136,6 @@ func several(t *testing.T, n int, args ...string) (list []*gateway) {
 
 // coll is a collection as a gateway sees it.
 func (g *gateway) coll(name string) *mongo.Collection { return g.Database("test").Collection(name) }
-
-// state is a collection as a gateway knows it, nil if there is none.
-func (g *gateway) state(name string) *catalog.Collection {
-	return g.d.Jobs().Catalog.Peek().Collection(collection.Namespace{DB: "test", Coll: name})
-}
 
 // replace writes a document, whatever was there under its _id.
 func (g *gateway) replace(t *testing.T, coll string, doc bson.M) error {

@@ -230,8 +230,7 @@ func (g *gateway) stopAt(t *testing.T, step string) (reached, goOn chan struct{}
 
 // settled reports that a gateway sees no split under way.
 func (g *gateway) settled(name string) bool {
-	coll := g.d.Jobs().Catalog.Peek().Collection(collection.Namespace{DB: "test", Coll: name})
-	for _, d := range coll.Map.Shards() {
+	for _, d := range g.entry(name).Map.Shards() {
 		if !d.Settled() {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
@@ -99,8 +100,7 @@ func (r *Recorder) Save(ctx context.Context) { r.keep(ctx, true) }
 func (r *Recorder) noteStored() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stored[Fives] = r.kept
-	r.stored[Tens] = (r.kept+1)*idleSeconds/Step(Tens) - 1
+	r.stored = r.kept
 }
 
 // record is a value to store, nil to remove.
@@ -170,6 +170,11 @@ func (r *Recorder) cut(level int, from, to int64, partial bool) keptColumns {
 	return out
 }
 
+// recordKey is the key of a record of an owner.
+func recordKey(owner, name []byte) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaHistory, slices.Concat(owner, name))
+}
+
 // save stores records in one transaction. Who reads the history after a power cut misses
 // five minutes more, so nobody waits for the disk.
 func save(ctx context.Context, store storage.Store, records []record) error {
@@ -178,9 +183,9 @@ func save(ctx context.Context, store storage.Store, records []record) error {
 		return err
 	}
 	defer t.Close()
-	prefix := owner(store)
+	own := owner(store)
 	for _, x := range records {
-		key := keyspace.AppendMeta(nil, keyspace.MetaHistory, append(bytes.Clone(prefix), x.name...))
+		key := recordKey(own, x.name)
 		if x.value == nil {
 			err = t.Delete(key)
 		} else {

@@ -55,7 +55,7 @@ func (r *Recorder) concede(ctx context.Context) error {
 	r.mu.Lock()
 	stored := r.stored
 	r.mu.Unlock()
-	if own == nil || stored == ([levelCount]int64{}) {
+	if own == nil || stored == 0 {
 		return nil
 	}
 	snap, err := r.Store.Snapshot(ctx, 0)
@@ -63,16 +63,15 @@ func (r *Recorder) concede(ctx context.Context) error {
 		return err
 	}
 	defer snap.Close()
-	there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, append(own, rowsName...)))
+	there, err := snap.Has(ctx, recordKey(own, []byte(rowsName)))
 	if err != nil || there {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for l := range r.rings {
-		r.rings[l].forget(stored[l])
-	}
-	r.stored = [levelCount]int64{}
+	r.rings[Fives].forget(stored)
+	r.rings[Tens].forget((stored+1)*idleSeconds/Step(Tens) - 1)
+	r.stored = 0
 	return nil
 }
 
@@ -185,7 +184,7 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 		if slices.ContainsFunc(alive, func(m storage.Member) bool { return m.ID == past.over }) {
 			continue
 		}
-		there, err := snap.Has(ctx, keyspace.AppendMeta(nil, keyspace.MetaHistory, append(ownedBy(past.over), rowsName...)))
+		there, err := snap.Has(ctx, recordKey(ownedBy(past.over), []byte(rowsName)))
 		if err != nil {
 			return nil, err
 		}
@@ -242,10 +241,10 @@ func move(ctx context.Context, t storage.Txn, from storage.MemberID, to []byte, 
 	it.Close()
 	for _, x := range records {
 		if err == nil {
-			err = t.Delete(keyspace.AppendMeta(nil, keyspace.MetaHistory, append(bytes.Clone(prefix), x.name...)))
+			err = t.Delete(recordKey(prefix, x.name))
 		}
 		if err == nil && keep {
-			err = t.Set(keyspace.AppendMeta(nil, keyspace.MetaHistory, append(bytes.Clone(to), x.name...)), x.value)
+			err = t.Set(recordKey(to, x.name), x.value)
 		}
 	}
 	return err

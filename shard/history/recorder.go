@@ -38,8 +38,9 @@ type Recorder struct {
 	over   storage.MemberID // the server that is dead whose history it is: nothing comes to it
 	kept   int64            // number of the newest of the Fives that is stored
 
-	// stored are the numbers of the newest columns that are in the store as this server's.
-	stored [levelCount]int64
+	// stored is the number of the newest of the Fives that is in the store as this server's, with the
+	// Tens of its time; 0 = none.
+	stored int64
 }
 
 // seen is what a partition had done at the last look.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 )
@@ -45,11 +46,19 @@ func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
 
 // opensStream reports a read by a pipeline whose first stage is $changeStream.
 func (c *Call) opensStream() bool {
-	if c.Def.Kind != KindRead {
-		return false
+	return c.Def.Kind == KindRead && watches(c.Body)
+}
+
+// watches reports a command whose pipeline begins with $changeStream.
+func watches(body bson.Raw) bool {
+	list, _ := body.Get("pipeline").Array()
+	for v := range list.Values() {
+		var first agg.Outline
+		stage, _ := v.Doc()
+		first.Read([]bson.Raw{stage})
+		return first.Watches()
 	}
-	list, _ := c.Body.Get("pipeline").Array()
-	return c.OutlineOf(list).Watches()
+	return false
 }
 
 // appendLabels writes error labels into the reply of a command that succeeded.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 )
@@ -70,18 +68,6 @@ func (s *Server) bound() bool {
 		if ends && (c.Pinned || time.Since(c.Used) < usedLately) {
 			return true
 		}
-	}
-	return false
-}
-
-// watches reports whether an aggregate opens a change stream.
-func watches(body bson.Raw) bool {
-	list, _ := body.Get("pipeline").Array()
-	for v := range list.Values() {
-		var first agg.Outline
-		stage, _ := v.Doc()
-		first.Read([]bson.Raw{stage})
-		return first.Watches()
 	}
 	return false
 }

@@ -278,7 +278,7 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 func (c *Conn) answer() error {
 	to := c.msg.Header.RequestID
 	defer c.streams.Store(false)
-	if c.server.quiescing.Load() && !c.msg.IsHello() {
+	if c.server.stopping.Err() != nil && !c.msg.IsHello() {
 		c.server.worked.Add(1)
 	}
 	for {

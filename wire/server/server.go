@@ -63,17 +63,16 @@ type Server struct {
 	mu        sync.Mutex
 	conns     map[*Conn]struct{}
 	listeners map[net.Listener]struct{}
-	quiescing atomic.Bool
 	draining  atomic.Bool
 	watching  bool
 	hangups   *hangups // nil before the watcher starts
 	// stopping ends when the server begins to stop, with wire.Stopping as its cause.
 	stopping context.Context
 	stop     context.CancelCauseFunc
+	// worked counts commands that began since then; hello is none.
+	worked atomic.Int64
 	// drained is closed when draining begins: the watcher ends.
 	drained chan struct{}
-	// worked counts commands that began while the server quiesced; hello is none.
-	worked atomic.Int64
 
 	rejected  atomic.Int64
 	places    places    // guarded by mu
@@ -243,10 +242,9 @@ func (s *Server) remove(c *Conn) {
 
 // Quiesce has clients go to other servers before Shutdown: hello tells them that this one
 // stops, commands that wait for something that may never come end (wire.Conn.Draining), and all
-// else is done as before, for those who have not heard of it yet. It returns when no command runs and none but hello has come for quiet, or when ctx
-// ends. Manual: reference/command/shutdown.
+// else is done as before, for those who have not heard of it yet. It returns when no command runs
+// and none but hello has come for quiet, or when ctx ends. Manual: reference/command/shutdown.
 func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
-	s.quiescing.Store(true)
 	s.stopBy(ctx)
 	look := time.NewTicker(max(quiet/10, time.Millisecond))
 	defer look.Stop()
