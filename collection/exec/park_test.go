@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -45,11 +46,13 @@ func (it *openIterator) Close() {
 }
 
 // park parks an operator that reads from r, as a cursor is parked between two batches,
-// and wants every iterator closed.
+// and wants every iterator closed. It waits for goroutines that read ahead: how far they
+// are is the machine's affair, and what is open once their pages are full is not.
 func (r *openReader) park(t testing.TB, op exec.Operator) {
 	before := r.open.Load()
-	if _, done := op.Park(); !done {
-		return // a goroutine reads ahead
+	for _, done := op.Park(); !done; _, done = op.Park() {
+		runtime.Gosched()
+		before = r.open.Load()
 	}
 	if n := r.open.Load(); n > 0 {
 		t.Fatalf("%d iterators stay open while their plan is parked", n)

@@ -274,7 +274,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 		t.Run(fmt.Sprintf("%s over %d with %d indexes", c.key, c.shards, len(c.indexes)), func(t *testing.T) {
 			m := maker{rand.New(rand.NewPCG(7, uint64(c.shards))), c.values}
 			w := newWorld(t, c.key, c.shards, c.indexes...)
-			for i := range 60 {
+			for i := range 60 * c.shards { // more in each shard than is read ahead
 				w.insert(parse(t, m.doc(i)))
 			}
 			for range 90 {
