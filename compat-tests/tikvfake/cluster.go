@@ -157,6 +157,9 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 	if req.Type == tikvrpc.CmdResolveLock && len(req.ResolveLock().Keys) > 0 {
 		return c.resolve(ctx, to, addr, req, timeout)
 	}
+	if len(req.CommittedLocks) > 0 {
+		return c.through(ctx, to, addr, req, timeout)
+	}
 	return to.SendRequest(ctx, addr, req, timeout)
 }
 
