@@ -2,6 +2,7 @@ package tikvkv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,9 @@ func (e *errand) end() {
 	e.cancel()
 }
 
-// fail is an error of the client as the caller sees it: its own if its context ended.
+// fail is an error of the client as the caller sees it: its own if its context ended. Where it did not, a
+// context of the client has, which is told in words only: a caller would take it for his command's, which
+// nobody has interrupted.
 func (e *errand) fail(err error) error {
 	switch {
 	case err == nil:
@@ -62,7 +65,10 @@ func (e *errand) fail(err error) error {
 	case e.caller.Err() != nil:
 		return e.caller.Err()
 	case e.late.Load():
-		return fmt.Errorf("%w: no answer in time: %w", storage.ErrUnavailable, err)
+		return fmt.Errorf("%w: no answer in time: %v", storage.ErrUnavailable, err)
+	}
+	if name := named(err); name != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return fmt.Errorf("%w: %v", name, err)
 	}
 	return translate(err)
 }

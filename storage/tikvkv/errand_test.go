@@ -1,0 +1,28 @@
+package tikvkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// That the client gave up is not told as if somebody had interrupted the command.
+func TestFail(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late, ended := &errand{caller: ctx}, &errand{caller: ctx}
+	late.late.Store(true)
+	for _, of := range []error{context.Canceled, context.DeadlineExceeded, fmt.Errorf("rpc: %w", context.Canceled)} {
+		for _, e := range []*errand{late, ended} {
+			if err := e.fail(of); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v became %v", of, err)
+			}
+		}
+	}
+	cancel(errors.New("killed"))
+	if err := ended.fail(context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted command is told %v", err)
+	}
+}
