@@ -48,6 +48,32 @@ func TestWorkloadsAgainstStub(t *testing.T) {
 	}
 }
 
+// Every workload runs against the floor as well, whose documents are there.
+func TestWorkloadsOnFloor(t *testing.T) {
+	s := settings{documents: 2000, seconds: 0.05, ratio: true}
+	o := harness.Options{Data: t.TempDir(), Args: []string{floorFlag}}
+	var rows []result
+	if err := measureTarget(t.Context(), s, floorName, os.Args[0], o, func(r result) { rows = append(rows, r) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 9 {
+		t.Errorf("%d rows, want the load and seven workloads, one of them with two numbers of clients", len(rows))
+	}
+	f, err := openFloor(o.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.store.Close()
+	r, err := f.store.Snapshot(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if doc, err := r.Get(t.Context(), rowKey(nil, 1999), nil); err != nil || len(doc) < 1000 {
+		t.Errorf("a document of %d bytes: %v", len(doc), err)
+	}
+}
+
 // The mixed load runs beside each kind of long work, and every kind of operation is in the table.
 func TestLatency(t *testing.T) {
 	binary, err := harness.Build("")

@@ -19,7 +19,8 @@
 //	./scripts/bench --provisioned --only=metering
 //	                                       one of overload, neighbour, metering
 //	./scripts/bench --storage              one to three servers over a simulated TiKV cluster
-//	./scripts/bench --ratio                the scoreboard: multiples of the stub, in three rounds
+//	./scripts/bench --ratio                the scoreboard: multiples of the stub, and of a stub with
+//	                                       the server's engine behind it, in three rounds
 //	./scripts/bench --json=old.json        keep the numbers
 //	./scripts/bench --compare=old.json     show the change against kept numbers
 //
@@ -158,7 +159,7 @@ func bench(ctx context.Context) error {
 	return nil
 }
 
-// measureBoth measures the stub, if it is wanted, and then the server.
+// measureBoth measures the stub, if it is wanted, then for the scoreboard the floor, and then the server.
 func measureBoth(ctx context.Context, s settings, stub bool, report func(result)) error {
 	if stub {
 		self, err := os.Executable()
@@ -168,8 +169,31 @@ func measureBoth(ctx context.Context, s settings, stub bool, report func(result)
 		if err := measureTarget(ctx, s, stubName, self, harness.Options{}, report); err != nil {
 			return err
 		}
+		if s.ratio && !s.memory {
+			err := onDisk(func(dir string) error {
+				return measureTarget(ctx, s, floorName, self, harness.Options{Data: dir, Args: []string{floorFlag}}, report)
+			})
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return measureCantle(ctx, s, report)
+}
+
+// onDisk calls f with a folder for data. It is not in the system's directory for temporary files: that may
+// be memory.
+func onDisk(f func(dir string) error) error {
+	root, err := harness.Root()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(filepath.Join(root, ".cache"), "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return f(dir)
 }
 
 // measureCantle starts the real server and measures it.
@@ -185,18 +209,13 @@ func measureCantle(ctx context.Context, s settings, report func(result)) error {
 		}
 	}
 	o := harness.Options{Args: strings.Fields(s.flags)}
-	if !s.memory {
-		root, err := harness.Root()
-		if err != nil {
-			return err
-		}
-		// Not the system's directory for temporary files: that may be memory.
-		if o.Data, err = os.MkdirTemp(filepath.Join(root, ".cache"), "bench"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(o.Data)
+	if s.memory {
+		return measureTarget(ctx, s, cantleName, binary, o, report)
 	}
-	return measureTarget(ctx, s, cantleName, binary, o, report)
+	return onDisk(func(dir string) error {
+		o.Data = dir
+		return measureTarget(ctx, s, cantleName, binary, o, report)
+	})
 }
 
 // measureTarget starts a server, measures it and stops it.
@@ -220,7 +239,7 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	}
 	defer r.close()
 	if some, only := s.aggregates(); some {
-		if name != "stub" {
+		if name == cantleName {
 			err = r.measureAggregations(ctx, report)
 		}
 		if err != nil || only {
@@ -228,13 +247,13 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 		}
 	}
 	if s.only[latencyName] {
-		if name == stubName {
+		if name != cantleName {
 			return nil
 		}
 		return r.measureLatency(ctx, os.Stdout)
 	}
 	if s.flats() {
-		if name == stubName {
+		if name != cantleName {
 			return nil
 		}
 		return r.measureFlat(ctx, report)
@@ -246,19 +265,19 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	if s.wants("load") {
 		report(loaded)
 	}
-	if s.only[streamsName] && name != "stub" {
+	if s.only[streamsName] && name == cantleName {
 		if err := r.measureStreams(ctx, report); err != nil {
 			return err
 		}
 	}
-	if s.only[tailsName] && name != "stub" {
+	if s.only[tailsName] && name == cantleName {
 		if err := r.measureTails(ctx, report); err != nil {
 			return err
 		}
 	}
 	indexed := false
 	for _, w := range workloads {
-		if !s.wants(w.name) || name == stubName && !w.forStub(s) {
+		if !s.wants(w.name) || name != cantleName && !w.forStub(s) {
 			continue
 		}
 		if w.indexed && !indexed {
@@ -294,7 +313,7 @@ func (s settings) wants(name string) bool {
 	return len(s.only) == 0 || s.only[name]
 }
 
-// forStub reports whether the stub has answers to a workload.
+// forStub reports whether stub and floor have answers to a workload.
 func (w workload) forStub(s settings) bool {
 	return !w.indexed && !w.whole && (!w.durable || s.ratio && w.name != "transaction")
 }

@@ -45,6 +45,7 @@ var scores = []score{
 
 const (
 	stubName   = "stub"
+	floorName  = "floor"
 	cantleName = "cantle"
 	// ratioRounds is how often everything is measured, in turns; the least counts.
 	ratioRounds = 3
@@ -154,9 +155,10 @@ func writeScores(w io.Writer, s settings, rows, beside []result) {
 	fmt.Fprintf(w, "# What an operation costs\n\nWritten by `./scripts/bench --ratio`; do not edit.\n\n")
 	fmt.Fprintf(w, "CPU time of the server per operation, the least of %d rounds of %g s each, in turns with a stub that answers canned replies, on\n", ratioRounds, s.seconds)
 	fmt.Fprintf(w, "%d cores that client and server share, with %d documents of 1 KB; load of the machine at the end: %s. A multiple is of the stub's\n", runtime.NumCPU(), s.documents, loadAverage())
-	fmt.Fprintf(w, "cost where nothing else is said: what is left of it is what this server does. Goals are what the project aims at.\n\n")
-	fmt.Fprintf(w, "| operation | clients | Cantle | stub | multiple | goal |%s\n", column(others, func(o string) string { return o }))
-	fmt.Fprintf(w, "|---|---:|---:|---:|---:|---:|%s\n", strings.Repeat("---:|", len(others)))
+	fmt.Fprintf(w, "cost where nothing else is said: what is left of it is what this server does. Goals are what the project aims at. The floor is\n")
+	fmt.Fprintf(w, "the stub with the server's engine behind it: the documents and a log of their changes on the disk before the reply, and nothing else.\n\n")
+	fmt.Fprintf(w, "| operation | clients | Cantle | stub | multiple | goal | floor | of the floor |%s\n", column(others, func(o string) string { return o }))
+	fmt.Fprintf(w, "|---|---:|---:|---:|---:|---:|---:|---:|%s\n", strings.Repeat("---:|", len(others)))
 	for _, x := range scores {
 		own := cost(rows, cantleName, x.workload, x.clients)
 		base := cost(rows, x.against, orElse(x.instead, x.workload), x.clients)
@@ -172,7 +174,11 @@ func writeScores(w io.Writer, s settings, rows, beside []result) {
 		if n := cost(rows, stubName, x.workload, x.clients); n > 0 {
 			stub = amount(n, x.unit)
 		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s |%s\n", x.label, x.clients, amount(own, x.unit), stub, multiple, goal,
+		floor, above := "", ""
+		if n := cost(rows, floorName, x.workload, x.clients); n > 0 {
+			floor, above = amount(n, x.unit), fmt.Sprintf("%.2f", own/n)
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s |%s\n", x.label, x.clients, amount(own, x.unit), stub, multiple, goal, floor, above,
 			column(others, func(o string) string { return amount(cost(beside, o, x.workload, x.clients), x.unit) }))
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/compat-tests/harness"
@@ -21,8 +23,15 @@ import (
 
 // serveStub answers every command with a canned reply on a free port until it is
 // told to stop. It looks at no more than it needs: the command's name, the number of
-// documents of an insert, the limit of a find.
-func serveStub() error {
+// documents of an insert, the limit of a find. With floorFlag it is a floor.
+func serveStub() (err error) {
+	s := &stub{document: mustMarshal(document(rand.New(rand.NewPCG(1, 1)), 1))}
+	if i := slices.Index(os.Args, "--data"); slices.Contains(os.Args, floorFlag) && i > 0 {
+		if s.floor, err = openFloor(os.Args[i+1]); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.floor.store.Close()) }()
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -34,7 +43,6 @@ func serveStub() error {
 		_ = l.Close()
 	}()
 	fmt.Printf("cantle ready mongodb://%s/\n", l.Addr())
-	s := &stub{document: mustMarshal(document(rand.New(rand.NewPCG(1, 1)), 1))}
 	for {
 		c, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -48,7 +56,10 @@ func serveStub() error {
 }
 
 // stub holds the canned document.
-type stub struct{ document bson.Raw }
+type stub struct {
+	document bson.Raw
+	floor    *floor // nil for one that looks at nothing
+}
 
 // Op codes and sizes of the wire protocol.
 const (
@@ -89,7 +100,11 @@ func (s *stub) serve(c net.Conn) {
 			harness.PutHeader(out, 0, id, opReply)
 		} else {
 			out = append(out, 0, 0, 0, 0, 0)
-			out = append(out, s.answer(frame)...)
+			var err error
+			if out, err = s.answer(out, frame); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return
+			}
 			harness.PutHeader(out, 0, id, opMsg)
 		}
 		if _, err := c.Write(out); err != nil {
@@ -98,25 +113,35 @@ func (s *stub) serve(c net.Conn) {
 	}
 }
 
-// answer returns the reply to an OP_MSG frame without its header.
-func (s *stub) answer(frame []byte) bson.Raw {
+// answer appends the reply to an OP_MSG frame without its header.
+func (s *stub) answer(dst, frame []byte) ([]byte, error) {
 	if len(frame) < 10 || frame[4] != 0 {
-		return okReply()
+		return append(dst, okReply()...), nil
 	}
 	size := int(binary.LittleEndian.Uint32(frame[5:]))
 	if size < 5 || 5+size > len(frame) {
-		return okReply()
+		return append(dst, okReply()...), nil
 	}
-	body := bson.Raw(frame[5 : 5+size])
+	body, rest := bson.Raw(frame[5:5+size]), frame[5+size:]
 	first, err := body.IndexErr(0)
 	if err != nil {
-		return okReply()
+		return append(dst, okReply()...), nil
 	}
-	switch first.Key() {
+	if s.floor != nil {
+		if out, known, err := s.floor.answer(dst, first.Key(), bsoncore.Document(body), rest); known {
+			return out, err
+		}
+	}
+	return append(dst, s.canned(first.Key(), body, rest)...), nil
+}
+
+// canned is the reply of who looks at nothing.
+func (s *stub) canned(name string, body bson.Raw, rest []byte) bson.Raw {
+	switch name {
 	case "hello", "isMaster", "ismaster":
 		return hello()
 	case "insert":
-		return mustMarshal(bson.D{{Key: "n", Value: countDocuments(frame[5+size:])}, {Key: "ok", Value: 1.0}})
+		return mustMarshal(bson.D{{Key: "n", Value: countDocuments(rest)}, {Key: "ok", Value: 1.0}})
 	case "update":
 		return mustMarshal(bson.D{{Key: "n", Value: int32(1)}, {Key: "nModified", Value: int32(1)}, {Key: "ok", Value: 1.0}})
 	case "find":

@@ -122,7 +122,7 @@ func newRunner(ctx context.Context, s settings, name, uri string, pid int) (*run
 	if err := db.Drop(ctx); err != nil {
 		return nil, err
 	}
-	if s.shards > 0 && name != "stub" {
+	if s.shards > 0 && name == cantleName {
 		err = m.Database("admin").RunCommand(ctx, bson.D{
 			{Key: "shardCollection", Value: "bench.usertable"},
 			{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}},
