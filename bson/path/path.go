@@ -79,6 +79,9 @@ func (p Path) String() string { return p.text }
 // Len is the number of components.
 func (p Path) Len() int { return len(p.parts) }
 
+// Components returns all components, which the caller must not change.
+func (p Path) Components() []Component { return p.parts }
+
 // Component returns the i-th component.
 func (p Path) Component(i int) Component { return p.parts[i] }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -15,14 +14,14 @@ import (
 // fetch reads the record of each row that comes without one.
 type fetch struct {
 	Counters
-	node    *plan.Fetch
-	src     Source
-	in      Operator
-	key     []byte
-	buf     []byte
-	row     Row
-	scratch expr.Scratch
-	ahead   *readAhead // of a Batch
+	node   *plan.Fetch
+	src    Source
+	in     Operator
+	key    []byte
+	buf    []byte
+	row    Row
+	filter filter
+	ahead  *readAhead // of a Batch
 }
 
 func (f *fetch) Next(env *mql.Env) (*Row, error) {
@@ -51,8 +50,7 @@ func (f *fetch) Next(env *mql.Env) (*Row, error) {
 			if f.node.Computed {
 				env.Meter.Add(r.Shard, ratelimit.ComputedTest, 1)
 			}
-			f.scratch.Reset()
-			ok, err := f.node.Filter.Matches(env, f.row.Doc, &f.scratch)
+			ok, err := f.filter.matches(env, f.node.Filter, f.row.Doc)
 			if err != nil {
 				return nil, err
 			}

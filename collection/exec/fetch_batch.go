@@ -119,8 +119,7 @@ func (f *fetch) take(i int, value []byte) error {
 		if f.node.Computed {
 			a.env.Meter.Add(r.Shard, ratelimit.ComputedTest, 1)
 		}
-		f.scratch.Reset()
-		if ok, err := f.node.Filter.Matches(a.env, doc, &f.scratch); !ok || err != nil {
+		if ok, err := f.filter.matches(a.env, f.node.Filter, doc); !ok || err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package exec
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/storage"
@@ -169,9 +168,9 @@ func (t *textOr) Close() {
 // the filter.
 type textMatch struct {
 	Counters
-	node    *plan.TextMatch
-	in      Operator
-	scratch expr.Scratch
+	node   *plan.TextMatch
+	in     Operator
+	filter filter
 }
 
 func (t *textMatch) Next(env *mql.Env) (*Row, error) {
@@ -186,8 +185,7 @@ func (t *textMatch) Next(env *mql.Env) (*Row, error) {
 			continue
 		}
 		if t.node.Filter != nil {
-			t.scratch.Reset()
-			ok, err := t.node.Filter.Matches(env, r.Doc, &t.scratch)
+			ok, err := t.filter.matches(env, t.node.Filter, r.Doc)
 			if err != nil {
 				return nil, err
 			}

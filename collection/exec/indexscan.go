@@ -7,7 +7,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -36,16 +35,21 @@ type indexScan struct {
 	resume          bool
 	seek            []byte // where to go on, set by the last key
 	seen            recordSet
-	last            []byte  // Distinct: the value delivered last
-	layout          []place // how Rebuild puts fields into documents
+	last            []byte   // Distinct: the value delivered last
+	made            *fromKey // of Rebuild and WithKey
 
-	row     Row
+	row    Row
+	filter filter
+}
+
+// fromKey makes documents of keys.
+type fromKey struct {
+	layout  []place // how Rebuild puts fields into documents
 	meta    metaBuilder
 	builder bson.Builder
 	decoder keystring.Decoder
 	doc     []byte
 	key     []byte
-	scratch expr.Scratch
 }
 
 func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge bool) *indexScan {
@@ -61,8 +65,11 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 		slices.Reverse(s.ranges)
 	}
 	s.prefix = keyspace.AppendEntryPrefix(nil, src.Coll.ID, n.Index.ID, p)
+	if n.Rebuild || n.WithKey {
+		s.made = &fromKey{}
+	}
 	if n.Rebuild {
-		s.layout = layoutOf(n.Index.Fields())
+		s.made.layout = layoutOf(n.Index.Fields())
 	}
 	return s
 }
@@ -198,8 +205,7 @@ func (s *indexScan) look(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 		if s.node.Filter != nil {
-			s.scratch.Reset()
-			if ok, err := s.node.Filter.Matches(env, s.row.Doc, &s.scratch); !ok || err != nil {
+			if ok, err := s.filter.matches(env, s.node.Filter, s.row.Doc); !ok || err != nil {
 				return nil, err
 			}
 		}
@@ -280,12 +286,13 @@ func (s *indexScan) sameValue(values []byte) bool {
 // putKey puts the key on the row: a document of the fields by their full names, null where
 // the document has none.
 func (s *indexScan) putKey(values, bits []byte) (err error) {
-	b := s.meta.begin(nil)
+	m := s.made
+	b := m.meta.begin(nil)
 	b.BeginDoc("indexKey")
-	s.decoder.Reset(bits)
+	m.decoder.Reset(bits)
 	for i, f := range s.node.Index.Fields() {
 		before := b.Len()
-		if values, err = s.decoder.Value(b, f, values, s.dirs[i]); err != nil {
+		if values, err = m.decoder.Value(b, f, values, s.dirs[i]); err != nil {
 			return err
 		}
 		if b.Len() == before {
@@ -293,7 +300,7 @@ func (s *indexScan) putKey(values, bits []byte) (err error) {
 		}
 	}
 	b.End()
-	s.row.Meta = s.meta.end()
+	s.row.Meta = m.meta.end()
 	return nil
 }
 
@@ -326,39 +333,41 @@ func layoutOf(fields []string) []place {
 // rebuild makes a document of the indexed fields. null is reported because a
 // key does not tell null from a missing field: the record has to be read then.
 func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
-	s.builder.Reset(s.doc[:0])
-	s.decoder.Reset(bits)
+	m := s.made
+	m.builder.Reset(m.doc[:0])
+	m.decoder.Reset(bits)
 	for i := range s.dirs {
 		null = null || values[0] == keystring.NullByte(s.dirs[i])
-		at := &s.layout[i]
+		at := &m.layout[i]
 		for range at.close {
-			s.builder.End()
+			m.builder.End()
 		}
 		for _, name := range at.open {
-			s.builder.BeginDoc(name)
+			m.builder.BeginDoc(name)
 		}
-		if values, err = s.decoder.Value(&s.builder, at.name, values, s.dirs[i]); err != nil {
+		if values, err = m.decoder.Value(&m.builder, at.name, values, s.dirs[i]); err != nil {
 			return nil, false, err
 		}
 	}
-	for range s.layout[len(s.dirs)].close {
-		s.builder.End()
+	for range m.layout[len(s.dirs)].close {
+		m.builder.End()
 	}
-	s.doc = s.builder.Finish()
-	return bson.Raw(s.doc), null, nil
+	m.doc = m.builder.Finish()
+	return bson.Raw(m.doc), null, nil
 }
 
 // record reads the whole document of the entry at hand.
 func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, error) {
-	s.key = keyspace.AppendRecord(s.key[:0], s.src.Coll.ID, h, id)
+	m := s.made
+	m.key = keyspace.AppendRecord(m.key[:0], s.src.Coll.ID, h, id)
 	if err := s.src.Trial.spend(fetchCost); err != nil {
 		return nil, err
 	}
-	v, err := s.src.Reader.Get(env.Context(), s.key, s.doc[:0])
+	v, err := s.src.Reader.Get(env.Context(), m.key, m.doc[:0])
 	if err != nil {
 		return nil, err
 	}
-	s.doc = v
+	m.doc = v
 	s.DocsExamined++
 	env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
 	return bson.Raw(v), nil

@@ -7,7 +7,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
-	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -33,13 +32,13 @@ type geoNear struct {
 	env     *mql.Env
 	seq     int64
 
-	row     Row
-	meta    metaBuilder
-	keyBuf  []byte
-	key     []byte
-	buf     []byte
-	scratch expr.Scratch
-	arena   bson.Arena
+	row    Row
+	meta   metaBuilder
+	keyBuf []byte
+	key    []byte
+	buf    []byte
+	filter filter
+	arena  bson.Arena
 }
 
 // nearRow is a record that was met.
@@ -194,8 +193,7 @@ func (g *geoNear) meet(env *mql.Env, r *Row) error {
 		if g.node.Computed {
 			env.Meter.Add(r.Shard, ratelimit.ComputedTest, 1)
 		}
-		g.scratch.Reset()
-		if ok, err := g.node.Filter.Matches(env, bson.Raw(v), &g.scratch); !ok || err != nil {
+		if ok, err := g.filter.matches(env, g.node.Filter, bson.Raw(v)); !ok || err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,9 @@ func (s *indexScan) Park() (int, bool) {
 		s.it.Close()
 		s.it = nil
 	}
-	s.doc = nil
+	if s.made != nil {
+		s.made.doc = nil
+	}
 	return 0, true
 }
 

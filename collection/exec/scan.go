@@ -77,8 +77,8 @@ type recordScan struct {
 	// onRecord says that the iterator stands on a record which step has not looked at.
 	onRecord bool
 	row      Row
-	meta     metaBuilder
-	scratch  expr.Scratch
+	keys     *metaBuilder // of the rows, where they are asked for
+	filter   filter
 	charged  bool
 }
 
@@ -229,8 +229,7 @@ func (s *recordScan) look(env *mql.Env) (*Row, error) {
 		if s.node.Computed {
 			env.Meter.Add(int(s.src.Shard.ID), ratelimit.ComputedTest, 1)
 		}
-		s.scratch.Reset()
-		ok, err := s.node.Filter.Matches(env, doc, &s.scratch)
+		ok, err := s.filter.matches(env, s.node.Filter, doc)
 		if !ok || err != nil {
 			return nil, err
 		}
@@ -242,11 +241,14 @@ func (s *recordScan) look(env *mql.Env) (*Row, error) {
 	s.Returned++
 	s.row = Row{Doc: doc, Hash: h, ID: id, Shard: int(s.src.Shard.ID)}
 	if s.node.ByID != nil && s.node.ByID.WithKey {
-		b := s.meta.begin(nil)
+		if s.keys == nil {
+			s.keys = new(metaBuilder)
+		}
+		b := s.keys.begin(nil)
 		b.BeginDoc("indexKey")
 		b.Value("_id", doc.Get("_id"))
 		b.End()
-		s.row.Meta = s.meta.end()
+		s.row.Meta = s.keys.end()
 	}
 	return &s.row, nil
 }

@@ -31,13 +31,13 @@ func parseElemMatch(p *parser, a operand) (Node, error) {
 				return nil, badValue("%s cannot be in $elemMatch", firstName(d))
 			}
 		}
-		return &Leaf{path: a.path, parts: components(a.path), pred: &elemValue{sub, list}, whole: true}, nil
+		return &Leaf{path: a.path, parts: a.path.Components(), pred: &elemValue{sub, list}, whole: true}, nil
 	}
 	sub, err := p.filter(d)
 	if err != nil {
 		return nil, err
 	}
-	return &ElemMatch{Leaf{path: a.path, parts: components(a.path), pred: &elemDoc{sub}, whole: true}, sub}, nil
+	return &ElemMatch{Leaf{path: a.path, parts: a.path.Components(), pred: &elemDoc{sub}, whole: true}, sub}, nil
 }
 
 func (p *parser) isValueForm(d bson.Raw) bool {

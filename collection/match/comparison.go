@@ -39,7 +39,12 @@ func (p *parser) comparison(at path.Path, rel relation, v bson.Value) (Node, err
 	case v.Type == bson.TypeRegex && rel != opEqual:
 		return nil, badValue("Can't have RegEx as arg to predicate over field '%s'.", at.String())
 	}
-	return newLeaf(at, newComparison(rel, v, p.rules)), nil
+	x := &struct { // in one piece of memory
+		leaf Leaf
+		pred comparison
+	}{pred: comparison{rules: p.rules, rel: rel, with: v, nan: isNaN(v)}}
+	x.leaf = Leaf{path: at, parts: at.Components(), pred: &x.pred, through: nullThrough(&x.pred)}
+	return &x.leaf, nil
 }
 
 func newComparison(rel relation, v bson.Value, r rules) *comparison {

@@ -29,7 +29,7 @@ func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	if err != nil {
 		return nil, true, err
 	}
-	return &Near{Leaf{path: at, parts: components(at), pred: &nearPredicate{near, doc}}}, true, nil
+	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, doc}}}, true, nil
 }
 
 // NewNear makes the node of a $near on a path: what $geoNear looks for.
@@ -41,7 +41,7 @@ func NewNear(at path.Path, near *geo.Near) *Near {
 	b.Double("", near.Center.Y)
 	b.End()
 	b.End()
-	return &Near{Leaf{path: at, parts: components(at), pred: &nearPredicate{near, b.Doc()}}}
+	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, b.Doc()}}}
 }
 
 // Near asks for documents by distance. The order is the work of an index; here

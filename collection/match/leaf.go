@@ -44,20 +44,12 @@ type Leaf struct {
 
 // newLeaf makes a Leaf that looks into arrays at the end of the path.
 func newLeaf(p path.Path, pred predicate) *Leaf {
-	return &Leaf{path: p, parts: components(p), pred: pred, through: nullThrough(pred)}
+	return &Leaf{path: p, parts: p.Components(), pred: pred, through: nullThrough(pred)}
 }
 
 // newWholeLeaf makes a Leaf that takes an array at the end as one value.
 func newWholeLeaf(p path.Path, pred predicate) *Leaf {
-	return &Leaf{path: p, parts: components(p), pred: pred, whole: true}
-}
-
-func components(p path.Path) []path.Component {
-	parts := make([]path.Component, p.Len())
-	for i := range parts {
-		parts[i] = p.Component(i)
-	}
-	return parts
+	return &Leaf{path: p, parts: p.Components(), pred: pred, whole: true}
 }
 
 // Path is the path whose values are asked.

@@ -50,10 +50,11 @@ type And struct {
 	rest   []Node
 }
 
-// topField is a top-level field and what is asked of its value.
+// topField is a top-level field and what is asked of its value, most often one thing.
 type topField struct {
-	name   string
-	leaves []*Leaf
+	name  string
+	first *Leaf
+	more  []*Leaf
 }
 
 // topFieldsMax is how many fields one pass looks for; a bit marks each.
@@ -61,32 +62,56 @@ const topFieldsMax = 64
 
 func newAnd(list []Node) *And {
 	n := &And{list: list}
+	if !manyTops(list) {
+		n.rest = list
+		return n
+	}
+	n.fields = make([]topField, 0, min(len(list), topFieldsMax))
 	for _, c := range list {
-		l, ok := c.(*Leaf)
-		if !ok || len(l.parts) != 1 || !n.addTop(l) {
+		if l, ok := topLeaf(c); !ok || !n.addTop(l) {
 			n.rest = append(n.rest, c)
 		}
 	}
-	if len(n.fields) < 2 {
-		n.fields, n.rest = nil, list
-	}
-	for _, f := range n.fields {
-		n.names = append(n.names, f.name)
+	n.names = make([]string, len(n.fields))
+	for i := range n.fields {
+		n.names[i] = n.fields[i].name
 	}
 	return n
+}
+
+// topLeaf is a condition on a top-level field.
+func topLeaf(c Node) (l *Leaf, ok bool) {
+	l, ok = c.(*Leaf)
+	return l, ok && len(l.parts) == 1
+}
+
+// manyTops reports conditions on more than one top-level field.
+func manyTops(list []Node) bool {
+	var first *Leaf
+	for _, c := range list {
+		l, ok := topLeaf(c)
+		switch {
+		case !ok:
+		case first == nil:
+			first = l
+		case l.parts[0].Name != first.parts[0].Name:
+			return true
+		}
+	}
+	return false
 }
 
 func (n *And) addTop(l *Leaf) bool {
 	for i := range n.fields {
 		if n.fields[i].name == l.parts[0].Name {
-			n.fields[i].leaves = append(n.fields[i].leaves, l)
+			n.fields[i].more = append(n.fields[i].more, l)
 			return true
 		}
 	}
 	if len(n.fields) == topFieldsMax {
 		return false
 	}
-	n.fields = append(n.fields, topField{l.parts[0].Name, []*Leaf{l}})
+	n.fields = append(n.fields, topField{name: l.parts[0].Name, first: l})
 	return true
 }
 
@@ -156,7 +181,10 @@ func (n *And) scan(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 }
 
 func (f *topField) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
-	for i, l := range f.leaves {
+	if ok, err := f.first.value(env, v, s); !ok || err != nil {
+		return false, err
+	}
+	for i, l := range f.more {
 		if err := tickClause(env, i); err != nil {
 			return false, err
 		}

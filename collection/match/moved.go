@@ -44,7 +44,7 @@ func (l *Leaf) moved(to func(path.Path) (path.Path, bool)) (Node, bool) {
 	if !ok {
 		return nil, false
 	}
-	return &Leaf{path: at, parts: components(at), pred: l.pred, whole: l.whole, through: l.through}, true
+	return &Leaf{path: at, parts: at.Components(), pred: l.pred, whole: l.whole, through: l.through}, true
 }
 
 // SaysTheSame reports that n cannot tell values that compare equal apart, nor

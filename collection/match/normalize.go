@@ -77,7 +77,11 @@ func (z *normalizer) and(n *And) Node {
 			list = append(list, c)
 		}
 	}
-	return conjunction(z.sorted(list))
+	list = z.sorted(list)
+	if len(list) > 1 && slices.Equal(list, n.list) {
+		return n
+	}
+	return conjunction(list)
 }
 
 func (z *normalizer) or(n *Or) Node {
@@ -237,37 +241,68 @@ func normalLeaf(l *Leaf) Node {
 // is MongoDB's, as it shows: of several conditions on arrays, the last one decides what the
 // positional operator stands for.
 func (z *normalizer) sorted(list []Node) []Node {
-	type entry struct {
-		n    Node
-		rank int
-		path string
-		text string
+	if len(list) < 2 {
+		return list
 	}
-	entries := make([]entry, len(list))
+	entries := make([]sortEntry, len(list))
 	for i, c := range list {
-		entries[i] = entry{n: c, rank: rank(c), text: string(c.shape(nil)) + "\x00" + string(String(c))}
+		entries[i] = sortEntry{n: c, rank: rank(c)}
 		if p, ok := c.(Pathed); ok {
 			entries[i].path = p.Path().String()
 		}
-		if !z.goesOn(nodeWork + len(entries[i].text)) {
+		if !z.goesOn(nodeWork) {
 			return list
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int {
+	slices.SortStableFunc(entries, func(a, b sortEntry) int {
 		if !z.goesOn(0) {
 			return 0
 		}
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path))
 	})
 	out := make([]Node, 0, len(list))
-	for i, e := range entries {
-		_, isSample := e.n.(Sample)
-		if i > 0 && e.text == entries[i-1].text && !isSample {
-			continue
+	for len(entries) > 0 {
+		n := 1
+		for n < len(entries) && entries[n].rank == entries[0].rank && entries[n].path == entries[0].path {
+			n++
 		}
-		out = append(out, e.n)
+		if n > 1 && !z.sortByText(entries[:n]) {
+			return list
+		}
+		for i, e := range entries[:n] {
+			if _, isSample := e.n.(Sample); i == 0 || isSample || e.text != entries[i-1].text {
+				out = append(out, e.n)
+			}
+		}
+		entries = entries[n:]
 	}
 	return out
+}
+
+// sortEntry is a child that sorted looks at; text only where others are of the same kind and path.
+type sortEntry struct {
+	n    Node
+	rank int
+	path string
+	text string
+}
+
+// sortByText sorts children of one kind and path; it is false after an error.
+func (z *normalizer) sortByText(alike []sortEntry) bool {
+	for i := range alike {
+		e := &alike[i]
+		e.text = string(e.n.shape(nil)) + "\x00" + string(String(e.n))
+		if !z.goesOn(len(e.text)) {
+			return false
+		}
+	}
+	slices.SortStableFunc(alike, func(a, b sortEntry) int {
+		if !z.goesOn(0) {
+			return 0
+		}
+		return cmp.Compare(a.text, b.text)
+	})
+	return true
 }
 
 // kinds are the names of operators in the order of sorted.

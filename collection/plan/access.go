@@ -27,15 +27,19 @@ func conjuncts(n match.Node) []conjunct {
 	if and, ok := n.(*match.And); ok {
 		parts = and.Children()
 	}
-	out := make([]conjunct, 0, len(parts))
-	for _, p := range parts {
-		c := conjunct{node: p}
+	out := make([]conjunct, len(parts))
+	var all []match.Interval // of all of them: conjuncts have parts of it
+	add := func(iv match.Interval) { all = append(all, iv) }
+	for i, p := range parts {
+		c := &out[i]
+		c.node = p
 		if pathed, ok := p.(match.Pathed); ok {
+			first := len(all)
 			c.path = pathed.Path().String()
-			c.exact = pathed.Bounds(func(iv match.Interval) { c.intervals = append(c.intervals, iv) })
+			c.exact = pathed.Bounds(add)
+			c.intervals = all[first:len(all):len(all)]
 			c.useful = len(c.intervals) != 1 || !c.intervals[0].IsAll()
 		}
-		out = append(out, c)
 	}
 	return out
 }
@@ -57,26 +61,23 @@ type access struct {
 // fullAccess is the access to all entries of an index.
 func (q *Query) fullAccess(ix *catalog.Index, cs []conjunct) access {
 	a := access{index: ix, bounds: make(Bounds, len(ix.Fields())), used: make([]bool, len(cs))}
-	for i := range a.bounds {
-		a.bounds[i] = fullText(ix.Dirs()[i])
-	}
-	a.repeats = a.canRepeat()
+	a.unbound()
 	return a
 }
 
-// fullText is FullField as explain prints it. All share its memory, as bounds that are made do
-// not change: planning looks at every field of every index.
-func fullText(d keystring.Dir) FieldBounds {
-	if d == keystring.Descending {
-		return fullDescending
+// unbound makes the access one to all entries.
+func (a *access) unbound() {
+	for i := range a.bounds {
+		a.bounds[i] = everything
 	}
-	return fullAscending
+	clear(a.used)
+	a.points, a.bounded = 0, 0
+	a.repeats = a.canRepeat()
 }
 
-var (
-	fullAscending  = FieldBounds{Intervals: FullField().Intervals, Text: []string{"[MinKey, MaxKey]"}}
-	fullDescending = FieldBounds{Intervals: FullField().Intervals, Text: []string{"[MaxKey, MinKey]"}}
-)
+// everything is FullField. All share its memory, as bounds that are made do not change: planning
+// looks at every field of every index.
+var everything = FullField()
 
 // canRepeat reports that a document can have several entries within the
 // bounds: an array gives one per element, a wildcard one per field. A field
@@ -136,8 +137,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 		return a, false
 	}
 	if a.bounds[0].IsFull() && a.bounded > 0 {
-		// Without a bound on the first field the others only filter keys.
-		a = q.fullAccess(ix, cs)
+		a.unbound() // without a bound on the first field the others only filter keys
 	}
 	if gaps {
 		a.bounded = max(a.bounded, 1) // all of it is less than the collection
@@ -335,34 +335,41 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	return true
 }
 
-// encodeField turns intervals into key bounds in the index's direction.
+// encodeField turns intervals, which it keeps, into key bounds in the index's direction.
 func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder) FieldBounds {
-	fb := FieldBounds{Intervals: make([]keyspace.Bounds, 0, len(ivs))}
-	for _, iv := range ivs {
-		b := keyspace.Bounds{LoOpen: !iv.LoInclusive, HiOpen: !iv.HiInclusive}
-		if iv.Lo.Type != bson.TypeMinKey || !iv.LoInclusive || iv.IsPoint() {
-			b.Lo = keystring.Append(nil, iv.Lo, dir, order, nil)
-		}
-		if iv.Hi.Type != bson.TypeMaxKey || !iv.HiInclusive || iv.IsPoint() {
-			b.Hi = keystring.Append(nil, iv.Hi, dir, order, nil)
-		}
-		text := intervalText(iv)
-		if dir == keystring.Descending {
-			b.Lo, b.Hi, b.LoOpen, b.HiOpen = b.Hi, b.Lo, b.HiOpen, b.LoOpen
-			text = intervalText(match.Interval{Lo: iv.Hi, Hi: iv.Lo, LoInclusive: iv.HiInclusive, HiInclusive: iv.LoInclusive})
-		}
-		fb.Intervals = append(fb.Intervals, b)
-		fb.Text = append(fb.Text, text)
-	}
+	fb := FieldBounds{Intervals: make([]keyspace.Bounds, len(ivs)), values: ivs}
 	if dir == keystring.Descending {
-		slices.Reverse(fb.Intervals)
-		slices.Reverse(fb.Text)
+		fb.values = make([]match.Interval, len(ivs))
+		for i, iv := range ivs {
+			fb.values[len(ivs)-1-i] = match.Interval{Lo: iv.Hi, Hi: iv.Lo, LoInclusive: iv.HiInclusive, HiInclusive: iv.LoInclusive}
+		}
+	}
+	first, last := bson.TypeMinKey, bson.TypeMaxKey // where there is no bound
+	if dir == keystring.Descending {
+		first, last = last, first
+	}
+	for i, iv := range fb.values {
+		b := keyspace.Bounds{LoOpen: !iv.LoInclusive, HiOpen: !iv.HiInclusive}
+		isPoint := iv.IsPoint()
+		if iv.Lo.Type != first || b.LoOpen || isPoint {
+			b.Lo = keystring.Append(make([]byte, 0, keystringBytes), iv.Lo, dir, order, nil)
+		}
+		switch {
+		case isPoint:
+			b.Hi = b.Lo
+		case iv.Hi.Type != last || b.HiOpen:
+			b.Hi = keystring.Append(make([]byte, 0, keystringBytes), iv.Hi, dir, order, nil)
+		}
+		fb.Intervals[i] = b
 	}
 	if order != nil { // collation keys are not in byte order of the strings
 		sortIntervals(&fb)
 	}
 	return fb
 }
+
+// keystringBytes is room for the keystring of a usual value.
+const keystringBytes = 24
 
 func sortIntervals(fb *FieldBounds) {
 	perm := make([]int, len(fb.Intervals))
@@ -376,7 +383,7 @@ func sortIntervals(fb *FieldBounds) {
 			continue // two strings that the collation holds equal
 		}
 		out.Intervals = append(out.Intervals, fb.Intervals[i])
-		out.Text = append(out.Text, fb.Text[i])
+		out.values = append(out.values, fb.values[i])
 	}
 	*fb = out
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -13,8 +14,29 @@ import (
 // match; FullField means everything.
 type FieldBounds struct {
 	Intervals []keyspace.Bounds
-	// Text prints each interval for explain: "[5.0, 5.0]".
-	Text []string
+	// values are the intervals as values, the greater end first where the field descends;
+	// nil where everything is within.
+	values []match.Interval
+}
+
+// only are the bounds of the i-th interval.
+func (f FieldBounds) only(i int) FieldBounds {
+	one := FieldBounds{Intervals: f.Intervals[i : i+1]}
+	if f.values != nil {
+		one.values = f.values[i : i+1]
+	}
+	return one
+}
+
+// text prints the i-th interval as explain does: "[5.0, 10.5)".
+func (f FieldBounds) text(i int, d keystring.Dir) string {
+	switch {
+	case f.values != nil:
+		return intervalText(f.values[i])
+	case d == keystring.Descending:
+		return "[MaxKey, MinKey]"
+	}
+	return "[MinKey, MaxKey]"
 }
 
 // FullField is unbounded.

@@ -199,7 +199,11 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 
 func texts(b Bounds) (out [][]string) {
 	for _, f := range b {
-		out = append(out, f.Text)
+		var list []string
+		for i := range f.Intervals {
+			list = append(list, f.text(i, keystring.Ascending))
+		}
+		out = append(out, list)
 	}
 	return out
 }

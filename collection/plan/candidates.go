@@ -129,7 +129,8 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 		return q.only(s), nil
 	}
 	var out []*Solution
-	for _, ix := range q.indexes() {
+	indexes := q.indexes()
+	for _, ix := range indexes {
 		if q.Distinct != "" {
 			if s := q.distinct(ix, cs); s != nil {
 				out = append(out, s)
@@ -140,7 +141,7 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 			out = append(out, s)
 		}
 	}
-	for _, s := range []*Solution{q.byShardKey(cs), q.union(cs), q.intersection(cs)} {
+	for _, s := range []*Solution{q.byShardKey(cs), q.union(cs), q.intersection(indexes, cs)} {
 		if s != nil {
 			out = append(out, s)
 		}
@@ -187,7 +188,7 @@ func (s *Solution) Name() string {
 				b.WriteByte('-')
 			}
 			if i := slices.Index(n.Index.Fields(), index.WildcardPath); i >= 0 {
-				b.WriteString(" " + n.Bounds[i].Text[0])
+				b.WriteString(" " + n.Bounds[i].text(0, n.Index.Dirs()[i]))
 			}
 		case *GeoNear:
 			b.WriteString(" " + n.Index.Name)

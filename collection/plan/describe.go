@@ -118,12 +118,12 @@ func (n *IndexScan) describeBounds(b *bson.Builder) {
 	}
 	for i, f := range n.Index.Fields() {
 		b.BeginArray(f)
-		text := n.Bounds[i].Text
-		for k := range text {
+		bounds, d := n.Bounds[i], n.Index.Dirs()[i]
+		for k := range bounds.Intervals {
 			if n.Reverse {
-				b.String("", turned(text[len(text)-1-k]))
+				b.String("", turned(bounds.text(len(bounds.Intervals)-1-k, d)))
 			} else {
-				b.String("", text[k])
+				b.String("", bounds.text(k, d))
 			}
 		}
 		b.End()

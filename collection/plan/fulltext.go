@@ -93,7 +93,7 @@ func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	at := ix.TextField()
 	bounds := make(Bounds, len(ix.Fields()))
 	for i := range bounds {
-		bounds[i] = fullText(ix.Dirs()[i])
+		bounds[i] = everything
 		f := q.field(ix, i, "", cs)
 		switch {
 		case f.bounds && (i > at || f.IsPoint()):

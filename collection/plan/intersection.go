@@ -1,17 +1,32 @@
 package plan
 
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
 // intersection plans to read two indexes and to fetch only the records that both
 // deliver. It pays where two equalities on different fields have an index each
 // and no index has both: each scan alone would fetch what the other refuses. A
 // sort or a range would have to read and hold a whole side for it.
 // Manual: core/index-intersection.
-func (q *Query) intersection(cs []conjunct) *Solution {
+func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern != nil || len(cs) < 2 || q.KeysOnly && !q.counts() {
 		return nil
 	}
+	sided := 0 // most queries have one such index at most
+	for _, ix := range indexes {
+		if isSide(ix, cs) {
+			sided++
+		}
+	}
+	if sided < 2 {
+		return nil
+	}
 	var sides []access
-	for _, ix := range q.indexes() {
-		if !ix.IsOrdered() || ix.Unique || ix.ID == 1 {
+	for _, ix := range indexes {
+		if !isSide(ix, cs) {
 			continue
 		}
 		a, ok := q.indexAccess(ix, cs, "")
@@ -50,4 +65,11 @@ func (q *Query) intersection(cs []conjunct) *Solution {
 	s := q.finish(node, true, "", false)
 	s.guess = 10.5 // below the better of its sides, before a trial
 	return s
+}
+
+// isSide reports an index that may be a side of an intersection: one that finds equal values of a field
+// which a conjunct bounds.
+func isSide(ix *catalog.Index, cs []conjunct) bool {
+	return ix.IsOrdered() && !ix.Unique && ix.ID != 1 &&
+		slices.ContainsFunc(cs, func(c conjunct) bool { return c.useful && c.path == ix.Fields()[0] })
 }

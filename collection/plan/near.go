@@ -48,7 +48,7 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	bounds := make(Bounds, len(ix.Fields()))
 	bounded := 0
 	for k := range bounds {
-		bounds[k] = fullText(ix.Dirs()[k])
+		bounds[k] = everything
 		if k == i || ix.Parts[k].Plugin != "" {
 			continue
 		}

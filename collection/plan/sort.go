@@ -96,7 +96,7 @@ func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 		if scans *= len(f.Intervals); scans > explodeMax {
 			return nil
 		}
-		one.bounds[k] = FieldBounds{Intervals: f.Intervals[:1], Text: f.Text[:1]}
+		one.bounds[k] = f.only(0)
 		if sorted, reverse := q.sortedBy(one); sorted {
 			return q.mergePoints(ix, cs, a, k+1, reverse)
 		}
@@ -115,7 +115,7 @@ func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, r
 		var next []Bounds
 		for _, c := range combos {
 			for i := range f.Intervals {
-				next = append(next, append(c[:len(c):len(c)], FieldBounds{Intervals: f.Intervals[i : i+1], Text: f.Text[i : i+1]}))
+				next = append(next, append(c[:len(c):len(c)], f.only(i)))
 			}
 		}
 		combos = next

@@ -124,6 +124,17 @@ var hotPaths = []struct {
 		m.End()
 		m.Int64("limit", 50)
 	}},
+	{name: "find-1", clients: 1, command: func(m *hotMessage, i int64) {
+		m.String("find", "c")
+		m.BeginDoc("filter")
+		m.Int64("group", i%hotGroups)
+		m.BeginDoc("plain")
+		m.Int64("$gte", 0)
+		m.End()
+		m.End()
+		m.Int64("limit", 1)
+		m.Bool("singleBatch", true)
+	}},
 	{name: "find-100", clients: 1, command: func(m *hotMessage, i int64) {
 		m.String("find", "c")
 		m.BeginDoc("filter")
