@@ -69,7 +69,7 @@ func TestWorkloadsOnFloor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if doc, err := r.Get(t.Context(), rowKey(nil, 1999), nil); err != nil || len(doc) < 1000 {
+	if doc, err := r.Get(t.Context(), rowKey("usertable", 1999), nil); err != nil || len(doc) < 1000 {
 		t.Errorf("a document of %d bytes: %v", len(doc), err)
 	}
 }

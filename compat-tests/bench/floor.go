@@ -35,19 +35,21 @@ func openFloor(dir string) (*floor, error) {
 var errOdd = errors.New("the floor knows the commands of the benchmark only")
 
 // rowKey is the key of a document with an _id.
-func rowKey(dst []byte, id int64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, "r-the collection-position"...), uint64(id))
+func rowKey(coll string, id int64) []byte {
+	key := make([]byte, 0, 64)
+	return binary.BigEndian.AppendUint64(append(append(key, "r-the position-"...), coll...), uint64(id))
 }
 
 // answer answers a command and what came with it; known is false for those that the stub answers as well.
 func (f *floor) answer(dst []byte, name string, body bsoncore.Document, rest []byte) (reply []byte, known bool, err error) {
+	coll, _ := body.Index(0).Value().StringValueOK()
 	switch name {
 	case "find":
-		reply, err = f.find(dst, body)
+		reply, err = f.find(dst, coll, body)
 	case "insert":
-		reply, err = f.insert(dst, rest)
+		reply, err = f.insert(dst, coll, rest)
 	case "update":
-		reply, err = f.update(dst, rest)
+		reply, err = f.update(dst, coll, rest)
 	default:
 		return dst, false, nil
 	}
@@ -55,7 +57,7 @@ func (f *floor) answer(dst []byte, name string, body bsoncore.Document, rest []b
 }
 
 // find answers a point read, {_id: n}, or a scan, {_id: {$gte: n}} with a limit.
-func (f *floor) find(dst []byte, body bsoncore.Document) ([]byte, error) {
+func (f *floor) find(dst []byte, coll string, body bsoncore.Document) ([]byte, error) {
 	ctx := context.Background()
 	filter, ok := body.Lookup("filter", "_id").AsInt64OK()
 	limit, scans := int64(1), false
@@ -74,9 +76,9 @@ func (f *floor) find(dst []byte, body bsoncore.Document) ([]byte, error) {
 	whole, dst := bsoncore.AppendDocumentStart(dst)
 	cursor, dst := bsoncore.AppendDocumentElementStart(dst, "cursor")
 	batch, dst := bsoncore.AppendArrayElementStart(dst, "firstBatch")
-	key := rowKey(nil, filter)
+	key := rowKey(coll, filter)
 	if scans {
-		end := append(rowKey(nil, 0)[:len(key)-8], 0xff)
+		end := append(rowKey(coll, 0)[:len(key)-8], 0xff)
 		it, err := r.Iter(ctx, storage.Range{Start: key, End: end}, storage.IterOptions{})
 		if err != nil {
 			return dst, err
@@ -105,7 +107,7 @@ func (f *floor) find(dst []byte, body bsoncore.Document) ([]byte, error) {
 }
 
 // insert adds the documents of a sequence.
-func (f *floor) insert(dst, rest []byte) ([]byte, error) {
+func (f *floor) insert(dst []byte, coll string, rest []byte) ([]byte, error) {
 	docs, err := sequence(rest)
 	if err != nil {
 		return dst, err
@@ -119,7 +121,7 @@ func (f *floor) insert(dst, rest []byte) ([]byte, error) {
 				return errOdd
 			}
 			docs = more
-			key := rowKey(nil, id)
+			key := rowKey(coll, id)
 			if there, err := t.Has(context.Background(), key); err != nil || there {
 				return errors.Join(err, errOdd)
 			}
@@ -139,7 +141,7 @@ func (f *floor) insert(dst, rest []byte) ([]byte, error) {
 var floorLog = []byte("changes")
 
 // update gives the document of one statement {q: {_id: n}, u: {$set: {field: value}}} the field's new value.
-func (f *floor) update(dst, rest []byte) ([]byte, error) {
+func (f *floor) update(dst []byte, coll string, rest []byte) ([]byte, error) {
 	statements, err := sequence(rest)
 	if err != nil {
 		return dst, err
@@ -151,7 +153,7 @@ func (f *floor) update(dst, rest []byte) ([]byte, error) {
 		return dst, errOdd
 	}
 	field := set.Index(0)
-	key := rowKey(nil, id)
+	key := rowKey(coll, id)
 	err = f.write(key, func(t storage.Txn) error {
 		old, err := t.Get(context.Background(), key, nil)
 		if err != nil {
