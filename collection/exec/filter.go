@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// filter is an operator's memory for its filter, made when the first document is asked.
+// filter is an operator's memory for its filter, made when the first document is asked unless the operator
+// came with it.
 type filter struct{ scratch *expr.Scratch }
 
 // matches reports whether a document satisfies a filter. Errors: those of Node.Matches.

@@ -82,8 +82,18 @@ type recordScan struct {
 	charged  bool
 }
 
-func newRecordScan(n *plan.RecordScan, src Source) *recordScan {
-	return &recordScan{node: n, src: src, ranges: recordRanges(n, src), charged: n.Sibling}
+func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
+	if n.Filter == nil {
+		s = &recordScan{}
+	} else {
+		x := &struct { // in one piece of memory
+			recordScan
+			scratch expr.Scratch
+		}{}
+		s, x.filter.scratch = &x.recordScan, &x.scratch
+	}
+	s.node, s.src, s.ranges, s.charged = n, src, recordRanges(n, src), n.Sibling
+	return s
 }
 
 // recordRanges makes the key ranges of a place that the shard owns.
