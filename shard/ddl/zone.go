@@ -75,18 +75,29 @@ func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
 		return nil
 	}
 	for _, at := range coll.ZoneBounds() {
-		now := d.catalog.Peek().ByID(coll.ID)
-		if now == nil {
-			return nil
-		}
-		if now.Map.FindBegin(at) != nil {
-			continue
-		}
-		if err := d.Jobs.Split(o.Env.Context(), ns, now.Map.FindPosition(at).ID, at); err != nil {
+		if err := d.divideAt(o, coll, at); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// divideTries is how often a shard is looked for that begins somewhere, or is to be divided there.
+const divideTries = 5
+
+// divideAt makes a shard begin at a position. The balancer, which may be another server's, does the
+// same: the shard that was to be divided may be gone.
+func (d *Definer) divideAt(o *cluster.Op, coll *catalog.Collection, at shard.Position) error {
+	for try := 1; ; try++ {
+		now := d.catalog.Peek().ByID(coll.ID)
+		if now == nil || now.Map.FindBegin(at) != nil {
+			return nil
+		}
+		err := d.Jobs.Split(o.Env.Context(), coll.Namespace, now.Map.FindPosition(at).ID, at)
+		if try == divideTries || mongoerr.CodeOf(err) != mongoerr.ShardNotFound {
+			return err
+		}
+	}
 }
 
 // SetBalancing says what the balancer must not do to a collection: anything, or only
