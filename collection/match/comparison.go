@@ -42,8 +42,8 @@ func (p *parser) comparison(at path.Path, rel relation, v bson.Value) (Node, err
 	x := &struct { // in one piece of memory
 		leaf Leaf
 		pred comparison
-	}{pred: comparison{rules: p.rules, rel: rel, with: v, nan: isNaN(v)}}
-	x.leaf = Leaf{path: at, parts: at.Components(), pred: &x.pred, through: nullThrough(&x.pred)}
+	}{pred: *newComparison(rel, v, p.rules)}
+	x.leaf = *newLeaf(at, &x.pred)
 	return &x.leaf, nil
 }
 

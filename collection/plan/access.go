@@ -75,9 +75,9 @@ func (a *access) unbound() {
 	a.repeats = a.canRepeat()
 }
 
-// everything is FullField. All share its memory, as bounds that are made do not change: planning
+// everything is unbounded. All share its memory, as bounds that are made do not change: planning
 // looks at every field of every index.
-var everything = FullField()
+var everything = FieldBounds{Intervals: []keyspace.Bounds{{}}}
 
 // canRepeat reports that a document can have several entries within the
 // bounds: an array gives one per element, a wildcard one per field. A field

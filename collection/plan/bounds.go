@@ -11,7 +11,7 @@ import (
 
 // FieldBounds are the intervals of one index field, as keystrings in the
 // index's own direction: ascending, disjoint. Empty means that nothing can
-// match; FullField means everything.
+// match; one interval without ends is everything.
 type FieldBounds struct {
 	Intervals []keyspace.Bounds
 	// values are the intervals as values, the greater end first where the field descends;
@@ -38,9 +38,6 @@ func (f FieldBounds) text(i int, d keystring.Dir) string {
 	}
 	return "[MinKey, MaxKey]"
 }
-
-// FullField is unbounded.
-func FullField() FieldBounds { return FieldBounds{Intervals: []keyspace.Bounds{{}}} }
 
 // IsFull reports that every value lies in the bounds.
 func (f FieldBounds) IsFull() bool {

@@ -108,12 +108,12 @@ func (f *floor) find(dst []byte, coll string, body bsoncore.Document) ([]byte, e
 
 // insert adds the documents of a sequence.
 func (f *floor) insert(dst []byte, coll string, rest []byte) ([]byte, error) {
-	docs, err := sequence(rest)
-	if err != nil {
-		return dst, err
+	docs, _, ok := sequence(rest)
+	if !ok {
+		return dst, errOdd
 	}
 	n := int32(0)
-	err = f.write(nil, func(t storage.Txn) error {
+	err := f.write(nil, func(t storage.Txn) error {
 		for ; len(docs) > 0; n++ {
 			doc, more, ok := bsoncore.ReadDocument(docs)
 			id, is := doc.Lookup("_id").AsInt64OK()
@@ -142,10 +142,7 @@ var floorLog = []byte("changes")
 
 // update gives the document of one statement {q: {_id: n}, u: {$set: {field: value}}} the field's new value.
 func (f *floor) update(dst []byte, coll string, rest []byte) ([]byte, error) {
-	statements, err := sequence(rest)
-	if err != nil {
-		return dst, err
-	}
+	statements, _, _ := sequence(rest)
 	statement, _, ok := bsoncore.ReadDocument(statements)
 	id, is := statement.Lookup("q", "_id").AsInt64OK()
 	set, has := statement.Lookup("u", "$set").DocumentOK()
@@ -154,7 +151,7 @@ func (f *floor) update(dst []byte, coll string, rest []byte) ([]byte, error) {
 	}
 	field := set.Index(0)
 	key := rowKey(coll, id)
-	err = f.write(key, func(t storage.Txn) error {
+	err := f.write(key, func(t storage.Txn) error {
 		old, err := t.Get(context.Background(), key, nil)
 		if err != nil {
 			return err
@@ -198,23 +195,6 @@ func (f *floor) write(latch []byte, change func(storage.Txn) error) error {
 	}
 	_, err = t.Commit(context.Background(), storage.Synced)
 	return err
-}
-
-// sequence is the documents of the section behind the body of a message.
-func sequence(rest []byte) ([]byte, error) {
-	if len(rest) < 5 || rest[0] != 1 {
-		return nil, errOdd
-	}
-	size := int(binary.LittleEndian.Uint32(rest[1:]))
-	if size < 4 || 1+size > len(rest) {
-		return nil, errOdd
-	}
-	for i, c := range rest[5 : 1+size] {
-		if c == 0 {
-			return rest[5+i+1 : 1+size], nil
-		}
-	}
-	return nil, errOdd
 }
 
 // changed is the reply to a write.

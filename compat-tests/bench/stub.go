@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -163,25 +164,29 @@ func (s *stub) canned(name string, body bson.Raw, rest []byte) bson.Raw {
 // countDocuments counts the documents of the document sequences in rest.
 func countDocuments(rest []byte) int32 {
 	n := int32(0)
-	for len(rest) > 5 && rest[0] == 1 {
-		size := int(binary.LittleEndian.Uint32(rest[1:]))
-		if size < 4 || 1+size > len(rest) {
-			break
-		}
-		section := rest[5 : 1+size]
-		for len(section) > 0 && section[0] != 0 {
-			section = section[1:]
-		}
-		for section = section[1:]; len(section) >= 5; n++ {
-			size := int(binary.LittleEndian.Uint32(section))
-			if size < 5 || size > len(section) {
+	for docs, after, ok := sequence(rest); ok; docs, after, ok = sequence(after) {
+		for ; len(docs) >= 5; n++ {
+			size := int(binary.LittleEndian.Uint32(docs))
+			if size < 5 || size > len(docs) {
 				break
 			}
-			section = section[size:]
+			docs = docs[size:]
 		}
-		rest = rest[1+size:]
 	}
 	return n
+}
+
+// sequence is the documents of the document sequence that rest begins with, and what comes after it.
+func sequence(rest []byte) (docs, after []byte, ok bool) {
+	if len(rest) < 5 || rest[0] != 1 {
+		return nil, nil, false
+	}
+	size := int(binary.LittleEndian.Uint32(rest[1:]))
+	if size < 4 || 1+size > len(rest) {
+		return nil, nil, false
+	}
+	_, docs, ok = bytes.Cut(rest[5:1+size], []byte{0}) // behind the name
+	return docs, rest[1+size:], ok
 }
 
 // hello is the handshake of a current server without sessions.

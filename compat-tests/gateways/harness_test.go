@@ -111,15 +111,9 @@ func (g *gateway) stop() {
 }
 
 // connect is a client that ends with the test.
-func connect(t *testing.T, uri string) *mongo.Client {
+func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Client {
 	t.Helper()
-	return connectWith(t, uri, options.Client())
-}
-
-// connectWith is connect with further options.
-func connectWith(t *testing.T, uri string, more *options.ClientOptions) *mongo.Client {
-	t.Helper()
-	c, err := mongo.Connect(options.Client().ApplyURI(uri).SetServerSelectionTimeout(10*time.Second), more)
+	c, err := mongo.Connect(append([]*options.ClientOptions{options.Client().ApplyURI(uri).SetServerSelectionTimeout(10 * time.Second)}, more...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

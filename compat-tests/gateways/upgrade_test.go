@@ -42,7 +42,7 @@ func TestRollingUpgrade(t *testing.T) {
 		default:
 		}
 	}}
-	client := connectWith(t, "mongodb://"+strings.Join(hosts, ",")+"/?heartbeatFrequencyMS=500", options.Client().SetServerMonitor(monitor))
+	client := connect(t, "mongodb://"+strings.Join(hosts, ",")+"/?heartbeatFrequencyMS=500", options.Client().SetServerMonitor(monitor))
 	coll := client.Database("test").Collection("counters")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

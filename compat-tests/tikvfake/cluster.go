@@ -204,11 +204,16 @@ func (c *Cluster) resolve(ctx context.Context, to tikv.Client, addr string, req 
 			out.RegionError = wrong
 			return &tikvrpc.Response{Resp: out}, err
 		}
-		if err := c.rpc.MvccStore.ResolveLock(key, append(bytes.Clone(key), 0), in.StartVersion, in.CommitVersion); err != nil {
+		if err := c.settle(key, in.StartVersion, in.CommitVersion); err != nil {
 			return nil, err
 		}
 	}
 	return &tikvrpc.Response{Resp: out}, nil
+}
+
+// settle commits the lock that a transaction has on a key, or takes it away where at is 0.
+func (c *Cluster) settle(key []byte, start, at uint64) error {
+	return c.rpc.MvccStore.ResolveLock(key, append(bytes.Clone(key), 0), start, at)
 }
 
 // renew makes regions newer than all others, as those are that have split or merged. The simulator

@@ -1,7 +1,6 @@
 package tikvfake
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -72,5 +71,5 @@ func (c *Cluster) commit(l *kvrpcpb.LockInfo) (ok bool, err error) {
 	if err != nil || at == 0 {
 		return false, nil // it is not known there, or not committed yet
 	}
-	return true, c.rpc.MvccStore.ResolveLock(l.Key, append(bytes.Clone(l.Key), 0), l.LockVersion, at)
+	return true, c.settle(l.Key, l.LockVersion, at)
 }
