@@ -19,10 +19,8 @@ type incoming struct {
 	frame *Frame // of pieceBytes, from the pool; nil while nothing is there
 	r, w  int    // frame.buf[r:w] is not used yet
 
-	socket syscall.RawConn       // nil: from cannot be waited for without memory
-	try    func(fd uintptr) bool // attempt, made once
-	n      int                   // what the last attempt read
-	err    error                 // and why it did not
+	socket syscall.RawConn // nil: from cannot be waited for without memory
+	last   transfer        // the last read
 }
 
 func newIncoming(from io.Reader, p *Pool) incoming {
@@ -55,27 +53,40 @@ func (x *incoming) more(n int) error {
 		x.w = copy(x.frame.buf, x.frame.buf[x.r:x.w])
 		x.r = 0
 	}
+	read := &x.last
 	if x.socket != nil {
-		if x.try == nil {
-			x.try = x.attempt
+		if read.try == nil {
+			read.try = x.attempt
 		}
-		if err := x.socket.Read(x.try); err != nil {
+		if err := x.socket.Read(read.try); err != nil {
 			return err
 		}
 	} else {
 		x.hold()
-		x.n, x.err = x.from.Read(x.frame.buf[x.w:pieceBytes])
+		read.n, read.err = x.from.Read(x.frame.buf[x.w:pieceBytes])
 	}
-	x.w += x.n
+	x.w += read.n
 	switch {
-	case x.n > 0:
+	case read.n > 0:
 		return nil
-	case x.err != nil:
-		return x.err
+	case read.err != nil:
+		return read.err
 	case x.socket != nil:
 		return io.EOF
 	}
 	return io.ErrNoProgress
+}
+
+// attempt reads what has come, for which it has memory; it reports false when that is nothing yet.
+func (x *incoming) attempt(fd uintptr) bool {
+	x.hold()
+	x.last.begin(x.frame.buf[x.w:pieceBytes])
+	done := x.last.read(fd)
+	x.last.b = nil
+	if !done {
+		x.rest()
+	}
+	return done
 }
 
 // hold gets memory if there is none.

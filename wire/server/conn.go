@@ -67,7 +67,7 @@ type Conn struct {
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn, tag string) *Conn {
-	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: nc, watch: standstill{phase: unseen}}
+	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: wire.NewSocket(nc), watch: standstill{phase: unseen}}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
@@ -189,9 +189,9 @@ func (c *Conn) end(err error) {
 	default:
 		c.report("connection closed", err)
 	}
-	if c.stream != c.nc {
+	if t, ok := c.stream.(*tls.Conn); ok {
 		c.nc.SetWriteDeadline(time.Now().Add(closeMax))
-		c.stream.Close() // says goodbye
+		t.Close() // says goodbye
 	}
 }
 

@@ -61,8 +61,8 @@ func (c *Conn) secure() error {
 	if err := c.deadline(s.cfg.FirstMax); err != nil {
 		return err
 	}
-	first := &begunConn{Conn: c.nc, first: make([]byte, 3)}
-	if _, err := io.ReadFull(c.nc, first.first); err != nil {
+	first := &begunConn{Conn: c.stream, first: make([]byte, 3)}
+	if _, err := io.ReadFull(c.stream, first.first); err != nil {
 		return wire.ErrHangUp // nothing was asked
 	}
 	if !isHandshake(first.first) {
