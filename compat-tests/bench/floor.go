@@ -14,9 +14,10 @@ import (
 )
 
 // floor is the stub with documents: each is a row of the server's own engine, and what changes one
-// appends a record to its log, in one commit that is on the disk before the reply. It knows the commands
-// of the workloads and nothing else: no query language, sessions, retries, users, partitions or prices. What
-// it takes beyond the stub is the engine's; what the server takes beyond it is what the server does.
+// appends a record to its log, in one commit that is on the disk before the reply. It reads and writes
+// the server's own sockets. It knows the commands of the workloads and nothing else: no query
+// language, sessions, retries, users, partitions or prices. What the server takes beyond it is what
+// the server does.
 type floor struct{ store storage.Store }
 
 // floorFlag makes the stub a floor.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/compat-tests/harness"
+	"github.com/cantledb/cantle/wire"
 )
 
 // serveStub answers every command with a canned reply on a free port until it is
@@ -51,6 +52,9 @@ func serveStub() (err error) {
 		}
 		if err != nil {
 			return err
+		}
+		if s.floor != nil {
+			c = wire.NewSocket(c)
 		}
 		go s.serve(c)
 	}

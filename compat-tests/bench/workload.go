@@ -45,6 +45,10 @@ var workloads = []workload{
 		return c.update(ctx)
 	}},
 	{name: "C", clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.read(ctx) }},
+	// What looks at the whole collection, before others make it larger.
+	{name: "count", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.count(ctx) }},
+	{name: "drain", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.drain(ctx) }},
+	{name: "group", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.group(ctx) }},
 	{name: "E", clients: few, next: func(c *client, ctx context.Context, dice int) error {
 		if dice < 95 {
 			return c.scan(ctx)
@@ -64,10 +68,6 @@ var workloads = []workload{
 	{name: "durable-update", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.update(ctx) }},
 	// Two inserts in a transaction: compare with twice a durable insert.
 	{name: "transaction", durable: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.transact(ctx) }},
-	// What looks at the whole collection.
-	{name: "count", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.count(ctx) }},
-	{name: "drain", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.drain(ctx) }},
-	{name: "group", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.group(ctx) }},
 	// What an index costs and gains: compare with C and with each other.
 	{name: "find-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.find(ctx) }},
 	{name: "update-plain", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "plain") }},
