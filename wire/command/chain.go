@@ -187,7 +187,7 @@ func (s *Server) harden(c *Call, err error) error {
 }
 
 // find finds the row of a command, and what else its first field says.
-// Errors: CommandNotFound (59), those of checkDB.
+// Errors: CommandNotFound (59), those of readDB.
 func (s *Server) find(c *Call) error {
 	first, ok := c.Body.First()
 	if !ok {
@@ -209,10 +209,11 @@ func (s *Server) find(c *Call) error {
 		return mongoerr.NoCommand(name)
 	}
 	c.Become(def, c.Body)
-	c.DB, c.writes = c.Msg.Database(), c.Def.writes(c.Body)
+	c.writes = c.Def.writes(c.Body)
 	if c.Msg.Header.OpCode == wire.OpMsg {
-		return checkDB(c.Body)
+		return c.readDB()
 	}
+	c.DB = c.Msg.Database()
 	return nil
 }
 
@@ -250,17 +251,16 @@ func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	return stop, nil
 }
 
-// checkDB looks at $db. Errors: InvalidNamespace (73), 40571.
-func checkDB(body bson.Raw) error {
-	v, ok := body.Lookup("$db")
+// readDB reads $db. Errors: InvalidNamespace (73), 40571.
+func (c *Call) readDB() error {
+	v, ok := c.Body.Lookup("$db")
 	if !ok {
 		return mongoerr.New(40571, "OP_MSG requests require a $db argument")
 	}
-	db, ok := v.Str()
-	if !ok || v.Type != bson.TypeString {
+	if c.DB, ok = v.Str(); !ok || v.Type != bson.TypeString {
 		return mongoerr.WrongType("$db", v.Type.String(), "string")
 	}
-	return collection.CheckDatabaseName(db)
+	return collection.CheckDatabaseName(c.DB)
 }
 
 // enter lists the command among those that run, and puts it under the context of its slot.
@@ -318,11 +318,13 @@ func (c *Call) environment() {
 // generic reads the arguments that every command takes.
 func (s *Server) generic(c *Call) (err error) {
 	c.Args.TxnNumber = -1
-	hasSession := false
+	hasSession, hasAPI := false, false
 	for it := c.Body.Iter(); it.Next(); {
 		switch string(it.Name) {
 		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds":
 			hasSession = true
+		case "apiVersion", "apiStrict", "apiDeprecationErrors":
+			hasAPI = true
 		case "writeConcern":
 			if c.WriteConcern, err = concern.ParseWrite(it.Value); err != nil {
 				return err
@@ -364,8 +366,10 @@ func (s *Server) generic(c *Call) (err error) {
 	if s.RequireAuth && c.Peer.Login == nil {
 		c.Args = session.Args{TxnNumber: -1} // who nobody knows has no sessions, and makes none
 	}
-	if err := c.checkAPI(); err != nil {
-		return err
+	if hasAPI {
+		if err := c.checkAPI(); err != nil {
+			return err
+		}
 	}
 	if err := c.checkConcerns(); err != nil {
 		return err
