@@ -77,18 +77,6 @@ func (x *incoming) more(n int) error {
 	return io.ErrNoProgress
 }
 
-// attempt reads what has come, for which it has memory; it reports false when that is nothing yet.
-func (x *incoming) attempt(fd uintptr) bool {
-	x.hold()
-	x.last.begin(x.frame.buf[x.w:pieceBytes])
-	done := x.last.read(fd)
-	x.last.b = nil
-	if !done {
-		x.rest()
-	}
-	return done
-}
-
 // hold gets memory if there is none.
 func (x *incoming) hold() {
 	if x.frame == nil {
@@ -114,3 +102,13 @@ func (x *incoming) Read(b []byte) (int, error) {
 	x.r += n
 	return n, nil
 }
+
+// transfer is a Read or a Write that is under way.
+type transfer struct {
+	b   []byte
+	n   int   // how much of b is done
+	err error // why not all of it
+	try func(fd uintptr) bool
+}
+
+func (x *transfer) begin(b []byte) { x.b, x.n, x.err = b, 0, nil }

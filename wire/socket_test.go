@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// pair is a connection over TCP, from both ends.
-func pair(t *testing.T) (server *Socket, client net.Conn) {
+// pair is a connection over TCP, from both ends. The server's takes little at once.
+func pair(t *testing.T) (server, client net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -26,6 +26,9 @@ func pair(t *testing.T) (server *Socket, client net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { accepted.Close(); client.Close() })
+	if err := accepted.(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
 	return NewSocket(accepted), client
 }
 
@@ -33,9 +36,6 @@ func pair(t *testing.T) (server *Socket, client net.Conn) {
 // once because the other side is slow.
 func TestSocket(t *testing.T) {
 	server, client := pair(t)
-	if err := server.Conn.(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
 	var all bytes.Buffer
 	var pieces [][]byte
 	for n := 1; n <= 4*smallBytesMax; n *= 2 {
