@@ -56,6 +56,11 @@ var leanModules = []leanModule{
 		edit{"\nvar TableB2 Mapping = tableB2\n", "\n"},
 		edit{"\nvar TableB3 Mapping = tableB3\n", "\n"}),
 		note: "built without the tables B.2 and B.3 of RFC 3454"},
+	// Pebble can have tables compressed by MinLZ, at two of its levels.
+	{path: "github.com/minio/minlz", change: edits("encode.go",
+		edit{"\tcase LevelSmallest:\n\t\tn = encodeBlockBest(dst[d:], src, nil)\n\tdefault:\n\t\treturn nil, ErrInvalidLevel\n",
+			"\tdefault:\n\t\treturn nil, ErrInvalidLevel\n"}),
+		note: "built without its third level, LevelSmallest, which Pebble does not use"},
 	// The weights of all characters in all languages: a megabyte, which is compressed.
 	{path: "golang.org/x/text", change: packCollation,
 		note: "the table of collation weights is compressed, and unpacked when it is first used"},
