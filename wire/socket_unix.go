@@ -75,7 +75,7 @@ func (x *incoming) attempt(fd uintptr) bool {
 	x.hold()
 	x.last.begin(x.frame.buf[x.w:pieceBytes])
 	done := x.last.read(fd)
-	x.last.b = nil
+	x.last.b = nil // of the frame, which others may have next
 	if !done {
 		x.rest()
 	}

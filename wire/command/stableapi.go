@@ -47,7 +47,7 @@ func (c *Call) Unstable(field string) error {
 func (c *Call) checkAPI() error {
 	var version, strict, deprecation bson.Value
 	for it := c.Body.Iter(); it.Next(); {
-		if len(it.Name) < 9 || it.Name[0] != 'a' || it.Value.IsNullish() {
+		if it.Value.IsNullish() {
 			continue
 		}
 		switch string(it.Name) {
