@@ -141,7 +141,10 @@ type count struct {
 func increment(ctx context.Context, t *testing.T, coll *mongo.Collection, id int) (c count) {
 	for ctx.Err() == nil {
 		begun := time.Now()
-		_, err := coll.UpdateOne(context.WithoutCancel(ctx), bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}}, options.UpdateOne().SetUpsert(true))
+		err := sent(func() error {
+			_, err := coll.UpdateOne(context.WithoutCancel(ctx), bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}}, options.UpdateOne().SetUpsert(true))
+			return err
+		})
 		if err == nil {
 			c.acknowledged++
 			c.slowest = max(c.slowest, time.Since(begun))

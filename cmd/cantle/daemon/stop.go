@@ -20,8 +20,9 @@ const (
 )
 
 // quietFor is how long no command must have come for a server of several to end. Drivers that watch
-// it have heard by then, which is the way of all but those of one thread, and those that were set to poll.
-const quietFor = 250 * time.Millisecond
+// it have heard by then, also where their process stood still for a moment, which is the way of all
+// but those of one thread, and those that were set to poll.
+const quietFor = time.Second
 
 // handOver has clients go to the other servers over the store, if there are any, while what
 // they ask is still done.
