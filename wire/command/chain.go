@@ -35,13 +35,15 @@ func (s *Server) Connect(c wire.Conn) error {
 
 // Disconnect sees the end of a connection. Cursors stay: they end by their own
 // timeout, or when their session ends; except the one whose batches were sent
-// without being asked for, since its client does not know how far it came.
+// without being asked for, since its client does not know how far it came, and those of
+// a balanced connection.
 func (s *Server) Disconnect(c wire.Conn) {
 	p, ok := c.State().(*Peer)
 	if ok && p.Streamed != 0 {
 		s.Cursors.Kill(p.Streamed, func(*cursor.Options) error { return nil })
 	}
 	if ok {
+		s.unbind(c.ID(), p)
 		p.account.leave()
 	}
 	s.Ops.Close(c.ID())

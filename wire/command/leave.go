@@ -77,8 +77,11 @@ func (s *Server) bound() bool {
 // one to leave a server at which others have yet to end; ShutdownInProgress (91), at which
 // they leave it, once no transaction is open.
 func (c *Call) goElsewhere() error {
-	if !storage.Several || !c.Leaving() {
+	if !c.Leaving() {
 		return nil
+	}
+	if err := c.sendAway(); err != nil {
+		return err
 	}
 	switch {
 	case c.Args.Start:

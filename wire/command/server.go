@@ -212,6 +212,8 @@ type Peer struct {
 	UUID        [16]byte
 	Client      atomic.Pointer[operations.Client] // what it says of itself; nil before its first hello
 	HelloSeen   bool
+	Balanced    bool // it comes through a load balancer, and says so
+	bound       bound
 	Last        statement       // of getLastRequestStatistics, without a session
 	slot        operations.Slot // the command that runs
 	account     account

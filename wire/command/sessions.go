@@ -66,6 +66,7 @@ func (s *Server) openTxn(c *Call) error {
 	}
 	t.Level = c.ReadConcern
 	c.Session.Attach(session.Holding{Txn: t.Store, View: t})
+	c.bind()
 	c.Op.Txn = t
 	return nil
 }

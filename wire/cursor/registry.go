@@ -232,6 +232,11 @@ func (r *Registry) KillTxn(s session.ID, number int64) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.TxnNumber == number && c.Options.Session == s })
 }
 
+// KillConn closes the cursors that were opened on a connection.
+func (r *Registry) KillConn(conn int64) int {
+	return r.killIf(func(c *Cursor) bool { return c.Options.Conn == conn })
+}
+
 // KillUser closes the cursors of a user who was dropped.
 func (r *Registry) KillUser(user string) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.User == user })

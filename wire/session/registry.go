@@ -205,6 +205,18 @@ func (r *Registry) Kill(match func(id ID) bool) int {
 	return len(ids)
 }
 
+// Abandon aborts the transaction that a session began at begun, if it is still open, as nobody can
+// go on with it. The session stays.
+func (r *Registry) Abandon(id ID, begun time.Time) {
+	st := r.stripe(id)
+	st.mu.Lock()
+	s := st.m[id]
+	st.mu.Unlock()
+	if s != nil {
+		s.doomTxn(ErrKilled, begun)
+	}
+}
+
 // ids lists the sessions that match.
 func (r *Registry) ids(match func(id ID) bool) []ID {
 	var ids []ID

@@ -86,6 +86,9 @@ func (s *Session) State() State { return s.state }
 // TxnNumber returns the highest number seen, -1 if none.
 func (s *Session) TxnNumber() int64 { return s.number }
 
+// Begun is when the transaction began, which tells it from others of the session.
+func (s *Session) Begun() time.Time { return s.begun }
+
 // API is how the transaction's first command used the stable API.
 func (s *Session) API() API { return s.api }
 

@@ -22,6 +22,7 @@ const (
 // helloArgs are the arguments of hello.
 type helloArgs struct {
 	helloOK     bool
+	balanced    bool
 	client      bson.Value
 	compression bson.Value
 	mechs       auth.Name
@@ -74,9 +75,10 @@ func parseHello(c *command.Call) (a helloArgs, err error) {
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
-		case "helloOk", "loadBalanced":
-			yes, e := c.BoolArg(name, v)
-			a.helloOK, err = a.helloOK || yes && name == "helloOk", e
+		case "helloOk":
+			a.helloOK, err = c.BoolArg(name, v)
+		case "loadBalanced":
+			a.balanced, err = c.BoolArg(name, v)
 		case "client":
 			a.client = v
 		case "compression":
@@ -208,6 +210,10 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 		appendSet(c, b, r)
 	} else {
 		b.String("msg", "isdbgrid")
+		if a.balanced {
+			c.Peer.Balanced = true
+			b.ObjectID("serviceId", s.processID)
+		}
 	}
 	s.appendTopologyVersion(c, b)
 	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
