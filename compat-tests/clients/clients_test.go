@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,9 +117,12 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 	case "secure":
 		uri, authority = harness.StartSecure(t, "--enable-test-commands")
 		personality = "mongodb"
-	case several:
+	case several, balanced:
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}, Servers: 3})
 		uri, one, personality = s.URI, "mongodb://"+s.Addr+"/", "mongodb"
+		if variant == balanced {
+			uri = harness.Balance(t, append(slices.Clone(s.Others), s.Addr)...).URI()
+		}
 	default:
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})
 		uri = s.URI

@@ -1,7 +1,9 @@
 // Package clients runs the official drivers, and a mapper or two, against the
 // server: one folder per client, each with a program that its community would
 // recognise. Each runs against both personalities, and against the first of them with
-// authentication and TLS (the variant secure), and against three servers over one store (several). The programs know nothing of the server but a connection string.
+// authentication and TLS (the variant secure), and against three servers over one store, whose connection string
+// has all their addresses (several) or that of a load balancer before them (balanced). The programs know nothing of the
+// server but a connection string.
 //
 // A program reads
 //

@@ -7,11 +7,15 @@ import (
 )
 
 // variants are the ways in which the server is run: the two personalities, and the
-// first of them with authentication and TLS, and as three servers over one store.
-var variants = []string{"mongodb", "cosmos", "secure", several}
+// first of them with authentication and TLS, and as three servers over one store, by all their
+// addresses and behind a load balancer.
+var variants = []string{"mongodb", "cosmos", "secure", several, balanced}
 
-// several is the variant with more than one server.
-const several = "several"
+// The variants with more than one server.
+const (
+	several  = "several"
+	balanced = "balanced"
+)
 
 // matrix holds what was found: row, area and variant to "ok", "skip" or "FAIL". A
 // row that was not run is missing.

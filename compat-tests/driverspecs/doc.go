@@ -7,7 +7,7 @@
 // compiled where the Go tool keeps it; nothing of it is in this repository. All of
 // it runs twice: against a server that listens on two addresses, so that it looks
 // like two mongos, and against one that is shown as a replica set; what asks for a
-// login runs against one with users.
+// login runs against one with users, and what is about load balancers behind one.
 //
 // The scoreboards, one for each, have what is known to fail, with reasons (see
 // compat-tests/scoreboard); go test ./compat-tests/driverspecs -rescore writes them

@@ -65,11 +65,15 @@ func TestDriverSpecs(t *testing.T) {
 
 // judge runs a suite against a server of its own.
 func (s suite) judge(t *testing.T, top *topology, dir, program string, score *scoreboard.Scoring) {
-	server := harness.Start(t, harness.Options{Args: slices.Concat(top.args, []string{"--enable-test-commands"})})
+	server := harness.Start(t, harness.Options{Args: slices.Concat(top.args, []string{"--enable-test-commands"}), Servers: top.servers})
 	uri := top.uri(t, server)
+	env := []string{"MONGODB_URI=" + uri}
+	if top.all != nil {
+		env = append(env, "SINGLE_MONGOS_LB_URI="+uri, "MULTI_MONGOS_LB_URI="+top.all(t, server))
+	}
 	ask := func(ctx context.Context, only string) (results map[string]scoreboard.Result, err error) {
 		for range 1 + triesMax {
-			if results, err = s.run(ctx, top, dir, program, uri, only); !errors.Is(err, errNotBegun) {
+			if results, err = s.run(ctx, top, dir, program, env, only); !errors.Is(err, errNotBegun) {
 				break
 			}
 			t.Log(err)

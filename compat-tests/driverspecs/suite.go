@@ -99,14 +99,14 @@ func (s suite) pattern(only string) string {
 // suiteLimit ends a suite that hangs.
 const suiteLimit = 6 * time.Minute
 
-// run runs the suite against a server, all but what the topology leaves out or only
-// one test of it, and returns the results of its leaves by name.
-func (s suite) run(ctx context.Context, top *topology, dir, program, uri, only string) (map[string]scoreboard.Result, error) {
+// run runs the suite against the server that env tells of, all but what the topology leaves out or
+// only one test of it, and returns the results of its leaves by name.
+func (s suite) run(ctx context.Context, top *topology, dir, program string, env []string, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, suiteLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.timeout", suiteLimit.String(), "-test.run", s.pattern(only), "-test.skip", top.skip())
 	cmd.Dir = filepath.Join(dir, s.pkg)
-	cmd.Env = slices.Concat(os.Environ(), top.env, []string{"MONGODB_URI=" + uri})
+	cmd.Env = slices.Concat(os.Environ(), top.env, env)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func TestNotBegun(t *testing.T) {
 			if err := os.WriteFile(program, []byte("#!/bin/sh\ncat <<'end'\n"+tc.out+"end\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			_, err := s.run(t.Context(), &topology{}, dir, program, "", "")
+			_, err := s.run(t.Context(), &topology{}, dir, program, nil, "")
 			if err == nil || errors.Is(err, errNotBegun) != tc.want {
 				t.Errorf("got %v", err)
 			}

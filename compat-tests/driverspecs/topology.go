@@ -19,6 +19,11 @@ type topology struct {
 	uri   func(t *testing.T, s *harness.Server) string
 	only  []string // suites; nil: all
 	env   []string // of the driver's programs
+
+	// Of a topology with a load balancer: how many servers share the store, and the connection string
+	// for tests that want all of them.
+	servers int
+	all     func(t *testing.T, s *harness.Server) string
 	// leftOut are tests that are not run, each with the reason.
 	leftOut map[string]string
 }
@@ -47,6 +52,14 @@ var topologies = []topology{
 			"TestUnifiedSpec/server-discovery-and-monitoring/unified/logging-replicaset.json":                                       threeMembers,
 			"TestConnectionsSurvivePrimaryStepDown/getMore_iteration":                                                               stepsDown,
 		},
+	},
+	{
+		// What has tests for drivers that know of a load balancer, and what tests what they pin. Most have
+		// one server behind it, as each has fail points of its own, which the driver sets by any connection.
+		name: "load balancer", board: "scoreboard_load_balancer.txt", servers: 2,
+		uri:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr).URI() },
+		all:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr, s.Others[0]).URI() },
+		only: []string{"change-streams", "load-balancers", "sessions"},
 	},
 	{
 		// What has tests that ask for a login.

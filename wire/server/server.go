@@ -242,8 +242,9 @@ func (s *Server) remove(c *Conn) {
 
 // Quiesce has clients go to other servers before Shutdown: hello tells them that this one
 // stops, commands that wait for something that may never come end (wire.Conn.Draining), and all
-// else is done as before, for those who have not heard of it yet. It returns when no command runs
-// and none but hello has come for quiet, or when ctx ends. Manual: reference/command/shutdown.
+// else is done as before, for those who have not heard of it yet. It returns when nobody is
+// connected, when no command runs and none but hello has come for quiet, or when ctx ends.
+// Manual: reference/command/shutdown.
 func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	s.stopBy(ctx)
 	look := time.NewTicker(max(quiet/10, time.Millisecond))
@@ -253,10 +254,11 @@ func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 		case <-ctx.Done():
 			return
 		case now := <-look.C:
-			if n := s.worked.Load(); n != worked || s.Stats().Active > 0 {
+			st := s.Stats()
+			if n := s.worked.Load(); n != worked || st.Active > 0 {
 				since, worked = now, n
 			}
-			if now.Sub(since) >= quiet {
+			if st.Current == 0 || now.Sub(since) >= quiet {
 				return
 			}
 		}

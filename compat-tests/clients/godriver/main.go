@@ -65,7 +65,7 @@ func connect(a *area) {
 	u, err := url.Parse(one)
 	a.ok(err)
 	join := "?"
-	if u.RawQuery != "" {
+	if strings.Contains(uri, "?") {
 		join = "&"
 	}
 	direct, local := *u, *u
