@@ -71,3 +71,8 @@ type Iterator interface {
 	// Close releases the iterator; closing twice does nothing.
 	Close()
 }
+
+// Resumed is an Iterator that waits for something outside of this process, for as long as a context
+// lasts: that of Iter, until SetContext gives it another one. A cursor outlives the command by which
+// it was opened, and its limit of time; a getMore goes on under its own.
+type Resumed interface{ SetContext(ctx context.Context) }

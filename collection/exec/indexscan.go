@@ -24,11 +24,12 @@ type indexScan struct {
 	partition keyspace.PartitionID
 	charge    bool // this scan pays for the visit of the shard
 
-	dirs   []keystring.Dir
-	ranges []keyspace.Bounds // still to do, in scan order
-	check  bool              // ranges hold more than the bounds
-	prefix []byte            // of all entries of the partition
-	it     storage.Iterator
+	dirs    []keystring.Dir
+	ranges  []keyspace.Bounds // still to do, in scan order
+	check   bool              // ranges hold more than the bounds
+	prefix  []byte            // of all entries of the partition
+	it      storage.Iterator
+	resumed storage.Resumed // it, if it needs to know what it reads for; nil if not
 	// current is the range that it reads, and unread what was left of it when the scan was
 	// parked; if resume is set, that is read before ranges.
 	current, unread storage.Range
@@ -89,6 +90,9 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 		if err := env.Tick(); err != nil {
 			return nil, err
 		}
+		if s.resumed != nil {
+			s.resumed.SetContext(env.Context())
+		}
 		s.Works++
 		if err := s.src.Trial.spend(1); err != nil {
 			return nil, err
@@ -130,6 +134,7 @@ func (s *indexScan) open(env *mql.Env) (err error) {
 	}
 	s.current = r
 	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse})
+	s.resumed, _ = s.it.(storage.Resumed)
 	return err
 }
 

@@ -71,9 +71,10 @@ type recordScan struct {
 	current storage.Range
 	// unread is what was left of current when the scan was parked; if resume is set, it
 	// is read before ranges.
-	unread storage.Range
-	resume bool
-	it     storage.Iterator
+	unread  storage.Range
+	resume  bool
+	it      storage.Iterator
+	resumed storage.Resumed // it, if it needs to know what it reads for; nil if not
 	// onRecord says that the iterator stands on a record which step has not looked at.
 	onRecord bool
 	row      Row
@@ -144,6 +145,9 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 		}
 		if err := env.Tick(); err != nil {
 			return nil, err
+		}
+		if s.resumed != nil {
+			s.resumed.SetContext(env.Context())
 		}
 		s.Works++
 		if err := s.src.Trial.spend(1); err != nil {
@@ -216,6 +220,7 @@ func (s *recordScan) open(env *mql.Env) (err error) {
 		r.End = s.ranges[n-1].End
 	}
 	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
+	s.resumed, _ = s.it.(storage.Resumed)
 	return err
 }
 

@@ -238,6 +238,19 @@ func TestCursors(t *testing.T) {
 		if n := len(f.ids(d(), options.Find().SetBatchSize(3))); n != 1000 {
 			f.Errorf("unsorted find returned %d", n)
 		}
+		// The limit of time of the command that opens a cursor is not that of the following ones.
+		_, err := f.coll.Indexes().CreateOne(f.ctx, mongo.IndexModel{Keys: d("k", 1)})
+		f.ok(err)
+		for _, hint := range []bson.D{d("$natural", 1), d("k", 1)} {
+			for _, command := range []bson.D{
+				d("find", "c", "hint", hint, "batchSize", 10, "maxTimeMS", 60_000),
+				d("aggregate", "c", "hint", hint, "pipeline", bson.A{d("$project", d("k", 1))}, "cursor", d("batchSize", 10), "maxTimeMS", 60_000),
+			} {
+				limited, err := f.db.RunCommandCursor(f.ctx, command)
+				f.ok(err)
+				f.equal(fmt.Sprint(command), len(idsOf(f, limited)), 1000)
+			}
+		}
 		// A cursor is not disturbed by writes behind it, and can be left early.
 		cursor, err := f.coll.Find(f.ctx, d(), options.Find().SetSort(d("_id", 1)).SetBatchSize(10))
 		f.ok(err)

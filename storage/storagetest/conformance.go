@@ -46,6 +46,7 @@ var conformance = []struct {
 	{"iterators merge own writes", iterMerges},
 	{"Seek goes only onward", seekOnward},
 	{"an iterator keeps its snapshot", iterKeepsSnapshot},
+	{"an iterator goes on under another context", iterResumed},
 	{"keys and values are checked", keysChecked},
 	{"Set, Delete, Lock and AppendLog copy", writesCopy},
 	{"savepoints undo writes, locks and log", savepoints},

@@ -156,6 +156,39 @@ func iterKeepsSnapshot(e env) {
 	r.Close()
 }
 
+// iterResumed: an iterator goes on after the context has ended under which it was opened, once it has
+// another one, or if it never waits.
+func iterResumed(e env) {
+	const rows = 2000
+	t := e.begin(storage.TxnOptions{})
+	for i := range rows {
+		e.check(t.Set(fmt.Appendf(nil, "k%04d", i), bytes.Repeat([]byte("v"), 100)))
+	}
+	e.commit(t)
+	snap := e.snapshot(0)
+	defer snap.Close()
+	writes := e.begin(storage.TxnOptions{})
+	defer writes.Close()
+	e.check(writes.Set([]byte("k0000"), []byte("w")))
+	for _, r := range []storage.Reader{snap, writes} {
+		ctx, cancel := context.WithCancel(e.ctx)
+		it, err := r.Iter(ctx, storage.Range{}, storage.IterOptions{})
+		e.check(err)
+		e.equal(it.Next(), true)
+		cancel()
+		if again, ok := it.(storage.Resumed); ok {
+			again.SetContext(e.ctx)
+		}
+		n := 1
+		for it.Next() {
+			n++
+		}
+		e.check(it.Err())
+		e.equal(n, rows)
+		it.Close()
+	}
+}
+
 func keysChecked(e env) {
 	t := e.begin(storage.TxnOptions{})
 	defer t.Close()

@@ -49,6 +49,9 @@ func (v *view) iter(ctx context.Context, r storage.Range, o storage.IterOptions)
 	return i
 }
 
+// SetContext see storage.Resumed.
+func (i *iterator) SetContext(ctx context.Context) { i.ctx = ctx }
+
 func (i *iterator) Next() bool {
 	if i.done || i.closed {
 		return false

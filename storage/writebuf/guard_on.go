@@ -4,6 +4,7 @@ package writebuf
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -18,6 +19,13 @@ type guard struct {
 	last       []byte
 	dir        int
 	closed     bool
+}
+
+// SetContext see storage.Resumed.
+func (g *guard) SetContext(ctx context.Context) {
+	if it, ok := g.it.(storage.Resumed); ok {
+		it.SetContext(ctx)
+	}
 }
 
 func (g *guard) Next() bool { g.leave(); return g.enter(g.it.Next(), false) }

@@ -2,6 +2,7 @@ package writebuf
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/cantledb/cantle/storage"
 )
@@ -24,6 +25,13 @@ type merge struct {
 	baseOK, bufOK  bool // the side stands on an entry
 	onBase, onBuf  bool // the current entry comes from, or hides one of, the side
 	closed, failed bool
+}
+
+// SetContext see storage.Resumed.
+func (m *merge) SetContext(ctx context.Context) {
+	if base, ok := m.base.(storage.Resumed); ok {
+		base.SetContext(ctx)
+	}
 }
 
 func (m *merge) Next() bool {

@@ -26,7 +26,8 @@ type Config struct {
 
 // Registry holds all open cursors. Safe for concurrent use.
 type Registry struct {
-	cfg Config
+	cfg   Config
+	parks bool // parksAnyway is asked: nobody said how many are warm
 
 	mu       sync.Mutex
 	cursors  map[ID]*Cursor
@@ -51,10 +52,11 @@ func New(cfg Config) *Registry {
 	if cfg.BytesMax == 0 {
 		cfg.BytesMax = 256 << 20
 	}
-	if cfg.WarmMax == 0 {
-		cfg.WarmMax = warmMax
+	unsaid := cfg.WarmMax == 0
+	if unsaid {
+		cfg.WarmMax = 256
 	}
-	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
+	return &Registry{cfg: cfg, parks: unsaid, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
 // SetIdleMax changes how long a cursor may go unused.
@@ -157,7 +159,11 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 		rest = r.evict(r.cfg.BytesMax) // others: this one has just been of use
 		r.budget.idle(c)
 	}
-	crowded := r.budget.warm.Len() > max(0, r.cfg.WarmMax)
+	warm := max(0, r.cfg.WarmMax)
+	if r.parks && parksAnyway() {
+		warm = 0
+	}
+	crowded := r.budget.warm.Len() > warm
 	r.mu.Unlock()
 	if dead {
 		c.closed = true
@@ -168,7 +174,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 		f()
 	}
 	if crowded {
-		r.park(max(0, r.cfg.WarmMax))
+		r.park(warm)
 	}
 	if !more {
 		return 0
