@@ -56,6 +56,10 @@ type Config struct {
 	// Reached is where clients reach the server, as it is told to; nil, or "", is where they have
 	// found it.
 	Reached func() string
+	// Engine is the name of the storage engine that clients are told of, and Transient that all is gone
+	// at its end.
+	Engine    string
+	Transient bool
 	// ReadOnly says that the store takes no writes, for hello.
 	ReadOnly bool
 	// ChargeStrongReads doubles the price of reads with read concern majority,

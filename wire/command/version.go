@@ -2,9 +2,6 @@ package command
 
 import "github.com/cantledb/cantle/collection/release"
 
-// EngineName is the storage engine that clients are told of.
-const EngineName = "pebble"
-
 // cosmosRelease is the release that the Cosmos listener shows itself as, whatever the others
 // do. Source: Azure Cosmos DB for MongoDB, feature-support-70.
 const cosmosRelease = release.V7_0

@@ -284,8 +284,13 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	if err != nil {
 		return nil, fmt.Errorf("--replica-set: %w", err)
 	}
+	engine, err := d.cfg.engine()
+	if err != nil {
+		return nil, err
+	}
 	return rooms.New(rooms.Config{
 		Config: command.Config{
+			Engine: engine.name, Transient: engine.keep == nowhere,
 			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,

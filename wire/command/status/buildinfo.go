@@ -43,7 +43,7 @@ func runBuildInfo(c *command.Call) error {
 	b.Bool("debug", false)
 	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
 	b.BeginArray("storageEngines")
-	b.String("", command.EngineName)
+	b.String("", c.Server.Engine)
 	b.End()
 	b.BeginDoc("cantle")
 	b.String("version", c.Server.Version)

@@ -322,12 +322,12 @@ func statusNoOpcounters(_ *command.Call, b *bson.Builder) {
 
 // statusEngine tells what the storage can do.
 func statusEngine(c *command.Call, b *bson.Builder) {
-	b.String("name", command.EngineName)
+	b.String("name", c.Server.Engine)
 	b.Bool("supportsCommittedReads", true)
 	b.Bool("supportsPendingDrops", false)
 	b.Bool("supportsSnapshotReadConcern", true)
 	b.Bool("readOnly", c.Server.ReadOnly)
-	b.Bool("persistent", true)
+	b.Bool("persistent", !c.Server.Transient)
 	b.Bool("backupCursorOpen", false)
 }
 
