@@ -115,11 +115,19 @@ func lookup[T any](t *testing.T, doc bson.Raw, name string) (out T) {
 // cantle runs a verb that must succeed.
 func cantle(t *testing.T, args ...string) {
 	t.Helper()
+	_ = said(t, args...)
+}
+
+// said is what a verb prints that must succeed.
+func said(t *testing.T, args ...string) string {
+	t.Helper()
 	cmd := exec.Command(must(binary()), args...)
 	cmd.Env = harness.Environment()
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("cantle %v: %v\n%s", args, err, out)
 	}
+	return string(out)
 }
 
 // dump and restore move a database from files to a cluster and back, with all that it has.

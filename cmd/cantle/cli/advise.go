@@ -11,7 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/cmd/cantle/top"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 const adviseHelp = `Looks at the documents of a collection and at the queries the server has recorded
@@ -183,12 +183,11 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	b.BeginDoc("comment")
 	b.String("priority", "low")
 	b.End()
-	p := progress{out: errs, what: "documents", total: min(d.stored, a.sample), terminal: top.IsTerminal(errs), now: time.Now}
-	p.begin()
-	defer p.end()
+	p := progress.Show(errs, "documents", min(d.stored, a.sample))
+	defer p.End()
 	take := func(doc bson.Raw) bool {
 		d.add(doc)
-		p.at(d.seen)
+		p.At(d.seen)
 		return d.seen < a.sample
 	}
 	if s.lent != nil {

@@ -190,32 +190,6 @@ func TestAdviseVerb(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
-	now := time.Unix(0, 0)
-	var out strings.Builder
-	p := progress{out: &out, what: "documents", total: 20000, terminal: true, now: func() time.Time { return now }}
-	p.begin()
-	now = now.Add(500 * time.Millisecond)
-	p.at(1000)
-	if out.String() != "" {
-		t.Errorf("short work shows %q", out.String())
-	}
-	now = now.Add(1500 * time.Millisecond)
-	p.at(5000)
-	if want := "25% 5000 of 20000 documents, 2500/s, 6s left"; !strings.Contains(out.String(), want) {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-	p.end()
-	p = progress{out: &out, what: "documents", now: func() time.Time { return now }}
-	p.begin()
-	now = now.Add(6 * time.Second)
-	out.Reset()
-	p.at(600)
-	if out.String() != "600 documents, 100/s\n" {
-		t.Errorf("%q", out.String())
-	}
-}
-
 func TestReportVerb(t *testing.T) {
 	uri, db := start(t)
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {k: "hashed"}, numInitialChunks: 4}`)

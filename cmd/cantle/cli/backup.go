@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
 )
@@ -108,10 +109,10 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 
 // watchBackup asks a server every second how far its backup is.
 func watchBackup(ctx context.Context, server *server, s Streams, done <-chan struct{}) {
-	var p *progress
+	var p *progress.Bar
 	defer func() {
 		if p != nil {
-			p.end()
+			p.End()
 		}
 	}()
 	tick := time.NewTicker(time.Second)
@@ -134,14 +135,14 @@ func watchBackup(ctx context.Context, server *server, s Streams, done <-chan str
 		if what == "" {
 			continue
 		}
-		if what += ", " + phase; p == nil || p.what != what {
+		if what += ", " + phase; p == nil || p.What() != what {
 			if p != nil {
-				p.end()
+				p.End()
 			}
-			p = show(s.Err, what, whole(status, "total"))
-			p.began = p.began.Add(-time.Second)
+			p = progress.Show(s.Err, what, whole(status, "total"))
+			p.Late(time.Second)
 		}
-		p.at(whole(status, "done"))
+		p.At(whole(status, "done"))
 	}
 }
 
@@ -200,21 +201,21 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 }
 
 // meters show the phases of a backup or a restore, one bar after the other.
-type meters struct{ p *progress }
+type meters struct{ p *progress.Bar }
 
 func (m *meters) report(s Streams) backup.Report {
 	return func(p backup.Progress) {
 		what := p.Unit + ", " + p.Phase
-		if m.p == nil || m.p.what != what {
+		if m.p == nil || m.p.What() != what {
 			m.end()
-			m.p = show(s.Err, what, p.Total)
+			m.p = progress.Show(s.Err, what, p.Total)
 		}
-		m.p.at(p.Done)
+		m.p.At(p.Done)
 	}
 }
 
 func (m *meters) end() {
 	if m.p != nil {
-		m.p.end()
+		m.p.End()
 	}
 }

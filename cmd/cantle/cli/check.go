@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/shard/checkup"
@@ -72,12 +73,12 @@ func check(ctx context.Context, data string, s Streams) (*checkup.Report, error)
 	}
 	var snap *catalog.Snapshot
 	if err == nil {
-		p := share(s.Err, "documents and entries", 0)
+		p := progress.Share(s.Err, "documents and entries", 0)
 		snap, err = report.Contents(ctx, store, func(n int64) error {
-			p.add(n)
+			p.Add(n)
 			return ctx.Err()
 		})
-		p.end()
+		p.End()
 		if err = errors.Join(err, store.Close()); err != nil {
 			return nil, err
 		}
@@ -109,12 +110,12 @@ func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, re
 		release()
 		return nil, nil, err
 	}
-	p := share(s.Err, "bytes of tables", f.Bytes())
+	p := progress.Share(s.Err, "bytes of tables", f.Bytes())
 	err = f.Verify(func(n int64) error {
-		p.add(n)
+		p.Add(n)
 		return ctx.Err()
 	})
-	p.end()
+	p.End()
 	if err != nil {
 		release()
 		return nil, nil, err

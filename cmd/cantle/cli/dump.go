@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
@@ -144,7 +145,7 @@ type part interface {
 }
 
 func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) error {
-	t, err := newTransfer(uri, "cantle dump")
+	t, err := newTransfer(uri, "cantle dump", onOne(uri))
 	if err != nil {
 		return err
 	}
@@ -186,14 +187,14 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 			total += t.count(ctx, d.db, d.data)
 		}
 	}
-	p := share(errs, "documents", total)
+	p := progress.Share(errs, "documents", total)
 	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, d *dumped) error {
 		if err := t.dumpOne(ctx, d, a.query, to, p); err != nil {
 			return fmt.Errorf("%s: %w", d.ns(), t.explain(err))
 		}
 		return nil
 	})
-	p.end()
+	p.End()
 	if err != nil {
 		return err
 	}
@@ -350,20 +351,20 @@ func (t *transfer) plainBuckets(ctx context.Context, d *dumped) bool {
 }
 
 // dumpOne copies one collection into the sink.
-func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to sink, p *shared) error {
+func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to sink, p *progress.Shared) error {
 	out, err := to.begin(d)
 	if err != nil {
 		return err
 	}
 	if out == nil {
-		p.say("%s is there already", d.ns())
+		p.Say("%s is there already", d.ns())
 		return nil
 	}
 	if d.kind == "view" {
 		return out.end()
 	}
 	after, n := out.so()
-	p.add(n)
+	p.Add(n)
 	b := bson.NewBuilder(nil)
 	b.String("find", d.data)
 	if query != nil {
@@ -387,7 +388,7 @@ func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to si
 			return nil // min includes its bound
 		}
 		n++
-		p.add(1)
+		p.Add(1)
 		return out.write(doc)
 	})
 	if err != nil {
@@ -397,7 +398,7 @@ func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to si
 	if d.data != d.coll {
 		what = "buckets"
 	}
-	p.say("%s: %d %s", d.ns(), n, what)
+	p.Say("%s: %d %s", d.ns(), n, what)
 	return out.end()
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 const exportHelp = `Prints documents as Extended JSON, one a line, or as CSV.
@@ -155,7 +156,7 @@ func projected(name string) string {
 }
 
 func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.Raw, out, errs io.Writer) error {
-	t, err := newTransfer(uri, "cantle export")
+	t, err := newTransfer(uri, "cantle export", onOne(uri))
 	if err != nil {
 		return err
 	}
@@ -171,10 +172,10 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.R
 		w.WriteString("[")
 	}
 	n := int64(0)
-	p := show(errs, "documents", t.count(ctx, db, coll))
+	p := progress.Show(errs, "documents", t.count(ctx, db, coll))
 	err = t.scan(ctx, db, find, func(doc bson.Raw) error {
 		n++
-		p.at(n)
+		p.At(n)
 		if a.kind == "csv" {
 			cells := make([]string, len(a.fields))
 			for i, path := range a.fields {
@@ -195,7 +196,7 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.R
 		}
 		return nil
 	})
-	p.end()
+	p.End()
 	if err != nil {
 		return t.explain(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/journal"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/cmd/cantle/records"
 )
 
@@ -168,9 +169,9 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	if err != nil {
 		return err
 	}
-	p := show(errs, "bytes", size)
-	err = m.all(ctx, source, func() { p.at(read.n) })
-	p.end()
+	p := progress.Show(errs, "bytes", size)
+	err = m.all(ctx, source, func() { p.At(read.n) })
+	p.End()
 	if err != nil {
 		return err
 	}

@@ -71,14 +71,14 @@ func ping(ctx context.Context, uri string, limit time.Duration) (string, error) 
 	return fmt.Sprintf("%s answers in %s, as %s", redact(uri), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
 }
 
-// directly lets the driver speak with the one server that it is told of, and leaves out
-// the login.
+// directly lets the driver speak with the one server that it is told of, or that a load balancer
+// leads it to, and leaves out the login.
 func directly(o *options.ClientOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
 	o.Auth = nil
-	if o.Direct != nil {
+	if o.Direct != nil || o.LoadBalanced != nil && *o.LoadBalanced {
 		return nil
 	}
 	if len(o.Hosts) != 1 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
 )
@@ -164,7 +165,7 @@ func (a *restoreArgs) backupArgs(f *pflag.FlagSet, at, ns string) (err error) {
 type restoring struct {
 	*transfer
 	restoreArgs
-	shows *shared
+	shows *progress.Shared
 
 	mu    sync.Mutex
 	total written
@@ -184,7 +185,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	}
 	defer a.journalOpened.Close()
 	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}}
-	r.shows = share(errs, "documents", 0)
+	r.shows = progress.Share(errs, "documents", 0)
 	switch {
 	case a.from != "":
 		err = r.fromBackup(ctx, s)
@@ -193,7 +194,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	default:
 		err = r.fromFolder(ctx, errs)
 	}
-	r.shows.end()
+	r.shows.End()
 	if err != nil {
 		return t.explain(err)
 	}
@@ -223,11 +224,11 @@ func (r *restoring) wanted(d *dumped) bool {
 // passing is a reader that tells how much was read.
 type passing struct {
 	io.Reader
-	shows *shared
+	shows *progress.Shared
 }
 
 func (p *passing) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
-	p.shows.add(int64(n))
+	p.shows.Add(int64(n))
 	return n, err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 // fromArchive restores what an archive holds, in the order in which it stands there.
@@ -25,7 +26,7 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 		}
 		in = file
 	}
-	r.shows = share(errs, "bytes", size)
+	r.shows = progress.Share(errs, "bytes", size)
 	a, err := newArchiveReader(&passing{in, r.shows}, r.gzip)
 	if err != nil {
 		return err

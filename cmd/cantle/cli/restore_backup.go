@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
@@ -96,7 +97,7 @@ func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
 
 // fromStore loads the collections of a store that are wanted.
 func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment string, errs io.Writer) error {
-	r.shows = share(errs, "documents", 0)
+	r.shows = progress.Share(errs, "documents", 0)
 	cat, err := catalog.Open(ctx, store, release.Default)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 		}
 		total += n
 	}
-	r.shows = share(errs, "documents", total)
+	r.shows = progress.Share(errs, "documents", total)
 	if err := r.makeDatabases(ctx, snap, wanted); err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (r *restoring) makeDatabases(ctx context.Context, snap *catalog.Snapshot, l
 		b.String("customAction", "CreateDatabase")
 		appendOffer(b, old.Throughput)
 		if _, err := r.run(ctx, db, b.Doc()); err != nil { // it is there, and keeps what it has
-			r.shows.say("%s keeps its throughput: %v", db, r.explain(err))
+			r.shows.Say("%s keeps its throughput: %v", db, r.explain(err))
 		}
 	}
 	return nil
@@ -273,7 +274,7 @@ func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.
 		if err := l.add(ctx, doc, false); err != nil {
 			return err
 		}
-		r.shows.add(1)
+		r.shows.Add(1)
 	}
 	if err := it.Err(); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 // dumpedFile is a file of documents in a folder.
@@ -22,7 +23,7 @@ type dumpedFile struct {
 }
 
 func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
-	r.shows = share(errs, "bytes", 0)
+	r.shows = progress.Share(errs, "bytes", 0)
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "*.metadata.json*"))
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 		}
 		files = append(files, file)
 	}
-	r.shows = share(errs, "bytes", size)
+	r.shows = progress.Share(errs, "bytes", size)
 	err = each(ctx, r.transfer, r.parallel, files, func(ctx context.Context, t *transfer, f dumpedFile) error {
 		if err := r.fromFile(ctx, t, f); err != nil {
 			return fmt.Errorf("%s: %w", f.ns(), r.explain(err))

@@ -112,7 +112,7 @@ func (l *loading) own(ctx context.Context, own bson.Raw) {
 		b.Value("unique", own.Get("unique"))
 		// Sharded already, or an address where that is done by other commands.
 		if _, err := l.t.run(ctx, "admin", b.Doc()); err != nil {
-			l.r.shows.say("%s is not sharded: %v", l.ns(), l.r.explain(err))
+			l.r.shows.Say("%s is not sharded: %v", l.ns(), l.r.explain(err))
 		}
 	}
 	if offer, ok := own.Get("throughput").Doc(); ok {
@@ -130,7 +130,7 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	b.String("collection", l.coll)
 	b.Splice(l.offer.Elements())
 	if _, err := t.run(ctx, l.db, b.Doc()); err != nil {
-		l.r.shows.say("%s does not have its throughput: %v", l.ns(), l.r.explain(err))
+		l.r.shows.Say("%s does not have its throughput: %v", l.ns(), l.r.explain(err))
 	}
 }
 
@@ -298,7 +298,7 @@ func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 		l.provision(ctx, t)
 	}
 	if l.kind != "view" {
-		r.shows.say("%s: %d documents", l.ns(), l.counted.done)
+		r.shows.Say("%s: %d documents", l.ns(), l.counted.done)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/collection/verify"
@@ -59,12 +60,12 @@ func salvageFolder(ctx context.Context, data, out string, s Streams) error {
 	defer release()
 	f.Prepare()
 	to := &salvageSink{main: folderSink{root: out}, older: folderSink{root: out + olderSuffix}}
-	p := share(s.Err, "documents", 0)
+	p := progress.Share(s.Err, "documents", 0)
 	report, err := salvage.Run(ctx, f, to, func(n int64) error {
-		p.add(n)
+		p.Add(n)
 		return ctx.Err()
 	})
-	p.end()
+	p.End()
 	if err != nil {
 		return err
 	}

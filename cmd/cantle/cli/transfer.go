@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
 // Bounds of one batch of writes: Cosmos DB takes 1000, a message holds 48 MB.
@@ -48,9 +48,10 @@ func (w *waits) add(pause time.Duration) {
 	w.waited += pause
 }
 
-// newTransfer connects. Errors: a bad connection string.
-func newTransfer(uri, verb string) (*transfer, error) {
-	s, err := connect(uri, verb)
+// newTransfer connects; adjust changes what the connection string says. Errors: a bad connection
+// string; those of adjust.
+func newTransfer(uri, verb string, adjust ...func(*options.ClientOptions) error) (*transfer, error) {
+	s, err := connect(uri, verb, adjust...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,8 @@ func (t *transfer) wait(ctx context.Context, message string) error {
 }
 
 // scan runs a command that opens a cursor and hands over its documents, which are
-// valid until emit returns.
+// valid until emit returns. The transfer is with one server (onOne), or all documents fit
+// into one reply.
 func (t *transfer) scan(ctx context.Context, db string, command bson.Raw, emit func(doc bson.Raw) error) error {
 	reply, err := t.run(ctx, db, command)
 	if err != nil {
@@ -293,13 +295,6 @@ func (t *transfer) summary(errs io.Writer) {
 	if w := t.waits; w.throttled > 0 {
 		fmt.Fprintf(errs, "throttled %d times, waited %s\n", w.throttled, w.waited.Round(time.Millisecond))
 	}
-}
-
-// show prepares the progress of one collection on the stream of messages.
-func show(errs io.Writer, what string, total int64) *progress {
-	p := &progress{out: errs, what: what, total: total, terminal: top.IsTerminal(errs), now: time.Now}
-	p.begin()
-	return p
 }
 
 // batch collects documents until they are enough for one command.

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// onOne returns what has the driver ask one server only, where the connection string has several
+// equal ones or a load balancer: commands that go on with a cursor have to come where it was
+// opened, and the driver knows nothing of cursors that are opened by commands.
+func onOne(uri string) func(o *options.ClientOptions) error {
+	return func(o *options.ClientOptions) error {
+		switch {
+		case o.LoadBalanced != nil && *o.LoadBalanced:
+			o.SetMaxPoolSize(1) // a connection leads to one server for as long as it lives
+		case len(o.Hosts) > 1 && o.ReplicaSet == nil:
+			o.SetHosts(answering(uri, o.Hosts))
+		}
+		return nil
+	}
+}
+
+// answersWithin is how long a server may take to be the one that is asked.
+const answersWithin = 3 * time.Second
+
+// answering is one of the hosts that answers, or all of them if none does, which the driver then
+// tells of. Of a replica set without a name the driver finds the others by it.
+func answering(uri string, hosts []string) []string {
+	for _, i := range rand.Perm(len(hosts)) {
+		one := hosts[i : i+1]
+		if answers(options.Client().ApplyURI(uri).SetHosts(one).SetServerSelectionTimeout(answersWithin)) {
+			return one
+		}
+	}
+	return hosts
+}
+
+// answers reports whether a server says anything, be it that it wants another password.
+func answers(o *options.ClientOptions) bool {
+	client, err := mongo.Connect(o)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = client.Disconnect(context.Background()) }()
+	return !mongo.IsTimeout(client.Ping(context.Background(), nil))
+}

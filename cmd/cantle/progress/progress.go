@@ -1,0 +1,122 @@
+// Package progress shows people how far long work is.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/top"
+)
+
+// Bar shows how far a long scan is, at what rate, and how long it will
+// take: a bar that is drawn over and over on a terminal, a line now and then in a
+// file. Short work shows nothing.
+type Bar struct {
+	out      io.Writer
+	what     string // "documents"
+	total    int64  // 0 when unknown
+	terminal bool
+	now      func() time.Time
+
+	began, shown time.Time
+	drawn        bool
+}
+
+const (
+	after = time.Second // of work before anything is shown
+	width = 24
+)
+
+// Show begins with work on so many things, 0 when nobody knows.
+func Show(out io.Writer, what string, total int64) *Bar {
+	b := &Bar{out: out, what: what, total: total, terminal: top.IsTerminal(out), now: time.Now}
+	b.begin()
+	return b
+}
+
+// What is what the work is on.
+func (b *Bar) What() string { return b.what }
+
+// Late says that the work had begun so long before Show.
+func (b *Bar) Late(by time.Duration) { b.began = b.began.Add(-by) }
+
+// begin starts the clock.
+func (b *Bar) begin() { b.began = b.now(); b.shown = b.began }
+
+// At tells how much is done.
+func (b *Bar) At(done int64) {
+	now := b.now()
+	every := 200 * time.Millisecond
+	if !b.terminal {
+		every = 5 * time.Second
+	}
+	if now.Sub(b.began) < after || now.Sub(b.shown) < every {
+		return
+	}
+	b.shown, b.drawn = now, true
+	if b.terminal {
+		fmt.Fprintf(b.out, "\r%s\x1b[K", b.line(done, now))
+		return
+	}
+	fmt.Fprintln(b.out, b.line(done, now))
+}
+
+// End removes the bar.
+func (b *Bar) End() {
+	if b.drawn && b.terminal {
+		fmt.Fprint(b.out, "\r\x1b[K")
+	}
+}
+
+// line is "[#####     ] 21% 4200 of 20000 documents, 2100/s, 8s left".
+func (b *Bar) line(done int64, now time.Time) string {
+	rate := float64(done) / max(0.001, now.Sub(b.began).Seconds())
+	if b.total <= 0 {
+		return fmt.Sprintf("%d %s, %.0f/s", done, b.what, rate)
+	}
+	part := min(1, float64(done)/float64(b.total))
+	full := int(part * width)
+	left := "?"
+	if rate > 0 {
+		left = time.Duration(float64(max(0, b.total-done)) / rate * float64(time.Second)).Round(time.Second).String()
+	}
+	return fmt.Sprintf("[%s%s] %d%% %d of %d %s, %.0f/s, %s left", strings.Repeat("#", full), strings.Repeat(" ", width-full), int(part*100), done, b.total, b.what, rate, left)
+}
+
+// Shared is a Bar of work that several goroutines do, and the stream of messages above it.
+type Shared struct {
+	mu   sync.Mutex
+	bar  *Bar
+	done int64
+}
+
+// Share is Show for work on several things at once.
+func Share(out io.Writer, what string, total int64) *Shared {
+	return &Shared{bar: Show(out, what, total)}
+}
+
+// Add tells of more that is done.
+func (s *Shared) Add(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += n
+	s.bar.At(s.done)
+}
+
+// Say prints a line.
+func (s *Shared) Say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.End()
+	fmt.Fprintf(s.bar.out, format+"\n", args...)
+}
+
+// End removes the bar.
+func (s *Shared) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.End()
+}
