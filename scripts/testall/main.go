@@ -56,8 +56,8 @@ type run struct {
 	env      []string // added to the environment of every command
 }
 
-// runLimit bounds a run without --long, whatever hangs. A usual one takes a quarter of it.
-const runLimit = 38 * time.Minute
+// runLimit bounds a run without --long, whatever hangs. A usual one takes 30 minutes on two cores.
+const runLimit = 48 * time.Minute
 
 func main() {
 	r := &run{}
