@@ -205,15 +205,23 @@ func (r *Registry) Kill(match func(id ID) bool) int {
 	return len(ids)
 }
 
-// Abandon aborts the transaction that a session began at begun, if it is still open, as nobody can
-// go on with it. The session stays.
+// Abandon aborts the transaction that a session began at begun, as nobody can go on with it, unless it has
+// ended or a command is using it: that has come another way. The session stays.
 func (r *Registry) Abandon(id ID, begun time.Time) {
 	st := r.stripe(id)
 	st.mu.Lock()
 	s := st.m[id]
 	st.mu.Unlock()
-	if s != nil {
-		s.doomTxn(ErrKilled, begun)
+	if s == nil {
+		return
+	}
+	select {
+	case s.sem <- struct{}{}:
+		if s.state == InProgress && s.begun.Equal(begun) {
+			s.end(Aborted)
+		}
+		s.release()
+	default:
 	}
 }
 

@@ -84,6 +84,7 @@ func TestHolding(t *testing.T) {
 		"kill busy": func(r *Registry, s *Session) bool { r.Kill(func(ID) bool { return true }); return true },
 		"end idle":  func(r *Registry, s *Session) bool { s.Checkin(); r.End(s.ID); return false },
 		"kill idle": func(r *Registry, s *Session) bool { s.Checkin(); r.Kill(func(ID) bool { return true }); return false },
+		"abandon":   func(r *Registry, s *Session) bool { s.Checkin(); r.Abandon(s.ID, s.Begun()); return false },
 		"next number": func(r *Registry, s *Session) bool {
 			s.Checkin()
 			n, _ := r.Checkout(t.Context(), write(9))
@@ -197,6 +198,25 @@ func TestReplay(t *testing.T) {
 
 // TestExclusive proves that a session runs one numbered command at a time and that
 // waiting ends with the context.
+// TestAbandonSpares: a transaction that a command is using is not abandoned, nor is another one of the session.
+func TestAbandonSpares(t *testing.T) {
+	r := New(Config{})
+	interrupted := false
+	a := start(1)
+	a.Interrupt = func(error) { interrupted = true }
+	s, err := r.Checkout(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Abandon(s.ID, s.Begun())
+	s.Checkin()
+	r.Abandon(s.ID, s.Begun().Add(-time.Second))
+	r.Abandon(id(2), s.Begun())
+	if interrupted || s.State() != InProgress || r.Stats().Open != 1 {
+		t.Errorf("interrupted %v, state %v, %d open", interrupted, s.State(), r.Stats().Open)
+	}
+}
+
 func TestExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(Config{})

@@ -25,14 +25,14 @@ func onOne(uri string) func(o *options.ClientOptions) error {
 }
 
 // answersWithin is how long a server may take to be the one that is asked.
-const answersWithin = 3 * time.Second
+const answersWithin = 2 * time.Second
 
 // answering is one of the hosts that answers, or all of them if none does, which the driver then
 // tells of. Of a replica set without a name the driver finds the others by it.
 func answering(uri string, hosts []string) []string {
 	for _, i := range rand.Perm(len(hosts)) {
 		one := hosts[i : i+1]
-		if answers(options.Client().ApplyURI(uri).SetHosts(one).SetServerSelectionTimeout(answersWithin)) {
+		if answers(options.Client().ApplyURI(uri).SetHosts(one)) {
 			return one
 		}
 	}
@@ -46,5 +46,7 @@ func answers(o *options.ClientOptions) bool {
 		return false
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
-	return !mongo.IsTimeout(client.Ping(context.Background(), nil))
+	ctx, cancel := context.WithTimeout(context.Background(), answersWithin)
+	defer cancel()
+	return !mongo.IsTimeout(client.Ping(ctx, nil))
 }
