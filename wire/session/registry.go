@@ -191,11 +191,7 @@ func (r *Registry) forget(ctx context.Context, ids []ID) {
 func (r *Registry) Kill(match func(id ID) bool) int {
 	ids := r.ids(match)
 	for _, id := range ids {
-		st := r.stripe(id)
-		st.mu.Lock()
-		s := st.m[id]
-		st.mu.Unlock()
-		if s != nil {
+		if s := r.find(id); s != nil {
 			s.doomTxn(ErrKilled, time.Time{})
 		}
 		if r.cfg.OnEnd != nil {
@@ -208,21 +204,17 @@ func (r *Registry) Kill(match func(id ID) bool) int {
 // Abandon aborts the transaction that a session began at begun, as nobody can go on with it, unless it has
 // ended or a command is using it: that has come another way. The session stays.
 func (r *Registry) Abandon(id ID, begun time.Time) {
+	if s := r.find(id); s != nil {
+		s.abortIdle(begun)
+	}
+}
+
+// find returns a session that there is, nil otherwise.
+func (r *Registry) find(id ID) *Session {
 	st := r.stripe(id)
 	st.mu.Lock()
-	s := st.m[id]
-	st.mu.Unlock()
-	if s == nil {
-		return
-	}
-	select {
-	case s.sem <- struct{}{}:
-		if s.state == InProgress && s.begun.Equal(begun) {
-			s.end(Aborted)
-		}
-		s.release()
-	default:
-	}
+	defer st.mu.Unlock()
+	return st.m[id]
 }
 
 // ids lists the sessions that match.

@@ -388,14 +388,8 @@ func (s *Session) release() {
 // time.
 func (s *Session) doomTxn(cause error, since time.Time) {
 	for {
-		select {
-		case s.sem <- struct{}{}:
-			if s.state == InProgress && (since.IsZero() || s.begun.Equal(since)) {
-				s.end(Aborted)
-			}
-			s.release()
+		if s.abortIdle(since) {
 			return
-		default:
 		}
 		if !since.IsZero() && !s.registry.isOpen(s, since) {
 			return
@@ -414,4 +408,19 @@ func (s *Session) doomTxn(cause error, since time.Time) {
 		}
 		runtime.Gosched() // the token is changing hands
 	}
+}
+
+// abortIdle ends the session's transaction, if it is the one begun at since (any, if that is zero),
+// unless a command uses the session: then it reports false.
+func (s *Session) abortIdle(since time.Time) bool {
+	select {
+	case s.sem <- struct{}{}:
+	default:
+		return false
+	}
+	if s.state == InProgress && (since.IsZero() || s.begun.Equal(since)) {
+		s.end(Aborted)
+	}
+	s.release()
+	return true
 }

@@ -196,8 +196,6 @@ func TestReplay(t *testing.T) {
 	s.Checkin()
 }
 
-// TestExclusive proves that a session runs one numbered command at a time and that
-// waiting ends with the context.
 // TestAbandonSpares: a transaction that a command is using is not abandoned, nor is another one of the session.
 func TestAbandonSpares(t *testing.T) {
 	r := New(Config{})
@@ -217,6 +215,8 @@ func TestAbandonSpares(t *testing.T) {
 	}
 }
 
+// TestExclusive proves that a session runs one numbered command at a time and that
+// waiting ends with the context.
 func TestExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(Config{})

@@ -145,7 +145,7 @@ type part interface {
 }
 
 func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) error {
-	t, err := newTransfer(uri, "cantle dump", onOne(uri))
+	t, err := newTransfer(uri, "cantle dump", onOne)
 	if err != nil {
 		return err
 	}

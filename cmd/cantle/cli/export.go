@@ -156,7 +156,7 @@ func projected(name string) string {
 }
 
 func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.Raw, out, errs io.Writer) error {
-	t, err := newTransfer(uri, "cantle export", onOne(uri))
+	t, err := newTransfer(uri, "cantle export", onOne)
 	if err != nil {
 		return err
 	}

@@ -9,34 +9,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// onOne returns what has the driver ask one server only, where the connection string has several
-// equal ones or a load balancer: commands that go on with a cursor have to come where it was
-// opened, and the driver knows nothing of cursors that are opened by commands.
-func onOne(uri string) func(o *options.ClientOptions) error {
-	return func(o *options.ClientOptions) error {
-		switch {
-		case o.LoadBalanced != nil && *o.LoadBalanced:
-			o.SetMaxPoolSize(1) // a connection leads to one server for as long as it lives
-		case len(o.Hosts) > 1 && o.ReplicaSet == nil:
-			o.SetHosts(answering(uri, o.Hosts))
-		}
-		return nil
+// onOne has the driver ask one server only, where the connection string has several equal ones or
+// a load balancer: commands that go on with a cursor have to come where it was opened, and
+// the driver knows nothing of cursors that are opened by commands.
+func onOne(o *options.ClientOptions) error {
+	switch {
+	case balanced(o):
+		o.SetMaxPoolSize(1) // a connection leads to one server for as long as it lives
+	case len(o.Hosts) > 1 && o.ReplicaSet == nil:
+		o.SetHosts(answering(o))
 	}
+	return nil
 }
+
+// balanced reports a connection string that tells of a load balancer.
+func balanced(o *options.ClientOptions) bool { return o.LoadBalanced != nil && *o.LoadBalanced }
 
 // answersWithin is how long a server may take to be the one that is asked.
 const answersWithin = 2 * time.Second
 
 // answering is one of the hosts that answers, or all of them if none does, which the driver then
 // tells of. Of a replica set without a name the driver finds the others by it.
-func answering(uri string, hosts []string) []string {
-	for _, i := range rand.Perm(len(hosts)) {
-		one := hosts[i : i+1]
-		if answers(options.Client().ApplyURI(uri).SetHosts(one)) {
-			return one
+func answering(o *options.ClientOptions) []string {
+	for _, i := range rand.Perm(len(o.Hosts)) {
+		one := *o
+		one.Hosts = o.Hosts[i : i+1]
+		if answers(&one) {
+			return one.Hosts
 		}
 	}
-	return hosts
+	return o.Hosts
 }
 
 // answers reports whether a server says anything, be it that it wants another password.

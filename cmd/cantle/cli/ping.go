@@ -78,7 +78,7 @@ func directly(o *options.ClientOptions) error {
 		return err
 	}
 	o.Auth = nil
-	if o.Direct != nil || o.LoadBalanced != nil && *o.LoadBalanced {
+	if o.Direct != nil || balanced(o) {
 		return nil
 	}
 	if len(o.Hosts) != 1 {
