@@ -24,12 +24,11 @@ type indexScan struct {
 	partition keyspace.PartitionID
 	charge    bool // this scan pays for the visit of the shard
 
-	dirs    []keystring.Dir
-	ranges  []keyspace.Bounds // still to do, in scan order
-	check   bool              // ranges hold more than the bounds
-	prefix  []byte            // of all entries of the partition
-	it      storage.Iterator
-	resumed storage.Resumed // it, if it needs to know what it reads for; nil if not
+	dirs   []keystring.Dir
+	ranges []keyspace.Bounds // still to do, in scan order
+	check  bool              // ranges hold more than the bounds
+	prefix []byte            // of all entries of the partition
+	walk
 	// current is the range that it reads, and unread what was left of it when the scan was
 	// parked; if resume is set, that is read before ranges.
 	current, unread storage.Range
@@ -90,9 +89,7 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 		if err := env.Tick(); err != nil {
 			return nil, err
 		}
-		if s.resumed != nil {
-			s.resumed.SetContext(env.Context())
-		}
+		s.under(env)
 		s.Works++
 		if err := s.src.Trial.spend(1); err != nil {
 			return nil, err
@@ -113,7 +110,7 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-func (s *indexScan) open(env *mql.Env) (err error) {
+func (s *indexScan) open(env *mql.Env) error {
 	r := s.unread
 	if s.resume {
 		s.resume, s.unread = false, storage.Range{}
@@ -133,9 +130,7 @@ func (s *indexScan) open(env *mql.Env) (err error) {
 		return nil
 	}
 	s.current = r
-	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse})
-	s.resumed, _ = s.it.(storage.Resumed)
-	return err
+	return s.begin(env, s.src.Reader, r, storage.IterOptions{Reverse: s.node.Reverse})
 }
 
 // step moves to the next key, or jumps to where the bounds go on.

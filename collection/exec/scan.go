@@ -71,10 +71,9 @@ type recordScan struct {
 	current storage.Range
 	// unread is what was left of current when the scan was parked; if resume is set, it
 	// is read before ranges.
-	unread  storage.Range
-	resume  bool
-	it      storage.Iterator
-	resumed storage.Resumed // it, if it needs to know what it reads for; nil if not
+	unread storage.Range
+	resume bool
+	walk
 	// onRecord says that the iterator stands on a record which step has not looked at.
 	onRecord bool
 	row      Row
@@ -146,9 +145,7 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 		if err := env.Tick(); err != nil {
 			return nil, err
 		}
-		if s.resumed != nil {
-			s.resumed.SetContext(env.Context())
-		}
+		s.under(env)
 		s.Works++
 		if err := s.src.Trial.spend(1); err != nil {
 			return nil, err
@@ -201,7 +198,7 @@ func (s *recordScan) step() (found, ended bool) {
 // hops reports that one iterator reads all ranges.
 func (s *recordScan) hops() bool { return s.node.Bounds.Ranges != nil && !s.node.Reverse }
 
-func (s *recordScan) open(env *mql.Env) (err error) {
+func (s *recordScan) open(env *mql.Env) error {
 	r := s.unread
 	if !s.resume {
 		if len(s.ranges) == 0 {
@@ -219,9 +216,7 @@ func (s *recordScan) open(env *mql.Env) (err error) {
 	if n := len(s.ranges); n > 0 && s.hops() {
 		r.End = s.ranges[n-1].End
 	}
-	s.it, err = s.src.Reader.Iter(env.Context(), r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
-	s.resumed, _ = s.it.(storage.Resumed)
-	return err
+	return s.begin(env, s.src.Reader, r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
 }
 
 // look applies the filter to the record under the iterator.

@@ -11,12 +11,14 @@ import (
 // base walks r in the direction of reverse and is closed with the result. The
 // buffer must not change before that.
 func Merge(base storage.Iterator, b *Buffer, r storage.Range, reverse bool) storage.Iterator {
-	return &merge{base: base, b: &b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
+	resumed, _ := base.(storage.Resumed)
+	return &merge{base: base, resumed: resumed, b: &b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
 }
 
 // merge walks two sorted sequences; where both have a key the buffer wins.
 type merge struct {
 	base           storage.Iterator
+	resumed        storage.Resumed // base, if it is one
 	b              *sorted
 	r              storage.Range
 	at             place
@@ -29,8 +31,8 @@ type merge struct {
 
 // SetContext see storage.Resumed.
 func (m *merge) SetContext(ctx context.Context) {
-	if base, ok := m.base.(storage.Resumed); ok {
-		base.SetContext(ctx)
+	if m.resumed != nil {
+		m.resumed.SetContext(ctx)
 	}
 }
 
