@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -44,13 +45,7 @@ func TestBalanced(t *testing.T) {
 	defer func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) }()
 	coll := client.Database("test").Collection("c")
 	const docs, workers = 300, 6
-	pad := make([]bson.M, docs)
-	for i := range pad {
-		pad[i] = bson.M{"pad": true}
-	}
-	if _, err := coll.InsertMany(t.Context(), pad); err != nil {
-		t.Fatal(err)
-	}
+	padded(t, coll, docs)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wg sync.WaitGroup
@@ -88,40 +83,8 @@ func TestBalanced(t *testing.T) {
 			}
 		})
 	}
-	stream, err := coll.Watch(t.Context(), mongo.Pipeline{{{Key: "$match", Value: bson.M{"documentKey._id": 0}}}}, options.ChangeStream().SetFullDocument(options.UpdateLookup))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = stream.Close(context.WithoutCancel(t.Context())) }()
-	events := make(chan int64)
-	go func() {
-		last := int64(0)
-		defer func() { events <- last }()
-		for stream.Next(t.Context()) {
-			var e struct {
-				Type        string `bson:"operationType"`
-				Description struct {
-					Fields struct{ N int64 } `bson:"updatedFields"`
-				} `bson:"updateDescription"`
-			}
-			if err := stream.Decode(&e); err != nil || e.Type == "delete" {
-				return
-			}
-			if n := e.Description.Fields.N; e.Type == "update" && last != 0 && n != last+1 {
-				t.Errorf("the stream goes on with %d after %d", n, last)
-			}
-			last = e.Description.Fields.N
-		}
-		t.Errorf("the stream ends: %v", stream.Err())
-	}()
-
-	wait := func(d time.Duration) {
-		select {
-		case <-time.After(d):
-		case <-t.Context().Done():
-		}
-	}
-	wait(time.Second)
+	events := follow(t, coll, 0)
+	wait(t.Context(), time.Second)
 	mu.Lock()
 	t.Logf("commands by server: %v", seen)
 	if len(seen) != 2 {
@@ -134,7 +97,7 @@ func TestBalanced(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("one ended after %v", time.Since(begun))
-	wait(500 * time.Millisecond)
+	wait(t.Context(), 500*time.Millisecond)
 	cancel()
 	wg.Wait()
 	for w, c := range counts {
@@ -168,15 +131,7 @@ func TestBalanced(t *testing.T) {
 // readAndWrite reads docs documents in batches, and in a transaction a part of them again, and writes.
 func readAndWrite(ctx context.Context, coll *mongo.Collection, id string, docs int) error {
 	all := func(ctx context.Context) error {
-		var got []bson.D
-		found, err := coll.Find(ctx, bson.M{"pad": true}, options.Find().SetBatchSize(int32(docs/3)))
-		if err == nil {
-			err = found.All(ctx, &got)
-		}
-		if err == nil && len(got) != docs {
-			err = fmt.Errorf("%d documents of %d", len(got), docs)
-		}
-		return err
+		return readPads(ctx, coll, docs, options.Find().SetBatchSize(int32(docs/3)))
 	}
 	if err := sent(func() error { return all(ctx) }); err != nil {
 		return err
@@ -194,6 +149,6 @@ func readAndWrite(ctx context.Context, coll *mongo.Collection, id string, docs i
 
 // hasCode reports an error of the server with this code.
 func hasCode(err error, code int) bool {
-	e, ok := err.(mongo.ServerError)
-	return ok && e.HasErrorCode(code)
+	var e mongo.ServerError
+	return errors.As(err, &e) && e.HasErrorCode(code)
 }

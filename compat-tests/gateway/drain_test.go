@@ -54,6 +54,78 @@ func sent(f func() error) error {
 	}
 }
 
+// padded inserts so many documents to read.
+func padded(t *testing.T, coll *mongo.Collection, n int) {
+	t.Helper()
+	pad := make([]bson.M, n)
+	for i := range pad {
+		pad[i] = bson.M{"pad": true}
+	}
+	if _, err := coll.InsertMany(t.Context(), pad); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readPads reads what padded has inserted, in batches; it fails if that is not all.
+func readPads(ctx context.Context, coll *mongo.Collection, n int, o ...options.Lister[options.FindOptions]) error {
+	var docs []bson.D
+	found, err := coll.Find(ctx, bson.M{"pad": true}, o...)
+	if err == nil {
+		err = found.All(ctx, &docs)
+	}
+	if err == nil && len(docs) != n {
+		err = fmt.Errorf("%d documents of %d", len(docs), n)
+	}
+	return err
+}
+
+// follow watches a document whose n grows by one at a time, until it is deleted, and then sends the last n.
+func follow(t *testing.T, coll *mongo.Collection, id any) <-chan int64 {
+	t.Helper()
+	var stream *mongo.ChangeStream
+	watch := func(more ...options.Lister[options.ChangeStreamOptions]) error {
+		return sent(func() (err error) {
+			stream, err = coll.Watch(t.Context(), mongo.Pipeline{{{Key: "$match", Value: bson.M{"documentKey._id": id}}}}, more...)
+			return err
+		})
+	}
+	if err := watch(); err != nil {
+		t.Fatal(err)
+	}
+	events := make(chan int64)
+	go func() {
+		last := int64(0)
+		defer func() { stream.Close(t.Context()); events <- last }()
+		for {
+			if !stream.Next(t.Context()) {
+				if !cleared(stream.Err()) {
+					t.Errorf("the stream ends: %v", stream.Err())
+					return
+				}
+				if err := watch(options.ChangeStream().SetResumeAfter(stream.ResumeToken())); err != nil {
+					t.Errorf("the stream does not go on: %v", err)
+					return
+				}
+				continue
+			}
+			var e struct {
+				Description struct {
+					Fields struct{ N int64 } `bson:"updatedFields"`
+				} `bson:"updateDescription"`
+				Type string `bson:"operationType"`
+			}
+			if err := stream.Decode(&e); err != nil || e.Type == "delete" {
+				return
+			}
+			if n := e.Description.Fields.N; last != 0 && n != last+1 {
+				t.Errorf("the stream goes on with %d after %d", n, last)
+			}
+			last = e.Description.Fields.N
+		}
+	}()
+	return events
+}
+
 // A server that is asked to end hands its work back: another one takes it over at once, not when a
 // lease is over. Clients that know both see nothing of it, not even where no driver retries: those
 // are served until they have gone elsewhere.
@@ -75,13 +147,7 @@ func TestDrain(t *testing.T) {
 		wg.Go(func() { counts[w] = increment(ctx, t, coll, w) })
 	}
 	const pads = 300 // more than one batch
-	pad := make([]bson.M, pads)
-	for i := range pad {
-		pad[i] = bson.M{"pad": true}
-	}
-	if _, err := coll.InsertMany(t.Context(), pad); err != nil {
-		t.Fatal(err)
-	}
+	padded(t, coll, pads)
 	// Each of these has a document to add to, and may not fail once.
 	kinds := map[string]func(id string) error{
 		"updateMany": func(id string) error {
@@ -98,18 +164,7 @@ func TestDrain(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			var docs []bson.D
-			err = sent(func() error {
-				found, err := coll.Find(t.Context(), bson.M{"pad": true})
-				if err != nil {
-					return err
-				}
-				return found.All(t.Context(), &docs)
-			})
-			if err == nil && len(docs) != pads {
-				err = fmt.Errorf("%d documents of %d", len(docs), pads)
-			}
-			return err
+			return sent(func() error { return readPads(t.Context(), coll, pads) })
 		},
 		"transaction": func(id string) error {
 			return coll.Database().Client().UseSession(t.Context(), func(ctx context.Context) error {
@@ -146,52 +201,9 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	}
-	var stream *mongo.ChangeStream
-	watch := func(more ...options.Lister[options.ChangeStreamOptions]) error {
-		return sent(func() (err error) {
-			stream, err = coll.Watch(t.Context(), mongo.Pipeline{{{Key: "$match", Value: bson.M{"documentKey._id": "updateMany"}}}}, more...)
-			return err
-		})
-	}
-	if err := watch(); err != nil {
-		t.Fatal(err)
-	}
+	events := follow(t, coll, "updateMany")
 	from := done["updateMany"].Load()
-	events := make(chan int64)
-	go func() {
-		last := int64(0)
-		defer func() { stream.Close(t.Context()); events <- last }()
-		for {
-			if !stream.Next(t.Context()) {
-				if !cleared(stream.Err()) {
-					t.Errorf("the stream ends: %v", stream.Err())
-					return
-				}
-				if err := watch(options.ChangeStream().SetResumeAfter(stream.ResumeToken())); err != nil {
-					t.Errorf("the stream does not go on: %v", err)
-					return
-				}
-				continue
-			}
-			var e struct {
-				Description struct {
-					Fields struct{ N int64 } `bson:"updatedFields"`
-				} `bson:"updateDescription"`
-				Type string `bson:"operationType"`
-			}
-			if err := stream.Decode(&e); err != nil || e.Type == "delete" {
-				return
-			}
-			if n := e.Description.Fields.N; last != 0 && n != last+1 {
-				t.Errorf("the stream goes on with %d after %d", n, last)
-			}
-			last = e.Description.Fields.N
-		}
-	}()
-	select {
-	case <-time.After(500 * time.Millisecond):
-	case <-t.Context().Done():
-	}
+	wait(t.Context(), 500*time.Millisecond)
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -233,8 +233,7 @@ func TestAway(t *testing.T) {
 	_, insertErr := plain.InsertOne(t.Context(), bson.M{"_id": 2})
 	findErr := plain.FindOne(t.Context(), bson.M{"_id": 1}).Err()
 	for what, err := range map[string]error{"insert": insertErr, "find": findErr} {
-		var e mongo.ServerError
-		if !errors.As(err, &e) || !e.HasErrorCode(89) {
+		if !hasCode(err, 89) {
 			t.Errorf("%s while PD is away: %v", what, err)
 		}
 	}
