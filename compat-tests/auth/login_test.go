@@ -42,7 +42,7 @@ func code(err error) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &server):
-		for _, c := range []int{12, 13, 18} {
+		for _, c := range []int{2, 12, 13, 18, 26, 49} {
 			if server.HasErrorCode(c) {
 				return c
 			}

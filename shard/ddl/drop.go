@@ -36,9 +36,10 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 }
 
 // DropDatabase removes a database with everything in it, in one step, and reports that there
-// was one. A missing one is no error.
+// was one. A missing one is no error. With keep a budget that its collections share stays, and with it the
+// empty database, for who may not choose one.
 // Manual: reference/command/dropDatabase.
-func (d *Definer) DropDatabase(o *cluster.Op, db string) (existed bool, err error) {
+func (d *Definer) DropDatabase(o *cluster.Op, db string, keep bool) (existed bool, err error) {
 	if err := noTxn(o, db, "dropDatabase"); err != nil {
 		return false, err
 	}
@@ -61,13 +62,17 @@ func (d *Definer) DropDatabase(o *cluster.Op, db string) (existed bool, err erro
 		if existed = m.Snapshot().Database(db) != nil || len(gone) > 0; m.Snapshot().Database(db) == nil {
 			return nil
 		}
-		m.DropDatabase(db)
+		if keep = keep && m.Snapshot().Database(db).Throughput != (catalog.Throughput{}); !keep {
+			m.DropDatabase(db)
+		}
 		return logCommand(o, m.Txn(), db, nil, nil, func(b *bson.Builder) { b.Int32("dropDatabase", 1) })
 	})
 	if err != nil {
 		return false, err
 	}
-	d.budgets.DropDatabase(db)
+	if !keep {
+		d.budgets.DropDatabase(db)
+	}
 	d.dropped(gone...)
 	return existed, nil
 }

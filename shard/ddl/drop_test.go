@@ -34,7 +34,7 @@ func TestDropAndRename(t *testing.T) {
 		t.Error(ok, err)
 	}
 	for _, want := range []bool{true, false} {
-		existed, err := d.DropDatabase(d.op(), "other")
+		existed, err := d.DropDatabase(d.op(), "other", false)
 		if d.want("drop database", err, 0); existed != want {
 			t.Errorf("the database existed: %v, want %v", existed, want)
 		}

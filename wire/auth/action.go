@@ -119,6 +119,7 @@ const (
 	SetFeatureCompatibilityVersion
 	SetFreeMonitoring
 	SetParameter
+	SetThroughput
 	SetUserWriteBlockMode
 	ShardedDataDistribution
 	ShardingState
@@ -255,6 +256,7 @@ var actionNames = [actionCount]string{
 	SetFeatureCompatibilityVersion:      "setFeatureCompatibilityVersion",
 	SetFreeMonitoring:                   "setFreeMonitoring",
 	SetParameter:                        "setParameter",
+	SetThroughput:                       "setThroughput",
 	SetUserWriteBlockMode:               "setUserWriteBlockMode",
 	ShardedDataDistribution:             "shardedDataDistribution",
 	ShardingState:                       "shardingState",
@@ -289,6 +291,19 @@ var onCluster = MakeActions(
 	SetFreeMonitoring, SetParameter, SetUserWriteBlockMode, ShardedDataDistribution, ShardingState, Shutdown, Top, Touch,
 	TransitionFromDedicatedConfigServer, TransitionToDedicatedConfigServer, Unlock, UseUUID,
 )
+
+// ofAdministrators are the actions that only roles of admin give, as a tenant who administers the users
+// of its own database would otherwise give itself what limits it. Actions on the cluster need no such rule.
+var ofAdministrators = MakeActions(SetThroughput)
+
+// OnlyOfAdmin is what roles of other databases than admin do not give, though the name anyAction in them
+// covers it.
+func (s Actions) OnlyOfAdmin() (not Actions) {
+	for i := range s {
+		not[i] = s[i] & ofAdministrators[i]
+	}
+	return not
+}
 
 // String is the name of the action.
 func (a Action) String() string { return actionNames[a] }

@@ -107,7 +107,7 @@ func clusterManager() []Privilege {
 			ReplSetConfigure, ReplSetGetConfig, ReplSetGetStatus, ReplSetStateChange, Resync, SetClusterParameter, SetDefaultRWConcern,
 			SetFeatureCompatibilityVersion, SetFreeMonitoring, TransitionFromDedicatedConfigServer, TransitionToDedicatedConfigServer)},
 		{in("", ""), MakeActions(AnalyzeShardKey, ClearJumboFlag, ConfigureQueryAnalyzer, EnableSharding, GetShardVersion, MoveChunk,
-			MoveCollection, RefineCollectionShardKey, ReshardCollection, SplitChunk, SplitVector, UnshardCollection)},
+			MoveCollection, RefineCollectionShardKey, ReshardCollection, SetThroughput, SplitChunk, SplitVector, UnshardCollection)},
 		{in("config", ""), system.Union(MakeActions(EnableSharding, Insert, MoveChunk, Remove, SplitChunk, SplitVector, Update))},
 		{in("config", "system.js"), system},
 		{in("config", "system.sessions"), MakeActions(CollStats, DbStats, EnableSharding)},
@@ -176,7 +176,7 @@ func restore() []Privilege {
 	list := []Privilege{
 		{Cluster, MakeActions(GetParameter)},
 		{Resource{Kind: OnAny}, MakeActions(ListCollections)},
-		{in("", ""), make.Union(userAdminActions)},
+		{in("", ""), make.Union(userAdminActions).Union(MakeActions(SetThroughput))},
 		{in("config", ""), make},
 		{in("local", ""), make},
 		{Resource{Kind: OnBuckets}, make},

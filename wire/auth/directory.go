@@ -196,7 +196,11 @@ func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) 
 			m.add(builtinNamed(n).Privileges(n.DB))
 			return nil
 		}
-		m.add(r.Privileges)
+		less := Actions{}
+		if n.DB != "admin" {
+			less = ofAdministrators
+		}
+		m.addWithout(r.Privileges, less)
 		return env.Spend(len(r.Privileges) * entryWork)
 	})
 	return m.list, err

@@ -198,11 +198,17 @@ type merged struct {
 	at   map[Resource]int // in list
 }
 
-func (m *merged) add(more []Privilege) {
+func (m *merged) add(more []Privilege) { m.addWithout(more, Actions{}) }
+
+// addWithout adds privileges without some actions.
+func (m *merged) addWithout(more []Privilege, less Actions) {
 	if m.at == nil {
 		m.at = make(map[Resource]int, len(more))
 	}
 	for _, p := range more {
+		if p.Actions = p.Actions.Minus(less); p.Actions.IsEmpty() {
+			continue
+		}
 		if i, ok := m.at[p.Resource]; ok {
 			m.list[i].Actions = m.list[i].Actions.Union(p.Actions)
 			continue

@@ -1,6 +1,8 @@
 package access
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
@@ -24,7 +26,7 @@ func parseRoleArgs(c *command.Call) (a roleArgs, err error) {
 		switch name {
 		case "privileges":
 			if a.hasPrivileges = present; present {
-				a.role.Privileges, err = privilegesArg(c, name, v)
+				a.role.Privileges, err = grantedArg(c, name, v)
 			}
 		case "roles":
 			a.hasRoles = present
@@ -48,6 +50,18 @@ func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege
 		return nil, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
 	}
 	return auth.ParsePrivileges(c.Env(), list)
+}
+
+// grantedArg reads privileges that a role is to have. Errors: also InvalidRoleModification (49).
+func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error) {
+	list, err := privilegesArg(c, name, v)
+	for _, p := range list {
+		if not := p.Actions.OnlyOfAdmin(); c.DB != "admin" && p.Actions != auth.AllActions() && !not.IsEmpty() {
+			return nil, mongoerr.New(mongoerr.InvalidRoleModification, "Roles on the '%s' database cannot be granted the action %s: make the role in admin, with the same resource",
+				c.DB, strings.Join(not.Names(), ", "))
+		}
+	}
+	return list, err
 }
 
 // noRole says that there is no such role. Errors: RoleNotFound (31).
@@ -229,8 +243,8 @@ func runRevokeRolesFromRole(c *command.Call) error {
 }
 
 // privilegesOnly reads the one argument of the commands that grant and revoke
-// privileges.
-func privilegesOnly(c *command.Call) (n auth.Name, list []auth.Privilege, err error) {
+// privileges by read.
+func privilegesOnly(c *command.Call, read func(*command.Call, string, bson.Value) ([]auth.Privilege, error)) (n auth.Name, list []auth.Privilege, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
 	}
@@ -244,7 +258,7 @@ func privilegesOnly(c *command.Call) (n auth.Name, list []auth.Privilege, err er
 		}
 		var err error
 		given = true
-		list, err = privilegesArg(c, name, v)
+		list, err = read(c, name, v)
 		return true, err
 	})
 	switch {
@@ -260,7 +274,7 @@ func privilegesOnly(c *command.Call) (n auth.Name, list []auth.Privilege, err er
 // runGrantPrivileges adds privileges.
 // Manual: reference/command/grantPrivilegesToRole.
 func runGrantPrivileges(c *command.Call) error {
-	n, list, err := privilegesOnly(c)
+	n, list, err := privilegesOnly(c, grantedArg)
 	if err != nil {
 		return err
 	}
@@ -273,7 +287,7 @@ func runGrantPrivileges(c *command.Call) error {
 // runRevokePrivileges takes privileges away: actions on resources named exactly as
 // they were granted. Manual: reference/command/revokePrivilegesFromRole.
 func runRevokePrivileges(c *command.Call) error {
-	n, list, err := privilegesOnly(c)
+	n, list, err := privilegesOnly(c, privilegesArg)
 	if err != nil {
 		return err
 	}

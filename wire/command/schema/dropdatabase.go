@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -25,7 +26,9 @@ func runDropDatabase(c *command.Call) error {
 	if collection.IsInternal(c.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
 	}
-	existed, err := c.Server.DDL.DropDatabase(&c.Op, c.DB)
+	// A tenant that drops its database and makes it again has no larger budget than an administrator gave it.
+	keep := c.Server.RequireAuth && !c.Peer.Login.Allows().May(auth.SetThroughput, collection.Namespace{DB: c.DB})
+	existed, err := c.Server.DDL.DropDatabase(&c.Op, c.DB, keep)
 	if existed {
 		c.Reply.String("dropped", c.DB)
 	}

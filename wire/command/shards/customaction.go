@@ -1,6 +1,8 @@
 package shards
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -427,6 +429,9 @@ func customActionPrivileges(q *command.PrivilegeCheck) {
 		q.NeedOnCluster(auth.AppendOplogNote)
 	case "CreateCollection", "CreateDatabase":
 		q.Need(auth.CreateCollection, ns)
+		if choosesThroughput(q.Body) {
+			q.Need(auth.SetThroughput, ns)
+		}
 	case "GetChangeStreamTokens":
 		q.Need(auth.ChangeStream, ns)
 	case "GetCollection", "GetPartitions", "GetRecordedTraffic":
@@ -435,9 +440,25 @@ func customActionPrivileges(q *command.PrivilegeCheck) {
 		q.Need(auth.DbStats, ns)
 	case "Clock", "InjectThrottle":
 		q.NeedOnCluster(auth.SetParameter)
-	case "MergePartitions", "RedistributeThroughput":
+	case "MergePartitions":
 		q.Need(auth.SplitChunk, ns)
+	case "MigrateThroughput", "RedistributeThroughput":
+		q.Need(auth.SetThroughput, ns)
+	case "UpdateCollection", "UpdateDatabase":
+		chosen := choosesThroughput(q.Body)
+		if chosen {
+			q.Need(auth.SetThroughput, ns)
+		}
+		if !chosen || q.Body.Has("indexes") {
+			q.Need(auth.CollMod, ns)
+		}
 	default:
 		q.Need(auth.CollMod, ns)
 	}
 }
+
+// throughputFields are the arguments that choose a budget: who is limited by it may not.
+var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, switchFields...)
+
+// choosesThroughput reports an action that sets a budget rather than take the one there is.
+func choosesThroughput(body bson.Raw) bool { return slices.ContainsFunc(throughputFields, body.Has) }
