@@ -16,9 +16,9 @@ func (s *Server) enterSession(c *Call) error {
 		return nil
 	}
 	if !a.Numbered() {
-		return s.Sessions.Touch(a.ID)
+		return s.Sessions.Touch(a.ID, c.Account())
 	}
-	a.Ending, a.API = c.Def.Ends(), c.API
+	a.Ending, a.API, a.Account = c.Def.Ends(), c.API, c.Account()
 	if a.Retryable() && !c.Def.Facts.Has(Retryable) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", c.Name())

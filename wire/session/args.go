@@ -19,6 +19,8 @@ type Args struct {
 	// says them.
 	StmtIDs []int32
 
+	// Account is set by the caller: whom a new session is counted for.
+	Account string
 	// TxnMax is set by the caller for a transaction with a lifetime of its own;
 	// 0 is that of all.
 	TxnMax time.Duration

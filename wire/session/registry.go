@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // Config bounds a registry. The zero Config has MongoDB's defaults.
 type Config struct {
-	Max         int              // sessions; default 1,000,000 (parameter maxSessions)
-	Now         func() time.Time // the clock; nil = time.Now
-	IdleMax     time.Duration    // unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
-	TxnMax      time.Duration    // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
-	ResultBytes int64            // memory for results of retryable writes, all sessions; default 64 MiB
-	History     History          // nil: memory only
+	Max         int               // sessions; default 1,000,000 (parameter maxSessions)
+	Now         func() time.Time  // the clock; nil = time.Now
+	IdleMax     time.Duration     // unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
+	TxnMax      time.Duration     // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
+	ResultBytes int64             // memory for results of retryable writes, all sessions; default 64 MiB
+	Memory      *ratelimit.Memory // that sessions themselves are counted in; nil has no end
+	History     History           // nil: memory only
 	// OnEnd is called for each session that ended, was killed or expired, so that its
 	// cursors and operations can be ended too. May be nil.
 	OnEnd func(id ID)
@@ -36,6 +38,8 @@ type Registry struct {
 	cfg     Config
 	stripes [stripes]stripe
 	count   atomic.Int64
+	// shares are what accounts may hold of the room for Max sessions, of cfg.Memory.
+	shares  *ratelimit.UserShares
 	bytes   atomic.Int64 // of results
 	trimmer sync.Mutex
 	txnMax  atomic.Int64 // nanoseconds
@@ -54,6 +58,9 @@ type openTxn struct {
 	since time.Time
 	max   time.Duration
 }
+
+// sessionBytes is the heap that one session holds (TestSessionBytes).
+const sessionBytes = 768
 
 // stripe is a part of the sessions.
 type stripe struct {
@@ -78,7 +85,11 @@ func New(cfg Config) *Registry {
 	if cfg.ResultBytes == 0 {
 		cfg.ResultBytes = 64 << 20
 	}
-	r := &Registry{cfg: cfg, began: cfg.Now(), open: map[*Session]openTxn{}}
+	room := cfg.Memory
+	if most := int64(cfg.Max) * sessionBytes; room == nil || room.Max() > most {
+		room = room.Part(most)
+	}
+	r := &Registry{cfg: cfg, began: cfg.Now(), shares: ratelimit.NewUserShares(room), open: map[*Session]openTxn{}}
 	r.SetTxnMax(cfg.TxnMax)
 	for i := range r.stripes {
 		r.stripes[i].m = map[ID]*Session{}
@@ -94,19 +105,20 @@ func (r *Registry) SetTxnMax(d time.Duration) { r.txnMax.Store(int64(d)) }
 
 func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.Part(stripes)] }
 
-// get returns the session of that id, made if need be, and notes its use.
+// get returns the session of that id, made for an account if need be, and notes its use.
 // Errors: TooManyLogicalSessions.
-func (r *Registry) get(id ID) (*Session, error) {
+func (r *Registry) get(id ID, account string) (*Session, error) {
 	st := r.stripe(id)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	s := st.m[id]
 	if s == nil {
-		if r.count.Load() >= int64(r.cfg.Max) {
-			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions,
-				"Unable to add session ID %v into the cache because the number of active sessions is too high", id)
+		share := r.shares.Enter(account)
+		if !share.Take(sessionBytes) {
+			r.shares.Leave(account)
+			return nil, r.tooMany(id, account, share.Stats().Used/sessionBytes)
 		}
-		s = &Session{ID: id, registry: r, sem: make(chan struct{}, 1), number: -1}
+		s = &Session{ID: id, account: account, share: share, registry: r, sem: make(chan struct{}, 1), number: -1}
 		st.m[id] = s
 		r.count.Add(1)
 	}
@@ -114,11 +126,18 @@ func (r *Registry) get(id ID) (*Session, error) {
 	return s, nil
 }
 
+// tooMany refuses a session to an account that has so many.
+func (r *Registry) tooMany(id ID, account string, own int64) error {
+	return mongoerr.New(mongoerr.TooManyLogicalSessions, "Unable to add session ID %v into the cache because the number of active sessions is too high: "+
+		"there are %d, %d of them of the %s; end those that are not needed (endSessions), or wait: unused ones end after %d minutes",
+		id, r.count.Load(), own, account, int(r.cfg.IdleMax.Minutes()))
+}
+
 // Touch notes the use of a session by a command without txnNumber, by startSession or by
-// refreshSessions.
+// refreshSessions. A new one is counted for an account.
 // Errors: TooManyLogicalSessions.
-func (r *Registry) Touch(id ID) error {
-	_, err := r.get(id)
+func (r *Registry) Touch(id ID, account string) error {
+	_, err := r.get(id, account)
 	return err
 }
 
@@ -131,7 +150,7 @@ func (r *Registry) Touch(id ID) error {
 // ctx.Err(), those of History.
 func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 	for {
-		s, err := r.get(a.ID)
+		s, err := r.get(a.ID, a.Account)
 		if err != nil {
 			return nil, err
 		}
@@ -244,6 +263,8 @@ func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	}
 	delete(st.m, id)
 	r.count.Add(-1)
+	s.share.Give(sessionBytes)
+	r.shares.Leave(s.account)
 	s.mu.Lock()
 	s.dead = true
 	s.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -51,6 +52,8 @@ type Holding struct {
 type Session struct {
 	ID ID
 
+	account  string            // whom it is counted for
+	share    *ratelimit.Memory // the account's
 	registry *Registry
 	used     atomic.Int64  // when it was last used, as Registry.elapsed tells
 	sem      chan struct{} // holds one token while checked out

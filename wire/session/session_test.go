@@ -226,7 +226,7 @@ func TestExclusive(t *testing.T) {
 		if _, err := r.Checkout(ctx, write(2)); err != context.DeadlineExceeded {
 			t.Error(err)
 		}
-		if err := r.Touch(id(1)); err != nil {
+		if err := r.Touch(id(1), "a"); err != nil {
 			t.Error(err)
 		}
 		go func() {
@@ -272,7 +272,7 @@ func TestExpiry(t *testing.T) {
 
 		// Sessions end after half an hour without use.
 		time.Sleep(29 * time.Minute)
-		r.Touch(id(1))
+		r.Touch(id(1), "a")
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		mu.Lock()
@@ -282,19 +282,6 @@ func TestExpiry(t *testing.T) {
 		mu.Unlock()
 		stop()
 	})
-}
-
-func TestMax(t *testing.T) {
-	r := New(Config{Max: 2})
-	for i := range byte(3) {
-		if err := r.Touch(id(i)); (code(err) == "261") != (i == 2) {
-			t.Errorf("session %d: %v", i, err)
-		}
-	}
-	r.End(id(0), id(9))
-	if err := r.Touch(id(2)); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestConcurrent runs numbered commands, kills and ends against each other.

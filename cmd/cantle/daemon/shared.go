@@ -94,7 +94,8 @@ func (d *Daemon) self() string {
 // newSessions makes the registry of sessions.
 func (d *Daemon) newSessions() *session.Registry {
 	return session.New(session.Config{
-		Now:     d.cfg.clock(),
+		Now:    d.cfg.clock(),
+		Memory: d.shares.sessions, ResultBytes: d.shares.results,
 		History: session.NewStore(d.store),
 		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
 		Shared:  storage.AsShared(d.store) != nil,

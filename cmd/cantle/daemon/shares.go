@@ -14,13 +14,16 @@ import (
 //	work ─┬─ queries   what sorts, groups, joins and their like hold; they spill, or fail
 //	      ├─ messages  large messages on their way in; they wait for their turn
 //	      ├─ replies   large replies on their way out; batches get smaller
-//	      └─ writes    uncommitted writes; they fail
+//	      ├─ writes    uncommitted writes; they fail
+//	      └─ sessions  logical sessions; no more are made
 //
 // Each of these may take more than its equal part, but none all of it.
 type shares struct {
-	work, queries, messages, replies, writes *ratelimit.Memory
+	work, queries, messages, replies, writes, sessions *ratelimit.Memory
 	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
 	cursors int64
+	// results is what sessions may remember of retryable writes, in bytes.
+	results int64
 	// cache is the block cache in bytes, memtable one of the memtables.
 	cache, memtable int64
 	// txnBytes bounds one transaction, conns is how many connections there may be.
@@ -42,7 +45,9 @@ func divide(total, work int64) shares {
 	all := ratelimit.NewMemory(work)
 	return shares{
 		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 4 * 3),
+		sessions: all.Part(work / 8),
 		cursors:  work / 4,
+		results:  min(64<<20, work/8),
 		cache:    min(max(total/8, 8<<20), 1<<30),
 		memtable: min(max(total/64, 1<<20), 32<<20),
 		txnBytes: int(min(256<<20, work/2)),
@@ -72,5 +77,6 @@ func (s *shares) list() []status.MemoryShare {
 	return []status.MemoryShare{
 		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
 		{Name: "replies", Memory: s.replies}, {Name: "writes", Memory: s.writes},
+		{Name: "sessions", Memory: s.sessions},
 	}
 }

@@ -76,9 +76,9 @@ type sessionPattern struct {
 	hasUID bool
 }
 
-// fits reports that the pattern is about a session.
-func (p *sessionPattern) fits(id session.ID) bool {
-	return (p.id.IsZero() || p.id == id) && (p.users == nil || p.users[id.Owner]) && (!p.hasUID || p.owner == id.Owner)
+// of reports that the pattern is about the sessions of a user.
+func (p *sessionPattern) of(owner session.Owner) bool {
+	return (p.users == nil || p.users[owner]) && (!p.hasUID || p.owner == owner)
 }
 
 // runKillAllSessionsByPattern aborts what the sessions that fit one of the

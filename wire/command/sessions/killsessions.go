@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"maps"
+
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -31,18 +33,30 @@ func (s *State) killSessions(c *command.Call, patterns []sessionPattern) error {
 
 // kill does so at this server, but for one operation.
 func (s *State) kill(patterns []sessionPattern, but int64) {
-	match := func(id session.ID) bool {
-		for i := range patterns {
-			if patterns[i].fits(id) {
-				return true
-			}
-		}
-		return len(patterns) == 0
-	}
+	match := fitting(patterns)
 	for _, op := range s.Ops.List() {
 		if op.ID != but && !op.Session.IsZero() && match(op.Session) {
 			op.Interrupt(session.ErrKilled)
 		}
 	}
 	s.Sessions.Kill(match)
+}
+
+// fitting reports what sessions fit one of the patterns, all without any. Each session is looked up, as there may be many of
+// both.
+func fitting(patterns []sessionPattern) func(session.ID) bool {
+	all, ids, owners := len(patterns) == 0, map[session.ID]bool{}, map[session.Owner]bool{}
+	for i := range patterns {
+		switch p := &patterns[i]; {
+		case !p.id.IsZero():
+			ids[p.id] = ids[p.id] || p.of(p.id.Owner)
+		case p.hasUID:
+			owners[p.owner] = owners[p.owner] || p.of(p.owner)
+		case p.users != nil:
+			maps.Copy(owners, p.users)
+		default:
+			all = true
+		}
+	}
+	return func(id session.ID) bool { return all || ids[id] || owners[id.Owner] }
 }

@@ -10,7 +10,7 @@ func runRefreshSessions(c *command.Call) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := c.Server.Sessions.Touch(id); err != nil {
+		if err := c.Server.Sessions.Touch(id, c.Account()); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // sessionIDs reads the sessions a command is about: the array that is its first
 // field. Nulls in it are skipped and other arguments ignored.
-// Errors: TypeMismatch (14), IDLFailedToParse (40414), those of session.ParseID.
+// Errors: those of sessionList, TypeMismatch (14), IDLFailedToParse (40414), those of session.ParseID.
 func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 	field = c.Field(field)
 	list, err := sessionList(c, field)
@@ -36,7 +36,12 @@ func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 	return ids, nil
 }
 
+// listedMax is how many sessions, users or patterns a command may name. Drivers end so many at a
+// time. Spec: driver-sessions (endSessions).
+const listedMax = 10_000
+
 // sessionList is the array that is the command's first field.
+// Errors: BadValue (2) if it is too long.
 func sessionList(c *command.Call, field string) (bson.Raw, error) {
 	if c.Value.IsNullish() {
 		return nil, mongoerr.MissingField(field)
@@ -44,6 +49,9 @@ func sessionList(c *command.Call, field string) (bson.Raw, error) {
 	list, ok := c.Value.Array()
 	if !ok {
 		return nil, mongoerr.WrongType(field, c.Value.Type.String(), "array")
+	}
+	if n := list.Len(); n > listedMax {
+		return nil, mongoerr.New(mongoerr.BadValue, "%s has %d elements, more than the %d that one command may have; use several", field, n, listedMax)
 	}
 	return list, nil
 }

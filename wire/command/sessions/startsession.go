@@ -9,7 +9,7 @@ import (
 // Manual: reference/command/startSession.
 func runStartSession(c *command.Call) error {
 	id := session.NewID(c.Peer.Owner)
-	if err := c.Server.Sessions.Touch(id); err != nil {
+	if err := c.Server.Sessions.Touch(id, c.Account()); err != nil {
 		return err
 	}
 	id.Append(c.Reply, "id")
