@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/wire/auth"
 )
 
@@ -27,6 +28,18 @@ func (l *Login) Allows() *auth.Grants {
 		return nil
 	}
 	return l.Grants
+}
+
+// TellsValues reports whether a user is told values that documents of a collection have, as in a list of hot shard key
+// values: those who may read the documents are.
+func (s *Server) TellsValues(l *Login, ns collection.Namespace) bool {
+	return !s.RequireAuth || l.Allows().May(auth.Find, ns)
+}
+
+// TellsBounds reports whether a user is told where partitions of a collection begin, which under a ranged shard key are
+// such values: also those are who may read config.chunks, where MongoDB shows them.
+func (s *Server) TellsBounds(l *Login, ns collection.Namespace) bool {
+	return s.TellsValues(l, ns) || l.Allows().May(auth.Find, collection.Namespace{DB: "config", Coll: "chunks"})
 }
 
 // Has reports whether the user has a role, at whatever remove.

@@ -68,6 +68,16 @@ func TestLogicalPartitionLimit(t *testing.T) {
 	if r = c.ok(`{customAction: "GetPartitions", collection: "c"}`); !strings.Contains(r.Get("warnings").String(), "85%") {
 		t.Errorf("warnings: %v", r.Get("warnings"))
 	}
+	w.RequireAuth = true
+	keeper := w.dialWith(t, []string{"test.: collStats"}) // who may not read documents
+	r = keeper.ok(`{customAction: "GetPartitions", collection: "c"}`)
+	if v := at(r, "largestValues.0.key"); !v.IsMissing() || number(at(r, "largestValues.0.percentOfLimit")) != 85 {
+		t.Errorf("largest to others: %v", r.Get("largestValues"))
+	}
+	if s := r.Get("warnings").String(); !strings.Contains(s, "a shard key value of partition 0 has used 85%") {
+		t.Errorf("warnings to others: %s", s)
+	}
+	w.RequireAuth = false
 	n := 55
 	var code int64
 	var message string

@@ -127,13 +127,20 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 		{"hottestByBytes", "bytes", "shard key values by bytes", func(n float64) string { return columns.Size(int64(n)) }},
 	} {
 		var keys []hotKey
+		told := true
 		for it := list.Iter(); it.Next(); {
 			p, _ := it.Value.Doc()
 			id, _ := p.Get("id").Str()
 			hot, _ := p.Get(by.field).Array()
 			for k := hot.Iter(); k.Next(); {
 				d, _ := k.Value.Doc()
-				keys = append(keys, hotKey{id, clip(ejson.ValueString(d.Get("key")), 60), float(d, by.unit)})
+				value := "-"
+				if v := d.Get("key"); v.IsMissing() {
+					told = false
+				} else {
+					value = clip(ejson.ValueString(v), 60)
+				}
+				keys = append(keys, hotKey{id, value, float(d, by.unit)})
 			}
 		}
 		if len(keys) == 0 {
@@ -147,6 +154,9 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 		}
 		fmt.Fprintf(out, "\n%s\n\n", by.title)
 		t.Print(out)
+		if !told {
+			fmt.Fprintln(out, "the values are told to those who may read the documents: log in as a user with the role read")
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"math"
 
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/history"
 )
@@ -101,7 +102,7 @@ type heatRow struct {
 	Partition  int     `json:"partition"`
 	Collection uint64  `json:"collection"` // tells a collection from the one it was resharded to
 	NS         string  `json:"ns"`
-	Lo         string  `json:"lo"`
+	Lo         string  `json:"lo"` // "" if the collection has no shard key, or for those who may not see values
 	Hi         string  `json:"hi"`
 	From       float64 `json:"from"` // of the line of hashes, from 0 to 1
 	To         float64 `json:"to"`
@@ -146,8 +147,12 @@ func heat(q *query) (any, error) {
 		Rows: []heatRow{}, Pattern: patternOf(&h, m)}
 	for i := range h.Rows {
 		r, p := &h.Rows[i], h.Rows[i].Part
-		out.Rows = append(out.Rows, heatRow{Partition: p.Place.Shard, Collection: p.Place.Collection, NS: p.Namespace, Lo: p.Lo, Hi: p.Hi,
-			From: p.From, To: p.To, First: r.First, Until: r.Until, Others: p.Others, Cells: r.Cells})
+		row := heatRow{Partition: p.Place.Shard, Collection: p.Place.Collection, NS: p.Namespace,
+			From: p.From, To: p.To, First: r.First, Until: r.Until, Others: p.Others, Cells: r.Cells}
+		if q.Server.TellsBounds(q.in.login(), collection.ParseNamespace(p.Namespace)) {
+			row.Lo, row.Hi = p.Lo, p.Hi
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
 }

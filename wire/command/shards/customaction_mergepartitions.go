@@ -97,12 +97,15 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 	if t := jobs.Provisioned(coll.Throughput); t.PerSecond(after.Len()) > 0 {
 		share = float64(t.PerSecond(after.Len())) / float64(after.Len())
 	}
+	bounds := c.Server.TellsBounds(c.Peer.Login, a.ns)
 	b.BeginArray("partitions")
 	for _, d := range after.Shards() {
 		b.BeginDoc("")
 		b.String("id", d.ID.String())
-		b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
-		b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
+		if bounds {
+			b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
+			b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
+		}
 		b.Int64("documents", loads.Shards[d.ID].Docs)
 		b.Int64("bytes", loads.Shards[d.ID].Bytes)
 		if share > 0 {

@@ -19,7 +19,7 @@ const hotKeysMax = 64
 // getPartitions answers {customAction: "GetPartitions", collection: "c"}, an
 // extension of ours: what every partition holds and what its throughput is
 // spent on, to find the hot one. Of several servers over one store it is about all of them, and those
-// that did not say what they know are named as incomplete.
+// that did not say what they know are named as incomplete. Values are told to those who may read documents.
 func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
@@ -50,12 +50,13 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		return err
 	}
 	counts := c.Cluster.Tally.Of(coll.ID)
+	bounds, values := coll.Sharded() && c.Server.TellsBounds(c.Peer.Login, a.ns), c.Server.TellsValues(c.Peer.Login, a.ns)
 	b.BeginArray("partitions")
 	for _, d := range coll.Map.Shards() {
 		b.BeginDoc("")
 		b.String("id", d.ID.String())
 		b.String("shard", command.ShardName(d.ID))
-		if coll.Sharded() {
+		if bounds {
 			b.Raw("min", coll.Key.Bound(d.Lo, bson.MinKey))
 			b.Raw("max", coll.Key.Bound(d.Hi, bson.MaxKey))
 		}
@@ -65,19 +66,19 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		b.Int64("bytes", n.Bytes)
 		p := sum.part(int(d.ID))
 		appendLoad(b, p.BucketStats)
-		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true)
-		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false)
+		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values)
+		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values)
 		b.End()
 	}
 	b.End()
-	appendLimits(c, b, coll, sum)
+	appendLimits(c, b, coll, sum, values)
 	appendIncomplete(b, incomplete)
 	return nil
 }
 
 // appendLimits prints the limit on what one shard key value holds, and the values
 // that come near it.
-func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum) {
+func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum, values bool) {
 	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
 	if limit <= 0 || !pool.Limited() && !pool.Shared() {
@@ -97,14 +98,20 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, su
 		b.BeginArray("largestValues")
 		for _, k := range sum.largest() {
 			b.BeginDoc("")
-			appendLogical(b, coll, k.key)
+			if values {
+				appendLogical(b, coll, k.key)
+			}
 			b.String("partition", k.shard.String())
 			b.Int64("bytes", k.bytes)
 			b.Int32("percentOfLimit", percent(k.bytes))
 			b.End()
 			if percent(k.bytes) >= fullPercent {
-				warnings = append(warnings, fmt.Sprintf("the shard key value %s has used %d%% of the %d bytes it may hold: writes beyond will be refused; choose a key of finer grain",
-					balance.LogicalText(coll, k.key), percent(k.bytes), limit))
+				which := "a shard key value of partition " + k.shard.String()
+				if values {
+					which = "the shard key value " + balance.LogicalText(coll, k.key)
+				}
+				warnings = append(warnings, fmt.Sprintf("%s has used %d%% of the %d bytes it may hold: writes beyond will be refused; choose a key of finer grain",
+					which, percent(k.bytes), limit))
 			}
 		}
 		b.End()
@@ -134,11 +141,13 @@ func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
 }
 
 // appendHot prints the heaviest shard key values of a partition.
-func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU bool) {
+func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU, values bool) {
 	b.BeginArray(name)
 	for _, k := range keys {
 		b.BeginDoc("")
-		appendLogical(b, coll, k.Key)
+		if values {
+			appendLogical(b, coll, k.Key)
+		}
 		if inRU {
 			b.Double("ru", ratelimit.MicroRU(k.Weight).Float())
 		} else {

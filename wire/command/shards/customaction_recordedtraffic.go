@@ -10,7 +10,6 @@ import (
 	"github.com/cantledb/cantle/shard/traffic"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/arguments"
-	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -118,7 +117,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	}
 	b.Raw("shardKey", key.Spec())
 	b.Int32("partitions", int32(n))
-	appendReplay(b, r, key, !c.Server.RequireAuth || c.Peer.Login.Allows().May(auth.Find, a.ns))
+	appendReplay(b, r, key, c.Server.TellsValues(c.Peer.Login, a.ns))
 	appendIncomplete(b, incomplete)
 	return nil
 }

@@ -198,13 +198,13 @@ function Tip({ heat, keysOf, tell }) {
 // Told is what is known of one cell.
 function Told({ cell, heat, keys, pinned, onClose }) {
   const r = cell.row;
-  const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : 'the whole collection';
+  const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : r.to - r.from === 1 ? 'the whole collection' : 'its part of the shard key';
   const text = `${r.ns} partition ${r.partition} (${range}) ${clock(cell.second)}: ${num(cell.value)} ${unit[heat.metric]}, ${percent(cell.share * 100)}`;
   return html`<div class=${pinned ? 'told pinned' : 'told'}>
     <strong>partition ${r.partition}</strong> <span>${clock(cell.second)}</span> <b>${num(cell.value)} ${unit[heat.metric]}</b>
     <span>${percent(cell.share * 100)} of all then</span> ${r.others > 0 && html`<span>shared with ${r.others} neighbours</span>`}
     <span class="quiet range">${range}</span>
-    ${keys?.length > 0 && html`<span>costliest values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
+    ${keys?.[0]?.key && html`<span>costliest values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
     ${pinned && html`<span class="actions"><button onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button><button onClick=${onClose}>Unpin</button></span>`}
   </div>`;
 }

@@ -48,7 +48,7 @@ export default function Heat() {
     </div>
     <${Missing} of=${h.incomplete}/>
     <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'Nothing', one: 'One partition', even: 'Even', hot: 'Hot line', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${h.pattern.text}
-      ${h.pattern.kind === 'hot' && hotKeys?.length > 0 && html` Its costliest value is <code>${short(hotKeys[0].key)}</code>.`}
+      ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its costliest value is <code>${short(hotKeys[0].key)}</code>.`}
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
     ${h.rows.length === 0 ? html`<${Empty}>Nothing was done in this time. Choose a longer one, or another collection.</${Empty}>`
@@ -59,6 +59,6 @@ export default function Heat() {
         { name: 'share', title: 'Share', right: true, value: (r) => r.sum, show: (r) => html`<${Bar} share=${all ? r.sum / all : 0} text=${percent(all ? (100 * r.sum) / all : 0)} hot=${all > 0 && r.sum / all > 0.5 && list.length > 1}/>` },
         { name: 'average', title: 'Average', right: true, value: (r) => r.sum, show: average },
         { name: 'most', title: 'Peak', right: true, value: (r) => r.most, show: (r) => num(r.most) },
-        { name: 'keys', title: 'Costliest values now', value: (r) => keysOf(r)?.[0]?.ru ?? 0, show: (r) => (keysOf(r) ?? []).slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)}</code> `) },
+        { name: 'keys', title: 'Costliest values now', value: (r) => keysOf(r)?.[0]?.ru ?? 0, show: (r) => (keysOf(r) ?? []).filter((k) => k.key).slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)}</code> `) },
       ]}/></section>`}`;
 }

@@ -41,7 +41,7 @@ export default function Partitions() {
     </div>
     <${Table} caption=${`Partitions of ${p.ns}`} rows=${data.partitions} sort=${['share', -1]} keyOf=${(x) => x.id} chosen=${open} onRow=${(x) => setOpen(open === x.id ? null : x.id)} columns=${[
       { name: 'id', title: 'Partition', value: (x) => Number(x.id), show: (x) => x.id },
-      { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : 'everything'}</span>` },
+      { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : sharded ? '–' : 'everything'}</span>` },
       { name: 'documents', title: 'Documents', right: true, value: (x) => x.documents, show: (x) => num(x.documents) },
       { name: 'bytes', title: 'Size', right: true, value: (x) => x.bytes, show: (x) => html`<${Bar} share=${x.bytes / most} text=${bytes(x.bytes)}/>` },
       { name: 'share', title: p.brush ? 'Share of RU, selected' : 'Share of RU', right: true, value: shareOf, show: (x) => html`<${Bar} share=${shareOf(x)} text=${percent(100 * shareOf(x))} hot=${shareOf(x) > 0.5 && data.partitions.length > 1}/>` },
@@ -54,7 +54,7 @@ export default function Partitions() {
     ]}/>
     ${chosen && html`<section class="detail" aria-label=${`Partition ${chosen.id}`}><header><h2>Partition ${chosen.id}</h2><span class="grow"></span>
         <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${num(chosen.documents)} documents (${bytes(chosen.bytes)}) becomes two of half its range. No document moves.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
-      <p class="mono">${chosen.min ? `${short(chosen.min)} … ${short(chosen.max)}` : 'the whole collection'}</p>
+      <p class="mono">${chosen.min ? `${short(chosen.min)} … ${short(chosen.max)}` : sharded ? '' : 'the whole collection'}</p>
       <div class="columns"><${Keys} title="Costliest values by RU" list=${chosen.hottestByRU} of="ru" show=${(v) => `${num(v)} RU`}/><${Keys} title="Largest values" list=${chosen.hottestByBytes} of="bytes" show=${bytes}/></div></section>`}
     ${asked && html`<${Confirm} title=${asked.kind} action=${asked.action} onDone=${again} onClose=${() => ask(null)}>${asked.text}</${Confirm}>`}`;
 }
@@ -62,5 +62,5 @@ export default function Partitions() {
 function Keys({ title, list = [], of, show }) {
   const p = usePlace();
   const most = Math.max(1e-9, ...list.map((k) => k[of]));
-  return html`<section><h3>${title}</h3>${list.length === 0 ? html`<${Empty}>None yet.</${Empty}>` : html`<ol class="hot">${list.map((k) => html`<li key=${short(k.key)}><a href=${link({ view: 'collections', extra: `find:${short(k.key)}` })}><code>${short(k.key)}</code></a><${Bar} share=${k[of] / most} text=${show(k[of])}/></li>`)}</ol>`}</section>`;
+  return html`<section><h3>${title}</h3>${list.length === 0 ? html`<${Empty}>None yet.</${Empty}>` : html`<ol class="hot">${list.map((k, i) => html`<li key=${i}>${k.key ? html`<a href=${link({ view: 'collections', extra: `find:${short(k.key)}` })}><code>${short(k.key)}</code></a>` : html`<span class="quiet">a value</span>`}<${Bar} share=${k[of] / most} text=${show(k[of])}/></li>`)}</ol>`}</section>`;
 }
