@@ -282,6 +282,7 @@ var actionNames = [actionCount]string{
 // database or a collection.
 var onCluster = MakeActions(
 	AddShard, AppendOplogNote, ApplicationMessage, ApplyOps, AuthSchemaUpgrade, BypassWriteBlockingMode, CheckFreeMonitoringStatus,
+	CheckMetadataConsistency, CleanupOrphaned, CloseAllDatabases, ConnPoolStats, ConnPoolSync, CpuProfiler,
 	DropConnections, FlushRouterConfig, ForceUUID, Fsync, GetClusterParameter, GetCmdLineOpts, GetDefaultRWConcern, GetLog,
 	GetParameter, GetShardMap, HostInfo, Impersonate, Inprog, Internal, InvalidateUserCache, IssueDirectShardOperations,
 	KillAnyCursor, KillAnySession, Killop, ListCachedAndActiveUsers, ListDatabases, ListSampledQueries, ListSessions, ListShards,

@@ -54,9 +54,9 @@ func in(db, coll string) Resource { return Resource{DB: db, Coll: coll} }
 var (
 	readActions = MakeActions(ChangeStream, CollStats, DbHash, DbStats, Find, KillCursors, ListCollections, ListIndexes,
 		ListSearchIndexes, PlanCacheRead)
-	writeActions = MakeActions(ConvertToCapped, CreateCollection, CreateIndex, CreateSearchIndexes, DropCollection, DropIndex,
+	writeActions = MakeActions(CompactStructuredEncryptionData, ConvertToCapped, CreateCollection, CreateIndex, CreateSearchIndexes, DropCollection, DropIndex,
 		DropSearchIndex, Insert, Remove, RenameCollectionSameDB, Update, UpdateSearchIndex)
-	dbAdminActions = MakeActions(AnalyzeShardKey, BypassDocumentValidation, CollMod, CollStats, Compact, CompactStructuredEncryptionData,
+	dbAdminActions = MakeActions(AnalyzeShardKey, BypassDocumentValidation, CollMod, CollStats, Compact,
 		ConfigureQueryAnalyzer, ConvertToCapped, CreateCollection, CreateIndex, CreateSearchIndexes, DbStats, DropCollection, DropDatabase,
 		DropIndex, DropSearchIndex, EnableProfiler,
 		IndexStats, ListCollections, ListIndexes, ListSearchIndexes, PlanCacheIndexFilter, PlanCacheRead, PlanCacheWrite, ReIndex,
@@ -171,20 +171,23 @@ func backup() []Privilege {
 	return list
 }
 
+// restore puts back what was copied and reads none of it, but for the users themselves.
 func restore() []Privilege {
-	make := MakeActions(BypassDocumentValidation, CollMod, ConvertToCapped, CreateCollection, CreateIndex, DropCollection, Find, Insert)
-	list := []Privilege{
-		{Cluster, MakeActions(GetParameter)},
+	write := MakeActions(BypassDocumentValidation, CollMod, CreateCollection, CreateIndex, DropCollection, Insert, UpdateSearchIndex)
+	read := MakeActions(Find)
+	return []Privilege{
+		{Cluster, MakeActions(BypassWriteBlockingMode, GetParameter, SetUserWriteBlockMode)},
 		{Resource{Kind: OnAny}, MakeActions(ListCollections)},
-		{in("", ""), make.Union(userAdminActions).Union(MakeActions(SetThroughput))},
-		{in("config", ""), make},
-		{in("local", ""), make},
-		{Resource{Kind: OnBuckets}, make},
+		{in("", ""), write.Union(MakeActions(ConvertToCapped, CreateSearchIndexes, SetThroughput)).Union(userAdminActions)},
+		{in("config", ""), write},
+		{in("local", ""), write},
+		{Resource{Kind: OnBuckets}, write},
+		{in("", "system.js"), write},
+		{in("", "system.views"), MakeActions(DropCollection)},
+		{in("admin", "system.roles"), MakeActions(CreateIndex)},
+		{in("admin", "system.users"), write.Union(read).Union(MakeActions(Remove, Update))},
+		{in("admin", "system.version"), write.Union(read)},
 	}
-	for _, r := range systemCollections {
-		list = append(list, Privilege{r, make.Union(MakeActions(CollStats, ListIndexes, Remove, Update))})
-	}
-	return list
 }
 
 func root() []Privilege {

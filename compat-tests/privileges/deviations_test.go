@@ -1,0 +1,58 @@
+package privileges
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// deviation is where the server does not do what the manual says, and why not.
+type deviation struct {
+	requests string // names, as path.Match has them, separated by "|"
+	targets  string // namespaces likewise; "" for all
+	roles    string // separated by spaces; "" for all
+	why      string
+}
+
+// ofUsers are the requests about users and roles.
+const ofUsers = "createRole*|createUser*|dropAllRoles*|dropAllUsers*|dropRole|dropUser|grant*|revoke*|rolesInfo|updateRole|updateUser*|usersInfo*"
+
+// The first that fits counts.
+var deviations = []deviation{
+	{"getMore", "", "", "a cursor belongs to the user who opened it; it is refused to others, and one that does not exist is not found"},
+	{"split|splitVector|mergeChunks", "", "clusterAdmin clusterManager root", "splitChunk and splitVector are among the actions of clusterManager in the manual of 7.0; 8.0 has them no more, and the commands are there"},
+	{"*oveCollection|*nshardCollection", "", "clusterAdmin clusterManager root", "the page of the actions wants these on the cluster, the page of the roles gives them on collections, by enableSharding too; they are on the collection here"},
+	{"analyzeShardKey|configureQueryAnalyzer", "", "dbAdmin dbAdminAnyDatabase dbOwner", "the pages of these commands name dbAdmin, the page of the roles does not"},
+	{"$indexStats", "", "dbAdmin dbAdminAnyDatabase dbOwner", "who may make and drop indexes may see whether they are used"},
+	{"$collStats|collStats|customAction (GetCollection)", "", "backup __queryableBackup", "a copy of a collection has its size and its throughput with it"},
+	{"*", "own.system.views|admin.system.version", "backup __queryableBackup root", "what tools copy beside the ordinary collections; the definitions of views are what listCollections tells backup anyway"},
+	{"*", "admin.system.version", "userAdminAnyDatabase", "the version of the users' documents; nothing else is in there"},
+	{"*SearchIndex*", "", "", "there is no Atlas Search, and the commands do nothing"},
+	{"listIndexes", "admin.system.users", "userAdminAnyDatabase", "who may make indexes there may list them"},
+	{ofUsers, "config.|local.", "userAdminAnyDatabase restore root", "who makes users everywhere may let them read config and local, which monitoring agents ask for"},
+	{"$querySettings|setQuerySettings|removeQuerySettings|$listSampledQueries", "", "clusterAdmin clusterManager clusterMonitor root", "the pages of these name clusterManager or clusterMonitor, the page of the roles does not"},
+	{"$queryStats|$shardedDataDistribution|getFreeMonitoringStatus|getShardVersion|getShardMap|getClusterParameter", "", "clusterAdmin clusterManager clusterMonitor root",
+		"what monitors and managers of clusters read in the releases that have it; it tells of the cluster, not of data"},
+	{"dropConnections|setUserWriteBlockMode", "", "clusterAdmin hostManager root", "whoever may shut the server down may do the lesser"},
+	{"updateRole", "own.", "dbOwner userAdmin", "a role of a database outside of admin is about that database alone; who may revoke roles there may change it"},
+	{"create (capped)", "", "restore root", "not yet: convertToCapped is not asked for"},
+	{"killAllSessionsByPattern (users)", "", "clusterAdmin hostManager root", "not yet: impersonate is not asked for"},
+	{"$listClusterCatalog*", "", "", "not yet: the action of the cluster is asked for everywhere"},
+	{"profile (reading)", "", "", "not yet: enableProfiler is asked for reading too"},
+	{"updateZoneKeyRange", "", "enableSharding", "not yet: enableSharding is asked for on the collection"},
+}
+
+// deviates finds the deviation of a cell, nil if none is known.
+func deviates(request, target, role string) *deviation {
+	for i := range deviations {
+		d := &deviations[i]
+		if matches(d.requests, request) && (d.targets == "" || matches(d.targets, target)) && (d.roles == "" || slices.Contains(strings.Fields(d.roles), role)) {
+			return d
+		}
+	}
+	return nil
+}
+
+func matches(patterns, name string) bool {
+	return slices.ContainsFunc(strings.Split(patterns, "|"), func(p string) bool { ok, _ := path.Match(p, name); return ok })
+}

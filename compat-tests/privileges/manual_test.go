@@ -1,0 +1,116 @@
+package privileges
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// own is the database that the roles which exist in every database are given on.
+const own = "own"
+
+// role is what a built-in role allows as the manual says: actions by resource.
+type role map[string][]string
+
+// readRoles reads testdata/roles.txt, which says how it is written.
+func readRoles(t *testing.T) map[string]role {
+	t.Helper()
+	text, err := os.ReadFile("testdata/roles.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Resources with DB in place of the role's database, and then what each role inherits.
+	plain, inherits := map[string]role{}, map[string][]string{}
+	name := ""
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 0 || strings.HasPrefix(line, "#"):
+		case f[0] == "role":
+			name = f[1]
+			plain[name] = role{}
+			if len(f) > 3 {
+				inherits[name] = f[3:]
+			}
+		default:
+			plain[name][f[0]] = append(plain[name][f[0]], f[1:]...)
+		}
+	}
+	var resolve func(name, db string) role
+	resolve = func(name, db string) role {
+		if plain[name] == nil {
+			t.Fatalf("testdata/roles.txt has no role %q", name)
+		}
+		out := role{}
+		for resource, actions := range plain[name] {
+			if rest, ok := strings.CutPrefix(resource, "DB."); ok {
+				resource = db + "." + rest
+			}
+			out[resource] = append(out[resource], actions...)
+		}
+		for _, from := range inherits[name] {
+			from, everywhere := strings.CutSuffix(from, "@*")
+			on := db
+			if everywhere {
+				on = "*"
+			}
+			for resource, actions := range resolve(from, on) {
+				out[resource] = append(out[resource], actions...)
+			}
+		}
+		return out
+	}
+	roles := map[string]role{}
+	for name := range plain {
+		roles[name] = resolve(name, own)
+	}
+	return roles
+}
+
+// may reports whether a role allows an action on "cluster", on a database, "x.", or on a
+// collection, "x.c". Manual: reference/resource-document.
+func (r role) may(action, on string) bool {
+	resources := []string{"any"}
+	if on == "cluster" {
+		resources = append(resources, on)
+	} else {
+		db, coll, _ := strings.Cut(on, ".")
+		if coll != "" {
+			resources = append(resources, on, "*."+coll)
+		}
+		if !strings.HasPrefix(coll, "system.") {
+			resources = append(resources, db+".")
+			if db != "config" && db != "local" {
+				resources = append(resources, "*.")
+			}
+		}
+	}
+	return slices.ContainsFunc(resources, func(resource string) bool {
+		return slices.Contains(r[resource], action) || slices.Contains(r[resource], "anyAction")
+	})
+}
+
+// allowed evaluates needs such as "find own.c, insert admin. | anyAction cluster" for a
+// user; a nil role is nobody, who has not logged in. "anybody" needs nothing, "user" a login,
+// and "!find own.c" that it is not allowed.
+func allowed(r role, needs string) bool {
+	if needs == "anybody" {
+		return true
+	}
+	if r == nil {
+		return false
+	}
+	for all := range strings.SplitSeq(needs, "|") {
+		met := true
+		for need := range strings.SplitSeq(all, ",") {
+			action, on, _ := strings.Cut(strings.TrimSpace(need), " ")
+			action, not := strings.CutPrefix(action, "!")
+			met = met && (action == "user" || r.may(action, on) != not)
+		}
+		if met {
+			return true
+		}
+	}
+	return false
+}
