@@ -28,10 +28,12 @@ var (
 const notOverChanges = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
 
 // ofCluster reports a stream of the changes of the whole server.
-func ofCluster(arg bson.Raw, _ string) bool { return arg.Get("allChangesForCluster").Truthy() }
+func ofCluster(arg bson.Raw, _ collection.User) bool { return arg.Get("allChangesForCluster").Truthy() }
 
 // ofOneSource reports a stream of the changes of one collection or database.
-func ofOneSource(arg bson.Raw, _ string) bool { return !arg.Get("allChangesForCluster").Truthy() }
+func ofOneSource(arg bson.Raw, _ collection.User) bool {
+	return !arg.Get("allChangesForCluster").Truthy()
+}
 
 // onlyChanges refuses a stage that is not in the pipeline of a change stream.
 // Errors: IllegalOperation (20).

@@ -2,6 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -32,4 +33,4 @@ func checkCurrentOp(v bson.Value) error {
 }
 
 // allUsers reports a stage that is asked about everybody.
-func allUsers(arg bson.Raw, _ string) bool { return arg.Get("allUsers").Truthy() }
+func allUsers(arg bson.Raw, _ collection.User) bool { return arg.Get("allUsers").Truthy() }

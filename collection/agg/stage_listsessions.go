@@ -2,6 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -25,7 +26,7 @@ func parseListSessions(p *parser, name string, arg bson.Value) ([]Stage, error) 
 
 // othersSessions reports a stage that is asked about the sessions of others than
 // the user.
-func othersSessions(arg bson.Raw, user string) bool {
+func othersSessions(arg bson.Raw, user collection.User) bool {
 	if arg.Get("allUsers").Truthy() {
 		return true
 	}
@@ -34,7 +35,7 @@ func othersSessions(arg bson.Raw, user string) bool {
 		d, _ := v.Doc()
 		name, _ := d.Get("user").Str()
 		db, _ := d.Get("db").Str()
-		if name+"@"+db != user {
+		if !user.Called(name, db) {
 			return true
 		}
 	}

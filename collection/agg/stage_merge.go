@@ -315,13 +315,13 @@ func skimMerge(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
 }
 
 // mergeUpdates says that documents that match are changed.
-func mergeUpdates(arg bson.Raw, _ string) bool {
+func mergeUpdates(arg bson.Raw, _ collection.User) bool {
 	matched, _ := arg.Get("whenMatched").Str()
 	return matched != "keepExisting" && matched != "fail"
 }
 
 // mergeInserts says that documents may be inserted.
-func mergeInserts(arg bson.Raw, user string) bool {
+func mergeInserts(arg bson.Raw, user collection.User) bool {
 	others, _ := arg.Get("whenNotMatched").Str()
 	return !mergeUpdates(arg, user) || others != "discard" && others != "fail"
 }

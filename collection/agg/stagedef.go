@@ -2,6 +2,7 @@ package agg
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -111,7 +112,7 @@ type Privilege struct {
 	On     Resource
 	// If says with which arguments the privilege is needed, nil for all. The user is
 	// the one who asks, as "name@db".
-	If func(arg bson.Raw, user string) bool
+	If func(arg bson.Raw, user collection.User) bool
 }
 
 // Resource is what a privilege is on.

@@ -48,8 +48,8 @@ type Op struct {
 	Owner [32]byte
 	// Writes is what the user's uncommitted writes are counted in; nil = with everybody's.
 	Writes storage.Memory
-	// User is who runs the command, "name@db"; "" for nobody.
-	User string
+	// User is who runs the command.
+	User collection.User
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
 	// Committed is the timestamp of the last commit of the command, 0 if it

@@ -30,6 +30,7 @@ type Directory struct {
 	Everywhere func(ctx context.Context, at storage.Timestamp) error
 
 	mu    sync.RWMutex
+	gone  func(*User)       // gone is called for users that are no more; see OnGone
 	asOf  storage.Timestamp // the users and roles are at least as new, where others change them as well
 	users map[Name]*User
 	roles map[Name]*Role
@@ -315,9 +316,13 @@ func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 
 // apply makes a change that was committed at a time the present state.
 func (d *Directory) apply(e *Edit, at storage.Timestamp) {
+	var gone []*User
 	d.mu.Lock()
 	d.asOf = max(d.asOf, at)
 	for n, u := range e.users {
+		if was := d.users[n]; was != nil && !was.is(u) {
+			gone = append(gone, was)
+		}
 		if d.users[n] = u; u == nil {
 			delete(d.users, n)
 		}
@@ -329,6 +334,29 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	}
 	d.mu.Unlock()
 	d.version.Add(1)
+	d.part(gone)
+}
+
+// OnGone has a function called for each user that is no more, also if one of the same name has
+// come in its place and whichever process dropped it: before the command that did so is answered.
+// It must not change the directory.
+func (d *Directory) OnGone(fn func(*User)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gone = fn
+}
+
+// part reports users that are no more. The caller does not hold mu.
+func (d *Directory) part(users []*User) {
+	d.mu.RLock()
+	gone := d.gone
+	d.mu.RUnlock()
+	if gone == nil {
+		return
+	}
+	for _, u := range users {
+		gone(u)
+	}
 }
 
 // save writes the change and waits until it is durable.

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 )
@@ -52,6 +54,21 @@ type Role struct {
 	Privileges   []Privilege // each resource once
 	Roles        []Name
 	Restrictions Restrictions
+}
+
+// is reports that the other one, which may be nil, is the same user, if perhaps changed, and not a
+// later one of its name.
+func (u *User) is(other *User) bool { return other != nil && other.ID == u.ID }
+
+// Same reports that what proves somebody to be the one user by a mechanism proves it of the other.
+func (u *User) Same(other *User, m Mechanism) bool {
+	a, b := u.Credentials[m], other.Credentials[m]
+	return u.is(other) && bytes.Equal(a.StoredKey, b.StoredKey)
+}
+
+// Key names the user.
+func (u *User) Key() collection.User {
+	return collection.User{Name: u.Name.Name, DB: u.DB, ID: u.ID}
 }
 
 // NewUserID makes the UUID of a new user.

@@ -162,7 +162,7 @@ const (
 // name.
 func (d *Directory) fabricate(m Mechanism, n Name) scram.StoredCredentials {
 	mac := hmac.New(sha256.New, d.decoy[:])
-	mac.Write([]byte(string(m) + "\x00" + n.String()))
+	mac.Write(append([]byte(m+"\x00"), n.key()...))
 	sum := mac.Sum(nil)
 	key := sha256.Sum256(sum)
 	iterations := sha256Iterations

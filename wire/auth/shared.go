@@ -34,13 +34,26 @@ func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 	if err != nil {
 		return err
 	}
+	d.part(d.replace(users, roles, r.ReadTimestamp()))
+	return nil
+}
+
+// replace makes users and roles of a time the present ones, unless there are newer ones, and
+// returns the users that are no more.
+func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at storage.Timestamp) (gone []*User) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r.ReadTimestamp() >= d.asOf {
-		d.users, d.roles, d.asOf = users, roles, r.ReadTimestamp()
-		d.version.Add(1)
+	if at < d.asOf {
+		return nil
 	}
-	return nil
+	for n, was := range d.users {
+		if !was.is(users[n]) {
+			gone = append(gone, was)
+		}
+	}
+	d.users, d.roles, d.asOf = users, roles, at
+	d.version.Add(1)
+	return gone
 }
 
 // changeShared is Change where other processes change users as well: fn is called over what is

@@ -3,6 +3,7 @@ package command
 import (
 	"net"
 
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
 )
@@ -11,11 +12,12 @@ import (
 // have fair parts: the user who has logged in, or else the application by its name, or else
 // the address.
 type account struct {
-	name      string
-	user, app string            // that name was made of
-	memory    *ratelimit.Memory // the user's part of what blocking operators share
-	writes    *ratelimit.Memory // the user's part of what uncommitted writes share
-	server    *Server
+	name   string
+	user   collection.User   // the name was made of, or else
+	app    string            // of this
+	memory *ratelimit.Memory // the user's part of what blocking operators share
+	writes *ratelimit.Memory // the user's part of what uncommitted writes share
+	server *Server
 }
 
 // of returns the account of a connection, which changes with logins. Only the connection's
@@ -27,8 +29,8 @@ func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 	a.leave()
 	a.user, a.app, a.server = p.User, p.AppName, s
 	switch {
-	case p.User != "":
-		a.name = "user " + p.User
+	case !p.User.Nobody():
+		a.name = "user " + p.User.Key()
 	case p.AppName != "":
 		a.name = "application " + p.AppName
 	default:

@@ -24,7 +24,7 @@ import (
 // Connect sees a new connection.
 func (s *Server) Connect(c wire.Conn) error {
 	s.seenAt.CompareAndSwap(nil, c.Local().String())
-	p := &Peer{Cosmos: c.Tag() == TagCosmos, Owner: session.OwnerOf(""), UUID: session.NewID(session.Owner{}).UUID}
+	p := &Peer{Cosmos: c.Tag() == TagCosmos, Owner: session.OwnerOf("", ""), UUID: session.NewID(session.Owner{}).UUID}
 	c.SetState(p)
 	c.SetStranger(s.RequireAuth)
 	p.account.of(s, c, p)

@@ -22,6 +22,14 @@ type Login struct {
 	RolesValue bson.Value
 }
 
+// User names the user; nobody without a login.
+func (l *Login) User() collection.User {
+	if l == nil {
+		return collection.User{}
+	}
+	return collection.User{Name: l.Name.Name, DB: l.Name.DB, ID: l.ID}
+}
+
 // Allows is what the user may do; nobody may do nothing.
 func (l *Login) Allows() *auth.Grants {
 	if l == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
@@ -208,8 +209,8 @@ func (d *Def) Called(name string) bool { return d.Name == name || slices.Contain
 type Peer struct {
 	Cosmos      bool
 	AppName     string
-	User        string        // "name@db", "" for nobody
-	Owner       session.Owner // the digest of user
+	User        collection.User
+	Owner       session.Owner // Owner is the digest of User
 	Login       *Login        // nil for nobody
 	SASL        any           // the login under way, of the room access; nil for none
 	Speculative bool          // the login under way came with a hello

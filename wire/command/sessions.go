@@ -19,6 +19,9 @@ func (s *Server) enterSession(c *Call) error {
 		return s.Sessions.Touch(a.ID, c.Account())
 	}
 	a.Ending, a.API, a.Account = c.Def.Ends(), c.API, c.Account()
+	if a.ID.Owner == c.Peer.Owner { // or somebody speaks for another, see MayUse
+		a.User = c.Peer.User.ID
+	}
 	if a.Retryable() && !c.Def.Facts.Has(Retryable) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
 			"autocommit:false was not provided, and %s is not a retryable write command.", c.Name())

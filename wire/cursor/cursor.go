@@ -37,11 +37,11 @@ type Waiter interface {
 // Options are what is known of a cursor when it opens.
 type Options struct {
 	Namespace collection.Namespace
-	Session   session.ID // zero: opened without lsid
-	TxnNumber int64      // of the transaction it was opened in, -1 if none
-	User      string     // who opened it, "user@db"; "" for nobody
-	Conn      int64      // the connection it was opened on
-	Account   string     // whom it is counted for
+	Session   session.ID      // zero: opened without lsid
+	TxnNumber int64           // of the transaction it was opened in, -1 if none
+	User      collection.User // who opened it
+	Conn      int64           // the connection it was opened on
+	Account   string          // whom it is counted for
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: never idle too long
@@ -65,7 +65,7 @@ type Access struct {
 	Namespace collection.Namespace
 	Session   session.ID
 	TxnNumber int64 // of the transaction of the command, -1 if none
-	User      string
+	User      collection.User
 	// Interrupt is called with ErrKilled from another goroutine when the cursor is killed
 	// while the command uses it. May be nil.
 	Interrupt func(cause error)

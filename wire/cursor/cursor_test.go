@@ -105,13 +105,13 @@ func TestBatches(t *testing.T) {
 }
 
 func TestAccess(t *testing.T) {
-	in := func(s session.ID, n int64, user string) Options {
+	in := func(s session.ID, n int64, user collection.User) Options {
 		return Options{Namespace: ns, Session: s, TxnNumber: n, User: user}
 	}
-	by := func(s session.ID, n int64, user string) Access {
+	by := func(s session.ID, n int64, user collection.User) Access {
 		return Access{Namespace: ns, Session: s, TxnNumber: n, User: user}
 	}
-	none := session.ID{}
+	none, nobody := session.ID{}, collection.User{}
 	for i, c := range []struct {
 		o    Options
 		a    Access
@@ -119,14 +119,15 @@ func TestAccess(t *testing.T) {
 	}{
 		{open, reach, 0},
 		{open, Access{Namespace: collection.Namespace{DB: "db", Coll: "d"}, TxnNumber: -1}, 13},
-		{in(none, -1, "u@a"), by(none, -1, "u@b"), 13},
-		{in(none, -1, ""), by(sidA, -1, ""), 50736},
-		{in(sidA, -1, ""), by(none, -1, ""), 50737},
-		{in(sidA, -1, ""), by(sidB, -1, ""), 50738},
-		{in(sidA, -1, ""), by(sidA, 1, ""), 50739},
-		{in(sidA, 1, ""), by(sidA, -1, ""), 50740},
-		{in(sidA, 1, ""), by(sidA, 2, ""), 50741},
-		{in(sidA, 1, "u@a"), by(sidA, 1, "u@a"), 0},
+		{in(none, -1, collection.User{Name: "a", DB: "b@c"}), by(none, -1, collection.User{Name: "a@b", DB: "c"}), 13},
+		{in(none, -1, collection.User{Name: "u", DB: "a", ID: [16]byte{1}}), by(none, -1, collection.User{Name: "u", DB: "a", ID: [16]byte{2}}), 13},
+		{in(none, -1, nobody), by(sidA, -1, nobody), 50736},
+		{in(sidA, -1, nobody), by(none, -1, nobody), 50737},
+		{in(sidA, -1, nobody), by(sidB, -1, nobody), 50738},
+		{in(sidA, -1, nobody), by(sidA, 1, nobody), 50739},
+		{in(sidA, 1, nobody), by(sidA, -1, nobody), 50740},
+		{in(sidA, 1, nobody), by(sidA, 2, nobody), 50741},
+		{in(sidA, 1, collection.User{Name: "u", DB: "a"}), by(sidA, 1, collection.User{Name: "u", DB: "a"}), 0},
 	} {
 		r := New(Config{})
 		id, src := add(t, r, c.o)
@@ -179,13 +180,14 @@ func TestKill(t *testing.T) {
 
 func TestKillMany(t *testing.T) {
 	r := New(Config{})
-	o := func(s session.ID, n int64, user string) Options {
+	o := func(s session.ID, n int64, user collection.User) Options {
 		return Options{Namespace: ns, Session: s, TxnNumber: n, User: user}
 	}
-	for _, x := range []Options{o(sidA, 1, "u"), o(sidA, 2, "u"), o(sidA, -1, "u"), o(sidB, 1, "u"), o(sidB, -1, "v")} {
+	u, v := collection.User{Name: "u"}, collection.User{Name: "u", ID: [16]byte{1}} // of the same name, and later
+	for _, x := range []Options{o(sidA, 1, u), o(sidA, 2, u), o(sidA, -1, u), o(sidB, 1, u), o(sidB, -1, v)} {
 		add(t, r, x)
 	}
-	if a, b, c := r.KillTxn(sidA, 1), r.KillSession(sidA), r.KillUser("v"); a != 1 || b != 2 || c != 1 || r.Stats().Open != 1 {
+	if a, b, c := r.KillTxn(sidA, 1), r.KillSession(sidA), r.KillUser(v); a != 1 || b != 2 || c != 1 || r.Stats().Open != 1 {
 		t.Error(a, b, c, r.Stats())
 	}
 }

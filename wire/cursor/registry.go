@@ -244,7 +244,7 @@ func (r *Registry) KillConn(conn int64) int {
 }
 
 // KillUser closes the cursors of a user who was dropped.
-func (r *Registry) KillUser(user string) int {
+func (r *Registry) KillUser(user collection.User) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.User == user })
 }
 

@@ -35,8 +35,8 @@ type Operation struct {
 	InTxn   bool
 	Writes  bool // or puts what it reads into a collection
 	Start   time.Time
-	User    string // "name@db", "" for nobody
-	Secret  bool   // the request holds passwords or proofs of them: see Redact
+	User    collection.User
+	Secret  bool // the request holds passwords or proofs of them: see Redact
 	slot    *Slot
 }
 

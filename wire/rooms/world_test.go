@@ -97,8 +97,8 @@ func (w *world) dialAs(tag string) *client {
 // enter makes a user that of a connection.
 func (w *world) enter(c *client, l *command.Login) {
 	p := c.state.(*command.Peer)
-	p.Login, p.User = l, l.Name.String()
-	p.Owner = session.OwnerOf(p.User)
+	p.Login, p.User = l, l.User()
+	p.Owner = session.OwnerOf(p.User.Name, p.User.DB)
 }
 
 func (c *client) ID() int64   { return c.id }

@@ -21,6 +21,9 @@ type Args struct {
 
 	// Account is set by the caller: whom a new session is counted for.
 	Account string
+	// User is set by the caller: which user it is, as a later one of the same name has the same
+	// ID.Owner. Zero is anybody, as without authentication.
+	User [16]byte
 	// TxnMax is set by the caller for a transaction with a lifetime of its own;
 	// 0 is that of all.
 	TxnMax time.Duration

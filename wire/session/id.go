@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -14,8 +15,17 @@ import (
 // Manual: reference/command/startSession (uid).
 type Owner [32]byte
 
-// OwnerOf returns the digest of a user, given as "user@db", "" for nobody.
-func OwnerOf(user string) Owner { return sha256.Sum256([]byte(user)) }
+// OwnerOf returns the digest of a user; both parts are empty for nobody. If the database has an @
+// that text could be another user's: then it is the digest of "db\x00user", which is nobody's else.
+func OwnerOf(name, db string) Owner {
+	switch {
+	case name == "" && db == "":
+		return sha256.Sum256(nil)
+	case strings.ContainsRune(db, '@'):
+		return sha256.Sum256([]byte(db + "\x00" + name))
+	}
+	return sha256.Sum256([]byte(name + "@" + db))
+}
 
 // ID names a logical session: the client's UUID and the user it belongs to, so that
 // users cannot meet in one session. The zero ID is no session.

@@ -195,6 +195,14 @@ func (r *Registry) End(ids ...ID) {
 	r.forget(context.Background(), gone)
 }
 
+// EndOf ends the sessions of a user who is no more; their transactions are aborted. What the
+// History has of them is swept later, as each may be one of very many.
+func (r *Registry) EndOf(o Owner) {
+	for _, id := range r.ids(func(id ID) bool { return id.Owner == o }) {
+		r.drop(id, ErrKilled, nil)
+	}
+}
+
 // forget drops ended sessions from the History. What stays after an error is
 // swept later.
 func (r *Registry) forget(ctx context.Context, ids []ID) {

@@ -63,6 +63,7 @@ type Session struct {
 	number     int64
 	state      State
 	begun      time.Time
+	user       [16]byte // user began the transaction
 	committed  storage.Timestamp
 	hold       Holding
 	api        API
@@ -135,13 +136,16 @@ func (s *Session) begin(a Args) error {
 				"Cannot start a transaction with given transaction number %d: a transaction with the same number is in state %v", n, s.state)
 		}
 		s.advance(n, InProgress)
-		s.api = a.API
+		s.api, s.user = a.API, a.User
 		s.begun = time.Now()
 		s.registry.opened(s, a.TxnMax)
 		return nil
 	case n > s.number:
 		return mongoerr.New(mongoerr.NoSuchTransaction,
 			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", n, s.number)
+	}
+	if s.state == InProgress && a.User != s.user && a.User != [16]byte{} {
+		return s.errAborted() // a user of the same name began it, who is no more
 	}
 	switch s.state {
 	case None:

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,6 +40,62 @@ func start(n int64) Args    { return Args{ID: id(1), TxnNumber: n, InTxn: true, 
 func proceed(n int64) Args  { return Args{ID: id(1), TxnNumber: n, InTxn: true} }
 func ending(n int64) Args   { return Args{ID: id(1), TxnNumber: n, InTxn: true, Ending: true} }
 func code(err error) string { return fmt.Sprint(int32(mongoerr.CodeOf(err))) }
+
+// TestLaterUser: a transaction belongs to the user who began it, and not to a later one of the same
+// name, whose sessions have the same owner. Who speaks for another is nobody in particular.
+func TestLaterUser(t *testing.T) {
+	r := New(Config{})
+	by := func(a Args, user byte) Args {
+		a.User[0] = user
+		return a
+	}
+	s, err := r.Checkout(t.Context(), by(start(1), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Checkin()
+	for _, step := range []struct {
+		a    Args
+		want string
+	}{{by(proceed(1), 2), "251"}, {by(ending(1), 2), "251"}, {by(proceed(1), 1), "0"}, {by(ending(1), 0), "0"}} {
+		s, err := r.Checkout(t.Context(), step.a)
+		if code(err) != step.want {
+			t.Errorf("user %d: %v, want %s", step.a.User[0], err, step.want)
+		}
+		if err == nil {
+			s.Checkin()
+		}
+	}
+}
+
+// TestOwners: the owner is MongoDB's digest, but where two users would have the same one.
+func TestOwners(t *testing.T) {
+	if OwnerOf("u", "admin") != sha256.Sum256([]byte("u@admin")) || OwnerOf("u@x", "admin") != sha256.Sum256([]byte("u@x@admin")) || OwnerOf("", "") != sha256.Sum256(nil) {
+		t.Error("drivers compute other owners")
+	}
+	if OwnerOf("a", "b@c") == OwnerOf("a@b", "c") {
+		t.Error("two users have one owner")
+	}
+}
+
+// TestEndOf: the sessions of one owner end, those of others go on.
+func TestEndOf(t *testing.T) {
+	var ended []ID
+	r := New(Config{OnEnd: func(id ID) { ended = append(ended, id) }})
+	mine, other := start(1), start(1)
+	mine.ID.Owner, other.ID.Owner = OwnerOf("u", "a"), OwnerOf("u", "b")
+	for _, a := range []Args{mine, other} {
+		s, err := r.Checkout(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Checkin()
+	}
+	r.EndOf(mine.ID.Owner)
+	if st := r.Stats(); st.Sessions != 1 || st.Open != 1 || st.Aborted != 1 || len(ended) != 1 || ended[0] != mine.ID {
+		t.Errorf("%+v, ended %v", st, ended)
+	}
+}
 
 // TestRules walks scripts of commands through one session. A step is a kind, a number
 // and the expected code: s start, c continue, w retryable write, C commit, A abort,
@@ -395,7 +452,7 @@ func TestParseArgs(t *testing.T) {
 		if err != nil {
 			t.Fatal(in, err)
 		}
-		a, err := ParseArgs(body, "find", OwnerOf(""))
+		a, err := ParseArgs(body, "find", OwnerOf("", ""))
 		got := fmt.Sprint(a.TxnNumber, " ", a.InTxn, " ", a.Start)
 		if err != nil {
 			got = "error " + code(err)
@@ -407,7 +464,7 @@ func TestParseArgs(t *testing.T) {
 }
 
 func TestID(t *testing.T) {
-	a, b := NewID(OwnerOf("u@admin")), NewID(OwnerOf("u@admin"))
+	a, b := NewID(OwnerOf("u", "admin")), NewID(OwnerOf("u", "admin"))
 	if a == b || a.IsZero() || a.UUID[6]>>4 != 4 || a.UUID[8]>>6 != 2 {
 		t.Errorf("%v %v", a, b)
 	}

@@ -9,6 +9,7 @@ import (
 
 // join hands the room's answers to the server.
 func (s *State) join() {
+	s.Auth.OnGone(s.partFrom)
 	s.Hooks.Login = s.currentLogin
 	s.Hooks.FirstUser = func(c *command.Call) bool { return firstUser(c) }
 	s.Hooks.Speculate = func(c *command.Call, first bson.Value) { s.speculate(c, first) }

@@ -18,12 +18,13 @@ func (s *State) currentLogin(c *command.Call) (*command.Login, error) {
 	if l == nil || l.Version == c.Server.Auth.Version() {
 		return l, nil
 	}
+	version := c.Server.Auth.Version()
 	u := s.loginUser(c, l.Name)
 	if u == nil || u.ID != l.ID {
 		setLogin(c, nil) // dropped
 		return nil, nil
 	}
-	n, err := s.newLogin(c, u, l.Mechanism)
+	n, err := s.newLogin(c, u, l.Mechanism, version)
 	if err != nil {
 		return nil, err // the next command looks again
 	}
@@ -57,9 +58,10 @@ func (p peerUsers) User(n auth.Name) *auth.User {
 	return p.directory.User(n)
 }
 
-// newLogin resolves what a user may do. Errors: why the command is to end.
-func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) (*command.Login, error) {
-	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: c.Server.Auth.Version(), Account: u == s.Account}
+// newLogin resolves what a user may do, who was looked up after the directory had a version.
+// Errors: why the command is to end.
+func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, version uint64) (*command.Login, error) {
+	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: version, Account: u == s.Account}
 	var err error
 	if l.Roles, err = c.Server.Auth.Inherited(c.Env(), u.Roles); err != nil {
 		return nil, err
@@ -84,11 +86,8 @@ func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism) (*comm
 // setLogin makes a user that of the connection; nil for nobody.
 func setLogin(c *command.Call, l *command.Login) {
 	p := c.Peer
-	p.Login, p.User = l, ""
-	if l != nil {
-		p.User = l.Name.String()
-	}
-	p.Owner = session.OwnerOf(p.User)
+	p.Login, p.User = l, l.User()
+	p.Owner = session.OwnerOf(p.User.Name, p.User.DB)
 	c.Conn.SetStranger(c.Server.RequireAuth && l == nil)
 }
 
@@ -103,6 +102,10 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 		}
 		return mongoerr.New(mongoerr.ProtocolError, "Another user is already authenticated; a connection belongs to one user until it logs out")
 	}
+	version, proven := c.Server.Auth.Version(), u
+	if u = s.loginUser(c, u.Name); u == nil || !u.Same(proven, m) {
+		return s.loginFailed(c, proven.Name, m, "it was dropped or has another password since the login began")
+	}
 	restrictions, err := c.Server.Auth.Restrictions(c.Env(), u)
 	if err != nil {
 		return err
@@ -112,7 +115,7 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 			return s.loginFailed(c, u.Name, m, "its authentication restrictions do not allow this address")
 		}
 	}
-	l, err := s.newLogin(c, u, m)
+	l, err := s.newLogin(c, u, m, version)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func createUserPrivileges(q *command.PrivilegeCheck) {
 func updateUserPrivileges(q *command.PrivilegeCheck) {
 	db := collection.Namespace{DB: q.DB}
 	name, _ := q.Value.Str()
-	own := (auth.Name{Name: name, DB: q.DB}).String() == q.Call.Peer.User
+	own := q.Call.Peer.User.Called(name, q.DB)
 	either := func(all, mine auth.Action) {
 		if !own || !q.Grants.May(mine, db) {
 			q.Need(all, db)
@@ -159,7 +159,7 @@ func usersInfoPrivileges(q *command.PrivilegeCheck) {
 		return
 	}
 	eachName(q, q.Value, "user", func(n auth.Name) {
-		if n.String() != q.Call.Peer.User {
+		if !q.Call.Peer.User.Called(n.Name, n.DB) {
 			q.Need(auth.ViewUser, collection.Namespace{DB: n.DB})
 		}
 	})

@@ -340,17 +340,13 @@ func runDropUser(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	err = c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
+	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if e.User(n) == nil {
 			return noUser(n)
 		}
 		e.DropUser(n)
 		return nil
 	})
-	if err == nil {
-		c.Server.Cursors.KillUser(n.String())
-	}
-	return err
 }
 
 // runDropAllUsers takes the users of a database away.
@@ -369,9 +365,6 @@ func runDropAllUsers(c *command.Call) error {
 	})
 	if err != nil {
 		return err
-	}
-	for _, u := range gone {
-		c.Server.Cursors.KillUser(u.Name.String())
 	}
 	c.Reply.Int32("n", int32(len(gone)))
 	return nil

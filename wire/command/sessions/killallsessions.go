@@ -63,7 +63,7 @@ func parseUsers(list bson.Raw, field string) (map[session.Owner]bool, error) {
 		case !hasDB:
 			return nil, mongoerr.MissingField(field + ".db")
 		}
-		owners[session.OwnerOf(user+"@"+db)] = true
+		owners[session.OwnerOf(user, db)] = true
 	}
 	return owners, nil
 }

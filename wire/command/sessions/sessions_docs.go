@@ -23,8 +23,8 @@ func (s *State) localSessionDocs(o *cluster.Op, _ collection.Namespace, spec bso
 
 // sessionsOf describes the sessions that a user asks about: by default the user's own.
 // field is where the users of others are named.
-func (s *State) sessionsOf(user string, spec bson.Raw, field string) ([]bson.Raw, error) {
-	own := session.OwnerOf(user)
+func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([]bson.Raw, error) {
+	own := session.OwnerOf(user.Name, user.DB)
 	all := !s.RequireAuth || spec.Get("allUsers").Truthy()
 	var of map[session.Owner]bool
 	if list, ok := spec.Get("users").Array(); ok {
@@ -49,7 +49,7 @@ func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
 	names := map[session.Owner]string{}
 	if s.RequireAuth {
 		for _, u := range s.Auth.Users("") {
-			names[session.OwnerOf(u.Name.String())] = u.Name.String()
+			names[session.OwnerOf(u.Name.Name, u.DB)] = u.Name.String()
 		}
 	}
 	s.Sessions.Each(func(id session.ID, used time.Time) bool {

@@ -16,7 +16,7 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	a := currentOpArgs{
 		Idle: flag("idleConnections"), Cursors: flag("idleCursors"), Truncate: flag("truncateOps"),
 		Sessions: !spec.Has("idleSessions") || flag("idleSessions"),
-		Own:      s.RequireAuth && !flag("allUsers"), User: o.User,
+		Own:      s.RequireAuth && !flag("allUsers"), User: o.User.Key(),
 	}
 	if flag("localOps") {
 		return s.currentOps(a), nil

@@ -3,10 +3,10 @@ package status
 import (
 	"cmp"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/wire"
@@ -26,22 +26,22 @@ type currentOpArgs struct {
 	Truncate bool // long commands
 	NoJobs   bool
 	Own      bool // nothing of other users
-	User     string
+	// User is the key of who asks: the account of the Cosmos listener has another ID at each server.
+	User string
 }
 
-// userNames takes "name@db" apart.
-func userNames(user string) []auth.Name {
-	i := strings.LastIndexByte(user, '@')
-	if i < 0 {
+// userNames are the names of a user; none for nobody.
+func userNames(u collection.User) []auth.Name {
+	if u.Nobody() {
 		return nil
 	}
-	return []auth.Name{{Name: user[:i], DB: user[i+1:]}}
+	return []auth.Name{{Name: u.Name, DB: u.DB}}
 }
 
 // runCurrentOp lists what all servers over the store do, filtered by its other fields.
 // Manual: reference/command/currentOp.
 func (s *State) runCurrentOp(c *command.Call) error {
-	a := currentOpArgs{Sessions: true, Truncate: true, User: c.Peer.User}
+	a := currentOpArgs{Sessions: true, Truncate: true, User: c.Peer.User.Key()}
 	filter := bson.NewBuilder(nil)
 	it := c.Body.Iter()
 	it.Next()
@@ -83,7 +83,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	busy := map[int64]bool{}
 	for _, op := range s.Ops.List() {
 		busy[op.Conn.ID()] = true
-		if a.Own && op.User != a.User {
+		if a.Own && op.User.Key() != a.User {
 			continue
 		}
 		if body := op.Command(); body != nil {

@@ -176,15 +176,15 @@ func working(c *command.Call, took time.Duration) time.Duration {
 // appendUser appends who ran the command.
 func appendUser(c *command.Call, b *bson.Builder) {
 	b.BeginArray("allUsers")
-	user, db, known := strings.Cut(c.Peer.User, "@")
-	if known {
+	u := c.Peer.User
+	if !u.Nobody() {
 		b.BeginDoc("")
-		b.String("user", user)
-		b.String("db", db)
+		b.String("user", u.Name)
+		b.String("db", u.DB)
 		b.End()
 	}
 	b.End()
-	b.String("user", c.Peer.User)
+	b.String("user", u.String())
 }
 
 // clientHost is an address without its port.
