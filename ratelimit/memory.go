@@ -40,7 +40,7 @@ func (m *Memory) Take(n int64) bool {
 	if m == nil {
 		return true
 	}
-	if used := m.used.Add(n); used > m.max || m.shared && used > shareFactor*(m.of.Free()-n) {
+	if used := m.used.Add(n); used > m.max || m.shared && used > ShareFactor*(m.of.Free()-n) {
 		m.used.Add(-n)
 		m.refused.Add(1)
 		if m.shared {
@@ -81,7 +81,7 @@ func (m *Memory) Free() int64 {
 	}
 	free := min(m.max-m.used.Load(), m.of.Free())
 	if m.shared {
-		free = min(free, (shareFactor*m.of.Free()-m.used.Load())/(shareFactor+1))
+		free = min(free, (ShareFactor*m.of.Free()-m.used.Load())/(ShareFactor+1))
 	}
 	return max(0, free)
 }

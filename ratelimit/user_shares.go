@@ -4,7 +4,7 @@ import "sync"
 
 // UserShares are the parts of one memory that its users have. Who is alone may hold two
 // thirds of it; each who comes finds room for two thirds of what is left, and all end up with
-// the same: what a user holds is at most shareFactor times what nobody holds. A nil
+// the same: what a user holds is at most ShareFactor times what nobody holds. A nil
 // *UserShares has one part without an end. Safe for concurrent use.
 type UserShares struct {
 	of *Memory
@@ -15,11 +15,11 @@ type UserShares struct {
 	gone map[string]*userShare
 }
 
-// shareFactor is how many times what is free one user may hold.
-const shareFactor = 2
+// ShareFactor is how many times what is free one user may hold.
+const ShareFactor = 2
 
 // ShareMax is how much of m a user gets at most, who is alone.
-func ShareMax(m *Memory) int64 { return m.Max() / (shareFactor + 1) * shareFactor }
+func ShareMax(m *Memory) int64 { return m.Max() / (ShareFactor + 1) * ShareFactor }
 
 // userShare is a part and how many connections the user has.
 type userShare struct {

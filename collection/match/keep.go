@@ -7,10 +7,33 @@ import (
 )
 
 // Keep keeps the documents that match a filter; nil keeps all.
-// Errors: those of Parse and of the expressions in the filter.
+// Errors: those of Keeper and of what it returns.
 func Keep(env *mql.Env, docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 	if filter.IsEmpty() {
 		return docs, nil
+	}
+	keeps, err := Keeper(env, filter)
+	if err != nil {
+		return nil, err
+	}
+	var out []bson.Raw
+	for _, d := range docs {
+		ok, err := keeps(d)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// Keeper returns what reports the documents that match a filter, one after another, whose errors are those of the expressions in
+// it; nil keeps all. Errors: those of Parse.
+func Keeper(env *mql.Env, filter bson.Raw) (keeps func(bson.Raw) (bool, error), err error) {
+	if filter.IsEmpty() {
+		return func(bson.Raw) (bool, error) { return true, nil }, nil
 	}
 	if err := RefuseInValidator(filter); err != nil {
 		return nil, err
@@ -21,16 +44,8 @@ func Keep(env *mql.Env, docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 	}
 	f = Normalize(f)
 	var s expr.Scratch
-	var out []bson.Raw
-	for _, d := range docs {
+	return func(d bson.Raw) (bool, error) {
 		s.Reset()
-		ok, err := f.Matches(env, d, &s)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out = append(out, d)
-		}
-	}
-	return out, nil
+		return f.Matches(env, d, &s)
+	}, nil
 }

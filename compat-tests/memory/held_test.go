@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -20,13 +22,19 @@ import (
 func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	t.Helper()
 	faults.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
-	s := harness.Start(t, harness.Options{Data: data, Args: []string{"--auth", "--work-memory", "32MB", "--cache-size", "16MB"}})
+	s := guardedAgain(t, data)
 	createUser(t, s.Client(t), "root", bson.D{{Key: "role", Value: "root"}, {Key: "db", Value: "admin"}})
 	root := login(t, s, "root")
 	for _, name := range own {
 		createUser(t, root, name, bson.D{{Key: "role", Value: "dbOwner"}, {Key: "db", Value: name}})
 	}
 	return s
+}
+
+// guardedAgain starts a server over what guarded has left.
+func guardedAgain(t *testing.T, data string) *harness.Server {
+	t.Helper()
+	return harness.Start(t, harness.Options{Data: data, Args: []string{"--auth", "--work-memory", "32MB", "--cache-size", "16MB"}})
 }
 
 func createUser(t *testing.T, c *mongo.Client, name string, role bson.D) {
@@ -98,6 +106,77 @@ func TestUsersShareSessions(t *testing.T) {
 		}
 	}
 	if err := admin.RunCommand(t.Context(), bson.D{{Key: "killAllSessions", Value: bson.A{}}}).Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// heapWithin waits until the heap is no larger than it was before and what clients may make the server hold: so much garbage goes
+// with the next collections.
+func heapWithin(t *testing.T, admin *mongo.Database, before int64) {
+	t.Helper()
+	const most = 32<<20 + 16<<20
+	var now int64
+	for range 300 {
+		if now = heap(t, admin); now <= before+most {
+			t.Logf("the heap is %d KB, and was %d KB", now>>10, before>>10)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("the heap is %d bytes, and was %d", now, before)
+}
+
+// heap is what the server's heap holds, in bytes.
+func heap(t *testing.T, admin *mongo.Database) int64 {
+	t.Helper()
+	r, err := admin.RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}, {Key: "tcmalloc", Value: 1}}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := r.Lookup("tcmalloc", "generic", "current_allocated_bytes").AsInt64OK()
+	return n
+}
+
+// Who may make users in one database makes the server hold no more of them, and no larger ones, than it has room for, and leaves room
+// for those of others, also after a start.
+func TestUsersAreBounded(t *testing.T) {
+	data := t.TempDir()
+	s := guarded(t, data, "greedy", "modest")
+	admin, greedy := login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
+	before := heap(t, admin)
+	addUser := func(db *mongo.Database, name string, bytes int) error {
+		return db.RunCommand(t.Context(), bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: "x"}, {Key: "mechanisms", Value: bson.A{"SCRAM-SHA-1"}}, {Key: "roles", Value: bson.A{}},
+			{Key: "customData", Value: bson.D{{Key: "s", Value: strings.Repeat("x", bytes)}}}}).Err()
+	}
+	for i := range 25 {
+		if err := addUser(greedy, fmt.Sprint("large", i), 15<<20); refusal(t, err) != 10334 {
+			t.Fatal("15 MB of custom data:", err)
+		}
+	}
+	var err error
+	n := 0
+	for ; err == nil && n < 1000; n++ {
+		err = addUser(greedy, fmt.Sprint("u", n), 16_000)
+	}
+	if refusal(t, err) != 96 {
+		t.Fatal("the greedy one:", err)
+	}
+	t.Logf("%d users: %v", n, err)
+	heapWithin(t, admin, before)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = guardedAgain(t, data)
+	admin = login(t, s, "root").Database("admin")
+	heapWithin(t, admin, before)
+	if err := addUser(login(t, s, "greedy").Database("greedy"), "more", 16_000); refusal(t, err) != 96 {
+		t.Error("the greedy one after a start:", err)
+	}
+	if err := addUser(login(t, s, "modest").Database("modest"), "u", 16_000); err != nil {
+		t.Error("the modest one:", err)
+	}
+	if err := admin.RunCommand(t.Context(), bson.D{{Key: "usersInfo", Value: bson.D{{Key: "forAllDBs", Value: true}}}}).Err(); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ func openDirectory(t *testing.T) *Directory {
 	t.Helper()
 	s := memkv.Open(memkv.Options{})
 	t.Cleanup(func() { s.Close() })
-	d, err := Open(t.Context(), s)
+	d, err := Open(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestFabricated(t *testing.T) {
 func TestDirectoryIsDurable(t *testing.T) {
 	s := memkv.Open(memkv.Options{})
 	defer s.Close()
-	d, err := Open(t.Context(), s)
+	d, err := Open(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestDirectoryIsDurable(t *testing.T) {
 	if err := d.Change(t.Context(), func(e *Edit) error { e.DropUser(u.Name); return failed }); err != failed || d.User(u.Name) == nil || d.Version() != version {
 		t.Errorf("a change that fails: %v", err)
 	}
-	again, err := Open(t.Context(), s)
+	again, err := Open(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,14 +9,11 @@ import (
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
-
-// entriesMax bounds the users and roles together: all are kept in memory.
-const entriesMax = 100_000
 
 // Directory holds the users and roles. All of them are in memory; every change is
 // durable before it takes effect. Safe for concurrent use.
@@ -34,14 +31,15 @@ type Directory struct {
 	asOf  storage.Timestamp // the users and roles are at least as new, where others change them as well
 	users map[Name]*User
 	roles map[Name]*Role
+	held  *held
 
 	decoy [32]byte // of fabricated credentials, see Start
 }
 
-// Open reads the users and roles of a store.
+// Open reads the users and roles of a store, which are counted in a memory; nil has the room that there is at most.
 // Errors: storage.ErrCorruption, those of the store.
-func Open(ctx context.Context, s storage.Store) (*Directory, error) {
-	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}}
+func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory, error) {
+	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, held: newHeld(m)}
 	d.version.Store(1)
 	d.decoy = newSecret()
 	r, err := s.Snapshot(ctx, 0)
@@ -68,6 +66,7 @@ func Open(ctx context.Context, s storage.Store) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.held.recount(d.users, d.roles)
 	return d, nil
 }
 
@@ -281,7 +280,7 @@ func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 }
 
 // Change makes a change: fn says what, and an error of it changes nothing.
-// Errors: those of fn and of the store; OperationFailed (96) for too many entries.
+// Errors: those of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) for what is too much to keep.
 func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	d.changes.Lock()
 	defer d.changes.Unlock()
@@ -300,7 +299,7 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 }
 
 // edit has fn make a change of the present state, nil if there is none.
-// Errors: those of fn; OperationFailed (96) for too many entries.
+// Errors: those of fn and of checkHeld.
 func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
 	if err := fn(e); err != nil || len(e.users) == 0 && len(e.roles) == 0 {
@@ -308,8 +307,8 @@ func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if n := len(d.users) + len(d.roles) + len(e.users) + len(e.roles); n > entriesMax {
-		return nil, mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
+	if err := e.checkHeld(); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
@@ -323,11 +322,13 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 		if was := d.users[n]; was != nil && !was.is(u) {
 			gone = append(gone, was)
 		}
+		d.held.count(n.DB, u.weight()-d.users[n].weight())
 		if d.users[n] = u; u == nil {
 			delete(d.users, n)
 		}
 	}
 	for n, r := range e.roles {
+		d.held.count(n.DB, r.weight()-d.roles[n].weight())
 		if d.roles[n] = r; r == nil {
 			delete(d.roles, n)
 		}

@@ -46,6 +46,8 @@ type User struct {
 	Roles        []Name
 	CustomData   bson.Raw     // nil without
 	Restrictions Restrictions // of where it may come from
+
+	held int64 // bytes that it is counted for
 }
 
 // Role is a role that somebody made. Immutable once it is in a Directory.
@@ -54,6 +56,8 @@ type Role struct {
 	Privileges   []Privilege // each resource once
 	Roles        []Name
 	Restrictions Restrictions
+
+	held int64 // bytes that it is counted for
 }
 
 // is reports that the other one, which may be nil, is the same user, if perhaps changed, and not a
@@ -156,7 +160,7 @@ func (r *Role) Doc() bson.Raw {
 
 // parseUser reads what Doc wrote. Errors: storage.ErrCorruption.
 func parseUser(d bson.Raw) (*User, error) {
-	u := &User{Credentials: map[Mechanism]Credential{}}
+	u := &User{Credentials: map[Mechanism]Credential{}, held: weigh(len(d))}
 	u.Name.Name, _ = d.Get("user").Str()
 	u.DB, _ = d.Get("db").Str()
 	_, id, _ := d.Get("userId").Binary()
@@ -187,7 +191,7 @@ func parseUser(d bson.Raw) (*User, error) {
 
 // parseRole reads what Doc wrote. Errors: storage.ErrCorruption.
 func parseRole(d bson.Raw) (*Role, error) {
-	r := &Role{}
+	r := &Role{held: weigh(len(d))}
 	r.Name.Name, _ = d.Get("role").Str()
 	r.DB, _ = d.Get("db").Str()
 	r.Roles = parseNames(d.Get("roles"), "role")

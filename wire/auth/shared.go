@@ -52,6 +52,7 @@ func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at stora
 		}
 	}
 	d.users, d.roles, d.asOf = users, roles, at
+	d.held.recount(users, roles)
 	d.version.Add(1)
 	return gone
 }

@@ -19,7 +19,7 @@ func (find) Commands() []Def {
 func authorizing(tb testing.TB, role string) *Call {
 	store := memkv.Open(memkv.Options{})
 	tb.Cleanup(func() { store.Close() })
-	users, err := auth.Open(tb.Context(), store)
+	users, err := auth.Open(tb.Context(), store, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

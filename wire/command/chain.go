@@ -50,9 +50,23 @@ func (s *Server) Disconnect(c wire.Conn) {
 	s.conns.Delete(c.ID())
 }
 
-// replyBytesMax is how long a reply may be without what finish puts at its end. Most are bounded
-// where they are made; this is for what prints a request several times, as explain does.
-const replyBytesMax = wire.MessageSizeMax - 64<<10
+// replyBytesMax is how long a reply may be without what finish puts at its end: explain prints a request several times.
+// listBytesMax is how long one may be that lists what there is. Manual: reference/limits#bson-documents.
+const (
+	replyBytesMax = wire.MessageSizeMax - 64<<10
+	listBytesMax  = 16<<20 + 16<<10
+)
+
+// Fits refuses a reply that has become longer than one may be. Who lists what there may be much of calls it after each part,
+// so that no more is built than is sent. Errors: BSONObjectTooLarge (10334).
+func (c *Call) Fits() error { return c.shorter(listBytesMax) }
+
+func (c *Call) shorter(most int) error {
+	if n := c.Reply.Len(); n > most {
+		return mongoerr.New(mongoerr.BSONObjectTooLarge, "The reply to %s has %d bytes, or more, and one may have %d: ask for less at a time", c.Name(), n, most)
+	}
+	return nil
+}
 
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
@@ -71,8 +85,8 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	if c.Injected.HangUp || errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
 	}
-	if n := c.Reply.Len(); err == nil && n > replyBytesMax {
-		err = mongoerr.New(mongoerr.BSONObjectTooLarge, "The reply to %s has %d bytes, more than the %d that one may have", c.Name(), n, replyBytesMax)
+	if err == nil {
+		err = c.shorter(replyBytesMax)
 	}
 	if err != nil {
 		out.Restart()

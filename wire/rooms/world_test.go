@@ -62,7 +62,7 @@ func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets
 	cursors := cursor.New(cursor.Config{})
 	sessions := session.New(session.Config{History: session.NewStore(store), OnEnd: func(id session.ID) { cursors.KillSession(id) }})
 	t.Cleanup(cursors.Close)
-	users, err := auth.Open(t.Context(), store)
+	users, err := auth.Open(t.Context(), store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

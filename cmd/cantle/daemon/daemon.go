@@ -264,9 +264,10 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
 	var users *auth.Directory
 	if err := d.persist(ctx, "the users and roles", func() (err error) {
-		if users, err = auth.Open(ctx, d.store); err != nil {
+		if users, err = auth.Open(ctx, d.store, d.shares.users); err != nil {
 			return fmt.Errorf("reading the users and roles: %w", err)
 		}
+		d.warnOver("the users and roles", d.shares.users)
 		return d.makeFirstUser(ctx, users) // who is there already is found when all of it is done again
 	}); err != nil {
 		return nil, err

@@ -15,11 +15,12 @@ import (
 //	      ├─ messages  large messages on their way in; they wait for their turn
 //	      ├─ replies   large replies on their way out; batches get smaller
 //	      ├─ writes    uncommitted writes; they fail
-//	      └─ sessions  logical sessions; no more are made
+//	      ├─ sessions  logical sessions; no more are made
+//	      └─ users     users and roles; no more are made
 //
 // Each of these may take more than its equal part, but none all of it.
 type shares struct {
-	work, queries, messages, replies, writes, sessions *ratelimit.Memory
+	work, queries, messages, replies, writes, sessions, users *ratelimit.Memory
 	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
 	cursors int64
 	// results is what sessions may remember of retryable writes, in bytes.
@@ -45,7 +46,7 @@ func divide(total, work int64) shares {
 	all := ratelimit.NewMemory(work)
 	return shares{
 		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 4 * 3),
-		sessions: all.Part(work / 8),
+		sessions: all.Part(work / 8), users: all.Part(work / 8),
 		cursors:  work / 4,
 		results:  min(64<<20, work/8),
 		cache:    min(max(total/8, 8<<20), 1<<30),
@@ -77,6 +78,13 @@ func (s *shares) list() []status.MemoryShare {
 	return []status.MemoryShare{
 		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
 		{Name: "replies", Memory: s.replies}, {Name: "writes", Memory: s.writes},
-		{Name: "sessions", Memory: s.sessions},
+		{Name: "sessions", Memory: s.sessions}, {Name: "users", Memory: s.users},
+	}
+}
+
+// warnOver tells that what was read at the start holds more than its share: an earlier release let it grow, or there was more memory.
+func (d *Daemon) warnOver(what string, share *ratelimit.Memory) {
+	if s := share.Stats(); s.Used > s.Max {
+		d.log.Warn().Int64("bytes", s.Used).Int64("most", s.Max).Msg(what + " take more memory than they may; until some are dropped none can be added, and there is less for all else")
 	}
 }

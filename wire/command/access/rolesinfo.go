@@ -49,6 +49,9 @@ func runRolesInfo(c *command.Call) error {
 		if err := roleInfo(c, n, privileges, restrictions); err != nil {
 			return err
 		}
+		if err := c.Fits(); err != nil {
+			return err
+		}
 	}
 	b.End()
 	return nil

@@ -55,20 +55,26 @@ func runUsersInfo(c *command.Call) error {
 	if a.filter != nil && (a.privileges || a.restrictions) {
 		return mongoerr.New(mongoerr.BadValue, "Filters cannot be used with privilege or restriction details")
 	}
-	var docs []bson.Raw
+	keeps, err := match.Keeper(c.Env(), a.filter)
+	if err != nil {
+		return err
+	}
+	c.Reply.BeginArray("users")
 	for _, u := range users {
 		d, err := userInfo(c, u, &a)
 		if err != nil {
 			return err
 		}
-		docs = append(docs, d)
-	}
-	if docs, err = match.Keep(c.Env(), docs, a.filter); err != nil {
-		return err
-	}
-	c.Reply.BeginArray("users")
-	for _, d := range docs {
-		c.Reply.Raw("", d)
+		ok, err := keeps(d)
+		if err != nil {
+			return err
+		}
+		if ok {
+			c.Reply.Raw("", d)
+			if err := c.Fits(); err != nil {
+				return err
+			}
+		}
 	}
 	c.Reply.End()
 	return nil

@@ -1,0 +1,133 @@
+package auth
+
+import (
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// All users and roles are kept in memory, from start to end. Each is bounded in bytes, and together they have a part of the
+// working memory, of which those of one database may hold twice what is left.
+const (
+	// entriesMax bounds the users and roles together.
+	entriesMax = 100_000
+	// entryBytesMax bounds the document of one: some hundred privileges.
+	entryBytesMax = 64 << 10
+	// customDataMax bounds that of a user, in bytes.
+	customDataMax = 16 << 10
+	// directoryBytesMax bounds what all are counted for.
+	directoryBytesMax = 128 << 20
+	// entryFactor is how many times its document the heap holds of an entry at most, and entryBase what it holds
+	// beside that, in bytes (TestHeldBytes).
+	entryFactor, entryBase = 3, 512
+)
+
+// weigh is what the document of a user or role is counted for.
+func weigh(doc int) int64 { return int64(doc)*entryFactor + entryBase }
+
+// held is what the entries of each database are counted for.
+type held struct {
+	room *ratelimit.Memory
+	all  int64
+	by   map[string]int64
+}
+
+func newHeld(of *ratelimit.Memory) *held {
+	if of == nil || of.Max() > directoryBytesMax {
+		of = of.Part(directoryBytesMax)
+	}
+	return &held{room: of, by: map[string]int64{}}
+}
+
+// count adds so many bytes to those of a database, room or not.
+func (h *held) count(db string, n int64) {
+	h.all += n
+	if h.by[db] += n; h.by[db] == 0 {
+		delete(h.by, db)
+	}
+	h.room.Force(n)
+}
+
+// fits refuses what would make the entries of a database hold more than their part.
+// Errors: OperationFailed (96).
+func (h *held) fits(db string, more int64) error {
+	if own, free := h.by[db]+more, h.room.Free()-more; more > 0 && (free < 0 || own > ratelimit.ShareFactor*free) {
+		return mongoerr.New(mongoerr.OperationFailed, "the users and roles of %s would hold %d bytes of memory, with %d left for all: shorten or drop some that are not needed, or raise --work-memory",
+			db, own, max(0, free))
+	}
+	return nil
+}
+
+// recount replaces everything that is counted.
+func (h *held) recount(users map[Name]*User, roles map[Name]*Role) {
+	h.room.Give(h.all)
+	h.all, h.by = 0, map[string]int64{}
+	for _, u := range users {
+		h.count(u.DB, u.held)
+	}
+	for _, r := range roles {
+		h.count(r.DB, r.held)
+	}
+}
+
+// checkHeld refuses a change that makes an entry, the entries of a database, or all, larger than they may be. What is larger already,
+// from an earlier release, may shrink. The caller holds mu. Errors: BSONObjectTooLarge (10334), OperationFailed (96).
+func (e *Edit) checkHeld() error {
+	more := map[string]int64{}
+	for n, u := range e.users {
+		was := e.Directory.users[n]
+		if u != nil {
+			u.held = weigh(len(u.Doc()))
+			if err := tooLarge("The user", n, u.held, was.weight()); err != nil {
+				return err
+			}
+			if len(u.CustomData) > customDataMax && (was == nil || len(u.CustomData) > len(was.CustomData)) {
+				return mongoerr.New(mongoerr.BSONObjectTooLarge, "The customData of %s has %d bytes, more than the %d that are kept of a user; "+
+					"keep the rest in a collection, by the name of the user", n, len(u.CustomData), customDataMax)
+			}
+		}
+		more[n.DB] += u.weight() - was.weight()
+	}
+	for n, r := range e.roles {
+		was := e.Directory.roles[n]
+		if r != nil {
+			r.held = weigh(len(r.Doc()))
+			if err := tooLarge("The role", n, r.held, was.weight()); err != nil {
+				return err
+			}
+		}
+		more[n.DB] += r.weight() - was.weight()
+	}
+	if n := len(e.Directory.users) + len(e.Directory.roles) + len(e.users) + len(e.roles); n > entriesMax {
+		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
+	}
+	for db, n := range more {
+		if err := e.held.fits(db, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tooLarge(what string, n Name, is, was int64) error {
+	if is <= was || is <= weigh(entryBytesMax) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BSONObjectTooLarge, "%s %s would have %d bytes, more than the %d that one may have; "+
+		"give it fewer roles, privileges or restrictions, or several roles in its place", what, n, (is-entryBase)/entryFactor, entryBytesMax)
+}
+
+// weight is what a user is counted for, 0 for none.
+func (u *User) weight() int64 {
+	if u == nil {
+		return 0
+	}
+	return u.held
+}
+
+// weight is what a role is counted for, 0 for none.
+func (r *Role) weight() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.held
+}
