@@ -26,6 +26,7 @@ const (
 	manifestName = "backup.json"
 	basePrefix   = "base-"
 	partSuffix   = ".part"
+	lostFound    = "lost+found" // of the file system
 )
 
 // formatVersion is that of the folder, and what a newer program may raise.
@@ -126,7 +127,7 @@ func Open(dir string) (*Folder, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == "lost+found" || strings.HasPrefix(e.Name(), scratchPrefix) {
+		if !e.IsDir() || e.Name() == lostFound || strings.HasPrefix(e.Name(), scratchPrefix) || isFolder(filepath.Join(dir, e.Name())) {
 			continue
 		}
 		t, err := openTimeline(filepath.Join(dir, e.Name()))
@@ -138,6 +139,12 @@ func Open(dir string) (*Folder, error) {
 	slices.SortStableFunc(f.Timelines, func(a, b *Timeline) int { return cmp.Compare(a.end(), b.end()) })
 	f.forgiveWriter()
 	return f, nil
+}
+
+// isFolder reports a folder of backups, which may lie in another one.
+func isFolder(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, markerName))
+	return err == nil
 }
 
 // forgiveWriter takes back what was found incomplete where somebody is at it.
@@ -166,7 +173,7 @@ func begin(dir string) (*Folder, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.Name() != "LOCK" && e.Name() != markerName+partSuffix && e.Name() != "lost+found" {
+			if e.Name() != "LOCK" && e.Name() != markerName+partSuffix && e.Name() != lostFound && !isFolder(filepath.Join(dir, e.Name())) {
 				return nil, fmt.Errorf("the folder %s: %w", dir, ErrForeign)
 			}
 		}

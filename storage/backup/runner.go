@@ -9,12 +9,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Policy is what a server does by itself; without a folder it does nothing.
+// Policy is where a server makes backups, and what it does by itself; without a folder it makes none.
 type Policy struct {
 	Folder    string
-	Interval  time.Duration // between bases
+	Data      string        // that of the data, in which no backup lies
+	Interval  time.Duration // between bases; 0 = only when it is asked
 	Retention time.Duration // how far back moments can be restored; 0 = for ever
 }
+
+// Automatic reports a policy of making backups without being asked.
+func (p *Policy) Automatic() bool { return p.Folder != "" && p.Interval > 0 }
 
 // How often the log is copied between two bases, and what failed is tried again.
 const (
@@ -71,11 +75,21 @@ func (r *Runner) Status() Status {
 	return r.status
 }
 
-// Take makes a base in a folder, that of the policy if it is "". Errors: ErrRunning; as Take.
-func (r *Runner) Take(ctx context.Context, dir string) (b *Base, err error) {
-	if dir == "" {
-		dir = r.policy.Folder
+// Asked makes a base where a client wants it, in the folder of the policy or directly in that, and returns where.
+// Errors: ErrNowhere, a place elsewhere; as Take.
+func (r *Runner) Asked(ctx context.Context, to string) (dir string, b *Base, err error) {
+	if dir, err = r.place(to); err != nil {
+		return "", nil, &PlaceError{err}
 	}
+	b, err = r.take(ctx, dir)
+	return dir, b, err
+}
+
+// PlaceError refuses the place that a client wants.
+type PlaceError struct{ error }
+
+// take makes a base in a folder. Errors: ErrRunning; as Take.
+func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 	if err := r.enter(dir); err != nil {
 		return nil, err
 	}
@@ -136,7 +150,7 @@ func (r *Runner) leave(err error) {
 // Run does what the policy says until ctx ends. A backup is due when the last one in the
 // folder, perhaps of an earlier process, is older than the interval.
 func (r *Runner) Run(ctx context.Context) {
-	if r.policy.Folder == "" {
+	if !r.policy.Automatic() {
 		return
 	}
 	r.look()
@@ -188,7 +202,7 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 	}
 	if due {
 		var b *Base
-		if b, err = r.Take(ctx, r.policy.Folder); err == nil {
+		if b, err = r.take(ctx, r.policy.Folder); err == nil {
 			r.told("a backup was made: "+r.policy.Folder, nil)
 			if r.policy.Retention > 0 {
 				before := max(0, b.Ended.Add(-r.policy.Retention).Unix())

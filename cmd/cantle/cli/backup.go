@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,25 +19,26 @@ import (
 	"github.com/cantledb/cantle/storage/backup"
 )
 
-const backupHelp = `Lets a running server copy its files into a folder on its machine while everybody goes on
-writing. The first backup copies everything, each one after it only what is new. Between
+const backupHelp = `Lets a running server copy its files into its folder for backups (--backup-to), or into one
+in it, while everybody goes on writing. The first backup copies everything, each one after it only what is new. Between
 two backups into the same folder the server keeps what is written (at most 8 GB, and two
 days), so that every moment from the first to the last can be restored.
 
-  cantle backup --to /backups/shop mongodb://127.0.0.1:27017/
+  cantle backup mongodb://127.0.0.1:27017/
+  cantle backup --to weekly mongodb://127.0.0.1:27017/
   cantle backup list /backups/shop                   what there is, and which moments
   cantle backup verify /backups/shop                 read everything, compare checksums
   cantle restore --from /backups/shop --at '10 minutes ago' --data ./restored
 
 An interrupted backup leaves the ones before as they are; the next clears it away. A server
-with --backup-to makes them by itself, every minute up to the present. The user needs the
-role backup, clusterManager or clusterAdmin.
+makes them by itself, every minute up to the present, unless it has --backup-interval 0. The user
+needs the role backup, clusterManager or clusterAdmin.
 Exit status of verify: 0: all is well; 1: something is missing or damaged, or no moment can
 be restored; 2: the folder cannot be looked at.
 `
 
 func backupVerb(f *pflag.FlagSet) action {
-	to := f.String("to", "", "`folder` to copy into, on the machine of the server; made. That of the server's --backup-to unless given")
+	to := f.String("to", "", "`folder` to copy into: the name of one in the server's --backup-to, or its path on the machine of the server. --backup-to itself unless given")
 	return func(ctx context.Context, s Streams) error {
 		if verb := f.Arg(0); verb == "list" || verb == "verify" {
 			if f.NArg() != 2 || *to != "" {
@@ -53,10 +55,10 @@ func backupVerb(f *pflag.FlagSet) action {
 			return verifyBackups(ctx, s, folder)
 		}
 		if f.NArg() != 1 {
-			return wrong("expected a connection string, as in\n\n  cantle backup --to /backups/shop mongodb://127.0.0.1:27017/")
+			return wrong("expected a connection string, as in\n\n  cantle backup mongodb://127.0.0.1:27017/")
 		}
 		dir := *to
-		if dir != "" {
+		if strings.ContainsAny(dir, `/\`) || dir == "." || dir == ".." { // a path on this machine, which may be the server's
 			var err error
 			if dir, err = filepath.Abs(dir); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func verbOut(t *testing.T, name string, args ...string) (status int, out string)
 func TestRestoreCollection(t *testing.T) {
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backups")
-	d := startWith(t, "--data", filepath.Join(dir, "data"))
+	d := startWith(t, "--data", filepath.Join(dir, "data"), "--backup-to", to, "--backup-interval", "0")
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
 	if err != nil {
 		t.Fatal(err)
@@ -118,14 +119,61 @@ func TestBackupRefused(t *testing.T) {
 	if status, out := verbOut(t, "backup", "--to", dir, d.CosmosURI()); status != 1 || !strings.Contains(out, "is not known") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600); err != nil {
+	disk := startWith(t, "--data", filepath.Join(t.TempDir(), "data"))
+	for _, args := range [][]string{{"--to", dir}, {"--to", "weekly"}, nil} {
+		if status, out := verbOut(t, "backup", append(args, disk.URI())...); status != 1 || !strings.Contains(out, "start it with --backup-to FOLDER") {
+			t.Errorf("%v: status %d: %s", args, status, out)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the server wrote %v, %v", left, err)
+	}
+}
+
+// A client chooses among the server's folder for backups and those directly in it, whatever the paths and
+// links with which it says so.
+func TestBackupPlaces(t *testing.T) {
+	dir := t.TempDir()
+	to, real, data := filepath.Join(dir, "link"), filepath.Join(dir, "backups"), filepath.Join(dir, "data")
+	other := filepath.Join(dir, "other")
+	if err := errors.Join(os.Mkdir(real, 0o700), os.Mkdir(other, 0o700), os.Symlink(real, to), os.Symlink(other, filepath.Join(real, "out")),
+		os.Symlink(data, filepath.Join(real, "inside")), os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(real, "dangling"))); err != nil {
 		t.Fatal(err)
 	}
-	disk := startWith(t, "--data", filepath.Join(t.TempDir(), "data"))
-	if status, out := verbOut(t, "backup", "--to", dir, disk.URI()); status != 1 || !strings.Contains(out, "what is in it are no backups") {
+	d := startWith(t, "--data", data, "--backup-to", to, "--backup-interval", "0")
+	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Disconnect(t.Context())
+	ask := func(place string) (where string, err error) {
+		var reply struct{ To string }
+		err = client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "customAction", Value: "Backup"}, {Key: "to", Value: place}}).Decode(&reply)
+		return reply.To, err
+	}
+	for _, place := range []string{other, filepath.Join(real, "out"), "out", "inside", "dangling", "..", "../other", "weekly/deep", filepath.Join(to, "..", "other"), "/", data,
+		filepath.Join(data, "store", "inside"), ".hidden", "x.part", "lost+found", "a\x00b"} {
+		if where, err := ask(place); err == nil || !strings.Contains(err.Error(), "BadValue") {
+			t.Errorf("%q: a backup in %q, %v", place, where, err)
+		}
+	}
+	if err := errors.Join(os.Remove(filepath.Join(real, "out")), os.Remove(filepath.Join(real, "inside")), os.Remove(filepath.Join(real, "dangling"))); err != nil {
+		t.Fatal(err)
+	}
+	for place, want := range map[string]string{"weekly": filepath.Join(to, "weekly"), filepath.Join(real, "nightly"): filepath.Join(to, "nightly"), ".": to, real: to, to: to, "": to} {
+		if where, err := ask(place); err != nil || where != want {
+			t.Errorf("%q: a backup in %q, %v; want %q", place, where, err, want)
+		}
+	}
+	for _, folder := range []string{to, filepath.Join(to, "weekly")} {
+		if status, out := verbOut(t, "backup", "verify", folder); status != 0 {
+			t.Errorf("%s: status %d: %s", folder, status, out)
+		}
+	}
+	if status, out := verbOut(t, "backup", "--to", "weekly", d.URI()); status != 0 || !strings.Contains(out, filepath.Join("link", "weekly")+": backup 2") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	if status, out := verbOut(t, "backup", disk.URI()); status != 1 || !strings.Contains(out, "--backup-to") {
-		t.Errorf("status %d: %s", status, out)
+	if left, err := os.ReadDir(other); err != nil || len(left) > 0 {
+		t.Errorf("elsewhere there are %v, %v", left, err)
 	}
 }

@@ -21,19 +21,21 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 		return p, fmt.Errorf("--backup-to: %w", err)
 	}
 	e, err := c.engine()
-	data, _ := filepath.Abs(c.Data)
-	within, relErr := filepath.Rel(data, p.Folder)
+	if err == nil && e.keep == inFolder {
+		p.Data, err = filepath.Abs(c.Data)
+	}
 	switch {
 	case err != nil:
 		return p, err
 	case e.keep != inFolder:
 		return p, fmt.Errorf("--backup-to copies files, and --storage %s has none", e.name)
-	case p.Interval < time.Second:
-		return p, errors.New("--backup-interval is at least 1s")
+	case p.Interval < time.Second && p.Interval != 0:
+		return p, errors.New("--backup-interval is at least 1s, or 0 for backups only when cantle backup asks for one")
 	case p.Retention < 0:
 		return p, errors.New("--backup-retention is at least 0")
-	case relErr == nil && filepath.IsLocal(within):
-		return p, errors.New("--backup-to lies within the folder of --data: it would be lost with it")
+	}
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("--backup-to: %w", err)
 	}
 	return p, nil
 }

@@ -70,7 +70,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.WorkMemory, "work-memory", "", "`size` of what clients can make the server hold at once, such as 1GB: sorts, groups and joins (which spill to disk beyond, or fail), large messages, replies, uncommitted writes; a quarter of the memory unless given, at least 32MB")
 	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")
 	f.StringVar(&c.BackupTo, "backup-to", "", "`folder` into which backups are made by themselves, better on another disk: the files every --backup-interval, of which only what is new is copied, and every minute what was written since. Moments of the last --backup-retention can be restored: \"cantle restore --from\"")
-	f.DurationVar(&c.BackupInterval, "backup-interval", 4*time.Hour, "how often --backup-to copies files; what is longer takes less room, and more time to restore")
+	f.DurationVar(&c.BackupInterval, "backup-interval", 4*time.Hour, "how often --backup-to copies files; what is longer takes less room, and more time to restore. 0: only when \"cantle backup\" asks for it")
 	f.DurationVar(&c.BackupRetention, "backup-retention", 7*24*time.Hour, "how far back moments can be restored; what none of them needs is deleted. 0 deletes nothing")
 	f.StringVar(&c.LogSize, "log-size", "50GB", "`size` of the change log that is kept, however young it is: change streams that are further behind end with ChangeStreamHistoryLost")
 }

@@ -13,7 +13,9 @@ const coveredMax = 10 * time.Minute
 // Backups says how backups go, by what serverStatus tells of them.
 func Backups(b bson.Raw, now time.Time) Finding {
 	x := Finding{Check: "backup", State: Good}
-	policy, automatic := b.Get("policy").Doc()
+	policy, _ := b.Get("policy").Doc()
+	every, _ := policy.Get("intervalSeconds").AsFloat()
+	automatic := every > 0
 	seconds, _, covered := b.Get("coveredTo").Timestamp()
 	where, _ := b.Get("lastTo").Str()
 	age := now.Sub(time.Unix(int64(seconds), 0)).Round(time.Second)

@@ -2,7 +2,6 @@ package shards
 
 import (
 	"errors"
-	"path/filepath"
 	"time"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -11,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// makeBackup answers {customAction: "Backup", to: "/folder"} on admin, an extension of ours:
-// the server copies its files into a folder that it can reach, or into that of its policy,
+// makeBackup answers {customAction: "Backup", to: "weekly"} on admin, an extension of ours:
+// the server copies its files into the folder of its policy, or into one directly in it,
 // while everybody goes on writing. It does the copying itself, as on its own machine a table is
 // a link away, and only it can keep the log of writes. It goes on for as long as the client waits;
 // serverStatus shows how far it is. Not on the Cosmos address, where backups are the
@@ -29,15 +28,14 @@ func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.Unauthorized, "customAction Backup must run from this machine when running without --auth")
 	case s.Backups == nil:
 		return mongoerr.New(mongoerr.IllegalOperation, "This server has no files to copy, or only reads them")
-	case a.to == "" && s.Backups.Status().Policy.Folder == "":
-		return mongoerr.New(mongoerr.BadValue, "'to' is missing: the folder for the backup, on the server's machine; or start the server with --backup-to")
-	case a.to != "" && !filepath.IsAbs(a.to):
-		return mongoerr.New(mongoerr.BadValue, "'to' is the whole path of a folder on the server's machine, not %q", a.to)
 	}
 	begun := time.Now()
 	c.LeaveWrite() // who locks the server against writes does not wait for it
-	b, err := s.Backups.Take(c.Ctx, a.to)
+	to, b, err := s.Backups.Asked(c.Ctx, a.to)
+	var place *backup.PlaceError
 	switch {
+	case errors.As(err, &place):
+		return mongoerr.New(mongoerr.BadValue, "%v", place)
 	case err != nil && c.Ctx.Err() != nil:
 		return c.Ctx.Err()
 	case errors.Is(err, backup.ErrRunning):
@@ -47,9 +45,9 @@ func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 	case err != nil:
 		return mongoerr.New(mongoerr.OperationFailed, "the backup failed: %v", err)
 	}
-	s.Log.Info().Str("to", s.Backups.Status().LastTo).Int64("copied", b.Copied).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("a backup was made")
+	s.Log.Info().Str("to", to).Int64("copied", b.Copied).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("a backup was made")
 	r := c.Reply
-	r.String("to", s.Backups.Status().LastTo)
+	r.String("to", to)
 	r.String("timeline", b.Timeline)
 	r.Int32("number", int32(b.Number))
 	r.Int64("bytes", b.Bytes())

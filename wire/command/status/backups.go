@@ -62,7 +62,7 @@ func (m *Metrics) backups(out chan<- prometheus.Metric) {
 	}
 	send(descBackups, prometheus.CounterValue, float64(st.Made))
 	send(descBackupsFailed, prometheus.CounterValue, float64(st.Failed))
-	if st.Policy.Folder != "" {
+	if st.Policy.Automatic() {
 		send(descBackupEvery, prometheus.GaugeValue, st.Policy.Interval.Seconds())
 	}
 	if !st.LastEnd.IsZero() {
