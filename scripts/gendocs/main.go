@@ -1,7 +1,8 @@
 // Command gendocs prints what the server covers, from the tables the server itself
 // works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
 // compat-tests/clients/matrix.txt, into README.md, what the commands of the program
-// do, into docs/reference.md, and the fault programme, into FAULTS.md.
+// do, into docs/reference.md, what commands and stages need, into docs/privileges.md, and the
+// fault programme, into FAULTS.md.
 //
 //	go run ./scripts/gendocs
 //
@@ -76,7 +77,8 @@ func run(root string, check bool) error {
 		return err
 	}
 	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
-		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check), printFaults(root, check))
+		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check),
+		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check), printFaults(root, check))
 }
 
 // write writes a file, or compares it.
