@@ -1,66 +1,259 @@
 package auth
 
 import (
+	"context"
+	"errors"
+	"hash/maphash"
 	"sync"
 	"time"
 )
 
-// Slowdown makes guessing passwords slow: after a few failures of one key, each
-// further answer is held back longer. It never locks anybody out. Safe for
-// concurrent use.
+// Slowdown makes guessing passwords slow: after some failures an attempt waits before its proof is
+// looked at, so that hanging up or asking on many connections saves nothing. It locks nobody out for
+// long. Safe for concurrent use.
+//
+// What counts are the failures of a user at an address, of a user at all addresses, and of an address
+// with all users. The first is what slows a guesser down; the others begin later, grow slower, and hold
+// only for those who have not logged in as that user from that address of late.
 type Slowdown struct {
-	mu  sync.Mutex
-	now map[string]failures
+	mu    sync.Mutex
+	seed  maphash.Seed
+	gates recent[*gate]
+	known recent[struct{}] // users at addresses that have logged in
 }
 
-// failures are how often a key failed, and when last.
-type failures struct {
-	n    int
-	last time.Time
-}
+// ErrTooMany refuses an attempt whose proof was not looked at.
+var ErrTooMany = errors.New("there were too many failed attempts to log in")
 
-// The rules: so many failures are free, and then the delay doubles; a key is
-// forgotten some time after its last failure, and all are when there are too many.
+// Bounds: an attempt waits, or is refused; so many may wait for one user at one address while
+// attempts are slow; a user who has logged in from an address is known there for some time; failures
+// count half after some time without a word of those who made them, and half after a success, which
+// counts once in a while only, as an account in use logs in often.
 const (
-	freeFailures = 3
-	firstDelay   = 100 * time.Millisecond
-	longestDelay = 3200 * time.Millisecond
-	forgetAfter  = 5 * time.Minute
-	keysMax      = 10_000
+	waitMax     = 8 * time.Second
+	waitersMax  = 4
+	knownFor    = 24 * time.Hour
+	halvedAfter = 5 * time.Minute
+	easedAfter  = time.Minute
+	gatesMax    = 10_000
+	knownMax    = 10_000
 )
 
-// Failed notes a failure and returns how long its answer is to be held back.
-func (s *Slowdown) Failed(key string, at time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.now == nil {
-		s.now = map[string]failures{}
-	}
-	f := s.now[key]
-	if at.Sub(f.last) > forgetAfter {
-		f = failures{}
-	}
-	f.n, f.last = f.n+1, at
-	if _, ok := s.now[key]; !ok && len(s.now) >= keysMax {
-		for k, f := range s.now {
-			if at.Sub(f.last) > forgetAfter {
-				delete(s.now, k)
-			}
-		}
-		if len(s.now) >= keysMax {
-			clear(s.now) // an attack with many names: what each costs still holds
-		}
-	}
-	s.now[key] = f
-	if f.n <= freeFailures {
-		return 0
-	}
-	return min(firstDelay<<min(f.n-freeFailures-1, 10), longestDelay)
+// pace is how attempts are slowed: so many failures are free, and then they wait for the first delay
+// after the one before; the delay doubles with each step of further failures, up to the longest.
+type pace struct {
+	free, step     int
+	first, longest time.Duration
 }
 
-// Succeeded forgets the failures of a key.
-func (s *Slowdown) Succeeded(key string) {
+// The paces. Guesses of one user's password from one address come to 1,125 an hour in the end, from
+// all addresses that are not known to 9,000, and those of one address for all users to 2,250.
+var (
+	pairPace    = pace{free: 3, step: 1, first: 100 * time.Millisecond, longest: 3200 * time.Millisecond}
+	userPace    = pace{free: 30, step: 10, first: 50 * time.Millisecond, longest: 400 * time.Millisecond}
+	addressPace = pace{free: 20, step: 10, first: 100 * time.Millisecond, longest: 1600 * time.Millisecond}
+)
+
+// delay is how long after the one before an attempt comes that follows n failures.
+func (p pace) delay(n int) time.Duration {
+	if n <= p.free {
+		return 0
+	}
+	return min(p.first<<min((n-p.free-1)/p.step, 10), p.longest)
+}
+
+// gate is where the attempts of one key pass.
+type gate struct {
+	key    uint64
+	pace   pace
+	n      int           // failures, halved from time to time
+	halved time.Time     // when n was last halved by itself
+	eased  time.Time     // when a success last halved n
+	last   time.Time     // of the last failure, or until when later attempts have a turn
+	users  int           // attempts that wait, or are being looked at; the gate stays as long
+	turn   chan struct{} // has room for the one attempt whose turn it is; of pairs only
+}
+
+// ready is when the next attempt may be looked at.
+func (g *gate) ready(now time.Time) time.Time {
+	if at := g.last.Add(g.pace.delay(g.n)); at.After(now) {
+		return at
+	}
+	return now
+}
+
+// decay halves the failures for the time that has passed.
+func (g *gate) decay(now time.Time) {
+	if k := now.Sub(g.halved) / halvedAfter; k > 0 {
+		g.n >>= min(k, 62)
+		g.halved = now
+	}
+}
+
+// failed counts a failure, as long as more of them make a difference: a success halves them once in a
+// while, and is to be felt.
+func (g *gate) failed(now time.Time) {
+	if g.pace.delay(g.n) < g.pace.longest || g.n < 3+g.pace.free+8*g.pace.step {
+		g.n++
+	}
+	g.last, g.halved = later(g.last, now), now
+}
+
+// ease halves the failures after a success.
+func (g *gate) ease(now time.Time) {
+	if now.Sub(g.eased) >= easedAfter {
+		g.n, g.eased = g.n/2, now
+	}
+}
+
+// Attempt is a proof that may be looked at. Leave must follow.
+type Attempt struct {
+	s                   *Slowdown
+	pair, user, address *gate
+}
+
+// Enter waits until the proof of a user at an address may be looked at.
+// Errors: ErrTooMany; why ctx has ended.
+func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attempt, error) {
+	deadline := time.Now().Add(waitMax)
+	ctx, cancel := context.WithDeadlineCause(ctx, deadline, ErrTooMany)
+	defer cancel()
+	a, slow := s.arrive(user, address)
+	if slow {
+		a.part(false)
+		return nil, ErrTooMany
+	}
+	select {
+	case a.pair.turn <- struct{}{}:
+	case <-ctx.Done():
+		a.part(false)
+		return nil, context.Cause(ctx)
+	}
+	wait, strange, err := a.book(deadline)
+	if err == nil && wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			if err = context.Cause(ctx); strange {
+				a.missed()
+			}
+		}
+	}
+	if err != nil {
+		a.part(true)
+		return nil, err
+	}
+	return a, nil
+}
+
+// arrive finds the gates of an attempt. slow says that too many wait already.
+func (s *Slowdown) arrive(user Name, address string) (a *Attempt, slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.now, key)
+	now := time.Now()
+	a = &Attempt{s: s, pair: s.gate(user, address, pairPace, now), user: s.gate(user, "", userPace, now), address: s.gate(Name{}, address, addressPace, now)}
+	if a.pair.turn == nil {
+		a.pair.turn = make(chan struct{}, 1)
+	}
+	return a, a.pair.users > waitersMax+1 && a.pair.pace.delay(a.pair.n) > 0
+}
+
+// gate finds or makes the gate of a key, which stays until part. The caller holds mu.
+func (s *Slowdown) gate(user Name, address string, p pace, now time.Time) *gate {
+	key := s.key(user, address)
+	g, ok := s.gates.get(key)
+	if !ok {
+		g = &gate{key: key, pace: p, halved: now}
+		s.gates.put(key, g, gatesMax, func(g *gate) bool { return g.users == 0 })
+	}
+	g.users++
+	g.decay(now)
+	return g
+}
+
+// key stands for a user, an address, or both: names may be long. The caller holds mu.
+func (s *Slowdown) key(user Name, address string) uint64 {
+	if s.seed == (maphash.Seed{}) {
+		s.seed = maphash.MakeSeed()
+	}
+	return maphash.Comparable(s.seed, struct {
+		Name
+		address string
+	}{user, address})
+}
+
+// book says how long the attempt waits whose turn it is, and whether it counts for the user and the
+// address as well, where it then has taken a turn. Errors: ErrTooMany.
+func (a *Attempt) book(deadline time.Time) (wait time.Duration, strange bool, err error) {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	now := time.Now()
+	at := a.pair.ready(now)
+	if since, ok := a.s.known.when(a.pair.key); !ok || now.Sub(since) > knownFor {
+		for _, g := range [...]*gate{a.user, a.address} {
+			if next := g.ready(now); next.After(at) {
+				at = next
+			}
+		}
+		for _, g := range [...]*gate{a.user, a.address} {
+			strange = strange || g.pace.delay(g.n) > 0
+		}
+	}
+	if at.After(deadline) {
+		if strange {
+			a.pair.failed(now) // it comes again, and then it waits
+		}
+		return 0, false, ErrTooMany
+	}
+	if strange {
+		a.user.last, a.address.last = later(a.user.last, at), later(a.address.last, at)
+	}
+	return at.Sub(now), strange, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// missed counts an attempt that has taken a turn from others and was not looked at.
+func (a *Attempt) missed() {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	a.pair.failed(time.Now())
+}
+
+// Leave says what became of the attempt.
+func (a *Attempt) Leave(proven bool) {
+	a.s.mu.Lock()
+	now := time.Now()
+	if proven {
+		a.pair.ease(now)
+		a.user.ease(now)
+		a.s.known.put(a.pair.key, struct{}{}, knownMax, func(struct{}) bool { return true })
+	} else {
+		for _, g := range [...]*gate{a.pair, a.user, a.address} {
+			g.failed(now)
+		}
+	}
+	a.s.mu.Unlock()
+	a.part(true)
+}
+
+// part leaves the gates; its says that it was the attempt's turn.
+func (a *Attempt) part(its bool) {
+	if its {
+		<-a.pair.turn
+	}
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	for _, g := range [...]*gate{a.pair, a.user, a.address} {
+		if g.users--; g.users == 0 && g.n == 0 {
+			a.s.gates.drop(g.key)
+		}
+	}
 }

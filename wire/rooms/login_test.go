@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -234,39 +233,6 @@ func TestSpeculation(t *testing.T) {
 		if got := !r.Get("speculativeAuthenticate").IsMissing(); got != tc.want {
 			t.Errorf("%s by %s: begun %v, want %v", tc.user, tc.mechanism, got, tc.want)
 		}
-	}
-}
-
-// TestSlowdown: failures are free at first, then dearer and dearer, and forgotten
-// after a success or some time.
-func TestSlowdown(t *testing.T) {
-	var s auth.Slowdown
-	now := time.Unix(1000, 0)
-	for range 3 {
-		if d := s.Failed("a", now); d != 0 {
-			t.Fatalf("one of the first costs %v", d)
-		}
-	}
-	last := time.Duration(0)
-	for range 4 {
-		d := s.Failed("a", now)
-		if d <= last {
-			t.Fatalf("%v after %v", d, last)
-		}
-		last = d
-	}
-	if d := s.Failed("b", now); d != 0 {
-		t.Errorf("another one's costs %v", d)
-	}
-	s.Succeeded("a")
-	if d := s.Failed("a", now); d != 0 {
-		t.Errorf("after a success: %v", d)
-	}
-	for range 10 {
-		s.Failed("a", now)
-	}
-	if d := s.Failed("a", now.Add(time.Hour)); d != 0 {
-		t.Errorf("after an hour: %v", d)
 	}
 }
 

@@ -45,21 +45,30 @@ func (s *State) runAuthenticate(c *command.Call) error {
 // Errors: AuthenticationFailed (18).
 func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	s.begun(c, auth.X509, speculative)
-	if n.DB != auth.External {
-		return s.loginFailed(c, n, auth.X509, "users with certificates belong to $external")
+	cert, subject := certificate(c), ""
+	if cert != nil {
+		subject = auth.Subject(cert)
 	}
-	cert := certificate(c)
-	if cert == nil {
-		return s.loginFailed(c, n, auth.X509, "no client certificate was presented that the server trusts")
+	if n.Name == "" {
+		n.Name = subject
 	}
-	subject := auth.Subject(cert)
-	if n.Name != "" && n.Name != subject {
-		return s.loginFailed(c, n, auth.X509, "the certificate is that of "+subject)
-	}
-	n.Name = subject
-	u := c.Server.Auth.User(n)
-	if u == nil {
-		return s.loginFailed(c, n, auth.X509, "there is no such user")
+	u, err := s.judge(c, n, auth.X509, func() (*auth.User, string) {
+		switch {
+		case n.DB != auth.External:
+			return nil, "users with certificates belong to $external"
+		case cert == nil:
+			return nil, "no client certificate was presented that the server trusts"
+		case n.Name != subject:
+			return nil, "the certificate is that of " + subject
+		}
+		u := c.Server.Auth.User(n)
+		if u == nil {
+			return nil, "there is no such user"
+		}
+		return u, ""
+	})
+	if err != nil {
+		return err
 	}
 	return s.enter(c, u, auth.X509)
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"errors"
 	"net"
 
 	"github.com/cantledb/cantle/bson"
@@ -106,34 +107,57 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	if u = s.loginUser(c, u.Name); u == nil || !u.Same(proven, m) {
 		return s.loginFailed(c, proven.Name, m, "it was dropped or has another password since the login began")
 	}
-	restrictions, err := c.Server.Auth.Restrictions(c.Env(), u)
-	if err != nil {
-		return err
-	}
-	for _, r := range restrictions {
-		if !r.Met(c.Conn.Remote(), c.Conn.Local()) {
-			return s.loginFailed(c, u.Name, m, "its authentication restrictions do not allow this address")
-		}
-	}
 	l, err := s.newLogin(c, u, m, version)
 	if err != nil {
 		return err
 	}
-	s.slowdown.Succeeded(slowKey(c.Conn.Remote()))
-	s.slowdown.Succeeded(u.Name.String())
 	setLogin(c, l)
 	s.loggedIn(c, m)
 	c.Server.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
 	return nil
 }
 
-// loginFailed notes a failed attempt, holds the answer back if there were many, and
-// returns the error, which does not say why.
+// judge looks at a proof, after the wait that failed attempts before it cost; look finds whose it is,
+// or why it is none.
+// Errors: AuthenticationFailed (18), why the command is to end.
+func (s *State) judge(c *command.Call, n auth.Name, m auth.Mechanism, look func() (u *auth.User, reason string)) (*auth.User, error) {
+	attempt, err := s.slowdown.Enter(c.Ctx, n, addressKey(c.Conn.Remote()))
+	if errors.Is(err, auth.ErrTooMany) {
+		s.noteFailed(c, n, m, "not looked at, as there were too many failed attempts")
+		return nil, mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed: there were too many failed attempts, so this one was not looked at; try again in some seconds")
+	}
+	if err != nil {
+		return nil, err
+	}
+	proven := false
+	defer func() { attempt.Leave(proven) }()
+	u, reason := look()
+	if reason != "" {
+		return nil, s.loginFailed(c, n, m, reason)
+	}
+	restrictions, err := c.Server.Auth.Restrictions(c.Env(), u)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range restrictions {
+		if !r.Met(c.Conn.Remote(), c.Conn.Local()) {
+			return nil, s.loginFailed(c, n, m, "its authentication restrictions do not allow this address")
+		}
+	}
+	proven = true
+	return u, nil
+}
+
+// loginFailed notes a failed attempt and returns the error, which does not say why.
 // Errors: AuthenticationFailed (18).
 func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) error {
-	now := c.Cluster.Now()
-	delay := max(s.slowdown.Failed(slowKey(c.Conn.Remote()), now), s.slowdown.Failed(n.String(), now))
-	if missed, ok := s.loginLog.Admit(now); ok {
+	s.noteFailed(c, n, m, reason)
+	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+}
+
+// noteFailed has the log say why an attempt failed.
+func (s *State) noteFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) {
+	if missed, ok := s.loginLog.Admit(c.Cluster.Now()); ok {
 		e := c.Server.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
 			Str("mechanism", string(m)).Str("reason", reason)
 		if missed > 0 {
@@ -141,20 +165,19 @@ func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reas
 		}
 		e.Msg("login failed")
 	}
-	if delay > 0 {
-		if err := command.Wait(c.Ctx, delay); err != nil {
-			return err
-		}
-	}
-	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 }
 
-// slowKey is what failures of one client are counted by: its host.
-func slowKey(a net.Addr) string {
-	if t, ok := a.(*net.TCPAddr); ok {
-		return t.IP.String()
+// addressKey is what failures of one client are counted by: its host, or the network of 64 bits that
+// a host of IPv6 draws its addresses from.
+func addressKey(a net.Addr) string {
+	t, ok := a.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return a.Network()
+	case t.IP.To4() == nil:
+		return t.IP.Mask(net.CIDRMask(64, 128)).String()
 	}
-	return a.Network()
+	return t.IP.String()
 }
 
 // firstUser reports a client on this machine that may make the first user or role,

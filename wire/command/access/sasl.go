@@ -101,24 +101,29 @@ func (s *State) runSaslContinue(c *command.Call) error {
 		appendExchange(c.Reply, true, nil)
 		return nil
 	}
-	answer, err := login.talk.Step(message)
-	if err != nil {
-		c.Peer.SASL = nil
-		reason := err.Error()
+	c.Peer.SASL = nil
+	var answer []byte
+	u, err := s.judge(c, login.talk.User, login.talk.Mechanism, func() (*auth.User, string) {
+		var err error
+		answer, err = login.talk.Step(message)
 		switch {
+		case err == nil:
+			return login.talk.Found, ""
 		case errors.Is(err, auth.ErrProof), login.talk.Found != nil:
-		default:
-			reason = "there is no such user, or it cannot log in this way"
+			return nil, err.Error()
 		}
-		return s.loginFailed(c, login.talk.User, login.talk.Mechanism, reason)
+		return nil, "there is no such user, or it cannot log in this way"
+	})
+	if err != nil {
+		return err
 	}
 	if !login.skipEmpty {
+		c.Peer.SASL = login
 		login.proven = true
 		appendExchange(c.Reply, false, answer)
 		return nil
 	}
-	c.Peer.SASL = nil
-	if err := s.enter(c, login.talk.Found, login.talk.Mechanism); err != nil {
+	if err := s.enter(c, u, login.talk.Mechanism); err != nil {
 		return err
 	}
 	appendExchange(c.Reply, true, answer)

@@ -1,0 +1,64 @@
+package auth
+
+import (
+	"container/list"
+	"time"
+)
+
+// recent is a bounded table that forgets what was put or found longest ago. The zero recent is empty.
+// Not safe for concurrent use.
+type recent[V any] struct {
+	at    map[uint64]*list.Element
+	order list.List // of *kept[V], oldest first
+}
+
+// kept is an entry of a table.
+type kept[V any] struct {
+	key   uint64
+	value V
+	put   time.Time
+}
+
+// get finds an entry, which is then the newest.
+func (r *recent[V]) get(key uint64) (v V, ok bool) {
+	e := r.at[key]
+	if e == nil {
+		return v, false
+	}
+	r.order.MoveToBack(e)
+	return e.Value.(*kept[V]).value, true
+}
+
+// when is when an entry was put.
+func (r *recent[V]) when(key uint64) (time.Time, bool) {
+	e := r.at[key]
+	if e == nil {
+		return time.Time{}, false
+	}
+	return e.Value.(*kept[V]).put, true
+}
+
+// put adds or replaces an entry. Where there are max, the oldest goes that may.
+func (r *recent[V]) put(key uint64, v V, max int, may func(V) bool) {
+	if r.at == nil {
+		r.at = map[uint64]*list.Element{}
+	}
+	r.drop(key)
+	if len(r.at) >= max {
+		for e := r.order.Front(); e != nil; e = e.Next() {
+			if old := e.Value.(*kept[V]); may(old.value) {
+				r.drop(old.key)
+				break
+			}
+		}
+	}
+	r.at[key] = r.order.PushBack(&kept[V]{key, v, time.Now()})
+}
+
+// drop takes an entry out, if there is one.
+func (r *recent[V]) drop(key uint64) {
+	if e := r.at[key]; e != nil {
+		r.order.Remove(e)
+		delete(r.at, key)
+	}
+}

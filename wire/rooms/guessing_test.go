@@ -1,0 +1,121 @@
+package rooms
+
+import (
+	"context"
+	"encoding/base64"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// logIn logs in as a user of the database test by SCRAM. code is the error's that the server answers the
+// proof with, 0 for none; -1 says that the client had hung up before.
+func (c *client) logIn(m auth.Mechanism, user, password string, patient time.Duration) (code int64) {
+	c.w.t.Helper()
+	proof, err := auth.NewProof(m, user, password)
+	if err != nil {
+		c.w.t.Fatal(err)
+	}
+	message, _ := proof.Step("")
+	ctx, cancel := context.WithTimeout(c.w.t.Context(), patient)
+	defer cancel()
+	encoded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	r, _, err := c.send(ctx, 0, `{saslStart: 1, mechanism: "`+string(m)+`", payload: "`+encoded(message)+`", options: {skipEmptyExchange: true}}`)
+	if err != nil {
+		c.w.t.Fatal(err)
+	}
+	_, challenge, _ := r.Get("payload").Binary()
+	if message, err = proof.Step(string(challenge)); err != nil {
+		c.w.t.Fatal(err)
+	}
+	return c.hangingUp(ctx, `{saslContinue: 1, conversationId: 1, payload: "`+encoded(message)+`"}`)
+}
+
+// hangingUp runs a command on a connection that ends with ctx, which is -1.
+func (c *client) hangingUp(ctx context.Context, text string) (code int64) {
+	r, _, err := c.send(ctx, 0, text)
+	if err != nil || ctx.Err() != nil {
+		return -1
+	}
+	n, _ := bson.Raw(r).Get("code").TruncInt64()
+	return n
+}
+
+// TestGuessingIsSlow: a proof that follows failed ones is not looked at before its time, so that a client
+// which hangs up, or has many connections, does not learn more. The right password is let in.
+func TestGuessingIsSlow(t *testing.T) {
+	for _, m := range []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _, _ := secured(t)
+			looked, wasRight := 0, 0
+			began := time.Now()
+			for i := range 200 {
+				password := "wrong"
+				if i == 100 {
+					password = "p" // which the guesser does not learn, as it hangs up
+				}
+				switch w.dial().logIn(m, "reader", password, 20*time.Millisecond) {
+				case 18:
+					looked++
+				case 0:
+					wasRight++
+				}
+			}
+			if took := time.Since(began); looked > 40 || took > 10*time.Second {
+				t.Errorf("%s: %d of 200 guesses were looked at in %v", m, looked, took)
+			}
+			if wasRight != 0 {
+				t.Errorf("%s: a guess that hung up was looked at", m)
+			}
+			time.Sleep(5 * time.Second)
+			c := w.dial()
+			if code := c.logIn(m, "reader", "p", time.Minute); code != 0 {
+				t.Errorf("%s: the right password: %d", m, code)
+			}
+			c.ok(`{find: "c"}`)
+		})
+	}
+}
+
+// TestCertificatesAreSlowedToo: attempts by X.509 that fail wait as those by passwords do.
+func TestCertificatesAreSlowedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _, _ := secured(t)
+		looked := 0
+		for range 200 {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			if w.dial().hangingUp(ctx, `{authenticate: 1, mechanism: "MONGODB-X509", user: "CN=root", $db: "$external"}`) == 18 {
+				looked++
+			}
+			cancel()
+		}
+		if looked > 40 {
+			t.Errorf("%d of 200 attempts were looked at", looked)
+		}
+	})
+}
+
+// TestRefusedAttempt: of many attempts at a time those that would wait too long are refused, and say so.
+func TestRefusedAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _, _ := secured(t)
+		for range 12 {
+			w.dial().logIn(auth.ScramSHA256, "reader", "wrong", time.Minute)
+		}
+		for range 5 {
+			go w.dial().logIn(auth.ScramSHA256, "reader", "wrong", time.Minute)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if code := w.dial().logIn(auth.ScramSHA256, "reader", "p", time.Minute); code != 18 || time.Since(began) != 0 {
+			t.Errorf("one more: %d after %v", code, time.Since(began))
+		}
+		time.Sleep(30 * time.Second)
+		if code := w.dial().logIn(auth.ScramSHA256, "reader", "p", time.Minute); code != 0 {
+			t.Errorf("later: %d", code)
+		}
+	})
+}
