@@ -31,6 +31,7 @@ type caller struct {
 	ctx           context.Context
 	close         context.CancelCauseFunc
 	pool          wire.Pool
+	proven        *auth.User // as it was when it proved its password, nil for nobody
 }
 
 // callers counts connections.
@@ -88,10 +89,17 @@ func (c *caller) introduce(ctx context.Context) error {
 	return err
 }
 
-// enter makes the user of another connection the one of this.
-func (c *caller) enter(other *caller) {
+// enter makes the user of another connection the one of this, if what proved it there would do so now.
+// Errors: Unauthorized (13).
+func (c *caller) enter(other *caller) error {
+	l := other.login()
+	if now := c.server.Auth.User(l.Name); now == nil || !now.Same(other.proven, l.Mechanism) {
+		return errNobody
+	}
+	c.proven = other.proven
 	p, o := c.state.(*command.Peer), other.state.(*command.Peer)
 	p.Login, p.User, p.Owner = o.Login, o.User, o.Owner
+	return nil
 }
 
 // login is who uses the connection, nil for nobody.
@@ -143,6 +151,7 @@ func (c *caller) prove(ctx context.Context, n auth.Name, password string) error 
 	if err != nil {
 		return err
 	}
+	c.proven = c.server.Auth.User(n)
 	proof, err := auth.NewProof(m, n.Name, password)
 	if err != nil {
 		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cantledb/cantle/cmd/cantle/visitors"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -73,6 +74,7 @@ func New(cfg Config) *Console {
 // to failed.
 func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, failed chan<- error) {
 	c.local, c.loopback, c.secure = l.Addr(), loopback, config != nil
+	l = visitors.Limit(l)
 	if config != nil {
 		l = tls.NewListener(l, ofBrowsers(config))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cantledb/cantle/cmd/cantle/visitors"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
 )
@@ -23,7 +24,13 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusForbidden, mongoerr.New(mongoerr.Unauthorized, "The request was sent by a page of another site"))
 	}))
-	inner := origins.Handler(next)
+	all := asJSON(origins.Handler(next))
+	if c.loopback {
+		all = visitors.OfThisMachine(all, func(w http.ResponseWriter, host string) {
+			fail(w, http.StatusMisdirectedRequest, mongoerr.New(mongoerr.Unauthorized,
+				"The console listens on this machine only and answers to localhost and its addresses, not to %q", host))
+		})
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -32,36 +39,36 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if c.loopback && !namesThisMachine(r.Host) {
-			fail(w, http.StatusMisdirectedRequest, mongoerr.New(mongoerr.Unauthorized,
-				"The console listens on this machine only and answers to localhost and its addresses, not to %q", r.Host))
-			return
-		}
+		all.ServeHTTP(w, r)
+	})
+}
+
+// asJSON refuses bodies that say they are something else.
+func asJSON(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 			fail(w, http.StatusUnsupportedMediaType, mongoerr.New(mongoerr.BadValue, "The body of a request is JSON: say Content-Type: application/json"))
 			return
 		}
-		inner.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
-}
-
-// namesThisMachine reports the host of a request that can only be this machine.
-func namesThisMachine(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // open opens a connection for a request in the name of its user, who is known by the cookie
 // of a login or by name and password in the request.
 // Errors: Unauthorized (13) for nobody; AuthenticationFailed (18).
 func (c *Console) open(r *http.Request) (*caller, error) {
+	return c.openAs(r, func(in *caller) error { return c.identify(in, r) })
+}
+
+// again opens a connection for a request whose user has proven itself before, with what it may do now.
+// Errors: Unauthorized (13) if its password was changed, or it is gone.
+func (c *Console) again(r *http.Request, before *caller) (*caller, error) {
+	return c.openAs(r, func(in *caller) error { return in.enter(before) })
+}
+
+// openAs opens a connection for a request; identify makes it that of a user.
+func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*caller, error) {
 	remote, err := addressOf(r)
 	if err != nil {
 		return nil, err
@@ -71,7 +78,7 @@ func (c *Console) open(r *http.Request) (*caller, error) {
 		return nil, err
 	}
 	if c.Server.RequireAuth {
-		err = c.identify(in, r)
+		err = identify(in)
 	}
 	if err == nil {
 		err = in.introduce(r.Context()) // which finds out as well what its user may do now
@@ -106,8 +113,11 @@ func (c *Console) identify(in *caller, r *http.Request) error {
 	if known == nil {
 		return errNobody
 	}
-	in.enter(known)
-	return nil
+	err := in.enter(known)
+	if err != nil {
+		c.sessions.forget(r)
+	}
+	return err
 }
 
 // errNobody is the error of a request without a login.

@@ -80,6 +80,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 			text = ": alive\n\n"
 		}
 		if text != "" {
+			if q.mayGoOn() != nil {
+				return
+			}
 			said = time.Now()
 			_ = out.SetWriteDeadline(said.Add(frameTime))
 			if _, err := w.Write([]byte(text)); err != nil || out.Flush() != nil {
@@ -93,10 +96,31 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
-		if c.Server.RequireAuth && c.sessions.of(r, time.Now()) == nil && r.Header.Get("Authorization") == "" || time.Now().After(until) {
-			return // logged out
+		if time.Now().After(until) || q.mayGoOn() != nil {
+			return
 		}
 	}
+}
+
+// mayGoOn refuses a user who has logged out, was dropped or given another password, or may not see the load any
+// more. It costs a look into a map while nobody changes users and roles. Errors: Unauthorized (13), as open.
+func (q *query) mayGoOn() error {
+	if !q.Server.RequireAuth {
+		return nil
+	}
+	if _, _, basic := q.BasicAuth(); !basic && q.sessions.of(q.Request, time.Now()) == nil {
+		return errNobody
+	}
+	if q.in.login().Version == q.Server.Auth.Version() {
+		return nil
+	}
+	in, err := q.again(q.Request, q.in)
+	if err != nil {
+		return err
+	}
+	in.hangUp()
+	q.in = in
+	return q.mayLoad()
 }
 
 // frames is the newest frame, which all viewers are sent: where there are several servers it takes a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/cantledb/cantle/cmd/cantle/visitors"
 )
 
 // metrics is the HTTP endpoint that Prometheus asks.
@@ -45,14 +48,20 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", asText(promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second})))
+	var answer http.Handler = mux
+	if onlyHere(address) {
+		answer = visitors.OfThisMachine(mux, func(w http.ResponseWriter, host string) {
+			http.Error(w, fmt.Sprintf("The metrics are for this machine only: ask localhost or its addresses, not %q, or say --allow-open and another --metrics-listen", host), http.StatusMisdirectedRequest)
+		})
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, cannotListen("--metrics-listen", address, err)
 	}
-	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: answer, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}}
 	go func() {
-		if err := m.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := m.server.Serve(visitors.Limit(l)); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
 	}()

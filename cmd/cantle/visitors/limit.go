@@ -1,0 +1,71 @@
+package visitors
+
+import (
+	"net"
+	"sync"
+)
+
+// Limits of connections; what is over is closed at once, so that visitors never use up the files of the process.
+const (
+	InAll      = 256
+	PerAddress = 128 // a proxy, or ssh -L, brings many people from one
+)
+
+// Limit is a listener that holds at most InAll connections, and PerAddress of one address.
+func Limit(l net.Listener) net.Listener { return &listener{Listener: l, of: map[string]int{}} }
+
+type listener struct {
+	net.Listener
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by address
+}
+
+// Accept waits for a connection for which there is room.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := c.RemoteAddr().String()
+		if host, _, err := net.SplitHostPort(from); err == nil {
+			from = host
+		}
+		if l.enter(from) {
+			return &conn{Conn: c, leave: sync.OnceFunc(func() { l.leave(from) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+func (l *listener) enter(from string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all >= InAll || l.of[from] >= PerAddress {
+		return false
+	}
+	l.all++
+	l.of[from]++
+	return true
+}
+
+func (l *listener) leave(from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.of[from]--; l.of[from] == 0 {
+		delete(l.of, from)
+	}
+}
+
+// conn gives its place back when it is closed.
+type conn struct {
+	net.Conn
+	leave func()
+}
+
+func (c *conn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
