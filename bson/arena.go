@@ -11,26 +11,55 @@ import (
 type Arena struct {
 	chunk []byte   // the chunk being filled
 	full  [][]byte // chunks before it, dropped by Reset
+	held  int      // bytes of all of them
 }
 
 const arenaChunk = 4 << 10
 
 // Reset makes all memory available again. Values made before are invalid.
 func (a *Arena) Reset() {
-	a.full = a.full[:0]
+	a.forget(0)
 	a.chunk = a.chunk[:0]
 	if cap(a.chunk) > 1<<20 {
+		a.held -= cap(a.chunk)
 		a.chunk = nil
 	}
+}
+
+// Held is how many bytes the arena takes up, filled or not.
+func (a *Arena) Held() int { return a.held }
+
+// forget drops the full chunks from the n-th on.
+func (a *Arena) forget(n int) {
+	for i, c := range a.full[n:] {
+		a.held -= cap(c)
+		a.full[n+i] = nil
+	}
+	a.full = a.full[:n]
+}
+
+// begin goes on in another chunk.
+func (a *Arena) begin(chunk []byte) {
+	if len(a.chunk) > 0 {
+		a.full = append(a.full, a.chunk)
+	} else {
+		a.held -= cap(a.chunk)
+	}
+	a.chunk = chunk
+	a.held += cap(chunk)
+}
+
+// Adopt makes b a part of the arena, as Copy does without copying: nobody else may
+// write to it.
+func (a *Arena) Adopt(b []byte) []byte {
+	a.begin(b)
+	return b[:len(b):len(b)]
 }
 
 // Alloc returns n bytes of the arena with capacity n.
 func (a *Arena) Alloc(n int) []byte {
 	if cap(a.chunk)-len(a.chunk) < n {
-		if len(a.chunk) > 0 {
-			a.full = append(a.full, a.chunk)
-		}
-		a.chunk = make([]byte, 0, max(arenaChunk, n, min(2*cap(a.chunk), 1<<20)))
+		a.begin(make([]byte, 0, max(arenaChunk, n, min(2*cap(a.chunk), 1<<20))))
 	}
 	s := len(a.chunk)
 	a.chunk = a.chunk[: s+n : cap(a.chunk)]
@@ -181,7 +210,7 @@ func (a *Arena) Release(m ArenaMark) {
 	if len(a.full) > m.full {
 		// The chunk of m stays as it is; going on in the newest one avoids
 		// allocating it again on every round.
-		a.full = a.full[:m.full+1]
+		a.forget(m.full + 1)
 		a.chunk = a.chunk[:0]
 		return
 	}

@@ -69,6 +69,19 @@ func (b *Builder) Finish() []byte {
 	return b.buf
 }
 
+// Take is Finish for a caller that keeps the slice: the Builder forgets it.
+func (b *Builder) Take() []byte {
+	buf := b.Finish()
+	b.buf = nil
+	return buf
+}
+
+// Cap is how long the document may become before its bytes move, dst included.
+func (b *Builder) Cap() int { return cap(b.buf) }
+
+// Grow moves the bytes to memory of exactly n bytes, which are at least as many.
+func (b *Builder) Grow(n int) { b.buf = append(make([]byte, 0, n), b.buf...) }
+
 // Doc closes the outermost document and returns only it.
 func (b *Builder) Doc() Raw {
 	start := b.stack[0].start

@@ -28,7 +28,12 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	if err := env.Spend(len(t.doc) + len(d)); err != nil {
 		return 0, err
 	}
-	before := len(t.doc)
+	look := max(expr.LookupBytes(t.doc, len(d)), expr.LookupBytes(d, len(t.doc)))
+	if err := env.Memory.Hold(look, "$mergeObjects"); err != nil {
+		return 0, err
+	}
+	defer env.Memory.LetGo(look)
+	before := cap(t.doc) + cap(t.spare)
 	b := bson.NewBuilder(t.spare[:0])
 	mergeDocs(b, t.doc, d)
 	out := b.Doc()
@@ -36,7 +41,7 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	if len(t.spare) == len(bson.Empty) {
 		t.spare = nil // never write over the constant
 	}
-	return len(out) - before, nil
+	return cap(t.doc) + cap(t.spare) - before, nil
 }
 
 func (t *mergeObjectsState) Merge(env *mql.Env, partial bson.Value) (int, error) {

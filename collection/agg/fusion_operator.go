@@ -120,6 +120,7 @@ func (o *rankedOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stat
 
 func (o *rankedOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	if o.sub != nil {
 		o.sub.Close()
 		o.sub = nil

@@ -201,6 +201,7 @@ func (o *groupOp) deliver(env *mql.Env, g *group) (*exec.Row, error) {
 
 func (o *groupOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	if o.env != nil {
 		o.table.release(o.env)
 		o.env = nil

@@ -433,6 +433,8 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 
 func (o *lookupOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
+	o.bindings.Close()
 	if o.env != nil {
 		o.release()
 	}

@@ -97,11 +97,14 @@ func (m *maker) begin() *bson.Builder {
 
 // end finishes the document; like is the row it was made from, nil for none.
 //
-// Errors: BSONObjectTooLarge, and the context's.
+// Errors: BSONObjectTooLarge, ExceededMemoryLimit, and the context's.
 func (m *maker) end(env *mql.Env, like *exec.Row) (*exec.Row, error) {
 	m.buf = m.builder.Finish()
 	if len(m.buf) > docBytesMax {
 		return nil, tooLarge(len(m.buf))
+	}
+	if err := m.scratch.Beside(env, cap(m.buf)); err != nil {
+		return nil, err
 	}
 	if err := env.Row(len(m.buf)); err != nil {
 		return nil, err

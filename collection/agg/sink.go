@@ -154,6 +154,7 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 		return nil, s.stepsErr
 	}
 	var scratch expr.Scratch
+	defer scratch.Close()
 	id := old.Get("_id")
 	inner, err := bind(env, s.let, fresh, &scratch, true)
 	if err != nil {
@@ -161,7 +162,8 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	}
 	for _, t := range s.steps {
 		var s expr.Scratch
-		if old, err = project.Doc(inner, t, old, &s); err != nil {
+		old, err = project.Doc(inner, t, old, &s)
+		if s.Close(); err != nil {
 			return nil, err
 		}
 	}

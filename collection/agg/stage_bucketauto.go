@@ -258,6 +258,7 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	b.Value("max", hi)
 	b.End()
 	var scratch expr.Scratch // the other one holds the value of doc
+	defer scratch.Close()
 	for i, out := range o.out {
 		if err := g.states[i].Result(env, b, out.name, &scratch); err != nil {
 			return nil, err
@@ -273,6 +274,7 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 
 func (o *bucketAutoOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	o.rows.close()
 	o.loaded, o.doc = true, nil
 }

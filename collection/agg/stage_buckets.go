@@ -114,6 +114,11 @@ func (o *packOp) Park() (int, bool) {
 	return bytes + o.bytes, done
 }
 
+func (o *packOp) Close() {
+	o.base.Close()
+	o.scratch.Close()
+}
+
 // add puts a measurement into the bucket of its meta value.
 func (o *packOp) add(doc bson.Raw) {
 	ms, _ := doc.Get(o.TimeField).DateTime()

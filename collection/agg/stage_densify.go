@@ -421,6 +421,7 @@ func (o *densifyOp) forward(p *densePart) error {
 
 func (o *densifyOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	o.rows.close()
 	o.loaded, o.ended, o.doc = true, true, nil
 	o.order, o.lo = nil, bson.Value{}

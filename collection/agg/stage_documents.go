@@ -30,22 +30,49 @@ func (s *documentsStage) Append(b *bson.Builder)   { s.e.Append(b, "$documents")
 func (s *documentsStage) Reads(func(string)) bool  { return true }
 
 func (s *documentsStage) Open(env *mql.Env, _ exec.Operator, _ Opener) (exec.Operator, error) {
-	var scratch expr.Scratch
-	v, err := s.e.Eval(env, bson.Empty, &scratch)
+	op := &documentsOp{base: base{stage: s}}
+	v, err := s.e.Eval(env, bson.Empty, &op.scratch)
 	if err != nil {
+		op.scratch.Close()
 		return nil, err
 	}
 	a, ok := v.Array()
 	if !ok {
 		return nil, mongoerr.New(5858203, "$documents' must evaluate to an array of objects, got %s", v.Type)
 	}
-	var docs []bson.Raw
 	for it := a.Iter(); it.Next(); {
-		d, ok := it.Value.Doc()
-		if !ok {
+		if it.Value.Type != bson.TypeDocument {
 			return nil, mongoerr.New(40228, "'newRoot' expression  must evaluate to an object, but resulting value was of type %s", it.Value.Type)
 		}
-		docs = append(docs, d.Clone())
 	}
-	return &sliceOp{base: base{stage: s}, rows: docs}, nil
+	op.left = a.Iter()
+	return op, nil
+}
+
+// documentsOp delivers the elements of an array of documents.
+type documentsOp struct {
+	base
+	scratch expr.Scratch // it holds the array
+	left    bson.Iter
+	row     exec.Row
+}
+
+func (o *documentsOp) Next(env *mql.Env) (*exec.Row, error) {
+	if !o.left.Next() {
+		return nil, nil
+	}
+	if err := env.Tick(); err != nil {
+		return nil, err
+	}
+	o.row = exec.Row{Doc: o.left.Value.Data}
+	o.returned++
+	return &o.row, nil
+}
+
+// Park has nothing to let go.
+func (*documentsOp) Park() (int, bool) { return 0, true }
+
+func (o *documentsOp) Close() {
+	o.left = bson.Iter{}
+	o.scratch.Close()
 }

@@ -184,6 +184,7 @@ const facetBytesMax = 100 << 20
 
 func (o *facetOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	o.spool.close()
 	if o.held > 0 {
 		o.env.Memory.Shrink(o.held)

@@ -136,6 +136,7 @@ func (p *parser) constant(e expr.Expr, code mongoerr.Code, format string, args .
 		return bson.Value{}, mongoerr.New(code, format, args...)
 	}
 	var s expr.Scratch
+	defer s.Close()
 	v, err := e.Eval(p.env, bson.Empty, &s)
 	return v.Clone(), err
 }
@@ -380,6 +381,7 @@ func (o *geoNearOp) measured(doc bson.Raw, d float64, loc bson.Value) bson.Raw {
 
 func (o *geoNearOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	o.rows.close()
 	o.loaded = true
 }

@@ -291,6 +291,7 @@ func (o *graphOp) release() {
 
 func (o *graphOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	o.release()
 }
 

@@ -92,6 +92,11 @@ func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *matchOp) Park() (int, bool) { return o.in.Park() }
 
+func (o *matchOp) Close() {
+	o.base.Close()
+	o.scratch.Close()
+}
+
 // passMatch makes one filter of two.
 func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return []Stage{&matchStage{match.AllOf(conjuncts(s.node, conjuncts(m.node, nil))...)}}, true

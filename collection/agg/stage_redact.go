@@ -95,6 +95,11 @@ func (o *redactOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *redactOp) Park() (int, bool) { o.buf = nil; return o.in.Park() }
 
+func (o *redactOp) Close() {
+	o.base.Close()
+	o.scratch.Close()
+}
+
 // level decides about a document and appends the fields that stay to b, whose
 // open document they belong to.
 func (o *redactOp) level(b *bson.Builder, doc bson.Raw) (keep bool, err error) {

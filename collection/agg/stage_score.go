@@ -280,5 +280,6 @@ func (o *scoringOp) Park() (int, bool) {
 
 func (o *scoringOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	o.spool.close()
 }

@@ -367,12 +367,16 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 		o.bufs[i%2] = b.Finish()
 		doc = bson.Raw(o.bufs[i%2])
 	}
+	if err := o.scratch.Beside(env, cap(o.bufs[0])+cap(o.bufs[1])); err != nil {
+		return nil, err
+	}
 	o.begin().Splice(doc.Elements())
 	return o.end(env, nil)
 }
 
 func (o *windowOp) Close() {
 	o.base.Close()
+	o.scratch.Close()
 	if o.env != nil {
 		o.finish(o.env)
 	}

@@ -101,6 +101,11 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *transformOp) Park() (int, bool) { o.buf = nil; return o.in.Park() }
 
+func (o *transformOp) Close() {
+	o.base.Close()
+	o.scratch.Close()
+}
+
 // passMatch moves the conditions on fields that are kept or copied.
 func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 

@@ -163,6 +163,11 @@ func (o *unwindOp) Park() (int, bool) {
 	return o.in.Park()
 }
 
+func (o *unwindOp) Close() {
+	o.base.Close()
+	o.scratch.Close()
+}
+
 // element makes the document for one element; at is -1 when there is none.
 func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, error) {
 	o.returned++

@@ -161,6 +161,7 @@ func (r *windowedRun) atEdge(env *mql.Env, b *bson.Builder, name string, from, t
 }
 
 func (r *windowedRun) close(env *mql.Env) {
+	r.scratch.Close()
 	if r.held > 0 {
 		env.Memory.Shrink(r.held)
 		r.held = 0

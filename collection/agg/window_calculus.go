@@ -244,4 +244,4 @@ func (r *calculusRun) trapezoid(x0, y0, x1, y1 bson.Value) (bson.Value, error) {
 	return a.Double(f / 2), nil
 }
 
-func (r *calculusRun) close(*mql.Env) {}
+func (r *calculusRun) close(*mql.Env) { r.scratch.Close() }

@@ -128,4 +128,4 @@ func (r *movingAverageRun) take(v bson.Value) {
 	r.f, r.some = x, true
 }
 
-func (r *movingAverageRun) close(*mql.Env) {}
+func (r *movingAverageRun) close(*mql.Env) { r.scratch.Close() }

@@ -46,7 +46,7 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 	return nil
 }
 
-func (r *carriedRun) close(*mql.Env) {}
+func (r *carriedRun) close(*mql.Env) { r.scratch.Close() }
 
 // linearFill puts null values on the line between their neighbours, by the
 // value that the partition is sorted by.
@@ -167,4 +167,7 @@ func interpolate(s *expr.Scratch, lx, ly, rx, ry, x bson.Value) (bson.Value, err
 	return s.Double(f(ly) + (f(x)-f(lx))*((f(ry)-f(ly))/(f(rx)-f(lx)))), nil
 }
 
-func (r *linearFillRun) close(*mql.Env) {}
+func (r *linearFillRun) close(*mql.Env) {
+	r.scratch.Close()
+	r.seek.Close()
+}

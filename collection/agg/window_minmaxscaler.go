@@ -124,7 +124,7 @@ func (r *minMaxScalerRun) number(env *mql.Env, doc bson.Raw) (bson.Value, error)
 	return v, err
 }
 
-func (r *minMaxScalerRun) close(*mql.Env) {}
+func (r *minMaxScalerRun) close(*mql.Env) { r.scratch.Close() }
 
 // scaled puts x, between least and greatest, in the same place between lo and hi; at lo
 // where all are the same, for which the manual's formula has no answer. It is a decimal if one of them is, else a double.

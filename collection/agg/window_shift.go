@@ -92,4 +92,4 @@ func (r *shiftRun) at(env *mql.Env, b *bson.Builder, name string, i int, _ bson.
 	return err
 }
 
-func (r *shiftRun) close(*mql.Env) {}
+func (r *shiftRun) close(*mql.Env) { r.scratch.Close() }

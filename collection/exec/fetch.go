@@ -85,6 +85,7 @@ func (f *fetch) Explain(b *bson.Builder, stats bool) {
 }
 
 func (f *fetch) Close() {
+	f.filter.close()
 	f.in.Close()
 	if f.ahead != nil {
 		f.ahead.recycle()

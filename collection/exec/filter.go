@@ -19,3 +19,10 @@ func (f *filter) matches(env *mql.Env, n match.Node, doc bson.Raw) (bool, error)
 	f.scratch.Reset()
 	return n.Matches(env, doc, f.scratch)
 }
+
+// close gives the memory back.
+func (f *filter) close() {
+	if f.scratch != nil {
+		f.scratch.Close()
+	}
+}

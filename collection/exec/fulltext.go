@@ -201,4 +201,7 @@ func (t *textMatch) Next(env *mql.Env) (*Row, error) {
 func (t *textMatch) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, t.node, &t.Counters, stats, t.in)
 }
-func (t *textMatch) Close() { t.in.Close() }
+func (t *textMatch) Close() {
+	t.in.Close()
+	t.filter.close()
+}

@@ -393,6 +393,7 @@ func (s *indexScan) Explain(b *bson.Builder, stats bool) {
 }
 
 func (s *indexScan) Close() {
+	s.filter.close()
 	s.Done = true
 	if s.it != nil {
 		s.it.Close()

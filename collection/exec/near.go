@@ -231,6 +231,7 @@ func (g *geoNear) Explain(b *bson.Builder, stats bool) {
 }
 
 func (g *geoNear) Close() {
+	g.filter.close()
 	g.seen.release()
 	if g.env != nil && g.held > 0 {
 		g.env.Memory.Shrink(g.held)

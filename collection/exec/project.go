@@ -39,6 +39,9 @@ func (p *projection) Next(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	p.buf = p.builder.Finish()
+	if err := p.scratch.Beside(env, cap(p.buf)); err != nil {
+		return nil, err
+	}
 	p.row = *r
 	p.row.Doc = bson.Raw(p.buf)
 	p.Returned++
@@ -48,7 +51,10 @@ func (p *projection) Next(env *mql.Env) (*Row, error) {
 func (p *projection) Explain(b *bson.Builder, stats bool) {
 	explainStage(b, p.node, &p.Counters, stats, p.in)
 }
-func (p *projection) Close() { p.in.Close() }
+func (p *projection) Close() {
+	p.in.Close()
+	p.scratch.Close()
+}
 
 // returnKey replaces documents by index keys.
 type returnKey struct {

@@ -42,6 +42,7 @@ func (p *pointRead) Next(env *mql.Env) (*Row, error) {
 	p.DocsExamined = 1
 	if p.node.Filter != nil {
 		var s expr.Scratch
+		defer s.Close()
 		if ok, err := p.node.Filter.Matches(env, v, &s); !ok || err != nil {
 			env.Meter.PointRead(int(p.src.Shard.ID), 0)
 			return nil, err
@@ -282,6 +283,7 @@ func (s *recordScan) Explain(b *bson.Builder, stats bool) {
 }
 
 func (s *recordScan) Close() {
+	s.filter.close()
 	s.Done = true
 	if s.it != nil {
 		s.it.Close()

@@ -41,7 +41,9 @@ func nOf(op string) namedFunction {
 			if (op == "$minN" || op == "$maxN") && it.Value.IsNullish() {
 				continue
 			}
-			s.stack = append(s.stack, it.Value)
+			if err := s.push(env, it.Value); err != nil {
+				return a[1], err
+			}
 		}
 		vs := s.stack[base:]
 		switch op {

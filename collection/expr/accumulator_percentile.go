@@ -71,6 +71,7 @@ func ParseQuantile(env *mql.Env, name string, v bson.Value) (q Quantile, err err
 		return q, err
 	}
 	var s Scratch
+	defer s.Close()
 	if p, err = pe.Eval(env, bson.Empty, &s); err != nil {
 		return q, err
 	}
@@ -108,13 +109,22 @@ func (q *quantile) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 	if err != nil {
 		return v, err
 	}
-	var fs []float64
+	n := 1
+	a, isArray := v.Array()
+	if isArray {
+		n = a.Len()
+	}
+	if err := s.take(env, 8*n); err != nil {
+		return v, err
+	}
+	defer func() { s.outside -= 8 * n }()
+	fs := make([]float64, 0, n)
 	add := func(v bson.Value) {
 		if f, ok := v.AsFloat(); ok {
 			fs = append(fs, f)
 		}
 	}
-	if a, ok := v.Array(); ok {
+	if isArray {
 		for it := a.Iter(); it.Next(); {
 			add(it.Value)
 		}
@@ -135,7 +145,7 @@ func (q *quantile) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 	for _, p := range q.p {
 		b.Value("", one(p))
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // PercentileOf is the discrete percentile of sorted numbers, at least one: the

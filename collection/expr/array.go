@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -90,7 +92,7 @@ func concatArrays(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 			}
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // in is $in.
@@ -143,7 +145,7 @@ func indexOfArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 }
 
 // reverseArray is $reverseArray.
-func reverseArray(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func reverseArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() {
 		return bson.Null, nil
 	}
@@ -152,15 +154,12 @@ func reverseArray(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		return a[0], mongoerr.New(34435, "The argument to $reverseArray must be an array, but was of type: %s", a[0].Type)
 	}
 	base := len(s.stack)
-	for it := d.Iter(); it.Next(); {
-		s.stack = append(s.stack, it.Value)
+	defer func() { s.stack = s.stack[:base] }()
+	if err := s.pushAll(env, d); err != nil {
+		return a[0], err
 	}
-	b := s.newArray()
-	for i := len(s.stack) - 1; i >= base; i-- {
-		b.Value("", s.stack[i])
-	}
-	s.stack = s.stack[:base]
-	return s.endArray(b), nil
+	slices.Reverse(s.stack[base:])
+	return s.arrayOf(env, s.stack[base:])
 }
 
 // rangeArray is $range: start, end, step.
@@ -185,7 +184,7 @@ func rangeArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	for i := int64(n[0]); step > 0 && i < int64(n[1]) || step < 0 && i > int64(n[1]); i += step {
 		err := env.Tick()
 		if err == nil {
-			err = s.within(env, b.Len())
+			err = s.room(env, b, 4+headBytes)
 		}
 		if err != nil {
 			s.drop(b)
@@ -193,11 +192,11 @@ func rangeArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		}
 		b.Int32("", int32(i))
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // slice is $slice: array, n or array, position, n.
-func slice(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func slice(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	for _, v := range a {
 		if v.IsNullish() {
 			return bson.Null, nil
@@ -242,9 +241,13 @@ func slice(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	b := s.newArray()
 	i := 0
 	for it := d.Iter(); i < to && it.Next(); i++ {
-		if i >= from {
-			b.Value("", it.Value)
+		if i < from {
+			continue
+		}
+		if err := s.element(env, b, it.Value); err != nil {
+			s.drop(b)
+			return a[0], err
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }

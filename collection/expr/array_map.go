@@ -144,7 +144,7 @@ func (l *loop) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 			return r, err
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // evalLimit returns how many elements $filter lets pass, -1 for all.

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"unsafe"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -22,13 +23,20 @@ func objectToArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	}
 	b := s.newArray()
 	for it := d.Iter(); it.Next(); {
+		if err := s.room(env, b, len(it.Name)+len(it.Value.Data)+2*headBytes); err != nil {
+			s.drop(b)
+			return a[0], err
+		}
 		b.BeginDoc("")
 		b.StringBytes("k", it.Name)
 		b.Value("v", it.Value)
 		b.End()
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
+
+// lookupBytes is about what a map of names takes up for each of them, beside the text.
+const lookupBytes = 96
 
 // arrayToObject is $arrayToObject: of [[k, v], …] or [{k:, v:}, …]. The last
 // of several equal names wins, at the place of the first.
@@ -40,7 +48,13 @@ func arrayToObject(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	if !ok {
 		return a[0], mongoerr.New(40386, "$arrayToObject requires an array input, found: %s", a[0].Type)
 	}
-	var fields []bson.Field
+	n := d.Len()
+	look := n*(lookupBytes+int(unsafe.Sizeof(bson.Field{}))) + len(d)
+	if err := s.take(env, look); err != nil {
+		return a[0], err
+	}
+	defer func() { s.outside -= look }()
+	fields := make([]bson.Field, 0, n)
 	at := map[string]int{}
 	form := bson.TypeMissing
 	for it := d.Iter(); it.Next(); {
@@ -74,9 +88,12 @@ func arrayToObject(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	}
 	b := s.newDoc()
 	for _, f := range fields {
-		b.ValueBytes(f.Name, f.Value)
+		if err := s.fieldBytes(env, b, f.Name, f.Value); err != nil {
+			s.drop(b)
+			return a[0], err
+		}
 	}
-	return s.endDoc(b), nil
+	return s.endDoc(env, b)
 }
 
 func pairOf(e bson.Value) (name []byte, v bson.Value, err error) {

@@ -69,7 +69,7 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 		return acc, err
 	}
 	mark := s.Mark()
-	old, spare := s.buffer(), s.buffer()
+	t := s.turns()
 	rounds := 0
 	for it := a.Iter(); it.Next(); s.Release(mark) {
 		s.setSlot(r.slot, it.Value)
@@ -78,26 +78,22 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 		if acc, err = r.in.Eval(env, doc, s); err != nil {
 			break
 		}
-		if err = s.within(env, len(acc.Data)); err != nil {
-			break
-		}
 		if rounds++; rounds&63 == 0 && (acc.Type == bson.TypeArray || acc.Type == bson.TypeDocument) && bson.Raw(acc.Data).Depth() > bson.MaxDepth {
 			err = mongoerr.New(mongoerr.Overflow, "$reduce: the value exceeds the limit of %d levels of nesting", bson.MaxDepth)
 			break
 		}
-		spare = append(spare[:0], acc.Data...)
-		acc.Data = spare
-		old, spare = spare, old
+		if acc, err = t.keep(env, s, acc); err != nil {
+			break
+		}
 		if err = env.Tick(); err != nil {
 			break
 		}
 	}
-	if err == nil {
-		acc = s.Keep(acc)
+	if err != nil || rounds == 0 {
+		t.drop(s)
+		return acc, err
 	}
-	s.giveBack(old)
-	s.giveBack(spare)
-	return acc, err
+	return t.end(env, s, acc)
 }
 
 func (r *reduce) children(add func(Expr)) { add(r.input); add(r.initial); add(r.in) }
@@ -119,9 +115,4 @@ func (r *reduce) Append(b *bson.Builder, name string) {
 	r.in.Append(b, "in")
 	b.End()
 	b.End()
-}
-
-// tooLarge is the error of a value beyond all limits.
-func tooLarge() error {
-	return mongoerr.New(mongoerr.ExceededMemoryLimit, "an expression's result would use more than %d bytes", valueBytesMax)
 }

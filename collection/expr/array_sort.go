@@ -80,22 +80,17 @@ func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 		return v, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
 	}
 	base := len(s.stack)
-	for it := d.Iter(); it.Next(); {
-		s.stack = append(s.stack, it.Value)
-	}
-	vs := s.stack[base:]
+	defer func() { s.stack = s.stack[:base] }()
 	if err = env.Spend(len(d)); err == nil {
-		err = e.sort(env, vs)
+		err = s.pushAll(env, d)
 	}
-	s.stack = s.stack[:base]
+	if err == nil {
+		err = e.sort(env, s.stack[base:])
+	}
 	if err != nil {
 		return v, err
 	}
-	b := s.newArray()
-	for _, v := range vs {
-		b.Value("", v)
-	}
-	return s.endArray(b), nil
+	return s.arrayOf(env, s.stack[base:])
 }
 
 // sort orders the elements; its error is why the command ends.

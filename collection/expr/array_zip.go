@@ -109,6 +109,10 @@ func (z *zip) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
 			} else if full = false; len(defaults) > 0 && !defaults[i].IsMissing() {
 				v = defaults[i]
 			}
+			if err := s.room(env, b, len(v.Data)+headBytes); err != nil {
+				s.drop(b)
+				return v, err
+			}
 			b.Value("", v)
 		}
 		b.End()
@@ -116,16 +120,12 @@ func (z *zip) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
 			b.Cut(mark)
 			break
 		}
-		err := env.Tick()
-		if err == nil {
-			err = s.within(env, b.Len())
-		}
-		if err != nil {
+		if err := env.Tick(); err != nil {
 			s.drop(b)
 			return bson.Value{}, err
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 func (z *zip) children(add func(Expr)) {

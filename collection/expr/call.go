@@ -70,6 +70,9 @@ func (c *call) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 	}
 	v, err := c.fn(env, s, s.stack[base:])
 	s.stack = s.stack[:base]
+	if err == nil && s.due() {
+		err = s.counts(env)
+	}
 	return v, err
 }
 
@@ -236,6 +239,9 @@ func (c *namedCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	}
 	v, err := c.fn(env, s, s.stack[base:], c.g)
 	s.stack = s.stack[:base]
+	if err == nil && s.due() {
+		err = s.counts(env)
+	}
 	return v, err
 }
 

@@ -152,6 +152,9 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 			return c.onError.Eval(env, doc, s)
 		}
 	}
+	if err == nil {
+		err = s.counts(env)
+	}
 	return out, err
 }
 

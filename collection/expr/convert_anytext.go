@@ -18,11 +18,14 @@ func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	case bson.TypeDocument, bson.TypeArray:
 		buf, err := appendJSON(env, s, s.buffer(), v)
 		if err != nil {
-			s.giveBack(buf)
+			s.giveBuffer(buf)
+			return v, err
+		}
+		if err := s.reserve(env, cap(buf)+len(buf)); err != nil {
 			return v, err
 		}
 		out := s.StringBytes(buf)
-		s.giveBack(buf)
+		s.giveBuffer(buf)
 		return out, nil
 	case bson.TypeRegex, bson.TypeTimestamp, bson.TypeMinKey, bson.TypeMaxKey:
 		return s.String(shellText(v)), nil
@@ -55,7 +58,11 @@ func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, err
 	if err := env.Tick(); err != nil {
 		return dst, err
 	}
-	if err := s.within(env, len(dst)); err != nil {
+	more := 0
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		more = quotedBytes * len(v.Data)
+	}
+	if err := s.print(env, dst, more); err != nil {
 		return dst, err
 	}
 	switch v.Type {
@@ -90,6 +97,22 @@ func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, err
 	return appendQuoted(dst, text)
 }
 
+// quotedBytes is what a byte of text becomes at most in JSON: an escape.
+const quotedBytes = 6
+
+// print asks before more bytes are printed behind dst, which may move to twice the room.
+// Errors: ExceededMemoryLimit.
+func (s *Scratch) print(env *mql.Env, dst []byte, more int) error {
+	n := len(dst) + more
+	if n > valueBytesMax {
+		return tooLarge()
+	}
+	if n <= freeBytes/4 {
+		return nil
+	}
+	return s.reserve(env, cap(dst)+2*n)
+}
+
 // appendContainer prints a document or an array.
 func appendContainer(env *mql.Env, s *Scratch, dst []byte, v bson.Value) (_ []byte, err error) {
 	open, end := byte('{'), byte('}')
@@ -103,6 +126,9 @@ func appendContainer(env *mql.Env, s *Scratch, dst []byte, v bson.Value) (_ []by
 			dst = append(dst, ',')
 		}
 		if v.Type == bson.TypeDocument {
+			if err := s.print(env, dst, quotedBytes*len(it.Name)); err != nil {
+				return dst, err
+			}
 			if dst, err = appendQuoted(dst, string(it.Name)); err != nil {
 				return dst, err
 			}

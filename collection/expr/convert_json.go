@@ -45,7 +45,7 @@ type jsonReader struct {
 	env *mql.Env
 	s   *Scratch
 	in  *json.Decoder
-	out *bson.Builder
+	out *making
 }
 
 // parseJSON reads the text of v, which must be a document or an array as t says.
@@ -68,10 +68,7 @@ func parseJSON(env *mql.Env, s *Scratch, v bson.Value, t bson.Type) (bson.Value,
 		s.drop(r.out)
 		return v, err
 	}
-	out, _ := bson.Raw(r.out.Finish()).First()
-	result := s.Keep(out.Value)
-	s.drop(r.out)
-	return result, nil
+	return s.endOnly(env, r.out)
 }
 
 // value reads the next value and appends it under name.
@@ -79,12 +76,13 @@ func (r *jsonReader) value(name string, depth int) error {
 	if err := r.env.Tick(); err != nil {
 		return err
 	}
-	if err := r.s.within(r.env, r.out.Len()); err != nil {
-		return err
-	}
 	token, err := r.in.Token()
 	if err != nil {
 		return failed("Input doesn't represent valid JSON: %v", err)
+	}
+	text, _ := token.(string)
+	if err := r.s.room(r.env, r.out, len(name)+len(text)+headBytes); err != nil {
+		return err
 	}
 	switch token := token.(type) {
 	case json.Delim:
@@ -126,7 +124,8 @@ func (r *jsonReader) fields(name string, depth int) error {
 	begin := r.out.Mark()
 	r.out.BeginDoc(name)
 	body := r.out.Len() - 4 // behind the length of the document
-	seen, twice := map[string]bool{}, false
+	seen, twice, look := map[string]bool{}, false, 0
+	defer func() { r.s.outside -= look }()
 	for r.in.More() {
 		token, err := r.in.Token()
 		if err != nil {
@@ -136,6 +135,11 @@ func (r *jsonReader) fields(name string, depth int) error {
 		if strings.IndexByte(field, 0) >= 0 {
 			return failed("Input doesn't represent valid JSON: Illegal embedded null byte")
 		}
+		more := lookupBytes + len(field)
+		if err := r.s.take(r.env, more); err != nil {
+			return err
+		}
+		look += more
 		twice = twice || seen[field]
 		seen[field] = true
 		if err := r.value(field, depth+1); err != nil {
@@ -144,6 +148,11 @@ func (r *jsonReader) fields(name string, depth int) error {
 	}
 	r.out.End()
 	if twice {
+		more := r.out.Len() - body
+		if err := r.s.take(r.env, more); err != nil {
+			return err
+		}
+		look += more
 		doc := bson.Raw(bytes.Clone(r.out.Since(body)))
 		r.out.Cut(begin)
 		r.lastOfEach(name, doc)

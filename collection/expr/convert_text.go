@@ -43,7 +43,7 @@ func toText(env *mql.Env, s *Scratch, v bson.Value, o convertOptions) (bson.Valu
 		hex.Encode(buf[:], v.Data)
 		return s.StringBytes(buf[:]), nil
 	case bson.TypeBinary:
-		return binaryText(s, v, o)
+		return binaryText(env, s, v, o)
 	}
 	if env.Release.Has(release.EveryTypeToText) {
 		return anyText(env, s, v)
@@ -51,7 +51,7 @@ func toText(env *mql.Env, s *Scratch, v bson.Value, o convertOptions) (bson.Valu
 	return v, unsupported(v, bson.TypeString)
 }
 
-func binaryText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
+func binaryText(env *mql.Env, s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 	sub, b, _ := v.Binary()
 	if !o.hasFormat {
 		return v, mongoerr.New(4341115, "Format must be specified when converting from 'binData' to 'string'")
@@ -83,7 +83,7 @@ func binaryText(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) 
 	if n >= bson.MaxDocumentBytes && format != "utf8" {
 		return v, failed("Resulting %s string would be too long", format)
 	}
-	out, text, err := s.newText("$convert", n)
+	out, text, err := s.newText(env, "$convert", n)
 	if err != nil {
 		return v, err
 	}

@@ -63,7 +63,7 @@ func vectorElements(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) 
 		}
 		s.Release(mark)
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // vectorOf converts an array to a vector: booleans to bits, integers that fit to bytes,
@@ -97,7 +97,10 @@ func vectorOf(env *mql.Env, s *Scratch, v bson.Value, subtype byte) (bson.Value,
 	if bits > 0 {
 		return s.Binary(vectorSubtype, packBits(a, count)), nil
 	}
-	data := []byte{kind, 0}
+	if err := s.reserve(env, 8*count); err != nil {
+		return v, err
+	}
+	data := append(make([]byte, 0, 2+4*count), kind, 0)
 	for it := a.Iter(); it.Next(); {
 		if f, _ := it.Value.AsFloat(); kind == vectorInt8 {
 			data = append(data, byte(int8(f)))

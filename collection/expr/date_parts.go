@@ -12,7 +12,7 @@ var toPartsSignature = &signature{
 }
 
 // dateToParts is $dateToParts.
-func dateToParts(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
+func dateToParts(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	iso := false
 	if g.has(2) {
 		if a[2].IsNullish() {
@@ -47,7 +47,7 @@ func dateToParts(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, e
 	b.Int32("minute", int32(c.minute))
 	b.Int32("second", int32(c.second))
 	b.Int32("millisecond", int32(c.ms))
-	return s.endDoc(b), nil
+	return s.endDoc(env, b)
 }
 
 // zoneArg resolves an optional timezone argument: UTC if it is absent; ok is

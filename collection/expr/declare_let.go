@@ -29,7 +29,12 @@ func DeclareLet(env *mql.Env, d bson.Raw) error {
 		if err != nil {
 			return err
 		}
+		// It lives as long as the command, whose memory counts it.
+		if err := env.Memory.Hold(len(x.Data), "a variable of let"); err != nil {
+			return err
+		}
 		env.Vars.Set(env.Vars.Declare(name), x.Clone())
+		s.Close()
 	}
 	return nil
 }

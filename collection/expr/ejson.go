@@ -100,7 +100,7 @@ func (e *ejsonCall) Append(b *bson.Builder, name string) {
 type ejsonWalk struct {
 	env     *mql.Env
 	s       *Scratch
-	out     *bson.Builder
+	out     *making
 	relaxed bool
 	what    string // what is made, for messages
 }
@@ -112,21 +112,22 @@ func (w *ejsonWalk) run(v bson.Value, value func(name string, v bson.Value, dept
 		w.s.drop(w.out)
 		return v, err
 	}
-	made, _ := bson.Raw(w.out.Finish()).First()
-	result := w.s.Keep(made.Value)
-	w.s.drop(w.out)
-	return result, nil
+	return w.s.endOnly(w.env, w.out)
 }
 
 // enter asks before each value whether it is to be made.
-func (w *ejsonWalk) enter(v bson.Value, depth int) error {
+func (w *ejsonWalk) enter(name string, v bson.Value, depth int) error {
 	if err := w.env.Tick(); err != nil {
 		return err
 	}
 	if depth > bson.MaxDepth {
 		return failedEJSON("%s exceeds the limit of %d levels of nesting", w.what, bson.MaxDepth)
 	}
-	return w.s.within(w.env, w.out.Len()+len(v.Data))
+	n := len(name) + 6*headBytes
+	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+		n += 2 * len(v.Data) // digits, at most
+	}
+	return w.s.room(w.env, w.out, n)
 }
 
 // each appends a document or an array, its fields by value.

@@ -25,7 +25,7 @@ func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Valu
 
 // deserialize appends the value that v is the form of.
 func (w *ejsonWalk) deserialize(name string, v bson.Value, depth int) error {
-	if err := w.enter(v, depth); err != nil {
+	if err := w.enter(name, v, depth); err != nil {
 		return err
 	}
 	d, isDoc := v.Doc()

@@ -21,7 +21,7 @@ func serializeEJSON(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.
 
 // serialize appends the form of v under name.
 func (w *ejsonWalk) serialize(name string, v bson.Value, depth int) error {
-	if err := w.enter(v, depth); err != nil {
+	if err := w.enter(name, v, depth); err != nil {
 		return err
 	}
 	b := w.out

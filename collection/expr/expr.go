@@ -31,6 +31,7 @@ type parent interface {
 // those of the operators.
 func Parse(env *mql.Env, v bson.Value) (Expr, error) {
 	p := parser{env: env, operators: Operators, quantile: ParseQuantile}
+	defer p.scratch.Close()
 	return p.parse(v)
 }
 

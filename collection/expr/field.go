@@ -158,7 +158,7 @@ func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	switch f.from {
 	case fromCurrent:
 		if len(f.list) > 0 {
-			return followDoc(doc, f.list, s), nil
+			return followDoc(env, doc, f.list, s)
 		}
 		v = doc.Value()
 	case fromRoot:
@@ -177,46 +177,56 @@ func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	case fromUserRoles:
 		v = env.UserRoles
 	}
-	return follow(v, f.list, s), nil
+	return follow(env, v, f.list, s)
 }
 
 // follow walks names below v. Arrays on the way are mapped over, their
 // elements that are not documents left out; positions are not names here.
 // Manual: core/document#dot-notation (aggregation).
-func follow(v bson.Value, names []string, s *Scratch) bson.Value {
+//
+// Errors: ExceededMemoryLimit, and the context's cause.
+func follow(env *mql.Env, v bson.Value, names []string, s *Scratch) (bson.Value, error) {
 	if len(names) == 0 {
-		return v
+		return v, nil
 	}
 	switch v.Type {
 	case bson.TypeDocument:
-		return followDoc(v.Data, names, s)
+		return followDoc(env, v.Data, names, s)
 	case bson.TypeArray:
 		b := s.newArray()
 		for it := bson.Raw(v.Data).Iter(); it.Next(); {
-			if it.Value.Type == bson.TypeDocument {
-				b.Value("", followDoc(it.Value.Data, names, s))
+			if it.Value.Type != bson.TypeDocument {
+				continue
+			}
+			e, err := followDoc(env, it.Value.Data, names, s)
+			if err == nil && !e.IsMissing() {
+				err = s.element(env, b, e)
+			}
+			if err != nil {
+				s.drop(b)
+				return e, err
 			}
 		}
-		return s.endArray(b)
+		return s.endArray(env, b)
 	}
-	return bson.Value{}
+	return bson.Value{}, nil
 }
 
-func followDoc(d bson.Raw, names []string, s *Scratch) bson.Value {
+func followDoc(env *mql.Env, d bson.Raw, names []string, s *Scratch) (bson.Value, error) {
 	for i, name := range names {
 		v, ok := d.Lookup(name)
 		if !ok {
-			return bson.Value{}
+			return bson.Value{}, nil
 		}
 		if i == len(names)-1 {
-			return v
+			return v, nil
 		}
 		if v.Type != bson.TypeDocument {
-			return follow(v, names[i+1:], s)
+			return follow(env, v, names[i+1:], s)
 		}
 		d = v.Data
 	}
-	return d.Value()
+	return d.Value(), nil
 }
 
 func (f *fieldPath) Paths(add func(string)) {

@@ -109,7 +109,11 @@ func (e *functionCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value,
 	if err != nil {
 		return bson.Value{}, err
 	}
-	return vm.Call(env, e.script, &s.Arena, bson.Value{}, args...)
+	v, err := vm.Call(env, e.script, &s.Arena, bson.Value{}, args...)
+	if err == nil {
+		err = s.counts(env)
+	}
+	return v, err
 }
 
 // Script returns the VM of s, made on first use.

@@ -10,10 +10,13 @@ import (
 )
 
 // constant is a value known at parse time.
-type constant struct{ v bson.Value }
+type constant struct {
+	v       bson.Value
+	counted int // bytes that the command's memory counts, of one that was computed
+}
 
 // Constant returns an expression for v; the caller must not change its bytes.
-func Constant(v bson.Value) Expr { return &constant{v} }
+func Constant(v bson.Value) Expr { return &constant{v: v} }
 
 // IsConstant returns the value of an expression that does not depend on a
 // document.
@@ -90,13 +93,15 @@ func (o *object) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 	b := s.newDoc()
 	for i, e := range o.vals {
 		v, err := e.Eval(env, doc, s)
+		if err == nil {
+			err = s.field(env, b, o.names[i], v)
+		}
 		if err != nil {
 			s.drop(b)
 			return v, err
 		}
-		b.Value(o.names[i], v)
 	}
-	return s.endDoc(b), nil
+	return s.endDoc(env, b)
 }
 
 func (o *object) children(add func(Expr)) {
@@ -143,7 +148,7 @@ func (a *array) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error)
 			return v, err
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 func (a *array) children(add func(Expr)) {

@@ -185,15 +185,22 @@ func (e *setField) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 	for it := d.Iter(); it.Next(); {
 		if string(it.Name) == e.field {
 			found = true
-			b.Value(e.field, to)
-			continue
+			err = s.field(env, b, e.field, to)
+		} else {
+			err = s.fieldBytes(env, b, it.Name, it.Value)
 		}
-		b.ValueBytes(it.Name, it.Value)
+		if err != nil {
+			s.drop(b)
+			return v, err
+		}
 	}
 	if !found {
-		b.Value(e.field, to)
+		if err := s.field(env, b, e.field, to); err != nil {
+			s.drop(b)
+			return v, err
+		}
 	}
-	return s.endDoc(b), nil
+	return s.endDoc(env, b)
 }
 
 func (e *setField) children(add func(Expr)) {

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"unsafe"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -8,78 +10,124 @@ import (
 
 // mergeObjects is $mergeObjects: later fields win, at the place of the first.
 func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
-	out := bson.EmptyDoc
 	if len(a) == 1 && a[0].Type == bson.TypeArray {
 		base := len(s.stack)
-		for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
-			s.stack = append(s.stack, it.Value)
+		defer func() { s.stack = s.stack[:base] }()
+		if err := s.pushAll(env, bson.Raw(a[0].Data)); err != nil {
+			return a[0], err
 		}
 		a = s.stack[base:]
-		defer func() { s.stack = s.stack[:base] }()
 	}
+	out, made := bson.EmptyDoc, 0
+	var t turns // from the second document that is made on
+	mark := s.Mark()
 	for _, v := range a {
-		if err := env.Tick(); err != nil {
+		next, isNew, err := merge(env, s, out.Data, v)
+		if err == nil && isNew {
+			if made++; made == 2 {
+				t = s.turns()
+			}
+			if made >= 2 {
+				next, err = t.keep(env, s, next)
+				s.Release(mark)
+			}
+		}
+		if err != nil {
+			t.drop(s)
 			return v, err
 		}
-		if v.IsNullish() {
-			continue
-		}
-		d, ok := v.Doc()
-		if !ok {
-			return v, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", show(v), v.Type)
-		}
-		if err := env.Spend(len(out.Data) + len(d)); err != nil {
-			return v, err
-		}
-		out = Merge(s, out.Data, d)
+		out = next
 	}
-	return out, nil
+	if made < 2 {
+		return out, nil
+	}
+	return t.end(env, s, out)
 }
 
-// Merge puts the fields of b over those of a, as $mergeObjects does. The
-// result may be one of them.
-func Merge(s *Scratch, a, b bson.Raw) bson.Value {
-	if a.IsEmpty() {
-		return b.Value()
+// merge puts the fields of v over those of a document. isNew says that the result is
+// neither of them.
+//
+// Errors: 40400, ExceededMemoryLimit, and the context's cause.
+func merge(env *mql.Env, s *Scratch, a bson.Raw, v bson.Value) (out bson.Value, isNew bool, err error) {
+	if err := env.Tick(); err != nil || v.IsNullish() {
+		return a.Value(), false, err
 	}
-	if b.IsEmpty() {
-		return a.Value()
+	b, ok := v.Doc()
+	if !ok {
+		return v, false, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", show(v), v.Type)
 	}
-	out := s.newDoc()
+	if err := env.Spend(len(a) + len(b)); err != nil {
+		return v, false, err
+	}
+	switch {
+	case a.IsEmpty():
+		return v, false, nil
+	case b.IsEmpty():
+		return a.Value(), false, nil
+	}
+	look := max(LookupBytes(a, len(b)), LookupBytes(b, len(a)))
+	if err := s.take(env, look); err != nil {
+		return v, false, err
+	}
+	defer func() { s.outside -= look }()
+	m := s.newDoc()
+	if err := s.room(env, m, len(a)+len(b)); err != nil {
+		s.drop(m)
+		return v, false, err
+	}
 	fields := FieldsOf(b, len(a))
 	for it := a.Iter(); it.Next(); {
 		v, ok := fields.Lookup(it.Name)
 		if !ok {
 			v = it.Value
 		}
-		out.ValueBytes(it.Name, v)
+		if err := s.fieldBytes(env, m, it.Name, v); err != nil { // of a name that a repeats
+			s.drop(m)
+			return v, false, err
+		}
 	}
 	fields = FieldsOf(a, len(b))
 	for it := b.Iter(); it.Next(); {
 		if _, ok := fields.Lookup(it.Name); !ok {
-			out.ValueBytes(it.Name, it.Value)
+			m.ValueBytes(it.Name, it.Value)
 		}
 	}
-	return s.endDoc(out)
+	out, err = s.endDoc(env, m)
+	return out, true, err
 }
 
 // Fields finds the fields of a document by their names.
 type Fields struct {
 	doc bson.Raw
-	at  map[string]bson.Value // nil: the document is looked through
+	at  map[string]int32 // where a field begins; nil: the document is looked through
 }
 
-// FieldsOf is made for about as many names as other bytes hold: a map pays off only where
-// many names meet many.
+// many says that a map pays off: where many names meet many.
+func many(doc bson.Raw, other int) bool { return len(doc) > 256 && other > 256 }
+
+// LookupBytes is about what FieldsOf allocates.
+func LookupBytes(doc bson.Raw, other int) int {
+	if !many(doc, other) {
+		return 0
+	}
+	return doc.Len() * lookupBytes
+}
+
+// FieldsOf is made for about as many names as other bytes hold. The document must not change
+// while it is in use.
 func FieldsOf(doc bson.Raw, other int) Fields {
 	f := Fields{doc: doc}
-	if len(doc) > 256 && other > 256 {
-		f.at = map[string]bson.Value{}
-		for it := doc.Iter(); it.Next(); {
-			if _, ok := f.at[string(it.Name)]; !ok {
-				f.at[string(it.Name)] = it.Value
-			}
+	if !many(doc, other) {
+		return f
+	}
+	f.at = map[string]int32{}
+	begin := 4
+	for it := doc.Iter(); it.Next(); {
+		name := unsafe.String(unsafe.SliceData(it.Name), len(it.Name))
+		if _, ok := f.at[name]; !ok {
+			f.at[name] = int32(begin)
 		}
+		begin = it.Offset(doc)
 	}
 	return f
 }
@@ -87,8 +135,13 @@ func FieldsOf(doc bson.Raw, other int) Fields {
 // Lookup finds the first field with a name.
 func (f Fields) Lookup(name []byte) (bson.Value, bool) {
 	if f.at != nil {
-		v, ok := f.at[string(name)]
-		return v, ok
+		begin, ok := f.at[string(name)]
+		if !ok {
+			return bson.Value{}, false
+		}
+		it := f.doc.IterAt(int(begin))
+		it.Next()
+		return it.Value, true
 	}
 	for it := f.doc.Iter(); it.Next(); {
 		if string(it.Name) == string(name) {

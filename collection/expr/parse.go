@@ -151,8 +151,42 @@ func (p *parser) fold(e Expr) (Expr, error) {
 		}
 		return nil, err
 	}
-	return Constant(v.Clone()), nil
+	return p.folded(e, v)
 }
+
+// folded makes the constant that an operator of constants is. The command's memory counts it
+// until the command ends: few bytes of an operator can make many. What arrays and objects hold
+// is as long as their text.
+//
+// Errors: ExceededMemoryLimit.
+func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {
+	was := 0 // counted of the arguments, which are not needed any more
+	e.(parent).children(func(arg Expr) {
+		if c, ok := arg.(*constant); ok {
+			was += c.counted
+		}
+	})
+	c := &constant{v: v, counted: len(v.Data)}
+	switch e.(type) {
+	case *array, *object:
+		c.counted = was
+	}
+	if c.counted < foldedBytes {
+		c.counted = 0
+	}
+	if more := c.counted - was; more > 0 {
+		if err := p.env.Memory.Hold(more, "a constant expression"); err != nil {
+			return nil, err
+		}
+	} else if more < 0 {
+		p.env.Memory.LetGo(-more)
+	}
+	c.v = v.Clone()
+	return c, nil
+}
+
+// foldedBytes is from how many bytes on the command's memory counts a constant.
+const foldedBytes = 256
 
 // names lists the field names of a document for messages.
 func names(d bson.Raw) string {

@@ -7,7 +7,8 @@ import (
 
 // Scratch is the working memory of evaluation: an arena for computed values,
 // slots for local variables and metadata of the document at hand. One per
-// goroutine; the zero Scratch is ready.
+// goroutine; the zero Scratch is ready. The command's memory counts what it takes up,
+// see reserve.
 type Scratch struct {
 	bson.Arena
 	// Root is $$ROOT where it is not the document that Eval is given; $redact
@@ -20,20 +21,30 @@ type Scratch struct {
 	stack    []bson.Value     // arguments of calls in progress
 	zones    map[string]*zone // by argument text
 	vm       *VM              // made on first use
-	builders []*bson.Builder  // idle builders with their memory
-	buffers  [][]byte         // idle buffers
+	builders []*making        // idle, without memory
+	buffers  [][]byte         // idle
+	idle     int              // bytes of the idle buffers
 
-	held   int         // bytes of large values that memory counts
-	memory *mql.Memory // of the command whose values they are
+	account
 }
 
 // Reset frees all values computed so far. Metadata and Root stay.
 func (s *Scratch) Reset() {
 	s.Arena.Reset()
 	s.stack = s.stack[:0]
-	if s.held > 0 {
-		s.memory.Shrink(s.held)
-		s.held = 0
+	s.outside = 0 // of evaluations that failed
+	if s.counted > 0 {
+		s.giveBack()
+	}
+}
+
+// Close gives back what the command's memory counts, and the memory itself. A Scratch for one
+// evaluation needs it only if the command evaluates many.
+func (s *Scratch) Close() {
+	if s.counted > 0 {
+		memory, counted := s.memory, s.counted
+		*s = Scratch{zones: s.zones, vm: s.vm}
+		memory.LetGo(counted)
 	}
 }
 
@@ -45,108 +56,54 @@ func (s *Scratch) setSlot(slot int, v bson.Value) {
 	s.slots[slot] = v
 }
 
-// newDoc returns a builder with an open document; endDoc gives it back.
-func (s *Scratch) newDoc() *bson.Builder {
-	b, buf := s.builder()
-	b.Reset(buf)
-	return b
-}
-
-// newArray returns a builder with an open array; endArray gives it back.
-func (s *Scratch) newArray() *bson.Builder {
-	b, buf := s.builder()
-	b.ResetArray(buf)
-	return b
-}
-
-func (s *Scratch) builder() (*bson.Builder, []byte) {
-	var buf []byte
-	if n := len(s.buffers); n > 0 {
-		buf = s.buffers[n-1][:0]
-		s.buffers = s.buffers[:n-1]
-	}
-	if n := len(s.builders); n > 0 {
-		b := s.builders[n-1]
-		s.builders = s.builders[:n-1]
-		return b, buf
-	}
-	return &bson.Builder{}, buf
-}
-
-// drop gives a builder back without its content.
-func (s *Scratch) drop(b *bson.Builder) {
-	if buf := b.Finish(); cap(buf) <= 1<<20 {
-		s.buffers = append(s.buffers, buf)
-	}
-	s.builders = append(s.builders, b)
-}
-
-// endDoc finishes the document of b as a value in the arena.
-func (s *Scratch) endDoc(b *bson.Builder) bson.Value {
-	v := bson.Value{Type: bson.TypeDocument, Data: s.Copy(b.Finish())}
-	s.drop(b)
-	return v
-}
-
-// endArray finishes the array of b as a value in the arena.
-func (s *Scratch) endArray(b *bson.Builder) bson.Value {
-	v := bson.Value{Type: bson.TypeArray, Data: s.Copy(b.Finish())}
-	s.drop(b)
-	return v
-}
-
-// buffer borrows a byte buffer; giveBack returns it.
-func (s *Scratch) buffer() []byte {
-	if n := len(s.buffers); n > 0 {
-		buf := s.buffers[n-1][:0]
-		s.buffers = s.buffers[:n-1]
-		return buf
-	}
-	return nil
-}
-
-func (s *Scratch) giveBack(buf []byte) {
-	if cap(buf) <= 1<<20 {
-		s.buffers = append(s.buffers, buf)
-	}
-}
-
-// valueBytesMax bounds a single array or document under construction. It is
-// beyond what a document may hold, as intermediate results may be, and as in
-// MongoDB the final document is what the 16 MiB limit is about.
-const valueBytesMax = 100 << 20
-
-// countedBytes is how large a value becomes before the command's memory counts it.
-const countedBytes = 1 << 20
-
-// within reports whether a value under construction may have n bytes, which the
-// command's memory counts until Reset: twice, as it is copied in the end.
+// push puts a value onto the stack.
 // Errors: ExceededMemoryLimit (146).
-func (s *Scratch) within(env *mql.Env, n int) error {
-	switch {
-	case n <= s.held/2+countedBytes:
-		return nil
-	case n > valueBytesMax:
-		return tooLarge()
+func (s *Scratch) push(env *mql.Env, v bson.Value) error {
+	if n := len(s.stack); n == cap(s.stack) {
+		room := max(16, 2*n)
+		if n >= 1<<16 {
+			room = n + n/4
+		}
+		if err := s.reserve(env, room*valueBytes); err != nil {
+			return err
+		}
+		s.stack = append(make([]bson.Value, 0, room), s.stack...)
 	}
-	more := 2*n - s.held
-	s.held += more
-	s.memory = env.Memory
-	return env.Memory.Need(more, "an expression")
+	s.stack = append(s.stack, v)
+	return nil
 }
 
-// element appends v, null if missing, to the array in b after asking whether
-// the command is to go on and the array is still within bounds.
-func (s *Scratch) element(env *mql.Env, b *bson.Builder, v bson.Value) error {
-	if err := env.Tick(); err != nil {
-		return err
+// pushAll puts the elements of an array onto the stack.
+// Errors: ExceededMemoryLimit (146).
+func (s *Scratch) pushAll(env *mql.Env, a bson.Raw) error {
+	for it := a.Iter(); it.Next(); {
+		if err := s.push(env, it.Value); err != nil {
+			return err
+		}
 	}
-	if err := s.within(env, b.Len()+len(v.Data)); err != nil {
-		return err
-	}
-	if v.IsMissing() {
-		v = bson.Null
-	}
-	b.Value("", v)
 	return nil
+}
+
+// buffer borrows a byte buffer, which the borrower counts; giveBuffer returns it.
+func (s *Scratch) buffer() []byte {
+	n := len(s.buffers)
+	if n == 0 {
+		return nil
+	}
+	buf := s.buffers[n-1][:0]
+	s.buffers[n-1] = nil
+	s.buffers = s.buffers[:n-1]
+	s.idle -= cap(buf)
+	return buf
+}
+
+// idleBytesMax is how much idle buffers take up at most.
+const idleBytesMax = 1 << 20
+
+// giveBuffer returns a buffer that nobody looks at any more.
+func (s *Scratch) giveBuffer(buf []byte) {
+	if s.idle+cap(buf) <= idleBytesMax {
+		s.buffers = append(s.buffers, buf)
+		s.idle += cap(buf)
+	}
 }

@@ -10,11 +10,11 @@ import (
 
 // sorted pushes the elements of an array onto the stack, in order and without
 // duplicates, and returns them; the caller cuts the stack again.
-// Errors: the context's cause.
+// Errors: the context's cause, ExceededMemoryLimit.
 func (s *Scratch) sorted(env *mql.Env, v bson.Value) ([]bson.Value, error) {
 	base := len(s.stack)
-	for it := bson.Raw(v.Data).Iter(); it.Next(); {
-		s.stack = append(s.stack, it.Value)
+	if err := s.pushAll(env, bson.Raw(v.Data)); err != nil {
+		return nil, err
 	}
 	return s.dedupe(env, base)
 }
@@ -47,7 +47,7 @@ func (s *Scratch) arrayOf(env *mql.Env, vs []bson.Value) (bson.Value, error) {
 			return v, err
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // setUnion is $setUnion.
@@ -61,8 +61,8 @@ func setUnion(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		if v.Type != bson.TypeArray {
 			return v, mongoerr.New(17043, "All operands of $setUnion must be arrays. One argument is of type: %s", v.Type)
 		}
-		for it := bson.Raw(v.Data).Iter(); it.Next(); {
-			s.stack = append(s.stack, it.Value)
+		if err := s.pushAll(env, bson.Raw(v.Data)); err != nil {
+			return v, err
 		}
 	}
 	set, err := s.dedupe(env, base)
@@ -76,7 +76,7 @@ func setUnion(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 func setIntersection(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	base := len(s.stack)
 	defer func() { s.stack = s.stack[:base] }()
-	var set []bson.Value
+	n := 0 // of the set, which begins at base
 	for i, v := range a {
 		if v.IsNullish() {
 			return bson.Null, nil
@@ -89,13 +89,13 @@ func setIntersection(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, erro
 			return v, err
 		}
 		if i == 0 {
-			set = slices.Clone(next)
+			n = len(next)
 		} else {
-			set = slices.DeleteFunc(set, func(x bson.Value) bool { return !contains(env, next, x) })
+			n = len(slices.DeleteFunc(s.stack[base:base+n], func(x bson.Value) bool { return !contains(env, next, x) }))
 		}
-		s.stack = s.stack[:base]
+		s.stack = s.stack[:base+n]
 	}
-	return s.arrayOf(env, set)
+	return s.arrayOf(env, s.stack[base:])
 }
 
 // setDifference is $setDifference: in the order of the first operand.
@@ -119,21 +119,29 @@ func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	if err != nil {
 		return a[0], err
 	}
-	mine = slices.Clone(mine)
-	used := make([]bool, len(mine))
+	marks := len(mine)
+	if err := s.take(env, marks); err != nil {
+		return a[0], err
+	}
+	defer func() { s.outside -= marks }()
+	used := make([]bool, marks)
 	o := env.Order()
 	b := s.newArray()
 	for it := bson.Raw(a[0].Data).Iter(); it.Next(); {
 		if err := env.Tick(); err != nil {
+			s.drop(b)
 			return a[0], err
 		}
 		i, ok := slices.BinarySearchFunc(mine, it.Value, func(x, y bson.Value) int { return bson.Compare(x, y, o) })
 		if ok && !used[i] && !contains(env, without, it.Value) {
 			used[i] = true
-			b.Value("", it.Value)
+			if err := s.element(env, b, it.Value); err != nil {
+				s.drop(b)
+				return a[0], err
+			}
 		}
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // parseSetEquals checks constant operands before the others are known.
@@ -166,15 +174,15 @@ func setEquals(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if err != nil {
 		return a[0], err
 	}
-	set := slices.Clone(first)
+	n := len(first)
 	o := env.Order()
 	for _, v := range a[1:] {
-		s.stack = s.stack[:base]
+		s.stack = s.stack[:base+n]
 		next, err := s.sorted(env, v)
 		if err != nil {
 			return v, err
 		}
-		if !slices.EqualFunc(set, next, func(x, y bson.Value) bool { return bson.Equal(x, y, o) }) {
+		if !slices.EqualFunc(s.stack[base:base+n], next, func(x, y bson.Value) bool { return bson.Equal(x, y, o) }) {
 			return bson.False, nil
 		}
 	}

@@ -10,10 +10,15 @@ import (
 
 // newText reserves a string of n bytes in the arena; text is to be filled.
 //
-// Errors: 16493 if a string of that length fits into no document.
-func (s *Scratch) newText(op string, n int) (v bson.Value, text []byte, err error) {
+// Errors: 16493 if a string of that length fits into no document, ExceededMemoryLimit.
+func (s *Scratch) newText(env *mql.Env, op string, n int) (v bson.Value, text []byte, err error) {
 	if n >= bson.MaxDocumentBytes {
 		return v, nil, longString(op)
+	}
+	if n > freeBytes {
+		if err := s.reserve(env, n); err != nil {
+			return v, nil, err
+		}
 	}
 	p := s.Alloc(n + 5)
 	p[0], p[1], p[2], p[3] = byte(n+1), byte((n+1)>>8), byte((n+1)>>16), byte((n+1)>>24)
@@ -27,7 +32,7 @@ func longString(op string) error {
 }
 
 // concat is $concat.
-func concat(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func concat(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	n := 0
 	for _, v := range a {
 		if v.IsNullish() {
@@ -38,7 +43,7 @@ func concat(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		}
 		n += len(v.Data) - 5
 	}
-	out, text, err := s.newText("$concat", n)
+	out, text, err := s.newText(env, "$concat", n)
 	if err != nil {
 		return out, err
 	}
@@ -177,16 +182,19 @@ func split(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	b := s.newArray()
 	for {
 		i := bytes.Index(text, sep)
-		if b.Len() > valueBytesMax {
-			s.drop(b)
-			return bson.Value{}, tooLarge()
+		part := text
+		if i >= 0 {
+			part = text[:i]
 		}
+		if err := s.room(env, b, len(part)+headBytes); err != nil {
+			s.drop(b)
+			return bson.Value{}, err
+		}
+		b.StringBytes("", part)
 		if i < 0 {
 			break
 		}
-		b.StringBytes("", text[:i])
 		text = text[i+len(sep):]
 	}
-	b.StringBytes("", text)
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }

@@ -138,37 +138,59 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 			return bson.Null, err
 		}
 		b := s.newDoc()
+		if err := s.room(env, b, matchBytes(m)); err != nil {
+			s.drop(b)
+			return re, err
+		}
 		appendMatch(b, text, m, codePoints(text[:m[0]]))
-		return s.endDoc(b), nil
+		return s.endDoc(env, b)
 	}
 	if none {
 		return bson.EmptyArray, nil
 	}
+	return r.findAll(env, s, c, text)
+}
+
+// findAll is the value of $regexFindAll.
+func (r *regexCall) findAll(env *mql.Env, s *Scratch, c *mql.Regex, text []byte) (bson.Value, error) {
 	b := s.newArray()
 	at, idx := 0, 0 // the last match's place in bytes and code points
-	err = c.EachWithin(env, text, func(m []int) error {
+	err := c.EachWithin(env, text, func(m []int) error {
 		idx += codePoints(text[at:m[0]])
 		at = m[0]
+		n := matchBytes(m)
+		if b.Len()+n > regexBytesMax {
+			return mongoerr.New(51151, "%s: the size of buffer to store output exceeded the 64MB limit", r.name)
+		}
+		if err := s.room(env, b, n); err != nil {
+			return err
+		}
 		b.BeginDoc("")
 		appendMatch(b, text, m, idx)
 		b.End()
-		if b.Len() > regexBytesMax {
-			return mongoerr.New(51151, "%s: the size of buffer to store output exceeded the 64MB limit", r.name)
-		}
 		return env.Tick()
 	})
 	if err != nil {
 		s.drop(b)
-		return re, err
+		return bson.Value{}, err
 	}
-	return s.endArray(b), nil
+	return s.endArray(env, b)
 }
 
 // regexBytesMax bounds the result of $regexFindAll.
 const regexBytesMax = 64 << 20
 
+// matchBytes is at least what appendMatch appends: nested groups repeat the text.
+func matchBytes(m []int) int {
+	n := 4 * headBytes
+	for i := 0; i < len(m); i += 2 {
+		n += m[i+1] - m[i] + headBytes
+	}
+	return n
+}
+
 // appendMatch appends match, idx (in code points) and captures.
-func appendMatch(b *bson.Builder, text []byte, m []int, idx int) {
+func appendMatch(b *making, text []byte, m []int, idx int) {
 	b.StringBytes("match", text[m[0]:m[1]])
 	b.Int32("idx", int32(idx))
 	b.BeginArray("captures")

@@ -15,7 +15,7 @@ var replaceSignature = &signature{
 
 // replace makes $replaceOne (most 1) and $replaceAll (most -1).
 func replace(op string, most int) namedFunction {
-	return func(_ *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
+	return func(env *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
 		for i, f := range replaceSignature.fields {
 			if a[i].Type != bson.TypeString && !a[i].IsNullish() {
 				return a[i], mongoerr.New([]mongoerr.Code{10503904, 10503901, 10503902}[i], "%s requires that '%s' be a string, found: %s", op, f.name, show(a[i]))
@@ -39,7 +39,7 @@ func replace(op string, most int) namedFunction {
 		if n == 0 {
 			return a[0], nil
 		}
-		out, text, err := s.newText(op, len(input)+n*(len(with)-len(find)))
+		out, text, err := s.newText(env, op, len(input)+n*(len(with)-len(find)))
 		if err != nil {
 			return out, err
 		}

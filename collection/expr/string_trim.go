@@ -38,6 +38,14 @@ func trim(op string, left, right bool) namedFunction {
 			}
 			chars = string(t)
 		}
+		set := 0
+		if len(chars) > charsScanned {
+			set = min(len(chars), utf8.MaxRune) * lookupBytes
+		}
+		if err := s.take(env, set); err != nil {
+			return a[0], err
+		}
+		defer func() { s.outside -= set }()
 		cut := charSet(chars)
 		for left && len(text) > 0 {
 			if err := env.Tick(); err != nil {
@@ -63,10 +71,13 @@ func trim(op string, left, right bool) namedFunction {
 	}
 }
 
+// charsScanned is how many bytes of characters are looked through.
+const charsScanned = 64
+
 // charSet tells which characters are among some: a few are looked through, many are
 // looked up.
 func charSet(chars string) func(c []byte) bool {
-	if len(chars) <= 64 {
+	if len(chars) <= charsScanned {
 		return func(c []byte) bool { return hasChar(chars, c) }
 	}
 	set := map[string]struct{}{}

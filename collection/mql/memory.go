@@ -39,6 +39,7 @@ type Memory struct {
 	// RecordsMax is the limit of GrowRecords.
 	RecordsMax int64
 	records    atomic.Int64
+	values     atomic.Int64 // see Hold
 	peak       atomic.Int64
 	spills     Spills
 	// AllSpills counts those of all commands; nil counts nothing.
@@ -64,6 +65,7 @@ func (m *Memory) Beside(max int64) *Memory {
 func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.used.Store(0)
 	m.records.Store(0)
+	m.values.Store(0)
 	if m.peak.Load() != 0 {
 		m.peak.Store(0)
 	}
@@ -83,8 +85,8 @@ func (m *Memory) Release() {
 // Max is the size of the budget in bytes.
 func (m *Memory) Max() int64 { return m.max }
 
-// Used is how many bytes are counted now, those of sets of records included.
-func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() }
+// Used is how many bytes are counted now, those of sets of records and of values included.
+func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() + m.values.Load() }
 
 // Peak is the most that was ever counted at once.
 func (m *Memory) Peak() int64 { return m.peak.Load() }
@@ -135,6 +137,52 @@ func (m *Memory) Need(n int, what string) error {
 	if m.reach(); m.cover() {
 		return nil
 	}
+	return m.tooLittle(what)
+}
+
+// Hold counts n more bytes of values that expressions make, before they are made; LetGo gives
+// them back. They are beside the budget of the operators, so that a sort keeps its memory, and
+// of what all share.
+// Errors: ExceededMemoryLimit (146) if all commands together would hold too much; nothing is
+// counted then.
+func (m *Memory) Hold(n int, what string) error {
+	m.values.Add(int64(n))
+	if !m.claim() {
+		m.values.Add(-int64(n))
+		return m.tooLittle(what)
+	}
+	m.reach()
+	return nil
+}
+
+// LetGo gives n bytes of values back.
+func (m *Memory) LetGo(n int) {
+	m.values.Add(-int64(n))
+	m.uncover()
+}
+
+// claim is cover for what is not held yet: it takes nothing where there is no room.
+func (m *Memory) claim() bool {
+	if m.shared == nil || m.Used() <= m.taken.Load()+uncountedBytes {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	missing := m.Used() - m.taken.Load()
+	if missing <= uncountedBytes {
+		return true
+	}
+	for _, step := range [2]int64{max(missing, stepBytes), missing} {
+		if m.shared.Take(step) {
+			m.taken.Add(step)
+			return true
+		}
+	}
+	return false
+}
+
+// tooLittle is the error of what needs memory that the server does not have.
+func (m *Memory) tooLittle(what string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"%s needs more memory than the server has left: the commands that run now may use %d bytes together, those of one user two thirds of what others leave; "+
 			"try again later, run fewer at once, or raise --work-memory",

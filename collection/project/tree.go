@@ -337,7 +337,7 @@ const DocBytesMax = 128 << 20
 // computed appends the value of an expression, nothing if it is missing. An array on the
 // way asks for it once per element.
 //
-// Errors: BSONObjectTooLarge.
+// Errors: BSONObjectTooLarge, ExceededMemoryLimit, those of expressions.
 func (r *run) computed(k *kid) error {
 	if err := r.env.Tick(); err != nil {
 		return err
@@ -345,10 +345,15 @@ func (r *run) computed(k *kid) error {
 	if n := r.dst.Len(); n > DocBytesMax {
 		return mongoerr.DocumentTooLarge(n, DocBytesMax)
 	}
+	mark := r.s.Mark()
 	v, err := k.expr.Eval(r.env, r.root, r.s)
+	if err == nil {
+		err = r.s.Beside(r.env, r.dst.Len()+len(v.Data))
+	}
 	if err != nil {
 		return err
 	}
 	r.dst.Value(k.name, v)
+	r.s.Release(mark)
 	return nil
 }

@@ -75,6 +75,7 @@ func (t *Target) Reset() {
 	if m.named != nil && cap(m.named.Since(0)) > keepBytes {
 		m.named = nil
 	}
+	t.scratch.Close()
 	m.oldKeys.reset()
 	m.newKeys.reset()
 	*t = Target{Multikey: t.Multikey, Claim: t.Claim, memory: m}

@@ -347,6 +347,7 @@ func (a *attempt) end() {
 		a.txn.Close()
 	}
 	a.leaveLine()
+	a.scratch.Close()
 	a.pinned.Unpin()
 	a.one.Reset()
 	if cap(a.key[0]) > keepBytes {

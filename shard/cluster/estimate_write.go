@@ -88,6 +88,7 @@ func (t *trial) upsert(env *mql.Env, to *ratelimit.Meter) error {
 		return nil
 	}
 	var s expr.Scratch
+	defer s.Close()
 	doc, err := t.m.Update.Upsert(env, t.filter, &s, func() bson.Value {
 		id := bson.NewObjectID()
 		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}

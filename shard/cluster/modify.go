@@ -246,6 +246,7 @@ func (a *attempt) change(filter match.Node, m *Modify, row *exec.Row, r *Modifie
 		return t.Delete(o.Env, row.Doc, row.Hash)
 	}
 	a.fresh.Reset(a.fresh.Since(0)[:0])
+	a.scratch.Reset()
 	doc, in, res, err := applyUpdate(o, a.fresh, m.Update, filter, row.Doc, &a.scratch)
 	if err != nil {
 		return err
@@ -340,6 +341,7 @@ func (a *attempt) upsert(m *Modify, r *Modified) error {
 		return err
 	}
 	var s expr.Scratch
+	defer s.Close()
 	doc, err := m.Update.Upsert(o.Env, filter, &s, func() bson.Value {
 		id := bson.NewObjectID()
 		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}
@@ -477,6 +479,7 @@ func (c *Cluster) changeBatch(o *Op, from *catalog.Collection, ns collection.Nam
 			return err
 		}
 		var s expr.Scratch
+		defer s.Close()
 		var key []byte
 		for _, f := range batch {
 			if err := o.Env.Tick(); err != nil {

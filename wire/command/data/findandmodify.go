@@ -161,6 +161,7 @@ func famReply(c *command.Call, a *famArgs, r *cluster.Modified, fields project.T
 	doc := r.Doc
 	if fields != nil {
 		var s expr.Scratch
+		defer s.Close()
 		if r.Found != nil {
 			r.Found.SetMeta(&s, project.Metas(fields))
 		}

@@ -1,0 +1,58 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// turns is a value that others replace, one after the other, in two buffers by turns: however
+// many they are, they take up the memory of two.
+type turns struct{ now, spare []byte }
+
+// keep copies v out of the arena, in place of the value before the last.
+// Errors: ExceededMemoryLimit (146).
+func (t *turns) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
+	n := len(v.Data)
+	if n > valueBytesMax {
+		return v, tooLarge()
+	}
+	if n > cap(t.spare) {
+		size := roomFor(n)
+		if err := s.take(env, size); err != nil {
+			return v, err
+		}
+		s.outside -= cap(t.spare)
+		t.spare = make([]byte, 0, size)
+	}
+	t.now, t.spare = append(t.spare[:0], v.Data...), t.now
+	v.Data = t.now
+	return v, nil
+}
+
+// end moves the value kept last into the arena.
+// Errors: ExceededMemoryLimit (146).
+func (t *turns) end(env *mql.Env, s *Scratch, v bson.Value) (_ bson.Value, err error) {
+	now := t.now
+	s.outside -= cap(now)
+	t.now = nil
+	t.drop(s)
+	v.Data, err = s.settle(env, now)
+	return v, err
+}
+
+// drop gives the buffers back.
+func (t *turns) drop(s *Scratch) {
+	for _, buf := range [2][]byte{t.now, t.spare} {
+		if cap(buf) > 0 {
+			s.outside -= cap(buf)
+			s.giveBuffer(buf)
+		}
+	}
+}
+
+// turns borrows two buffers.
+func (s *Scratch) turns() turns {
+	t := turns{s.buffer(), s.buffer()}
+	s.outside += cap(t.now) + cap(t.spare)
+	return t
+}
