@@ -89,6 +89,15 @@ func (c *Call) authorize() error {
 	return c.MayUse(c.Args.ID)
 }
 
+// AuthorizeAgain refuses a command that has waited and may not run any more. It costs a comparison while nobody
+// changes users and roles. Errors: as authorize.
+func (c *Call) AuthorizeAgain() error {
+	if l := c.Peer.Login; !c.Server.RequireAuth || l != nil && l.Version == c.Server.Auth.Version() {
+		return nil
+	}
+	return c.authorize()
+}
+
 // Unauthorized is the error for a command that the user may not run.
 func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"

@@ -188,8 +188,8 @@ func mayStill(c *command.Call, opened bson.Raw) error {
 }
 
 // await waits for something new, at most as long as the getMore allows and the server
-// does not stop: drivers go on with a change stream elsewhere then.
-// Errors: InterruptedAtShutdown (11600), CursorNotFound (43).
+// does not stop: drivers go on with a change stream elsewhere then. What came after its user lost the right to it is not sent.
+// Errors: InterruptedAtShutdown (11600), CursorNotFound (43), Unauthorized (13).
 func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok {
@@ -213,6 +213,12 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 			if c.Ctx.Err() == nil {
 				return 0, true, nil // time is up: an empty batch
 			}
+			return 0, false, err
+		}
+		if err = c.AuthorizeAgain(); err == nil {
+			err = mayStill(c, cur.Options.Command)
+		}
+		if err != nil {
 			return 0, false, err
 		}
 		if n, more, err = cur.Append(c.Ctx, b, size, c.BatchBytes(size)); n > 0 || !more || err != nil {
