@@ -60,7 +60,7 @@ func login(t *testing.T, d *Directory, m Mechanism, n Name, password string) err
 		t.Fatal(err)
 	}
 	talk := client.NewConversation()
-	c, err := d.Start(d, m, n.DB)
+	c, err := d.Start(d, m, n.DB, 15_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,15 +124,49 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// TestFabricated: who does not exist looks the same each time.
+// TestFabricated: who does not exist looks the same each time, after a restart and at each server, and as
+// those who exist do.
 func TestFabricated(t *testing.T) {
-	d := openDirectory(t)
-	a, b := d.fabricate(ScramSHA256, Name{"x", "y"}), d.fabricate(ScramSHA256, Name{"x", "y"})
-	if a.Salt != b.Salt || len(a.Salt) != 28 || len(d.fabricate(ScramSHA1, Name{"x", "y"}).StoredKey) != 20 {
-		t.Error("a name that does not exist has changing salts, or of another length than real ones")
+	store := memkv.Open(memkv.Options{})
+	defer store.Close()
+	open := func() *Directory {
+		d, err := Open(t.Context(), store, nil)
+		if err == nil {
+			err = d.KeepDecoy(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
 	}
-	if d.fabricate(ScramSHA256, Name{"z", "y"}).Salt == a.Salt {
+	one, other := open(), open()
+	n := Name{"x", "y"}
+	for _, m := range []Mechanism{ScramSHA1, ScramSHA256} {
+		a, b := one.fabricate(m, n, 12_345), other.fabricate(m, n, 12_345)
+		real, err := NewCredential(m, n.Name, "p", false, 12_345)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Salt != b.Salt {
+			t.Errorf("%s: the salt of a name that does not exist changes", m)
+		}
+		if len(a.Salt) != len(real.Salt) || len(a.StoredKey) != len(real.StoredKey) || len(a.ServerKey) != len(real.ServerKey) || a.Iters != real.Iters {
+			t.Errorf("%s: a made up credential has other sizes than a real one", m)
+		}
+	}
+	salts := map[string]bool{}
+	for _, n := range []Name{{"x", "y"}, {"z", "y"}, {"x", "z"}, {"a", "b@c"}, {"a@b", "c"}} {
+		salts[one.fabricate(ScramSHA256, n, 12_345).Salt] = true
+	}
+	if len(salts) != 5 {
 		t.Error("two names have one salt")
+	}
+	if d := openDirectory(t); d.fabricate(ScramSHA256, n, 12_345).Salt == one.fabricate(ScramSHA256, n, 12_345).Salt {
+		t.Error("two stores have one secret")
+	}
+	c, err := one.CredentialOf(ScramSHA256, n, "p", 12_345)
+	if err != nil || c.KeyFactors != one.fabricate(ScramSHA256, n, 12_345).KeyFactors {
+		t.Errorf("a user outside of the directory has another salt: %v", err)
 	}
 }
 
@@ -325,7 +359,7 @@ func FuzzScram(f *testing.F) {
 	f.Add("y,a=b,n==2C,r=x", "p=")
 	f.Fuzz(func(t *testing.T, first, second string) {
 		d := &Directory{users: map[Name]*User{}}
-		c, err := d.Start(d, ScramSHA256, "test")
+		c, err := d.Start(d, ScramSHA256, "test", 15_000)
 		if err != nil {
 			t.Fatal(err)
 		}

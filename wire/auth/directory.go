@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -33,7 +34,7 @@ type Directory struct {
 	roles map[Name]*Role
 	held  *held
 
-	decoy [32]byte // of fabricated credentials, see Start
+	decoy [decoyBytes]byte // of fabricated credentials, see KeepDecoy
 }
 
 // Open reads the users and roles of a store, which are counted in a memory; nil has the room that there is at most.
@@ -41,7 +42,7 @@ type Directory struct {
 func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory, error) {
 	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, held: newHeld(m)}
 	d.version.Store(1)
-	d.decoy = newSecret()
+	rand.Read(d.decoy[:]) // never fails
 	r, err := s.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err

@@ -9,11 +9,11 @@ import (
 // Not safe for concurrent use.
 type recent[V any] struct {
 	at    map[uint64]*list.Element
-	order list.List // of *kept[V], oldest first
+	order list.List // of *dated[V], oldest first
 }
 
-// kept is an entry of a table.
-type kept[V any] struct {
+// dated is an entry of a table.
+type dated[V any] struct {
 	key   uint64
 	value V
 	put   time.Time
@@ -26,7 +26,7 @@ func (r *recent[V]) get(key uint64) (v V, ok bool) {
 		return v, false
 	}
 	r.order.MoveToBack(e)
-	return e.Value.(*kept[V]).value, true
+	return e.Value.(*dated[V]).value, true
 }
 
 // when is when an entry was put.
@@ -35,7 +35,7 @@ func (r *recent[V]) when(key uint64) (time.Time, bool) {
 	if e == nil {
 		return time.Time{}, false
 	}
-	return e.Value.(*kept[V]).put, true
+	return e.Value.(*dated[V]).put, true
 }
 
 // put adds or replaces an entry. Where there are max, the oldest goes that may.
@@ -46,13 +46,13 @@ func (r *recent[V]) put(key uint64, v V, max int, may func(V) bool) {
 	r.drop(key)
 	if len(r.at) >= max {
 		for e := r.order.Front(); e != nil; e = e.Next() {
-			if old := e.Value.(*kept[V]); may(old.value) {
+			if old := e.Value.(*dated[V]); may(old.value) {
 				r.drop(old.key)
 				break
 			}
 		}
 	}
-	r.at[key] = r.order.PushBack(&kept[V]{key, v, time.Now()})
+	r.at[key] = r.order.PushBack(&dated[V]{key, v, time.Now()})
 }
 
 // drop takes an entry out, if there is one.

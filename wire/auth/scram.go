@@ -1,10 +1,8 @@
 package auth
 
 import (
-	"crypto/hmac"
 	"crypto/md5"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -55,22 +53,36 @@ type Credential struct{ scram.StoredCredentials }
 // it is prepared by SASLprep. It takes milliseconds, by intent.
 // Spec: auth (SCRAM-SHA-1, SCRAM-SHA-256). Errors: BadValue (2).
 func NewCredential(m Mechanism, user, password string, digested bool, iterations int) (Credential, error) {
-	if m == ScramSHA256 {
-		prepared, err := stringprep.SASLprep.Prepare(password)
-		if err != nil {
-			return Credential{}, mongoerr.New(mongoerr.BadValue, "Password contains characters that SASLprep does not allow: %s", err)
+	if m == ScramSHA256 || !digested {
+		var err error
+		if password, err = prepare(m, user, password); err != nil {
+			return Credential{}, err
 		}
-		password = prepared
-	} else if !digested {
-		password = Digest(user, password)
-	}
-	c, err := m.hash().NewClientUnprepped(user, password, "")
-	if err != nil {
-		return Credential{}, err
 	}
 	salt := make([]byte, m.saltBytes())
 	rand.Read(salt) // never fails
-	stored, err := c.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(salt), Iters: iterations})
+	return credential(m, user, password, scram.KeyFactors{Salt: string(salt), Iters: iterations})
+}
+
+// prepare makes of a password what a mechanism works with. Errors: BadValue (2).
+func prepare(m Mechanism, user, password string) (string, error) {
+	if m == ScramSHA1 {
+		return Digest(user, password), nil
+	}
+	prepared, err := stringprep.SASLprep.Prepare(password)
+	if err != nil {
+		return "", mongoerr.New(mongoerr.BadValue, "Password contains characters that SASLprep does not allow: %s", err)
+	}
+	return prepared, nil
+}
+
+// credential makes the credential of a password that is prepared as the mechanism wants it.
+func credential(m Mechanism, user, prepared string, f scram.KeyFactors) (Credential, error) {
+	c, err := m.hash().NewClientUnprepped(user, prepared, "")
+	if err != nil {
+		return Credential{}, err
+	}
+	stored, err := c.GetStoredCredentialsWithError(f)
 	return Credential{stored}, err
 }
 
@@ -129,13 +141,15 @@ type Conversation struct {
 }
 
 // Start begins a conversation about a user of a database. Somebody who does not
-// exist, or cannot log in this way, is met with a credential made up from the name,
-// so that only the proof fails and no one learns which names exist.
+// exist, or cannot log in this way, is met with a credential made up from the name, with
+// as many iterations as that of a new user, so that only the proof fails and no one learns
+// which names exist.
 // Errors: those of the mechanism's library.
-func (d *Directory) Start(users Users, m Mechanism, db string) (*Conversation, error) {
+func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (*Conversation, error) {
 	c := &Conversation{Mechanism: m}
 	s, err := m.hash().NewServer(func(name string) (scram.StoredCredentials, error) {
 		c.User = Name{name, db}
+		decoy := d.fabricate(m, c.User, iterations) // for those who exist too: it takes its time
 		if u := users.User(c.User); u != nil {
 			if cred, ok := u.Credentials[m]; ok {
 				c.Found = u
@@ -143,37 +157,13 @@ func (d *Directory) Start(users Users, m Mechanism, db string) (*Conversation, e
 			}
 			c.Otherwise = true
 		}
-		return d.fabricate(m, c.User), nil
+		return decoy, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.step = s.NewConversation()
 	return c, nil
-}
-
-// The iterations of credentials, as MongoDB's parameters have them at first.
-const (
-	sha1Iterations   = 10_000
-	sha256Iterations = 15_000
-)
-
-// fabricate is a credential that nobody has the password of, always the same for a
-// name.
-func (d *Directory) fabricate(m Mechanism, n Name) scram.StoredCredentials {
-	mac := hmac.New(sha256.New, d.decoy[:])
-	mac.Write(append([]byte(m+"\x00"), n.key()...))
-	sum := mac.Sum(nil)
-	key := sha256.Sum256(sum)
-	iterations := sha256Iterations
-	size := sha256.Size
-	if m == ScramSHA1 {
-		iterations, size = sha1Iterations, 20
-	}
-	return scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(sum[:m.saltBytes()]), Iters: iterations},
-		StoredKey:  key[:size], ServerKey: key[:size],
-	}
 }
 
 // ErrProof says that the client did not prove to be the user.
@@ -195,8 +185,3 @@ func (c *Conversation) Step(message []byte) ([]byte, error) {
 
 // Done reports that the user is proven.
 func (c *Conversation) Done() bool { return c.step.Done() && c.step.Valid() && c.Found != nil }
-
-func newSecret() (s [32]byte) {
-	rand.Read(s[:]) // never fails
-	return s
-}

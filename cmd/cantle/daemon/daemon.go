@@ -267,19 +267,25 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		if users, err = auth.Open(ctx, d.store, d.shares.users); err != nil {
 			return fmt.Errorf("reading the users and roles: %w", err)
 		}
+		if d.cfg.Auth && !d.cfg.ServeDamaged {
+			if err := users.KeepDecoy(ctx); err != nil {
+				return fmt.Errorf("keeping the secret of logins: %w", err)
+			}
+		}
 		d.warnOver("the users and roles", d.shares.users)
 		return d.makeFirstUser(ctx, users) // who is there already is found when all of it is done again
 	}); err != nil {
 		return nil, err
 	}
-	var account *auth.User
+	var account *access.Account
 	if d.cfg.CosmosListen != "" {
 		if err := d.persist(ctx, "the account's key", func() (err error) {
-			account, d.key, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey)
+			account, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey)
 			return err
 		}); err != nil {
 			return nil, fmt.Errorf("--cosmos-account: %w", err)
 		}
+		d.key = account.Key()
 	}
 	set, err := command.ParseReplicaSet(d.cfg.ReplicaSet)
 	if err != nil {

@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"sync"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/kept"
 )
 
@@ -18,14 +20,23 @@ const accountName = "cosmosAccount"
 // keyBytes is how long the keys of accounts are, before base64.
 const keyBytes = 64
 
-// OpenAccount makes the account of the Cosmos listener: its name is the user, its
-// key the password, and it may do everything. Without a key the one kept in the
-// store is used, made at the first time.
+// Account is that of the Cosmos listener: its name is the user, its key the password, and it may do
+// everything. Safe for concurrent use.
 // Source: Azure Cosmos DB for MongoDB, "connect-account" (user name and password).
-// Errors: those of the store; a key that SASLprep does not allow.
-func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*auth.User, string, error) {
+type Account struct {
+	name auth.Name
+	id   [16]byte
+	key  string
+
+	mu   sync.Mutex
+	made *auth.User // with credentials of as many iterations as a new user would have now
+}
+
+// OpenAccount makes the account. Without a key the one kept in the store is used, made at the first
+// time. Errors: those of the store; a key that SASLprep does not allow.
+func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Account, error) {
 	if name == "" {
-		return nil, "", fmt.Errorf("the account needs a name")
+		return nil, fmt.Errorf("the account needs a name")
 	}
 	if key == "" {
 		err := kept.Change(ctx, s, accountName, func(was bson.Raw) (bson.Raw, error) {
@@ -40,23 +51,33 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*auth.
 			return b.Doc(), nil
 		})
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	u := &auth.User{
-		Name: auth.Name{Name: name, DB: "admin"}, ID: auth.NewUserID(),
-		Roles: []auth.Name{{Name: "__system", DB: "admin"}}, Credentials: map[auth.Mechanism]auth.Credential{},
+	if _, err := auth.NewProof(auth.ScramSHA256, name, key); err != nil {
+		return nil, err
 	}
-	for _, m := range []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256} {
-		c, err := auth.NewCredential(m, name, key, false, accountIterations)
-		if err != nil {
-			return nil, "", err
-		}
-		u.Credentials[m] = c
-	}
-	return u, key, nil
+	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key}, nil
 }
 
-// accountIterations is less than for passwords that people think of: nobody guesses
-// a key.
-const accountIterations = 5000
+// Key is the password.
+func (a *Account) Key() string { return a.key }
+
+// user is the account as a user of a server, who has its credentials as others have them: nobody can
+// tell it from a name that does not exist, or from another user.
+func (a *Account) user(s *command.Server) *auth.User {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u := a.made; u != nil && u.Credentials[auth.ScramSHA1].Iters == iterations(s, auth.ScramSHA1) &&
+		u.Credentials[auth.ScramSHA256].Iters == iterations(s, auth.ScramSHA256) {
+		return u
+	}
+	u := &auth.User{Name: a.name, ID: a.id, Roles: []auth.Name{{Name: "__system", DB: "admin"}}, Credentials: map[auth.Mechanism]auth.Credential{}}
+	for _, m := range []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256} {
+		if c, err := s.Auth.CredentialOf(m, a.name, a.key, iterations(s, m)); err == nil { // OpenAccount has looked at the key
+			u.Credentials[m] = c
+		}
+	}
+	a.made = u
+	return u
+}

@@ -39,30 +39,30 @@ func (s *State) loginUser(c *command.Call, n auth.Name) *auth.User { return s.us
 // users are the users that the connection may log in as.
 func (s *State) users(c *command.Call) peerUsers {
 	if c.Strict() {
-		return peerUsers{c.Server.Auth, s.Account}
+		return peerUsers{c.Server, s.Account}
 	}
-	return peerUsers{c.Server.Auth, nil}
+	return peerUsers{c.Server, nil}
 }
 
 // peerUsers are the users that a connection may log in as: those of the directory,
 // and through the Cosmos listener the account.
 type peerUsers struct {
-	directory *auth.Directory // directory has the users of this server
-	account   *auth.User      // account is nil for another listener, or none
+	server  *command.Server
+	account *Account // account is nil for another listener, or none
 }
 
 // User see auth.Users. The account is known in every database.
 func (p peerUsers) User(n auth.Name) *auth.User {
-	if a := p.account; a != nil && n.Name == a.Name.Name && n.DB != auth.External {
-		return a
+	if a := p.account; a != nil && n.Name == a.name.Name && n.DB != auth.External {
+		return a.user(p.server)
 	}
-	return p.directory.User(n)
+	return p.server.Auth.User(n)
 }
 
 // newLogin resolves what a user may do, who was looked up after the directory had a version.
 // Errors: why the command is to end.
 func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, version uint64) (*command.Login, error) {
-	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: version, Account: u == s.Account}
+	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: version, Account: s.Account != nil && u.ID == s.Account.id}
 	var err error
 	if l.Roles, err = c.Server.Auth.Inherited(c.Env(), u.Roles); err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Bui
 	if o, ok := body.Get("options").Doc(); ok {
 		login.skipEmpty = o.Get("skipEmptyExchange").Truthy()
 	}
-	if login.talk, err = c.Server.Auth.Start(s.users(c), m, db); err != nil {
+	if login.talk, err = c.Server.Auth.Start(s.users(c), m, db, iterations(c.Server, m)); err != nil {
 		return err
 	}
 	answer, err := login.talk.Step(message)

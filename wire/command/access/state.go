@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Account is whom the Cosmos listener knows beside the users of the directory: the
 	// account's name and key. nil = nobody.
-	Account *auth.User
+	Account *Account
 	// Certificate is the server's, nil without TLS. A nil Certificate func is one without
 	// TLS.
 	Certificate func() *x509.Certificate

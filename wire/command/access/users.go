@@ -194,19 +194,24 @@ func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Cre
 	}
 	out := map[auth.Mechanism]auth.Credential{}
 	for _, m := range list {
-		iterations := int(c.Server.Hooks.Parameter("scramSHA256IterationCount"))
-		if m == auth.ScramSHA1 {
-			iterations = int(c.Server.Hooks.Parameter("scramIterationCount"))
-		} else if a.digested {
+		if m != auth.ScramSHA1 && a.digested {
 			return nil, mongoerr.New(mongoerr.BadValue, "Use of SCRAM-SHA-256 requires undigested passwords")
 		}
-		cred, err := auth.NewCredential(m, a.name.Name, a.pwd, a.digested, iterations)
+		cred, err := auth.NewCredential(m, a.name.Name, a.pwd, a.digested, iterations(c.Server, m))
 		if err != nil {
 			return nil, err
 		}
 		out[m] = cred
 	}
 	return out, nil
+}
+
+// iterations are how many the credential of a new user has.
+func iterations(s *command.Server, m auth.Mechanism) int {
+	if m == auth.ScramSHA1 {
+		return int(s.Hooks.Parameter("scramIterationCount"))
+	}
+	return int(s.Hooks.Parameter("scramSHA256IterationCount"))
 }
 
 // checkRoles refuses roles that do not exist. Errors: RoleNotFound (31).

@@ -1,0 +1,69 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+
+	"github.com/xdg-go/scram"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/kept"
+)
+
+// decoyName is the setting that keeps the secret of fabricated credentials, and decoyBytes its length.
+const (
+	decoyName  = "loginDecoy"
+	decoyBytes = 32
+)
+
+// KeepDecoy takes the secret of fabricated credentials from the store, where it is kept from the first
+// time on: a name that nobody has is met with the same salt after a restart and at each server over the
+// store, as those of users are. Before it the secret is one of this process. It is called before the
+// first login. Errors: those of the store.
+func (d *Directory) KeepDecoy(ctx context.Context) error {
+	secret := d.decoy[:]
+	err := kept.Change(ctx, d.store, decoyName, func(was bson.Raw) (bson.Raw, error) {
+		if _, b, ok := was.Get("secret").Binary(); ok && len(b) == decoyBytes {
+			secret = b
+			return nil, nil
+		}
+		b := bson.NewBuilder(nil)
+		b.Binary("secret", 0, d.decoy[:])
+		return b.Doc(), nil
+	})
+	if err == nil {
+		copy(d.decoy[:], secret)
+	}
+	return err
+}
+
+// factors are the salt of a name, always the same one, and the iterations.
+func (d *Directory) factors(m Mechanism, n Name, iterations int) (f scram.KeyFactors, sum []byte) {
+	mac := hmac.New(sha256.New, d.decoy[:])
+	mac.Write(append([]byte(m+"\x00"), n.key()...))
+	sum = mac.Sum(nil)
+	return scram.KeyFactors{Salt: string(sum[:m.saltBytes()]), Iters: iterations}, sum
+}
+
+// fabricate is a credential that nobody has the password of, always the same for a name.
+func (d *Directory) fabricate(m Mechanism, n Name, iterations int) scram.StoredCredentials {
+	f, sum := d.factors(m, n, iterations)
+	key := sha256.Sum256(sum)
+	size := sha256.Size
+	if m == ScramSHA1 {
+		size = 20
+	}
+	return scram.StoredCredentials{KeyFactors: f, StoredKey: key[:size], ServerKey: key[:size]}
+}
+
+// CredentialOf makes the credential of a user who is not in the directory: with the salt of a fabricated
+// one, so that it looks the same after each start. Errors: BadValue (2).
+func (d *Directory) CredentialOf(m Mechanism, n Name, password string, iterations int) (Credential, error) {
+	prepared, err := prepare(m, n.Name, password)
+	if err != nil {
+		return Credential{}, err
+	}
+	f, _ := d.factors(m, n, iterations)
+	return credential(m, n.Name, prepared, f)
+}
