@@ -10,6 +10,9 @@ import (
 // own is the database that the roles which exist in every database are given on.
 const own = "own"
 
+// onAdmin ends the names of those roles where they are given on admin.
+const onAdmin = "@admin"
+
 // role is what a built-in role allows as the manual says: actions by resource.
 type role map[string][]string
 
@@ -63,7 +66,7 @@ func readRoles(t *testing.T) map[string]role {
 	}
 	roles := map[string]role{}
 	for name := range plain {
-		roles[name] = resolve(name, own)
+		roles[name], roles[name+onAdmin] = resolve(name, own), resolve(name, "admin")
 	}
 	return roles
 }

@@ -173,21 +173,31 @@ func (s server) connect(t *testing.T, as *options.Credential) *mongo.Client {
 func (s server) askers(t *testing.T, root *mongo.Client) []asker {
 	t.Helper()
 	manual := readRoles(t)
-	list := []asker{{name: "nobody", letter: 'n', db: s.connect(t, nil)}, {name: "none", letter: 'u', may: role{}}}
-	for i, b := range auth.Builtins {
-		list = append(list, asker{name: b.Name, letter: 'A' + byte(i), may: manual[b.Name]})
-	}
-	for i := range list[1:] {
-		a, roles := &list[i+1], ""
-		if b := slices.IndexFunc(auth.Builtins, func(b auth.Builtin) bool { return b.Name == a.name }); b >= 0 {
-			db := "admin"
-			if auth.Builtins[b].Everywhere {
-				db = own
-			}
-			roles = fmt.Sprintf(`{role: %q, db: %q}`, a.name, db)
+	list := []asker{{name: "nobody", letter: 'n', db: s.connect(t, nil)}}
+	add := func(name string, letter byte, roles string) {
+		t.Helper()
+		run(t, root, people, fmt.Sprintf(`{createUser: %q, pwd: "p", roles: [%s], mechanisms: ["SCRAM-SHA-256"]}`, name, roles))
+		a := asker{name: name, letter: letter, may: manual[name], db: s.connect(t, &options.Credential{AuthSource: people, Username: name, Password: "p"})}
+		if a.may == nil {
+			a.may = role{} // a user without roles
 		}
-		run(t, root, people, fmt.Sprintf(`{createUser: %q, pwd: "p", roles: [%s], mechanisms: ["SCRAM-SHA-256"]}`, a.name, roles))
-		a.db = s.connect(t, &options.Credential{AuthSource: people, Username: a.name, Password: "p"})
+		list = append(list, a)
+	}
+	add("none", 'u', "")
+	letter := byte('A')
+	for _, b := range auth.Builtins {
+		db := "admin"
+		if b.Everywhere {
+			db = own
+		}
+		add(b.Name, letter, fmt.Sprintf(`{role: %q, db: %q}`, b.Name, db))
+		letter++
+	}
+	for _, b := range auth.Builtins {
+		if b.Everywhere {
+			add(b.Name+onAdmin, letter, fmt.Sprintf(`{role: %q, db: "admin"}`, b.Name))
+			letter++
+		}
 	}
 	return list
 }
