@@ -30,13 +30,13 @@ func parseAccumulator(p *parser, name string, v bson.Value) (Func, error) {
 	for it := d.Iter(); it.Next(); {
 		switch field := string(it.Name); field {
 		case "init":
-			f.init, err = wantScript(field, it.Value)
+			f.init, err = wantScript(p.env, field, it.Value)
 		case "accumulate":
-			f.accumulate, err = wantScript(field, it.Value)
+			f.accumulate, err = wantScript(p.env, field, it.Value)
 		case "merge":
-			f.merge, err = wantScript(field, it.Value)
+			f.merge, err = wantScript(p.env, field, it.Value)
 		case "finalize":
-			f.finalize, err = wantScript(field, it.Value)
+			f.finalize, err = wantScript(p.env, field, it.Value)
 		case "initArgs":
 			f.initArgs, err = expr.Parse(p.env, it.Value)
 		case "accumulateArgs":
@@ -66,12 +66,12 @@ func parseAccumulator(p *parser, name string, v bson.Value) (Func, error) {
 	return f, nil
 }
 
-func wantScript(name string, v bson.Value) (*expr.Script, error) {
+func wantScript(env *mql.Env, name string, v bson.Value) (*expr.Script, error) {
 	source, err := expr.ScriptSource(v)
 	if err != nil {
 		return nil, mongoerr.New(4544701, "$accumulator '%s' must be of type string or code, found %s", name, v.Type)
 	}
-	return expr.CompileScript(source)
+	return expr.CompileScript(env, source)
 }
 
 func (f *scriptFunc) Paths(add func(string)) { f.args.Paths(add) }

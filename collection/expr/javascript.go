@@ -3,9 +3,7 @@ package expr
 import (
 	"context"
 	"errors"
-	"regexp"
 	"runtime/metrics"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +12,6 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/ast"
-	jsparser "github.com/dop251/goja/parser"
 )
 
 // Limits of one call into JavaScript.
@@ -32,100 +28,20 @@ const (
 	scriptHeapMax = 128 << 20
 )
 
-// Script is the source of a JavaScript function, compiled: the body of
-// $function, $where, $accumulator or mapReduce. Immutable, safe for concurrent
-// use; it runs in a VM.
-type Script struct {
-	program *goja.Program
-	source  string
-}
-
-// Limits of a source text. The parser recurses and is quadratic in nesting.
-const (
-	sourceBytesMax   = 64 << 10
-	sourceOpenersMax = 5000
-)
-
-// unsafeSource finds what would run without limits: regular expressions that
-// need backtracking, and integers of any size.
-var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoObB])?[0-9a-fA-F_]+n\b`)
-
-// CompileScript compiles a function: "function(a) { … }", an arrow function, or
-// statements without a function around them, whose value is that of `return`
-// or of the last expression. Comments may stand before.
-//
-// Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of
-// source, and for look-around, back-references and big integers, which the
-// limits of a run do not reach.
-func CompileScript(source string) (*Script, error) {
-	openers := 0
-	for i := range len(source) {
-		if strings.IndexByte("([{", source[i]) >= 0 || source[i] == '>' && i > 0 && source[i-1] == '=' {
-			openers++
-		}
-	}
-	switch {
-	case len(source) > sourceBytesMax || openers > sourceOpenersMax:
-		return nil, mongoerr.New(mongoerr.JSInterpreterFailure, "JavaScript code is too long: %d bytes", len(source))
-	case unsafeSource.MatchString(source):
-		return nil, mongoerr.New(mongoerr.JSInterpreterFailure,
-			"JavaScript code must not use look-around, back-references or big integers: %.40q", unsafeSource.FindString(source))
-	}
-	text := source[len(comments.FindString(source)):]
-	text = strings.TrimRight(text, "; \t\r\n")
-	form := "(" + text + "\n)"
-	if !functionStart.MatchString(text) {
-		form = "(function(){ return (" + text + "\n); })"
-	}
-	p, err := goja.Compile("", form, false)
-	if err != nil {
-		var err2 error
-		if p, err2 = goja.Compile("", statements(text), false); err2 != nil {
-			return nil, scriptError(err)
-		}
-	}
-	return &Script{p, source}, nil
-}
-
-// statements puts a function around statements. The last is its value if it is an expression.
-func statements(text string) string {
-	const head = "(function(){ "
-	form := head + text + "\n})"
-	program, err := jsparser.ParseFile(nil, "", form, 0, jsparser.WithDisableSourceMaps)
-	if err != nil {
-		return form
-	}
-	whole, ok := program.Body[0].(*ast.ExpressionStatement)
-	if !ok {
-		return form
-	}
-	f, ok := whole.Expression.(*ast.FunctionLiteral)
-	if !ok || len(f.Body.List) == 0 {
-		return form
-	}
-	last, ok := f.Body.List[len(f.Body.List)-1].(*ast.ExpressionStatement)
-	if !ok {
-		return form
-	}
-	at := int(last.Idx0()) - 1 // they count from 1
-	return form[:at] + "return " + form[at:]
-}
-
-// comments are what may stand before a function.
-var comments = regexp.MustCompile(`^(?:\s+|//[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*`)
-
-// functionStart tells a function from statements.
-var functionStart = regexp.MustCompile(`^(?:async\s+)?(?:function\b|\([\w\s,.={}\[\]:$]*\)\s*=>|[\w$]+\s*=>)`)
-
-// Source is the text the script was compiled from.
-func (c *Script) Source() string { return c.source }
-
+// scriptError is the error of a script, for clients. What was thrown makes its text with the
+// script's own functions, so a guard watches.
 func scriptError(err error) error {
-	var x *goja.Exception
-	if errors.As(err, &x) {
-		return mongoerr.New(mongoerr.JSInterpreterFailure, "%.500s", x.Error())
-	}
-	return mongoerr.New(mongoerr.JSInterpreterFailure, "%.500s", err.Error())
+	return mongoerr.New(mongoerr.JSInterpreterFailure, "%.500s", thrownText(err))
+}
+
+// thrownText is the text of an error, or says that what was thrown has none: it nests too deep.
+func thrownText(err error) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "a JavaScript exception that cannot be shown"
+		}
+	}()
+	return err.Error()
 }
 
 // VM runs scripts, one at a time, without access to the host: no modules, no
@@ -139,6 +55,7 @@ type VM struct {
 	key   *goja.Symbol // of the property that holds a box
 	guard *guard       // of the call under way
 	aside func(wait func()) error
+	code  func(source string) (goja.Value, error) // code makes a function of what a BSON value has
 }
 
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
@@ -152,14 +69,20 @@ func NewVM() (*VM, error) {
 	return vm, nil
 }
 
-// SetScope defines global variables: the scope of mapReduce or of code with scope.
-func (vm *VM) SetScope(scope bson.Raw) error {
-	for name, v := range scope.Fields() {
-		if err := vm.rt.Set(string(name), vm.toJS(v)); err != nil {
-			return scriptError(err)
+// SetScope defines global variables: the scope of mapReduce, or the functions that a database
+// keeps. Errors: as Call.
+func (vm *VM) SetScope(env *mql.Env, scope bson.Raw) error {
+	return vm.solid(env, func() error {
+		for name, v := range scope.Fields() {
+			if err := vm.rt.Set(string(name), vm.toJS(v)); err != nil {
+				return err
+			}
+			if cause := vm.guard.why(); cause != nil {
+				return cause
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // OnEmit makes emit(key, value) call f: the map function of mapReduce.
@@ -171,21 +94,8 @@ func (vm *VM) OnEmit(f func(key, value bson.Value) error) { vm.emit = f }
 // Errors: JSInterpreterFailure for what the script throws, ExceededMemoryLimit,
 // ExceededTimeLimit, and the context's cause.
 func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args ...bson.Value) (bson.Value, error) {
-	done, err := env.Solid()
-	if err != nil {
-		return bson.Value{}, err
-	}
-	defer func() { done() }()
-	vm.aside = func(wait func()) error { // without a lane
-		done()
-		done = func() {}
-		wait()
-		var err error
-		done, err = env.Solid()
-		return err
-	}
 	var out bson.Value
-	err = vm.guarded(env, func() error {
+	err := vm.solid(env, func() error {
 		f, ok := vm.funcs[c]
 		if !ok {
 			v, err := vm.rt.RunProgram(c.program)
@@ -218,13 +128,38 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 	return out, err
 }
 
+// solid runs f, which runs scripts, in a lane for solid work and under the limits of a call.
+func (vm *VM) solid(env *mql.Env, f func() error) error {
+	done, err := env.Solid()
+	if err != nil {
+		return err
+	}
+	defer func() { done() }()
+	vm.aside = func(wait func()) error { // without a lane
+		done()
+		done = func() {}
+		wait()
+		var err error
+		done, err = env.Solid()
+		return err
+	}
+	vm.code = func(source string) (goja.Value, error) {
+		c, err := compile(env, source)
+		if err != nil {
+			return nil, err
+		}
+		return vm.rt.RunProgram(c.program)
+	}
+	return vm.guarded(env, f)
+}
+
 // guard watches over one call.
 type guard struct {
 	mu    sync.Mutex
 	rt    *goja.Runtime
 	timer *time.Timer
 	base  uint64 // heap at the start
-	ticks int64
+	ticks int64  // of watchEvery, with the time in which the command's scripts were compiled
 	done  bool
 	cause error
 	ended chan struct{} // closed with the first cause
@@ -241,6 +176,13 @@ func (g *guard) interrupt(cause error) {
 		g.rt.Interrupt(cause)
 		close(g.ended)
 	}
+}
+
+// why is the reason for which the call was ended, nil if it was not.
+func (g *guard) why() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cause
 }
 
 // look checks the limits from time to time.
@@ -272,7 +214,8 @@ func (g *guard) look() {
 // guarded runs f under the limits and translates what goes wrong.
 func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	ctx := env.Context()
-	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.SolidWanted}
+	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.SolidWanted,
+		ticks: int64(env.Compiling(0) / watchEvery)}
 	vm.guard = g
 	g.mu.Lock()
 	g.timer = time.AfterFunc(watchEvery, g.look)
@@ -286,18 +229,17 @@ func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 		g.timer.Stop()
 		vm.rt.ClearInterrupt()
 		if r := recover(); r != nil {
-			err = mongoerr.New(mongoerr.JSInterpreterFailure, "the JavaScript interpreter failed: %.200v", r)
+			err = mongoerr.New(mongoerr.JSInterpreterFailure, "the JavaScript interpreter failed: %T", r)
 		}
-		var known *mongoerr.Error
-		switch {
-		case err == nil:
-		case g.cause != nil:
+		if err != nil && g.cause != nil {
 			err = g.cause
-		case !errors.As(err, &known):
-			err = scriptError(err)
 		}
 	}()
-	return f()
+	var known *mongoerr.Error
+	if err = f(); err != nil && !errors.As(err, &known) {
+		err = scriptError(err)
+	}
+	return err
 }
 
 // sleep waits so many milliseconds, or until the call is ended by a limit or its

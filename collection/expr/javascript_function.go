@@ -50,7 +50,7 @@ func parseFunction(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		return nil, mongoerr.New(4660803, "The body function must evaluate to type string or code")
 	}
 	e := &functionCall{}
-	if e.script, err = CompileScript(source); err != nil {
+	if e.script, err = CompileScript(p.env, source); err != nil {
 		return nil, err
 	}
 	if a, ok := args.Array(); ok {

@@ -463,15 +463,15 @@ func (vm *VM) serve(env *mql.Env) error {
 	if err != nil {
 		return err
 	}
-	return vm.SetScope(stored)
+	return vm.SetScope(env, stored)
 }
 
 // follow makes Date's present the server's, which goes on while a script runs, unlike $$NOW:
 // scripts measure and wait by it. A virtual clock goes on as it is told to.
 func (vm *VM) follow(env *mql.Env) {
-	now := time.UnixMilli(env.NowMillis)
 	clock := env.Clock
 	if clock == nil {
+		now := clockOf(env)
 		clock = func() time.Time { return now }
 	}
 	vm.rt.SetTimeSource(clock)

@@ -17,7 +17,7 @@ import (
 func runScript(t *testing.T, ctx context.Context, source string, args ...string) string {
 	t.Helper()
 	env := mql.NewEnv(ctx)
-	c, err := CompileScript(source)
+	c, err := CompileScript(mql.NewEnv(t.Context()), source)
 	if err != nil {
 		return "compile: " + mongoerr.CodeOf(err).String()
 	}
@@ -113,7 +113,7 @@ func TestScriptTime(t *testing.T) {
 		if err := vm.serve(env); err != nil {
 			t.Fatal(err)
 		}
-		c, err := CompileScript(source)
+		c, err := CompileScript(mql.NewEnv(t.Context()), source)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package expr
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -137,10 +138,14 @@ func (vm *VM) toJS(v bson.Value) goja.Value {
 		return vm.rt.NewArray(vs...)
 	case bson.TypeCode:
 		c, _ := v.Code()
-		if script, err := CompileScript(c); err == nil {
-			if f, err := vm.rt.RunProgram(script.program); err == nil {
-				return f
-			}
+		f, err := vm.code(c)
+		if err == nil {
+			return f
+		}
+		// What is no function is a text; a limit ends the call.
+		var known *mongoerr.Error
+		if !errors.As(err, &known) || known.Code != mongoerr.JSInterpreterFailure {
+			vm.guard.interrupt(err)
 		}
 		return vm.rt.ToValue(c)
 	}

@@ -1,8 +1,6 @@
 package match
 
 import (
-	"strings"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -26,18 +24,17 @@ func parseWhere(p *parser, a operand) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	script, err := expr.CompileScript(code)
+	script, err := expr.CompileScript(p.env, code)
 	if err != nil {
 		return nil, err
 	}
-	return &Where{script, strings.Contains(code, "obj")}, nil
+	return &Where{script}, nil
 }
 
 // Where matches when JavaScript says so: an expression or a function without
 // arguments, in which this is the document, and obj too.
 type Where struct {
 	script *expr.Script
-	named  bool // the source may refer to obj
 }
 
 // Code is the source.
@@ -48,13 +45,6 @@ func (n *Where) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, erro
 	vm, err := s.Script(env)
 	if err != nil {
 		return false, err
-	}
-	if n.named {
-		b := bson.NewBuilder(nil)
-		b.Raw("obj", doc)
-		if err := vm.SetScope(b.Doc()); err != nil {
-			return false, err
-		}
 	}
 	v, err := vm.Call(env, n.script, &s.Arena, doc.Value())
 	if err != nil {

@@ -52,8 +52,9 @@ type Env struct {
 	// Env share it, forks have their own.
 	Lane *Lane
 
-	ticks uint
-	drew  *atomic.Bool // see Chance; nil: nobody asks
+	compiling *atomic.Int64 // see Compiling; nil: nothing yet
+	ticks     uint
+	drew      *atomic.Bool // see Chance; nil: nobody asks
 }
 
 // StoredScripts are JavaScript functions that a database keeps. Safe for concurrent use.
@@ -140,6 +141,18 @@ func (e *Env) Fork(ctx context.Context) *Env {
 		f.Meter = e.Meter.Fork(e.Meter.Collection())
 	}
 	return &f
+}
+
+// Compiling adds to the time in which the command's JavaScript was compiled, which counts as
+// time of each run of it, and returns the sum.
+func (e *Env) Compiling(d time.Duration) time.Duration {
+	if e.compiling == nil {
+		if d == 0 {
+			return 0
+		}
+		e.compiling = new(atomic.Int64)
+	}
+	return time.Duration(e.compiling.Add(int64(d)))
 }
 
 // looks is how many ticks go by between two looks whether the command is to end, and

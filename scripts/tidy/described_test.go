@@ -13,7 +13,7 @@ import (
 // may begin with anything.
 func checkDescribed(r *repo, report reporter) {
 	for _, f := range r.files {
-		if f.test || under(f.dir, "compat-tests", "scripts") {
+		if f.test || ast.IsGenerated(f.syntax) || under(f.dir, "compat-tests", "scripts") {
 			continue
 		}
 		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {

@@ -32,6 +32,7 @@ var doors = []struct {
 	{"go.uber.org/zap", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the client of a cluster logs through it, and the server does not"},
 	{"golang.org/x/sys", []string{"cmd/cantle/daemon", "cmd/cantle/doctor", "wire/server"}, "system calls belong to the edge"},
 	{"golang.org/x/term", []string{"cmd/cantle/top"}, "the terminal belongs to the one verb that takes keys"},
+	{"golang.org/x/text/unicode/rangetable", []string{"collection/expr/jsparser"}, "names in JavaScript are of Unicode's letters"},
 	{"golang.org/x/text", []string{"collection/mql", "collection/text"}, "collation and text search have one door each"},
 	{"google.golang.org/grpc", []string{"compat-tests/tikvfake", "storage/tikvkv"}, "the protocol of a cluster belongs to its engine"},
 }

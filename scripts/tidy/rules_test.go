@@ -269,7 +269,7 @@ func checkFormat(r *repo, report reporter) {
 func checkComments(r *repo, report reporter) {
 	contracts := r.interfaceMethods()
 	for _, f := range r.files {
-		if f.test {
+		if f.test || ast.IsGenerated(f.syntax) {
 			continue
 		}
 		for _, d := range f.syntax.Decls {

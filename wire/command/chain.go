@@ -528,6 +528,7 @@ func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
 	if c.Def.Facts.Has(Silent) || c.Op.Unmetered {
 		return 0
 	}
+	c.scripts.charged(&c.Op.Receipt)
 	s.Stats.Loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
 	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)
 	st := statement{Command: c.Name(), Charge: int64(total), Took: took}

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
@@ -19,13 +20,33 @@ type storedScripts struct {
 	mu   sync.Mutex
 	db   string   // db is the database whose functions were read; "" if none were
 	all  bson.Raw // all are those of db
+	// receipt is what reading them was charged, which price adds to that of the command.
+	receipt ratelimit.Meter
 }
 
 // reset forgets what an earlier command has read.
-func (s *storedScripts) reset(c *Call) { s.call, s.db, s.all = c, "", nil }
+func (s *storedScripts) reset(c *Call) {
+	s.call = c
+	if s.db != "" {
+		s.db, s.all = "", nil
+		s.receipt.Reset(0, nil)
+	}
+}
+
+// charged adds what was charged to the receipt of the command.
+func (s *storedScripts) charged(receipt *ratelimit.Meter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.receipt.Empty() {
+		receipt.Merge(&s.receipt)
+		s.receipt.Reset(0, nil)
+	}
+}
 
 // Scripts returns the functions of env's database by name, nil without any. They are those of
 // the newest state, also in a transaction.
+//
+// Reading them is charged to the command as any read of these documents is.
 //
 // Errors: 10209 and 10210 for a document without a name and without a value, 4546000 for code
 // with scope, BSONObjectTooLarge (10334); those of a read.
@@ -44,16 +65,20 @@ func (s *storedScripts) Scripts(env *mql.Env) (bson.Raw, error) {
 		}
 	}
 	s.db, s.all = env.DB, all
-	return all, nil
+	return all, env.Memory.Need(len(all), "functions of system.js")
 }
 
 func (s *storedScripts) read(env *mql.Env, ns collection.Namespace) (bson.Raw, error) {
 	own := mql.NewEnv(env.Context())
-	stream, err := s.call.Cluster.Find(&cluster.Op{Env: own, Unmetered: true}, ns, plan.Find{})
+	c := &s.call.Op
+	op := &cluster.Op{Env: own, Class: c.Class, AppName: c.AppName, Strong: c.Strong, User: c.User, Unmetered: c.Unmetered}
+	defer func() { s.receipt.Merge(&op.Receipt) }()
+	stream, err := s.call.Cluster.Find(op, ns, plan.Find{})
 	if err != nil {
 		return nil, err
 	}
 	defer stream.Close()
+	defer stream.Settle()
 	b := bson.NewBuilder(nil)
 	for {
 		row, err := stream.Next(own)

@@ -2,6 +2,7 @@ package rooms
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -32,6 +33,28 @@ func (c *client) costs(name string, want float64, command string) {
 	c.ok(command)
 	if got := c.charge(); got != want {
 		c.w.t.Errorf("%s: %v RU, want %v", name, got, want)
+	}
+}
+
+// The functions in system.js that the first script of a command reads cost what reading these
+// documents does.
+func TestChargesOfStoredFunctions(t *testing.T) {
+	w := newWorld(t, nil)
+	w.JavaScript = true
+	c := w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+	c.ok(`{find: "c", filter: {$where: "true"}}`)
+	without := c.charge()
+	c.ok(`{insert: "system.js", documents: [` + sized(t, 100*kb, `_id: "f", value: "x"`) + `]}`)
+	c.ok(`{find: "system.js"}`)
+	read := c.charge()
+	c.ok(`{find: "c", filter: {$where: "true"}}`)
+	if got := c.charge(); read < 5 || math.Abs(got-without-read) > 0.1 {
+		t.Errorf("%v RU without functions, %v with one whose reading costs %v", without, got, read)
+	}
+	c.ok(`{find: "c"}`)
+	if got := c.charge(); got > without {
+		t.Errorf("%v RU without a script", got)
 	}
 }
 

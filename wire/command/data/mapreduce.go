@@ -138,11 +138,11 @@ func parseMapReduce(c *command.Call) (*mapReduceArgs, error) {
 		known = true
 		switch name {
 		case "map":
-			a.mapper, err = mapReduceScript(name, v)
+			a.mapper, err = mapReduceScript(c, name, v)
 		case "reduce":
-			a.reduce, err = mapReduceScript(name, v)
+			a.reduce, err = mapReduceScript(c, name, v)
 		case "finalize":
-			a.finalize, err = mapReduceScript(name, v)
+			a.finalize, err = mapReduceScript(c, name, v)
 		case "out":
 			if !v.IsMissing() {
 				a.out, err = parseMapReduceOut(c.DB, v)
@@ -181,7 +181,7 @@ func parseMapReduce(c *command.Call) (*mapReduceArgs, error) {
 
 // mapReduceScript compiles one of the functions; a missing value has none.
 // Errors: BadValue (2), JSInterpreterFailure (139).
-func mapReduceScript(name string, v bson.Value) (*expr.Script, error) {
+func mapReduceScript(c *command.Call, name string, v bson.Value) (*expr.Script, error) {
 	switch v.Type {
 	case bson.TypeMissing:
 		return nil, nil
@@ -193,7 +193,7 @@ func mapReduceScript(name string, v bson.Value) (*expr.Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.CompileScript(source)
+	return expr.CompileScript(c.Env(), source)
 }
 
 // mapReducePrivileges notes what is needed to write where out says.

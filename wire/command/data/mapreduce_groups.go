@@ -47,7 +47,7 @@ func (e *emitted) start() (err error) {
 		return err
 	}
 	e.vm.OnEmit(e.emit)
-	return e.vm.SetScope(e.args.scope)
+	return e.vm.SetScope(e.env, e.args.scope)
 }
 
 // add maps one document.

@@ -1,0 +1,195 @@
+package expr
+
+import (
+	"reflect"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+
+	"github.com/dop251/goja/ast"
+	gojaparser "github.com/dop251/goja/parser"
+	"github.com/dop251/goja/token"
+)
+
+// The library looks at all that is below an operator at each level of a chain (it computes
+// constants), several times below || of constants, and writes repetitions in a regular expression
+// out. So the time that it takes is bounded by these.
+const (
+	// complexDepthMax is how deep a tree may be: a chain of operators is as deep as it is long.
+	complexDepthMax = 1000
+	// complexWorkMax is the sum of the depths of all nodes.
+	complexWorkMax = 2 << 20
+	// patternMax is how many characters and repetitions the regular expressions of a source may
+	// have together, written out.
+	patternMax = 50_000
+)
+
+// nodeBytes is what a node takes when it is compiled, about.
+const nodeBytes = 100
+
+// complexity measures a tree: bytes is what it takes when it is compiled.
+// Errors: JSInterpreterFailure for one that would take long to compile.
+func complexity(tree *ast.Program) (bytes int, err error) {
+	var c measurement
+	if c.children(reflect.ValueOf(tree).Elem(), 0); c.err != nil {
+		return 0, c.err
+	}
+	return c.nodes*nodeBytes + c.patterns*nodeBytes, nil
+}
+
+// measurement is what was found of a tree so far.
+type measurement struct {
+	nodes, work, patterns int
+	err                   error
+}
+
+// tooComplex is the error of a source that would take long to compile.
+func tooComplex(what string, args ...any) error {
+	return mongoerr.New(mongoerr.JSInterpreterFailure, "JavaScript code "+what, args...)
+}
+
+func (c *measurement) add(work int) {
+	if c.work += min(work, complexWorkMax); c.work > complexWorkMax && c.err == nil {
+		c.err = tooComplex("is too complex; make its expressions shorter, nest less, or split it into several functions")
+	}
+}
+
+// folded is what the library makes of an expression that it computes when it compiles.
+type folded struct {
+	known bool // known says that it is computed
+	sure  int  // sure is 1 for what is true in JavaScript, -1 for what is false, 0 for what may be either
+	work  int  // work is how much the library looks at for it
+}
+
+// foldedLiteral is a constant that stands in the source.
+func foldedLiteral(truth bool) folded {
+	if truth {
+		return folded{true, 1, 1}
+	}
+	return folded{true, -1, 1}
+}
+
+// node measures a node and what is below it.
+func (c *measurement) node(n ast.Node, depth int) folded {
+	if depth > complexDepthMax && c.err == nil {
+		c.err = tooComplex("nests too deep, or has too long a chain of operators: %d are allowed", complexDepthMax)
+	}
+	c.nodes++
+	if c.add(depth); c.err != nil {
+		return folded{}
+	}
+	switch n := n.(type) {
+	case *ast.NumberLiteral:
+		return foldedLiteral(n.Value != int64(0) && n.Value != float64(0))
+	case *ast.StringLiteral:
+		return foldedLiteral(n.Value != "")
+	case *ast.BooleanLiteral:
+		return foldedLiteral(n.Value)
+	case *ast.NullLiteral:
+		return foldedLiteral(false)
+	case *ast.RegExpLiteral:
+		c.pattern(n.Pattern, n.Flags)
+		return folded{}
+	case *ast.TemplateLiteral:
+		c.children(reflect.ValueOf(n).Elem(), depth)
+		return folded{known: len(n.Expressions) == 0 && n.Tag == nil, work: 1}
+	case *ast.UnaryExpression:
+		v := c.node(n.Operand, depth+1)
+		return folded{known: v.known, work: v.work + 1}
+	case *ast.BinaryExpression:
+		return c.binary(n, depth)
+	}
+	c.children(reflect.ValueOf(n).Elem(), depth)
+	return folded{}
+}
+
+// binary measures an operator between two operands. Where && || and ?? have a folded on
+// their left, the library computes it anew at each level above.
+func (c *measurement) binary(n *ast.BinaryExpression, depth int) folded {
+	left, right := c.node(n.Left, depth+1), c.node(n.Right, depth+1)
+	ends := 0 // the truth of the left side that the right one does not count beside
+	switch n.Operator {
+	case token.LOGICAL_AND:
+		ends = -1
+	case token.LOGICAL_OR:
+		ends = 1
+	case token.COALESCE:
+	default:
+		return folded{known: left.known && right.known, work: left.work + right.work + 1}
+	}
+	if !left.known || !right.known && ends != 0 && left.sure == -ends {
+		return folded{}
+	}
+	work := min(4*left.work+2*right.work, complexWorkMax)
+	c.add(work)
+	return folded{known: true, work: work}
+}
+
+// children measures the nodes in the fields of a struct.
+func (c *measurement) children(v reflect.Value, depth int) {
+	for i := range v.NumField() {
+		// Declarations are listed a second time.
+		if f := v.Type().Field(i); f.IsExported() && f.Name != "DeclarationList" {
+			c.value(v.Field(i), depth)
+		}
+	}
+}
+
+func (c *measurement) value(v reflect.Value, depth int) {
+	if c.err != nil {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		if n, ok := v.Interface().(ast.Node); ok {
+			if v = reflect.ValueOf(n); v.Kind() == reflect.Pointer && !v.IsNil() {
+				c.node(n, depth+1)
+			}
+			return
+		}
+		if v = v.Elem(); v.Kind() == reflect.Struct && strings.HasSuffix(v.Type().PkgPath(), "/ast") {
+			c.children(v, depth+1)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.value(v.Index(i), depth)
+		}
+	case reflect.Struct:
+		if strings.HasSuffix(v.Type().PkgPath(), "/ast") {
+			c.children(v, depth+1)
+		}
+	}
+}
+
+// pattern measures a regular expression.
+func (c *measurement) pattern(pattern, flags string) {
+	// What fails here fails when it is compiled, with a better text.
+	text, err := gojaparser.TransformRegExp(pattern, strings.Contains(flags, "s"), strings.Contains(flags, "u"))
+	if err != nil {
+		c.patterns += len(pattern)
+	} else if tree, err := syntax.Parse(text, syntax.Perl); err == nil {
+		c.patterns += writtenOut(tree)
+	} else {
+		c.err = tooComplex("has a regular expression that is not allowed: %.200s", err)
+		return
+	}
+	if c.patterns > patternMax {
+		c.err = tooComplex("has too large regular expressions: repeat less in them")
+	}
+}
+
+// writtenOut is how many characters and repetitions a regular expression has.
+func writtenOut(r *syntax.Regexp) int {
+	n := 1 + len(r.Rune)
+	for _, sub := range r.Sub {
+		n += writtenOut(sub)
+	}
+	if r.Op == syntax.OpRepeat {
+		n *= max(1, r.Min, r.Max)
+	}
+	return min(n, patternMax+1)
+}

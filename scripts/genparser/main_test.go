@@ -1,0 +1,10 @@
+package main
+
+import "testing"
+
+// The copy is that of the version that go.mod names.
+func TestUpToDate(t *testing.T) {
+	if err := run("../..", true); err != nil {
+		t.Error(err)
+	}
+}
