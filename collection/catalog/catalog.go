@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -25,7 +26,8 @@ type Catalog struct {
 	// changed is when what is current was last changed.
 	changed storage.Timestamp
 
-	others *others // nil where this process uses the store alone
+	memory *ratelimit.Memory // that definitions are counted in; see CountIn
+	others *others           // nil where this process uses the store alone
 }
 
 // Open reads the catalog of a store, for a server that shows itself as r.
@@ -61,6 +63,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		coll.pins, coll.Frozen = newPins(), false // what froze it died with its process
 		s.byName.put(coll.Namespace, coll)
 		s.byID.put(coll.ID, coll)
+		s.count(coll.Namespace.DB, coll.held)
 		s.Version = max(s.Version, coll.Version)
 		return nil
 	})
@@ -185,7 +188,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err := storage.Guard(ctx); err != nil {
 		return 0, err
 	}
-	m := newMutation(ctx, c.current.Load(), txn)
+	m := newMutation(ctx, c.current.Load(), txn, c.memory)
 	if err := fn(m); err != nil {
 		return 0, err
 	}
@@ -227,6 +230,7 @@ func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
 		}
 	}
 	old := c.current.Swap(m.next)
+	c.memory.Force(m.next.heldAll - old.heldAll)
 	close(old.replaced)
 	c.changed = max(c.changed, ts)
 	c.retire(old, m, ts)

@@ -50,6 +50,7 @@ type Collection struct {
 	// NextIndex is the number the next index gets.
 	NextIndex keyspace.IndexID
 
+	held int64 // bytes that it is counted for
 	pins *pins // of this entry, since it was put
 	// since is a time at which the entry was in the store, where several processes use that: one that
 	// has applied it goes by this entry or a newer one.

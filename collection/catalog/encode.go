@@ -141,6 +141,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 		}
 		c.Indexes = append(c.Indexes, ix)
 	}
+	c.held = weigh(c)
 	return c, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -21,6 +22,7 @@ type Mutation struct {
 	base    *Snapshot
 	next    *Snapshot
 	txn     storage.Txn
+	memory  *ratelimit.Memory // that definitions may hold; nil has no end
 	changed bool
 	puts    map[keyspace.CollectionID]*Collection
 	drops   map[keyspace.CollectionID]bool
@@ -29,13 +31,13 @@ type Mutation struct {
 	dbDrops map[string]bool
 }
 
-func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn) *Mutation {
+func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn, memory *ratelimit.Memory) *Mutation {
 	next := &Snapshot{
 		Version: base.Version + 1, replaced: make(chan struct{}),
-		databases: base.databases, byName: base.byName, byID: base.byID,
+		databases: base.databases, byName: base.byName, byID: base.byID, held: base.held, heldAll: base.heldAll,
 	}
 	return &Mutation{
-		ctx: ctx, base: base, next: next, txn: txn,
+		ctx: ctx, base: base, next: next, txn: txn, memory: memory,
 		puts:    map[keyspace.CollectionID]*Collection{},
 		drops:   map[keyspace.CollectionID]bool{},
 		moved:   map[keyspace.CollectionID]bool{},
@@ -70,8 +72,16 @@ func (m *Mutation) DropDatabase(name string) {
 
 // Put adds a collection or replaces the one of the same ID, which may have
 // another name. The database is made when it is missing.
-// Errors: NamespaceExists (48), 13297 (a database that differs only in case).
+// Errors: NamespaceExists (48), 13297 (a database that differs only in case), those of fits.
 func (m *Mutation) Put(c *Collection) error {
+	if err := m.put(c); err != nil {
+		return err
+	}
+	return m.fits(c)
+}
+
+// put is Put, however much that is.
+func (m *Mutation) put(c *Collection) error {
 	if other := m.next.byName.get(c.Namespace); other != nil && other.ID != c.ID {
 		return mongoerr.NamespaceTaken(c.Namespace.String())
 	}
@@ -80,12 +90,14 @@ func (m *Mutation) Put(c *Collection) error {
 	}
 	m.changed = true
 	if before := m.next.byID.get(c.ID); before != nil {
+		m.next.count(before.Namespace.DB, -before.held)
 		m.next.byName.put(before.Namespace, nil)
 		m.moved[c.ID] = m.moved[c.ID] || !sameReads(before, c)
 	} else if c.Map != nil && c.Map.Version().Epoch > 1 {
 		m.moved[c.ID] = true // a copy under another shard key
 	}
-	c.Version, c.pins = m.next.Version, newPins()
+	c.Version, c.pins, c.held = m.next.Version, newPins(), weigh(c)
+	m.next.count(c.Namespace.DB, c.held)
 	m.next.byName.put(c.Namespace, c)
 	m.next.byID.put(c.ID, c)
 	m.puts[c.ID] = c
@@ -115,6 +127,9 @@ func sameReads(before, now *Collection) bool {
 // drains afterwards.
 func (m *Mutation) Drop(c *Collection) {
 	m.changed = true
+	if before := m.next.byID.get(c.ID); before != nil {
+		m.next.count(before.Namespace.DB, -before.held)
+	}
 	m.next.byName.put(c.Namespace, nil)
 	m.next.byID.put(c.ID, nil)
 	delete(m.puts, c.ID)

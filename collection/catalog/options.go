@@ -38,6 +38,8 @@ type Options struct {
 	TimeField          string // of TimeSeries
 	MetaField          string // of TimeSeries; "" = none
 	PrePostImages      bool   // changeStreamPreAndPostImages
+
+	held int64 // bytes that they are counted for
 }
 
 // OwnOrder reports that records lie in an order of their own: neither the shard
@@ -102,6 +104,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 			return o, err
 		}
 	}
+	o.held = o.weigh()
 	if validator = o.withEncryption(validator); validator.IsEmpty() {
 		return o, nil
 	}

@@ -157,6 +157,7 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	since := o.asOf + 1 // the changes were made then or later: whoever waits for one waits for who goes by what it replaced
 	o.notes, o.rows, o.asOf = notes, rows, at
 	before = c.current.Swap(m.next)
+	c.memory.Force(m.next.heldAll - before.heldAll)
 	close(before.replaced)
 	c.changed = at
 	c.retire(before, m, since)
@@ -332,6 +333,7 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 		m.next.Version = max(m.next.Version, coll.Version)
 		m.next.byName.put(coll.Namespace, coll)
 		m.next.byID.put(coll.ID, coll)
+		m.next.count(coll.Namespace.DB, coll.held)
 		if m.next.databases.get(coll.Namespace.DB) == nil { // dropped while a collection was made in it
 			m.next.databases.put(coll.Namespace.DB, &Database{Name: coll.Namespace.DB})
 		}

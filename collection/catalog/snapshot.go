@@ -17,6 +17,8 @@ type Snapshot struct {
 	databases entries[string, *Database]
 	byName    entries[collection.Namespace, *Collection]
 	byID      entries[keyspace.CollectionID, *Collection]
+	held      entries[string, int64] // bytes that the collections of each database are counted for
+	heldAll   int64                  // and those of all
 
 	// replaced is closed when another snapshot is current; nil in one that never was.
 	replaced chan struct{}

@@ -66,7 +66,7 @@ func pause(ctx context.Context) bool {
 // freeze makes the writers of the collections of a change wait. The caller holds mu.
 func (c *Catalog) freeze(m *Mutation) {
 	c.unsure = m
-	f := newMutation(m.ctx, c.current.Load(), nil)
+	f := newMutation(m.ctx, c.current.Load(), nil, c.memory)
 	for id := range m.touched() {
 		if now := f.next.byID.get(id); now != nil {
 			f.replace(now.With(func(d *Collection) { d.Frozen = true }))
@@ -96,7 +96,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 			c.others.notes, c.others.own = nil, max(c.others.own, ts)
 			return
 		}
-		now := newMutation(m.ctx, c.current.Load(), nil)
+		now := newMutation(m.ctx, c.current.Load(), nil, c.memory)
 		if happened {
 			now.repeat(m)
 		} else {
@@ -144,7 +144,7 @@ func (m *Mutation) repeat(other *Mutation) {
 
 // replace is a Put that cannot be refused.
 func (m *Mutation) replace(coll *Collection) {
-	if err := m.Put(coll); err != nil {
+	if err := m.put(coll); err != nil {
 		panic("BUG: a catalog entry that was taken before is refused: " + err.Error())
 	}
 }

@@ -39,8 +39,13 @@ func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	}
 	p.s.Version = int32(p.version)
 	p.s.print = p.printed()
+	projection, _ := p.raw.Get("wildcardProjection").Doc() // is parsed into two trees
+	p.s.Held = specHeld + int64(len(p.raw))*byteHeld + mql.ParsedHeld(p.raw) + mql.ParsedHeld(projection)
 	return p.s, nil
 }
+
+// specHeld and byteHeld are what the heap holds at most of a specification and of each of its bytes, in bytes.
+const specHeld, byteHeld = 1 << 10, 4
 
 // parser collects the options before they are checked against each other.
 type parser struct {

@@ -35,8 +35,10 @@ type Spec struct {
 	Key  bson.Raw // the key pattern as listIndexes prints it
 	// Version is what the index shows as its version, 1 or 2: both are alike.
 	Version int32
-	Parts   []Part
-	Kind    *Kind
+	// Held is how many bytes of memory the specification is counted for.
+	Held  int64
+	Parts []Part
+	Kind  *Kind
 
 	Unique        bool
 	Sparse        bool

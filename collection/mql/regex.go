@@ -34,6 +34,7 @@ type Regex struct {
 	prefix string
 	whole  bool
 	groups int
+	held   int64 // see RegexHeld
 }
 
 // backtrackMax is how long one match on the backtracking engine may take.
@@ -142,6 +143,39 @@ func (r *Regex) compileLinear(t translator) {
 	})
 	tree, err := syntax.Parse(text, syntax.Perl)
 	r.empty = err != nil || minLength(tree) == 0
+	if err == nil {
+		nodes, steps := programSize(tree)
+		r.held = regexHeld + nodes + steps*stepHeld
+	}
+}
+
+// regexHeld, stepHeld and slowHeld are what the heap holds at most of a compiled pattern, of each step of its program, and of each
+// byte of one that backtracks, in bytes, whichever engines have matched with it.
+const regexHeld, stepHeld, slowHeld = 8 << 10, 128, 512
+
+// RegexHeld is how many bytes of memory a pattern holds at most once it is compiled; little for one that does not compile.
+func RegexHeld(pattern string) int64 {
+	if r, err := CompileRegex(pattern, ""); err == nil && r.linear != nil {
+		return r.held
+	}
+	return regexHeld + int64(len(pattern))*slowHeld
+}
+
+// programSize is how many bytes the tree of a pattern takes, and how many steps its program has, in which what is repeated
+// stands as often.
+func programSize(re *syntax.Regexp) (nodes, steps int64) {
+	nodes, steps = 256+4*int64(len(re.Rune)), 2
+	if re.Op == syntax.OpLiteral {
+		steps += int64(len(re.Rune))
+	}
+	for _, sub := range re.Sub {
+		n, s := programSize(sub)
+		nodes, steps = nodes+n, steps+s
+	}
+	if re.Op == syntax.OpRepeat {
+		steps *= int64(max(re.Min, re.Max, 1))
+	}
+	return nodes, steps
 }
 
 // badPattern is the error of a pattern that no engine compiles.

@@ -180,3 +180,83 @@ func TestUsersAreBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who may define collections, views and indexes in one database makes the server hold no more of them, and no larger ones, than it has
+// room for, partitions included, and leaves room for those of others, also after a start.
+func TestDefinitionsAreBounded(t *testing.T) {
+	data := t.TempDir()
+	s := guarded(t, data, "greedy", "modest")
+	admin, greedy := login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
+	before := heap(t, admin)
+	text := func(bytes int) bson.D { return bson.D{{Key: "a", Value: strings.Repeat("x", bytes)}} }
+	name := 0
+	next := func() string { name++; return fmt.Sprint("c", name) }
+	index := func(of string, more ...bson.E) bson.D {
+		spec := append(bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}}, more...)
+		return bson.D{{Key: "createIndexes", Value: of}, {Key: "indexes", Value: bson.A{spec}}}
+	}
+	kinds := map[string]func(bytes int) bson.D{
+		"a validator": func(bytes int) bson.D {
+			return bson.D{{Key: "create", Value: next()}, {Key: "validator", Value: text(bytes)}}
+		},
+		"a view": func(bytes int) bson.D {
+			return bson.D{{Key: "create", Value: next()}, {Key: "viewOn", Value: "c"}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: text(bytes)}}}}}
+		},
+		"a filter of an index": func(bytes int) bson.D {
+			return index(next(), bson.E{Key: "name", Value: "a"}, bson.E{Key: "partialFilterExpression", Value: text(bytes)})
+		},
+		"a name of an index": func(bytes int) bson.D {
+			return index(next(), bson.E{Key: "name", Value: strings.Repeat("x", bytes)})
+		},
+	}
+	for kind, of := range kinds {
+		for range 15 {
+			if err := greedy.RunCommand(t.Context(), of(12<<20)).Err(); refusal(t, err) != 10334 {
+				t.Fatalf("12 MB of %s: %v", kind, err)
+			}
+		}
+	}
+	for kind, of := range kinds {
+		var err error
+		n := 0
+		for ; err == nil && n < 1000; n++ {
+			err = greedy.RunCommand(t.Context(), of(60_000)).Err()
+		}
+		if t.Logf("%d of %s: %v", n, kind, err); refusal(t, err) != 96 {
+			t.Fatalf("%d of %s: %v", n, kind, err)
+		}
+	}
+	partitions := bson.D{{Key: "shardCollection", Value: "greedy.p"}, {Key: "key", Value: bson.D{{Key: "k", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 8192}}
+	if err := admin.RunCommand(t.Context(), partitions).Err(); refusal(t, err) != 96 || !strings.Contains(err.Error(), "fewer partitions") {
+		t.Error("8192 partitions:", err)
+	}
+	heapWithin(t, admin, before)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = guardedAgain(t, data)
+	admin, greedy = login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
+	heapWithin(t, admin, before)
+	if err := greedy.RunCommand(t.Context(), kinds["a validator"](60_000)).Err(); refusal(t, err) != 96 {
+		t.Error("the greedy one after a start:", err)
+	}
+	modest := login(t, s, "modest").Database("modest")
+	if err := modest.RunCommand(t.Context(), kinds["a validator"](60_000)).Err(); err != nil {
+		t.Error("the modest one:", err)
+	}
+	if _, err := modest.Collection("plain").InsertOne(t.Context(), bson.D{}); err != nil {
+		t.Error("the modest one:", err)
+	}
+	if err := greedy.Drop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	held, now := workOf(t.Context(), t, admin)["catalog"], heap(t, admin)
+	const plain = 200
+	for i := range plain {
+		if err := modest.RunCommand(t.Context(), index(fmt.Sprint("plain", i), bson.E{Key: "name", Value: "a"})).Err(); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	t.Logf("a plain collection with an index: %d bytes, counted for %d", (heap(t, admin)-now)/plain, (workOf(t.Context(), t, admin)["catalog"].Bytes-held.Bytes)/plain)
+}

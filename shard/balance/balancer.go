@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -165,6 +166,7 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 		done := 0
 		policy := b.Policy
 		policy.Merge = policy.Merge && !c.Unmerged
+		policy.ShardsMax = min(cmp.Or(policy.ShardsMax, shard.ShardsMax), c.Map.Len()+b.Catalog.RoomForPartitions(ns.DB))
 		for _, a := range Decide(c.Map, b.loads(c), policy) {
 			if b.isWhole(c.ID, a) {
 				continue

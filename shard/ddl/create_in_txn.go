@@ -37,7 +37,9 @@ func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts Creat
 	}
 	var made *catalog.Collection
 	err := d.catalog.Change(o.Env.Context(), func(m *catalog.Mutation) (err error) { // takes a number
-		made, err = d.newCollection(o, m, ns, opts)
+		if made, err = d.newCollection(o, m, ns, opts); err == nil {
+			err = d.catalog.Fits(made)
+		}
 		return err
 	})
 	switch {

@@ -30,7 +30,11 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 		Command:    r.command,
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
 			was = coll
-			return r.next(coll)
+			next, err := r.next(coll)
+			if err == nil && next != nil {
+				err = d.catalog.Fits(next) // before all is copied
+			}
+			return next, err
 		},
 		Log: func(m *catalog.Mutation, is *catalog.Collection) error { return r.log(m, was, is) },
 	})

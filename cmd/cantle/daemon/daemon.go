@@ -254,6 +254,8 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 		return err
 	})
 	if err == nil {
+		cat.CountIn(d.shares.catalog)
+		d.warnOver("collections, indexes and partitions", d.shares.catalog)
 		d.catalog.Store(cat)
 	}
 	return cat, err

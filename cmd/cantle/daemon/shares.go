@@ -16,11 +16,12 @@ import (
 //	      ├─ replies   large replies on their way out; batches get smaller
 //	      ├─ writes    uncommitted writes; they fail
 //	      ├─ sessions  logical sessions; no more are made
-//	      └─ users     users and roles; no more are made
+//	      ├─ users     users and roles; no more are made
+//	      └─ catalog   collections, indexes, partitions; no more are made
 //
 // Each of these may take more than its equal part, but none all of it.
 type shares struct {
-	work, queries, messages, replies, writes, sessions, users *ratelimit.Memory
+	work, queries, messages, replies, writes, sessions, users, catalog *ratelimit.Memory
 	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
 	cursors int64
 	// results is what sessions may remember of retryable writes, in bytes.
@@ -46,7 +47,7 @@ func divide(total, work int64) shares {
 	all := ratelimit.NewMemory(work)
 	return shares{
 		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 4 * 3),
-		sessions: all.Part(work / 8), users: all.Part(work / 8),
+		sessions: all.Part(work / 8), users: all.Part(work / 8), catalog: all.Part(work / 4),
 		cursors:  work / 4,
 		results:  min(64<<20, work/8),
 		cache:    min(max(total/8, 8<<20), 1<<30),
@@ -79,6 +80,7 @@ func (s *shares) list() []status.MemoryShare {
 		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
 		{Name: "replies", Memory: s.replies}, {Name: "writes", Memory: s.writes},
 		{Name: "sessions", Memory: s.sessions}, {Name: "users", Memory: s.users},
+		{Name: "catalog", Memory: s.catalog},
 	}
 }
 

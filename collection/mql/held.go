@@ -1,0 +1,39 @@
+package mql
+
+import (
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// elementHeld and dotHeld are what the heap holds at most of an element and of a dot in a filter or expression that is parsed, in bytes.
+const elementHeld, dotHeld = 200, 40
+
+// ParsedHeld is how many bytes of memory a filter, a schema or an expression holds at most once it is parsed, beside its own bytes.
+func ParsedHeld(d bson.Raw) (n int64) {
+	for it := d.Iter(); it.Next(); {
+		name, v := string(it.Name), it.Value
+		n += elementHeld + int64(strings.Count(name, "."))*dotHeld
+		switch v.Type {
+		case bson.TypeString:
+			s, _ := v.Str()
+			if n += int64(strings.Count(s, ".")) * dotHeld; name == "$regex" || name == "regex" || name == "pattern" {
+				n += RegexHeld(s)
+			}
+		case bson.TypeRegex:
+			pattern, _, _ := v.Regex()
+			n += RegexHeld(pattern)
+		case bson.TypeDocument:
+			sub, _ := v.Doc()
+			if n += ParsedHeld(sub); name == "patternProperties" {
+				for pattern := range sub.Fields() {
+					n += RegexHeld(string(pattern))
+				}
+			}
+		case bson.TypeArray:
+			sub, _ := v.Array()
+			n += ParsedHeld(sub)
+		}
+	}
+	return n
+}
