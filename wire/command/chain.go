@@ -282,7 +282,7 @@ func (c *Call) readDB() error {
 // enter lists the command among those that run, and puts it under the context of its slot.
 func (c *Call) enter() {
 	c.Running = operations.Operation{Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID, Conn: c.Conn,
-		Client: c.Peer.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.User, Secret: c.Def.Facts.Has(Secret)}
+		Client: c.Peer.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.User, Secrets: c.Server}
 	switch c.Def.Namespace {
 	case FirstField:
 		c.Running.NS.Coll, _ = c.Value.Str()

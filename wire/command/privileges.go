@@ -102,7 +102,7 @@ func (c *Call) AuthorizeAgain() error {
 func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"
 	if len(body) <= CommandBytesMax {
-		text = operations.Redact(body, c.Def.Facts.Has(Secret)).Value().String()
+		text = operations.Redact(body, c.Server).Value().String()
 	}
 	return mongoerr.NotAuthorized(c.DB, text)
 }

@@ -202,6 +202,12 @@ func (s *Server) Keep(what string, x *kept.Setting, name string, take func(doc b
 // Lookup finds a command by its exact name or another of its spellings.
 func (s *Server) Lookup(name string) *Def { return s.byName[name] }
 
+// IsSecret reports whether a command carries passwords or proofs of them.
+func (s *Server) IsSecret(name string) bool {
+	d := s.byName[name]
+	return d != nil && d.Facts.Has(Secret)
+}
+
 // Called reports the name of the command, or another spelling of it.
 func (d *Def) Called(name string) bool { return d.Name == name || slices.Contains(d.Aliases, name) }
 

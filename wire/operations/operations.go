@@ -36,7 +36,7 @@ type Operation struct {
 	Writes  bool // or puts what it reads into a collection
 	Start   time.Time
 	User    collection.User
-	Secret  bool // the request holds passwords or proofs of them: see Redact
+	Secrets Secrets // by which Command leaves out passwords; nil leaves out nothing
 	slot    *Slot
 }
 
@@ -111,7 +111,7 @@ func (op *Operation) Command() bson.Raw {
 	if op.slot.op.ID != op.ID {
 		return nil
 	}
-	return Redact(op.slot.body.Clone(), op.Secret)
+	return Redact(op.slot.body.Clone(), op.Secrets)
 }
 
 // Interrupt ends the command, unless it is over.
@@ -154,21 +154,3 @@ func (r *Registry) Kill(id int64, cause error) (found bool) {
 // Scatter begins to number operations at a random number, where several servers share a store: one that is
 // not an operation's here is then hardly that of another one elsewhere.
 func (r *Registry) Scatter() { r.next.Store(rand.Int64N(1 << 30)) }
-
-// Redact hides passwords and proofs of them in a command that somebody else may see. secret
-// says that the command has some; a hello may have some that is none of those.
-func Redact(body bson.Raw, secret bool) bson.Raw {
-	if !secret && !body.Has("speculativeAuthenticate") {
-		return body
-	}
-	b := bson.NewBuilder(nil)
-	for it := body.Iter(); it.Next(); {
-		switch string(it.Name) {
-		case "pwd", "payload", "key", "nonce", "speculativeAuthenticate":
-			b.String(string(it.Name), "xxx")
-		default:
-			b.ValueBytes(it.Name, it.Value)
-		}
-	}
-	return b.Doc()
-}

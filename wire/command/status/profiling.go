@@ -201,7 +201,7 @@ func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
 		return d
 	}
-	body := operations.Redact(c.Body, c.Def.Facts.Has(command.Secret))
+	body := operations.Redact(c.Body, c.Server)
 	if _, own := body.Lookup("comment"); own || c.Page.Opened == nil {
 		return body
 	}
