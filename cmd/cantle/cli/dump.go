@@ -15,6 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
@@ -92,7 +93,7 @@ func dumpVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return usageError{err}
 		}
-		return dump(ctx, f.Arg(0), a, s.Out, s.Err)
+		return dump(ctx, f.Arg(0), a, columns.Raw(s.Out), s.Err)
 	}
 }
 

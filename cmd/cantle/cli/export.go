@@ -16,6 +16,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
@@ -82,7 +83,7 @@ func exportVerb(f *pflag.FlagSet) action {
 			return usageError{err}
 		}
 		if *file == "-" {
-			return export(ctx, f.Arg(0), db, coll, a, find, s.Out, s.Err)
+			return export(ctx, f.Arg(0), db, coll, a, find, columns.Raw(s.Out), s.Err)
 		}
 		out, err := os.Create(*file)
 		if err != nil {

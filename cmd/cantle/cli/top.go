@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
@@ -19,6 +20,6 @@ func topVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return top.Show(ctx, c, o, s.In, s.Out)
+		return top.Show(ctx, c, o, s.In, columns.Raw(s.Out))
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/certificates"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/gateways"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
-// Streams are what a verb reads and writes: results go to Out, all else to Err.
+// Streams are what a verb reads and writes: results go to Out, all else to Err. Both are
+// for people while a verb runs; one that writes data takes columns.Raw.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -75,6 +77,7 @@ func (v Verb) Command() flags.Command {
 func Run(ctx context.Context, name string, args []string, s Streams) (status int, known bool) {
 	for _, v := range Verbs() {
 		if v.Name == name {
+			s.Out, s.Err = columns.PlainWriter(s.Out), columns.PlainWriter(s.Err)
 			return v.status(v.run(ctx, args, s), s.Err), true
 		}
 	}

@@ -14,7 +14,13 @@ import (
 type Table struct{ Rows [][]string }
 
 // Row adds a row; the first is the headings.
-func (t *Table) Row(cells ...string) { t.Rows = append(t.Rows, cells) }
+func (t *Table) Row(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = strings.ReplaceAll(Plain(cell), "\n", `\n`)
+	}
+	t.Rows = append(t.Rows, row)
+}
 
 // Print writes all rows.
 func (t *Table) Print(w io.Writer) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
@@ -32,7 +33,7 @@ const (
 
 // Show begins with work on so many things, 0 when nobody knows.
 func Show(out io.Writer, what string, total int64) *Bar {
-	b := &Bar{out: out, what: what, total: total, terminal: top.IsTerminal(out), now: time.Now}
+	b := &Bar{out: out, what: what, total: total, terminal: top.IsTerminal(columns.Raw(out)), now: time.Now}
 	b.begin()
 	return b
 }
@@ -58,7 +59,7 @@ func (b *Bar) At(done int64) {
 	}
 	b.shown, b.drawn = now, true
 	if b.terminal {
-		fmt.Fprintf(b.out, "\r%s\x1b[K", b.line(done, now))
+		fmt.Fprintf(columns.Raw(b.out), "\r%s\x1b[K", columns.Plain(b.line(done, now)))
 		return
 	}
 	fmt.Fprintln(b.out, b.line(done, now))
@@ -67,7 +68,7 @@ func (b *Bar) At(done int64) {
 // End removes the bar.
 func (b *Bar) End() {
 	if b.drawn && b.terminal {
-		fmt.Fprint(b.out, "\r\x1b[K")
+		fmt.Fprint(columns.Raw(b.out), "\r\x1b[K")
 	}
 }
 

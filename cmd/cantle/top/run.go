@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 
 	"golang.org/x/term"
 )
@@ -20,7 +23,7 @@ const onceWidth = 120
 // Errors: what is wrong with the options; those of the first look.
 func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer) error {
 	if o.Once || o.JSON || !IsTerminal(in) || !IsTerminal(out) {
-		return once(ctx, c, o, out)
+		return once(ctx, c, o, columns.PlainWriter(out))
 	}
 	return live(ctx, c, o, in.(*os.File), out.(*os.File))
 }
@@ -115,10 +118,24 @@ func (l *loop) draw() {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(line + "\x1b[K")
+		b.WriteString(shown(line) + "\x1b[K")
 	}
 	b.WriteString("\x1b[J")
 	_, _ = io.WriteString(l.out, b.String())
+}
+
+// styles are what a line of the screen may tell the terminal: colours.
+var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// shown is a line without what names in it would tell the terminal.
+func shown(line string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range styles.FindAllStringIndex(line, -1) {
+		b.WriteString(columns.Plain(line[at:m[0]]) + line[m[0]:m[1]])
+		at = m[1]
+	}
+	return b.String() + columns.Plain(line[at:])
 }
 
 // readKeys sends what is pressed; arrows are one key.

@@ -1,0 +1,61 @@
+package columns
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Plain is a text as a terminal may have it: names come from whoever may make a collection, and a
+// control character in one would write on the screen of who looks at it. Line ends and tabs stay;
+// others are written as JSON does, so that JSON stays what it is.
+func Plain(text string) string {
+	if strings.IndexFunc(text, isControl) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if isControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isControl reports whether a terminal obeys a character instead of showing it: C0, DEL, C1, and
+// what changes the direction of writing or ends a line.
+func isControl(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < ' ' || r >= 0x7f && r <= 0x9f:
+		return true
+	case r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return false
+}
+
+// plainWriter writes what people read.
+type plainWriter struct{ to io.Writer }
+
+// PlainWriter is a writer for people: what is written to it is made Plain.
+func PlainWriter(w io.Writer) io.Writer { return plainWriter{Raw(w)} }
+
+// Raw is the writer behind a PlainWriter, for data, and for who styles a terminal.
+func Raw(w io.Writer) io.Writer {
+	if p, ok := w.(plainWriter); ok {
+		return p.to
+	}
+	return w
+}
+
+func (p plainWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(p.to, Plain(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
