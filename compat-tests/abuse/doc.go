@@ -9,7 +9,12 @@
 // each ends soon after its maxTimeMS and soon after its client goes away, and what it costs
 // the pings of two other clients is printed.
 //
-//	CANTLE_LONG   if set, all hostile commands; else a selection of them
+// TestHostileUser is about users: one without roles and one who owns another database do what
+// they can behind the login, one attack after the other, while a user reads and writes
+// documents of its own.
+//
+//	CANTLE_LONG   if set, all hostile commands, else a selection of them; and hostile users
+//	              for ten minutes, else for half a minute
 //	CANTLE_SOAK   if set, everything is larger (10,000 idle connections, …), the
 //	              abusers have the lowest priority, so that the times tell what the
 //	              server does, and the memory is judged as well, which takes minutes

@@ -28,6 +28,9 @@ import (
 // the victim and nothing else.
 const victimEnv = "CANTLE_ABUSE_VICTIM"
 
+// writesEnv, if set, makes the victim write as well.
+const writesEnv = "CANTLE_ABUSE_WRITES"
+
 func TestMain(m *testing.M) {
 	if uri := os.Getenv(victimEnv); uri != "" {
 		beVictim(uri)
@@ -55,9 +58,12 @@ type victim struct {
 // pace is the time between two reads.
 const pace = 2 * time.Millisecond
 
-func newVictim(t *testing.T, s *harness.Server) *victim {
+// newVictim starts one that reads.
+func newVictim(t *testing.T, s *harness.Server) *victim { return startVictim(t, victimEnv+"="+s.URI) }
+
+func startVictim(t *testing.T, env ...string) *victim {
 	v := &victim{cmd: exec.Command(os.Args[0])}
-	v.cmd.Env = append(os.Environ(), victimEnv+"="+s.URI)
+	v.cmd.Env = append(os.Environ(), env...)
 	v.cmd.Stderr = os.Stderr
 	out, err := v.cmd.StdoutPipe()
 	if err == nil {
@@ -118,7 +124,7 @@ func beVictim(uri string) {
 		for i := 0; ; i++ {
 			time.Sleep(pace)
 			begun := time.Now()
-			err := read(coll, i%1000)
+			err := use(coll, i)
 			mu.Lock()
 			took = append(took, time.Since(begun))
 			if err != nil && failure == "" {
@@ -142,11 +148,19 @@ func beVictim(uri string) {
 	}
 }
 
-func read(coll *mongo.Collection, id int) error {
+// use reads a document, or changes it.
+func use(coll *mongo.Collection, i int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Err()
+	byID := bson.D{{Key: "_id", Value: i % 1000}}
+	if writes && i%4 == 0 {
+		_, err := coll.UpdateOne(ctx, byID, bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: i}}}})
+		return err
+	}
+	return coll.FindOne(ctx, byID).Err()
 }
+
+var writes = os.Getenv(writesEnv) != ""
 
 // giveWay lets the abusers have the processor only when nobody else wants it: what
 // they take from the victim is to be taken by way of the server.

@@ -22,7 +22,7 @@ var deviations = []deviation{
 	{"getMore", "", "", "a cursor belongs to the user who opened it; it is refused to others, and one that does not exist is not found"},
 	{"split|splitVector|mergeChunks", "", "clusterAdmin clusterManager root", "splitChunk and splitVector are among the actions of clusterManager in the manual of 7.0; 8.0 has them no more, and the commands are there"},
 	{"*oveCollection|*nshardCollection", "", "clusterAdmin clusterManager root", "the page of the actions wants these on the cluster, the page of the roles gives them on collections, by enableSharding too; they are on the collection here"},
-	{"analyzeShardKey|configureQueryAnalyzer", "", "dbAdmin dbAdminAnyDatabase dbOwner", "the pages of these commands name dbAdmin, the page of the roles does not"},
+	{"analyzeShardKey|configureQueryAnalyzer", "", "dbAdmin dbAdminAnyDatabase dbOwner", "the page of configureQueryAnalyzer names dbAdmin, that of the roles does not; who samples queries analyzes them"},
 	{"$indexStats", "", "dbAdmin dbAdminAnyDatabase dbOwner", "who may make and drop indexes may see whether they are used"},
 	{"$collStats|collStats|customAction (GetCollection)", "", "backup __queryableBackup", "a copy of a collection has its size and its throughput with it"},
 	{"*", "own.system.views|admin.system.version", "backup __queryableBackup root", "what tools copy beside the ordinary collections; the definitions of views are what listCollections tells backup anyway"},
